@@ -2,11 +2,14 @@
 # makes nothing to install: only the C tests link it. CMAKE_C_COMPILER has to be
 # the clang of the Swift toolchain, so that both use one sanitizer runtime.
 target_compile_options(apns_core PRIVATE -sanitize=${APNS_SANITIZE} -g)
+# Of the standard library the checks that only debug builds have: that an index is within its buffer
+# is one. They read what the address sanitizer would have to find by chance.
+if(APNS_SANITIZE STREQUAL "address" OR APNS_FUZZERS)
+  target_compile_options(apns_core PRIVATE -assert-config Debug)
+endif()
 if(APNS_FUZZERS)
-  # Coverage to guide the fuzzer, and of the standard library the checks that only
-  # debug builds have: that an index is within its buffer is one. @testable for what
-  # no function of the header shows.
-  target_compile_options(apns_core PRIVATE -sanitize=fuzzer -assert-config Debug)
+  # Coverage to guide the fuzzer. @testable for what no function of the header shows.
+  target_compile_options(apns_core PRIVATE -sanitize=fuzzer)
 endif()
 target_compile_options(apns_core PRIVATE -enable-testing)
 add_compile_options("$<$<COMPILE_LANGUAGE:C>:-fsanitize=${APNS_SANITIZE};-g>")

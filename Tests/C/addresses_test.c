@@ -29,14 +29,11 @@ static void connects_at(const gateway_options_t *how, const char *addresses) {
   gateway_t *gateway = gateway_start(how, NULL);
   apns_session_options_t options = options_at(gateway, addresses);
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_connect(session, &error), &error);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  assert_ok(apns_session_connect(session, &error));
+  session_end(session, gateway);
 }
 
-static void addresses_are_tried_in_order(void **state) {
-  (void)state;
+TEST(addresses_are_tried_in_order) {
   const gateway_options_t on_ipv6 = {.on_ipv6 = true};
   connects_at(NULL, "127.0.0.1");
   connects_at(NULL, " 127.0.0.1\t");
@@ -46,41 +43,33 @@ static void addresses_are_tried_in_order(void **state) {
 }
 
 /* The text may be gone by then. */
-static void a_session_keeps_them(void **state) {
-  (void)state;
+TEST(a_session_keeps_them) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   char text[] = "127.0.0.1";
   apns_session_options_t options = options_at(gateway, text);
   apns_session_t *session = session_to(gateway, &options);
   memset(text, 'x', sizeof text);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   send_range(session, 0, 1);
   /* The proof costs the connection, and the next one finds the same address. */
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   send_range(session, 1, 2);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_in_range(stats_of(session).connects, 2, 3);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void the_certificate_is_the_names(void **state) {
-  (void)state;
+TEST(the_certificate_is_the_names) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_at(gateway, "127.0.0.1");
   options.server_name = NULL;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_TLS, apns_session_connect(session, &error), &error);
-  assert_int_equal(error.cause, APNS_CAUSE_PEER_NAME);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  assert_caused(APNS_ERR_TLS, apns_session_connect(session, &error), APNS_CAUSE_PEER_NAME);
+  session_end(session, gateway);
 }
 
 /* With a proxy nothing is connected to but that. */
-static void a_proxy_is_found_by_them(void **state) {
-  (void)state;
+TEST(a_proxy_is_found_by_them) {
   static const proxy_answer_t opens[] = {PROXY_OPENS};
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
@@ -88,36 +77,30 @@ static void a_proxy_is_found_by_them(void **state) {
   options.proxy_host = "proxy.invalid";
   options.proxy_port = proxy_port(proxy);
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   apns_session_free(session);
   assert_contains(proxy_request(proxy, 0), "CONNECT gateway.invalid:");
   proxy_stop(proxy);
   gateway_stop(gateway);
 }
 
-static void nobody_answers_at_any(void **state) {
-  (void)state;
+TEST(nobody_answers_at_any) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_at(gateway, "127.0.0.2, 127.0.0.3");
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
-  assert_int_equal(error.cause, APNS_CAUSE_CONNECTION_REFUSED);
+  assert_caused(APNS_ERR_NETWORK, apns_session_connect(session, &error),
+                APNS_CAUSE_CONNECTION_REFUSED);
   assert_contains(error.message, "gateway.invalid");
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void a_feedback_has_them_too(void **state) {
-  (void)state;
+TEST(a_feedback_has_them_too) {
   static const uint8_t list[] = {0, 0, 0, 7, 0, 2, 0xab, 0xcd};
   const gateway_step_t script[] = {SAY(list, sizeof list), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   options.host = "feedback.invalid";
   options.server_name = "localhost";
   options.port = gateway_port(gateway);
@@ -125,21 +108,19 @@ static void a_feedback_has_them_too(void **state) {
   options.lookup = never_asked;
   options.addresses = "127.0.0.2, 127.0.0.1";
   apns_credentials_t *credentials = provider_credentials();
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
-  assert_ok(apns_feedback_next(feedback, &tuple, &error), &error);
+  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
+  assert_ok(apns_feedback_next(feedback, &tuple, &error));
   apns_feedback_free(feedback);
   feedback = NULL;
   options.addresses = "localhost";
-  assert_status(APNS_ERR_ARGUMENT, apns_feedback_open(&options, credentials, &feedback, &error),
-                &error);
-  assert_contains(error.message, "addresses has no IPv4 or IPv6 address at 0: \"localhost\"");
+  assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&options, credentials, &feedback, &error),
+               "addresses has no IPv4 or IPv6 address at 0: \"localhost\"");
   assert_null(feedback);
   apns_credentials_free(credentials);
   gateway_stop(gateway);
 }
 
-static void what_is_no_address(void **state) {
-  (void)state;
+TEST(what_is_no_address) {
   const struct {
     const char *text, *said;
   } bad[] = {
@@ -162,10 +143,8 @@ static void what_is_no_address(void **state) {
   for (size_t index = 0; index < sizeof bad / sizeof *bad; index++) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
     apns_session_t *session = NULL;
-    apns_error_t error = APNS_ERROR_INIT;
     options.addresses = bad[index].text;
-    assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-                  &error);
+    assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error));
     assert_null(session);
     assert_contains(error.message, "addresses has no IPv4 or IPv6 address ");
     assert_contains(error.message, bad[index].said);
@@ -182,8 +161,7 @@ static int errno_of_bind(int family, const void *address, socklen_t size) {
 }
 
 /* What this test relies on: at no other address does another test's gateway have the port. */
-static void a_gateways_port_is_nobody_elses(void **state) {
-  (void)state;
+TEST(a_gateways_port_is_nobody_elses) {
   const gateway_options_t on_ipv6 = {.on_ipv6 = true};
   for (int round = 0; round < 4; round++) {
     gateway_t *gateway = gateway_start(round & 1 ? &on_ipv6 : NULL, NULL);
@@ -199,19 +177,4 @@ static void a_gateways_port_is_nobody_elses(void **state) {
     assert_int_equal(errno_of_bind(AF_INET6, &six, sizeof six), EADDRINUSE);
     if (!(round & 2)) gateway_stop(gateway);
   }
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(addresses_are_tried_in_order),
-      cmocka_unit_test(a_session_keeps_them),
-      cmocka_unit_test(the_certificate_is_the_names),
-      cmocka_unit_test(a_proxy_is_found_by_them),
-      cmocka_unit_test(nobody_answers_at_any),
-      cmocka_unit_test(a_feedback_has_them_too),
-      cmocka_unit_test(what_is_no_address),
-      cmocka_unit_test(a_gateways_port_is_nobody_elses),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

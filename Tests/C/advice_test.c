@@ -13,11 +13,8 @@ static apns_error_t connection_failure(const apns_session_options_t *options, bo
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   who.ca_file = identities_make()->root.certificate_file;
   if (shows_one) who.certificate_file = identities_make()->provider.together_file;
-  apns_credentials_t *credentials = NULL;
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
-  assert_ok(apns_session_new(options, credentials, &session, &error), &error);
+  apns_credentials_t *credentials = credentials_of(&who);
+  apns_session_t *session = session_with(options, credentials);
   apns_credentials_free(credentials);
   assert_int_not_equal(apns_session_connect(session, &error), APNS_OK);
   apns_session_free(session);
@@ -26,8 +23,7 @@ static apns_error_t connection_failure(const apns_session_options_t *options, bo
 
 /* The name goes to the proxy, so that nobody looks it up, and from there to a gateway of ours
    that has another name. */
-static void a_name_of_apples_is_explained(void **state) {
-  (void)state;
+TEST(a_name_of_apples_is_explained) {
   static const struct {
     const char *host, *api;
     int protocol;
@@ -66,8 +62,7 @@ static void a_name_of_apples_is_explained(void **state) {
 }
 
 /* The name that is asked of the certificate says it too, where nobody answers at an address. */
-static void so_is_one_that_nobody_answers_for(void **state) {
-  (void)state;
+TEST(so_is_one_that_nobody_answers_for) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   gateway_stop(gateway);
@@ -82,8 +77,7 @@ static void so_is_one_that_nobody_answers_for(void **state) {
 }
 
 /* Where the time is what ran out: the gateway accepts and says nothing. */
-static void so_is_one_that_never_answers(void **state) {
-  (void)state;
+TEST(so_is_one_that_never_answers) {
   const gateway_step_t silent[] = {NO_HANDSHAKE, {.kind = STEP_STALL}, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(silent));
   apns_session_options_t options = options_for(gateway);
@@ -96,8 +90,7 @@ static void so_is_one_that_never_answers(void **state) {
 }
 
 /* The feedback service went with it. */
-static void so_is_the_feedback_service(void **state) {
-  (void)state;
+TEST(so_is_the_feedback_service) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   options.host = "127.0.0.1";
@@ -105,9 +98,7 @@ static void so_is_the_feedback_service(void **state) {
   options.port = gateway_port(gateway);
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_TLS, apns_feedback_open(&options, credentials, &feedback, &error), &error);
-  assert_contains(error.message, advice);
+  assert_fails(APNS_ERR_TLS, apns_feedback_open(&options, credentials, &feedback, &error), advice);
   apns_credentials_free(credentials);
   gateway_stop(gateway);
 }
@@ -116,24 +107,19 @@ static void so_is_the_feedback_service(void **state) {
 
 static const char missing[] = "; no certificate was shown, though the peer asked for one";
 
-static void a_certificate_that_was_not_shown_is_missed(void **state) {
-  (void)state;
+TEST(a_certificate_that_was_not_shown_is_missed) {
   for (int version = TLS1_2_VERSION; version <= TLS1_3_VERSION; version++) {
     const gateway_options_t wanting = {.tls_version = version, .wants_certificate = true};
     gateway_t *gateway = gateway_start(&wanting, NULL);
     apns_session_options_t options = options_for(gateway);
     apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
     who.ca_file = identities_make()->root.certificate_file;
-    apns_credentials_t *credentials = NULL;
-    apns_session_t *session = NULL;
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
-    assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+    apns_credentials_t *credentials = credentials_of(&who);
+    apns_session_t *session = session_with(&options, credentials);
     /* By TLS 1.3 the alert comes behind the handshake. */
     apns_status_t status = apns_session_send(session, notification(0), 0, NULL, &error);
     if (status == APNS_OK) status = apns_session_drain(session, 30000, NULL, &error);
-    assert_status(APNS_ERR_TLS, status, &error);
-    assert_contains(error.message, missing);
+    assert_fails(APNS_ERR_TLS, status, missing);
     apns_session_free(session);
     apns_credentials_free(credentials);
     gateway_stop(gateway);
@@ -141,20 +127,16 @@ static void a_certificate_that_was_not_shown_is_missed(void **state) {
 }
 
 /* One that was shown and turned down is not missing, nor one that nobody asked for. */
-static void one_that_was_shown_is_not(void **state) {
-  (void)state;
+TEST(one_that_was_shown_is_not) {
   const gateway_options_t wanting = {.tls_version = TLS1_2_VERSION, .wants_certificate = true};
   gateway_t *gateway = gateway_start(&wanting, NULL);
   apns_session_options_t options = options_for(gateway);
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   who.ca_file = identities_make()->root.certificate_file;
   who.certificate_file = identities_make()->provider_of_stranger.together_file;
-  apns_credentials_t *credentials = NULL;
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
-  assert_status(APNS_ERR_TLS, apns_session_connect(session, &error), &error);
+  apns_credentials_t *credentials = credentials_of(&who);
+  apns_session_t *session = session_with(&options, credentials);
+  assert_status(APNS_ERR_TLS, apns_session_connect(session, &error));
   assert_null(strstr(error.message, "no certificate was shown"));
   apns_session_free(session);
   apns_credentials_free(credentials);
@@ -163,8 +145,7 @@ static void one_that_was_shown_is_not(void **state) {
 
 /* ---- A signing key -------------------------------------------------------------- */
 
-static void a_signing_key_is_for_http2_only(void **state) {
-  (void)state;
+TEST(a_signing_key_is_for_http2_only) {
   BIO *memory = BIO_new(BIO_s_mem());
   EVP_PKEY *key = keychain_key(false);
   assert_true(key && PEM_write_bio_PKCS8PrivateKey(memory, key, NULL, NULL, 0, NULL, NULL));
@@ -173,44 +154,26 @@ static void a_signing_key_is_for_http2_only(void **state) {
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   who.token_key_bytes = p8, who.token_key_length = (size_t)length;
   who.key_id = "ABC123DEFG", who.team_id = "DEF123GHIJ";
-  apns_credentials_t *credentials = NULL;
-  apns_session_t *session = NULL;
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  apns_session_t *session = NULL;
+  apns_credentials_t *credentials = credentials_of(&who);
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-                &error);
-  assert_contains(error.message, "a .p8 signing key is for HTTP/2 only");
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+               "a .p8 signing key is for HTTP/2 only");
   assert_contains(error.message, "set the option protocol to HTTP/2");
   assert_null(session);
-  assert_status(APNS_ERR_ARGUMENT, apns_feedback_open(NULL, credentials, &feedback, &error),
-                &error);
-  assert_contains(error.message, "a .p8 signing key is for HTTP/2 only");
+  assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(NULL, credentials, &feedback, &error),
+               "a .p8 signing key is for HTTP/2 only");
   options.protocol = APNS_PROTOCOL_HTTP2;
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  session = session_with(&options, credentials);
   apns_session_free(session);
   apns_credentials_free(credentials);
   /* Beside a certificate it is not in the way. */
   who.certificate_file = identities_make()->provider.together_file;
-  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  assert_ok(apns_credentials_new(&who, &credentials, &error));
   options.protocol = APNS_PROTOCOL_BINARY;
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  assert_ok(apns_session_new(&options, credentials, &session, &error));
   apns_session_free(session);
   apns_credentials_free(credentials);
   BIO_free(memory), EVP_PKEY_free(key);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_name_of_apples_is_explained),
-      cmocka_unit_test(so_is_one_that_nobody_answers_for),
-      cmocka_unit_test(so_is_one_that_never_answers),
-      cmocka_unit_test(so_is_the_feedback_service),
-      cmocka_unit_test(a_certificate_that_was_not_shown_is_missed),
-      cmocka_unit_test(one_that_was_shown_is_not),
-      cmocka_unit_test(a_signing_key_is_for_http2_only),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

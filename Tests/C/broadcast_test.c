@@ -20,8 +20,7 @@ static apns_notification_t broadcast(void) {
 }
 
 static void send_one(apns_session_t *session, const apns_notification_t *push) {
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_send(session, push, 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, push, 0, NULL, &error));
 }
 
 /* ---- The request ---------------------------------------------------------- */
@@ -38,8 +37,7 @@ static void check_fields(const service_t *service, size_t number, const char *pa
   assert_string_equal(service_push(service, number)->fields, expected);
 }
 
-static void a_request_is_as_apple_shows_it(void **state) {
-  (void)state;
+TEST(a_request_is_as_apple_shows_it) {
   service_t *service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
   apns_notification_t push = broadcast();
@@ -74,7 +72,6 @@ static void check_many(uint32_t table_size_and_one) {
   service_t *service = service_start(&options);
   apns_session_t *session = push_session(service, NULL);
   enum { MANY = 300 };
-  apns_error_t error = APNS_ERROR_INIT;
   static char channels[7][APNS_CHANNEL_ID_MAX + 1], ids[MANY][40];
   for (size_t index = 0; index < 7; index++) {
     const size_t length = index == 6 ? APNS_CHANNEL_ID_MAX : 20 + index;
@@ -90,8 +87,7 @@ static void check_many(uint32_t table_size_and_one) {
     push.expiry = n % 5 == 0 ? 4000000000 + (int64_t)(n / 20) : 0;
     snprintf(ids[n], sizeof ids[n], "5e2a60c0-2222-4000-8000-%012zx", n);
     push.apns_id = n % 4 ? NULL : ids[n];
-    assert_ok(apns_session_send(session, &push, n % 50 == 49 ? 0 : APNS_SEND_MORE, NULL, &error),
-              &error);
+    assert_ok(apns_session_send(session, &push, n % 50 == 49 ? 0 : APNS_SEND_MORE, NULL, &error));
   }
   drain(session);
   assert_counts(session, MANY, MANY, 0, 0, 0);
@@ -119,8 +115,7 @@ static void check_many(uint32_t table_size_and_one) {
   service_free(service);
 }
 
-static void many_channels_and_devices(void **state) {
-  (void)state;
+TEST(many_channels_and_devices) {
   check_many(0);
   check_many(1 + 0);
   check_many(1 + 200);
@@ -128,21 +123,17 @@ static void many_channels_and_devices(void **state) {
 }
 
 /* The certificate's app, where neither the notification nor the session names one. */
-static void the_app_has_to_be_known(void **state) {
-  (void)state;
+TEST(the_app_has_to_be_known) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   options.topic = NULL;
   apns_session_t *session = push_session(service, &options);
   apns_notification_t push = broadcast();
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
-  assert_string_equal(error.message, "there is no topic: channels need the app's bundle id");
+  assert_says(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
+              "there is no topic: channels need the app's bundle id");
   assert_int_equal(error.reject, APNS_REJECT_MISSING_TOPIC);
   assert_int_equal(error.cause, APNS_CAUSE_TOPIC);
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_end(session, service);
 }
 
 static apns_credentials_t *certificate_for(const char *app) {
@@ -159,29 +150,24 @@ static apns_credentials_t *certificate_for(const char *app) {
   who.certificate_bytes = keychain_certificate_bytes(certificate, false, &who.certificate_length);
   who.key_bytes = keychain_key_bytes(key, &plain, &who.key_length);
   who.ca_file = identities_make()->root.certificate_file;
-  apns_credentials_t *credentials = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  apns_credentials_t *credentials = credentials_of(&who);
   X509_free(certificate), EVP_PKEY_free(key);
   free((void *)who.certificate_bytes), free((void *)who.key_bytes);
   return credentials;
 }
 
-static void the_app_is_that_of_the_certificate(void **state) {
-  (void)state;
+TEST(the_app_is_that_of_the_certificate) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   options.topic = NULL;
   apns_credentials_t *one = certificate_for("com.example.one"),
                      *other = certificate_for("com.example.two");
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_new(&options, one, &session, &error), &error);
+  apns_session_t *session = session_with(&options, one);
   apns_credentials_free(one);
   const apns_notification_t push = broadcast();
   send_one(session, &push);
   drain(session);
-  assert_ok(apns_session_use_credentials(session, other, &error), &error);
+  assert_ok(apns_session_use_credentials(session, other, &error));
   apns_credentials_free(other);
   send_one(session, &push);
   drain(session);
@@ -194,22 +180,20 @@ static void the_app_is_that_of_the_certificate(void **state) {
 
 /* ---- What is refused ------------------------------------------------------- */
 
-static void what_cannot_be_broadcast(void **state) {
-  (void)state;
+TEST(what_cannot_be_broadcast) {
   service_t *service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   static char large[5121], long_channel[APNS_CHANNEL_ID_MAX + 2];
   memset(large, ' ', sizeof large);
   memset(long_channel, 'A', sizeof long_channel - 1);
-#define REFUSED(change, status, text)                                                             \
-  do {                                                                                            \
-    apns_notification_t push = broadcast();                                                       \
-    change;                                                                                       \
-    error.reject = 99;                                                                            \
-    assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error); \
-    assert_string_equal(error.message, text);                                                     \
-    assert_int_equal(error.reject, status);                                                       \
+#define REFUSED(change, status, text)                                                     \
+  do {                                                                                    \
+    apns_notification_t push = broadcast();                                               \
+    change;                                                                               \
+    error.reject = 99;                                                                    \
+    assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error)); \
+    assert_string_equal(error.message, text);                                             \
+    assert_int_equal(error.reject, status);                                               \
   } while (0)
   const int processing = APNS_REJECT_PROCESSING_ERROR;
   REFUSED(push.token = "0123", processing, "a notification has a token or a channel_id, not both");
@@ -258,8 +242,8 @@ static void what_cannot_be_broadcast(void **state) {
   options.payload_max = 300;
   session = push_session(service, &options);
   push.payload_length = 301;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
-  assert_string_equal(error.message, "the payload has 301 bytes, more than 300");
+  assert_says(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
+              "the payload has 301 bytes, more than 300");
   apns_session_free(session);
   service_stop(service);
   assert_int_equal(service_count(service), 1);
@@ -268,18 +252,16 @@ static void what_cannot_be_broadcast(void **state) {
 }
 
 /* A device's push has its own limit, and the rules of before. */
-static void a_device_has_its_own_rules(void **state) {
-  (void)state;
+TEST(a_device_has_its_own_rules) {
   service_t *service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   static char large[4097];
   memset(large, ' ', sizeof large);
   apns_notification_t push = *notification(1);
   push.push_type = APNS_PUSH_TYPE_LIVEACTIVITY;
   push.payload = large, push.payload_length = sizeof large;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
-  assert_string_equal(error.message, "the payload has 4097 bytes, more than 4096");
+  assert_says(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
+              "the payload has 4097 bytes, more than 4096");
   push.payload_length = 4096, push.channel_id = "";
   send_one(session, &push);
   drain(session);
@@ -289,29 +271,23 @@ static void a_device_has_its_own_rules(void **state) {
   service_free(service);
 }
 
-static void a_binary_session_has_no_channels(void **state) {
-  (void)state;
+TEST(a_binary_session_has_no_channels) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t push = broadcast();
   const char *refusal = "the binary interface has no channels: broadcasts need HTTP/2";
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
-  assert_string_equal(error.message, refusal);
+  assert_says(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), refusal);
   assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
   push = *notification(1);
   push.channel_id = CHANNEL;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
-  assert_string_equal(error.message, refusal);
+  assert_says(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), refusal);
   assert_int_equal(stats_of(session).taken, 0);
   push.channel_id = "";
   send_one(session, &push);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void a_broadcast_starts_nothing(void **state) {
-  (void)state;
+TEST(a_broadcast_starts_nothing) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   options.checks = APNS_CHECK_PAYLOAD;
@@ -330,7 +306,6 @@ static void a_broadcast_starts_nothing(void **state) {
       {"{\"aps\":{\"event\":\"end\"}}", false},
   };
   const char *refusal = "event is \"start\", but a broadcast cannot start a Live Activity";
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t index = 0; index < sizeof given / sizeof *given; index++) {
     apns_notification_t push = broadcast();
     push.payload = given[index].payload, push.payload_length = strlen(given[index].payload);
@@ -338,22 +313,20 @@ static void a_broadcast_starts_nothing(void **state) {
       send_one(session, &push);
       continue;
     }
-    assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
-    assert_string_equal(error.message, refusal);
+    assert_says(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), refusal);
     /* To a device that is another matter. */
     push.channel_id = NULL;
     push.token = "0123456789012345678901234567890", push.token_length = 32;
     send_one(session, &push);
   }
   apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(NULL, &payload, &error), &error);
+  assert_ok(apns_payload_new(NULL, &payload, &error));
   apns_notification_t push = broadcast();
   push.payload = NULL, push.payload_length = 0;
   static const char *const events[] = {"update", "start", "end", "start", "update"};
   for (size_t index = 0; index < 5; index++) {
     assert_ok(apns_payload_set_string(payload, APNS_KEY_EVENT, events[index], strlen(events[index]),
-                                      &error),
-              &error);
+                                      &error));
     const apns_status_t status =
         apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error);
     assert_int_equal(status, index % 2 ? APNS_ERR_ARGUMENT : APNS_OK);
@@ -379,8 +352,7 @@ static service_reply_t judge_with_ids(void *context, const service_push_t *push)
 }
 
 /* By the answer's own field, to a channel and to a device. */
-static void an_answer_has_its_ids(void **state) {
-  (void)state;
+TEST(an_answer_has_its_ids) {
   const service_options_t options = {.judge = judge_with_ids};
   service_t *service = service_start(&options);
   apns_session_t *session = push_session(service, NULL);
@@ -397,9 +369,7 @@ static void an_answer_has_its_ids(void **state) {
     snprintf(made, sizeof made, "5e2a60c0-0000-4000-8000-%012zx", n);
     assert_string_equal(event.apns_id, n == 3 ? ID : made);
   }
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_end(session, service);
 }
 
 /* A field that belongs to the other kind of request says nothing. */
@@ -411,21 +381,18 @@ static service_reply_t judge_with_other_ids(void *context, const service_push_t 
   return (service_reply_t){.fields = fields};
 }
 
-static void a_device_has_no_request_id(void **state) {
-  (void)state;
+TEST(a_device_has_no_request_id) {
   const service_options_t options = {.judge = judge_with_other_ids};
   service_t *service = service_start(&options);
   apns_session_t *session = push_session(service, NULL);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
   assert_string_equal(one_event(session).apns_id, ID);
   apns_notification_t push = broadcast();
   send_one(session, &push);
   drain(session);
   assert_string_equal(one_event(session).apns_id, "5e2a60c0-4444-4000-8000-00000000000c");
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_end(session, service);
 }
 
 static const struct {
@@ -455,8 +422,7 @@ static service_reply_t judge_with_reasons(void *context, const service_push_t *p
   return (service_reply_t){.status = refusals[push->number].status, .body = text};
 }
 
-static void every_reason_of_a_broadcast(void **state) {
-  (void)state;
+TEST(every_reason_of_a_broadcast) {
   const service_options_t options = {.judge = judge_with_reasons};
   service_t *service = service_start(&options);
   apns_session_t *session = push_session(service, NULL);
@@ -478,13 +444,10 @@ static void every_reason_of_a_broadcast(void **state) {
   whence.session = session;
   apns_feedback_t *feedback = NULL;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_feedback_open(&whence, NULL, &feedback, &error), &error);
-  assert_status(APNS_DONE, apns_feedback_next(feedback, &tuple, &error), &error);
+  assert_ok(apns_feedback_open(&whence, NULL, &feedback, &error));
+  assert_status(APNS_DONE, apns_feedback_next(feedback, &tuple, &error));
   apns_feedback_free(feedback);
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_end(session, service);
 }
 
 /* ---- Again, and in order ----------------------------------------------------- */
@@ -501,8 +464,7 @@ static service_reply_t judge_with_trouble(void *context, const service_push_t *p
   return push->number < 10 && push->number % 2 ? replies[push->number / 2] : (service_reply_t){0};
 }
 
-static void a_broadcast_is_sent_again(void **state) {
-  (void)state;
+TEST(a_broadcast_is_sent_again) {
   const service_options_t options = {.judge = judge_with_trouble};
   service_t *service = service_start(&options);
   apns_session_options_t given = push_options(service);
@@ -513,8 +475,7 @@ static void a_broadcast_is_sent_again(void **state) {
     apns_notification_t push = broadcast();
     push.expiry = 4000000000 + (int64_t)n;
     push.user_data = (void *)(uintptr_t)(n + 1);
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error), &error);
+    assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error));
   }
   drain(session);
   assert_counts(session, MANY, MANY, 0, 0, 0);
@@ -540,8 +501,7 @@ static service_reply_t judge_with_delay(void *context, const service_push_t *pus
   return (service_reply_t){.status = 429, .body = "{\"reason\":\"TooManyRequests\"}"};
 }
 
-static void a_channel_has_its_order(void **state) {
-  (void)state;
+TEST(a_channel_has_its_order) {
   enum { MANY = 40, CHANNELS = 4 };
   bool has_come[MANY] = {0};
   const service_options_t options = {.judge = judge_with_delay, .context = has_come};
@@ -551,12 +511,11 @@ static void a_channel_has_its_order(void **state) {
   given.device_order = 1;
   apns_session_t *session = push_session(service, &given);
   static const char *const channels[] = {"AAAA", "AAAB", "AAA=", "AAAAAAAA"};
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t n = 0; n < MANY; n++) {
     apns_notification_t push = broadcast();
     push.channel_id = channels[n % CHANNELS];
     push.expiry = 4000000000 + (int64_t)n;
-    assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error), &error);
+    assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error));
   }
   drain(session);
   assert_counts(session, MANY, MANY, 0, 0, 0);
@@ -575,11 +534,9 @@ static void a_channel_has_its_order(void **state) {
 
 /* ---- The other ways to send --------------------------------------------------- */
 
-static void an_array_and_a_builder(void **state) {
-  (void)state;
+TEST(an_array_and_a_builder) {
   service_t *service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t array[20];
   for (size_t n = 0; n < 20; n++) {
     array[n] = n % 2 ? *notification(n) : broadcast();
@@ -592,29 +549,26 @@ static void an_array_and_a_builder(void **state) {
   }
   array[19].channel_id = CHANNEL;
   size_t taken = 0;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send_many(session, array, 20, 0, &taken, &error),
-                &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send_many(session, array, 20, 0, &taken, &error));
   assert_int_equal(taken, 19);
   assert_string_equal(error.message, "a notification has a token or a channel_id, not both");
 
   apns_payload_options_t options = APNS_PAYLOAD_OPTIONS_INIT;
   options.limit = APNS_PAYLOAD_MAX_BROADCAST + 1;
   apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(&options, &payload, &error), &error);
+  assert_ok(apns_payload_new(&options, &payload, &error));
   static char text[6000];
   memset(text, 'x', sizeof text);
   apns_notification_t push = broadcast();
   push.payload = NULL, push.payload_length = 0;
   /* {"aps":{"thread-id":""}} */
   const size_t around = 24;
-  assert_ok(apns_payload_set_string(payload, APNS_KEY_THREAD_ID, text, 5121 - around, &error),
-            &error);
-  assert_status(APNS_ERR_ARGUMENT,
-                apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
-  assert_string_equal(error.message, "the payload has 5121 bytes, more than 5120");
-  assert_ok(apns_payload_set_string(payload, APNS_KEY_THREAD_ID, text, 5120 - around, &error),
-            &error);
-  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  assert_ok(apns_payload_set_string(payload, APNS_KEY_THREAD_ID, text, 5121 - around, &error));
+  assert_says(APNS_ERR_ARGUMENT,
+              apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error),
+              "the payload has 5121 bytes, more than 5120");
+  assert_ok(apns_payload_set_string(payload, APNS_KEY_THREAD_ID, text, 5120 - around, &error));
+  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error));
   drain(session);
   assert_counts(session, 20, 20, 0, 0, 0);
   apns_payload_free(payload);
@@ -630,8 +584,7 @@ static void an_array_and_a_builder(void **state) {
 /* ---- Programs of 0.1 ------------------------------------------------------------ */
 
 /* What lies behind their structures is none of ours. */
-static void structures_of_version_0_1(void **state) {
-  (void)state;
+TEST(structures_of_version_0_1) {
   const service_options_t serving = {.judge = judge_with_ids};
   service_t *service = service_start(&serving);
   apns_session_t *session = push_session(service, NULL);
@@ -642,8 +595,7 @@ static void structures_of_version_0_1(void **state) {
   memset(&memory, 0xA5, sizeof memory);
   memcpy(&memory.first, notification(1), baseline.notification);
   memory.first.size = baseline.notification;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_send(session, &memory.first, 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, &memory.first, 0, NULL, &error));
   drain(session);
   struct {
     apns_event_t event;
@@ -651,7 +603,7 @@ static void structures_of_version_0_1(void **state) {
   } told;
   memset(&told, 0xA5, sizeof told);
   told.event.size = baseline.event;
-  assert_ok(apns_session_next_event(session, &told.event, 0, &error), &error);
+  assert_ok(apns_session_next_event(session, &told.event, 0, &error));
   assert_int_equal(told.event.kind, APNS_EVENT_ACCEPTED);
   assert_int_equal(told.event.size, baseline.event);
   const unsigned char *bytes = (const unsigned char *)&told;
@@ -675,8 +627,7 @@ static void write_down(const apns_log_record_t *record, void *context) {
   strcat(strcat(frames, record->line), "\n");
 }
 
-static void the_log_names_the_channel(void **state) {
-  (void)state;
+TEST(the_log_names_the_channel) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   options.log = write_down, options.log_level = APNS_LOG_TRACE;
@@ -689,28 +640,4 @@ static void the_log_names_the_channel(void **state) {
   assert_contains(frames, "> HEADERS, stream 1, to channel " CHANNEL);
   assert_null(strstr(frames, "content-state"));
   service_free(service);
-}
-
-int main(void) {
-  identities_make();
-  if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_request_is_as_apple_shows_it),
-      cmocka_unit_test(many_channels_and_devices),
-      cmocka_unit_test(the_app_has_to_be_known),
-      cmocka_unit_test(the_app_is_that_of_the_certificate),
-      cmocka_unit_test(what_cannot_be_broadcast),
-      cmocka_unit_test(a_device_has_its_own_rules),
-      cmocka_unit_test(a_binary_session_has_no_channels),
-      cmocka_unit_test(a_broadcast_starts_nothing),
-      cmocka_unit_test(an_answer_has_its_ids),
-      cmocka_unit_test(a_device_has_no_request_id),
-      cmocka_unit_test(every_reason_of_a_broadcast),
-      cmocka_unit_test(a_broadcast_is_sent_again),
-      cmocka_unit_test(a_channel_has_its_order),
-      cmocka_unit_test(an_array_and_a_builder),
-      cmocka_unit_test(structures_of_version_0_1),
-      cmocka_unit_test(the_log_names_the_channel),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

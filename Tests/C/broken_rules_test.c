@@ -49,12 +49,11 @@ static void check_breach(const breach_t *breach, size_t answered, int ambiguous)
   options.ambiguous = ambiguous;
   options.answer_timeout_ms = 600000;
   apns_session_t *session = push_session(service, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   const size_t owed = COUNT - answered;
   const size_t again = ambiguous == APNS_AMBIGUOUS_RESEND ? owed : 0;
   size_t accepted = 0, unknown = 0;
-  send_all(session, 0, COUNT);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  send_range(session, 0, COUNT);
+  drain(session);
   for (size_t n = 0; n < COUNT; n++) {
     const apns_event_t event = one_event(session);
     if (event.kind == APNS_EVENT_ACCEPTED) accepted++;
@@ -64,8 +63,8 @@ static void check_breach(const breach_t *breach, size_t answered, int ambiguous)
   assert_int_equal(unknown, owed - again);
   assert_int_equal(stats_of(session).resent, again);
   /* And the session is as good as before. */
-  send_all(session, COUNT, COUNT + 1);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  send_range(session, COUNT, COUNT + 1);
+  drain(session);
   assert_int_equal(one_event(session).kind, APNS_EVENT_ACCEPTED);
   push_stop(session, service);
   assert_int_equal(service_connections(service), 2);
@@ -81,27 +80,10 @@ static void check_breaches(size_t answered, int ambiguous) {
   }
 }
 
-static void what_is_in_flight_is_named_as_unknown(void **state) {
-  (void)state;
-  check_breaches(ANSWERED, APNS_AMBIGUOUS_REPORT);
-}
+TEST(what_is_in_flight_is_named_as_unknown) { check_breaches(ANSWERED, APNS_AMBIGUOUS_REPORT); }
 
-static void what_is_in_flight_is_sent_again(void **state) {
-  (void)state;
-  check_breaches(ANSWERED, APNS_AMBIGUOUS_RESEND);
-}
+TEST(what_is_in_flight_is_sent_again) { check_breaches(ANSWERED, APNS_AMBIGUOUS_RESEND); }
 
-static void with_nothing_in_flight_only_the_connection_is_replaced(void **state) {
-  (void)state;
+TEST(with_nothing_in_flight_only_the_connection_is_replaced) {
   check_breaches(COUNT, APNS_AMBIGUOUS_REPORT);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_is_in_flight_is_named_as_unknown),
-      cmocka_unit_test(what_is_in_flight_is_sent_again),
-      cmocka_unit_test(with_nothing_in_flight_only_the_connection_is_replaced),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

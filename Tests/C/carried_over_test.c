@@ -19,8 +19,7 @@ typedef struct {
 static SSL_Connection ssl_connect(const apns_session_options_t *options) {
   SSL_Connection sslcon = {NULL, NULL};
   apns_credentials_t *credentials = provider_credentials();
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_new(options, credentials, &sslcon.session, &error), &error);
+  assert_ok(apns_session_new(options, credentials, &sslcon.session, &error));
   apns_credentials_free(credentials);
   sslcon.ssl = apns_session_ssl(sslcon.session);
   return sslcon;
@@ -28,8 +27,7 @@ static SSL_Connection ssl_connect(const apns_session_options_t *options) {
 
 /* Changed: instead of SSL_shutdown(), close() and SSL_free(). */
 static void ssl_disconnect(SSL_Connection *sslcon) {
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_drain(sslcon->session, AMPLE_MS, NULL, &error), &error);
+  assert_ok(apns_session_drain(sslcon->session, AMPLE_MS, NULL, &error));
   apns_session_free(sslcon->session);
 }
 
@@ -48,8 +46,7 @@ static int push_all(SSL_Connection *sslcon, size_t from, size_t to) {
 
 /* ---- What comes of it ---------------------------------------------------------- */
 
-static void its_notifications_go_by_http2(void **state) {
-  (void)state;
+TEST(its_notifications_go_by_http2) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   options.report_accepted = 0;
@@ -78,8 +75,7 @@ static service_reply_t reject(void *context, const service_push_t *push) {
   return bad;
 }
 
-static void the_enhanced_ones_come_back_by_their_identifier(void **state) {
-  (void)state;
+TEST(the_enhanced_ones_come_back_by_their_identifier) {
   service_t *service = service_judging(reject, NULL);
   apns_session_options_t options = push_options(service);
   SSL_Connection sslcon = ssl_connect(&options);
@@ -105,8 +101,7 @@ static void the_enhanced_ones_come_back_by_their_identifier(void **state) {
 }
 
 /* A provider of old takes no outcomes, for months. */
-static void outcomes_nobody_takes_are_no_end(void **state) {
-  (void)state;
+TEST(outcomes_nobody_takes_are_no_end) {
   service_t *service = service_judging(reject, NULL);
   apns_session_options_t options = push_options(service);
   options.window_bytes = 32768;
@@ -125,8 +120,7 @@ static void outcomes_nobody_takes_are_no_end(void **state) {
   service_free(service);
 }
 
-static void its_notifications_go_by_the_binary_interface(void **state) {
-  (void)state;
+TEST(its_notifications_go_by_the_binary_interface) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   SSL_Connection sslcon = ssl_connect(&options);
@@ -140,8 +134,7 @@ static void its_notifications_go_by_the_binary_interface(void **state) {
 
 /* ---- What else a host does with an SSL -------------------------------------------- */
 
-static void openssl_itself_fails_on_it(void **state) {
-  (void)state;
+TEST(openssl_itself_fails_on_it) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   SSL_Connection sslcon = ssl_connect(&options);
@@ -171,8 +164,7 @@ static void openssl_itself_fails_on_it(void **state) {
 }
 
 /* With a socket of the host's it is an SSL like any other, and not the session's. */
-static void an_ssl_with_a_socket_is_the_hosts(void **state) {
-  (void)state;
+TEST(an_ssl_with_a_socket_is_the_hosts) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   SSL_Connection sslcon = ssl_connect(&options);
@@ -183,8 +175,7 @@ static void an_ssl_with_a_socket_is_the_hosts(void **state) {
   assert_int_equal(stats_of(sslcon.session).taken, 0);
   ssl_disconnect(&sslcon);
   close(pair[0]), close(pair[1]);
-  service_stop(service);
-  service_free(service);
+  service_end(service);
 }
 
 static int pushes_by_the_parents(void *argument) {
@@ -195,15 +186,13 @@ static int pushes_by_the_parents(void *argument) {
   return 0;
 }
 
-static void a_child_cannot_push_by_it(void **state) {
-  (void)state;
+TEST(a_child_cannot_push_by_it) {
   skip_unless_pages_are_wiped_on_fork();
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   SSL_Connection sslcon = ssl_connect(&options);
   assert_int_equal(push_all(&sslcon, 0, 5), 0);
-  int status = in_child(pushes_by_the_parents, &sslcon);
-  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  assert_child_is_fine(pushes_by_the_parents, &sslcon);
   assert_int_equal(push_all(&sslcon, 5, 10), 0);
   ssl_disconnect(&sslcon);
   service_stop(service);
@@ -212,23 +201,19 @@ static void a_child_cannot_push_by_it(void **state) {
   service_free(service);
 }
 
-static void a_closed_session_takes_nothing(void **state) {
-  (void)state;
+TEST(a_closed_session_takes_nothing) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   SSL_Connection sslcon = ssl_connect(&options);
-  apns_error_t error = APNS_ERROR_INIT;
   assert_null(apns_session_ssl(NULL));
-  assert_ok(apns_session_close(sslcon.session, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_close(sslcon.session, AMPLE_MS, &error));
   assert_int_equal(push_all(&sslcon, 0, 2), 2);
   assert_null(apns_session_ssl(sslcon.session));
   apns_session_free(sslcon.session);
-  service_stop(service);
-  service_free(service);
+  service_end(service);
 }
 
-static void nobody_to_connect_to_is_false(void **state) {
-  (void)state;
+TEST(nobody_to_connect_to_is_false) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   service_stop(service);
@@ -237,21 +222,4 @@ static void nobody_to_connect_to_is_false(void **state) {
   assert_int_equal(stats_of(sslcon.session).taken, 0);
   ssl_disconnect(&sslcon);
   service_free(service);
-}
-
-int main(void) {
-  identities_make();
-  if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(its_notifications_go_by_http2),
-      cmocka_unit_test(the_enhanced_ones_come_back_by_their_identifier),
-      cmocka_unit_test(outcomes_nobody_takes_are_no_end),
-      cmocka_unit_test(its_notifications_go_by_the_binary_interface),
-      cmocka_unit_test(openssl_itself_fails_on_it),
-      cmocka_unit_test(an_ssl_with_a_socket_is_the_hosts),
-      cmocka_unit_test(a_child_cannot_push_by_it),
-      cmocka_unit_test(a_closed_session_takes_nothing),
-      cmocka_unit_test(nobody_to_connect_to_is_false),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,8 +52,7 @@ static apns_credentials_options_t with_bytes(const uint8_t *certificate, size_t 
   return options;
 }
 
-static void of_files(void **state) {
-  (void)state;
+TEST(of_files) {
   const identity_t *own = &all->provider;
   static const char broken[] = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
   const char *locked = identities_write_encrypted("locked.pem", own, "secret");
@@ -115,7 +114,6 @@ static void of_files(void **state) {
   };
   for (size_t index = 0; index < sizeof rows / sizeof *rows; index++) {
     apns_credentials_t *credentials = NULL;
-    apns_error_t error = APNS_ERROR_INIT;
     const apns_status_t found = apns_credentials_new(&rows[index].options, &credentials, &error);
     check_cause(rows[index].what, rows[index].status, rows[index].cause, found, &error);
   }
@@ -125,8 +123,7 @@ static void of_files(void **state) {
   free((char *)malformed);
 }
 
-static void of_descriptors(void **state) {
-  (void)state;
+TEST(of_descriptors) {
   struct rlimit before, none;
   assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
   none = before;
@@ -134,7 +131,6 @@ static void of_descriptors(void **state) {
   apns_credentials_options_t options = who(NULL, NULL, NULL);
   options.crl_file = all->provider.together_file;
   apns_credentials_t *credentials = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
   const apns_status_t found = apns_credentials_new(&options, &credentials, &error);
   assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -157,12 +153,12 @@ typedef struct connecting {
   int alert; /* that is in tls_code; 0: none */
   gateway_options_t gateway;
   const gateway_step_t *script;
-  apns_credentials_options_t who;
-  const char *host;     /* NULL: the gateway's */
-  const int *lookup;    /* what the name's lookup comes to */
-  const char *proxy;    /* its answer; NULL: there is no proxy */
-  bool is_silent_proxy; /* that takes the request and says nothing */
-  bool has_nobody;      /* at the port that is connected to */
+  const apns_credentials_options_t *who; /* NULL: somebody without a certificate */
+  const char *host;                      /* NULL: the gateway's */
+  const int *lookup;                     /* what the name's lookup comes to */
+  const char *proxy;                     /* its answer; NULL: there is no proxy */
+  bool is_silent_proxy;                  /* that takes the request and says nothing */
+  bool has_nobody;                       /* at the port that is connected to */
   uint32_t connect_timeout_ms;
 } connecting_t;
 
@@ -181,11 +177,9 @@ static void check_connecting(const connecting_t *row) {
     if (row->cause == APNS_CAUSE_PROXY_UNREACHABLE)
       options.proxy_host = "127.0.0.1", options.proxy_port = gateway_port(gateway);
   }
-  apns_credentials_t *credentials = NULL;
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(&row->who, &credentials, &error), &error);
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  const apns_credentials_options_t nobody = who(NULL, NULL, NULL);
+  apns_credentials_t *credentials = credentials_of(row->who ? row->who : &nobody);
+  apns_session_t *session = session_with(&options, credentials);
   apns_credentials_free(credentials);
   const apns_status_t found = apns_session_connect(session, &error);
   check_cause(row->what, row->status, row->cause, found, &error);
@@ -195,8 +189,7 @@ static void check_connecting(const connecting_t *row) {
   gateway_stop(gateway);
 }
 
-static void of_connecting(void **state) {
-  (void)state;
+TEST(of_connecting) {
   const apns_credentials_options_t nobody = who(NULL, NULL, NULL);
   const apns_credentials_options_t stranger =
       who(all->provider_of_stranger.together_file, NULL, NULL);
@@ -231,159 +224,54 @@ static void of_connecting(void **state) {
   const gateway_options_t wanting = {.wants_certificate = true, .tls_version = TLS1_2_VERSION};
 
   const connecting_t rows[] = {
-      {.what = "no such name",
-       .status = APNS_ERR_NETWORK,
-       .cause = APNS_CAUSE_NAME_NOT_FOUND,
-       .who = nobody,
-       .lookup = &no_name},
-      {.what = "no name server",
-       .status = APNS_ERR_NETWORK,
-       .cause = APNS_CAUSE_LOOKUP_FAILED,
-       .who = nobody,
-       .lookup = &no_answer},
-      {.what = "a slow lookup",
-       .status = APNS_ERR_TIMEOUT,
-       .cause = APNS_CAUSE_LOOKUP_TIMEOUT,
-       .who = nobody,
-       .lookup = &not_yet,
+      {"no such name", APNS_ERR_NETWORK, APNS_CAUSE_NAME_NOT_FOUND, .lookup = &no_name},
+      {"no name server", APNS_ERR_NETWORK, APNS_CAUSE_LOOKUP_FAILED, .lookup = &no_answer},
+      {"a slow lookup", APNS_ERR_TIMEOUT, APNS_CAUSE_LOOKUP_TIMEOUT, .lookup = &not_yet,
        .connect_timeout_ms = 100},
-      {.what = "a closed port",
-       .status = APNS_ERR_NETWORK,
-       .cause = APNS_CAUSE_CONNECTION_REFUSED,
-       .who = nobody,
-       .has_nobody = true},
-      {.what = "an address of many",
-       .status = APNS_ERR_NETWORK,
-       .cause = APNS_CAUSE_UNREACHABLE,
-       .who = nobody,
-       .host = "224.0.0.1"},
-      {.what = "a silent peer",
-       .status = APNS_ERR_TIMEOUT,
-       .cause = APNS_CAUSE_HANDSHAKE_TIMEOUT,
-       .who = nobody,
-       .script = stalls,
+      {"a closed port", APNS_ERR_NETWORK, APNS_CAUSE_CONNECTION_REFUSED, .has_nobody = true},
+      {"an address of many", APNS_ERR_NETWORK, APNS_CAUSE_UNREACHABLE, .host = "224.0.0.1"},
+      {"a silent peer", APNS_ERR_TIMEOUT, APNS_CAUSE_HANDSHAKE_TIMEOUT, .script = stalls,
        .connect_timeout_ms = 300},
 
-      {.what = "no proxy there",
-       .status = APNS_ERR_NETWORK,
-       .cause = APNS_CAUSE_PROXY_UNREACHABLE,
-       .who = nobody,
-       .has_nobody = true},
-      {.what = "a silent proxy",
-       .status = APNS_ERR_TIMEOUT,
-       .cause = APNS_CAUSE_PROXY_TIMEOUT,
-       .who = nobody,
-       .is_silent_proxy = true,
+      {"no proxy there", APNS_ERR_NETWORK, APNS_CAUSE_PROXY_UNREACHABLE, .has_nobody = true},
+      {"a silent proxy", APNS_ERR_TIMEOUT, APNS_CAUSE_PROXY_TIMEOUT, .is_silent_proxy = true,
        .connect_timeout_ms = 300},
-      {.what = "a proxy that closes",
-       .status = APNS_ERR_NETWORK,
-       .cause = APNS_CAUSE_PROXY_LOST,
-       .who = nobody,
-       .proxy = "HTTP/1.1 200"},
-      {.what = "no HTTP proxy",
-       .status = APNS_ERR_NETWORK,
-       .cause = APNS_CAUSE_PROXY_NOT_HTTP,
-       .who = nobody,
+      {"a proxy that closes", APNS_ERR_NETWORK, APNS_CAUSE_PROXY_LOST, .proxy = "HTTP/1.1 200"},
+      {"no HTTP proxy", APNS_ERR_NETWORK, APNS_CAUSE_PROXY_NOT_HTTP,
        .proxy = "220 mail.example ESMTP\r\n\r\n"},
-      {.what = "a proxy's 407",
-       .status = APNS_ERR_NETWORK,
-       .cause = APNS_CAUSE_PROXY_AUTHENTICATION,
-       .who = nobody,
+      {"a proxy's 407", APNS_ERR_NETWORK, APNS_CAUSE_PROXY_AUTHENTICATION,
        .proxy = "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"},
-      {.what = "a proxy's 403",
-       .status = APNS_ERR_NETWORK,
-       .cause = APNS_CAUSE_PROXY_REFUSED,
-       .who = nobody,
+      {"a proxy's 403", APNS_ERR_NETWORK, APNS_CAUSE_PROXY_REFUSED,
        .proxy = "HTTP/1.1 403 Forbidden\r\n\r\n"},
-      {.what = "a proxy's 502",
-       .status = APNS_ERR_NETWORK,
-       .cause = APNS_CAUSE_PROXY_NO_ROUTE,
-       .who = nobody,
+      {"a proxy's 502", APNS_ERR_NETWORK, APNS_CAUSE_PROXY_NO_ROUTE,
        .proxy = "HTTP/1.1 502 Bad Gateway\r\n\r\n"},
 
-      {.what = "an expired peer",
-       .status = APNS_ERR_TLS,
-       .cause = APNS_CAUSE_PEER_EXPIRED,
-       .who = nobody,
+      {"an expired peer", APNS_ERR_TLS, APNS_CAUSE_PEER_EXPIRED,
        .gateway = {.identity = &all->gateway_expired}},
-      {.what = "tomorrow's peer",
-       .status = APNS_ERR_TLS,
-       .cause = APNS_CAUSE_PEER_NOT_YET_VALID,
-       .who = nobody,
+      {"tomorrow's peer", APNS_ERR_TLS, APNS_CAUSE_PEER_NOT_YET_VALID,
        .gateway = {.identity = &early}},
-      {.what = "another's name",
-       .status = APNS_ERR_TLS,
-       .cause = APNS_CAUSE_PEER_NAME,
-       .who = nobody,
+      {"another's name", APNS_ERR_TLS, APNS_CAUSE_PEER_NAME,
        .gateway = {.identity = &all->gateway_elsewhere}},
-      {.what = "another's address",
-       .status = APNS_ERR_TLS,
-       .cause = APNS_CAUSE_PEER_NAME,
-       .who = nobody,
-       .gateway = {.identity = &all->gateway_without_address},
-       .host = "127.0.0.1"},
-      {.what = "a stranger",
-       .status = APNS_ERR_TLS,
-       .cause = APNS_CAUSE_PEER_NOT_TRUSTED,
-       .who = nobody,
+      {"another's address", APNS_ERR_TLS, APNS_CAUSE_PEER_NAME,
+       .gateway = {.identity = &all->gateway_without_address}, .host = "127.0.0.1"},
+      {"a stranger", APNS_ERR_TLS, APNS_CAUSE_PEER_NOT_TRUSTED,
        .gateway = {.identity = &all->gateway_of_stranger}},
-      {.what = "a revoked peer",
-       .status = APNS_ERR_TLS,
-       .cause = APNS_CAUSE_PEER_REVOKED,
-       .who = listed},
-      {.what = "an old list",
-       .status = APNS_ERR_TLS,
-       .cause = APNS_CAUSE_PEER_REVOCATION_LIST,
-       .who = unlisted},
-      {.what = "another key",
-       .status = APNS_ERR_TLS,
-       .cause = APNS_CAUSE_PEER_NOT_PINNED,
-       .who = pinned},
-      {.what = "a weak peer",
-       .status = APNS_ERR_TLS,
-       .cause = APNS_CAUSE_PEER_UNFIT,
-       .who = strict,
+      {"a revoked peer", APNS_ERR_TLS, APNS_CAUSE_PEER_REVOKED, .who = &listed},
+      {"an old list", APNS_ERR_TLS, APNS_CAUSE_PEER_REVOCATION_LIST, .who = &unlisted},
+      {"another key", APNS_ERR_TLS, APNS_CAUSE_PEER_NOT_PINNED, .who = &pinned},
+      {"a weak peer", APNS_ERR_TLS, APNS_CAUSE_PEER_UNFIT, .who = &strict,
        .gateway = {.identity = &unfit}},
 
-      {.what = "a reset",
-       .status = APNS_ERR_NETWORK,
-       .cause = APNS_CAUSE_HANDSHAKE_ENDED,
-       .who = nobody,
-       .script = resets},
-      {.what = "a web server",
-       .status = APNS_ERR_TLS,
-       .cause = APNS_CAUSE_NOT_TLS,
-       .who = nobody,
-       .script = web},
-      {.what = "another version",
-       .status = APNS_ERR_TLS,
-       .cause = APNS_CAUSE_TLS_VERSION,
-       .who = newest,
-       .gateway = {.tls_version = TLS1_2_VERSION},
-       .alert = 70},
-      {.what = "no certificate",
-       .status = APNS_ERR_TLS,
-       .cause = APNS_CAUSE_CERTIFICATE_WANTED,
-       .who = nobody,
-       .gateway = wanting,
+      {"a reset", APNS_ERR_NETWORK, APNS_CAUSE_HANDSHAKE_ENDED, .script = resets},
+      {"a web server", APNS_ERR_TLS, APNS_CAUSE_NOT_TLS, .script = web},
+      {"another version", APNS_ERR_TLS, APNS_CAUSE_TLS_VERSION, .who = &newest,
+       .gateway = {.tls_version = TLS1_2_VERSION}, .alert = 70},
+      {"no certificate", APNS_ERR_TLS, APNS_CAUSE_CERTIFICATE_WANTED, .gateway = wanting,
        .alert = 40},
-      {.what = "a stranger's certificate",
-       .status = APNS_ERR_TLS,
-       .cause = APNS_CAUSE_CERTIFICATE_REFUSED,
-       .who = stranger,
-       .gateway = wanting,
-       .alert = 48},
-      {.what = "an alert",
-       .status = APNS_ERR_TLS,
-       .cause = APNS_CAUSE_ALERT,
-       .who = nobody,
-       .script = alarms,
-       .alert = 80},
-      {.what = "a broken handshake",
-       .status = APNS_ERR_TLS,
-       .cause = APNS_CAUSE_TLS_FAILED,
-       .who = nobody,
-       .script = babbles},
+      {"a stranger's certificate", APNS_ERR_TLS, APNS_CAUSE_CERTIFICATE_REFUSED, .who = &stranger,
+       .gateway = wanting, .alert = 48},
+      {"an alert", APNS_ERR_TLS, APNS_CAUSE_ALERT, .script = alarms, .alert = 80},
+      {"a broken handshake", APNS_ERR_TLS, APNS_CAUSE_TLS_FAILED, .script = babbles},
   };
   for (size_t index = 0; index < sizeof rows / sizeof *rows; index++)
     check_connecting(&rows[index]);
@@ -393,8 +281,7 @@ static void of_connecting(void **state) {
 
 /* ---- Time that runs out, and what a peer says -------------------------------- */
 
-static void of_waiting(void **state) {
-  (void)state;
+TEST(of_waiting) {
   static const gateway_step_t silent[] = {TAKE_ALL, END};
   static const gateway_step_t ends[] = {TAKE_FRAMES(1), CLOSE_FIN, END};
   const struct {
@@ -413,17 +300,14 @@ static void of_waiting(void **state) {
     apns_session_options_t options = options_for(gateway);
     options.connects_per_minute = rows[index].connects_per_minute;
     apns_session_t *session = session_to(gateway, &options);
-    apns_error_t error = APNS_ERROR_INIT;
     apns_status_t found = apns_session_send(session, notification(0), 0, NULL, &error);
     if (found == APNS_OK) found = apns_session_drain(session, 300, NULL, &error);
     check_cause(rows[index].what, APNS_ERR_TIMEOUT, rows[index].cause, found, &error);
-    apns_session_free(session);
-    gateway_stop(gateway);
+    session_end(session, gateway);
   }
 }
 
-static void of_a_list(void **state) {
-  (void)state;
+TEST(of_a_list) {
   static const char device[] = "\x4f\x00\x00\x00\x00\x01\xaa\x4f\x00\x00\x00\x00\x01\xbb";
   static const gateway_step_t half[] = {SAY(device, 3), CLOSE_NOTIFY, END};
   static const gateway_step_t resets[] = {SAY(device, 7), CLOSE_RST, END};
@@ -454,9 +338,8 @@ static void of_a_list(void **state) {
     options.tuples_max = 1;
     options.wait_max_ms = rows[index].wait_max_ms;
     apns_feedback_t *feedback = NULL;
-    apns_error_t error = APNS_ERROR_INIT;
     apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-    assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
+    assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
     apns_status_t found = APNS_OK;
     while (found == APNS_OK) found = apns_feedback_next(feedback, &tuple, &error);
     check_cause(rows[index].what, rows[index].status, rows[index].cause, found, &error);
@@ -468,17 +351,15 @@ static void of_a_list(void **state) {
 
 /* ---- HTTP/2 ------------------------------------------------------------------ */
 
-static void of_http2(void **state) {
-  (void)state;
+TEST(of_http2) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_credentials_t *credentials = provider_credentials();
   apns_session_options_t options = options_for(gateway);
   options.protocol = APNS_PROTOCOL_HTTP2;
   apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   apns_status_t found = apns_session_new(&options, credentials, &session, &error);
 #ifdef WITH_HTTP2
-  assert_ok(found, &error);
+  assert_ok(found);
   found = apns_session_connect(session, &error);
   check_cause("no ALPN", APNS_ERR_PROTOCOL, APNS_CAUSE_NO_HTTP2, found, &error);
   apns_session_free(session);
@@ -494,16 +375,13 @@ static void of_http2(void **state) {
 
 /* ---- Without a cause, and names ---------------------------------------------- */
 
-static void of_what_the_status_says(void **state) {
-  (void)state;
-  apns_error_t error = APNS_ERROR_INIT;
+TEST(of_what_the_status_says) {
   error.cause = APNS_CAUSE_FLOOD;
   const apns_status_t found = apns_session_connect(NULL, &error);
   check_cause("NULL", APNS_ERR_ARGUMENT, APNS_CAUSE_NONE, found, &error);
 }
 
-static void names(void **state) {
-  (void)state;
+TEST(names) {
   assert_string_equal(apns_cause_name(APNS_CAUSE_NONE), "APNS_CAUSE_NONE");
   assert_string_equal(apns_cause_name(APNS_CAUSE_PEER_EXPIRED), "APNS_CAUSE_PEER_EXPIRED");
   assert_string_equal(apns_cause_name(APNS_CAUSE_FLOOD), "APNS_CAUSE_FLOOD");
@@ -517,17 +395,4 @@ static void names(void **state) {
   assert_string_equal(apns_cause_name((apns_cause_t)-1), "unknown cause");
 }
 
-int main(void) {
-  all = identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(of_files),
-      cmocka_unit_test(of_descriptors),
-      cmocka_unit_test(of_connecting),
-      cmocka_unit_test(of_waiting),
-      cmocka_unit_test(of_a_list),
-      cmocka_unit_test(of_http2),
-      cmocka_unit_test(of_what_the_status_says),
-      cmocka_unit_test(names),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+void before_all(void) { all = identities_make(); }

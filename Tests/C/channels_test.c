@@ -49,8 +49,7 @@ static apns_channels_options_t options_to(const service_t *service) {
 static apns_channels_t *channels_with(const apns_channels_options_t *options) {
   apns_credentials_t *credentials = provider_credentials();
   apns_channels_t *channels = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_channels_new(options, credentials, &channels, &error), &error);
+  assert_ok(apns_channels_new(options, credentials, &channels, &error));
   apns_credentials_free(credentials);
   return channels;
 }
@@ -83,37 +82,35 @@ static void leave(room_t *room) {
 
 static char made[APNS_CHANNEL_ID_MAX + 1];
 
-static apns_status_t create(apns_channels_t *channels, apns_error_t *error) {
-  return apns_channel_create(channels, APNS_STORAGE_LATEST, made, sizeof made, error);
+static apns_status_t create(apns_channels_t *channels) {
+  return apns_channel_create(channels, APNS_STORAGE_LATEST, made, sizeof made, &error);
 }
 
 static apns_channels_answer_t answer_of(const apns_channels_t *channels) {
   apns_channels_answer_t answer = APNS_CHANNELS_ANSWER_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_channels_answer(channels, &answer, &error), &error);
+  assert_ok(apns_channels_answer(channels, &answer, &error));
   return answer;
 }
 
 /* ---- The requests ------------------------------------------------------------- */
 
 /* As Apple's page "Sending channel management requests to APNs" shows them. */
-static void requests_are_as_apple_shows_them(void **state) {
-  (void)state;
+TEST(requests_are_as_apple_shows_them) {
   ENTER(CREATED, CREATED, {.body = DESCRIPTION}, {.status = 204},
         {.body = "{\"channels\":[\"" CHANNEL "\",\"AAAA\"]}"});
-  assert_ok(create(channels, &error), &error);
+  assert_ok(create(channels));
   assert_string_equal(made, CHANNEL);
   assert_int_equal(answer_of(channels).http_status, 201);
   assert_string_equal(answer_of(channels).request_id, REQUEST);
   assert_int_equal(answer_of(channels).reason, APNS_REASON_NONE);
-  assert_ok(apns_channel_create(channels, APNS_STORAGE_NONE, made, sizeof made, &error), &error);
+  assert_ok(apns_channel_create(channels, APNS_STORAGE_NONE, made, sizeof made, &error));
   apns_channel_description_t description = APNS_CHANNEL_DESCRIPTION_INIT;
-  assert_ok(apns_channel_describe(channels, CHANNEL, &description, &error), &error);
+  assert_ok(apns_channel_describe(channels, CHANNEL, &description, &error));
   assert_int_equal(description.storage, APNS_STORAGE_LATEST);
   assert_int_equal(description.push_type, APNS_PUSH_TYPE_LIVEACTIVITY);
-  assert_ok(apns_channel_delete(channels, CHANNEL, &error), &error);
+  assert_ok(apns_channel_delete(channels, CHANNEL, &error));
   assert_int_equal(answer_of(channels).http_status, 204);
-  assert_ok(apns_channels_list(channels, &error), &error);
+  assert_ok(apns_channels_list(channels, &error));
   const char *listed = NULL;
   assert_int_equal(apns_channels_next(channels, &listed), APNS_OK);
   assert_string_equal(listed, CHANNEL);
@@ -165,8 +162,7 @@ static void note_peer(const apns_log_record_t *record, void *context) {
   snprintf(logged_peer, sizeof logged_peer, "%s", record->peer);
 }
 
-static void each_environment_has_its_host(void **state) {
-  (void)state;
+TEST(each_environment_has_its_host) {
   static const struct {
     int32_t environment;
     const char *host, *peer;
@@ -184,25 +180,21 @@ static void each_environment_has_its_host(void **state) {
     options.lookup = note_host;
     options.log = note_peer;
     apns_channels_t *channels = channels_with(&options);
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_status(APNS_ERR_NETWORK, create(channels, &error), &error);
-    assert_int_equal(error.cause, APNS_CAUSE_NAME_NOT_FOUND);
+    assert_caused(APNS_ERR_NETWORK, create(channels), APNS_CAUSE_NAME_NOT_FOUND);
     assert_string_equal(asked_host, expected[index].host);
     assert_string_equal(logged_peer, expected[index].peer);
     apns_channels_free(channels);
   }
 }
 
-static void what_cannot_be_asked(void **state) {
-  (void)state;
+TEST(what_cannot_be_asked) {
   apns_credentials_t *credentials = provider_credentials();
   apns_channels_options_t options = APNS_CHANNELS_OPTIONS_INIT;
   apns_channels_t *channels = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-#define REFUSED(given, text)                           \
-  do {                                                 \
-    assert_status(APNS_ERR_ARGUMENT, (given), &error); \
-    assert_string_equal(error.message, text);          \
+#define REFUSED(given, text)                   \
+  do {                                         \
+    assert_status(APNS_ERR_ARGUMENT, (given)); \
+    assert_string_equal(error.message, text);  \
   } while (0)
   const char *no_topic = "there is no topic: channels need the app's bundle id";
   REFUSED(apns_channels_new(&options, credentials, &channels, &error), no_topic);
@@ -227,12 +219,12 @@ static void what_cannot_be_asked(void **state) {
   REFUSED(apns_channels_new(&options, NULL, &channels, &error), "credentials is NULL");
   REFUSED(apns_channels_new(&options, credentials, NULL, &error), "channels_out is NULL");
   assert_null(channels);
-  assert_ok(apns_channels_new(&options, credentials, &channels, &error), &error);
+  assert_ok(apns_channels_new(&options, credentials, &channels, &error));
   apns_credentials_free(credentials);
   apns_channel_description_t description = APNS_CHANNEL_DESCRIPTION_INIT;
   apns_channels_answer_t answer = APNS_CHANNELS_ANSWER_INIT;
   const char *listed = "";
-  REFUSED(create(NULL, &error), "channels is NULL");
+  REFUSED(create(NULL), "channels is NULL");
   REFUSED(apns_channel_describe(NULL, CHANNEL, &description, &error), "channels is NULL");
   REFUSED(apns_channel_delete(NULL, CHANNEL, &error), "channels is NULL");
   REFUSED(apns_channels_list(NULL, &error), "channels is NULL");
@@ -258,11 +250,10 @@ static void what_cannot_be_asked(void **state) {
     assert_int_equal(status, APNS_ERR_ARGUMENT);
     assert_contains(error.message, "apns_channel_description_t.size is ");
   }
-  assert_status(APNS_ERR_BUFFER_SMALL,
-                apns_channel_create(channels, 0, made, APNS_CHANNEL_ID_MAX, &error), &error);
-  assert_string_equal(error.message, "channel_id_out needs 256 bytes");
-  assert_status(APNS_ERR_BUFFER_SMALL, apns_channel_create(channels, 0, NULL, SIZE_MAX, &error),
-                &error);
+  assert_says(APNS_ERR_BUFFER_SMALL,
+              apns_channel_create(channels, 0, made, APNS_CHANNEL_ID_MAX, &error),
+              "channel_id_out needs 256 bytes");
+  assert_status(APNS_ERR_BUFFER_SMALL, apns_channel_create(channels, 0, NULL, SIZE_MAX, &error));
   assert_int_equal(apns_channels_next(NULL, &listed), APNS_ERR_ARGUMENT);
   assert_null(listed);
   assert_int_equal(apns_channels_next(channels, NULL), APNS_ERR_ARGUMENT);
@@ -278,8 +269,7 @@ static void what_cannot_be_asked(void **state) {
 
 /* ---- What is refused ------------------------------------------------------------ */
 
-static void a_refusal_has_its_reason(void **state) {
-  (void)state;
+TEST(a_refusal_has_its_reason) {
   ENTER(REFUSAL(400, "CannotCreateChannelConfig"), REFUSAL(400, "ChannelNotRegistered"),
         REFUSAL(429, "TooManyRequests"),
         {.status = 503, .body = "{\"reason\":\"ServiceUnavailable\"}", .retry_after = "7"},
@@ -306,11 +296,9 @@ static void a_refusal_has_its_reason(void **state) {
       {"the service refused to create a channel: 302", 302, APNS_REASON_OTHER, 0, ""},
   };
   for (size_t index = 0; index < sizeof expected / sizeof *expected; index++) {
-    assert_status(
-        APNS_ERR_REFUSED,
-        index % 2 ? apns_channel_delete(channels, CHANNEL, &error) : create(channels, &error),
-        &error);
-    assert_string_equal(error.message, expected[index].message);
+    assert_says(APNS_ERR_REFUSED,
+                index % 2 ? apns_channel_delete(channels, CHANNEL, &error) : create(channels),
+                expected[index].message);
     assert_int_equal(error.cause, APNS_CAUSE_NONE);
     apns_channels_answer_t answer = answer_of(channels);
     assert_int_equal(answer.http_status, expected[index].status);
@@ -319,7 +307,7 @@ static void a_refusal_has_its_reason(void **state) {
     assert_string_equal(answer.reason_text, expected[index].text);
     assert_string_equal(answer.request_id, REQUEST);
   }
-  assert_ok(create(channels, &error), &error);
+  assert_ok(create(channels));
   assert_int_equal(room.plan.asked, 8);
   leave(&room);
 }
@@ -327,31 +315,29 @@ static void a_refusal_has_its_reason(void **state) {
 /* ---- What is no answer ------------------------------------------------------------- */
 
 /* Another success than Apple's page says is one; without a channel it is none. */
-static void answers_that_are_strange(void **state) {
-  (void)state;
+TEST(answers_that_are_strange) {
   static char long_channel[400];
   memset(long_channel, 'A', sizeof long_channel - 1);
   ENTER({.status = 200, .channel_id = "AAAA"}, {.status = 201}, {.status = 201, .channel_id = ""},
         {.status = 201, .channel_id = long_channel}, {.status = 201, .channel_id = "a b"},
         {.status = 200, .body = "{}"}, CREATED);
-  assert_ok(create(channels, &error), &error);
+  assert_ok(create(channels));
   assert_string_equal(made, "AAAA");
   for (int index = 0; index < 4; index++) {
-    assert_status(APNS_ERR_IN_DOUBT, create(channels, &error), &error);
+    assert_status(APNS_ERR_IN_DOUBT, create(channels));
     assert_string_equal(error.message,
                         "the service answered 201 without an apns-channel-id: a channel may have "
                         "been made, list them");
     assert_int_equal(error.cause, APNS_CAUSE_PROTOCOL);
   }
-  assert_ok(apns_channel_delete(channels, CHANNEL, &error), &error);
-  assert_ok(create(channels, &error), &error);
+  assert_ok(apns_channel_delete(channels, CHANNEL, &error));
+  assert_ok(create(channels));
   assert_string_equal(made, CHANNEL);
   assert_int_equal(room.plan.asked, 7);
   leave(&room);
 }
 
-static void descriptions_and_lists_that_are_none(void **state) {
-  (void)state;
+TEST(descriptions_and_lists_that_are_none) {
   static const char *const descriptions[] = {
       "",
       "null",
@@ -386,8 +372,8 @@ static void descriptions_and_lists_that_are_none(void **state) {
   for (size_t index = 0; index < sizeof descriptions / sizeof *descriptions; index++) {
     room.plan.replies[0].body = descriptions[index];
     apns_channel_description_t description = APNS_CHANNEL_DESCRIPTION_INIT;
-    assert_status(APNS_ERR_PROTOCOL, apns_channel_describe(channels, CHANNEL, &description, &error),
-                  &error);
+    assert_status(APNS_ERR_PROTOCOL,
+                  apns_channel_describe(channels, CHANNEL, &description, &error));
     assert_contains(error.message,
                     "the service's answer is not a channel's description: localhost:");
   }
@@ -396,15 +382,15 @@ static void descriptions_and_lists_that_are_none(void **state) {
   for (size_t index = 0; index <= sizeof lists / sizeof *lists; index++) {
     room.plan.replies[0].body = NULL;
     room.plan.replies[0].long_body = index ? lists[index - 1] : long_one;
-    assert_status(APNS_ERR_PROTOCOL, apns_channels_list(channels, &error), &error);
-    assert_contains(error.message, "the service's answer is not a list of channels: localhost:");
+    assert_fails(APNS_ERR_PROTOCOL, apns_channels_list(channels, &error),
+                 "the service's answer is not a list of channels: localhost:");
     const char *listed;
     assert_int_equal(apns_channels_next(channels, &listed), APNS_DONE);
   }
   /* What is unknown in it is no fault. */
   room.plan.replies[0].long_body =
       " {\"a\":[{\"channels\":[1]}], \"channels\" : [ \"a\\/b\\u003d\" , \"AAAA\" ] ,\"b\":{}} ";
-  assert_ok(apns_channels_list(channels, &error), &error);
+  assert_ok(apns_channels_list(channels, &error));
   const char *listed;
   assert_int_equal(apns_channels_next(channels, &listed), APNS_OK);
   assert_string_equal(listed, "a/b=");
@@ -412,12 +398,12 @@ static void descriptions_and_lists_that_are_none(void **state) {
   assert_string_equal(listed, "AAAA");
   assert_int_equal(apns_channels_next(channels, &listed), APNS_DONE);
   room.plan.replies[0].long_body = "{\"channels\":[]}";
-  assert_ok(apns_channels_list(channels, &error), &error);
+  assert_ok(apns_channels_list(channels, &error));
   assert_int_equal(apns_channels_next(channels, &listed), APNS_DONE);
   room.plan.replies[0].long_body =
       "{\"push-type\":\"Other\",\"message-storage-policy\":2,\"new\":[]}";
   apns_channel_description_t description = APNS_CHANNEL_DESCRIPTION_INIT;
-  assert_ok(apns_channel_describe(channels, CHANNEL, &description, &error), &error);
+  assert_ok(apns_channel_describe(channels, CHANNEL, &description, &error));
   assert_int_equal(description.storage, 2);
   assert_int_equal(description.push_type, 0);
   leave(&room);
@@ -435,13 +421,12 @@ static char *list_of(size_t count, size_t *length) {
   return text;
 }
 
-static void ten_thousand_channels(void **state) {
-  (void)state;
+TEST(ten_thousand_channels) {
   size_t length;
   char *text = list_of(10000, &length);
   ENTER({.long_body = text});
   for (int again = 0; again < 2; again++) {
-    assert_ok(apns_channels_list(channels, &error), &error);
+    assert_ok(apns_channels_list(channels, &error));
     const char *listed;
     for (size_t n = 0; n < 10000; n++) {
       char expected[64];
@@ -455,8 +440,7 @@ static void ten_thousand_channels(void **state) {
   free(text);
 }
 
-static void a_list_has_its_limit(void **state) {
-  (void)state;
+TEST(a_list_has_its_limit) {
   static char text[(4 << 20) + 64];
   ENTER({.long_body = text}, {.long_body = text}, {.has_endless_body = true}, {.status = 204},
         {.status = 400, .has_endless_body = true}, {.body = "{\"channels\":[]}"});
@@ -464,19 +448,18 @@ static void a_list_has_its_limit(void **state) {
   memset(text, ' ', most + 1);
   memcpy(text, "{\"channels\":[]}", 15);
   text[most] = 0;
-  assert_ok(apns_channels_list(channels, &error), &error);
+  assert_ok(apns_channels_list(channels, &error));
   text[most] = ' ';
   for (int which = 0; which < 2; which++) {
-    assert_status(APNS_ERR_PROTOCOL, apns_channels_list(channels, &error), &error);
-    assert_int_equal(error.cause, APNS_CAUSE_FLOOD);
+    assert_caused(APNS_ERR_PROTOCOL, apns_channels_list(channels, &error), APNS_CAUSE_FLOOD);
     assert_contains(error.message, "the service's answer has more than 4 MiB: localhost:");
   }
   /* The connection lives on: only the stream was given up. */
-  assert_ok(apns_channel_delete(channels, CHANNEL, &error), &error);
+  assert_ok(apns_channel_delete(channels, CHANNEL, &error));
   assert_int_equal(room.plan.asked, 4);
   /* Of a refusal nobody wants so much. */
   const apns_status_t status = apns_channel_delete(channels, CHANNEL, &error);
-  if (status != APNS_OK) assert_status(APNS_ERR_PROTOCOL, status, &error);
+  if (status != APNS_OK) assert_status(APNS_ERR_PROTOCOL, status);
   apns_channels_free(channels);
   service_stop(room.service);
   assert_int_equal(service_complaints(room.service), 0);
@@ -486,18 +469,17 @@ static void a_list_has_its_limit(void **state) {
 /* ---- Connections that end --------------------------------------------------------- */
 
 /* What can be repeated is; each time the connection is another one. */
-static void what_is_lost_is_asked_again(void **state) {
-  (void)state;
+TEST(what_is_lost_is_asked_again) {
   ENTER({.action = SERVE_DROP}, {.status = 204}, {.action = SERVE_RESET, .error = 2},
         {.body = DESCRIPTION}, {.action = SERVE_RESET, .error = 7}, CREATED,
         {.action = SERVE_GOODBYE_AND_DROP, .status = 204}, {.body = "{\"channels\":[\"AAAA\"]}"});
-  assert_ok(apns_channel_delete(channels, CHANNEL, &error), &error);
+  assert_ok(apns_channel_delete(channels, CHANNEL, &error));
   apns_channel_description_t description = APNS_CHANNEL_DESCRIPTION_INIT;
-  assert_ok(apns_channel_describe(channels, CHANNEL, &description, &error), &error);
+  assert_ok(apns_channel_describe(channels, CHANNEL, &description, &error));
   /* A refused stream was not looked at, so even this may be repeated. */
-  assert_ok(create(channels, &error), &error);
-  assert_ok(apns_channel_delete(channels, CHANNEL, &error), &error);
-  assert_ok(apns_channels_list(channels, &error), &error);
+  assert_ok(create(channels));
+  assert_ok(apns_channel_delete(channels, CHANNEL, &error));
+  assert_ok(apns_channels_list(channels, &error));
   const char *listed;
   assert_int_equal(apns_channels_next(channels, &listed), APNS_OK);
   assert_int_equal(room.plan.asked, 8);
@@ -507,36 +489,32 @@ static void what_is_lost_is_asked_again(void **state) {
   service_free(room.service);
 }
 
-static void a_creation_is_not_repeated(void **state) {
-  (void)state;
+TEST(a_creation_is_not_repeated) {
   static const char *const half[] = {
       ":status", "201", "apns-channel-id", CHANNEL, "content-length", "7", NULL, NULL};
   ENTER({.action = SERVE_DROP}, {.action = SERVE_RESET, .error = 2}, {.fields = half}, CREATED,
         {.status = 201, .has_endless_body = true, .channel_id = CHANNEL}, CREATED);
   for (size_t index = 0; index < 3; index++) {
-    assert_status(APNS_ERR_IN_DOUBT, create(channels, &error), &error);
-    assert_contains(error.message, "; a channel may have been made: list them");
+    assert_fails(APNS_ERR_IN_DOUBT, create(channels), "; a channel may have been made: list them");
     assert_int_equal(error.cause, APNS_CAUSE_CONNECTION_LOST);
     assert_int_equal(answer_of(channels).http_status, 0);
     assert_int_equal(apns_status_is_retryable(error.status), 0);
   }
-  assert_ok(create(channels, &error), &error);
-  assert_status(APNS_ERR_IN_DOUBT, create(channels, &error), &error);
-  assert_int_equal(error.cause, APNS_CAUSE_FLOOD);
+  assert_ok(create(channels));
+  assert_caused(APNS_ERR_IN_DOUBT, create(channels), APNS_CAUSE_FLOOD);
   assert_int_equal(room.plan.asked, 5);
   leave(&room);
 }
 
 /* Five ends are enough. */
 /* A connection that was silent for a minute may have been cut without a word. */
-static void a_silent_connection_is_made_anew(void **state) {
-  (void)state;
+TEST(a_silent_connection_is_made_anew) {
   ENTER(CREATED);
-  assert_ok(create(channels, &error), &error);
+  assert_ok(create(channels));
   clock_forward(50000);
-  assert_ok(create(channels, &error), &error);
+  assert_ok(create(channels));
   clock_forward(61000); /* and back below: timers of the kernel know nothing of it */
-  assert_ok(create(channels, &error), &error);
+  assert_ok(create(channels));
   apns_channels_free(channels);
   service_stop(room.service);
   assert_int_equal(service_count(room.service), 3);
@@ -547,76 +525,62 @@ static void a_silent_connection_is_made_anew(void **state) {
   service_free(room.service);
 }
 
-static void what_ends_connections_is_given_up(void **state) {
-  (void)state;
+TEST(what_ends_connections_is_given_up) {
   ENTER({.action = SERVE_DROP});
-  assert_status(APNS_ERR_NETWORK, apns_channel_delete(channels, CHANNEL, &error), &error);
-  assert_int_equal(error.cause, APNS_CAUSE_CONNECTION_LOST);
+  assert_caused(APNS_ERR_NETWORK, apns_channel_delete(channels, CHANNEL, &error),
+                APNS_CAUSE_CONNECTION_LOST);
   assert_int_equal(room.plan.asked, 5);
   leave(&room);
 }
 
-static void a_service_that_is_silent(void **state) {
-  (void)state;
+TEST(a_service_that_is_silent) {
   ENTER({.action = SERVE_SILENCE});
   apns_channels_free(channels);
   apns_channels_options_t options = options_to(room.service);
   options.answer_timeout_ms = 100;
   room.channels = channels = channels_with(&options);
-  assert_status(APNS_ERR_IN_DOUBT, create(channels, &error), &error);
-  assert_int_equal(error.cause, APNS_CAUSE_ANSWER_TIMEOUT);
+  assert_caused(APNS_ERR_IN_DOUBT, create(channels), APNS_CAUSE_ANSWER_TIMEOUT);
   assert_contains(error.message, "a channel may have been made: list them");
   leave(&room);
 }
 
 /* Why one request failed says nothing of the next one. */
-static void each_request_has_its_own_cause(void **state) {
-  (void)state;
+TEST(each_request_has_its_own_cause) {
   static const char noise[] = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
   ENTER({.action = SERVE_SILENCE, .last_words = noise, .last_words_length = sizeof noise},
         {.action = SERVE_DROP});
-  assert_status(APNS_ERR_IN_DOUBT, create(channels, &error), &error);
-  assert_int_equal(error.cause, APNS_CAUSE_PROTOCOL);
+  assert_caused(APNS_ERR_IN_DOUBT, create(channels), APNS_CAUSE_PROTOCOL);
   assert_contains(error.message, "the peer broke the rules of HTTP/2: localhost:");
-  assert_status(APNS_ERR_IN_DOUBT, create(channels, &error), &error);
-  assert_int_equal(error.cause, APNS_CAUSE_CONNECTION_LOST);
+  assert_caused(APNS_ERR_IN_DOUBT, create(channels), APNS_CAUSE_CONNECTION_LOST);
   leave(&room);
 }
 
 /* Nothing was asked, so nothing is in doubt. */
-static void nobody_is_there(void **state) {
-  (void)state;
+TEST(nobody_is_there) {
   service_t *service = service_start(NULL);
   const apns_channels_options_t options = options_to(service);
   apns_channels_t *channels = channels_with(&options);
   service_stop(service);
-  apns_error_t error = APNS_ERROR_INIT;
   for (int again = 0; again < 3; again++) {
-    assert_status(APNS_ERR_NETWORK, create(channels, &error), &error);
-    assert_int_equal(error.cause, APNS_CAUSE_CONNECTION_REFUSED);
+    assert_caused(APNS_ERR_NETWORK, create(channels), APNS_CAUSE_CONNECTION_REFUSED);
     assert_null(strstr(error.message, "may have been made"));
-    assert_status(APNS_ERR_NETWORK, apns_channels_list(channels, &error), &error);
+    assert_status(APNS_ERR_NETWORK, apns_channels_list(channels, &error));
   }
   apns_channels_free(channels);
   service_free(service);
 }
 
-static void a_service_without_http2(void **state) {
-  (void)state;
+TEST(a_service_without_http2) {
   service_t *service = service_start(&(service_options_t){.speaks_no_http2 = true});
   const apns_channels_options_t options = options_to(service);
   apns_channels_t *channels = channels_with(&options);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_PROTOCOL, create(channels, &error), &error);
-  assert_int_equal(error.cause, APNS_CAUSE_NO_HTTP2);
+  assert_caused(APNS_ERR_PROTOCOL, create(channels), APNS_CAUSE_NO_HTTP2);
   apns_channels_free(channels);
-  service_stop(service);
-  service_free(service);
+  service_end(service);
 }
 
 /* Fields without end, in frames that go on and on (RFC 9113, 6.10). */
-static void fields_without_end(void **state) {
-  (void)state;
+TEST(fields_without_end) {
   enum { FRAMES = 400, SIZE = 16000 };
   uint8_t *flood = calloc(FRAMES, SIZE + 9);
   for (size_t index = 0; index < FRAMES; index++) {
@@ -632,7 +596,7 @@ static void fields_without_end(void **state) {
   }
   ENTER({.action = SERVE_SILENCE, .last_words = flood, .last_words_length = FRAMES * (SIZE + 9)});
   const int64_t start = cpu_ms();
-  assert_status(APNS_ERR_IN_DOUBT, create(channels, &error), &error);
+  assert_status(APNS_ERR_IN_DOUBT, create(channels));
   assert_costs(start, 5000);
   leave(&room);
   free(flood);
@@ -657,8 +621,7 @@ static int give_token(apns_token_request_t *request, void *context) {
 }
 
 /* A token that APNs takes for expired is renewed, for the creation too: it was not looked at. */
-static void a_token_is_renewed(void **state) {
-  (void)state;
+TEST(a_token_is_renewed) {
   char refused[512] = "";
   const service_options_t serving = {.judge = refuse_first_token, .context = refused};
   service_t *service = service_start(&serving);
@@ -668,13 +631,12 @@ static void a_token_is_renewed(void **state) {
   apns_credentials_t *credentials = credentials_of(&who);
   const apns_channels_options_t options = options_to(service);
   apns_channels_t *channels = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_channels_new(&options, credentials, &channels, &error), &error);
-  assert_ok(create(channels, &error), &error);
+  assert_ok(apns_channels_new(&options, credentials, &channels, &error));
+  assert_ok(create(channels));
   /* A session with the same credentials has the same token. */
   apns_session_t *session = signing_session(service, credentials);
   apns_credentials_free(credentials);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
   apns_session_free(session);
   apns_channels_free(channels);
@@ -718,8 +680,7 @@ static apns_channels_t *looping(room_t *room) {
   return room->channels = channels_with(&options);
 }
 
-static void calls_that_never_wait(void **state) {
-  (void)state;
+TEST(calls_that_never_wait) {
   size_t length;
   char *text = list_of(5000, &length);
   ENTER(CREATED, {.action = SERVE_DROP}, {.body = DESCRIPTION}, REFUSAL(400, "BadChannelId"),
@@ -727,8 +688,8 @@ static void calls_that_never_wait(void **state) {
   channels = looping(&room);
   const int descriptor = apns_channels_fd(channels);
   assert_false(is_readable(descriptor));
-  assert_int_equal(create(channels, &error), APNS_ERR_AGAIN);
-  assert_int_equal(LOOPED(channels, create(channels, &error)), APNS_OK);
+  assert_int_equal(create(channels), APNS_ERR_AGAIN);
+  assert_int_equal(LOOPED(channels, create(channels)), APNS_OK);
   assert_string_equal(made, CHANNEL);
   apns_channel_description_t description = APNS_CHANNEL_DESCRIPTION_INIT;
   assert_int_equal(LOOPED(channels, apns_channel_describe(channels, CHANNEL, &description, &error)),
@@ -740,35 +701,32 @@ static void calls_that_never_wait(void **state) {
   size_t count = 0;
   while (apns_channels_next(channels, &listed) == APNS_OK) count++;
   assert_int_equal(count, 5000);
-  assert_int_equal(LOOPED(channels, create(channels, &error)), APNS_ERR_IN_DOUBT);
-  assert_int_equal(LOOPED(channels, create(channels, &error)), APNS_OK);
+  assert_int_equal(LOOPED(channels, create(channels)), APNS_ERR_IN_DOUBT);
+  assert_int_equal(LOOPED(channels, create(channels)), APNS_OK);
   assert_int_equal(apns_channels_fd(channels), descriptor);
   leave(&room);
   free(text);
 }
 
 /* Another request has to wait until the one under way has its end, or is given up. */
-static void one_request_at_a_time(void **state) {
-  (void)state;
+TEST(one_request_at_a_time) {
   ENTER({.action = SERVE_SILENCE}, {.status = 204}, CREATED);
   channels = looping(&room);
   while (!room.plan.asked) {
-    assert_status(APNS_ERR_AGAIN, apns_channel_delete(channels, CHANNEL, &error), &error);
+    assert_status(APNS_ERR_AGAIN, apns_channel_delete(channels, CHANNEL, &error));
     await(channels);
   }
   const char *busy =
       "another request is under way, to delete the channel: repeat that call, or "
       "cancel it";
-  assert_status(APNS_ERR_ARGUMENT, create(channels, &error), &error);
-  assert_string_equal(error.message, busy);
-  assert_status(APNS_ERR_ARGUMENT, apns_channel_delete(channels, "AAAA", &error), &error);
-  assert_string_equal(error.message, busy);
-  assert_status(APNS_ERR_AGAIN, apns_channel_delete(channels, CHANNEL, &error), &error);
+  assert_says(APNS_ERR_ARGUMENT, create(channels), busy);
+  assert_says(APNS_ERR_ARGUMENT, apns_channel_delete(channels, "AAAA", &error), busy);
+  assert_status(APNS_ERR_AGAIN, apns_channel_delete(channels, CHANNEL, &error));
   apns_channels_cancel(channels);
   assert_int_equal(apns_channels_timeout_ms(channels), -1);
   assert_false(is_readable(apns_channels_fd(channels)));
   assert_int_equal(LOOPED(channels, apns_channel_delete(channels, "AAAA", &error)), APNS_OK);
-  assert_int_equal(LOOPED(channels, create(channels, &error)), APNS_OK);
+  assert_int_equal(LOOPED(channels, create(channels)), APNS_OK);
   apns_channels_free(channels);
   service_stop(room.service);
   assert_int_equal(service_count(room.service), 3);
@@ -776,29 +734,26 @@ static void one_request_at_a_time(void **state) {
   service_free(room.service);
 }
 
-static void a_loop_has_its_deadlines(void **state) {
-  (void)state;
+TEST(a_loop_has_its_deadlines) {
   ENTER({.action = SERVE_SILENCE});
   apns_channels_free(channels);
   apns_channels_options_t options = options_to(room.service);
   options.nonblocking = 1;
   options.answer_timeout_ms = 50;
   room.channels = channels = channels_with(&options);
-  assert_int_equal(LOOPED(channels, create(channels, &error)), APNS_ERR_IN_DOUBT);
+  assert_int_equal(LOOPED(channels, create(channels)), APNS_ERR_IN_DOUBT);
   assert_int_equal(error.cause, APNS_CAUSE_ANSWER_TIMEOUT);
   leave(&room);
 }
 
-static void nobody_is_there_in_a_loop(void **state) {
-  (void)state;
+TEST(nobody_is_there_in_a_loop) {
   service_t *service = service_start(NULL);
   apns_channels_options_t options = options_to(service);
   options.nonblocking = 1;
   apns_channels_t *channels = channels_with(&options);
   service_stop(service);
-  apns_error_t error = APNS_ERROR_INIT;
   for (int again = 0; again < 3; again++) {
-    assert_int_equal(LOOPED(channels, create(channels, &error)), APNS_ERR_NETWORK);
+    assert_int_equal(LOOPED(channels, create(channels)), APNS_ERR_NETWORK);
     assert_int_equal(error.cause, APNS_CAUSE_CONNECTION_REFUSED);
   }
   apns_channels_free(channels);
@@ -806,20 +761,18 @@ static void nobody_is_there_in_a_loop(void **state) {
 }
 
 /* A call that may wait a millisecond only, and goes on when it is made again. */
-static void calls_that_wait_a_little(void **state) {
-  (void)state;
+TEST(calls_that_wait_a_little) {
   ENTER(CREATED, {.action = SERVE_SILENCE});
   apns_channels_free(channels);
   apns_channels_options_t options = options_to(room.service);
   options.wait_max_ms = 1;
   room.channels = channels = channels_with(&options);
   apns_status_t status;
-  while ((status = create(channels, &error)) == APNS_ERR_AGAIN) continue;
-  assert_status(APNS_OK, status, &error);
+  while ((status = create(channels)) == APNS_ERR_AGAIN) continue;
+  assert_ok(status);
   assert_int_equal(room.plan.asked, 1);
-  while (room.plan.asked < 2)
-    assert_status(APNS_ERR_AGAIN, apns_channels_list(channels, &error), &error);
-  assert_status(APNS_ERR_AGAIN, apns_channels_list(channels, &error), &error);
+  while (room.plan.asked < 2) assert_status(APNS_ERR_AGAIN, apns_channels_list(channels, &error));
+  assert_status(APNS_ERR_AGAIN, apns_channels_list(channels, &error));
   assert_int_equal(room.plan.asked, 2);
   leave(&room);
 }
@@ -828,12 +781,11 @@ static void calls_that_wait_a_little(void **state) {
 
 static int uses_the_parents_channels(void *argument) {
   apns_channels_t *channels = argument;
-  apns_error_t error = APNS_ERROR_INIT;
   apns_channel_description_t description = APNS_CHANNEL_DESCRIPTION_INIT;
   apns_channels_answer_t answer = APNS_CHANNELS_ANSWER_INIT;
   const char *listed;
   const apns_status_t forked = APNS_ERR_FORKED;
-  CHILD_REQUIRE(create(channels, &error) == forked);
+  CHILD_REQUIRE(create(channels) == forked);
   CHILD_REQUIRE(strstr(error.message, "parent"));
   CHILD_REQUIRE(apns_channel_describe(channels, CHANNEL, &description, &error) == forked);
   CHILD_REQUIRE(apns_channel_delete(channels, CHANNEL, &error) == forked);
@@ -847,48 +799,14 @@ static int uses_the_parents_channels(void *argument) {
   return 0;
 }
 
-static void a_child_leaves_them_alone(void **state) {
-  (void)state;
+TEST(a_child_leaves_them_alone) {
   skip_unless_pages_are_wiped_on_fork();
   ENTER(CREATED);
-  assert_ok(create(channels, &error), &error);
-  const int status = in_child(uses_the_parents_channels, channels);
-  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  assert_ok(create(channels, &error), &error);
+  assert_ok(create(channels));
+  assert_child_is_fine(uses_the_parents_channels, channels);
+  assert_ok(create(channels));
   apns_channels_free(channels);
   service_stop(room.service);
   assert_int_equal(service_connections(room.service), 1);
   service_free(room.service);
-}
-
-int main(void) {
-  identities_make();
-  if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(requests_are_as_apple_shows_them),
-      cmocka_unit_test(each_environment_has_its_host),
-      cmocka_unit_test(what_cannot_be_asked),
-      cmocka_unit_test(a_refusal_has_its_reason),
-      cmocka_unit_test(answers_that_are_strange),
-      cmocka_unit_test(descriptions_and_lists_that_are_none),
-      cmocka_unit_test(ten_thousand_channels),
-      cmocka_unit_test(a_list_has_its_limit),
-      cmocka_unit_test(what_is_lost_is_asked_again),
-      cmocka_unit_test(a_creation_is_not_repeated),
-      cmocka_unit_test(a_silent_connection_is_made_anew),
-      cmocka_unit_test(what_ends_connections_is_given_up),
-      cmocka_unit_test(a_service_that_is_silent),
-      cmocka_unit_test(each_request_has_its_own_cause),
-      cmocka_unit_test(nobody_is_there),
-      cmocka_unit_test(a_service_without_http2),
-      cmocka_unit_test(fields_without_end),
-      cmocka_unit_test(a_token_is_renewed),
-      cmocka_unit_test(calls_that_never_wait),
-      cmocka_unit_test(one_request_at_a_time),
-      cmocka_unit_test(a_loop_has_its_deadlines),
-      cmocka_unit_test(nobody_is_there_in_a_loop),
-      cmocka_unit_test(calls_that_wait_a_little),
-      cmocka_unit_test(a_child_leaves_them_alone),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

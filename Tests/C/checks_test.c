@@ -26,7 +26,6 @@ static apns_notification_t saying(const char *json) {
 static void check_refusal(apns_session_t *session, const apns_notification_t *push,
                           apns_reject_t reject, const char *const *parts, int line) {
   const uint64_t before = stats_of(session).taken;
-  apns_error_t error = APNS_ERROR_INIT;
   error.reject = 99;
   uint32_t identifier = 77;
   check_status(APNS_ERR_ARGUMENT, apns_session_send(session, push, 0, &identifier, &error), &error,
@@ -37,10 +36,10 @@ static void check_refusal(apns_session_t *session, const apns_notification_t *pu
   _assert_int_equal(stats_of(session).taken, before, __FILE__, line);
 }
 
-#define assert_taken(session, push)                                             \
-  do {                                                                          \
-    apns_error_t error_ = APNS_ERROR_INIT;                                      \
-    assert_ok(apns_session_send((session), (push), 0, NULL, &error_), &error_); \
+#define assert_taken(session, push)                                    \
+  do {                                                                 \
+    apns_error_t error_ = APNS_ERROR_INIT;                             \
+    assert_ok(apns_session_send((session), (push), 0, NULL, &error_)); \
   } while (0)
 
 /* ---- Payloads -------------------------------------------------------------- */
@@ -71,8 +70,7 @@ static const char *const fine_payloads[] = {
 };
 #define FINE (sizeof fine_payloads / sizeof *fine_payloads)
 
-static void payloads_are_checked_where_asked_for(void **state) {
-  (void)state;
+TEST(payloads_are_checked_where_asked_for) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_checking(gateway, APNS_CHECK_PAYLOAD, 0);
   apns_notification_t push;
@@ -91,12 +89,10 @@ static void payloads_are_checked_where_asked_for(void **state) {
   push.expiry = 3600;
   assert_taken(session, &push);
   assert_int_equal(stats_of(session).taken, FINE + 1);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void nothing_is_checked_where_nothing_is_said(void **state) {
-  (void)state;
+TEST(nothing_is_checked_where_nothing_is_said) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_to(gateway, NULL);
   for (size_t index = 0; index < WRONG; index++) {
@@ -104,13 +100,11 @@ static void nothing_is_checked_where_nothing_is_said(void **state) {
     push.expiry = index % 2 ? 3600 : 1245345321;
     assert_taken(session, &push);
   }
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* Apple's gateway takes no priority 10 for one that shows nothing (Binary Provider API). */
-static void a_silent_payload_needs_its_priority(void **state) {
-  (void)state;
+TEST(a_silent_payload_needs_its_priority) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_checking(gateway, APNS_CHECK_ALL, 0);
   apns_notification_t push = saying("{\"aps\":{\"content-available\":1},\"x\":{\"alert\":1}}");
@@ -126,21 +120,18 @@ static void a_silent_payload_needs_its_priority(void **state) {
   push = saying("{\"aps\":{\"new\":1,\"content-available\":1}}");
   push.priority = 10;
   assert_taken(session, &push);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
   /* Where the frame does not say it, it is not asked. */
   gateway = gateway_start(NULL, SCRIPTS(record_all));
   session = session_checking(gateway, APNS_CHECK_ALL, APNS_FORMAT_ENHANCED);
   push = saying("{\"aps\":{\"content-available\":1}}");
   push.priority = 10;
   assert_taken(session, &push);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* At the end of a page, behind which there is nothing to be read. */
-static void a_checked_payload_is_not_read_beyond_its_end(void **state) {
-  (void)state;
+TEST(a_checked_payload_is_not_read_beyond_its_end) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_checking(gateway, APNS_CHECK_ALL, 0);
   static const char whole[] = "{\"aps\":{\"alert\":{\"title\":\"\\u00e9\xC3\xA9\"},\"badge\":12}}";
@@ -156,14 +147,12 @@ static void a_checked_payload_is_not_read_beyond_its_end(void **state) {
     }
     free(copy);
   }
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* ---- Expiries ---------------------------------------------------------------- */
 
-static void expiries_are_checked_where_asked_for(void **state) {
-  (void)state;
+TEST(expiries_are_checked_where_asked_for) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_checking(gateway, APNS_CHECK_EXPIRY, 0);
   apns_notification_t push = saying("not JSON, which is not asked for");
@@ -195,69 +184,58 @@ static void expiries_are_checked_where_asked_for(void **state) {
     push.expiry = fine[index];
     assert_taken(session, &push);
   }
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* ---- The other send functions ------------------------------------------------- */
 
-static void an_array_stops_at_what_a_check_finds(void **state) {
-  (void)state;
+TEST(an_array_stops_at_what_a_check_finds) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_checking(gateway, APNS_CHECK_ALL, 0);
   apns_notification_t all[10];
   for (size_t index = 0; index < 10; index++) all[index] = saying("{\"aps\":{}}");
   all[4].payload = "{\"aps\":[]}";
   all[7].expiry = 3600;
-  apns_error_t error = APNS_ERROR_INIT;
   size_t taken = 99;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send_many(session, all, 10, 0, &taken, &error),
-                &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send_many(session, all, 10, 0, &taken, &error));
   assert_int_equal(taken, 4);
   assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
   assert_contains(error.message, "'aps' is not an object");
   gateway_await_frames(gateway, 0, 4);
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send_many(session, all + 5, 5, 0, &taken, &error),
-                &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send_many(session, all + 5, 5, 0, &taken, &error));
   assert_int_equal(taken, 2);
   assert_contains(error.message, "looks like a duration");
-  assert_ok(apns_session_send_many(session, all + 8, 2, 0, &taken, &error), &error);
+  assert_ok(apns_session_send_many(session, all + 8, 2, 0, &taken, &error));
   gateway_await_frames(gateway, 0, 8);
   assert_counts(session, 8, 0, 0, 0, 8);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void a_builders_payload_is_checked_for_its_expiry(void **state) {
-  (void)state;
+TEST(a_builders_payload_is_checked_for_its_expiry) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_checking(gateway, APNS_CHECK_ALL, 0);
   apns_payload_t *payload = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_payload_new(NULL, &payload, &error), &error);
+  assert_ok(apns_payload_new(NULL, &payload, &error));
   apns_notification_t push = *notification(1);
   push.payload = NULL, push.payload_length = 0;
   push.expiry = 3600;
-  assert_status(APNS_ERR_ARGUMENT,
-                apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
-  assert_contains(error.message, "looks like a duration");
+  assert_fails(APNS_ERR_ARGUMENT,
+               apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error),
+               "looks like a duration");
   assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
   push.expiry = 0;
-  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error));
   apns_payload_free(payload);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void a_check_that_is_none_is_refused(void **state) {
-  (void)state;
+TEST(a_check_that_is_none_is_refused) {
   static const uint32_t wrong[] = {4, 7, 0x80000000u, UINT32_MAX};
   for (size_t index = 0; index < sizeof wrong / sizeof *wrong; index++) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
     options.checks = wrong[index];
     apns_session_t *session = NULL;
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, NULL, &session, &error), &error);
+    assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, NULL, &session, &error));
     char text[64];
     snprintf(text, sizeof text, "checks is %u", wrong[index]);
     assert_contains(error.message, text);
@@ -267,8 +245,7 @@ static void a_check_that_is_none_is_refused(void **state) {
 
 /* ---- With which status a gateway would have refused it ------------------------- */
 
-static void a_refusal_has_the_gateways_status(void **state) {
-  (void)state;
+TEST(a_refusal_has_the_gateways_status) {
   static char large[3000];
   memset(large, ' ', sizeof large);
   gateway_t *gateway = gateway_start(NULL, NULL);
@@ -296,30 +273,27 @@ static void a_refusal_has_the_gateways_status(void **state) {
   REFUSED(push.size = 0, APNS_REJECT_NONE, "INIT macro");
   REFUSED(push.reserved[3] = 1, APNS_REJECT_NONE, "reserved");
 #undef REFUSED
-  apns_error_t error = APNS_ERROR_INIT;
   error.reject = 99;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, NULL, 0, NULL, &error), &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, NULL, 0, NULL, &error));
   assert_int_equal(error.reject, APNS_REJECT_NONE);
 
   apns_payload_options_t limited = APNS_PAYLOAD_OPTIONS_INIT;
   limited.limit = 20;
   apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(&limited, &payload, &error), &error);
-  assert_ok(apns_payload_set_string(payload, APNS_KEY_ALERT, large, 30, &error), &error);
+  assert_ok(apns_payload_new(&limited, &payload, &error));
+  assert_ok(apns_payload_set_string(payload, APNS_KEY_ALERT, large, 30, &error));
   push = *notification(1);
   push.payload = NULL, push.payload_length = 0;
   assert_status(APNS_ERR_ARGUMENT,
-                apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+                apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error));
   assert_int_equal(error.reject, APNS_REJECT_INVALID_PAYLOAD_SIZE);
   apns_payload_free(payload);
 
   assert_int_equal(gateway_connections(gateway), 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void a_tokens_text_has_the_gateways_status(void **state) {
-  (void)state;
+TEST(a_tokens_text_has_the_gateways_status) {
   static char digits[203];
   memset(digits, 'A', sizeof digits);
   const struct {
@@ -342,45 +316,20 @@ static void a_tokens_text_has_the_gateways_status(void **state) {
   for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
     uint8_t token[APNS_TOKEN_MAX];
     size_t length = 0;
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_status(APNS_ERR_ARGUMENT,
-                  cases[index].read(cases[index].text, cases[index].length, token, sizeof token,
-                                    &length, &error),
-                  &error);
+    assert_status(APNS_ERR_ARGUMENT, cases[index].read(cases[index].text, cases[index].length,
+                                                       token, sizeof token, &length, &error));
     assert_int_equal(error.reject, cases[index].reject);
   }
   uint8_t small[1];
   size_t length = 0;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_BUFFER_SMALL, apns_token_from_hex("0a0b", 4, small, 1, &length, &error),
-                &error);
+  assert_status(APNS_ERR_BUFFER_SMALL, apns_token_from_hex("0a0b", 4, small, 1, &length, &error));
   assert_int_equal(error.reject, APNS_REJECT_NONE);
 }
 
-static void a_payload_judged_has_the_gateways_status(void **state) {
-  (void)state;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_ARGUMENT, apns_payload_check("{\"aps\":{}}", 10, 9, NULL, 0, NULL, &error),
-                &error);
+TEST(a_payload_judged_has_the_gateways_status) {
+  assert_status(APNS_ERR_ARGUMENT,
+                apns_payload_check("{\"aps\":{}}", 10, 9, NULL, 0, NULL, &error));
   assert_int_equal(error.reject, APNS_REJECT_INVALID_PAYLOAD_SIZE);
-  assert_status(APNS_ERR_ARGUMENT, apns_payload_check("{", 1, 0, NULL, 0, NULL, &error), &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_payload_check("{", 1, 0, NULL, 0, NULL, &error));
   assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(payloads_are_checked_where_asked_for),
-      cmocka_unit_test(nothing_is_checked_where_nothing_is_said),
-      cmocka_unit_test(a_silent_payload_needs_its_priority),
-      cmocka_unit_test(a_checked_payload_is_not_read_beyond_its_end),
-      cmocka_unit_test(expiries_are_checked_where_asked_for),
-      cmocka_unit_test(an_array_stops_at_what_a_check_finds),
-      cmocka_unit_test(a_builders_payload_is_checked_for_its_expiry),
-      cmocka_unit_test(a_check_that_is_none_is_refused),
-      cmocka_unit_test(a_refusal_has_the_gateways_status),
-      cmocka_unit_test(a_tokens_text_has_the_gateways_status),
-      cmocka_unit_test(a_payload_judged_has_the_gateways_status),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,20 +12,18 @@ static apns_session_t *session_of_three(const service_t *service) {
 }
 
 static void limit(apns_session_t *session, uint32_t most) {
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_limit_connections(session, most, &error), &error);
+  assert_ok(apns_session_limit_connections(session, most, &error));
 }
 
 static uint32_t connections_of(const apns_session_t *session) {
   apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;
-  assert_ok(apns_session_metrics(session, &metrics, NULL), NULL);
+  assert_ok(apns_session_metrics(session, &metrics, NULL));
   return metrics.connecting + metrics.open + metrics.draining;
 }
 
 /* Sends the notifications `from` to `to`, not included, and returns the most connections that there
    were meanwhile. */
 static uint32_t most_while_sending(apns_session_t *session, size_t from, size_t to) {
-  apns_error_t error = APNS_ERROR_INIT;
   uint32_t most = 0;
   for (size_t n = from; n < to;) {
     apns_status_t status = apns_session_send(session, notification(n), 0, NULL, &error);
@@ -34,7 +32,7 @@ static uint32_t most_while_sending(apns_session_t *session, size_t from, size_t 
     else if (status == APNS_ERR_AGAIN)
       turn_quietly(session);
     else
-      assert_ok(status, &error);
+      assert_ok(status);
     if (connections_of(session) > most) most = connections_of(session);
   }
   while (stats_of(session).unresolved > 0) {
@@ -49,8 +47,7 @@ static service_t *narrow_service(void) {
   return service_start(&(service_options_t){.wants_certificate = true, .streams = 1});
 }
 
-static void a_limit_holds_from_its_first_end_on(void **state) {
-  (void)state;
+TEST(a_limit_holds_from_its_first_end_on) {
   service_t *service = narrow_service();
   apns_session_t *session = session_of_three(service);
   assert_in_range(most_while_sending(session, 0, 300), 2, 3);
@@ -68,13 +65,11 @@ static void a_limit_holds_from_its_first_end_on(void **state) {
 }
 
 /* In the middle of what is under way: nothing is lost and nothing comes twice. */
-static void those_that_are_too_many_hear_their_answers(void **state) {
-  (void)state;
+TEST(those_that_are_too_many_hear_their_answers) {
   service_t *service = narrow_service();
   apns_session_t *session = session_of_three(service);
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t n = 0; n < 2000; n++) {
-    assert_ok(send_turning(session, notification(n), 0, &error), &error);
+    assert_ok(send_turning(session, notification(n), 0));
     if (n % 100 == 50) limit(session, n / 100 % 4);
     if (n % 100 == 70) limit(session, 3);
   }
@@ -86,18 +81,16 @@ static void those_that_are_too_many_hear_their_answers(void **state) {
   service_free(service);
 }
 
-static void with_none_everything_waits(void **state) {
-  (void)state;
+TEST(with_none_everything_waits) {
   service_t *service = narrow_service();
   apns_session_t *session = session_of_three(service);
-  apns_error_t error = APNS_ERROR_INIT;
   assert_in_range(most_while_sending(session, 0, 100), 2, 3);
   limit(session, 0);
   while (connections_of(session) > 0) turn_quietly(session);
   const uint64_t connects = stats_of(session).connects;
   for (size_t n = 100; n < 105; n++) {
     apns_status_t status = apns_session_send(session, notification(n), 0, NULL, &error);
-    if (status != APNS_ERR_AGAIN) assert_ok(status, &error);
+    if (status != APNS_ERR_AGAIN) assert_ok(status);
   }
   /* What is there to do is done, and then it rests. */
   for (int turns = 0; is_readable(apns_session_fd(session)); turns++) {
@@ -114,8 +107,7 @@ static void with_none_everything_waits(void **state) {
 }
 
 /* Unlike the options' number, which a connection that only waits for its end is not part of. */
-static void one_on_its_way_out_counts(void **state) {
-  (void)state;
+TEST(one_on_its_way_out_counts) {
   service_t *service = narrow_service();
   apns_session_t *session = session_of_three(service);
   limit(session, 1);
@@ -128,31 +120,16 @@ static void one_on_its_way_out_counts(void **state) {
   push_end(session, service);
 }
 
-static void what_cannot_be_limited(void **state) {
-  (void)state;
+TEST(what_cannot_be_limited) {
   service_t *service = narrow_service();
   apns_session_options_t options = push_options(service);
   options.protocol = APNS_PROTOCOL_BINARY;
-  apns_error_t error = APNS_ERROR_INIT;
   apns_session_t *session = session_number_0(&options);
-  assert_status(APNS_ERR_ARGUMENT, apns_session_limit_connections(session, 1, &error), &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_session_limit_connections(session, 1, &error));
   apns_session_free(session);
-  assert_status(APNS_ERR_ARGUMENT, apns_session_limit_connections(NULL, 1, &error), &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_session_limit_connections(NULL, 1, &error));
   session = session_of_three(service);
-  until_done(session, apns_session_close(session, 0, &error), &error);
-  assert_status(APNS_ERR_CLOSED, apns_session_limit_connections(session, 1, &error), &error);
+  until_done(session, apns_session_close(session, 0, &error));
+  assert_status(APNS_ERR_CLOSED, apns_session_limit_connections(session, 1, &error));
   push_end(session, service);
-}
-
-int main(void) {
-  identities_make();
-  if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_limit_holds_from_its_first_end_on),
-      cmocka_unit_test(those_that_are_too_many_hear_their_answers),
-      cmocka_unit_test(with_none_everything_waits),
-      cmocka_unit_test(one_on_its_way_out_counts),
-      cmocka_unit_test(what_cannot_be_limited),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,13 +13,11 @@ static apns_session_t *session_over(const gateway_t *gateway, uint32_t connectio
 }
 
 /* Sends one by one with so many to a batch, so that the connections take turns soon. */
-static void send_all(apns_session_t *session, const apns_notification_t *all, size_t from,
-                     size_t to, size_t batch) {
-  apns_error_t error = APNS_ERROR_INIT;
+static void send_in_batches(apns_session_t *session, const apns_notification_t *all, size_t from,
+                            size_t to, size_t batch) {
   for (size_t n = from; n < to; n++)
     assert_ok(apns_session_send(session, &all[n],
-                                (n + 1) % batch && n + 1 < to ? APNS_SEND_MORE : 0, NULL, &error),
-              &error);
+                                (n + 1) % batch && n + 1 < to ? APNS_SEND_MORE : 0, NULL, &error));
 }
 
 /* What the gateway accepted, over all of its connections: how often each. */
@@ -45,7 +43,6 @@ static uint8_t *accepted_by(gateway_t *gateway, size_t count, bool in_order) {
 /* Each end is told once. */
 static void take_ends(apns_session_t *session, int *ends, size_t count) {
   apns_event_t event = APNS_EVENT_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
   while (apns_session_next_event(session, &event, 0, &error) == APNS_OK) {
     size_t which = (size_t)(uintptr_t)event.user_data - 1;
     assert_true(which < count);
@@ -67,7 +64,6 @@ static void check_outcomes(uint32_t connections, bool standby, size_t batch) {
   options.no_standby = !standby;
   options.window_bytes = 16384 * connections;
   apns_session_t *session = session_over(gateway, connections, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t *all = notifications(count);
   int *ends = calloc(count, sizeof *ends);
   size_t bad = 0;
@@ -78,10 +74,10 @@ static void check_outcomes(uint32_t connections, bool standby, size_t batch) {
     if (status == APNS_OK)
       n++;
     else
-      assert_status(APNS_ERR_FULL, status, &error);
+      assert_status(APNS_ERR_FULL, status);
     if (status != APNS_OK || n % 100 == 0) take_ends(session, ends, count);
   }
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   take_ends(session, ends, count);
   assert_counts(session, count, count - bad, bad, 0, 0);
   apns_session_free(session);
@@ -96,8 +92,7 @@ static void check_outcomes(uint32_t connections, bool standby, size_t batch) {
   gateway_stop(gateway);
 }
 
-static void every_outcome_once_and_order_in_each(void **state) {
-  (void)state;
+TEST(every_outcome_once_and_order_in_each) {
   check_outcomes(2, false, 10);
   check_outcomes(4, false, 50);
   check_outcomes(4, true, 10);
@@ -105,21 +100,19 @@ static void every_outcome_once_and_order_in_each(void **state) {
 }
 
 /* As many connections as were asked for, and all are of use. */
-static void all_are_used(void **state) {
-  (void)state;
+TEST(all_are_used) {
   static const uint32_t counts[] = {1, 2, 5, 64};
   for (size_t index = 0; index < as_many_as(4, 3); index++) {
     const uint32_t connections = counts[index];
     const size_t count = 200 * connections;
     gateway_t *gateway = gateway_start(NULL, NULL);
     apns_session_t *session = session_over(gateway, connections, NULL);
-    apns_error_t error = APNS_ERROR_INIT;
     apns_notification_t *all = notifications(count);
     sockets_reset();
-    assert_ok(apns_session_connect(session, &error), &error);
+    assert_ok(apns_session_connect(session, &error));
     await_connects(session, connections);
-    send_all(session, all, 0, count, count);
-    assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+    send_in_batches(session, all, 0, count, count);
+    drain(session);
     assert_counts(session, count, count, 0, 0, 0);
     assert_int_equal(sockets_most(), connections);
     assert_int_equal(gateway_connections(gateway), connections);
@@ -141,13 +134,12 @@ static void check_one_dies(const gateway_step_t *dies, int ambiguous) {
   apns_session_options_t options = options_for(gateway);
   options.ambiguous = ambiguous;
   apns_session_t *session = session_over(gateway, 3, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   apns_notification_t *all = notifications(COUNT);
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   await_connects(session, 3);
-  send_all(session, all, 0, COUNT, COUNT);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  send_in_batches(session, all, 0, COUNT, COUNT);
+  drain(session);
   bool is_unknown[COUNT] = {false};
   size_t unknown = 0;
   while (apns_session_next_event(session, &event, 0, &error) == APNS_OK) {
@@ -180,8 +172,7 @@ static void check_one_dies(const gateway_step_t *dies, int ambiguous) {
   gateway_stop(gateway);
 }
 
-static void one_dies_while_others_go_on(void **state) {
-  (void)state;
+TEST(one_dies_while_others_go_on) {
   static const gateway_step_t reset[] = {TAKE_FRAMES(20), CLOSE_RST},
                               fin[] = {TAKE_FRAMES(20), CLOSE_FIN},
                               named_nobody[] = {TAKE_FRAMES(20), NAME(8, 0x7FFFFFFF), END};
@@ -193,8 +184,7 @@ static void one_dies_while_others_go_on(void **state) {
 }
 
 /* One of two cannot be made, however often it is tried: the other carries all. */
-static void one_that_cannot_be_made(void **state) {
-  (void)state;
+TEST(one_that_cannot_be_made) {
   enum { COUNT = 1000, TRIES = 200 };
   static const gateway_step_t fails[] = {NO_HANDSHAKE, CLOSE_RST};
   static const gateway_step_t takes_all[] = {TAKE_SENTINEL, NAME_LAST(2), END};
@@ -202,10 +192,9 @@ static void one_that_cannot_be_made(void **state) {
   for (size_t index = 1; index < TRIES; index++) scripts[index] = fails;
   gateway_t *gateway = gateway_start(NULL, scripts);
   apns_session_t *session = session_over(gateway, 2, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t *all = notifications(COUNT);
-  send_all(session, all, 0, COUNT, 20);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  send_in_batches(session, all, 0, COUNT, 20);
+  drain(session);
   assert_counts(session, COUNT, COUNT, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 1);
   apns_session_free(session);
@@ -217,18 +206,16 @@ static void one_that_cannot_be_made(void **state) {
 /* ---- One that waits ----------------------------------------------------- */
 
 /* The gateway takes its time to reject on one; the others' are proven meanwhile. */
-static void a_late_rejection_holds_up_nobody_else(void **state) {
-  (void)state;
+TEST(a_late_rejection_holds_up_nobody_else) {
   enum { COUNT = 600 };
   static const gateway_step_t judges[] = {JUDGE, END};
   static const gateway_step_t late[] = {TAKE_FRAMES(10), AWAIT(1), NAME_NTH(8, 0), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(judges, late, judges));
   apns_session_t *session = session_over(gateway, 3, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t *all = notifications(COUNT);
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   await_connects(session, 3);
-  send_all(session, all, 0, COUNT, COUNT);
+  send_in_batches(session, all, 0, COUNT, COUNT);
   gateway_await_step(gateway, 1, 1);
   size_t unresolved = COUNT, before = COUNT + 1;
   /* Until nothing more comes of it but what the late one has. */
@@ -236,14 +223,13 @@ static void a_late_rejection_holds_up_nobody_else(void **state) {
     assert_in_range(clock_ms() - start, 0, AMPLE_MS);
     before = unresolved;
     assert_status(APNS_ERR_TIMEOUT,
-                  apns_session_drain(session, (int32_t)as_many_as(500, 5000), &unresolved, &error),
-                  &error);
+                  apns_session_drain(session, (int32_t)as_many_as(500, 5000), &unresolved, &error));
   }
   assert_in_range(unresolved, 10, COUNT / 2);
   assert_counts(session, COUNT, COUNT - unresolved, 0, 0, unresolved);
   assert_int_equal(stats_of(session).resent, 0);
   gateway_signal(gateway);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, COUNT, COUNT - 1, 1, 0, 0);
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 1);
@@ -254,8 +240,7 @@ static void a_late_rejection_holds_up_nobody_else(void **state) {
 }
 
 /* Nor does one that is never heard of again, with its part of the window full. */
-static void a_full_part_of_the_window_holds_up_nobody_else(void **state) {
-  (void)state;
+TEST(a_full_part_of_the_window_holds_up_nobody_else) {
   enum { COUNT = 3000 };
   static const gateway_step_t judges[] = {JUDGE, END};
   static const gateway_step_t late[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
@@ -263,16 +248,15 @@ static void a_full_part_of_the_window_holds_up_nobody_else(void **state) {
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = 2 * 16384;
   apns_session_t *session = session_over(gateway, 2, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t *all = notifications(COUNT);
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   await_connects(session, 2);
   /* A send that waits for that part's room ends with an error. */
-  send_all(session, all, 0, COUNT, 20);
+  send_in_batches(session, all, 0, COUNT, 20);
   uint64_t waits = stats_of(session).unresolved;
   assert_in_range(waits, 30, 400);
   gateway_signal(gateway);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, COUNT, COUNT, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 0);
   apns_session_free(session);
@@ -281,8 +265,7 @@ static void a_full_part_of_the_window_holds_up_nobody_else(void **state) {
 }
 
 /* Nor does one that was asked for proof with room to spare: what it would take has to wait. */
-static void one_that_owes_an_answer_takes_nothing(void **state) {
-  (void)state;
+TEST(one_that_owes_an_answer_takes_nothing) {
   enum { LARGE = 13, SMALL = 400, COUNT = LARGE + SMALL };
   static const gateway_step_t judges[] = {JUDGE, END};
   static const gateway_step_t late[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
@@ -290,25 +273,24 @@ static void one_that_owes_an_answer_takes_nothing(void **state) {
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = 2 * 16384;
   apns_session_t *session = session_over(gateway, 2, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t *all = notifications(COUNT);
   static char large[2000];
   memset(large, ' ', sizeof large);
   memcpy(large, "{\"aps\":{}}", 10);
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   await_connects(session, 2);
   /* The last of the large ones has no room, so both connections are asked for proof. */
   for (size_t n = 0; n < LARGE; n++) {
     apns_notification_t padded = all[n];
     padded.payload = large;
     padded.payload_length = sizeof large;
-    assert_ok(apns_session_send(session, &padded, 0, NULL, &error), &error);
+    assert_ok(apns_session_send(session, &padded, 0, NULL, &error));
   }
   gateway_await_step(gateway, 0, 1);
-  send_all(session, all, LARGE, COUNT, 1);
+  send_in_batches(session, all, LARGE, COUNT, 1);
   assert_int_equal(stats_of(session).resent, 0);
   gateway_signal(gateway);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, COUNT, COUNT, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 0);
   apns_session_free(session);
@@ -325,54 +307,50 @@ static void check_one_allowed(size_t count) {
   apns_session_options_t options = options_for(gateway);
   options.connects_per_minute = 3; /* two at once */
   apns_session_t *session = session_over(gateway, 2, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   apns_notification_t *all = notifications(count + 2);
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   await_connects(session, 2);
-  send_all(session, all, 0, count, count);
+  send_in_batches(session, all, 0, count, count);
   gateway_await_step(gateway, 0, 1);
   gateway_await_step(gateway, 1, 1);
   gateway_signal(gateway);
   for (int round = 0; round < 2; round++)
-    assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+    assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
   /* Whichever connection was to take it, whichever is made. */
   clock_forward(61000);
-  assert_ok(apns_session_send(session, &all[count], 0, NULL, &error), &error);
-  assert_ok(apns_session_send(session, &all[count + 1], 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, &all[count], 0, NULL, &error));
+  assert_ok(apns_session_send(session, &all[count + 1], 0, NULL, &error));
   assert_int_equal(stats_of(session).connects, 3);
   /* The rest waits for the other one. */
   size_t unresolved = 0;
-  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 300, &unresolved, &error), &error);
+  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 300, &unresolved, &error));
   assert_true(unresolved >= 20);
   clock_forward(61000);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, count + 2, count, 2, 0, 0);
   apns_session_free(session);
   notifications_free(all, count + 2);
   gateway_stop(gateway);
 }
 
-static void one_allowed_is_enough_to_go_on(void **state) {
-  (void)state;
+TEST(one_allowed_is_enough_to_go_on) {
   check_one_allowed(300);
   check_one_allowed(400);
 }
 
 /* ---- Ends --------------------------------------------------------------- */
 
-static void events_after_closing_are_in_order(void **state) {
-  (void)state;
+TEST(events_after_closing_are_in_order) {
   enum { COUNT = 900 };
   static const gateway_step_t record_all[] = {TAKE_ALL, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all, record_all, record_all));
   apns_session_t *session = session_over(gateway, 3, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t *all = notifications(COUNT);
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   await_connects(session, 3);
-  send_all(session, all, 0, COUNT, COUNT);
-  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
+  send_in_batches(session, all, 0, COUNT, COUNT);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error));
   assert_counts(session, COUNT, 0, 0, COUNT, 0);
   for (size_t n = 0; n < COUNT; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_no_event(session);
@@ -386,20 +364,4 @@ static void events_after_closing_are_in_order(void **state) {
   }
   notifications_free(all, COUNT);
   gateway_stop(gateway);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_outcome_once_and_order_in_each),
-      cmocka_unit_test(all_are_used),
-      cmocka_unit_test(one_dies_while_others_go_on),
-      cmocka_unit_test(one_that_cannot_be_made),
-      cmocka_unit_test(a_late_rejection_holds_up_nobody_else),
-      cmocka_unit_test(a_full_part_of_the_window_holds_up_nobody_else),
-      cmocka_unit_test(one_that_owes_an_answer_takes_nothing),
-      cmocka_unit_test(one_allowed_is_enough_to_go_on),
-      cmocka_unit_test(events_after_closing_are_in_order),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,23 +18,20 @@ static apns_credentials_options_t trusting(void) {
 
 /* ---- Ways to load ------------------------------------------------------- */
 
-static void two_files(void **state) {
-  (void)state;
+TEST(two_files) {
   apns_credentials_options_t options = trusting();
   options.certificate_file = all->provider.certificate_file;
   options.key_file = all->provider.key_file;
   check_works(&options, 0);
 }
 
-static void one_file_with_both(void **state) {
-  (void)state;
+TEST(one_file_with_both) {
   apns_credentials_options_t options = trusting();
   options.certificate_file = all->provider.together_file;
   check_works(&options, 0);
 }
 
-static void a_file_with_the_key_first(void **state) {
-  (void)state;
+TEST(a_file_with_the_key_first) {
   size_t key_length, certificate_length;
   char *key = identities_read(all->provider.key_file, &key_length);
   char *certificate = identities_read(all->provider.certificate_file, &certificate_length);
@@ -49,8 +46,7 @@ static void a_file_with_the_key_first(void **state) {
   free(key), free(certificate), free(both);
 }
 
-static void bytes_together_and_apart(void **state) {
-  (void)state;
+TEST(bytes_together_and_apart) {
   apns_credentials_options_t options = trusting();
   size_t length;
   char *both = identities_read(all->provider.together_file, &length);
@@ -74,8 +70,7 @@ static void bytes_together_and_apart(void **state) {
   free(certificate), free(key);
 }
 
-static void a_chain_is_shown_whole(void **state) {
-  (void)state;
+TEST(a_chain_is_shown_whole) {
   apns_credentials_options_t options = trusting();
   options.certificate_file = all->provider_in_chain.certificate_file;
   options.key_file = all->provider_in_chain.key_file;
@@ -85,8 +80,7 @@ static void a_chain_is_shown_whole(void **state) {
   check_works(&options, 2);
 }
 
-static void a_passphrase(void **state) {
-  (void)state;
+TEST(a_passphrase) {
   apns_credentials_options_t options = trusting();
   options.certificate_file = all->provider.certificate_file;
   options.key_file = identities_write_encrypted("encrypted.key", &all->provider, "open sesame");
@@ -97,19 +91,15 @@ static void a_passphrase(void **state) {
   check_works(&options, 0);
 }
 
-static void no_options_no_certificate(void **state) {
-  (void)state;
-  apns_credentials_t *credentials = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(NULL, &credentials, &error), &error);
+TEST(no_options_no_certificate) {
+  apns_credentials_t *credentials = credentials_of(NULL);
   assert_non_null(credentials);
   apns_credentials_free(credentials);
 }
 
 /* ---- Passphrases -------------------------------------------------------- */
 
-static void a_wrong_passphrase(void **state) {
-  (void)state;
+TEST(a_wrong_passphrase) {
   apns_credentials_options_t options = trusting();
   const char *file = identities_write_encrypted("wrong.key", &all->provider, "open sesame");
   options.certificate_file = all->provider.certificate_file;
@@ -143,7 +133,6 @@ static int loads_without_passphrase(void *argument) {
   CHILD_REQUIRE(tcsetattr(own, TCSANOW, &mode) == 0);
   CHILD_REQUIRE(write(terminal, "open sesame\n", 12) == 12);
   apns_credentials_t *credentials = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   CHILD_REQUIRE(apns_credentials_new(argument, &credentials, &error) == APNS_ERR_CREDENTIALS);
   CHILD_REQUIRE(strstr(error.message, "needs a passphrase"));
   char prompt;
@@ -151,20 +140,16 @@ static int loads_without_passphrase(void *argument) {
   return 0;
 }
 
-static void a_missing_passphrase_is_never_asked_for(void **state) {
-  (void)state;
+TEST(a_missing_passphrase_is_never_asked_for) {
   apns_credentials_options_t options = trusting();
   options.certificate_file = all->provider.certificate_file;
   options.key_file = identities_write_encrypted("missing.key", &all->provider, "open sesame");
-  int status = in_child(loads_without_passphrase, &options);
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 0);
+  assert_child_is_fine(loads_without_passphrase, &options);
 }
 
 /* ---- Failures ----------------------------------------------------------- */
 
-static void files_that_are_not_there(void **state) {
-  (void)state;
+TEST(files_that_are_not_there) {
   apns_credentials_options_t options = trusting();
   options.certificate_file = "/nonexistent/provider.pem";
   apns_error_t error = check_refused(&options, APNS_ERR_CREDENTIALS, "certificate",
@@ -188,8 +173,7 @@ static void files_that_are_not_there(void **state) {
   assert_int_equal(error.sys_errno, EISDIR);
 }
 
-static void files_with_something_else(void **state) {
-  (void)state;
+TEST(files_with_something_else) {
   apns_credentials_options_t options = trusting();
   char empty[PATH_MAX];
   strcpy(empty, identities_write("empty.pem", "", 0));
@@ -212,8 +196,7 @@ static void files_with_something_else(void **state) {
   check_refused(&options, APNS_ERR_CREDENTIALS, all->root.key_file);
 }
 
-static void broken_files(void **state) {
-  (void)state;
+TEST(broken_files) {
   apns_credentials_options_t options = trusting();
   size_t length, chained_length;
   char *certificate = identities_read(all->provider.certificate_file, &length);
@@ -249,8 +232,7 @@ static void broken_files(void **state) {
   check_refused(&options, APNS_ERR_CREDENTIALS, broken, "larger than 1 MiB");
 }
 
-static void a_key_of_another_certificate(void **state) {
-  (void)state;
+TEST(a_key_of_another_certificate) {
   apns_credentials_options_t options = trusting();
   options.certificate_file = all->provider.certificate_file;
   options.key_file = all->gateway.key_file;
@@ -266,8 +248,7 @@ static void a_key_of_another_certificate(void **state) {
   free(key);
 }
 
-static void options_that_contradict(void **state) {
-  (void)state;
+TEST(options_that_contradict) {
   apns_credentials_options_t options = trusting();
   options.certificate_file = all->provider.together_file;
   options.certificate_bytes = "x";
@@ -286,14 +267,12 @@ static void options_that_contradict(void **state) {
   check_refused(&options, APNS_ERR_ARGUMENT, "certificate_length is 0");
   options.certificate_length = SIZE_MAX;
   check_refused(&options, APNS_ERR_ARGUMENT, "certificate_length");
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_ARGUMENT, apns_credentials_new(NULL, NULL, &error), &error);
-  assert_contains(error.message, "credentials_out is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_credentials_new(NULL, NULL, &error),
+               "credentials_out is NULL");
 }
 
 /* A password in a message would end up in a log. */
-static void messages_hold_no_secret(void **state) {
-  (void)state;
+TEST(messages_hold_no_secret) {
   apns_credentials_options_t options = trusting();
   size_t length;
   char *key = identities_read(all->gateway.key_file, &length);
@@ -317,23 +296,19 @@ static void check_version(int offered, int tls_min, int tls_max, bool works) {
   apns_credentials_options_t who = trusting();
   who.tls_min = tls_min;
   who.tls_max = tls_max;
-  apns_credentials_t *credentials = NULL;
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  apns_credentials_t *credentials = credentials_of(&who);
   apns_session_options_t options = options_for(gateway);
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_session_t *session = session_with(&options, credentials);
   apns_credentials_free(credentials);
   apns_status_t status = apns_session_connect(session, &error);
-  assert_status(works ? APNS_OK : APNS_ERR_TLS, status, &error);
+  assert_status(works ? APNS_OK : APNS_ERR_TLS, status);
   if (!works) assert_int_not_equal(error.tls_code, 0);
   apns_session_free(session);
   if (works) assert_int_equal(gateway_heard(gateway, 0)->tls_version, offered);
   gateway_stop(gateway);
 }
 
-static void tls_versions(void **state) {
-  (void)state;
+TEST(tls_versions) {
   check_version(TLS1_2_VERSION, APNS_TLS_DEFAULT, APNS_TLS_DEFAULT, true);
   check_version(TLS1_3_VERSION, APNS_TLS_DEFAULT, APNS_TLS_DEFAULT, true);
   check_version(TLS1_2_VERSION, APNS_TLS_1_3, APNS_TLS_DEFAULT, false);
@@ -343,8 +318,7 @@ static void tls_versions(void **state) {
   check_version(TLS1_2_VERSION, APNS_TLS_1_2, APNS_TLS_1_3, true);
 }
 
-static void tls_versions_that_cannot_be(void **state) {
-  (void)state;
+TEST(tls_versions_that_cannot_be) {
   apns_credentials_options_t options = trusting();
   options.tls_min = 11;
   check_refused(&options, APNS_ERR_ARGUMENT, "tls_min", "11");
@@ -356,26 +330,4 @@ static void tls_versions_that_cannot_be(void **state) {
   check_refused(&options, APNS_ERR_ARGUMENT, "tls_max", "-1");
 }
 
-int main(void) {
-  all = identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(two_files),
-      cmocka_unit_test(one_file_with_both),
-      cmocka_unit_test(a_file_with_the_key_first),
-      cmocka_unit_test(bytes_together_and_apart),
-      cmocka_unit_test(a_chain_is_shown_whole),
-      cmocka_unit_test(a_passphrase),
-      cmocka_unit_test(no_options_no_certificate),
-      cmocka_unit_test(a_wrong_passphrase),
-      cmocka_unit_test(a_missing_passphrase_is_never_asked_for),
-      cmocka_unit_test(files_that_are_not_there),
-      cmocka_unit_test(files_with_something_else),
-      cmocka_unit_test(broken_files),
-      cmocka_unit_test(a_key_of_another_certificate),
-      cmocka_unit_test(options_that_contradict),
-      cmocka_unit_test(messages_hold_no_secret),
-      cmocka_unit_test(tls_versions),
-      cmocka_unit_test(tls_versions_that_cannot_be),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+void before_all(void) { all = identities_make(); }

@@ -83,100 +83,84 @@ static void assert_took(int64_t start, int64_t limit) {
 
 /* ---- Connecting --------------------------------------------------------- */
 
-static void a_peer_that_does_not_shake_hands(void **state) {
-  (void)state;
+TEST(a_peer_that_does_not_shake_hands) {
   const gateway_step_t script[] = {NO_HANDSHAKE, STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = limited_options(gateway);
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   int64_t start = clock_ms();
   hurry_while(SIZE_MAX);
   apns_status_t status = apns_session_connect(session, &error);
   hurry_no_more();
-  assert_status(APNS_ERR_TIMEOUT, status, &error);
+  assert_status(APNS_ERR_TIMEOUT, status);
   assert_took(start, LIMIT_MS);
   assert_contains(error.message, "handshake");
   assert_contains(error.message, "127.0.0.1");
   /* The next one answers. */
-  assert_ok(apns_session_connect(session, &error), &error);
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
+  assert_ok(apns_session_connect(session, &error));
   assert_int_equal(stats_of(session).connects, 1);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* Bytes now and then do not move the deadline of the handshake. */
-static void a_send_to_a_peer_that_does_not_shake_hands(void **state) {
-  (void)state;
+TEST(a_send_to_a_peer_that_does_not_shake_hands) {
   const gateway_step_t script[] = {NO_HANDSHAKE, TAKE_RAW(50), STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = limited_options(gateway);
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   int64_t start = clock_ms();
   hurry_while(SIZE_MAX);
   apns_status_t status = apns_session_send(session, notification(0), 0, NULL, &error);
   hurry_no_more();
-  assert_status(APNS_ERR_TIMEOUT, status, &error);
+  assert_status(APNS_ERR_TIMEOUT, status);
   assert_took(start, LIMIT_MS);
   assert_counts(session, 0, 0, 0, 0, 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void a_port_nobody_listens_on(void **state) {
-  (void)state;
+TEST(a_port_nobody_listens_on) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_to(gateway, &options);
   gateway_stop(gateway);
-  apns_error_t error = APNS_ERROR_INIT;
   char place[64];
   snprintf(place, sizeof place, "127.0.0.1:%d", options.port);
-  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
+  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error));
   assert_int_equal(error.sys_errno, ECONNREFUSED);
   assert_contains(error.message, place);
   assert_contains(error.message, strerror(ECONNREFUSED));
-  assert_status(APNS_ERR_NETWORK, apns_session_send(session, notification(0), 0, NULL, &error),
-                &error);
+  assert_status(APNS_ERR_NETWORK, apns_session_send(session, notification(0), 0, NULL, &error));
   size_t taken = 9;
   assert_status(APNS_ERR_NETWORK,
-                apns_session_send_many(session, notification(0), 1, 0, &taken, &error), &error);
+                apns_session_send_many(session, notification(0), 1, 0, &taken, &error));
   assert_int_equal(taken, 0);
   assert_counts(session, 0, 0, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 0);
   apns_session_free(session);
 }
 
-static void a_name_that_is_none(void **state) {
-  (void)state;
+TEST(a_name_that_is_none) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.host = "not a name";
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
-  assert_contains(error.message, "cannot resolve not a name");
-  apns_session_free(session);
-  gateway_stop(gateway);
+  assert_fails(APNS_ERR_NETWORK, apns_session_connect(session, &error),
+               "cannot resolve not a name");
+  session_end(session, gateway);
 }
 
-static void every_address_of_a_name_is_tried(void **state) {
-  (void)state;
+TEST(every_address_of_a_name_is_tried) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.host = "two.addresses.test";
   options.server_name = "localhost";
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_connect(session, &error), &error);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  assert_ok(apns_session_connect(session, &error));
+  session_end(session, gateway);
 }
 
-static void an_address_that_never_answers(void **state) {
-  (void)state;
+TEST(an_address_that_never_answers) {
   silent_address_t silent;
   gateway_t *gateway = gateway_start(NULL, NULL);
   if (!silent_address_open(&silent, gateway_port(gateway))) {
@@ -187,12 +171,11 @@ static void an_address_that_never_answers(void **state) {
   options.host = "127.0.0.2";
   options.server_name = "localhost";
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   int64_t start = clock_ms();
   hurry_while(SIZE_MAX);
   apns_status_t status = apns_session_connect(session, &error);
   hurry_no_more();
-  assert_status(APNS_ERR_TIMEOUT, status, &error);
+  assert_status(APNS_ERR_TIMEOUT, status);
   assert_took(start, LIMIT_MS);
   apns_session_free(session);
   /* It may not eat the time of the address behind it. */
@@ -204,7 +187,7 @@ static void an_address_that_never_answers(void **state) {
   hurry_while(1);
   status = apns_session_connect(session, &error);
   hurry_no_more();
-  assert_ok(status, &error);
+  assert_ok(status);
   assert_true(clock_ms() - start >= 2 * LIMIT_MS - 1);
   apns_session_free(session);
   silent_address_close(&silent);
@@ -213,15 +196,13 @@ static void an_address_that_never_answers(void **state) {
 
 /* ---- Writing ------------------------------------------------------------ */
 
-static void a_peer_that_reads_no_more(void **state) {
-  (void)state;
+TEST(a_peer_that_reads_no_more) {
   const gateway_step_t script[] = {TAKE_FRAMES(1), STALL};
   const gateway_options_t small = {.receive_buffer = 4096};
   gateway_t *gateway = gateway_start(&small, SCRIPTS(script));
   apns_session_options_t options = limited_options(gateway);
   options.window_bytes = 16 << 20;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 1);
   gateway_await_step(gateway, 0, 1);
   /* More than the socket's buffers hold. */
@@ -229,42 +210,38 @@ static void a_peer_that_reads_no_more(void **state) {
   apns_notification_t *all = notifications(count);
   size_t taken = 0;
   int64_t start = clock_ms();
-  assert_ok(apns_session_send_many(session, all + 1, count - 1, APNS_SEND_MORE, &taken, &error),
-            &error);
+  assert_ok(apns_session_send_many(session, all + 1, count - 1, APNS_SEND_MORE, &taken, &error));
   assert_int_equal(taken, count - 1);
   notifications_free(all, count);
   size_t unresolved = 0;
   hurry_while(SIZE_MAX);
   apns_status_t status = apns_session_drain(session, 120000, &unresolved, &error);
   hurry_no_more();
-  assert_status(APNS_ERR_TIMEOUT, status, &error);
-  assert_contains(error.message, "the peer took no data for 30000 ms");
+  assert_fails(APNS_ERR_TIMEOUT, status, "the peer took no data for 30000 ms");
   assert_int_equal(error.cause, APNS_CAUSE_WRITE_TIMEOUT);
   assert_took(start, LIMIT_MS);
   assert_int_equal(unresolved, count);
   assert_counts(session, count, 0, 0, 0, count);
   /* All of it is sent again to one that reads. */
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, count, count, 0, 0, 0);
   apns_session_free(session);
   assert_carry_all(gateway, 1, count);
   gateway_stop(gateway);
 }
 
-static void a_flush_goes_on_where_the_last_one_stopped(void **state) {
-  (void)state;
+TEST(a_flush_goes_on_where_the_last_one_stopped) {
   const gateway_step_t first[] = {TAKE_FRAMES(3), CLOSE_RST};
   const gateway_step_t second[] = {NO_HANDSHAKE, CLOSE_RST};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 3);
   gateway_heard(gateway, 0);
   assert_no_event(session);
-  assert_status(APNS_ERR_NETWORK, apns_session_flush(session, &error), &error);
+  assert_status(APNS_ERR_NETWORK, apns_session_flush(session, &error));
   assert_counts(session, 3, 0, 0, 0, 3);
-  assert_ok(apns_session_flush(session, &error), &error);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  assert_ok(apns_session_flush(session, &error));
+  drain(session);
   assert_counts(session, 3, 3, 0, 0, 0);
   apns_session_free(session);
   assert_same_frames(gateway_heard(gateway, 2), gateway_heard(gateway, 0), 0, 3);
@@ -273,20 +250,18 @@ static void a_flush_goes_on_where_the_last_one_stopped(void **state) {
 
 /* ---- Draining ----------------------------------------------------------- */
 
-static void a_drain_has_its_own_deadline(void **state) {
-  (void)state;
+TEST(a_drain_has_its_own_deadline) {
   const gateway_step_t script[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 10);
   size_t unresolved = 0;
   int64_t start = clock_ms();
-  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, &unresolved, &error), &error);
+  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, &unresolved, &error));
   assert_within(start, 0);
   assert_int_equal(unresolved, 10);
   start = clock_ms();
-  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 200, &unresolved, &error), &error);
+  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 200, &unresolved, &error));
   assert_true(clock_ms() - start >= 199);
   assert_within(start, 200);
   assert_contains(error.message, "10 notifications");
@@ -294,7 +269,7 @@ static void a_drain_has_its_own_deadline(void **state) {
   /* Later calls go on, and the sentinel is sent once. */
   gateway_signal(gateway);
   send_range(session, 10, 12);
-  assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error));
   assert_int_equal(unresolved, 0);
   assert_counts(session, 12, 12, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 0);
@@ -305,8 +280,7 @@ static void a_drain_has_its_own_deadline(void **state) {
   gateway_stop(gateway);
 }
 
-static void a_drain_without_end_ends_with_the_options(void **state) {
-  (void)state;
+TEST(a_drain_without_end_ends_with_the_options) {
   const gateway_step_t script[] = {TAKE_SENTINEL, STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
@@ -314,26 +288,22 @@ static void a_drain_without_end_ends_with_the_options(void **state) {
   options.write_timeout_ms = 20000;
   options.answer_timeout_ms = 3600000;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 3);
   int64_t start = clock_ms();
   hurry_while(SIZE_MAX);
   apns_status_t status = apns_session_drain(session, -1, NULL, &error);
   hurry_no_more();
-  assert_status(APNS_ERR_TIMEOUT, status, &error);
+  assert_status(APNS_ERR_TIMEOUT, status);
   assert_took(start, 50000);
   assert_counts(session, 3, 0, 0, 0, 3);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void a_drain_while_the_gateway_is_away(void **state) {
-  (void)state;
+TEST(a_drain_while_the_gateway_is_away) {
   const gateway_step_t script[] = {TAKE_FRAMES(3), CLOSE_RST};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 3);
   gateway_heard(gateway, 0);
   gateway_stop(gateway);
@@ -351,42 +321,39 @@ static void a_drain_while_the_gateway_is_away(void **state) {
 
 /* ---- Events ------------------------------------------------------------- */
 
-static void events_are_waited_for_as_long_as_said(void **state) {
-  (void)state;
+TEST(events_are_waited_for_as_long_as_said) {
   const gateway_step_t script[] = {TAKE_FRAMES(3), AWAIT(1), NAME_NTH(8, 1), STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
   options.connect_timeout_ms = 30000;
   options.write_timeout_ms = 20000;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   int64_t start = clock_ms();
   /* With nothing under way there is nothing to wait for. */
-  assert_status(APNS_DONE, apns_session_next_event(session, &event, -1, &error), &error);
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, -1, &error));
   assert_within(start, 0);
   send_range(session, 0, 3);
   start = clock_ms();
-  assert_status(APNS_DONE, apns_session_next_event(session, &event, 0, &error), &error);
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, 0, &error));
   assert_within(start, 0);
   start = clock_ms();
-  assert_status(APNS_DONE, apns_session_next_event(session, &event, 200, &error), &error);
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, 200, &error));
   assert_true(clock_ms() - start >= 199);
   assert_within(start, 200);
   start = clock_ms();
   hurry_while(SIZE_MAX);
   apns_status_t status = apns_session_next_event(session, &event, -1, &error);
   hurry_no_more();
-  assert_status(APNS_DONE, status, &error);
+  assert_status(APNS_DONE, status);
   assert_took(start, 50000);
   gateway_signal(gateway);
   start = clock_ms();
-  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
   assert_within(start, 0);
   assert_int_equal(event.kind, APNS_EVENT_REJECTED);
   assert_ptr_equal(event.user_data, (void *)2);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* ---- Signals ------------------------------------------------------------ */
@@ -397,12 +364,10 @@ static void count_alarm(int number) {
   alarms++;
 }
 
-static void a_signal_neither_ends_nor_prolongs_a_wait(void **state) {
-  (void)state;
+TEST(a_signal_neither_ends_nor_prolongs_a_wait) {
   const gateway_step_t script[] = {TAKE_SENTINEL, STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 3);
   /* It stays: the last of them may come late, and end the program where nothing takes it. */
   struct sigaction action = {.sa_handler = count_alarm};
@@ -412,33 +377,12 @@ static void a_signal_neither_ends_nor_prolongs_a_wait(void **state) {
   /* As many waits as it takes: on a busy machine signals are few. */
   for (int rounds = 0; alarms < 3; rounds++) {
     int64_t start = clock_ms();
-    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 400, NULL, &error), &error);
+    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 400, NULL, &error));
     assert_true(clock_ms() - start >= 399);
     assert_within(start, 400);
     assert_in_range(rounds, 0, 100);
   }
   setitimer(ITIMER_REAL, &never, NULL);
   assert_counts(session, 3, 0, 0, 0, 3);
-  apns_session_free(session);
-  gateway_stop(gateway);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_peer_that_does_not_shake_hands),
-      cmocka_unit_test(a_send_to_a_peer_that_does_not_shake_hands),
-      cmocka_unit_test(a_port_nobody_listens_on),
-      cmocka_unit_test(a_name_that_is_none),
-      cmocka_unit_test(every_address_of_a_name_is_tried),
-      cmocka_unit_test(an_address_that_never_answers),
-      cmocka_unit_test(a_peer_that_reads_no_more),
-      cmocka_unit_test(a_flush_goes_on_where_the_last_one_stopped),
-      cmocka_unit_test(a_drain_has_its_own_deadline),
-      cmocka_unit_test(a_drain_without_end_ends_with_the_options),
-      cmocka_unit_test(a_drain_while_the_gateway_is_away),
-      cmocka_unit_test(events_are_waited_for_as_long_as_said),
-      cmocka_unit_test(a_signal_neither_ends_nor_prolongs_a_wait),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  session_end(session, gateway);
 }

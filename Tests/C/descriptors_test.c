@@ -8,8 +8,7 @@
 #include "provider.h"
 
 /* Sessions that end in all the ways there are, turn by turn. */
-static void many_sessions(void **state) {
-  (void)state;
+TEST(many_sessions) {
   const size_t count = as_many_as(1000, 40);
   static const gateway_step_t polite[] = {TAKE_SENTINEL, NAME_LAST(2), END},
                               no_handshake[] = {NO_HANDSHAKE, CLOSE_RST},
@@ -25,14 +24,11 @@ static void many_sessions(void **state) {
   apns_session_options_t options = options_for(gateway);
   options.ambiguous = APNS_AMBIGUOUS_REPORT;
   for (size_t index = 0; index < count; index++) {
-    apns_session_t *session = NULL;
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+    apns_session_t *session = session_with(&options, credentials);
     apns_status_t status = apns_session_send(session, notification(0), 0, NULL, &error);
     assert_int_equal(status, index % 5 == 1 ? APNS_ERR_NETWORK : APNS_OK);
-    if (index % 5 != 1 && index % 5 != 4)
-      assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
-    if (index % 2) assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
+    if (index % 5 != 1 && index % 5 != 4) drain(session);
+    if (index % 2) assert_ok(apns_session_close(session, AMPLE_MS, &error));
     apns_session_free(session);
   }
   apns_credentials_free(credentials);
@@ -42,8 +38,7 @@ static void many_sessions(void **state) {
   free(scripts);
 }
 
-static void many_feedbacks(void **state) {
-  (void)state;
+TEST(many_feedbacks) {
   const size_t count = as_many_as(200, 20);
   static const uint8_t tuple[] = {0, 0, 0, 9, 0, 2, 'a', 'b'};
   static const gateway_step_t whole[] = {SAY(tuple, 8), END},
@@ -72,8 +67,7 @@ static void many_feedbacks(void **state) {
   free(scripts);
 }
 
-static void credentials_good_and_bad(void **state) {
-  (void)state;
+TEST(credentials_good_and_bad) {
   const identities_t *identities = identities_make();
   size_t before = open_descriptors();
   for (size_t index = 0; index < as_many_as(20, 2); index++) {
@@ -94,23 +88,20 @@ static void credentials_good_and_bad(void **state) {
 
 /* What the host executes inherits none of the library's descriptors: all that
    are open now and were not at the start close by themselves. */
-static void descriptors_are_closed_on_exec(void **state) {
-  (void)state;
+TEST(descriptors_are_closed_on_exec) {
   bool was_open[1024];
   for (int descriptor = 0; descriptor < 1024; descriptor++)
     was_open[descriptor] = fcntl(descriptor, F_GETFD) >= 0;
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   size_t before = open_descriptors();
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   assert_true(open_descriptors() > before);
   for (int descriptor = 0; descriptor < 1024; descriptor++) {
     int flags = fcntl(descriptor, F_GETFD);
     if (flags >= 0 && !was_open[descriptor]) assert_true(flags & FD_CLOEXEC);
   }
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* With no descriptor left. */
@@ -123,7 +114,6 @@ static int without_descriptors(void *argument) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   CHILD_REQUIRE(!apns_session_new(&options, credentials, &session, &error));
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   who.ca_file = all->root.certificate_file;
@@ -148,22 +138,9 @@ static int without_descriptors(void *argument) {
 }
 
 /* It may be otherwise the next time: no file and no peer is to blame. */
-static void no_descriptor_left_is_retryable(void **state) {
-  (void)state;
+TEST(no_descriptor_left_is_retryable) {
   /* valgrind has descriptors of its own. */
   if (getenv("APNS_TESTS_LIGHT")) skip();
   identities_make();
-  assert_int_equal(in_child(without_descriptors, NULL), 0);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(many_sessions),
-      cmocka_unit_test(many_feedbacks),
-      cmocka_unit_test(credentials_good_and_bad),
-      cmocka_unit_test(descriptors_are_closed_on_exec),
-      cmocka_unit_test(no_descriptor_left_is_retryable),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  assert_child_is_fine(without_descriptors, NULL);
 }

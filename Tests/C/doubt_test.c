@@ -3,11 +3,10 @@
 
 /* Sends `count` notifications of which every `step`-th from `first` on is deadly. */
 static void send_poisoned(apns_session_t *session, size_t count, size_t first, size_t step) {
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t *all = notifications(count);
   for (size_t n = first; n < count; n += step)
     memset((uint8_t *)all[n].token + all[n].token_length - 2, 0xFE, 2);
-  assert_ok(apns_session_send_many(session, all, count, APNS_SEND_MORE, NULL, &error), &error);
+  assert_ok(apns_session_send_many(session, all, count, APNS_SEND_MORE, NULL, &error));
   notifications_free(all, count);
 }
 
@@ -34,9 +33,8 @@ static void check_poison(size_t count, size_t first, size_t step, bool has_stand
   options.format = format;
   options.reconnect_pause_max_ms = 1;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   send_poisoned(session, count, first, step);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   const size_t deadly = (count - first + step - 1) / step;
   /* All the others get through, and the deadly ones alone are named. */
   assert_counts(session, count, count - deadly, 0, deadly, 0);
@@ -48,8 +46,7 @@ static void check_poison(size_t count, size_t first, size_t step, bool has_stand
   gateway_stop(gateway);
 }
 
-static void one_that_ends_connections_is_found(void **state) {
-  (void)state;
+TEST(one_that_ends_connections_is_found) {
   /* The fourth root of 1,000 is 6: four times so many, and what was in doubt once. */
   check_poison(1000, 500, 1000, false, APNS_FORMAT_FRAMED, 40);
   check_poison(1000, 0, 1000, true, APNS_FORMAT_FRAMED, 60);
@@ -57,40 +54,32 @@ static void one_that_ends_connections_is_found(void **state) {
   check_poison(as_many_as(20000, 2000), 1234, 100000, true, APNS_FORMAT_FRAMED, 200);
 }
 
-static void some_that_end_connections_are_found(void **state) {
-  (void)state;
+TEST(some_that_end_connections_are_found) {
   check_poison(500, 20, 100, false, APNS_FORMAT_FRAMED, 200);
   check_poison(40, 1, 4, false, APNS_FORMAT_FRAMED, 200);
 }
 
 /* A run of them leaves nothing proven for as many ends as it is long, and more. */
-static void those_side_by_side_are_found(void **state) {
-  (void)state;
+TEST(those_side_by_side_are_found) {
   enum { COUNT = 500, FIRST = 100, RUN = 30 };
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.reconnect_pause_max_ms = 1;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   send_poisoned(session, FIRST + RUN, FIRST, 1);
   send_range(session, FIRST + RUN, COUNT);
-  assert_ok(apns_session_drain(session, 60000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, 60000, NULL, &error));
   assert_counts(session, COUNT, COUNT - RUN, 0, RUN, 0);
   for (size_t n = FIRST; n < FIRST + RUN; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_no_event(session);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* Alone, or in the company of nothing else. */
-static void one_alone(void **state) {
-  (void)state;
-  check_poison(1, 0, 1, false, APNS_FORMAT_FRAMED, 5);
-}
+TEST(one_alone) { check_poison(1, 0, 1, false, APNS_FORMAT_FRAMED, 5); }
 
 /* Nothing proves, so all that was with it is in doubt as often. */
-static void without_identifiers_all_end_together(void **state) {
-  (void)state;
+TEST(without_identifiers_all_end_together) {
   enum { COUNT = 10 };
   static const gateway_step_t script[] = {TAKE_FRAMES(COUNT), CLOSE_RST};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, script, script, script, script, script));
@@ -99,26 +88,12 @@ static void without_identifiers_all_end_together(void **state) {
   options.ambiguous = APNS_AMBIGUOUS_RESEND;
   options.reconnect_pause_max_ms = 1;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, COUNT);
   apns_event_t event = APNS_EVENT_INIT;
-  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
   assert_int_equal(event.kind, APNS_EVENT_UNKNOWN);
   for (size_t n = 1; n < COUNT; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_counts(session, COUNT, 0, 0, COUNT, 0);
   assert_int_equal(gateway_connections(gateway), 5);
-  apns_session_free(session);
-  gateway_stop(gateway);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_that_ends_connections_is_found),
-      cmocka_unit_test(some_that_end_connections_are_found),
-      cmocka_unit_test(those_side_by_side_are_found),
-      cmocka_unit_test(one_alone),
-      cmocka_unit_test(without_identifiers_all_end_together),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  session_end(session, gateway);
 }

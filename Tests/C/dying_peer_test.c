@@ -20,7 +20,6 @@ static int sends_and_drains(void *argument) {
   who.ca_file = identities->root.certificate_file;
   apns_credentials_t *credentials = NULL;
   apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   CHILD_REQUIRE(apns_credentials_new(&who, &credentials, &error) == APNS_OK);
   apns_session_options_t options = options_for(gateway);
   options.connect_timeout_ms = CONNECT_MS;
@@ -76,9 +75,7 @@ static void check_dying(const gateway_step_t *script, int tls_version, int recei
   for (size_t index = 0; index < SCRIPTED; index++) scripts[index] = script;
   const gateway_options_t options = {.tls_version = tls_version, .receive_buffer = receive_buffer};
   gateway_t *gateway = gateway_start(&options, scripts);
-  int status = in_child(sends_and_drains, gateway);
-  if (WIFSIGNALED(status)) fail_msg("the child died of signal %d", WTERMSIG(status));
-  assert_int_equal(WEXITSTATUS(status), 0);
+  assert_child_is_fine(sends_and_drains, gateway);
   gateway_stop(gateway);
 }
 
@@ -90,55 +87,42 @@ static void check_dying_every_way(gateway_step_t *script, size_t last, int tls_v
   }
 }
 
-static void while_the_connection_is_accepted(void **state) {
-  (void)state;
+TEST(while_the_connection_is_accepted) {
   check_dying_every_way((gateway_step_t[]){NO_HANDSHAKE, END}, 1, 0);
 }
 
-static void in_the_middle_of_the_clients_first_flight(void **state) {
-  (void)state;
+TEST(in_the_middle_of_the_clients_first_flight) {
   check_dying_every_way((gateway_step_t[]){NO_HANDSHAKE, TAKE_RAW(20), END}, 2, 0);
 }
 
-static void after_the_handshake(void **state) {
-  (void)state;
+TEST(after_the_handshake) {
   gateway_step_t script[] = {END};
   check_dying_every_way(script, 0, TLS1_2_VERSION);
   check_dying_every_way(script, 0, TLS1_3_VERSION);
 }
 
-static void after_the_first_bytes(void **state) {
-  (void)state;
+TEST(after_the_first_bytes) {
   gateway_step_t script[] = {TAKE_BYTES(1), END};
   check_dying_every_way(script, 1, TLS1_2_VERSION);
   check_dying_every_way(script, 1, TLS1_3_VERSION);
 }
 
-static void in_the_middle_of_a_record(void **state) {
-  (void)state;
+TEST(in_the_middle_of_a_record) {
   check_dying_every_way((gateway_step_t[]){TAKE_BYTES(5000), END}, 1, 0);
 }
 
-static void after_many_frames(void **state) {
-  (void)state;
-  check_dying_every_way((gateway_step_t[]){TAKE_FRAMES(200), END}, 1, 0);
-}
+TEST(after_many_frames) { check_dying_every_way((gateway_step_t[]){TAKE_FRAMES(200), END}, 1, 0); }
 
-static void after_a_packet(void **state) {
-  (void)state;
+TEST(after_a_packet) {
   check_dying_every_way((gateway_step_t[]){TAKE_FRAMES(100), NAME_NTH(8, 20), END}, 2, 0);
 }
 
-static void in_the_middle_of_a_packet(void **state) {
-  (void)state;
+TEST(in_the_middle_of_a_packet) {
   static const uint8_t half[3] = {8, 8, 0};
   check_dying_every_way((gateway_step_t[]){TAKE_FRAMES(100), SAY(half, 3), END}, 2, 0);
 }
 
-static void while_it_reads_no_more(void **state) {
-  (void)state;
-  check_dying((gateway_step_t[]){TAKE_FRAMES(20), STALL}, 0, 4096);
-}
+TEST(while_it_reads_no_more) { check_dying((gateway_step_t[]){TAKE_FRAMES(20), STALL}, 0, 4096); }
 
 /* ---- Goodbye to nobody -------------------------------------------------- */
 
@@ -166,7 +150,6 @@ static int parts_from_nobody(void *argument) {
   who.ca_file = identities->root.certificate_file;
   apns_credentials_t *credentials = NULL;
   apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   CHILD_REQUIRE(apns_credentials_new(&who, &credentials, &error) == APNS_OK);
   apns_session_options_t options = options_for(parting->gateway);
   CHILD_REQUIRE(apns_session_new(&options, credentials, &session, &error) == APNS_OK);
@@ -185,31 +168,11 @@ static int parts_from_nobody(void *argument) {
   return 0;
 }
 
-static void saying_goodbye_to_nobody(void **state) {
-  (void)state;
+TEST(saying_goodbye_to_nobody) {
   static const gateway_step_t script[] = {TAKE_FRAMES(1), CLOSE_RST};
   for (int closes = 0; closes < 2; closes++) {
     parting_t parting = {gateway_start(NULL, SCRIPTS(script)), closes};
-    int status = in_child(parts_from_nobody, &parting);
-    if (WIFSIGNALED(status)) fail_msg("the child died of signal %d", WTERMSIG(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_child_is_fine(parts_from_nobody, &parting);
     gateway_stop(parting.gateway);
   }
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(while_the_connection_is_accepted),
-      cmocka_unit_test(in_the_middle_of_the_clients_first_flight),
-      cmocka_unit_test(after_the_handshake),
-      cmocka_unit_test(after_the_first_bytes),
-      cmocka_unit_test(in_the_middle_of_a_record),
-      cmocka_unit_test(after_many_frames),
-      cmocka_unit_test(after_a_packet),
-      cmocka_unit_test(in_the_middle_of_a_packet),
-      cmocka_unit_test(while_it_reads_no_more),
-      cmocka_unit_test(saying_goodbye_to_nobody),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,32 +21,26 @@ static apns_session_t *looping_session(const gateway_t *gateway,
 
 /* ---- The descriptor --------------------------------------------------------- */
 
-static void the_descriptor_stays_over_reconnects(void **state) {
-  (void)state;
+TEST(the_descriptor_stays_over_reconnects) {
   static const gateway_step_t cut[] = {TAKE_FRAMES(1), CLOSE_RST}, judging[] = {JUDGE, JUDGE, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(cut, cut, cut, judging));
   apns_session_t *session = looping_session(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   const int descriptor = apns_session_fd(session);
   assert_true(descriptor >= 0);
-  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error), &error);
-  until_done(session, apns_session_drain(session, 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
+  until_done(session, apns_session_drain(session, 0, NULL, &error));
   assert_counts(session, 1, 1, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 4);
   assert_int_equal(apns_session_fd(session), descriptor);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void a_session_that_waits_has_none(void **state) {
-  (void)state;
+TEST(a_session_that_waits_has_none) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   assert_int_equal(apns_session_fd(session), -1);
   assert_int_equal(apns_session_timeout_ms(session), -1);
-  assert_status(APNS_ERR_ARGUMENT, apns_session_process(session, &error), &error);
-  assert_contains(error.message, "nonblocking");
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_process(session, &error), "nonblocking");
   assert_int_equal(apns_session_wake(session), APNS_ERR_ARGUMENT);
   apns_session_free(session);
   assert_int_equal(apns_session_fd(NULL), -1);
@@ -57,14 +51,12 @@ static void a_session_that_waits_has_none(void **state) {
 }
 
 /* A loop that only sleeps and asks for the time gets on too. */
-static void the_timeout_alone_is_enough_to_go_on(void **state) {
-  (void)state;
+TEST(the_timeout_alone_is_enough_to_go_on) {
   static const gateway_step_t refuses[] = {NO_HANDSHAKE, CLOSE_RST};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(refuses, refuses));
   apns_session_t *session = looping_session(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   assert_int_equal(apns_session_timeout_ms(session), -1);
-  assert_ok(apns_session_send(session, notification(0), APNS_SEND_MORE, NULL, &error), &error);
+  assert_ok(apns_session_send(session, notification(0), APNS_SEND_MORE, NULL, &error));
   assert_int_equal(apns_session_timeout_ms(session), 0);
   while (apns_session_drain(session, 0, NULL, &error) == APNS_ERR_AGAIN) {
     int wait = apns_session_timeout_ms(session);
@@ -73,47 +65,41 @@ static void the_timeout_alone_is_enough_to_go_on(void **state) {
     apns_session_process(session, NULL);
   }
   assert_counts(session, 1, 1, 0, 0, 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void a_new_session_has_nothing_to_do(void **state) {
-  (void)state;
+TEST(a_new_session_has_nothing_to_do) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = looping_session(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   assert_false(is_readable(apns_session_fd(session)));
-  for (int n = 0; n < 3; n++) assert_ok(apns_session_process(session, &error), &error);
+  for (int n = 0; n < 3; n++) assert_ok(apns_session_process(session, &error));
   assert_false(is_readable(apns_session_fd(session)));
   assert_int_equal(gateway_connections(gateway), 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* ---- Sending ------------------------------------------------------------------ */
 
-static void notifications_are_taken_without_a_connection(void **state) {
-  (void)state;
+TEST(notifications_are_taken_without_a_connection) {
   static const gateway_step_t late[] = {NO_HANDSHAKE, AWAIT(1), SHAKE_HANDS, JUDGE, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(late));
   apns_session_t *session = looping_session(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t n = 0; n < 10; n++)
-    assert_ok(apns_session_send(session, notification(n), 0, NULL, &error), &error);
+    assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));
   apns_notification_t *many = notifications(20);
   size_t taken = 0;
-  assert_ok(apns_session_send_many(session, many + 10, 10, 0, &taken, &error), &error);
+  assert_ok(apns_session_send_many(session, many + 10, 10, 0, &taken, &error));
   assert_int_equal(taken, 10);
   notifications_free(many, 20);
   assert_int_equal(stats_of(session).taken, 20);
   assert_int_equal(stats_of(session).connects, 0);
-  assert_status(APNS_ERR_AGAIN, apns_session_connect(session, &error), &error);
-  assert_status(APNS_ERR_AGAIN, apns_session_flush(session, &error), &error);
-  assert_status(APNS_ERR_AGAIN, apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  assert_status(APNS_ERR_AGAIN, apns_session_connect(session, &error));
+  assert_status(APNS_ERR_AGAIN, apns_session_flush(session, &error));
+  assert_status(APNS_ERR_AGAIN, apns_session_drain(session, AMPLE_MS, NULL, &error));
   gateway_signal(gateway);
-  until_done(session, apns_session_connect(session, &error), &error);
-  until_done(session, apns_session_flush(session, &error), &error);
-  until_done(session, apns_session_drain(session, 0, NULL, &error), &error);
+  until_done(session, apns_session_connect(session, &error));
+  until_done(session, apns_session_flush(session, &error));
+  until_done(session, apns_session_drain(session, 0, NULL, &error));
   assert_counts(session, 20, 20, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 1);
   apns_session_free(session);
@@ -121,130 +107,114 @@ static void notifications_are_taken_without_a_connection(void **state) {
   gateway_stop(gateway);
 }
 
-static void a_window_without_room_says_so(void **state) {
-  (void)state;
+TEST(a_window_without_room_says_so) {
   static const gateway_step_t late[] = {NO_HANDSHAKE, AWAIT(1), SHAKE_HANDS, JUDGE, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(late));
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = 16 << 10;
   options.report_accepted = 1;
   apns_session_t *session = looping_session(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_status_t status;
   size_t count = 0;
   while ((status = apns_session_send(session, notification(count), 0, NULL, &error)) == APNS_OK)
     count++;
-  assert_status(APNS_ERR_AGAIN, status, &error);
+  assert_status(APNS_ERR_AGAIN, status);
   assert_true(count > 10);
   assert_int_equal(stats_of(session).taken, count);
   gateway_signal(gateway);
-  until_done(session, apns_session_drain(session, 0, NULL, &error), &error);
+  until_done(session, apns_session_drain(session, 0, NULL, &error));
   /* Outcomes that nobody takes are what has the room now. */
   count = send_until_full(session, count);
   for (size_t n = 0; n < 10; n++) assert_event(session, APNS_EVENT_ACCEPTED, 0, n);
-  assert_ok(apns_session_send(session, notification(count++), 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, notification(count++), 0, NULL, &error));
   for (size_t n = 10; n < count; n++) {
     apns_event_t event = APNS_EVENT_INIT;
     /* What draining finds makes the descriptor readable. */
     while (apns_session_next_event(session, &event, AMPLE_MS, &error) == APNS_DONE) {
       status = apns_session_drain(session, 0, NULL, &error);
-      if (status != APNS_OK) assert_status(APNS_ERR_AGAIN, status, &error);
+      if (status != APNS_OK) assert_status(APNS_ERR_AGAIN, status);
       turn_quietly(session);
     }
   }
   assert_counts(session, count, count, 0, 0, 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void what_waits_for_more_is_written_by_process(void **state) {
-  (void)state;
+TEST(what_waits_for_more_is_written_by_process) {
   static const gateway_step_t judging[] = {JUDGE, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(judging));
   apns_session_t *session = looping_session(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  until_done(session, apns_session_connect(session, &error), &error);
-  assert_ok(apns_session_process(session, &error), &error);
+  until_done(session, apns_session_connect(session, &error));
+  assert_ok(apns_session_process(session, &error));
   assert_false(is_readable(apns_session_fd(session)));
-  assert_ok(apns_session_send(session, notification(0), APNS_SEND_MORE, NULL, &error), &error);
+  assert_ok(apns_session_send(session, notification(0), APNS_SEND_MORE, NULL, &error));
   assert_int_equal(stats_of(session).bytes, 0);
   turn_quietly(session);
   assert_true(stats_of(session).bytes > 0);
   gateway_await_frames(gateway, 0, 1);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* Outcomes are taken after apns_session_process(), whichever call has found them. */
-static void what_another_call_finds_wakes_the_loop(void **state) {
-  (void)state;
+TEST(what_another_call_finds_wakes_the_loop) {
   static const gateway_step_t judging[] = {JUDGE, END};
   static const uint8_t bad[32] = {[30] = 0xFF, [31] = 0xFF};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(judging));
   apns_session_t *session = looping_session(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t push = *notification(0);
   push.token = bad;
   push.token_length = sizeof bad;
-  until_done(session, apns_session_connect(session, &error), &error);
-  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  until_done(session, apns_session_connect(session, &error));
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   while (stats_of(session).events == 0) apns_session_flush(session, NULL);
   assert_true(is_readable(apns_session_fd(session)));
-  assert_ok(apns_session_process(session, &error), &error);
+  assert_ok(apns_session_process(session, &error));
   /* It is known of now, whenever it is taken. */
   apns_session_flush(session, NULL);
   assert_false(is_readable(apns_session_fd(session)));
   assert_event(session, APNS_EVENT_REJECTED, 8, 0);
-  assert_ok(apns_session_process(session, &error), &error);
+  assert_ok(apns_session_process(session, &error));
   assert_false(is_readable(apns_session_fd(session)));
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* ---- News ---------------------------------------------------------------------- */
 
-static void a_failed_connection_is_news_and_no_end(void **state) {
-  (void)state;
+TEST(a_failed_connection_is_news_and_no_end) {
   static const gateway_step_t refuses[] = {NO_HANDSHAKE, CLOSE_RST}, judging[] = {JUDGE, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(refuses, refuses, judging));
   apns_session_t *session = looping_session(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   size_t news = 0;
-  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   while (stats_of(session).unresolved) {
-    apns_status_t status = turn(session, &error);
+    apns_status_t status = turn(session);
     /* The usual work of a loop proves it, once the call asked for it. */
     apns_session_drain(session, 0, NULL, NULL);
     if (status == APNS_OK) continue;
     news++;
-    assert_status(APNS_ERR_NETWORK, status, &error);
+    assert_status(APNS_ERR_NETWORK, status);
     assert_int_equal(error.status, status);
     assert_true(error.cause == APNS_CAUSE_HANDSHAKE_ENDED ||
                 error.cause == APNS_CAUSE_CONNECTION_FAILED);
   }
   assert_in_range(news, 1, 2);
   assert_counts(session, 1, 1, 0, 0, 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void nobody_listens_and_a_pause_wakes_the_loop(void **state) {
-  (void)state;
+TEST(nobody_listens_and_a_pause_wakes_the_loop) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   gateway_accept_no_more(gateway);
   apns_session_t *session = looping_session(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   for (int news = 0; news < 5;) {
-    apns_status_t status = turn(session, &error);
+    apns_status_t status = turn(session);
     if (status == APNS_OK) continue;
-    assert_status(APNS_ERR_NETWORK, status, &error);
-    assert_int_equal(error.cause, APNS_CAUSE_CONNECTION_REFUSED);
+    assert_caused(APNS_ERR_NETWORK, status, APNS_CAUSE_CONNECTION_REFUSED);
     news++;
   }
   assert_counts(session, 1, 0, 0, 0, 1);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* ---- Waking ----------------------------------------------------------------------- */
@@ -262,27 +232,25 @@ static void wakes_on_signal(int number) {
   apns_session_wake(woken);
 }
 
-static void a_thread_and_a_signal_wake_the_loop(void **state) {
-  (void)state;
+TEST(a_thread_and_a_signal_wake_the_loop) {
   gateway_t *gateway = gateway_start(NULL, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   pthread_t worker;
   woken = looping_session(gateway, NULL);
   const int descriptor = apns_session_fd(woken);
   assert_int_equal(pthread_create(&worker, NULL, wakes, NULL), 0);
-  assert_ok(turn(woken, &error), &error);
+  assert_ok(turn(woken));
   void *failed;
   pthread_join(worker, &failed);
   assert_null(failed);
   /* It may have woken the loop again since. */
-  assert_ok(apns_session_process(woken, &error), &error);
+  assert_ok(apns_session_process(woken, &error));
   assert_false(is_readable(descriptor));
   struct sigaction action = {.sa_handler = wakes_on_signal}, before;
   sigaction(SIGUSR1, &action, &before);
   raise(SIGUSR1);
   sigaction(SIGUSR1, &before, NULL);
   assert_true(is_readable(descriptor));
-  assert_ok(apns_session_process(woken, &error), &error);
+  assert_ok(apns_session_process(woken, &error));
   assert_false(is_readable(descriptor));
   apns_session_free(woken);
   gateway_stop(gateway);
@@ -290,70 +258,60 @@ static void a_thread_and_a_signal_wake_the_loop(void **state) {
 
 /* ---- Closing ------------------------------------------------------------------------ */
 
-static void closing_takes_its_turns(void **state) {
-  (void)state;
+TEST(closing_takes_its_turns) {
   static const gateway_step_t late[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(late));
   apns_session_t *session = looping_session(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  until_done(session, apns_session_connect(session, &error), &error);
+  until_done(session, apns_session_connect(session, &error));
   for (size_t n = 0; n < 5; n++)
-    assert_ok(apns_session_send(session, notification(n), 0, NULL, &error), &error);
+    assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));
   for (int n = 0; n < 3; n++)
-    assert_status(APNS_ERR_AGAIN, apns_session_close(session, AMPLE_MS, &error), &error);
-  assert_status(APNS_ERR_CLOSED, apns_session_send(session, notification(5), 0, NULL, &error),
-                &error);
+    assert_status(APNS_ERR_AGAIN, apns_session_close(session, AMPLE_MS, &error));
+  assert_status(APNS_ERR_CLOSED, apns_session_send(session, notification(5), 0, NULL, &error));
   gateway_signal(gateway);
   apns_status_t status;
-  while ((status = turn(session, &error)) == APNS_OK) continue;
-  assert_status(APNS_DONE, status, &error);
-  assert_ok(apns_session_close(session, 0, &error), &error);
-  assert_status(APNS_DONE, apns_session_process(session, &error), &error);
+  while ((status = turn(session)) == APNS_OK) continue;
+  assert_status(APNS_DONE, status);
+  assert_ok(apns_session_close(session, 0, &error));
+  assert_status(APNS_DONE, apns_session_process(session, &error));
   assert_counts(session, 5, 5, 0, 0, 0);
   assert_false(is_readable(apns_session_fd(session)));
   assert_int_equal(apns_session_timeout_ms(session), -1);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void closing_ends_by_its_deadline(void **state) {
-  (void)state;
+TEST(closing_ends_by_its_deadline) {
   static const gateway_step_t silent[] = {TAKE_FRAMES(5), AWAIT(1), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(silent));
   apns_session_options_t options = options_for(gateway);
   options.report_accepted = 1;
   apns_session_t *session = looping_session(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
-  until_done(session, apns_session_connect(session, &error), &error);
+  until_done(session, apns_session_connect(session, &error));
   for (size_t n = 0; n < 5; n++)
-    assert_ok(apns_session_send(session, notification(n), 0, NULL, &error), &error);
+    assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));
   const int64_t start = clock_ms();
-  assert_status(APNS_ERR_AGAIN, apns_session_close(session, 200, &error), &error);
+  assert_status(APNS_ERR_AGAIN, apns_session_close(session, 200, &error));
   /* The first call's deadline counts. */
-  assert_status(APNS_ERR_AGAIN, apns_session_close(session, AMPLE_MS, &error), &error);
+  assert_status(APNS_ERR_AGAIN, apns_session_close(session, AMPLE_MS, &error));
   apns_status_t status;
-  while ((status = turn(session, &error)) == APNS_OK) continue;
-  assert_status(APNS_DONE, status, &error);
+  while ((status = turn(session)) == APNS_OK) continue;
+  assert_status(APNS_DONE, status);
   assert_true(clock_ms() - start >= 200);
   assert_within(start, 200);
   assert_counts(session, 5, 0, 0, 5, 0);
   for (size_t n = 0; n < 5; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void closing_without_a_connection_ends_at_once(void **state) {
-  (void)state;
+TEST(closing_without_a_connection_ends_at_once) {
   static const gateway_step_t mute[] = {NO_HANDSHAKE, STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(mute));
   apns_session_t *session = looping_session(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error), &error);
-  until_done(session, apns_session_close(session, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
+  until_done(session, apns_session_close(session, AMPLE_MS, &error));
   assert_counts(session, 1, 0, 0, 1, 0);
   assert_false(is_readable(apns_session_fd(session)));
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* ---- A child of the process ------------------------------------------------------------ */
@@ -368,25 +326,21 @@ static int frees_in_the_child(void *argument) {
   return 0;
 }
 
-static void a_child_does_not_disturb_the_loop(void **state) {
-  (void)state;
+TEST(a_child_does_not_disturb_the_loop) {
   skip_unless_pages_are_wiped_on_fork();
   static const gateway_step_t judging[] = {JUDGE, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(judging));
   apns_session_t *session = looping_session(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   int outer = epoll_create1(EPOLL_CLOEXEC);
   struct epoll_event event = {.events = EPOLLIN};
   assert_int_equal(epoll_ctl(outer, EPOLL_CTL_ADD, apns_session_fd(session), &event), 0);
-  until_done(session, apns_session_connect(session, &error), &error);
-  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error), &error);
-  int status = in_child(frees_in_the_child, session);
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 0);
-  assert_ok(apns_session_send(session, notification(1), 0, NULL, &error), &error);
+  until_done(session, apns_session_connect(session, &error));
+  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
+  assert_child_is_fine(frees_in_the_child, session);
+  assert_ok(apns_session_send(session, notification(1), 0, NULL, &error));
   while (apns_session_drain(session, 0, NULL, &error) == APNS_ERR_AGAIN) {
     assert_int_equal(epoll_wait(outer, &event, 1, AMPLE_MS), 1);
-    assert_ok(apns_session_process(session, &error), &error);
+    assert_ok(apns_session_process(session, &error));
   }
   assert_counts(session, 2, 2, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 1);
@@ -406,13 +360,11 @@ static size_t open_descriptors(void) {
   return count - 3; /* two dots, and the directory's own */
 }
 
-static void a_session_without_descriptors_is_not_made(void **state) {
-  (void)state;
+TEST(a_session_without_descriptors_is_not_made) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.nonblocking = 1;
   apns_credentials_t *credentials = provider_credentials();
-  apns_error_t error = APNS_ERROR_INIT;
   struct rlimit before, none;
   const size_t open = open_descriptors();
   assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -434,8 +386,7 @@ static void a_session_without_descriptors_is_not_made(void **state) {
     for (int n = 0; n < left; n++) close(taken[n]);
     apns_status_t status = apns_session_new(&options, credentials, &session, &error);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    assert_status(APNS_ERR_MEMORY, status, &error);
-    assert_int_equal(error.cause, APNS_CAUSE_DESCRIPTORS);
+    assert_caused(APNS_ERR_MEMORY, status, APNS_CAUSE_DESCRIPTORS);
     assert_null(session);
     assert_int_equal(open_descriptors(), open);
   }
@@ -445,8 +396,7 @@ static void a_session_without_descriptors_is_not_made(void **state) {
 
 /* ---- Feedback ------------------------------------------------------------------------------ */
 
-static void a_feedback_in_the_loop(void **state) {
-  (void)state;
+TEST(a_feedback_in_the_loop) {
   static const uint8_t list[] = {0, 0, 0, 7, 0, 2, 0xab, 0xcd, 0, 0, 0, 8, 0, 1, 0xef};
   const gateway_step_t script[] = {
       NO_HANDSHAKE, AWAIT(1), SHAKE_HANDS, AWAIT(2), SAY_PIECEMEAL(list, sizeof list), END};
@@ -454,18 +404,17 @@ static void a_feedback_in_the_loop(void **state) {
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   options.host = "127.0.0.1";
   options.port = gateway_port(gateway);
   options.connect_timeout_ms = options.read_timeout_ms = AMPLE_MS;
   options.nonblocking = 1;
   apns_credentials_t *credentials = provider_credentials();
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
+  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
   apns_credentials_free(credentials);
   const int descriptor = apns_feedback_fd(feedback);
   assert_true(descriptor >= 0);
   for (int n = 0; n < 3; n++)
-    assert_status(APNS_ERR_AGAIN, apns_feedback_next(feedback, &tuple, &error), &error);
+    assert_status(APNS_ERR_AGAIN, apns_feedback_next(feedback, &tuple, &error));
   gateway_signal(gateway);
   gateway_signal(gateway);
   size_t tuples = 0;
@@ -476,7 +425,7 @@ static void a_feedback_in_the_loop(void **state) {
       assert_int_equal(tuple.timestamp, 7 + tuples++);
       continue;
     }
-    assert_status(APNS_ERR_AGAIN, status, &error);
+    assert_status(APNS_ERR_AGAIN, status);
     struct pollfd watched = {.fd = descriptor, .events = POLLIN};
     assert_int_equal(poll(&watched, 1, AMPLE_MS), 1);
   }
@@ -488,28 +437,26 @@ static void a_feedback_in_the_loop(void **state) {
 }
 
 /* What does not come in time is noticed by the descriptor too. */
-static void a_feedback_that_says_nothing_ends_in_time(void **state) {
-  (void)state;
+TEST(a_feedback_that_says_nothing_ends_in_time) {
   static const gateway_step_t mute[] = {NO_HANDSHAKE, STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(mute));
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   options.host = "127.0.0.1";
   options.port = gateway_port(gateway);
   options.connect_timeout_ms = 100;
   options.nonblocking = 1;
   apns_credentials_t *credentials = provider_credentials();
   const int64_t start = clock_ms();
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
+  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
   apns_credentials_free(credentials);
   apns_status_t status;
   while ((status = apns_feedback_next(feedback, &tuple, &error)) == APNS_ERR_AGAIN) {
     struct pollfd watched = {.fd = apns_feedback_fd(feedback), .events = POLLIN};
     assert_int_equal(poll(&watched, 1, AMPLE_MS), 1);
   }
-  assert_status(APNS_ERR_TIMEOUT, status, &error);
+  assert_status(APNS_ERR_TIMEOUT, status);
   assert_within(start, 100);
   apns_feedback_free(feedback);
   gateway_stop(gateway);
@@ -518,15 +465,13 @@ static void a_feedback_that_says_nothing_ends_in_time(void **state) {
 /* ---- Pasted code ------------------------------------------------------------------------------
  */
 
-static void send_payload_takes_without_waiting(void **state) {
-  (void)state;
+TEST(send_payload_takes_without_waiting) {
   static char token[DEVICE_BINARY_SIZE], payload[] = "{\"aps\":{}}";
   static const gateway_step_t late[] = {NO_HANDSHAKE, AWAIT(1), SHAKE_HANDS, JUDGE, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(late));
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = 16 << 10;
   apns_session_t *session = looping_session(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   SSL *ssl = apns_session_ssl(session);
   uint64_t count = 0;
   assert_non_null(ssl);
@@ -534,35 +479,8 @@ static void send_payload_takes_without_waiting(void **state) {
   assert_true(count > 10);
   assert_int_equal(stats_of(session).taken, count);
   gateway_signal(gateway);
-  until_done(session, apns_session_drain(session, 0, NULL, &error), &error);
+  until_done(session, apns_session_drain(session, 0, NULL, &error));
   assert_counts(session, count, count, 0, 0, 0);
   assert_true(sendPayload(ssl, token, payload, strlen(payload)));
-  apns_session_free(session);
-  gateway_stop(gateway);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_descriptor_stays_over_reconnects),
-      cmocka_unit_test(a_session_that_waits_has_none),
-      cmocka_unit_test(the_timeout_alone_is_enough_to_go_on),
-      cmocka_unit_test(a_new_session_has_nothing_to_do),
-      cmocka_unit_test(notifications_are_taken_without_a_connection),
-      cmocka_unit_test(a_window_without_room_says_so),
-      cmocka_unit_test(what_waits_for_more_is_written_by_process),
-      cmocka_unit_test(what_another_call_finds_wakes_the_loop),
-      cmocka_unit_test(a_failed_connection_is_news_and_no_end),
-      cmocka_unit_test(nobody_listens_and_a_pause_wakes_the_loop),
-      cmocka_unit_test(a_thread_and_a_signal_wake_the_loop),
-      cmocka_unit_test(closing_takes_its_turns),
-      cmocka_unit_test(closing_ends_by_its_deadline),
-      cmocka_unit_test(closing_without_a_connection_ends_at_once),
-      cmocka_unit_test(a_child_does_not_disturb_the_loop),
-      cmocka_unit_test(a_session_without_descriptors_is_not_made),
-      cmocka_unit_test(a_feedback_in_the_loop),
-      cmocka_unit_test(a_feedback_that_says_nothing_ends_in_time),
-      cmocka_unit_test(send_payload_takes_without_waiting),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  session_end(session, gateway);
 }

@@ -21,8 +21,7 @@ static apns_feedback_t *feedback_from(const gateway_t *gateway) {
   apns_feedback_options_t options = feedback_options(gateway);
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
+  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
   apns_credentials_free(credentials);
   return feedback;
 }
@@ -30,8 +29,7 @@ static apns_feedback_t *feedback_from(const gateway_t *gateway) {
 static void assert_tuple(apns_feedback_t *feedback, uint32_t timestamp, const void *token,
                          size_t length) {
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_feedback_next(feedback, &tuple, &error), &error);
+  assert_ok(apns_feedback_next(feedback, &tuple, &error));
   assert_int_equal(tuple.timestamp, timestamp);
   assert_int_equal(tuple.token_length, length);
   assert_memory_equal(tuple.token, token, length);
@@ -41,8 +39,7 @@ static void assert_tuple(apns_feedback_t *feedback, uint32_t timestamp, const vo
 static void assert_final(apns_feedback_t *feedback, apns_status_t status, const char *text) {
   for (int round = 0; round < 3; round++) {
     apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_status(status, apns_feedback_next(feedback, &tuple, &error), &error);
+    assert_status(status, apns_feedback_next(feedback, &tuple, &error));
     if (text) assert_contains(error.message, text);
     assert_null(tuple.token);
   }
@@ -92,31 +89,18 @@ static void check_vectors(step_kind_t closing, bool piecemeal) {
   json_decref(file);
 }
 
-static void every_vector_whole(void **state) {
-  (void)state;
-  check_vectors(STEP_CLOSE_NOTIFY, false);
-}
+TEST(every_vector_whole) { check_vectors(STEP_CLOSE_NOTIFY, false); }
 
-static void every_vector_byte_by_byte(void **state) {
-  (void)state;
-  check_vectors(STEP_CLOSE_NOTIFY, true);
-}
+TEST(every_vector_byte_by_byte) { check_vectors(STEP_CLOSE_NOTIFY, true); }
 
-static void every_vector_ended_by_fin(void **state) {
-  (void)state;
-  check_vectors(STEP_CLOSE_FIN, false);
-}
+TEST(every_vector_ended_by_fin) { check_vectors(STEP_CLOSE_FIN, false); }
 
-static void every_vector_ended_by_reset(void **state) {
-  (void)state;
-  check_vectors(STEP_CLOSE_RST, false);
-}
+TEST(every_vector_ended_by_reset) { check_vectors(STEP_CLOSE_RST, false); }
 
 /* ---- Long lists --------------------------------------------------------- */
 
 /* A few records' worth, so that tuples lie across their ends. */
-static void a_long_list(void **state) {
-  (void)state;
+TEST(a_long_list) {
   enum { COUNT = 3000 };
   uint8_t *list = malloc(COUNT * 38);
   for (size_t n = 0; n < COUNT; n++) {
@@ -136,8 +120,7 @@ static void a_long_list(void **state) {
   free(list);
 }
 
-static void the_longest_token(void **state) {
-  (void)state;
+TEST(the_longest_token) {
   uint8_t *tuple = malloc(6 + 65535);
   memset(tuple, 0x77, 6 + 65535);
   memcpy(tuple, "\x00\x00\x00\x01\xFF\xFF", 6);
@@ -152,8 +135,7 @@ static void the_longest_token(void **state) {
   free(tuple);
 }
 
-static void a_list_in_the_company_of_tickets(void **state) {
-  (void)state;
+TEST(a_list_in_the_company_of_tickets) {
   static const uint8_t tuple[] = {0, 0, 0, 9, 0, 2, 'a', 'b'};
   const gateway_step_t script[] = {SAY(tuple, sizeof tuple), END};
   const gateway_options_t options = {.tls_version = TLS1_3_VERSION, .tickets = 3};
@@ -167,8 +149,7 @@ static void a_list_in_the_company_of_tickets(void **state) {
 
 /* ---- Deadlines ---------------------------------------------------------- */
 
-static void a_service_that_falls_silent(void **state) {
-  (void)state;
+TEST(a_service_that_falls_silent) {
   static const uint8_t tuple[] = {0, 0, 0, 9, 0, 2, 'a', 'b'};
   const gateway_step_t script[] = {SAY(tuple, sizeof tuple), SAY(tuple, 5), AWAIT(1),
                                    SAY(tuple + 5, 3), END};
@@ -177,14 +158,13 @@ static void a_service_that_falls_silent(void **state) {
   options.read_timeout_ms = 150;
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
+  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
   apns_credentials_free(credentials);
   gateway_await_step(gateway, 0, 2);
   assert_tuple(feedback, 9, "ab", 2);
   int64_t start = clock_ms();
   apns_feedback_tuple_t out = APNS_FEEDBACK_TUPLE_INIT;
-  assert_status(APNS_ERR_TIMEOUT, apns_feedback_next(feedback, &out, &error), &error);
+  assert_status(APNS_ERR_TIMEOUT, apns_feedback_next(feedback, &out, &error));
   assert_true(clock_ms() - start >= 149);
   assert_within(start, 150);
   assert_contains(error.message, "150 ms");
@@ -218,8 +198,7 @@ static void *drip(void *argument) {
 }
 
 /* A byte now and then is no tuple: it does not have a call wait for longer. */
-static void a_service_that_drips(void **state) {
-  (void)state;
+TEST(a_service_that_drips) {
   enum { DROPS = 4000 };
   static uint8_t tuple[6 + DROPS] = {0, 0, 0, 9, DROPS >> 8, DROPS & 0xFF};
   static gateway_step_t script[2 * DROPS + 1];
@@ -233,8 +212,7 @@ static void a_service_that_drips(void **state) {
   options.read_timeout_ms = 300;
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
+  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
   apns_credentials_free(credentials);
   dripping_t dripping = {.gateway = gateway, .count = DROPS};
   pthread_t thread;
@@ -245,7 +223,7 @@ static void a_service_that_drips(void **state) {
   size_t drops = dripping.drops;
   dripping.count = 0;
   pthread_join(thread, NULL);
-  assert_status(APNS_ERR_TIMEOUT, status, &error);
+  assert_status(APNS_ERR_TIMEOUT, status);
   assert_in_range(drops, 1, DROPS - 1);
   apns_feedback_free(feedback);
   gateway_stop(gateway);
@@ -258,14 +236,12 @@ static apns_feedback_t *limited_feedback(const gateway_t *gateway, uint32_t list
   options.tuples_max = tuples_max;
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
+  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
   apns_credentials_free(credentials);
   return feedback;
 }
 
-static void a_list_that_takes_for_ever(void **state) {
-  (void)state;
+TEST(a_list_that_takes_for_ever) {
   static const uint8_t tuple[] = {0, 0, 0, 9, 0, 2, 'a', 'b'};
   const gateway_step_t script[] = {SAY(tuple, sizeof tuple), SAY(tuple, 3), STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
@@ -279,8 +255,7 @@ static void a_list_that_takes_for_ever(void **state) {
   gateway_stop(gateway);
 }
 
-static void a_list_of_too_many(void **state) {
-  (void)state;
+TEST(a_list_of_too_many) {
   static const uint8_t tuples[] = {0, 0, 0, 9, 0, 2, 'a', 'b', 0, 0, 0, 8, 0, 1, 'c'};
   const gateway_step_t script[] = {SAY(tuples, sizeof tuples), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, script));
@@ -296,18 +271,15 @@ static void a_list_of_too_many(void **state) {
   gateway_stop(gateway);
 }
 
-static void a_service_that_does_not_shake_hands(void **state) {
-  (void)state;
+TEST(a_service_that_does_not_shake_hands) {
   const gateway_step_t script[] = {NO_HANDSHAKE, STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_feedback_options_t options = feedback_options(gateway);
   options.connect_timeout_ms = 150;
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   int64_t start = clock_ms();
-  assert_status(APNS_ERR_TIMEOUT, apns_feedback_open(&options, credentials, &feedback, &error),
-                &error);
+  assert_status(APNS_ERR_TIMEOUT, apns_feedback_open(&options, credentials, &feedback, &error));
   assert_within(start, 150);
   assert_null(feedback);
   apns_credentials_free(credentials);
@@ -316,32 +288,27 @@ static void a_service_that_does_not_shake_hands(void **state) {
 
 /* ---- Opening ------------------------------------------------------------ */
 
-static void arguments_that_cannot_be(void **state) {
-  (void)state;
+TEST(arguments_that_cannot_be) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_feedback_options_t options = feedback_options(gateway);
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_ARGUMENT, apns_feedback_open(&options, credentials, NULL, &error), &error);
-  assert_contains(error.message, "feedback_out is NULL");
-  assert_status(APNS_ERR_ARGUMENT, apns_feedback_open(&options, NULL, &feedback, &error), &error);
-  assert_contains(error.message, "credentials is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&options, credentials, NULL, &error),
+               "feedback_out is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&options, NULL, &feedback, &error),
+               "credentials is NULL");
   options.host = "";
-  assert_status(APNS_ERR_ARGUMENT, apns_feedback_open(&options, credentials, &feedback, &error),
-                &error);
-  assert_contains(error.message, "host");
+  assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&options, credentials, &feedback, &error),
+               "host");
   assert_null(feedback);
   assert_int_equal(gateway_connections(gateway), 0);
   feedback = feedback_from(gateway);
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-  assert_status(APNS_ERR_ARGUMENT, apns_feedback_next(feedback, NULL, &error), &error);
-  assert_contains(error.message, "tuple_out is NULL");
-  assert_status(APNS_ERR_ARGUMENT, apns_feedback_next(NULL, &tuple, &error), &error);
-  assert_contains(error.message, "feedback is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_feedback_next(feedback, NULL, &error), "tuple_out is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_feedback_next(NULL, &tuple, &error), "feedback is NULL");
   tuple.size = 0;
-  assert_status(APNS_ERR_ARGUMENT, apns_feedback_next(feedback, &tuple, &error), &error);
-  assert_contains(error.message, "apns_feedback_tuple_t.size is 0");
+  assert_fails(APNS_ERR_ARGUMENT, apns_feedback_next(feedback, &tuple, &error),
+               "apns_feedback_tuple_t.size is 0");
   apns_feedback_free(feedback);
   apns_feedback_free(NULL);
   apns_credentials_free(credentials);
@@ -349,13 +316,11 @@ static void arguments_that_cannot_be(void **state) {
 }
 
 /* A wrong structure costs no tuple, and is left as it was. */
-static void a_tuple_of_another_program(void **state) {
-  (void)state;
+TEST(a_tuple_of_another_program) {
   static const uint8_t tuples[] = {0, 0, 0, 9, 0, 2, 'a', 'b', 0, 0, 0, 8, 0, 1, 'c'};
   const gateway_step_t script[] = {SAY(tuples, sizeof tuples), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_feedback_t *feedback = feedback_from(gateway);
-  apns_error_t error = APNS_ERROR_INIT;
   static const size_t wrong[] = {
       0, 8, 16, 24, 31, 33, 39, 4097, 4104, SIZE_MAX,
   };
@@ -364,8 +329,8 @@ static void a_tuple_of_another_program(void **state) {
     memset(&tuple, 0x5A, sizeof tuple);
     tuple.size = wrong[index];
     before = tuple;
-    assert_status(APNS_ERR_ARGUMENT, apns_feedback_next(feedback, &tuple, &error), &error);
-    assert_contains(error.message, "apns_feedback_tuple_t.size is ");
+    assert_fails(APNS_ERR_ARGUMENT, apns_feedback_next(feedback, &tuple, &error),
+                 "apns_feedback_tuple_t.size is ");
     assert_memory_equal(&tuple, &before, sizeof tuple);
   }
   struct {
@@ -374,7 +339,7 @@ static void a_tuple_of_another_program(void **state) {
   } newer;
   memset(&newer, 0x5A, sizeof newer);
   newer.known.size = sizeof newer;
-  assert_ok(apns_feedback_next(feedback, &newer.known, &error), &error);
+  assert_ok(apns_feedback_next(feedback, &newer.known, &error));
   assert_int_equal(newer.known.size, sizeof newer);
   assert_int_equal(newer.known.timestamp, 9);
   assert_int_equal(newer.known.token_length, 2);
@@ -384,8 +349,7 @@ static void a_tuple_of_another_program(void **state) {
   gateway_stop(gateway);
 }
 
-static void freed_before_its_end(void **state) {
-  (void)state;
+TEST(freed_before_its_end) {
   static uint8_t tuples[80000];
   for (size_t at = 0; at + 8 <= sizeof tuples; at += 8)
     memcpy(tuples + at,
@@ -400,26 +364,4 @@ static void freed_before_its_end(void **state) {
   apns_feedback_free(feedback);
   assert_within(start, 0);
   gateway_stop(gateway);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_vector_whole),
-      cmocka_unit_test(every_vector_byte_by_byte),
-      cmocka_unit_test(every_vector_ended_by_fin),
-      cmocka_unit_test(every_vector_ended_by_reset),
-      cmocka_unit_test(a_long_list),
-      cmocka_unit_test(the_longest_token),
-      cmocka_unit_test(a_list_in_the_company_of_tickets),
-      cmocka_unit_test(a_service_that_falls_silent),
-      cmocka_unit_test(a_service_that_drips),
-      cmocka_unit_test(a_list_that_takes_for_ever),
-      cmocka_unit_test(a_list_of_too_many),
-      cmocka_unit_test(a_service_that_does_not_shake_hands),
-      cmocka_unit_test(arguments_that_cannot_be),
-      cmocka_unit_test(a_tuple_of_another_program),
-      cmocka_unit_test(freed_before_its_end),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,15 +11,8 @@ typedef struct family {
   apns_feedback_t *feedback;
 } family_t;
 
-static void check_child(int (*body)(void *), void *argument) {
-  int status = in_child(body, argument);
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 0);
-}
-
 static int uses_the_parents_session(void *argument) {
   apns_session_t *session = ((family_t *)argument)->session;
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   size_t count = 9;
@@ -49,14 +42,12 @@ static int frees_the_parents_session(void *argument) {
 static void check_parent_goes_on(int (*body)(void *)) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   family_t family = {.gateway = gateway, .session = session_to(gateway, NULL)};
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(family.session, 0, 10);
-  assert_ok(apns_session_send(family.session, notification(10), APNS_SEND_MORE, NULL, &error),
-            &error);
+  assert_ok(apns_session_send(family.session, notification(10), APNS_SEND_MORE, NULL, &error));
   gateway_await_frames(gateway, 0, 10);
-  check_child(body, &family);
+  assert_child_is_fine(body, &family);
   send_range(family.session, 11, 20);
-  assert_ok(apns_session_drain(family.session, AMPLE_MS, NULL, &error), &error);
+  assert_ok(apns_session_drain(family.session, AMPLE_MS, NULL, &error));
   assert_counts(family.session, 20, 20, 0, 0, 0);
   assert_int_equal(stats_of(family.session).connects, 1);
   assert_int_equal(stats_of(family.session).resent, 0);
@@ -67,14 +58,12 @@ static void check_parent_goes_on(int (*body)(void *)) {
   gateway_stop(gateway);
 }
 
-static void a_child_may_not_use_the_session(void **state) {
-  (void)state;
+TEST(a_child_may_not_use_the_session) {
   skip_unless_pages_are_wiped_on_fork();
   check_parent_goes_on(uses_the_parents_session);
 }
 
-static void a_child_may_free_the_session(void **state) {
-  (void)state;
+TEST(a_child_may_free_the_session) {
   skip_unless_pages_are_wiped_on_fork();
   check_parent_goes_on(frees_the_parents_session);
 }
@@ -84,8 +73,7 @@ static int frees_only(void *argument) {
   return 0;
 }
 
-static void a_child_may_free_without_having_asked(void **state) {
-  (void)state;
+TEST(a_child_may_free_without_having_asked) {
   skip_unless_pages_are_wiped_on_fork();
   check_parent_goes_on(frees_only);
 }
@@ -97,8 +85,7 @@ static int forks_again(void *argument) {
   return 0;
 }
 
-static void a_grandchild_may_not_use_the_session(void **state) {
-  (void)state;
+TEST(a_grandchild_may_not_use_the_session) {
   skip_unless_pages_are_wiped_on_fork();
   check_parent_goes_on(forks_again);
 }
@@ -107,7 +94,6 @@ static int makes_its_own_session(void *argument) {
   family_t *family = argument;
   apns_credentials_t *credentials = NULL;
   apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   const identities_t *identities = identities_make();
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   who.ca_file = identities->root.certificate_file;
@@ -122,15 +108,13 @@ static int makes_its_own_session(void *argument) {
   return 0;
 }
 
-static void a_child_may_have_its_own_session(void **state) {
-  (void)state;
+TEST(a_child_may_have_its_own_session) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   family_t family = {.gateway = gateway, .session = session_to(gateway, NULL)};
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(family.session, 0, 1);
   gateway_await_frames(gateway, 0, 1);
-  check_child(makes_its_own_session, &family);
-  assert_ok(apns_session_drain(family.session, AMPLE_MS, NULL, &error), &error);
+  assert_child_is_fine(makes_its_own_session, &family);
+  assert_ok(apns_session_drain(family.session, AMPLE_MS, NULL, &error));
   assert_counts(family.session, 1, 1, 0, 0, 0);
   apns_session_free(family.session);
   assert_carries(gateway_heard(gateway, 1), 0, 3);
@@ -138,12 +122,11 @@ static void a_child_may_have_its_own_session(void **state) {
 }
 
 /* Made in the parent, never connected there: no more the child's for that. */
-static void a_session_made_and_not_connected(void **state) {
-  (void)state;
+TEST(a_session_made_and_not_connected) {
   skip_unless_pages_are_wiped_on_fork();
   gateway_t *gateway = gateway_start(NULL, NULL);
   family_t family = {.gateway = gateway, .session = session_to(gateway, NULL)};
-  check_child(frees_the_parents_session, &family);
+  assert_child_is_fine(frees_the_parents_session, &family);
   assert_int_equal(gateway_connections(gateway), 0);
   apns_session_free(family.session);
   gateway_stop(gateway);
@@ -152,7 +135,6 @@ static void a_session_made_and_not_connected(void **state) {
 static int reads_the_parents_feedback(void *argument) {
   apns_feedback_t *feedback = ((family_t *)argument)->feedback;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
   CHILD_REQUIRE(apns_feedback_next(feedback, &tuple, &error) == APNS_ERR_FORKED);
   CHILD_REQUIRE(strstr(error.message, "parent"));
   CHILD_REQUIRE(tuple.token == NULL);
@@ -160,8 +142,7 @@ static int reads_the_parents_feedback(void *argument) {
   return 0;
 }
 
-static void a_child_may_not_read_the_feedback(void **state) {
-  (void)state;
+TEST(a_child_may_not_read_the_feedback) {
   skip_unless_pages_are_wiped_on_fork();
   static const uint8_t tuples[] = {0, 0, 0, 9, 0, 2, 'a', 'b', 0, 0, 0, 8, 0, 1, 'c'};
   const gateway_step_t script[] = {SAY(tuples, 8), AWAIT(1), SAY(tuples + 8, 7), END};
@@ -171,19 +152,18 @@ static void a_child_may_not_read_the_feedback(void **state) {
   from.host = "127.0.0.1";
   from.port = gateway_port(gateway);
   family_t family = {.gateway = gateway};
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_feedback_open(&from, credentials, &family.feedback, &error), &error);
+  assert_ok(apns_feedback_open(&from, credentials, &family.feedback, &error));
   apns_credentials_free(credentials);
   gateway_await_step(gateway, 0, 1);
-  check_child(reads_the_parents_feedback, &family);
+  assert_child_is_fine(reads_the_parents_feedback, &family);
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-  assert_ok(apns_feedback_next(family.feedback, &tuple, &error), &error);
+  assert_ok(apns_feedback_next(family.feedback, &tuple, &error));
   assert_int_equal(tuple.timestamp, 9);
-  check_child(reads_the_parents_feedback, &family);
+  assert_child_is_fine(reads_the_parents_feedback, &family);
   gateway_signal(gateway);
-  assert_ok(apns_feedback_next(family.feedback, &tuple, &error), &error);
+  assert_ok(apns_feedback_next(family.feedback, &tuple, &error));
   assert_int_equal(tuple.timestamp, 8);
-  assert_status(APNS_DONE, apns_feedback_next(family.feedback, &tuple, &error), &error);
+  assert_status(APNS_DONE, apns_feedback_next(family.feedback, &tuple, &error));
   apns_feedback_free(family.feedback);
   gateway_stop(gateway);
 }
@@ -193,8 +173,7 @@ static void a_child_may_not_read_the_feedback(void **state) {
 /* Three connections with notifications in flight, and a standby one beside the one that
    had a rejection. The child asks, gets no answer, and frees; the gateway's packets come
    while it does; and the parent goes on as if nothing had been. */
-static void several_connections_and_a_standby(void **state) {
-  (void)state;
+TEST(several_connections_and_a_standby) {
   skip_unless_pages_are_wiped_on_fork();
   enum { COUNT = 600, MORE = 100 };
   static const gateway_step_t rejects[] = {TAKE_FRAMES(20), NAME_NTH(8, 5), END};
@@ -206,35 +185,33 @@ static void several_connections_and_a_standby(void **state) {
     options.connections = 3;
     options.no_standby = 0;
     family_t family = {.gateway = gateway, .session = session_to(gateway, &options)};
-    apns_error_t error = APNS_ERROR_INIT;
     apns_event_t event = APNS_EVENT_INIT;
-    assert_ok(apns_session_connect(family.session, &error), &error);
+    assert_ok(apns_session_connect(family.session, &error));
     await_connects(family.session, 3);
     send_range(family.session, 0, COUNT);
-    assert_ok(apns_session_next_event(family.session, &event, AMPLE_MS, &error), &error);
+    assert_ok(apns_session_next_event(family.session, &event, AMPLE_MS, &error));
     assert_int_equal(event.reject, 8);
     /* The fourth for the one that ended, the fifth to stand by. */
     await_connects(family.session, 5);
-    assert_ok(apns_session_flush(family.session, &error), &error);
+    assert_ok(apns_session_flush(family.session, &error));
     assert_int_equal(stats_of(family.session).in_flight + stats_of(family.session).accepted,
                      COUNT - 1);
     /* Taken, and on no connection yet. */
     for (size_t n = COUNT; n < COUNT + MORE; n++)
-      assert_ok(apns_session_send(family.session, notification(n), APNS_SEND_MORE, NULL, &error),
-                &error);
+      assert_ok(apns_session_send(family.session, notification(n), APNS_SEND_MORE, NULL, &error));
     apns_session_stats_t before = stats_of(family.session);
     gateway_await_step(gateway, 2, 1);
     if (round) gateway_signal(gateway);
-    check_child(uses_the_parents_session, &family);
-    check_child(frees_the_parents_session, &family);
-    check_child(frees_only, &family);
-    check_child(forks_again, &family);
+    assert_child_is_fine(uses_the_parents_session, &family);
+    assert_child_is_fine(frees_the_parents_session, &family);
+    assert_child_is_fine(frees_only, &family);
+    assert_child_is_fine(forks_again, &family);
     apns_session_stats_t after = stats_of(family.session);
     assert_memory_equal(&before, &after, sizeof before);
     if (!round) gateway_signal(gateway);
-    assert_ok(apns_session_drain(family.session, AMPLE_MS, NULL, &error), &error);
+    assert_ok(apns_session_drain(family.session, AMPLE_MS, NULL, &error));
     assert_counts(family.session, COUNT + MORE, COUNT + MORE - 2, 2, 0, 0);
-    assert_ok(apns_session_next_event(family.session, &event, 0, &error), &error);
+    assert_ok(apns_session_next_event(family.session, &event, 0, &error));
     assert_int_equal(event.reject, 7);
     assert_no_event(family.session);
     /* Nothing was lost on the way, so nothing was sent twice but what the rejections cost. */
@@ -259,19 +236,4 @@ static void several_connections_and_a_standby(void **state) {
     assert_int_equal(rejected, 2);
     gateway_stop(gateway);
   }
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_child_may_not_use_the_session),
-      cmocka_unit_test(a_child_may_free_the_session),
-      cmocka_unit_test(a_child_may_free_without_having_asked),
-      cmocka_unit_test(a_grandchild_may_not_use_the_session),
-      cmocka_unit_test(a_child_may_have_its_own_session),
-      cmocka_unit_test(a_session_made_and_not_connected),
-      cmocka_unit_test(a_child_may_not_read_the_feedback),
-      cmocka_unit_test(several_connections_and_a_standby),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,8 +79,7 @@ static int sign_by_device(const void *message, size_t length, uint8_t *signature
   return fine ? (int)count : -1;
 }
 
-static void tokens(void **state) {
-  (void)state;
+TEST(tokens) {
   heard_t *heard = calloc(1, sizeof *heard);
   service_t *service = service_judging(hear_token, heard);
   EVP_PKEY *signing = device_key("signing");
@@ -104,12 +103,11 @@ static void tokens(void **state) {
   push_once(service, &by_file);
   assert_int_equal(heard->count, 3);
   EVP_PKEY_free(signing);
-  service_stop(service), service_free(service);
+  service_end(service);
   free(heard);
 }
 
-static void handshakes(void **state) {
-  (void)state;
+TEST(handshakes) {
   const identities_t *all = identities_make();
   apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
   options.ca_file = all->root.certificate_file;
@@ -123,18 +121,18 @@ static void handshakes(void **state) {
   EVP_PKEY_free(options.private_key);
 }
 
-int main(void) {
+void before_all(void) {
   identities_make();
   const char *why = missing();
   if (why) {
     printf("skipped: %s\n", why);
-    return 0;
+    exit(SKIPPED);
   }
   key = keychain_key(false);
   fill_device();
-  const struct CMUnitTest tests[] = {cmocka_unit_test(tokens), cmocka_unit_test(handshakes)};
-  const int failures = cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+void after_all(void) {
   EVP_PKEY_free(key);
   ENGINE_finish(device), ENGINE_free(device);
-  return failures;
 }

@@ -34,9 +34,8 @@ static void check_poisons(size_t count, size_t first, size_t every) {
   apns_session_options_t options = push_options(service);
   options.reconnect_pause_max_ms = 1;
   apns_session_t *session = push_session(service, &options);
-  apns_error_t error = APNS_ERROR_INIT;
-  send_all(session, 0, count);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  send_range(session, 0, count);
+  drain(session);
   for (size_t n = 0; n < count; n++) {
     apns_event_t event = one_event(session);
     size_t number = (size_t)(uintptr_t)event.user_data - 1;
@@ -56,8 +55,7 @@ static void check_poisons(size_t count, size_t first, size_t every) {
   service_free(service);
 }
 
-static void one_that_ends_its_connection_is_found(void **state) {
-  (void)state;
+TEST(one_that_ends_its_connection_is_found) {
   const size_t count = as_many_as(1000, 100);
   check_poisons(count, 0, count);
   check_poisons(count, count / 2, count);
@@ -65,8 +63,7 @@ static void one_that_ends_its_connection_is_found(void **state) {
   check_poisons(1, 0, 1);
 }
 
-static void several_that_end_their_connections_are_found(void **state) {
-  (void)state;
+TEST(several_that_end_their_connections_are_found) {
   const size_t count = as_many_as(500, 60);
   check_poisons(count, count / 5, count / 3);
   /* The service answers something on each connection, and drops it. */
@@ -112,8 +109,7 @@ static service_reply_t answer_by_half(void *context, const service_push_t *push)
                            .last_words_length = answer->half.length};
 }
 
-static void half_an_answer_is_none(void **state) {
-  (void)state;
+TEST(half_an_answer_is_none) {
   for (size_t index = 0; index < sizeof halves / sizeof *halves; index++) {
     half_answer_t answer = {.half = halves[index]};
     service_t *service = service_judging(answer_by_half, &answer);
@@ -122,7 +118,7 @@ static void half_an_answer_is_none(void **state) {
     options.answer_timeout_ms = 1800000;
     apns_session_t *session = push_session(service, &options);
     apns_event_t event = APNS_EVENT_INIT;
-    send_all(session, 0, 1);
+    send_range(session, 0, 1);
     /* Until it is given, and a while to be heard; then the rest of it is overdue. */
     apns_status_t status = APNS_DONE;
     for (bool was_given = false; !was_given && status == APNS_DONE;) {
@@ -166,15 +162,14 @@ static apns_session_options_t small_options(const service_t *service) {
   return options;
 }
 
-static void one_that_is_put_off_holds_up_nobody(void **state) {
-  (void)state;
+TEST(one_that_is_put_off_holds_up_nobody) {
   const size_t count = as_many_as(5000, 300);
   service_reply_t busy = {.status = 429, .body = "{\"reason\":\"TooManyRequests\"}"};
   service_t *service = service_judging(single_out_the_first, &busy);
   apns_session_options_t options = small_options(service);
   apns_session_t *session = push_session(service, &options);
   apns_session_stats_t stats;
-  send_all(session, 0, count);
+  send_range(session, 0, count);
   do {
     apns_event_t event = APNS_EVENT_INIT;
     assert_int_equal(apns_session_next_event(session, &event, 20, NULL), APNS_DONE);
@@ -185,14 +180,13 @@ static void one_that_is_put_off_holds_up_nobody(void **state) {
   push_end(session, service);
 }
 
-static void an_outcome_that_nobody_takes_holds_up_nobody(void **state) {
-  (void)state;
+TEST(an_outcome_that_nobody_takes_holds_up_nobody) {
   const size_t count = as_many_as(5000, 300);
   service_reply_t bad = {.status = 400, .body = "{\"reason\":\"BadDeviceToken\"}"};
   service_t *service = service_judging(single_out_the_first, &bad);
   apns_session_options_t options = small_options(service);
   apns_session_t *session = push_session(service, &options);
-  send_all(session, 0, count);
+  send_range(session, 0, count);
   drain(session);
   assert_counts(session, count, count - 1, 1, 0, 0);
   apns_event_t event = one_event(session);
@@ -201,13 +195,11 @@ static void an_outcome_that_nobody_takes_holds_up_nobody(void **state) {
   push_end(session, service);
 }
 
-static void outcomes_that_nobody_takes_are_said(void **state) {
-  (void)state;
+TEST(outcomes_that_nobody_takes_are_said) {
   service_reply_t bad = {.status = 400, .body = "{\"reason\":\"BadDeviceToken\"}"};
   service_t *service = service_judging(same_for_all, &bad);
   apns_session_options_t options = small_options(service);
   apns_session_t *session = push_session(service, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_status_t status = APNS_OK;
   size_t count = 0;
   while (status == APNS_OK && count < 1000) {
@@ -218,7 +210,7 @@ static void outcomes_that_nobody_takes_are_said(void **state) {
   assert_contains(error.message, "the window is full: take the ");
   drain(session);
   for (size_t n = 0; n < count; n++) one_event(session);
-  send_all(session, count, count + 1);
+  send_range(session, count, count + 1);
   push_end(session, service);
 }
 
@@ -238,8 +230,7 @@ static service_reply_t trouble_first(void *context, const service_push_t *push) 
   return trouble->reply;
 }
 
-static void trouble_keeps_its_connection(void **state) {
-  (void)state;
+TEST(trouble_keeps_its_connection) {
   static const struct {
     int status;
     const char *body;
@@ -251,7 +242,7 @@ static void trouble_keeps_its_connection(void **state) {
                          .left = 50};
     service_t *service = service_judging(trouble_first, &trouble);
     apns_session_t *session = push_session(service, NULL);
-    send_all(session, 0, 50);
+    send_range(session, 0, 50);
     drain(session);
     assert_counts(session, 50, 50, 0, 0, 0);
     push_stop(session, service);
@@ -277,8 +268,7 @@ static service_reply_t flood_first_connection(void *context, const service_push_
 
 /* So much that answers nothing is no service's: the connection is given up long before its
    answers are overdue, and what it had gets through on the next. */
-static void a_flood_is_given_up(void **state) {
-  (void)state;
+TEST(a_flood_is_given_up) {
   static const struct {
     size_t length;
     uint8_t bytes[24];
@@ -310,7 +300,7 @@ static void a_flood_is_given_up(void **state) {
     apns_session_options_t options = push_options(service);
     options.answer_timeout_ms = 1800000;
     apns_session_t *session = push_session(service, &options);
-    send_all(session, 0, 20);
+    send_range(session, 0, 20);
     /* Sooner than answer_timeout_ms, or this fails. */
     drain(session);
     assert_counts(session, 20, 20, 0, 0, 0);
@@ -322,8 +312,7 @@ static void a_flood_is_given_up(void **state) {
 
 /* ---- Windows that stay shut ----------------------------------------------------------- */
 
-static void a_connection_that_takes_nothing_is_replaced(void **state) {
-  (void)state;
+TEST(a_connection_that_takes_nothing_is_replaced) {
   /* 255 of these payloads fill the window to its last byte. */
   const size_t count = 400;
   const service_options_t shut = {.shuts_first_window = true};
@@ -339,28 +328,11 @@ static void a_connection_that_takes_nothing_is_replaced(void **state) {
     apns_notification_t push = *notification(n);
     push.payload = payload;
     push.payload_length = sizeof payload;
-    assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, NULL, NULL), NULL);
+    assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, NULL, NULL));
   }
   drain(session);
   assert_counts(session, count, count, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 2);
   assert_int_equal(stats_of(session).resent, 0);
   push_end(session, service);
-}
-
-int main(void) {
-  identities_make();
-  if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_that_ends_its_connection_is_found),
-      cmocka_unit_test(several_that_end_their_connections_are_found),
-      cmocka_unit_test(half_an_answer_is_none),
-      cmocka_unit_test(one_that_is_put_off_holds_up_nobody),
-      cmocka_unit_test(an_outcome_that_nobody_takes_holds_up_nobody),
-      cmocka_unit_test(outcomes_that_nobody_takes_are_said),
-      cmocka_unit_test(trouble_keeps_its_connection),
-      cmocka_unit_test(a_flood_is_given_up),
-      cmocka_unit_test(a_connection_that_takes_nothing_is_replaced),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,6 @@ typedef struct ends {
 static ends_t take_ends(apns_session_t *session, size_t count) {
   ends_t ends = {.of = calloc(1, count)};
   apns_event_t event = APNS_EVENT_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
   while (apns_session_next_event(session, &event, 0, &error) == APNS_OK) {
     size_t n = (size_t)(uintptr_t)event.user_data - 1;
     assert_true(n < count);
@@ -52,33 +51,28 @@ static size_t duplicates(const service_t *service, size_t count, const ends_t *e
 /* ---- The good days ---------------------------------------------------------- */
 
 /* Where nothing is under way an event can only be waited for in vain. */
-static void an_event_is_not_waited_for_where_none_can_come(void **state) {
-  (void)state;
+TEST(an_event_is_not_waited_for_where_none_can_come) {
   service_t *service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
   apns_event_t event = APNS_EVENT_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
   int64_t start = clock_ms();
-  assert_status(APNS_DONE, apns_session_next_event(session, &event, -1, &error), &error);
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, -1, &error));
   assert_within(start, 0);
-  send_all(session, 0, 1);
-  assert_ok(apns_session_next_event(session, &event, -1, &error), &error);
+  send_range(session, 0, 1);
+  assert_ok(apns_session_next_event(session, &event, -1, &error));
   start = clock_ms();
-  assert_status(APNS_DONE, apns_session_next_event(session, &event, -1, &error), &error);
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, -1, &error));
   assert_within(start, 0);
   push_end(session, service);
 }
 
-static void a_request_says_what_the_notification_says(void **state) {
-  (void)state;
+TEST(a_request_says_what_the_notification_says) {
   service_t *service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   uint32_t identifier = 0;
-  assert_ok(apns_session_send(session, notification(7), 0, &identifier, &error), &error);
+  assert_ok(apns_session_send(session, notification(7), 0, &identifier, &error));
   drain(session);
-  apns_event_t event = APNS_EVENT_INIT;
-  assert_ok(apns_session_next_event(session, &event, 0, &error), &error);
+  apns_event_t event = one_event(session);
   assert_int_equal(event.kind, APNS_EVENT_ACCEPTED);
   assert_int_equal(event.identifier, identifier);
   assert_int_equal(event.http_status, 200);
@@ -112,7 +106,7 @@ static void check_many(const service_options_t *options, size_t count, uint32_t 
   given.window_bytes = window_bytes;
   given.report_accepted = 0;
   apns_session_t *session = push_session(service, &given);
-  send_all(session, 0, count);
+  send_range(session, 0, count);
   drain(session);
   assert_counts(session, count, count, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 0);
@@ -124,13 +118,9 @@ static void check_many(const service_options_t *options, size_t count, uint32_t 
   service_free(service);
 }
 
-static void many_are_answered(void **state) {
-  (void)state;
-  check_many(NULL, as_many_as(20000, 2000), 0, 0);
-}
+TEST(many_are_answered) { check_many(NULL, as_many_as(20000, 2000), 0, 0); }
 
-static void many_with_answers_that_trickle(void **state) {
-  (void)state;
+TEST(many_with_answers_that_trickle) {
   const service_options_t options = {.trickles = true};
   check_many(&options, as_many_as(5000, 500), 0, 0);
 }
@@ -143,18 +133,16 @@ static service_reply_t post_each(void *context, const service_push_t *push) {
 
 /* What is counted as in flight has to be on its way, also where the caller says that there is
    more to come, and then says nothing for long. */
-static void what_is_in_flight_was_written(void **state) {
-  (void)state;
+TEST(what_is_in_flight_was_written) {
   sem_t arrived;
   const service_options_t telling = {.judge = post_each, .context = &arrived};
   assert_int_equal(sem_init(&arrived, 0, 0), 0);
   service_t *service = service_start(&telling);
   apns_session_t *session = push_session(service, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
   for (size_t n = 1; n < 600; n++)
-    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error), &error);
+    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
   const apns_session_stats_t stats = stats_of(session);
   const uint64_t begun = stats.accepted + stats.in_flight;
   assert_in_range(begun, 50, 600);
@@ -169,33 +157,27 @@ static void what_is_in_flight_was_written(void **state) {
   sem_destroy(&arrived);
 }
 
-static void many_times_the_smallest_outbox(void **state) {
-  (void)state;
-  check_many(NULL, as_many_as(3000, 600), 0, 32768);
-}
+TEST(many_times_the_smallest_outbox) { check_many(NULL, as_many_as(3000, 600), 0, 32768); }
 
-static void few_streams_are_kept_to(void **state) {
-  (void)state;
+TEST(few_streams_are_kept_to) {
   for (uint32_t streams = 1; streams < 5; streams += 3) {
     const service_options_t options = {.streams = streams};
     check_many(&options, as_many_as(1000, 100), 0, 0);
   }
 }
 
-static void small_windows_are_kept_to(void **state) {
-  (void)state;
+TEST(small_windows_are_kept_to) {
   const service_options_t options = {.stream_window = 7};
   check_many(&options, as_many_as(1000, 100), 0, 0);
 }
 
-static void more_connections_where_streams_are_few(void **state) {
-  (void)state;
+TEST(more_connections_where_streams_are_few) {
   const service_options_t options = {.streams = 2};
   service_t *service = service_start(&options);
   apns_session_options_t given = push_options(service);
   given.connections = 4;
   apns_session_t *session = push_session(service, &given);
-  send_all(session, 0, 400);
+  send_range(session, 0, 400);
   drain(session);
   assert_counts(session, 400, 400, 0, 0, 0);
   push_stop(session, service);
@@ -205,8 +187,7 @@ static void more_connections_where_streams_are_few(void **state) {
 }
 
 /* What the window has no room for is not begun there, but where there is room. */
-static void more_connections_where_the_window_is_shut(void **state) {
-  (void)state;
+TEST(more_connections_where_the_window_is_shut) {
   const service_options_t options = {.shuts_first_window = true};
   service_t *service = service_start(&options);
   apns_session_options_t given = push_options(service);
@@ -214,7 +195,7 @@ static void more_connections_where_the_window_is_shut(void **state) {
   given.report_accepted = 0;
   apns_session_t *session = push_session(service, &given);
   const size_t count = 3 * 65535 / notification(0)->payload_length;
-  send_all(session, 0, count);
+  send_range(session, 0, count);
   drain(session);
   assert_counts(session, count, count, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 0);
@@ -229,22 +210,20 @@ static void more_connections_where_the_window_is_shut(void **state) {
 }
 
 /* A payload goes in two parts where the service waits for the rest of a window first. */
-static void a_window_is_used_to_its_end(void **state) {
-  (void)state;
+TEST(a_window_is_used_to_its_end) {
   for (uint32_t connections = 1; connections < 4; connections += 2) {
     const service_options_t options = {.gives_credit_late = true};
     check_many(&options, 10 * 65535 / notification(0)->payload_length, connections, 0);
   }
 }
 
-static void one_connection_where_it_will_do(void **state) {
-  (void)state;
+TEST(one_connection_where_it_will_do) {
   service_t *service = service_start(NULL);
   apns_session_options_t given = push_options(service);
   given.connections = 4;
   apns_session_t *session = push_session(service, &given);
   for (size_t n = 0; n < 50; n++) {
-    send_all(session, n, n + 1);
+    send_range(session, n, n + 1);
     drain(session);
   }
   push_stop(session, service);
@@ -275,17 +254,14 @@ static apns_event_t event_for(int status, const char *body) {
   verdict_t verdict = {.every = 1, .reply = {.status = status, .body = body}};
   service_t *service = service_judging(judge_by_number, &verdict);
   apns_session_t *session = push_session(service, NULL);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
-  apns_event_t event = APNS_EVENT_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_next_event(session, &event, 0, &error), &error);
+  apns_event_t event = one_event(session);
   push_end(session, service);
   return event;
 }
 
-static void rejections_say_why(void **state) {
-  (void)state;
+TEST(rejections_say_why) {
   apns_event_t event = event_for(400, "{\"reason\":\"BadDeviceToken\"}");
   assert_int_equal(event.kind, APNS_EVENT_REJECTED);
   assert_int_equal(event.reject, APNS_REJECT_INVALID_TOKEN);
@@ -316,14 +292,13 @@ static void rejections_say_why(void **state) {
   assert_int_equal(event.reason, APNS_REASON_OTHER);
 }
 
-static void rejections_among_many(void **state) {
-  (void)state;
+TEST(rejections_among_many) {
   verdict_t verdict = {.every = 7,
                        .reply = {.status = 400, .body = "{\"reason\":\"BadDeviceToken\"}"}};
   service_t *service = service_judging(judge_by_number, &verdict);
   apns_session_t *session = push_session(service, NULL);
   const size_t count = as_many_as(2000, 400);
-  send_all(session, 0, count);
+  send_range(session, 0, count);
   drain(session);
   ends_t ends = take_ends(session, count);
   for (size_t n = 0; n < count; n++)
@@ -336,8 +311,7 @@ static void rejections_among_many(void **state) {
 }
 
 /* An answer that asks for another try is given one, and only one notification waits for it. */
-static void what_may_be_tried_again_is(void **state) {
-  (void)state;
+TEST(what_may_be_tried_again_is) {
   static const struct {
     int status;
     const char *body;
@@ -354,7 +328,7 @@ static void what_may_be_tried_again_is(void **state) {
                          .reply = {.status = cases[index].status, .body = cases[index].body}};
     service_t *service = service_judging(judge_by_number, &verdict);
     apns_session_t *session = push_session(service, NULL);
-    send_all(session, 0, 20);
+    send_range(session, 0, 20);
     drain(session);
     ends_t ends = take_ends(session, 20);
     assert_int_equal(ends.accepted, 20);
@@ -397,7 +371,7 @@ static ends_t run(ending_t *ending, size_t count, int ambiguous, size_t *twice_o
   given.reconnect_pause_max_ms = 50;
   given.window_bytes = 32 << 20; /* for all outcomes at once */
   apns_session_t *session = push_session(service, &given);
-  send_all(session, 0, count);
+  send_range(session, 0, count);
   drain(session);
   ends_t ends = take_ends(session, count);
   push_stop(session, service);
@@ -407,8 +381,7 @@ static ends_t run(ending_t *ending, size_t count, int ambiguous, size_t *twice_o
   return ends;
 }
 
-static void a_graceful_goodbye_loses_nothing(void **state) {
-  (void)state;
+TEST(a_graceful_goodbye_loses_nothing) {
   ending_t ending = {.action = SERVE_GOODBYE, .every = as_many_as(1500, 150)};
   size_t twice, connections;
   const size_t count = as_many_as(20000, 900);
@@ -419,8 +392,7 @@ static void a_graceful_goodbye_loses_nothing(void **state) {
   free(ends.of);
 }
 
-static void a_goodbye_and_an_end_lose_nothing(void **state) {
-  (void)state;
+TEST(a_goodbye_and_an_end_lose_nothing) {
   ending_t ending = {.action = SERVE_GOODBYE_AND_DROP, .every = as_many_as(1500, 150)};
   size_t twice;
   const size_t count = as_many_as(20000, 900);
@@ -430,8 +402,7 @@ static void a_goodbye_and_an_end_lose_nothing(void **state) {
   free(ends.of);
 }
 
-static void an_end_without_a_goodbye(void **state) {
-  (void)state;
+TEST(an_end_without_a_goodbye) {
   size_t twice;
   const size_t count = as_many_as(20000, 900);
   ending_t ending = {.action = SERVE_DROP, .every = as_many_as(1500, 150)};
@@ -446,8 +417,7 @@ static void an_end_without_a_goodbye(void **state) {
   free(ends.of);
 }
 
-static void streams_that_are_refused_are_sent_again(void **state) {
-  (void)state;
+TEST(streams_that_are_refused_are_sent_again) {
   ending_t ending = {.action = SERVE_RESET, .every = 10, .error = 7 /* REFUSED_STREAM */};
   size_t twice;
   ends_t ends = run(&ending, 1000, APNS_AMBIGUOUS_REPORT, &twice, NULL);
@@ -463,14 +433,13 @@ static service_reply_t judge_twice(void *context, const service_push_t *push) {
   return reply;
 }
 
-static void one_that_was_refused_before_is_in_doubt_like_any_other(void **state) {
-  (void)state;
+TEST(one_that_was_refused_before_is_in_doubt_like_any_other) {
   size_t seen = 0;
   service_t *service = service_judging(judge_twice, &seen);
   apns_session_options_t options = push_options(service);
   options.ambiguous = APNS_AMBIGUOUS_REPORT;
   apns_session_t *session = push_session(service, &options);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
   ends_t ends = take_ends(session, 1);
   assert_int_equal(ends.unknown, 1);
@@ -480,8 +449,7 @@ static void one_that_was_refused_before_is_in_doubt_like_any_other(void **state)
   service_free(service);
 }
 
-static void streams_that_are_reset_are_ambiguous(void **state) {
-  (void)state;
+TEST(streams_that_are_reset_are_ambiguous) {
   ending_t ending = {.action = SERVE_RESET, .every = 10, .error = 2 /* INTERNAL_ERROR */};
   size_t twice;
   ends_t ends = run(&ending, 1000, APNS_AMBIGUOUS_REPORT, &twice, NULL);
@@ -502,7 +470,7 @@ static ends_t reset_each(size_t times, size_t resent) {
   apns_session_options_t options = push_options(service);
   options.ambiguous = APNS_AMBIGUOUS_RESEND;
   apns_session_t *session = push_session(service, &options);
-  send_all(session, 0, 300);
+  send_range(session, 0, 300);
   drain(session);
   ends_t ends = take_ends(session, 300);
   assert_int_equal(stats_of(session).resent, resent);
@@ -510,8 +478,7 @@ static ends_t reset_each(size_t times, size_t resent) {
   return ends;
 }
 
-static void streams_that_are_reset_are_sent_again_four_times(void **state) {
-  (void)state;
+TEST(streams_that_are_reset_are_sent_again_four_times) {
   ends_t ends = reset_each(4, 4 * 30);
   assert_int_equal(ends.accepted, 300);
   free(ends.of);
@@ -521,8 +488,7 @@ static void streams_that_are_reset_are_sent_again_four_times(void **state) {
   free(ends.of);
 }
 
-static void the_number_of_streams_may_change(void **state) {
-  (void)state;
+TEST(the_number_of_streams_may_change) {
   ending_t ending = {.action = SERVE_ANSWER, .every = 100, .settings = 1};
   size_t twice;
   ends_t ends = run(&ending, 1000, 0, &twice, NULL);
@@ -541,20 +507,18 @@ static service_reply_t judge_narrowly(void *context, const service_push_t *push)
 }
 
 /* What waits for its answer takes the only stream, so all the others go elsewhere. */
-static void fewer_streams_are_obeyed_at_once(void **state) {
-  (void)state;
+TEST(fewer_streams_are_obeyed_at_once) {
   enum { COUNT = 20 };
   service_t *service = service_judging(judge_narrowly, NULL);
   apns_session_options_t given = push_options(service);
   given.connections = 2;
   apns_session_t *session = push_session(service, &given);
   apns_event_t event = APNS_EVENT_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
-  send_all(session, 1, COUNT);
+  send_range(session, 1, COUNT);
   for (size_t n = 0; n < COUNT - 1; n++) {
-    assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+    assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
     assert_int_equal(event.kind, APNS_EVENT_ACCEPTED);
   }
   assert_int_equal(stats_of(session).in_flight, 1);
@@ -571,8 +535,7 @@ static void fewer_streams_are_obeyed_at_once(void **state) {
 
 /* From the acknowledgement on there is no stream too many: those on their way before it were
    refused, and are sent again. */
-static void fewer_streams_under_load(void **state) {
-  (void)state;
+TEST(fewer_streams_under_load) {
   ending_t ending = {.action = SERVE_ANSWER, .every = 300, .settings = 1};
   service_t *service = service_judging(judge_by_count, &ending);
   apns_session_options_t given = push_options(service);
@@ -580,7 +543,7 @@ static void fewer_streams_under_load(void **state) {
   given.report_accepted = 0;
   apns_session_t *session = push_session(service, &given);
   const size_t count = as_many_as(6000, 1200);
-  send_all(session, 0, count);
+  send_range(session, 0, count);
   drain(session);
   assert_counts(session, count, count, 0, 0, 0);
   push_stop(session, service);
@@ -591,12 +554,11 @@ static void fewer_streams_under_load(void **state) {
 }
 
 /* As nginx does: the answer before the body, and the stream reset behind it. */
-static void answers_before_the_body_count_once(void **state) {
-  (void)state;
+TEST(answers_before_the_body_count_once) {
   const service_options_t options = {.answers_early = true};
   service_t *service = service_start(&options);
   apns_session_t *session = push_session(service, NULL);
-  send_all(session, 0, 300);
+  send_range(session, 0, 300);
   drain(session);
   ends_t ends = take_ends(session, 300);
   assert_int_equal(ends.accepted, 300);
@@ -607,20 +569,18 @@ static void answers_before_the_body_count_once(void **state) {
   service_free(service);
 }
 
-static void silence_ends_as_unknown(void **state) {
-  (void)state;
+TEST(silence_ends_as_unknown) {
   verdict_t verdict = {.every = 5, .reply = {.action = SERVE_SILENCE}};
   service_t *service = service_judging(judge_by_number, &verdict);
   apns_session_options_t given = push_options(service);
   given.answer_timeout_ms = 1800000;
   given.ambiguous = APNS_AMBIGUOUS_REPORT;
   apns_session_t *session = push_session(service, &given);
-  apns_error_t error = APNS_ERROR_INIT;
-  send_all(session, 0, 20);
+  send_range(session, 0, 20);
   /* The others have theirs before the clock is moved past the answers that never come. */
   for (size_t n = 0; n < 16; n++) {
     apns_event_t event = APNS_EVENT_INIT;
-    assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+    assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
     assert_int_equal(event.kind, APNS_EVENT_ACCEPTED);
   }
   clock_forward(1800001);
@@ -630,34 +590,29 @@ static void silence_ends_as_unknown(void **state) {
   push_end(session, service);
 }
 
-static void closing_hears_the_answers(void **state) {
-  (void)state;
+TEST(closing_hears_the_answers) {
   service_t *service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  send_all(session, 0, 200);
-  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
+  send_range(session, 0, 200);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error));
   ends_t ends = take_ends(session, 200);
   assert_int_equal(ends.accepted, 200);
-  assert_status(APNS_ERR_CLOSED, apns_session_send(session, notification(0), 0, NULL, &error),
-                &error);
+  assert_status(APNS_ERR_CLOSED, apns_session_send(session, notification(0), 0, NULL, &error));
   free(ends.of);
   push_end(session, service);
 }
 
-static void closing_names_what_has_no_answer(void **state) {
-  (void)state;
+TEST(closing_names_what_has_no_answer) {
   verdict_t verdict = {.every = 5, .reply = {.action = SERVE_SILENCE}};
   service_t *service = service_judging(judge_by_number, &verdict);
   apns_session_t *session = push_session(service, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  send_all(session, 0, 20);
+  send_range(session, 0, 20);
   /* Until the others have theirs. */
   while (stats_of(session).accepted < 16) {
     apns_event_t event = APNS_EVENT_INIT;
-    assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+    assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
   }
-  assert_ok(apns_session_close(session, 0, &error), &error);
+  assert_ok(apns_session_close(session, 0, &error));
   assert_int_equal(stats_of(session).unknown, 4);
   assert_int_equal(stats_of(session).unresolved, 0);
   push_end(session, service);
@@ -675,15 +630,12 @@ static apns_session_t *token_session_for(const service_t *service, const char *t
   who.token_key_bytes = p8, who.token_key_length = (size_t)length;
   who.key_id = "ABC123DEFG", who.team_id = "DEF123GHIJ";
   who.ca_file = identities_make()->root.certificate_file;
-  apns_credentials_t *credentials = NULL;
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  apns_credentials_t *credentials = credentials_of(&who);
   BIO_free(memory), EVP_PKEY_free(key);
   apns_session_options_t options = push_options(service);
   options.ambiguous = APNS_AMBIGUOUS_REPORT;
   options.topic = topic;
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_session_t *session = session_with(&options, credentials);
   apns_credentials_free(credentials);
   return session;
 }
@@ -709,11 +661,10 @@ static service_reply_t judge_tokens(void *context, const service_push_t *push) {
   return reply;
 }
 
-static void requests_show_the_token(void **state) {
-  (void)state;
+TEST(requests_show_the_token) {
   service_t *service = service_start(NULL);
   apns_session_t *session = token_session(service);
-  send_all(session, 0, 50);
+  send_range(session, 0, 50);
   drain(session);
   assert_counts(session, 50, 50, 0, 0, 0);
   push_stop(session, service);
@@ -726,28 +677,25 @@ static void requests_show_the_token(void **state) {
 }
 
 /* A certificate says which app is meant, a token does not. */
-static void a_token_needs_a_topic(void **state) {
-  (void)state;
+TEST(a_token_needs_a_topic) {
   service_t *service = service_start(NULL);
   apns_session_t *session = token_session_for(service, NULL);
   apns_notification_t push = *notification(1);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
-  assert_string_equal(error.message, "there is no topic, and a provider token needs one");
+  assert_says(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
+              "there is no topic, and a provider token needs one");
   assert_int_equal(error.reject, APNS_REJECT_MISSING_TOPIC);
   push.topic = "com.example.chess";
-  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   drain(session);
   push_end(session, service);
 }
 
 /* What was refused with the old token is sent again with the new one, and nobody notices. */
-static void an_expired_token_is_replaced(void **state) {
-  (void)state;
+TEST(an_expired_token_is_replaced) {
   expiry_t expiry = {.times = 0};
   service_t *service = service_judging(judge_tokens, &expiry);
   apns_session_t *session = token_session(service);
-  send_all(session, 0, 50);
+  send_range(session, 0, 50);
   drain(session);
   assert_counts(session, 50, 50, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, expiry.times);
@@ -757,17 +705,14 @@ static void an_expired_token_is_replaced(void **state) {
   service_free(service);
 }
 
-static void a_token_that_never_does_is_a_rejection(void **state) {
-  (void)state;
+TEST(a_token_that_never_does_is_a_rejection) {
   expiry_t expiry = {.is_hopeless = true};
   service_t *service = service_judging(judge_tokens, &expiry);
   apns_session_t *session = token_session(service);
-  send_all(session, 0, 3);
+  send_range(session, 0, 3);
   drain(session);
   for (size_t n = 0; n < 3; n++) {
-    apns_event_t event = APNS_EVENT_INIT;
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_ok(apns_session_next_event(session, &event, 0, &error), &error);
+    apns_event_t event = one_event(session);
     assert_int_equal(event.kind, APNS_EVENT_REJECTED);
     assert_int_equal(event.reject, APNS_REJECT_SHUTDOWN);
     assert_int_equal(event.reason, APNS_REASON_EXPIRED_PROVIDER_TOKEN);
@@ -777,55 +722,11 @@ static void a_token_that_never_does_is_a_rejection(void **state) {
 
 /* ---- What cannot be -------------------------------------------------------------- */
 
-static void a_peer_without_http2_is_named(void **state) {
-  (void)state;
+TEST(a_peer_without_http2_is_named) {
   const service_options_t options = {.speaks_no_http2 = true};
   service_t *service = service_start(&options);
   apns_session_t *session = push_session(service, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_PROTOCOL, apns_session_connect(session, &error), &error);
-  assert_contains(error.message, "the service does not speak HTTP/2: localhost:");
+  assert_fails(APNS_ERR_PROTOCOL, apns_session_connect(session, &error),
+               "the service does not speak HTTP/2: localhost:");
   push_end(session, service);
-}
-
-int main(void) {
-  identities_make();
-  if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(an_event_is_not_waited_for_where_none_can_come),
-      cmocka_unit_test(a_request_says_what_the_notification_says),
-      cmocka_unit_test(many_are_answered),
-      cmocka_unit_test(many_with_answers_that_trickle),
-      cmocka_unit_test(what_is_in_flight_was_written),
-      cmocka_unit_test(many_times_the_smallest_outbox),
-      cmocka_unit_test(few_streams_are_kept_to),
-      cmocka_unit_test(small_windows_are_kept_to),
-      cmocka_unit_test(more_connections_where_streams_are_few),
-      cmocka_unit_test(more_connections_where_the_window_is_shut),
-      cmocka_unit_test(a_window_is_used_to_its_end),
-      cmocka_unit_test(one_connection_where_it_will_do),
-      cmocka_unit_test(rejections_say_why),
-      cmocka_unit_test(rejections_among_many),
-      cmocka_unit_test(what_may_be_tried_again_is),
-      cmocka_unit_test(a_graceful_goodbye_loses_nothing),
-      cmocka_unit_test(a_goodbye_and_an_end_lose_nothing),
-      cmocka_unit_test(an_end_without_a_goodbye),
-      cmocka_unit_test(streams_that_are_refused_are_sent_again),
-      cmocka_unit_test(one_that_was_refused_before_is_in_doubt_like_any_other),
-      cmocka_unit_test(streams_that_are_reset_are_ambiguous),
-      cmocka_unit_test(streams_that_are_reset_are_sent_again_four_times),
-      cmocka_unit_test(the_number_of_streams_may_change),
-      cmocka_unit_test(fewer_streams_are_obeyed_at_once),
-      cmocka_unit_test(fewer_streams_under_load),
-      cmocka_unit_test(answers_before_the_body_count_once),
-      cmocka_unit_test(silence_ends_as_unknown),
-      cmocka_unit_test(closing_hears_the_answers),
-      cmocka_unit_test(closing_names_what_has_no_answer),
-      cmocka_unit_test(requests_show_the_token),
-      cmocka_unit_test(an_expired_token_is_replaced),
-      cmocka_unit_test(a_token_needs_a_topic),
-      cmocka_unit_test(a_token_that_never_does_is_a_rejection),
-      cmocka_unit_test(a_peer_without_http2_is_named),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

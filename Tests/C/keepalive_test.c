@@ -30,8 +30,7 @@ static void check_socket(int descriptor, int idle, int interval) {
                    (idle + 3 * interval) * 1000);
 }
 
-static void the_option_is_what_tcp_is_told(void **state) {
-  (void)state;
+TEST(the_option_is_what_tcp_is_told) {
   static const struct {
     int32_t seconds;
     int idle, interval;
@@ -39,11 +38,10 @@ static void the_option_is_what_tcp_is_told(void **state) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
     apns_session_options_t options = options_for(gateway);
-    apns_error_t error = APNS_ERROR_INIT;
     options.keepalive_s = cases[index].seconds;
     apns_session_t *session = session_to(gateway, &options);
     sockets_reset();
-    assert_ok(apns_session_connect(session, &error), &error);
+    assert_ok(apns_session_connect(session, &error));
     check_socket(sockets_last(), cases[index].idle, cases[index].interval);
     apns_session_free(session);
   }
@@ -51,14 +49,12 @@ static void the_option_is_what_tcp_is_told(void **state) {
 }
 
 /* The connections after the first, the standby ones too. */
-static void every_connection_is_told(void **state) {
-  (void)state;
+TEST(every_connection_is_told) {
   enum { BATCH = 10 };
   static const gateway_step_t names_first[] = {TAKE_FRAMES(BATCH), NAME_NTH(8, 0), END};
   static const gateway_step_t waits[] = {TAKE_FRAMES(BATCH - 1), AWAIT(1), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, waits));
   apns_session_options_t options = options_for(gateway);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   options.keepalive_s = 20;
   options.no_standby = 0;
@@ -67,39 +63,26 @@ static void every_connection_is_told(void **state) {
   send_range(session, 0, BATCH);
   assert_int_equal(sockets_made(), 1);
   check_socket(sockets_last(), 20, 5);
-  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
   await_connects(session, 2);
   check_socket(sockets_last(), 20, 5);
   await_connects(session, 3);
   assert_int_equal(sockets_made(), 3);
   check_socket(sockets_last(), 20, 5);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void the_feedback_has_the_usual(void **state) {
-  (void)state;
+TEST(the_feedback_has_the_usual) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   from.host = "127.0.0.1";
   from.port = gateway_port(gateway);
   sockets_reset();
-  assert_ok(apns_feedback_open(&from, credentials, &feedback, &error), &error);
+  assert_ok(apns_feedback_open(&from, credentials, &feedback, &error));
   check_socket(sockets_last(), 60, 15);
   apns_feedback_free(feedback);
   apns_credentials_free(credentials);
   gateway_stop(gateway);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_option_is_what_tcp_is_told),
-      cmocka_unit_test(every_connection_is_told),
-      cmocka_unit_test(the_feedback_has_the_usual),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

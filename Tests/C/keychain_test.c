@@ -30,16 +30,8 @@ static apns_credentials_options_t trusting(void) {
   return options;
 }
 
-static apns_credentials_t *loaded(const apns_credentials_options_t *options) {
-  apns_credentials_t *credentials = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(options, &credentials, &error), &error);
-  assert_non_null(credentials);
-  return credentials;
-}
-
 static void check_loads(const apns_credentials_options_t *options) {
-  apns_credentials_free(loaded(options));
+  apns_credentials_free(credentials_of(options));
 }
 
 /* As old Keychains exported: the certificates in RC2, the key in 3DES. */
@@ -53,8 +45,7 @@ static pkcs12_t old_export(void) {
 
 /* ---- PKCS#12 ------------------------------------------------------------ */
 
-static void every_cipher_from_file_and_memory(void **state) {
-  (void)state;
+TEST(every_cipher_from_file_and_memory) {
   static const struct {
     int key, certificate;
   } ciphers[] = {
@@ -86,8 +77,7 @@ static void every_cipher_from_file_and_memory(void **state) {
   }
 }
 
-static void the_program_s_openssl_stays_as_it_was(void **state) {
-  (void)state;
+TEST(the_program_s_openssl_stays_as_it_was) {
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
   pkcs12_t traits = old_export();
   size_t length;
@@ -97,7 +87,7 @@ static void the_program_s_openssl_stays_as_it_was(void **state) {
   options.passphrase = "open sesame";
   options.certificate_bytes = bytes;
   options.certificate_length = length;
-  apns_credentials_t *credentials = loaded(&options);
+  apns_credentials_t *credentials = credentials_of(&options);
   assert_false(OSSL_PROVIDER_available(NULL, "legacy"));
   assert_true(OSSL_PROVIDER_available(NULL, "default"));
   assert_null(EVP_CIPHER_fetch(NULL, "RC2-40-CBC", NULL));
@@ -114,7 +104,6 @@ static void the_program_s_openssl_stays_as_it_was(void **state) {
 static int loads_without_the_provider(void *argument) {
   CHILD_REQUIRE(setenv("OPENSSL_MODULES", "/nonexistent", 1) == 0);
   apns_credentials_t *credentials = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   CHILD_REQUIRE(apns_credentials_new(argument, &credentials, &error) == APNS_ERR_CREDENTIALS);
   CHILD_REQUIRE(strstr(error.message, "RC2 or DES"));
   CHILD_REQUIRE(strstr(error.message, "legacy provider; it is not installed"));
@@ -127,16 +116,13 @@ static int loads_without_the_provider(void *argument) {
   return 0;
 }
 
-static void a_missing_provider_is_named(void **state) {
-  (void)state;
+TEST(a_missing_provider_is_named) {
   pkcs12_t traits = old_export();
   apns_credentials_options_t options = trusting();
   options.passphrase = "open sesame";
   uint8_t *bytes = keychain_pkcs12(&traits, &options.certificate_length);
   options.certificate_bytes = bytes;
-  int status = in_child(loads_without_the_provider, &options);
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 0);
+  assert_child_is_fine(loads_without_the_provider, &options);
   free(bytes);
   /* The same for a key that OpenSSL 0.9 encrypted. */
   const key_form_t form = {.cipher = NID_pbeWithMD5AndDES_CBC, .passphrase = "open sesame"};
@@ -144,15 +130,12 @@ static void a_missing_provider_is_named(void **state) {
   bytes = keychain_certificate_bytes(rsa_certificate, false, &options.certificate_length);
   options.certificate_bytes = bytes;
   options.key_bytes = key;
-  status = in_child(loads_without_the_provider, &options);
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 0);
+  assert_child_is_fine(loads_without_the_provider, &options);
   free(key), free(bytes);
 }
 #endif
 
-static void the_chain_comes_along(void **state) {
-  (void)state;
+TEST(the_chain_comes_along) {
   pkcs12_t traits = old_export();
   traits.key = all->provider_in_chain.key;
   traits.certificate = all->provider_in_chain.certificate;
@@ -167,8 +150,7 @@ static void the_chain_comes_along(void **state) {
   free(bytes);
 }
 
-static void no_passphrase_and_an_empty_one(void **state) {
-  (void)state;
+TEST(no_passphrase_and_an_empty_one) {
   const char *const passphrases[] = {NULL, ""};
   for (size_t index = 0; index < 4; index++) {
     pkcs12_t traits = old_export();
@@ -189,8 +171,7 @@ static void no_passphrase_and_an_empty_one(void **state) {
   }
 }
 
-static void without_a_checksum(void **state) {
-  (void)state;
+TEST(without_a_checksum) {
   pkcs12_t traits = old_export();
   traits.without_checksum = true;
   size_t length;
@@ -203,8 +184,7 @@ static void without_a_checksum(void **state) {
   free(bytes);
 }
 
-static void a_passphrase_beyond_ascii(void **state) {
-  (void)state;
+TEST(a_passphrase_beyond_ascii) {
   pkcs12_t traits = old_export();
   traits.passphrase =
       "S\xC3\xA9same, \xC3\xB6"
@@ -219,8 +199,7 @@ static void a_passphrase_beyond_ascii(void **state) {
   free(bytes);
 }
 
-static void pkcs12_that_cannot_be_opened(void **state) {
-  (void)state;
+TEST(pkcs12_that_cannot_be_opened) {
   pkcs12_t traits = old_export();
   size_t length;
   uint8_t *bytes = keychain_pkcs12(&traits, &length);
@@ -255,8 +234,7 @@ static void pkcs12_that_cannot_be_opened(void **state) {
 }
 
 /* Cut and bent at many places: an error each time or, where nothing is looked at, none. */
-static void pkcs12_that_is_broken(void **state) {
-  (void)state;
+TEST(pkcs12_that_is_broken) {
   pkcs12_t traits = old_export();
   traits.key_cipher = traits.certificate_cipher = TRIPLE_DES;
   size_t length;
@@ -290,8 +268,7 @@ static void pkcs12_that_is_broken(void **state) {
 
 /* ---- Keys in every form ------------------------------------------------- */
 
-static void keys_in_every_form(void **state) {
-  (void)state;
+TEST(keys_in_every_form) {
   static const key_form_t forms[] = {
       {.is_traditional = false},
       {.is_traditional = true},
@@ -328,8 +305,7 @@ static void keys_in_every_form(void **state) {
 }
 
 /* Whatever order the blocks stand in, the key's certificate is the provider's. */
-static void blocks_in_any_order(void **state) {
-  (void)state;
+TEST(blocks_in_any_order) {
   const key_form_t plain = {0};
   size_t lengths[3];
   uint8_t *const blocks[3] = {
@@ -352,9 +328,9 @@ static void blocks_in_any_order(void **state) {
     options.certificate_bytes = text;
     options.certificate_length = length;
     check_works(&options, 2);
-    apns_credentials_t *credentials = loaded(&options);
+    apns_credentials_t *credentials = credentials_of(&options);
     apns_credentials_description_t said = APNS_CREDENTIALS_DESCRIPTION_INIT;
-    assert_ok(apns_credentials_describe(credentials, &said, NULL), NULL);
+    assert_ok(apns_credentials_describe(credentials, &said, NULL));
     assert_string_equal(said.subject, "CN=chained-provider");
     assert_int_equal(said.chain_length, 2);
     apns_credentials_free(credentials);
@@ -362,8 +338,7 @@ static void blocks_in_any_order(void **state) {
   for (size_t block = 0; block < 3; block++) free(blocks[block]);
 }
 
-static void a_key_of_another_names_the_certificate(void **state) {
-  (void)state;
+TEST(a_key_of_another_names_the_certificate) {
   apns_credentials_options_t options = trusting();
   const key_form_t plain = {0};
   uint8_t *certificate =
@@ -408,8 +383,7 @@ static int answer(const char *file, char *buffer, size_t capacity, void *context
   return asked->length;
 }
 
-static void a_callback_is_asked_once(void **state) {
-  (void)state;
+TEST(a_callback_is_asked_once) {
   pkcs12_t traits = old_export();
   size_t length;
   uint8_t *bytes = keychain_pkcs12(&traits, &length);
@@ -449,8 +423,7 @@ static void a_callback_is_asked_once(void **state) {
   }
 }
 
-static void a_callback_is_not_asked_in_vain(void **state) {
-  (void)state;
+TEST(a_callback_is_not_asked_in_vain) {
   asked_t asked = {.answer = "open sesame", .length = 11};
   apns_credentials_options_t options = trusting();
   options.passphrase_callback = answer;
@@ -469,8 +442,7 @@ static void a_callback_is_not_asked_in_vain(void **state) {
   free(bytes);
 }
 
-static void answers_that_open_nothing(void **state) {
-  (void)state;
+TEST(answers_that_open_nothing) {
   static char endless[2000];
   memset(endless, 'x', sizeof endless);
   pkcs12_t traits = old_export();
@@ -561,8 +533,7 @@ static size_t found_in_memory(void) {
   return found;
 }
 
-static void a_passphrase_is_wiped(void **state) {
-  (void)state;
+TEST(a_passphrase_is_wiped) {
   if (!as_many_as(1, 0)) skip(); /* valgrind's own memory is among it, and large */
   char passphrase[sizeof veiled + 1] = {0};
   unveil(NULL, passphrase, sizeof passphrase, NULL);
@@ -593,8 +564,7 @@ static void a_passphrase_is_wiped(void **state) {
 
 /* ---- Time --------------------------------------------------------------- */
 
-static void a_certificate_out_of_its_time(void **state) {
-  (void)state;
+TEST(a_certificate_out_of_its_time) {
   const int64_t day = 24 * 60 * 60, now = time(NULL);
   const struct {
     int64_t from, to;
@@ -634,16 +604,14 @@ static apns_credentials_t *described(X509 *certificate, EVP_PKEY *key,
   uint8_t *key_bytes = keychain_key_bytes(key, &plain, &options.key_length);
   options.certificate_bytes = bytes;
   options.key_bytes = key_bytes;
-  apns_credentials_t *credentials = loaded(&options);
+  apns_credentials_t *credentials = credentials_of(&options);
   free(bytes), free(key_bytes);
-  apns_error_t error = APNS_ERROR_INIT;
   *said = (apns_credentials_description_t)APNS_CREDENTIALS_DESCRIPTION_INIT;
-  assert_ok(apns_credentials_describe(credentials, said, &error), &error);
+  assert_ok(apns_credentials_describe(credentials, said, &error));
   return credentials;
 }
 
-static void what_a_certificate_says(void **state) {
-  (void)state;
+TEST(what_a_certificate_says) {
   static const char *const topics[] = {"com.example.app", "com.example.app.voip",
                                        "com.example.app.complication", NULL};
   const int64_t now = time(NULL);
@@ -670,8 +638,7 @@ static void what_a_certificate_says(void **state) {
   X509_free(certificate);
 }
 
-static void certificates_that_say_less(void **state) {
-  (void)state;
+TEST(certificates_that_say_less) {
   apns_credentials_description_t said;
   push_certificate_t traits = {.name = "sandbox", .user_id = "com.example", .for_sandbox = true};
   X509 *certificate = keychain_certificate(&traits, ec_key);
@@ -700,11 +667,10 @@ static void certificates_that_say_less(void **state) {
   apns_credentials_free(credentials);
   X509_free(certificate);
 
-  apns_error_t error = APNS_ERROR_INIT;
   memset(&said, 0x5A, sizeof said);
   said.size = sizeof said;
-  assert_ok(apns_credentials_new(NULL, &credentials, &error), &error);
-  assert_ok(apns_credentials_describe(credentials, &said, &error), &error);
+  assert_ok(apns_credentials_new(NULL, &credentials, &error));
+  assert_ok(apns_credentials_describe(credentials, &said, &error));
   assert_null(said.subject);
   assert_null(said.topics);
   assert_int_equal(said.topic_count, 0);
@@ -715,8 +681,7 @@ static void certificates_that_say_less(void **state) {
 }
 
 /* Apple's extension with something else in it: what is no topic is passed over. */
-static void topics_that_are_none(void **state) {
-  (void)state;
+TEST(topics_that_are_none) {
   static const struct {
     const char *bytes;
     size_t length, topics;
@@ -772,37 +737,33 @@ static void topics_that_are_none(void **state) {
   }
 }
 
-static void descriptions_of_other_programs(void **state) {
-  (void)state;
-  apns_error_t error = APNS_ERROR_INIT;
+TEST(descriptions_of_other_programs) {
   apns_credentials_options_t options = trusting();
   options.certificate_file = all->provider.together_file;
-  apns_credentials_t *credentials = loaded(&options);
+  apns_credentials_t *credentials = credentials_of(&options);
   apns_credentials_description_t said = {0};
-  assert_status(APNS_ERR_ARGUMENT, apns_credentials_describe(credentials, &said, &error), &error);
-  assert_contains(error.message, "apns_credentials_description_t.size is 0");
+  assert_fails(APNS_ERR_ARGUMENT, apns_credentials_describe(credentials, &said, &error),
+               "apns_credentials_description_t.size is 0");
   memset(&said, 0x5A, sizeof said);
   const apns_credentials_description_t before = said;
   said.size = offsetof(apns_credentials_description_t, team_id);
-  assert_status(APNS_ERR_ARGUMENT, apns_credentials_describe(credentials, &said, &error), &error);
-  assert_contains(error.message, "apns_credentials_description_t.size is 64");
+  assert_fails(APNS_ERR_ARGUMENT, apns_credentials_describe(credentials, &said, &error),
+               "apns_credentials_description_t.size is 64");
   said.size = before.size;
   assert_memory_equal(&said, &before, sizeof said);
   said = (apns_credentials_description_t)APNS_CREDENTIALS_DESCRIPTION_INIT;
-  assert_status(APNS_ERR_ARGUMENT, apns_credentials_describe(NULL, &said, &error), &error);
-  assert_contains(error.message, "credentials is NULL");
-  assert_status(APNS_ERR_ARGUMENT, apns_credentials_describe(credentials, NULL, &error), &error);
-  assert_contains(error.message, "description_out is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_credentials_describe(NULL, &said, &error),
+               "credentials is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_credentials_describe(credentials, NULL, &error),
+               "description_out is NULL");
   apns_credentials_free(credentials);
 }
 
-static int tear_down(void **state) {
-  (void)state;
+void after_all(void) {
   X509_free(ec_certificate);
   X509_free(rsa_certificate);
   EVP_PKEY_free(ec_key);
   EVP_PKEY_free(rsa_key);
-  return 0;
 }
 
 /* ---- What takes too long to open ----------------------------------------- */
@@ -920,8 +881,7 @@ static X509_SIG *locked_by(size_t which) {
   return locked;
 }
 
-static void keys_that_take_hours(void **state) {
-  (void)state;
+TEST(keys_that_take_hours) {
   for (size_t which = 0; which < COSTLY; which++) {
     X509_SIG *locked = locked_by(which);
     for (int is_der = 0; is_der < 2; is_der++) {
@@ -974,8 +934,7 @@ static void check_part(bool is_bag, size_t which) {
   sk_PKCS12_SAFEBAG_pop_free(bags, PKCS12_SAFEBAG_free);
 }
 
-static void pkcs12_that_takes_hours(void **state) {
-  (void)state;
+TEST(pkcs12_that_takes_hours) {
   for (size_t which = 0; which < COSTLY; which++) {
     check_part(true, which);
     check_part(false, which);
@@ -1002,8 +961,7 @@ static void pkcs12_that_takes_hours(void **state) {
 }
 
 /* Each part is opened in no time, and their sum takes minutes. */
-static void many_parts_that_take_a_little(void **state) {
-  (void)state;
+TEST(many_parts_that_take_a_little) {
   const int rounds = (int)as_many_as(200000, 200);
   const size_t count = as_many_as(1000, 3);
   STACK_OF(PKCS12_SAFEBAG) *bags = sk_PKCS12_SAFEBAG_new_null();
@@ -1048,8 +1006,7 @@ static void many_parts_that_take_a_little(void **state) {
 }
 
 /* As careful exporters make them: these open. */
-static void exports_that_take_their_time(void **state) {
-  (void)state;
+TEST(exports_that_take_their_time) {
   const int rounds = (int)as_many_as(600000, 300);
   PKCS12 *file = PKCS12_create("open sesame", "provider", rsa_key, rsa_certificate, NULL,
                                NID_aes_256_cbc, NID_aes_256_cbc, rounds, rounds, 0);
@@ -1149,8 +1106,7 @@ static void check_key_is_refused(int kind, ASN1_STRING *parameters, uint8_t *key
   sk_PKCS12_SAFEBAG_pop_free(bags, PKCS12_SAFEBAG_free);
 }
 
-static void keys_with_numbers_that_take_hours(void **state) {
-  (void)state;
+TEST(keys_with_numbers_that_take_hours) {
   /* Of a key for DSA the public half is computed as it is read. */
   static const int dsa[] = {400000, 256, 399999};
   int length;
@@ -1178,8 +1134,7 @@ static void keys_with_numbers_that_take_hours(void **state) {
   }
 }
 
-static void more_certificates_than_a_chain_has(void **state) {
-  (void)state;
+TEST(more_certificates_than_a_chain_has) {
   BIO *bio = BIO_new(BIO_s_mem());
   assert_int_equal(PEM_write_bio_PKCS8PrivateKey(bio, ec_key, NULL, NULL, 0, NULL, NULL), 1);
   for (size_t n = 0; n < 100; n++) assert_int_equal(PEM_write_bio_X509(bio, ec_certificate), 1);
@@ -1196,8 +1151,7 @@ static void more_certificates_than_a_chain_has(void **state) {
   BIO_free(bio);
 }
 
-static void more_topics_than_apps(void **state) {
-  (void)state;
+TEST(more_topics_than_apps) {
   const push_certificate_t traits = {.name = "everybody's"};
   X509 *certificate = keychain_certificate(&traits, ec_key);
   uint8_t inside[1001 * 6], sequence[sizeof inside + 4], *next = inside;
@@ -1221,44 +1175,11 @@ static void more_topics_than_apps(void **state) {
   X509_free(certificate);
 }
 
-int main(void) {
+void before_all(void) {
   all = identities_make();
   ec_key = keychain_key(false);
   rsa_key = keychain_key(true);
   const push_certificate_t traits = {.name = "Apple Push Services: example"};
   ec_certificate = keychain_certificate(&traits, ec_key);
   rsa_certificate = keychain_certificate(&traits, rsa_key);
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_cipher_from_file_and_memory),
-    cmocka_unit_test(the_program_s_openssl_stays_as_it_was),
-#if OPENSSL_VERSION_NUMBER >= 0x30000000L
-    cmocka_unit_test(a_missing_provider_is_named),
-#endif
-    cmocka_unit_test(the_chain_comes_along),
-    cmocka_unit_test(no_passphrase_and_an_empty_one),
-    cmocka_unit_test(without_a_checksum),
-    cmocka_unit_test(a_passphrase_beyond_ascii),
-    cmocka_unit_test(pkcs12_that_cannot_be_opened),
-    cmocka_unit_test(pkcs12_that_is_broken),
-    cmocka_unit_test(pkcs12_that_takes_hours),
-    cmocka_unit_test(keys_that_take_hours),
-    cmocka_unit_test(many_parts_that_take_a_little),
-    cmocka_unit_test(exports_that_take_their_time),
-    cmocka_unit_test(keys_with_numbers_that_take_hours),
-    cmocka_unit_test(more_certificates_than_a_chain_has),
-    cmocka_unit_test(more_topics_than_apps),
-    cmocka_unit_test(keys_in_every_form),
-    cmocka_unit_test(blocks_in_any_order),
-    cmocka_unit_test(a_key_of_another_names_the_certificate),
-    cmocka_unit_test(a_callback_is_asked_once),
-    cmocka_unit_test(a_callback_is_not_asked_in_vain),
-    cmocka_unit_test(answers_that_open_nothing),
-    cmocka_unit_test(a_passphrase_is_wiped),
-    cmocka_unit_test(a_certificate_out_of_its_time),
-    cmocka_unit_test(what_a_certificate_says),
-    cmocka_unit_test(certificates_that_say_less),
-    cmocka_unit_test(topics_that_are_none),
-    cmocka_unit_test(descriptions_of_other_programs),
-  };
-  return cmocka_run_group_tests(tests, NULL, tear_down);
 }

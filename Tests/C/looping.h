@@ -7,18 +7,15 @@
 #include "provider.h"
 
 /** Waits until the session has something to do, and has it done. */
-static inline apns_status_t turn(apns_session_t *session, apns_error_t *error) {
+static inline apns_status_t turn(apns_session_t *session) {
   struct pollfd watched = {.fd = apns_session_fd(session), .events = POLLIN};
   assert_true(watched.fd >= 0);
   assert_int_equal(poll(&watched, 1, AMPLE_MS), 1);
-  return apns_session_process(session, error);
+  return apns_session_process(session, &error);
 }
 
 /** Has nothing to report. */
-static inline void turn_quietly(apns_session_t *session) {
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(turn(session, &error), &error);
-}
+static inline void turn_quietly(apns_session_t *session) { assert_ok(turn(session)); }
 
 static inline bool is_readable(int descriptor) {
   struct pollfd watched = {.fd = descriptor, .events = POLLIN};
@@ -27,9 +24,9 @@ static inline bool is_readable(int descriptor) {
 
 /** Sends, with turns while there is no room; returns how that ended. */
 static inline apns_status_t send_turning(apns_session_t *session, const apns_notification_t *push,
-                                         int flags, apns_error_t *error) {
+                                         int flags) {
   apns_status_t status;
-  while ((status = apns_session_send(session, push, flags, NULL, error)) == APNS_ERR_AGAIN)
+  while ((status = apns_session_send(session, push, flags, NULL, &error)) == APNS_ERR_AGAIN)
     turn_quietly(session);
   return status;
 }
@@ -37,19 +34,18 @@ static inline apns_status_t send_turning(apns_session_t *session, const apns_not
 /** Sends notifications from number `count` on, until the window is full of outcomes that wait to be
     taken; returns how many there are with those before. */
 static inline size_t send_until_full(apns_session_t *session, size_t count) {
-  apns_error_t error = APNS_ERROR_INIT;
   apns_status_t status;
-  while ((status = send_turning(session, notification(count), 0, &error)) == APNS_OK) count++;
-  assert_status(APNS_ERR_FULL, status, &error);
+  while ((status = send_turning(session, notification(count), 0)) == APNS_OK) count++;
+  assert_status(APNS_ERR_FULL, status);
   return count;
 }
 
 /** Makes a call again after each turn until it is done. */
-#define until_done(session, call, error)                                       \
+#define until_done(session, call)                                              \
   do {                                                                         \
     apns_status_t status_of_call;                                              \
     while ((status_of_call = (call)) == APNS_ERR_AGAIN) turn_quietly(session); \
-    assert_status(APNS_OK, status_of_call, (error));                           \
+    assert_status(APNS_OK, status_of_call);                                    \
   } while (0)
 
 #endif

@@ -92,7 +92,6 @@ static bool goes_on(apns_session_t *session, apns_status_t status) {
   if (status != APNS_ERR_AGAIN) return false;
   struct pollfd watched = {.fd = apns_session_fd(session), .events = POLLIN};
   CHECK(poll(&watched, 1, AMPLE_MS) == 1, "the loop is not woken");
-  apns_error_t error = APNS_ERROR_INIT;
   status = apns_session_process(session, &error);
   if (status != APNS_DONE) again(status, &error, "process");
   return true;
@@ -258,7 +257,6 @@ static void run_system_trust(void) {
   where.port = peers.stranger;
   where.protocol = APNS_PROTOCOL_BINARY;
   apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   CHECK(!apns_session_new(&where, credentials, &session, &error), "%s", error.message);
   apns_credentials_free(credentials);
   CHECK(!apns_session_connect(session, &error), "%s", error.message);
@@ -344,12 +342,11 @@ static bool must_retry(apns_status_t status, const apns_error_t *error) {
   return again(status, error, "send");
 }
 
-static void send_all(apns_session_t *session, apns_payload_t *payload) {
+static void send_pushes(apns_session_t *session, apns_payload_t *payload) {
   for (size_t n = 0; n < PUSHES; n++) {
     apns_notification_t push = push_of(n);
     const uint32_t flags = n % 3 ? APNS_SEND_MORE : 0;
     while (true) {
-      apns_error_t error = APNS_ERROR_INIT;
       apns_status_t status;
       if (n % 4 == 3) {
         push.payload = NULL, push.payload_length = 0;
@@ -367,7 +364,6 @@ static void take_events(apns_session_t *session, bool was_closed) {
   bool has_end[PUSHES] = {0};
   while (true) {
     apns_event_t event = APNS_EVENT_INIT;
-    apns_error_t error = APNS_ERROR_INIT;
     apns_status_t status = apns_session_next_event(session, &event, 0, &error);
     if (status == APNS_DONE) break;
     if (again(status, &error, "next_event")) continue;
@@ -400,7 +396,7 @@ static void run_session(apns_protocol_t protocol, bool closes, bool loops) {
   TRY(apns_payload_set_string(payload, APNS_KEY_ALERT, "built", 5, &error));
   TRY(apns_session_new(&options, credentials, &session, &error));
   TRY_ALL(session, apns_session_connect(session, &error));
-  send_all(session, payload);
+  send_pushes(session, payload);
   TRY_ALL(session, apns_session_flush(session, &error));
   if (!closes) {
     TRY_ALL(session, apns_session_drain(session, AMPLE_MS, NULL, &error));
@@ -481,7 +477,6 @@ static void run_feedback(void) {
     TRY(apns_feedback_open(&options, credentials, &feedback, &error));
     int tuples = 0;
     apns_status_t status;
-    apns_error_t error = APNS_ERROR_INIT;
     do {
       apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
       status = apns_feedback_next(feedback, &tuple, &error);
@@ -604,7 +599,6 @@ int main(int count, char **arguments) {
   if (!has_names) puts("skipped: lookup, which needs a namespace with a name server of its own");
 #endif
   start_peers();
-  apns_error_t error = APNS_ERROR_INIT;
   if (apns_credentials_new(&pem, &credentials, &error)) {
     fprintf(stderr, "%s\n", error.message);
     return 1;

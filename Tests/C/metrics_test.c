@@ -6,8 +6,7 @@
 
 static apns_session_metrics_t metrics_of(const apns_session_t *session) {
   apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_metrics(session, &metrics, &error), &error);
+  assert_ok(apns_session_metrics(session, &metrics, &error));
   assert_int_equal(metrics.size, sizeof metrics);
   assert_int_equal(metrics.reserved32, 0);
   return metrics;
@@ -26,8 +25,7 @@ static uint64_t handshakes(const apns_session_metrics_t *metrics) {
 
 /* ---- The structure ---------------------------------------------------------------- */
 
-static void the_bounds_go_from_a_millisecond_to_almost_a_minute(void **state) {
-  (void)state;
+TEST(the_bounds_go_from_a_millisecond_to_almost_a_minute) {
   const uint64_t first[] = {1000, 2000, 5000, 10000, 20000, 50000};
   for (size_t n = 0; n + 1 < APNS_METRICS_TIMES; n++) {
     if (n < 6) assert_int_equal(apns_metrics_bound_us(n), first[n]);
@@ -38,24 +36,19 @@ static void the_bounds_go_from_a_millisecond_to_almost_a_minute(void **state) {
   assert_int_equal(apns_metrics_bound_us(SIZE_MAX), UINT64_MAX);
 }
 
-static void a_fresh_session_has_nothing_to_tell(void **state) {
-  (void)state;
+TEST(a_fresh_session_has_nothing_to_tell) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
   apns_session_metrics_t metrics = metrics_of(session), none = APNS_SESSION_METRICS_INIT;
   assert_memory_equal(&metrics, &none, sizeof none);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_metrics(NULL, &metrics, &error), &error);
-  assert_status(APNS_ERR_ARGUMENT, apns_session_metrics(session, NULL, &error), &error);
-  assert_contains(error.message, "metrics_out");
-  apns_session_free(session);
-  gateway_stop(gateway);
+  assert_status(APNS_ERR_ARGUMENT, apns_session_metrics(NULL, &metrics, &error));
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_metrics(session, NULL, &error), "metrics_out");
+  session_end(session, gateway);
 }
 
 /* A program that was compiled with a later library keeps what it has in fields that this one does
    not know: zero, from the INIT macro. */
-static void a_newer_structure_is_filled_as_far_as_it_is_known(void **state) {
-  (void)state;
+TEST(a_newer_structure_is_filled_as_far_as_it_is_known) {
   struct {
     apns_session_metrics_t known;
     unsigned char later[24];
@@ -64,21 +57,18 @@ static void a_newer_structure_is_filled_as_far_as_it_is_known(void **state) {
   newer.known.size = sizeof newer;
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_connect(session, &error), &error);
-  assert_ok(apns_session_metrics(session, &newer.known, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
+  assert_ok(apns_session_metrics(session, &newer.known, &error));
   assert_int_equal(newer.known.size, sizeof newer);
   assert_int_equal(handshakes(&newer.known), 1);
   assert_int_equal(newer.known.open, 1);
   for (size_t n = 0; n < sizeof newer.later; n++) assert_int_equal(newer.later[n], 0x5A);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* ---- What is counted ---------------------------------------------------------------- */
 
-static void outcomes_and_what_was_sent_again(void **state) {
-  (void)state;
+TEST(outcomes_and_what_was_sent_again) {
   static const gateway_step_t first[] = {TAKE_FRAMES(10), AWAIT(1), NAME_NTH(8, 3), END};
   static const gateway_step_t second[] = {TAKE_FRAMES(6), CLOSE_RST};
   static const gateway_step_t third[] = {TAKE_SENTINEL, NAME_LAST(2), END};
@@ -86,14 +76,13 @@ static void outcomes_and_what_was_sent_again(void **state) {
   apns_session_options_t options = options_for(gateway);
   options.no_standby = 1;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 10);
-  assert_ok(apns_session_flush(session, &error), &error);
+  assert_ok(apns_session_flush(session, &error));
   apns_session_metrics_t metrics = metrics_of(session);
   assert_int_equal(metrics.open, 1);
   assert_int_equal(metrics.answers, 0);
   gateway_signal(gateway);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   const apns_session_stats_t stats = stats_of(session);
   metrics = metrics_of(session);
   assert_int_equal(stats.rejected, 1);
@@ -115,14 +104,12 @@ static void outcomes_and_what_was_sent_again(void **state) {
   assert_int_equal(metrics.bytes_read, 12);
   assert_int_equal(metrics.open + metrics.draining, 0);
   /* A closed session tells too. */
-  assert_ok(apns_session_close(session, 0, &error), &error);
+  assert_ok(apns_session_close(session, 0, &error));
   assert_int_equal(metrics_of(session).rejects[APNS_REJECT_INVALID_TOKEN], 1);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void each_status_has_its_place(void **state) {
-  (void)state;
+TEST(each_status_has_its_place) {
   static const struct {
     uint8_t status;
     size_t place;
@@ -131,19 +118,16 @@ static void each_status_has_its_place(void **state) {
     const gateway_step_t naming[] = {TAKE_FRAMES(1), NAME_NTH(statuses[index].status, 0), END};
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(naming));
     apns_session_t *session = session_to(gateway, NULL);
-    apns_error_t error = APNS_ERROR_INIT;
     send_range(session, 0, 1);
-    assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+    drain(session);
     const apns_session_metrics_t metrics = metrics_of(session);
     assert_int_equal(metrics.rejects[statuses[index].place], 1);
     assert_int_equal(sum(metrics.rejects, APNS_METRICS_REJECTS), 1);
-    apns_session_free(session);
-    gateway_stop(gateway);
+    session_end(session, gateway);
   }
 }
 
-static void handshakes_by_kind(void **state) {
-  (void)state;
+TEST(handshakes_by_kind) {
   const struct {
     int version;
     size_t full, resumed; /* offsets */
@@ -159,11 +143,10 @@ static void handshakes_by_kind(void **state) {
     apns_session_options_t options = options_for(gateway);
     options.no_standby = 1;
     apns_session_t *session = session_to(gateway, &options);
-    apns_error_t error = APNS_ERROR_INIT;
     /* Each proof costs its connection. */
     for (size_t n = 0; n < 3; n++) {
       send_range(session, n, n + 1);
-      assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+      drain(session);
     }
     const apns_session_metrics_t metrics = metrics_of(session);
     size_t resumed = 0;
@@ -173,22 +156,18 @@ static void handshakes_by_kind(void **state) {
     assert_int_equal(*(const uint64_t *)(bytes + versions[index].full), 1);
     assert_int_equal(*(const uint64_t *)(bytes + versions[index].resumed), 2);
     assert_int_equal(handshakes(&metrics), 3);
-    apns_session_free(session);
-    gateway_stop(gateway);
+    session_end(session, gateway);
   }
 }
 
-static void a_connection_that_fails_counts_by_its_status(void **state) {
-  (void)state;
+TEST(a_connection_that_fails_counts_by_its_status) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   gateway_stop(gateway);
   apns_credentials_t *credentials = provider_credentials();
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_session_t *session = session_with(&options, credentials);
   apns_credentials_free(credentials);
-  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
+  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error));
   const apns_session_metrics_t metrics = metrics_of(session);
   assert_in_range(metrics.connect_failures[-APNS_ERR_NETWORK], 1, 100);
   assert_int_equal(sum(metrics.connect_failures, APNS_METRICS_FAILURES),
@@ -201,8 +180,7 @@ static void a_connection_that_fails_counts_by_its_status(void **state) {
 }
 
 /* One connection works, and one more is made ready. */
-static void a_standby_connection_shows(void **state) {
-  (void)state;
+TEST(a_standby_connection_shows) {
   static const gateway_step_t first[] = {TAKE_FRAMES(2), NAME_NTH(8, 0), END};
   static const gateway_step_t second[] = {TAKE_FRAMES(1), AWAIT(1), TAKE_SENTINEL, NAME_LAST(2),
                                           END};
@@ -211,9 +189,8 @@ static void a_standby_connection_shows(void **state) {
   options.no_standby = 0;
   apns_session_t *session = session_to(gateway, &options);
   apns_event_t event = APNS_EVENT_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 2);
-  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
   await_connects(session, 3);
   const apns_session_metrics_t metrics = metrics_of(session);
   assert_int_equal(metrics.open, 1);
@@ -221,20 +198,5 @@ static void a_standby_connection_shows(void **state) {
   assert_int_equal(metrics.connecting + metrics.draining, 0);
   assert_int_equal(handshakes(&metrics), 3);
   gateway_signal(gateway);
-  apns_session_free(session);
-  gateway_stop(gateway);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_bounds_go_from_a_millisecond_to_almost_a_minute),
-      cmocka_unit_test(a_fresh_session_has_nothing_to_tell),
-      cmocka_unit_test(a_newer_structure_is_filled_as_far_as_it_is_known),
-      cmocka_unit_test(outcomes_and_what_was_sent_again),
-      cmocka_unit_test(each_status_has_its_place),
-      cmocka_unit_test(handshakes_by_kind),
-      cmocka_unit_test(a_connection_that_fails_counts_by_its_status),
-      cmocka_unit_test(a_standby_connection_shows),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  session_end(session, gateway);
 }

@@ -10,11 +10,10 @@ static const gateway_step_t polite[] = {TAKE_SENTINEL, NAME_LAST(2), END};
 
 /* Like send_range(), the last one with a token of another length. */
 static void send_with_odd_token(apns_session_t *session) {
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, BATCH - 1);
   apns_notification_t odd = *notification(BATCH - 1);
   odd.token_length = 31;
-  assert_ok(apns_session_send(session, &odd, 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, &odd, 0, NULL, &error));
 }
 
 /* All are accepted by the first connection's word, or that proves nothing: then they
@@ -27,12 +26,11 @@ static void check_word(const gateway_step_t *script, bool zero_proves, bool has_
   options.ambiguous = ambiguous;
   options.format = format;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   if (has_odd)
     send_with_odd_token(session);
   else
     send_range(session, 0, BATCH);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   bool resends = !proves && ambiguous == APNS_AMBIGUOUS_RESEND;
   bool reports = !proves && ambiguous == APNS_AMBIGUOUS_REPORT;
   assert_counts(session, BATCH, reports ? 0 : BATCH, 0, reports ? BATCH : 0, 0);
@@ -62,8 +60,7 @@ static void check_word_every_way(const gateway_step_t *script, bool zero_proves,
 static const uint8_t statuses[] = {2, 5, 8, 128};
 enum { STATUSES = sizeof statuses };
 
-static void its_own_identifier_proves_whatever_the_status(void **state) {
-  (void)state;
+TEST(its_own_identifier_proves_whatever_the_status) {
   for (size_t index = 0; index < STATUSES; index++) {
     const gateway_step_t script[] = {TAKE_SENTINEL, NAME_LAST(statuses[index]), END};
     check_word_every_way(script, false, false, true);
@@ -72,8 +69,7 @@ static void its_own_identifier_proves_whatever_the_status(void **state) {
 }
 
 /* Without a token is the sentinel alone; of an odd size only where no other is. */
-static void identifier_0_proves_where_it_can_mean_nothing_else(void **state) {
-  (void)state;
+TEST(identifier_0_proves_where_it_can_mean_nothing_else) {
   for (size_t index = 0; index < STATUSES; index++) {
     uint8_t status = statuses[index];
     const gateway_step_t script[] = {TAKE_SENTINEL, NAME(status, 0), END};
@@ -82,8 +78,7 @@ static void identifier_0_proves_where_it_can_mean_nothing_else(void **state) {
   }
 }
 
-static void identifier_0_proves_where_the_option_says_so(void **state) {
-  (void)state;
+TEST(identifier_0_proves_where_the_option_says_so) {
   for (size_t index = 0; index < STATUSES; index++) {
     const gateway_step_t script[] = {TAKE_SENTINEL, NAME(statuses[index], 0), END};
     check_word_every_way(script, true, false, true);
@@ -92,25 +87,21 @@ static void identifier_0_proves_where_the_option_says_so(void **state) {
 }
 
 /* An odd token that has its end is in nobody's way. */
-static void an_odd_token_of_before_does_not_count(void **state) {
-  (void)state;
+TEST(an_odd_token_of_before_does_not_count) {
   static const gateway_step_t zero[] = {TAKE_SENTINEL, NAME(5, 0), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, zero));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   send_with_odd_token(session);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   send_range(session, BATCH, 2 * BATCH);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, 2 * BATCH, 2 * BATCH, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* With no sentinel out, 0 is nobody, whatever the option. */
-static void identifier_0_without_a_sentinel(void **state) {
-  (void)state;
+TEST(identifier_0_without_a_sentinel) {
   for (size_t index = 0; index < STATUSES; index++)
     for (int zero_proves = 0; zero_proves < 2; zero_proves++) {
       const gateway_step_t script[] = {TAKE_FRAMES(BATCH), NAME(statuses[index], 0), END};
@@ -118,21 +109,18 @@ static void identifier_0_without_a_sentinel(void **state) {
       apns_session_options_t options = options_for(gateway);
       options.zero_proves = zero_proves;
       apns_session_t *session = session_to(gateway, &options);
-      apns_error_t error = APNS_ERROR_INIT;
       send_range(session, 0, BATCH);
       gateway_await_step(gateway, 0, 2);
       assert_no_event(session);
-      assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+      drain(session);
       assert_counts(session, BATCH, BATCH, 0, 0, 0);
       assert_int_equal(stats_of(session).resent, BATCH);
-      apns_session_free(session);
-      gateway_stop(gateway);
+      session_end(session, gateway);
     }
 }
 
 /* Nor is it the sentinel before that is whole on the wire: the gateway reads no more. */
-static void a_sentinel_that_is_not_written_is_not_answered(void **state) {
-  (void)state;
+TEST(a_sentinel_that_is_not_written_is_not_answered) {
   static const gateway_step_t script[] = {TAKE_FRAMES(BATCH), AWAIT(1), NAME(2, 0), STALL};
   const gateway_options_t small = {.receive_buffer = 4096};
   const size_t count = 60000;
@@ -140,15 +128,14 @@ static void a_sentinel_that_is_not_written_is_not_answered(void **state) {
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = 16 << 20;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t *all = notifications(count);
-  assert_ok(apns_session_send_many(session, all, count, APNS_SEND_MORE, NULL, &error), &error);
+  assert_ok(apns_session_send_many(session, all, count, APNS_SEND_MORE, NULL, &error));
   notifications_free(all, count);
   gateway_await_step(gateway, 0, 1);
   /* The sentinel waits behind what the socket does not take. */
-  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 100, NULL, &error), &error);
+  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 100, NULL, &error));
   gateway_signal(gateway);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, count, count, 0, 0, 0);
   apns_session_free(session);
   assert_carry_all(gateway, 1, count);
@@ -165,15 +152,14 @@ static void check_past_one(uint32_t identifier, uint8_t status, int ambiguous) {
   apns_session_options_t options = options_for(gateway);
   options.ambiguous = ambiguous;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   bool reports = ambiguous == APNS_AMBIGUOUS_REPORT;
   send_range(session, 0, BATCH);
-  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
   assert_int_equal(event.reject, 8);
-  assert_ok(apns_session_flush(session, &error), &error);
+  assert_ok(apns_session_flush(session, &error));
   gateway_await_step(gateway, 1, 2);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, BATCH, reports ? 4 : BATCH - 1, 1, reports ? BATCH - 5 : 0, 0);
   assert_int_equal(stats_of(session).resent, (reports ? 1 : 2) * (BATCH - 5));
   if (reports)
@@ -185,8 +171,7 @@ static void check_past_one(uint32_t identifier, uint8_t status, int ambiguous) {
   gateway_stop(gateway);
 }
 
-static void a_packet_for_one_that_has_its_end(void **state) {
-  (void)state;
+TEST(a_packet_for_one_that_has_its_end) {
   /* The first, the one rejected, one never given, and the last of all. */
   static const uint32_t identifiers[] = {1, 5, 1000, UINT32_MAX};
   static const uint8_t words[] = {8, 10, 128, 255};
@@ -198,8 +183,7 @@ static void a_packet_for_one_that_has_its_end(void **state) {
 }
 
 /* It is named wrongly for ever: that ends too, and none goes out more than five times. */
-static void packets_for_nobody_for_ever(void **state) {
-  (void)state;
+TEST(packets_for_nobody_for_ever) {
   static const gateway_step_t script[] = {TAKE_FRAMES(BATCH), NAME(8, 77777), END};
   /* Nothing was ever proven. */
   enum { ENDS = 12 };
@@ -209,9 +193,8 @@ static void packets_for_nobody_for_ever(void **state) {
   apns_session_options_t options = options_for(gateway);
   options.reconnect_pause_max_ms = 1;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, BATCH);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, BATCH, 0, 0, BATCH, 0);
   for (size_t n = 0; n < BATCH; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_int_equal(gateway_connections(gateway), ENDS);
@@ -235,7 +218,6 @@ static void check_behind(const gateway_step_t *script, int tls_version) {
   const gateway_options_t how = {.tls_version = tls_version};
   gateway_t *gateway = gateway_start(&how, SCRIPTS(script, polite));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, BATCH);
   clock_stop();
   /* A look, which finds nothing and is not due again while the clock stands. */
@@ -243,9 +225,9 @@ static void check_behind(const gateway_step_t *script, int tls_version) {
   assert_no_event(session);
   gateway_signal(gateway);
   gateway_heard(gateway, 0);
-  assert_ok(apns_session_send(session, notification(BATCH), 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, notification(BATCH), 0, NULL, &error));
   clock_go();
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, BATCH + 1, BATCH, 1, 0, 0);
   assert_event(session, APNS_EVENT_REJECTED, 8, 3);
   assert_no_event(session);
@@ -256,8 +238,7 @@ static void check_behind(const gateway_step_t *script, int tls_version) {
   gateway_stop(gateway);
 }
 
-static void a_packet_behind_a_broken_write(void **state) {
-  (void)state;
+TEST(a_packet_behind_a_broken_write) {
   static const gateway_step_t reset[] = {TAKE_FRAMES(BATCH), AWAIT(1), NAME_NTH(8, 3), CLOSE_RST};
   static const gateway_step_t piecemeal[] = {TAKE_FRAMES(BATCH), AWAIT(1), NAME_NTH_PIECEMEAL(8, 3),
                                              CLOSE_RST};
@@ -270,8 +251,7 @@ static void a_packet_behind_a_broken_write(void **state) {
 /* ---- Silence ------------------------------------------------------------ */
 
 /* A connection that ended before it was over has proven nothing. */
-static void a_quiet_period_that_is_broken_off(void **state) {
-  (void)state;
+TEST(a_quiet_period_that_is_broken_off) {
   static const gateway_step_t first[] = {TAKE_FRAMES(BATCH), AWAIT(1), CLOSE_FIN};
   static const gateway_step_t second[] = {TAKE_ALL, END};
   for (int ambiguous = APNS_AMBIGUOUS_RESEND; ambiguous <= APNS_AMBIGUOUS_REPORT; ambiguous++) {
@@ -280,16 +260,15 @@ static void a_quiet_period_that_is_broken_off(void **state) {
     options.quiet_period_ms = 3600000;
     options.ambiguous = ambiguous;
     apns_session_t *session = session_to(gateway, &options);
-    apns_error_t error = APNS_ERROR_INIT;
     size_t unresolved = 0;
     bool reports = ambiguous == APNS_AMBIGUOUS_REPORT;
     send_range(session, 0, BATCH);
-    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 20, &unresolved, &error), &error);
+    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 20, &unresolved, &error));
     assert_int_equal(unresolved, BATCH);
     gateway_signal(gateway);
     if (reports) {
       apns_event_t event = APNS_EVENT_INIT;
-      assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+      assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
       assert_ptr_equal(event.user_data, (void *)1);
       for (size_t n = 1; n < BATCH; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
     } else {
@@ -298,10 +277,10 @@ static void a_quiet_period_that_is_broken_off(void **state) {
     send_range(session, BATCH, BATCH + 1);
     const size_t left = reports ? 1 : BATCH + 1;
     gateway_await_frames(gateway, 1, left);
-    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 20, &unresolved, &error), &error);
+    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 20, &unresolved, &error));
     assert_int_equal(unresolved, left);
     clock_forward(3600001);
-    assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error), &error);
+    assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error));
     assert_counts(session, BATCH + 1, left, 0, BATCH + 1 - left, 0);
     assert_no_event(session);
     apns_session_free(session);
@@ -313,28 +292,25 @@ static void a_quiet_period_that_is_broken_off(void **state) {
   }
 }
 
-static void a_write_begins_the_quiet_period_anew(void **state) {
-  (void)state;
+TEST(a_write_begins_the_quiet_period_anew) {
   static const gateway_step_t script[] = {TAKE_ALL, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
   options.quiet_period_ms = 100000;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   size_t unresolved = 0;
   send_range(session, 0, BATCH);
   clock_stop();
   clock_forward(90000);
   send_range(session, BATCH, BATCH + 1);
   clock_forward(90000);
-  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, &unresolved, &error), &error);
+  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, &unresolved, &error));
   assert_int_equal(unresolved, BATCH + 1);
   clock_forward(10001);
-  assert_ok(apns_session_drain(session, 0, &unresolved, &error), &error);
+  assert_ok(apns_session_drain(session, 0, &unresolved, &error));
   assert_counts(session, BATCH + 1, BATCH + 1, 0, 0, 0);
   clock_go();
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* ---- Age ------------------------------------------------------------------ */
@@ -344,13 +320,12 @@ static void await_accepted(apns_session_t *session, size_t from, size_t to) {
   int64_t start = clock_ms();
   while (from < to) {
     apns_event_t event = APNS_EVENT_INIT;
-    apns_error_t error = APNS_ERROR_INIT;
     apns_status_t status = apns_session_next_event(session, &event, 0, &error);
     if (status == APNS_DONE) {
       assert_within(start, 0);
       continue;
     }
-    assert_ok(status, &error);
+    assert_ok(status);
     assert_int_equal(event.kind, APNS_EVENT_ACCEPTED);
     assert_ptr_equal(event.user_data, (void *)(++from));
   }
@@ -373,11 +348,9 @@ static void look_in_vain(apns_session_t *session) {
 }
 
 /* A daemon that sends now and then and looks for events, and waits for nothing. */
-static void a_trickle_is_proven(void **state) {
-  (void)state;
+TEST(a_trickle_is_proven) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_of_age(gateway, 0, 0);
-  apns_error_t error = APNS_ERROR_INIT;
   clock_stop();
   for (size_t n = 0; n < 6; n++) {
     send_range(session, n, n + 1);
@@ -400,28 +373,25 @@ static void a_trickle_is_proven(void **state) {
   /* By one that flushes. */
   send_range(session, 9, 10);
   clock_forward(60001);
-  assert_ok(apns_session_flush(session, &error), &error);
+  assert_ok(apns_session_flush(session, &error));
   gateway_await_frames(gateway, 2, 2);
   await_accepted(session, 9, 10);
   /* By one that waits for an event. */
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 10, 11);
   clock_forward(60001);
-  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
   assert_counts(session, 11, 11, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 4);
   assert_int_equal(stats_of(session).resent, 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* What a connection takes with it when it ends later is what came since, and no more. */
-static void a_connection_that_ends_after_a_trickle(void **state) {
-  (void)state;
+TEST(a_connection_that_ends_after_a_trickle) {
   static const gateway_step_t ends[] = {TAKE_FRAMES(1), AWAIT(1), CLOSE_RST};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, ends));
   apns_session_t *session = session_of_age(gateway, 0, 0);
-  apns_error_t error = APNS_ERROR_INIT;
   clock_stop();
   for (size_t n = 0; n < 900; n++) {
     send_range(session, n, n + 1);
@@ -436,15 +406,13 @@ static void a_connection_that_ends_after_a_trickle(void **state) {
   send_range(session, 900, 901);
   gateway_signal(gateway);
   gateway_heard(gateway, 1);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, 901, 901, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 1);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void proof_waits_for_a_connection_that_is_allowed(void **state) {
-  (void)state;
+TEST(proof_waits_for_a_connection_that_is_allowed) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_of_age(gateway, 10000, 1);
   clock_stop();
@@ -456,29 +424,24 @@ static void proof_waits_for_a_connection_that_is_allowed(void **state) {
   assert_no_event(session);
   gateway_await_frames(gateway, 0, BATCH + 1);
   await_accepted(session, 0, BATCH);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void without_the_option_only_what_needs_proof_proves(void **state) {
-  (void)state;
+TEST(without_the_option_only_what_needs_proof_proves) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_of_age(gateway, -1, 0);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, BATCH);
   clock_forward(3600000);
   look_in_vain(session);
-  assert_ok(apns_session_flush(session, &error), &error);
+  assert_ok(apns_session_flush(session, &error));
   look_in_vain(session);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   await_accepted(session, 0, BATCH);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* Silence proves in any call too, though more is written all the while. */
-static void a_trickle_is_proven_by_silence(void **state) {
-  (void)state;
+TEST(a_trickle_is_proven_by_silence) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.report_accepted = 1;
@@ -499,15 +462,13 @@ static void a_trickle_is_proven_by_silence(void **state) {
   look_in_vain(session);
   clock_go();
   assert_int_equal(stats_of(session).connects, 1);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* ---- Noise ------------------------------------------------------------------ */
 
 /* A record that never ends keeps the session hearing, and is no word. */
-static void something_that_never_comes_to_a_word(void **state) {
-  (void)state;
+TEST(something_that_never_comes_to_a_word) {
   enum { PIECES = 4200 };
   static const uint8_t record[PIECES] = {0x17, 0x03, 0x03, 0x40, 0x00};
   static gateway_step_t script[2 * PIECES + 2];
@@ -519,7 +480,6 @@ static void something_that_never_comes_to_a_word(void **state) {
   script[2 * PIECES + 1] = (gateway_step_t)STALL;
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, polite));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 0, BATCH);
   apns_status_t status = APNS_DONE;
@@ -529,20 +489,17 @@ static void something_that_never_comes_to_a_word(void **state) {
     gateway_await_step(gateway, 0, 2 * piece + 3);
     status = apns_session_next_event(session, &event, 0, &error);
   }
-  assert_status(APNS_ERR_PROTOCOL, status, &error);
-  assert_contains(error.message, "keeps sending TLS records without data");
+  assert_fails(APNS_ERR_PROTOCOL, status, "keeps sending TLS records without data");
   /* What is a ticket's or a slow packet's is not that. */
   assert_in_range(piece, 2000, PIECES);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, BATCH, BATCH, 0, 0, 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* A gateway that is silent for good has its connection taken for dead, and nothing is
    lost with it; but not before its time. */
-static void an_answer_that_never_comes(void **state) {
-  (void)state;
+TEST(an_answer_that_never_comes) {
   static const gateway_step_t silent[] = {TAKE_SENTINEL, STALL};
   for (int ambiguous = APNS_AMBIGUOUS_RESEND; ambiguous <= APNS_AMBIGUOUS_REPORT; ambiguous++) {
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(silent, polite));
@@ -550,20 +507,19 @@ static void an_answer_that_never_comes(void **state) {
     options.answer_timeout_ms = 100000;
     options.ambiguous = ambiguous;
     apns_session_t *session = session_to(gateway, &options);
-    apns_error_t error = APNS_ERROR_INIT;
     size_t unresolved = 0;
     bool reports = ambiguous == APNS_AMBIGUOUS_REPORT;
     clock_stop();
     send_range(session, 0, BATCH);
-    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, &unresolved, &error), &error);
+    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, &unresolved, &error));
     gateway_await_step(gateway, 0, 1);
     clock_forward(99000);
-    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, &unresolved, &error), &error);
+    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, &unresolved, &error));
     assert_int_equal(unresolved, BATCH);
     assert_int_equal(stats_of(session).connects, 1);
     clock_forward(2000);
     clock_go();
-    assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error), &error);
+    assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error));
     assert_counts(session, BATCH, reports ? 0 : BATCH, 0, reports ? BATCH : 0, 0);
     if (reports)
       for (size_t n = 0; n < BATCH; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
@@ -573,29 +529,4 @@ static void an_answer_that_never_comes(void **state) {
       assert_same_frames(gateway_heard(gateway, 1), gateway_heard(gateway, 0), 0, BATCH);
     gateway_stop(gateway);
   }
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(its_own_identifier_proves_whatever_the_status),
-      cmocka_unit_test(identifier_0_proves_where_it_can_mean_nothing_else),
-      cmocka_unit_test(identifier_0_proves_where_the_option_says_so),
-      cmocka_unit_test(an_odd_token_of_before_does_not_count),
-      cmocka_unit_test(identifier_0_without_a_sentinel),
-      cmocka_unit_test(a_sentinel_that_is_not_written_is_not_answered),
-      cmocka_unit_test(a_packet_for_one_that_has_its_end),
-      cmocka_unit_test(packets_for_nobody_for_ever),
-      cmocka_unit_test(a_packet_behind_a_broken_write),
-      cmocka_unit_test(an_answer_that_never_comes),
-      cmocka_unit_test(a_quiet_period_that_is_broken_off),
-      cmocka_unit_test(a_write_begins_the_quiet_period_anew),
-      cmocka_unit_test(a_trickle_is_proven),
-      cmocka_unit_test(a_connection_that_ends_after_a_trickle),
-      cmocka_unit_test(proof_waits_for_a_connection_that_is_allowed),
-      cmocka_unit_test(without_the_option_only_what_needs_proof_proves),
-      cmocka_unit_test(a_trickle_is_proven_by_silence),
-      cmocka_unit_test(something_that_never_comes_to_a_word),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ void check_status(apns_status_t expected, apns_status_t found, const apns_error_
                   const char *call, const char *file, int line) {
   if (found == expected) return;
   print_error("%s\n  came to %s, not %s: %s\n", call, apns_status_name(found),
-              apns_status_name(expected), error ? error->message : "");
+              apns_status_name(expected), error->status == (int)found ? error->message : "");
   _fail(file, line);
 }
 
@@ -58,6 +58,35 @@ void skip_unless_pages_are_wiped_on_fork(void) {
 
 size_t as_many_as(size_t many, size_t few) { return getenv("APNS_TESTS_LIGHT") ? few : many; }
 
+apns_credentials_t *credentials_of(const apns_credentials_options_t *options) {
+  apns_credentials_t *credentials = NULL;
+  assert_ok(apns_credentials_new(options, &credentials, &error));
+  assert_non_null(credentials);
+  return credentials;
+}
+
+apns_session_t *session_with(const apns_session_options_t *options,
+                             const apns_credentials_t *credentials) {
+  apns_session_t *session = NULL;
+  assert_ok(apns_session_new(options, credentials, &session, &error));
+  return session;
+}
+
+void session_end(apns_session_t *session, gateway_t *gateway) {
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+void drain(apns_session_t *session) {
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error));
+}
+
+apns_event_t one_event(apns_session_t *session) {
+  apns_event_t event = APNS_EVENT_INIT;
+  assert_ok(apns_session_next_event(session, &event, 0, &error));
+  return event;
+}
+
 apns_credentials_t *provider_credentials(void) {
   const identities_t *identities = identities_make();
   apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
@@ -65,23 +94,21 @@ apns_credentials_t *provider_credentials(void) {
   options.key_file = identities->provider.key_file;
   options.ca_file = identities->root.certificate_file;
   apns_credentials_t *credentials = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(&options, &credentials, &error), &error);
+  assert_ok(apns_credentials_new(&options, &credentials, &error));
   return credentials;
 }
 
 void check_works(const apns_credentials_options_t *given, size_t chain_length) {
   apns_credentials_t *credentials = NULL;
   apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(given, &credentials, &error), &error);
+  assert_ok(apns_credentials_new(given, &credentials, &error));
   const gateway_options_t strict = {.wants_certificate = true};
   gateway_t *gateway = gateway_start(&strict, NULL);
   apns_session_options_t options = options_for(gateway);
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  assert_ok(apns_session_new(&options, credentials, &session, &error));
   apns_credentials_free(credentials);
   send_range(session, 0, 1);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error));
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   assert_true(heard->showed_certificate);
@@ -92,8 +119,7 @@ void check_works(const apns_credentials_options_t *given, size_t chain_length) {
 apns_error_t refused(const apns_credentials_options_t *options, apns_status_t expected,
                      const char *const *parts) {
   apns_credentials_t *credentials = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(expected, apns_credentials_new(options, &credentials, &error), &error);
+  assert_status(expected, apns_credentials_new(options, &credentials, &error));
   assert_null(credentials);
   for (; *parts; parts++) assert_contains(error.message, *parts);
   return error;
@@ -115,8 +141,7 @@ apns_session_t *session_to(const gateway_t *gateway, const apns_session_options_
   apns_session_options_t options = given ? *given : options_for(gateway);
   apns_credentials_t *credentials = provider_credentials();
   apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  assert_ok(apns_session_new(&options, credentials, &session, &error));
   apns_credentials_free(credentials);
   return session;
 }
@@ -182,17 +207,14 @@ void notifications_free(apns_notification_t *array, size_t count) {
 }
 
 void send_range(apns_session_t *session, size_t from, size_t to) {
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t n = from; n < to; n++)
     assert_ok(
-        apns_session_send(session, notification(n), n + 1 < to ? APNS_SEND_MORE : 0, NULL, &error),
-        &error);
+        apns_session_send(session, notification(n), n + 1 < to ? APNS_SEND_MORE : 0, NULL, &error));
 }
 
 void check_event(apns_session_t *session, apns_event_kind_t kind, int reject, size_t n,
                  const char *file, int line) {
   apns_event_t event = APNS_EVENT_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
   apns_status_t status = apns_session_next_event(session, &event, 0, &error);
   size_t found = (size_t)(uintptr_t)event.user_data - 1;
   if (status == APNS_OK && event.kind == (int32_t)kind && event.reject == reject && found == n &&
@@ -209,24 +231,21 @@ void check_event(apns_session_t *session, apns_event_kind_t kind, int reject, si
 
 void await_connects(apns_session_t *session, uint64_t count) {
   apns_event_t event = APNS_EVENT_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
   for (int64_t start = clock_ms(); stats_of(session).connects < count;) {
     assert_in_range(clock_ms() - start, 0, AMPLE_MS);
     apns_status_t status = apns_session_next_event(session, &event, 10, &error);
-    if (status != APNS_ERR_TIMEOUT) assert_status(APNS_DONE, status, &error);
+    if (status != APNS_ERR_TIMEOUT) assert_status(APNS_DONE, status);
   }
 }
 
 void assert_no_event(apns_session_t *session) {
   apns_event_t event = APNS_EVENT_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_DONE, apns_session_next_event(session, &event, 0, &error), &error);
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, 0, &error));
 }
 
 apns_session_stats_t stats_of(const apns_session_t *session) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_stats(session, &stats, &error), &error);
+  assert_ok(apns_session_stats(session, &stats, &error));
   return stats;
 }
 
@@ -319,4 +338,10 @@ int in_child(int (*body)(void *), void *argument) {
   assert_true(child > 0);
   assert_int_equal(waitpid(child, &status, 0), child);
   return status;
+}
+
+void assert_child_is_fine(int (*body)(void *), void *argument) {
+  const int status = in_child(body, argument);
+  if (WIFSIGNALED(status)) fail_msg("the child died of signal %d", WTERMSIG(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
 }

@@ -5,29 +5,27 @@
 #ifndef TESTS_PROVIDER_H
 #define TESTS_PROVIDER_H
 
-#include <apns/apns.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* cmocka.h needs the two before it, in this order. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include "Gateway/gateway.h"
+#include "testing.h"
 
-/** Fails with the library's own words where the call did not come to `expected`. */
-#define assert_status(expected, call, error) \
-  check_status((expected), (call), (error), #call, __FILE__, __LINE__)
-#define assert_ok(call, error) assert_status(APNS_OK, call, error)
+/** Fails with the words of `error` where the call did not come to `expected`. */
+#define assert_status(expected, call) \
+  check_status((expected), (call), &error, #call, __FILE__, __LINE__)
+#define assert_ok(call) assert_status(APNS_OK, call)
 
 void check_status(apns_status_t expected, apns_status_t found, const apns_error_t *error,
                   const char *call, const char *file, int line);
+
+/** The call fails so, and the message holds that part. */
+#define assert_fails(expected, call, part) \
+  (assert_status(expected, call), assert_contains(error.message, part))
+
+/** The message is that text. */
+#define assert_says(expected, call, text) \
+  (assert_status(expected, call), assert_string_equal(error.message, text))
+
+#define assert_caused(expected, call, by) \
+  (assert_status(expected, call), assert_int_equal(error.cause, by))
 
 #define assert_contains(text, part) check_contains((text), (part), __FILE__, __LINE__)
 void check_contains(const char *text, const char *part, const char *file, int line);
@@ -66,6 +64,8 @@ void skip_unless_pages_are_wiped_on_fork(void);
 /** `many`, or `few` where each step is dear (under valgrind). */
 size_t as_many_as(size_t many, size_t few);
 
+apns_credentials_t *credentials_of(const apns_credentials_options_t *options);
+
 /** Trusts the root and shows the provider's certificate; the caller frees. */
 apns_credentials_t *provider_credentials(void);
 
@@ -82,8 +82,15 @@ apns_error_t refused(const apns_credentials_options_t *options, apns_status_t ex
 /** Options for a session to the gateway, with deadlines that end a failing test. */
 apns_session_options_t options_for(const gateway_t *gateway);
 
+/** Does not free the credentials. */
+apns_session_t *session_with(const apns_session_options_t *options,
+                             const apns_credentials_t *credentials);
+
 /** A session to the gateway with provider_credentials(); `options` NULL: options_for(). */
 apns_session_t *session_to(const gateway_t *gateway, const apns_session_options_t *options);
+
+/** Frees the session and stops the gateway. */
+void session_end(apns_session_t *session, gateway_t *gateway);
 
 /** 127.0.0.2, which takes no connection to this port and says nothing: the network's own silence.
  */
@@ -104,6 +111,12 @@ void notifications_free(apns_notification_t *array, size_t count);
 
 /** Sends the notifications `from` to `to`, not included, in one batch; each has to be taken. */
 void send_range(apns_session_t *session, size_t from, size_t to);
+
+/** Until every notification has its end. */
+void drain(apns_session_t *session);
+
+/** The next event, which has to be there. */
+apns_event_t one_event(apns_session_t *session);
 
 /** The next event is this one, of the n-th notification, and is there at once. */
 #define assert_event(session, kind, reject, n) \
@@ -149,6 +162,9 @@ size_t notifications_in(const gateway_record_t *record);
 /** Runs `body` in a child with SIGPIPE as the system has it; its exit status as waitpid() has it.
  */
 int in_child(int (*body)(void *), void *argument);
+
+/** Runs it there, and it comes to 0. */
+void assert_child_is_fine(int (*body)(void *), void *argument);
 
 /** For `body`: ends the child with a line on stderr where the condition does not hold. */
 #define CHILD_REQUIRE(condition)                                                    \

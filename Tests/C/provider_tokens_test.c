@@ -26,9 +26,7 @@ static apns_credentials_options_t with_token(void) {
 }
 
 static apns_credentials_t *made_with(const apns_credentials_options_t *options) {
-  apns_credentials_t *credentials = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(options, &credentials, &error), &error);
+  apns_credentials_t *credentials = credentials_of(options);
   return credentials;
 }
 
@@ -37,8 +35,7 @@ static apns_credentials_t *made_with(const apns_credentials_options_t *options) 
 static void check_described(const apns_credentials_options_t *options, bool has_certificate) {
   apns_credentials_t *credentials = made_with(options);
   apns_credentials_description_t told = APNS_CREDENTIALS_DESCRIPTION_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_describe(credentials, &told, &error), &error);
+  assert_ok(apns_credentials_describe(credentials, &told, &error));
   assert_int_equal(told.subject != NULL, has_certificate);
   assert_int_equal(told.chain_length, has_certificate);
   assert_string_equal(told.key_id, KEY_ID);
@@ -46,14 +43,12 @@ static void check_described(const apns_credentials_options_t *options, bool has_
   apns_credentials_free(credentials);
 }
 
-static void a_file(void **state) {
-  (void)state;
+TEST(a_file) {
   apns_credentials_options_t options = with_token();
   check_described(&options, false);
 }
 
-static void bytes(void **state) {
-  (void)state;
+TEST(bytes) {
   apns_credentials_options_t options = with_token();
   /* Borrowed for the call only, and not ended by a NUL. */
   char *exact = malloc(p8_length), id[] = KEY_ID, team[] = TEAM_ID;
@@ -67,14 +62,13 @@ static void bytes(void **state) {
   memset(exact, 'x', p8_length), memset(id, 'x', sizeof id), memset(team, 'x', sizeof team);
   free(exact);
   apns_credentials_description_t told = APNS_CREDENTIALS_DESCRIPTION_INIT;
-  assert_ok(apns_credentials_describe(credentials, &told, NULL), NULL);
+  assert_ok(apns_credentials_describe(credentials, &told, NULL));
   assert_string_equal(told.key_id, KEY_ID);
   assert_string_equal(told.team_id, TEAM_ID);
   apns_credentials_free(credentials);
 }
 
-static void beside_a_certificate(void **state) {
-  (void)state;
+TEST(beside_a_certificate) {
   apns_credentials_options_t options = with_token();
   options.certificate_file = all->provider.together_file;
   check_described(&options, true);
@@ -82,38 +76,34 @@ static void beside_a_certificate(void **state) {
 }
 
 /* TLS without a client certificate. */
-static void without_a_certificate(void **state) {
-  (void)state;
+TEST(without_a_certificate) {
   apns_credentials_options_t options = with_token();
   apns_credentials_t *credentials = made_with(&options);
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t how = options_for(gateway);
   apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   /* The binary interface has nothing else that could be shown. */
-  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&how, credentials, &session, &error), &error);
-  assert_contains(error.message, "a .p8 signing key is for HTTP/2 only");
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&how, credentials, &session, &error),
+               "a .p8 signing key is for HTTP/2 only");
   apns_credentials_free(credentials);
   gateway_stop(gateway);
 }
 
-static void without_a_token(void **state) {
-  (void)state;
+TEST(without_a_token) {
   apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
   options.certificate_file = all->provider.together_file;
   for (int round = 0; round < 2; round++) {
     apns_credentials_t *credentials = made_with(round ? &options : NULL);
     apns_credentials_description_t told = APNS_CREDENTIALS_DESCRIPTION_INIT;
     told.key_id = told.team_id = "from before";
-    assert_ok(apns_credentials_describe(credentials, &told, NULL), NULL);
+    assert_ok(apns_credentials_describe(credentials, &told, NULL));
     assert_null(told.key_id);
     assert_null(told.team_id);
     apns_credentials_free(credentials);
   }
 }
 
-static void an_encrypted_key(void **state) {
-  (void)state;
+TEST(an_encrypted_key) {
   size_t length;
   uint8_t *locked = keychain_key_bytes(
       key, &(key_form_t){.cipher = NID_aes_256_cbc, .passphrase = "open sesame"}, &length);
@@ -130,8 +120,7 @@ static void an_encrypted_key(void **state) {
 
 /* ---- Failures ----------------------------------------------------------- */
 
-static void files_that_are_no_key(void **state) {
-  (void)state;
+TEST(files_that_are_no_key) {
   apns_credentials_options_t options = with_token();
   options.token_key_file = "/nonexistent/AuthKey.p8";
   apns_error_t error = check_refused(&options, APNS_ERR_CREDENTIALS, "token_key file",
@@ -160,8 +149,7 @@ static EVP_PKEY *key_on(int curve) {
   return made;
 }
 
-static void keys_of_another_kind(void **state) {
-  (void)state;
+TEST(keys_of_another_kind) {
   EVP_PKEY *others[] = {keychain_key(true), key_on(NID_secp384r1), key_on(NID_secp256k1)};
   for (size_t index = 0; index < sizeof others / sizeof *others; index++) {
     size_t length;
@@ -179,8 +167,7 @@ static void keys_of_another_kind(void **state) {
   }
 }
 
-static void identifiers_that_cannot_be(void **state) {
-  (void)state;
+TEST(identifiers_that_cannot_be) {
   static const struct {
     const char *text, *message;
   } wrong[] = {
@@ -207,8 +194,7 @@ static void identifiers_that_cannot_be(void **state) {
   }
 }
 
-static void options_that_contradict(void **state) {
-  (void)state;
+TEST(options_that_contradict) {
   apns_credentials_options_t options = with_token();
   options.token_key_bytes = p8;
   options.token_key_length = p8_length;
@@ -226,8 +212,7 @@ static void options_that_contradict(void **state) {
 }
 
 /* A key in a message would end up in a log. */
-static void messages_hold_no_secret(void **state) {
-  (void)state;
+TEST(messages_hold_no_secret) {
   char line[21] = {0};
   memcpy(line, strchr((const char *)p8, '\n') + 1, 20);
   apns_credentials_options_t options = with_token();
@@ -237,7 +222,6 @@ static void messages_hold_no_secret(void **state) {
   for (size_t length = 1; length < p8_length; length += step) {
     options.token_key_length = length;
     apns_credentials_t *credentials = NULL;
-    apns_error_t error = APNS_ERROR_INIT;
     if (apns_credentials_new(&options, &credentials, &error) == APNS_OK) {
       /* Nothing is left out but what stands behind the last line. */
       assert_in_range(length, p8_length - 2, p8_length);
@@ -251,7 +235,7 @@ static void messages_hold_no_secret(void **state) {
 
 /* ---- Other versions ----------------------------------------------------- */
 
-int main(void) {
+void before_all(void) {
   all = identities_make();
   key = keychain_key(false);
   p8 = keychain_key_bytes(key, &(key_form_t){0}, &p8_length);
@@ -259,21 +243,9 @@ int main(void) {
   p8[p8_length] = 0;
   static char path[PATH_MAX];
   p8_file = strcpy(path, identities_write("AuthKey_" KEY_ID ".p8", p8, p8_length));
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_file),
-      cmocka_unit_test(bytes),
-      cmocka_unit_test(beside_a_certificate),
-      cmocka_unit_test(without_a_certificate),
-      cmocka_unit_test(without_a_token),
-      cmocka_unit_test(an_encrypted_key),
-      cmocka_unit_test(files_that_are_no_key),
-      cmocka_unit_test(keys_of_another_kind),
-      cmocka_unit_test(identifiers_that_cannot_be),
-      cmocka_unit_test(options_that_contradict),
-      cmocka_unit_test(messages_hold_no_secret),
-  };
-  const int failures = cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+void after_all(void) {
   EVP_PKEY_free(key);
   free(p8);
-  return failures;
 }

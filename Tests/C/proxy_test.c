@@ -23,9 +23,8 @@ static apns_session_options_t options_through(const gateway_t *gateway, const pr
 static void check_through(const apns_session_options_t *options, gateway_t *gateway, proxy_t *proxy,
                           const char *request) {
   apns_session_t *session = session_to(gateway, options);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, BATCH);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, BATCH, BATCH, 0, 0, 0);
   apns_session_free(session);
   assert_string_equal(proxy_request(proxy, 0), request);
@@ -38,8 +37,7 @@ static void check_through(const apns_session_options_t *options, gateway_t *gate
 
 /* ---- Being asked -------------------------------------------------------- */
 
-static void without_a_user(void **state) {
-  (void)state;
+TEST(without_a_user) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
   apns_session_options_t options = options_through(gateway, proxy);
@@ -50,8 +48,7 @@ static void without_a_user(void **state) {
 }
 
 /* The examples of RFC 7617, 2 and 2.1, and what may be missing. */
-static void with_a_user(void **state) {
-  (void)state;
+TEST(with_a_user) {
   static const char *const cases[][3] = {
       {"Aladdin", "open sesame", "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="},
       {"test", "123\xC2\xA3", "dGVzdDoxMjPCow=="},
@@ -74,8 +71,7 @@ static void with_a_user(void **state) {
   }
 }
 
-static void with_the_longest_password(void **state) {
-  (void)state;
+TEST(with_the_longest_password) {
   char password[1022];
   memset(password, '?', sizeof password);
   password[1021] = 0;
@@ -95,8 +91,7 @@ static void with_the_longest_password(void **state) {
 }
 
 /* The proxy looks the name up, the provider need not be able to. */
-static void the_gateways_name_is_the_proxys_to_find(void **state) {
-  (void)state;
+TEST(the_gateways_name_is_the_proxys_to_find) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
   apns_session_options_t options = options_through(gateway, proxy);
@@ -107,8 +102,7 @@ static void the_gateways_name_is_the_proxys_to_find(void **state) {
                 "CONNECT gateway.invalid:2195 HTTP/1.1\r\nHost: gateway.invalid:2195\r\n\r\n");
 }
 
-static void an_ipv6_address_goes_into_brackets(void **state) {
-  (void)state;
+TEST(an_ipv6_address_goes_into_brackets) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
   apns_session_options_t options = options_through(gateway, proxy);
@@ -120,17 +114,14 @@ static void an_ipv6_address_goes_into_brackets(void **state) {
 }
 
 /* A line of its own in the request would be another's words. */
-static void a_host_that_would_break_the_request(void **state) {
-  (void)state;
+TEST(a_host_that_would_break_the_request) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
   apns_session_options_t options = options_through(gateway, proxy);
   options.host = "gateway\r\nX-Evil: yes";
   options.server_name = "localhost";
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_connect(session, &error), &error);
-  assert_contains(error.message, "host");
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_connect(session, &error), "host");
   apns_session_free(session);
   assert_int_equal(gateway_connections(gateway), 0);
   proxy_stop(proxy);
@@ -147,8 +138,7 @@ static char *long_answer(size_t length) {
   return text;
 }
 
-static void every_way_to_say_yes(void **state) {
-  (void)state;
+TEST(every_way_to_say_yes) {
   char *longest = long_answer(8192);
   const proxy_answer_t answers[] = {
       {.text = "HTTP/1.0 200 Connection established\r\nVia: 1.0 old\r\n\r\n", .opens = true},
@@ -183,11 +173,9 @@ static void check_no(const proxy_answer_t *no, apns_status_t expected, const cha
   options.proxy_password = "secret";
   if (no->stays) options.connect_timeout_ms = 300;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   char place[64];
   snprintf(place, sizeof place, "the proxy 127.0.0.1:%d", proxy_port(proxy));
-  assert_status(expected, apns_session_send(session, notification(0), 0, NULL, &error), &error);
-  assert_contains(error.message, place);
+  assert_fails(expected, apns_session_send(session, notification(0), 0, NULL, &error), place);
   assert_contains(error.message, part);
   assert_null(strstr(error.message, "secret"));
   assert_null(strstr(error.message, "dXNlcjpzZWNyZXQ="));
@@ -196,7 +184,7 @@ static void check_no(const proxy_answer_t *no, apns_status_t expected, const cha
   assert_int_equal(gateway_connections(gateway), 0);
   if (!no->stays) {
     send_range(session, 0, BATCH);
-    assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+    drain(session);
     assert_counts(session, BATCH, BATCH, 0, 0, 0);
   }
   apns_session_free(session);
@@ -204,8 +192,7 @@ static void check_no(const proxy_answer_t *no, apns_status_t expected, const cha
   gateway_stop(gateway);
 }
 
-static void refusals(void **state) {
-  (void)state;
+TEST(refusals) {
   static const char *const cases[][2] = {
       {"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\n"
        "Content-Length: 5\r\n\r\nsorry",
@@ -229,8 +216,7 @@ static void refusals(void **state) {
     }
 }
 
-static void a_reason_longer_than_a_message(void **state) {
-  (void)state;
+TEST(a_reason_longer_than_a_message) {
   char *text = long_answer(2000);
   memcpy(text, "HTTP/1.1 403 No: ", 17);
   const proxy_answer_t no = {.text = text};
@@ -238,8 +224,7 @@ static void a_reason_longer_than_a_message(void **state) {
   free(text);
 }
 
-static void an_answer_without_end(void **state) {
-  (void)state;
+TEST(an_answer_without_end) {
   char *text = long_answer(8193);
   const proxy_answer_t no = {.text = text};
   check_no(&no, APNS_ERR_NETWORK, "answer longer than 8192 bytes");
@@ -249,8 +234,7 @@ static void an_answer_without_end(void **state) {
   free(text);
 }
 
-static void one_that_closes(void **state) {
-  (void)state;
+TEST(one_that_closes) {
   static const proxy_answer_t silent = {.text = NULL}, half = PROXY_SAYS("HTTP/1.1 200 OK\r\n"),
                               reset = {.text = NULL, .resets = true};
   check_no(&silent, APNS_ERR_NETWORK, "closed the connection without an answer");
@@ -258,42 +242,34 @@ static void one_that_closes(void **state) {
   check_no(&reset, APNS_ERR_NETWORK, strerror(ECONNRESET));
 }
 
-static void one_that_does_not_answer(void **state) {
-  (void)state;
+TEST(one_that_does_not_answer) {
   static const proxy_answer_t silent = {.text = NULL, .stays = true},
                               half = {.text = "HTTP/1.1 2", .stays = true};
   check_no(&silent, APNS_ERR_TIMEOUT, "took too long");
   check_no(&half, APNS_ERR_TIMEOUT, "took too long");
 }
 
-static void one_that_nobody_is(void **state) {
-  (void)state;
+TEST(one_that_nobody_is) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
   apns_session_options_t options = options_through(gateway, proxy);
   proxy_stop(proxy);
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   char place[64];
   snprintf(place, sizeof place, "cannot connect to the proxy 127.0.0.1:%d", options.proxy_port);
-  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
-  assert_contains(error.message, place);
+  assert_fails(APNS_ERR_NETWORK, apns_session_connect(session, &error), place);
   assert_int_equal(error.sys_errno, ECONNREFUSED);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* The way was free, but there is no gateway at its end. */
-static void a_way_that_leads_nowhere(void **state) {
-  (void)state;
+TEST(a_way_that_leads_nowhere) {
   static const proxy_answer_t yes[] = {PROXY_SAYS("HTTP/1.1 200 OK\r\n\r\n")};
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), yes, 1);
   apns_session_options_t options = options_through(gateway, proxy);
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
-  assert_contains(error.message, "TLS handshake");
+  assert_fails(APNS_ERR_NETWORK, apns_session_connect(session, &error), "TLS handshake");
   apns_session_free(session);
   proxy_stop(proxy);
   gateway_stop(gateway);
@@ -302,8 +278,7 @@ static void a_way_that_leads_nowhere(void **state) {
 /* ---- All the way through it --------------------------------------------- */
 
 /* Every connection, the standby one too, is asked of the proxy. */
-static void rejections_and_a_standby(void **state) {
-  (void)state;
+TEST(rejections_and_a_standby) {
   static const gateway_step_t works[] = {TAKE_FRAMES(BATCH - 1), AWAIT(1), NAME_NTH(8, 0), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, polite));
   proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
@@ -311,14 +286,13 @@ static void rejections_and_a_standby(void **state) {
   options.no_standby = 0;
   options.proxy_user = "user";
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 0, BATCH);
-  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
   assert_int_equal(event.reject, 8);
   await_connects(session, 3);
   gateway_signal(gateway);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, BATCH, BATCH - 2, 2, 0, 0);
   assert_event(session, APNS_EVENT_REJECTED, 8, 1);
   apns_session_free(session);
@@ -332,23 +306,20 @@ static void rejections_and_a_standby(void **state) {
   gateway_stop(gateway);
 }
 
-static void a_refusal_while_notifications_wait(void **state) {
-  (void)state;
+TEST(a_refusal_while_notifications_wait) {
   const proxy_answer_t answers[] = {PROXY_OPENS, PROXY_SAYS("HTTP/1.1 503 Busy\r\n\r\n"),
                                     PROXY_OPENS};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, polite));
   proxy_t *proxy = proxy_start(gateway_port(gateway), answers, 3);
   apns_session_options_t options = options_through(gateway, proxy);
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   size_t unresolved = 0;
   send_range(session, 0, BATCH);
   gateway_await_step(gateway, 0, 2);
-  assert_status(APNS_ERR_NETWORK, apns_session_drain(session, AMPLE_MS, &unresolved, &error),
-                &error);
-  assert_contains(error.message, "refused: 503 Busy");
+  assert_fails(APNS_ERR_NETWORK, apns_session_drain(session, AMPLE_MS, &unresolved, &error),
+               "refused: 503 Busy");
   assert_int_equal(unresolved, BATCH - 1);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, BATCH, BATCH - 1, 1, 0, 0);
   apns_session_free(session);
   proxy_stop(proxy);
@@ -358,7 +329,7 @@ static void a_refusal_while_notifications_wait(void **state) {
 /* ---- Feedback ----------------------------------------------------------- */
 
 static apns_status_t open_feedback(const gateway_t *gateway, const proxy_t *proxy,
-                                   apns_feedback_t **feedback, apns_error_t *error) {
+                                   apns_feedback_t **feedback) {
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
   from.host = "127.0.0.1";
@@ -368,35 +339,32 @@ static apns_status_t open_feedback(const gateway_t *gateway, const proxy_t *prox
   from.proxy_port = proxy_port(proxy);
   from.proxy_user = "Aladdin";
   from.proxy_password = "open sesame";
-  apns_status_t status = apns_feedback_open(&from, credentials, feedback, error);
+  apns_status_t status = apns_feedback_open(&from, credentials, feedback, &error);
   apns_credentials_free(credentials);
   return status;
 }
 
-static void feedback_through_it(void **state) {
-  (void)state;
+TEST(feedback_through_it) {
   static const uint8_t tuples[] = {0, 0, 0, 9, 0, 2, 'a', 'b', 0, 0, 0, 8, 0, 1, 'c'};
   static const gateway_step_t list[] = {SAY(tuples, sizeof tuples), END};
   const proxy_answer_t answers[] = {PROXY_SAYS("HTTP/1.1 407 Who?\r\n\r\n"), PROXY_OPENS};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(list));
   proxy_t *proxy = proxy_start(gateway_port(gateway), answers, 2);
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   char place[64];
   snprintf(place, sizeof place, "the proxy 127.0.0.1:%d refused: 407 Who?", proxy_port(proxy));
-  assert_status(APNS_ERR_NETWORK, open_feedback(gateway, proxy, &feedback, &error), &error);
-  assert_contains(error.message, place);
+  assert_fails(APNS_ERR_NETWORK, open_feedback(gateway, proxy, &feedback), place);
   assert_null(feedback);
-  assert_ok(open_feedback(gateway, proxy, &feedback, &error), &error);
+  assert_ok(open_feedback(gateway, proxy, &feedback));
   assert_contains(proxy_request(proxy, 1),
                   "Proxy-Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n");
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-  assert_ok(apns_feedback_next(feedback, &tuple, &error), &error);
+  assert_ok(apns_feedback_next(feedback, &tuple, &error));
   assert_int_equal(tuple.timestamp, 9);
   assert_memory_equal(tuple.token, "ab", 2);
-  assert_ok(apns_feedback_next(feedback, &tuple, &error), &error);
+  assert_ok(apns_feedback_next(feedback, &tuple, &error));
   assert_int_equal(tuple.timestamp, 8);
-  assert_status(APNS_DONE, apns_feedback_next(feedback, &tuple, &error), &error);
+  assert_status(APNS_DONE, apns_feedback_next(feedback, &tuple, &error));
   apns_feedback_free(feedback);
   proxy_stop(proxy);
   gateway_stop(gateway);
@@ -404,8 +372,7 @@ static void feedback_through_it(void **state) {
 
 /* ---- Options ------------------------------------------------------------ */
 
-static void options_that_cannot_be(void **state) {
-  (void)state;
+TEST(options_that_cannot_be) {
   char longest[1025];
   memset(longest, 'x', sizeof longest);
   longest[1024] = 0;
@@ -429,44 +396,16 @@ static void options_that_cannot_be(void **state) {
     apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
     apns_session_t *session = NULL;
     apns_feedback_t *feedback = NULL;
-    apns_error_t error = APNS_ERROR_INIT;
     options.host = from.host = "127.0.0.1";
     options.proxy_host = from.proxy_host = cases[index].host;
     options.proxy_port = from.proxy_port = cases[index].port;
     options.proxy_user = from.proxy_user = cases[index].user;
     options.proxy_password = from.proxy_password = cases[index].password;
-    assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-                  &error);
-    assert_contains(error.message, cases[index].says);
-    assert_status(APNS_ERR_ARGUMENT, apns_feedback_open(&from, credentials, &feedback, &error),
-                  &error);
-    assert_contains(error.message, cases[index].says);
+    assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+                 cases[index].says);
+    assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&from, credentials, &feedback, &error),
+                 cases[index].says);
     assert_true(session == NULL && feedback == NULL);
   }
   apns_credentials_free(credentials);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(without_a_user),
-      cmocka_unit_test(with_a_user),
-      cmocka_unit_test(with_the_longest_password),
-      cmocka_unit_test(the_gateways_name_is_the_proxys_to_find),
-      cmocka_unit_test(an_ipv6_address_goes_into_brackets),
-      cmocka_unit_test(a_host_that_would_break_the_request),
-      cmocka_unit_test(every_way_to_say_yes),
-      cmocka_unit_test(refusals),
-      cmocka_unit_test(a_reason_longer_than_a_message),
-      cmocka_unit_test(an_answer_without_end),
-      cmocka_unit_test(one_that_closes),
-      cmocka_unit_test(one_that_does_not_answer),
-      cmocka_unit_test(one_that_nobody_is),
-      cmocka_unit_test(a_way_that_leads_nowhere),
-      cmocka_unit_test(rejections_and_a_standby),
-      cmocka_unit_test(a_refusal_while_notifications_wait),
-      cmocka_unit_test(feedback_through_it),
-      cmocka_unit_test(options_that_cannot_be),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

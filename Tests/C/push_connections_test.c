@@ -10,12 +10,11 @@
 
 /* ---- PING ---------------------------------------------------------------------- */
 
-static void an_hour_of_silence_is_asked_about(void **state) {
-  (void)state;
+TEST(an_hour_of_silence_is_asked_about) {
   service_t *service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
   for (size_t n = 0; n < 4; n++) {
-    send_all(session, n, n + 1);
+    send_range(session, n, n + 1);
     drain(session);
     clock_forward(n < 2 ? 3500 * 1000 : 3601 * 1000);
   }
@@ -26,22 +25,21 @@ static void an_hour_of_silence_is_asked_about(void **state) {
   service_free(service);
 }
 
-static void a_wait_asks_too(void **state) {
-  (void)state;
+TEST(a_wait_asks_too) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   options.ping_after_ms = 50;
   apns_session_t *session = push_session(service, &options);
   apns_event_t event = APNS_EVENT_INIT;
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
   one_event(session);
   /* Nothing is in flight, so this looks and asks, and one look more hears the answer. */
   clock_forward(100);
-  assert_ok(apns_session_flush(session, NULL), NULL);
+  assert_ok(apns_session_flush(session, NULL));
   clock_forward(100);
   assert_int_equal(apns_session_next_event(session, &event, 0, NULL), APNS_DONE);
-  send_all(session, 1, 2);
+  send_range(session, 1, 2);
   drain(session);
   assert_counts(session, 2, 2, 0, 0, 0);
   push_stop(session, service);
@@ -51,8 +49,7 @@ static void a_wait_asks_too(void **state) {
 }
 
 /* Nothing was sent on the connection that is dead: so nothing is in doubt. */
-static void a_connection_that_does_not_answer_is_replaced(void **state) {
-  (void)state;
+TEST(a_connection_that_does_not_answer_is_replaced) {
   const service_options_t deaf = {.ignores_pings = true};
   service_t *service = service_start(&deaf);
   apns_session_options_t options = push_options(service);
@@ -61,7 +58,7 @@ static void a_connection_that_does_not_answer_is_replaced(void **state) {
   options.connect_timeout_ms = (uint32_t)as_many_as(5000, 15000);
   apns_session_t *session = push_session(service, &options);
   for (size_t n = 0; n < 3; n++) {
-    send_all(session, 10 * n, 10 * n + 10);
+    send_range(session, 10 * n, 10 * n + 10);
     drain(session);
     clock_forward(3601 * 1000);
   }
@@ -76,15 +73,14 @@ static void a_connection_that_does_not_answer_is_replaced(void **state) {
   service_free(service);
 }
 
-static void nobody_is_asked_where_the_option_says_so(void **state) {
-  (void)state;
+TEST(nobody_is_asked_where_the_option_says_so) {
   const service_options_t deaf = {.ignores_pings = true};
   service_t *service = service_start(&deaf);
   apns_session_options_t options = push_options(service);
   options.ping_after_ms = -1;
   apns_session_t *session = push_session(service, &options);
   for (size_t n = 0; n < 3; n++) {
-    send_all(session, n, n + 1);
+    send_range(session, n, n + 1);
     drain(session);
     clock_forward(7200 * 1000);
   }
@@ -113,13 +109,12 @@ static service_reply_t leave_every_tenth(void *context, const service_push_t *pu
   return push->number % 10 == 9 ? goodbye : fine;
 }
 
-static void each_connection_looks_the_name_up(void **state) {
-  (void)state;
+TEST(each_connection_looks_the_name_up) {
   service_t *service = service_judging(leave_every_tenth, NULL);
   apns_session_t *session = push_session(service, NULL);
   lookups = 0;
   for (size_t n = 0; n < 50; n += 10) {
-    send_all(session, n, n + 10);
+    send_range(session, n, n + 10);
     drain(session);
   }
   assert_counts(session, 50, 50, 0, 0, 0);
@@ -133,15 +128,12 @@ static void check_authority(const char *server_name, uint16_t port, const char *
   service_t *service = service_start(NULL);
   apns_credentials_options_t trusting = APNS_CREDENTIALS_OPTIONS_INIT;
   trusting.dangerously_accept_any_peer = 1;
-  apns_credentials_t *credentials = NULL;
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(&trusting, &credentials, &error), &error);
+  apns_credentials_t *credentials = credentials_of(&trusting);
   apns_session_options_t options = push_options(service);
   options.server_name = server_name;
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_session_t *session = session_with(&options, credentials);
   apns_credentials_free(credentials);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
   push_stop(session, service);
   char text[64];
@@ -150,8 +142,7 @@ static void check_authority(const char *server_name, uint16_t port, const char *
   service_free(service);
 }
 
-static void an_address_of_ipv6_is_in_brackets(void **state) {
-  (void)state;
+TEST(an_address_of_ipv6_is_in_brackets) {
   check_authority("::1", 0, "[::1]:%d");
   check_authority("fe80::1%eth0", 0, "[fe80::1]:%d");
   check_authority("127.0.0.1", 0, "127.0.0.1:%d");
@@ -174,9 +165,8 @@ static size_t tries(int status, const char *body, uint32_t retry_timeout_ms, int
   options.retry_timeout_ms = retry_timeout_ms;
   apns_session_t *session = push_session(service, &options);
   apns_notification_t push = *notification(0);
-  apns_error_t error = APNS_ERROR_INIT;
   if (expires_in) push.expiry = time(NULL) + expires_in;
-  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   drain(session);
   apns_event_t event = one_event(session);
   assert_int_equal(event.kind, APNS_EVENT_REJECTED);
@@ -187,16 +177,14 @@ static size_t tries(int status, const char *body, uint32_t retry_timeout_ms, int
   return count;
 }
 
-static void trying_again_has_its_time(void **state) {
-  (void)state;
+TEST(trying_again_has_its_time) {
   assert_int_equal(tries(429, "{\"reason\":\"TooManyRequests\"}", 500, 0), 1);
   assert_int_equal(tries(429, "{\"reason\":\"TooManyRequests\"}", 2000, 0), 2);
   assert_int_equal(tries(500, "{\"reason\":\"InternalServerError\"}", 2000, 0), 1);
   assert_int_equal(tries(503, "{\"reason\":\"ServiceUnavailable\"}", 6000, 0), 2);
 }
 
-static void what_has_expired_is_not_tried_again(void **state) {
-  (void)state;
+TEST(what_has_expired_is_not_tried_again) {
   assert_int_equal(tries(429, "{\"reason\":\"TooManyRequests\"}", 0, -10), 1);
   /* The pauses are 1 s and 2. */
   assert_in_range(tries(503, "{\"reason\":\"Shutdown\"}", 0, 2), 1, 2);
@@ -207,12 +195,11 @@ static apns_event_t unknown_after(service_reply_t reply) {
   service_t *service = service_judging(put_off, &reply);
   apns_session_t *session = push_session(service, NULL);
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   /* Until the answer was heard, where there is one; then it waits for its next try. */
   do {
     assert_int_equal(apns_session_drain(session, 20, NULL, &error), APNS_ERR_TIMEOUT);
-    assert_ok(apns_session_stats(session, &stats, &error), &error);
+    assert_ok(apns_session_stats(session, &stats, &error));
   } while (stats.in_flight > 0 && reply.action == SERVE_ANSWER);
   apns_session_close(session, 0, NULL);
   apns_event_t event = one_event(session);
@@ -222,8 +209,7 @@ static apns_event_t unknown_after(service_reply_t reply) {
   return event;
 }
 
-static void what_was_put_off_to_the_end_tells_why(void **state) {
-  (void)state;
+TEST(what_was_put_off_to_the_end_tells_why) {
   apns_event_t event = unknown_after(
       (service_reply_t){.status = 429, .body = "{\"reason\":\"TooManyProviderTokenUpdates\"}"});
   assert_int_equal(event.reason, APNS_REASON_TOO_MANY_PROVIDER_TOKEN_UPDATES);
@@ -246,9 +232,8 @@ static void check_same_id(service_reply_t first, const char *given, const char *
   service_t *service = service_judging(judge_first, &first);
   apns_session_t *session = push_session(service, NULL);
   apns_notification_t push = *notification(0);
-  apns_error_t error = APNS_ERROR_INIT;
   push.apns_id = given;
-  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   drain(session);
   apns_event_t event = one_event(session);
   assert_int_equal(event.kind, APNS_EVENT_ACCEPTED);
@@ -260,8 +245,7 @@ static void check_same_id(service_reply_t first, const char *given, const char *
   service_free(service);
 }
 
-static void the_apns_id_is_the_same_when_sent_again(void **state) {
-  (void)state;
+TEST(the_apns_id_is_the_same_when_sent_again) {
   static const char given[] = "123e4567-e89b-12d3-a456-426614174000";
   const service_reply_t reset = {.action = SERVE_RESET, .error = 2};
   const service_reply_t refused = {.action = SERVE_RESET, .error = 7};
@@ -282,13 +266,11 @@ static service_reply_t be_silent(void *context, const service_push_t *push) {
   return (service_reply_t){.action = SERVE_SILENCE};
 }
 
-static void a_pause_before_the_next_connection_says_why(void **state) {
-  (void)state;
+TEST(a_pause_before_the_next_connection_says_why) {
   service_t *service = service_judging(be_silent, NULL);
   apns_session_t *session = push_session(service, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   char expected[96];
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   service_stop(service);
   clock_stop();
   clock_forward(1);
@@ -296,9 +278,9 @@ static void a_pause_before_the_next_connection_says_why(void **state) {
     /* The pause behind the first is 50 ms at the most, and each may be twice as long. */
     if (fruitless > 1) {
       clock_forward(50 << fruitless);
-      assert_status(APNS_ERR_NETWORK, apns_session_drain(session, 0, NULL, &error), &error);
+      assert_status(APNS_ERR_NETWORK, apns_session_drain(session, 0, NULL, &error));
     }
-    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, NULL, &error), &error);
+    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, NULL, &error));
     snprintf(expected, sizeof expected,
              "waiting to reconnect to localhost:%d after %d connections that achieved nothing",
              service_port(service), fruitless);
@@ -308,23 +290,4 @@ static void a_pause_before_the_next_connection_says_why(void **state) {
   clock_go();
   apns_session_free(session);
   service_free(service);
-}
-
-int main(void) {
-  identities_make();
-  if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(an_hour_of_silence_is_asked_about),
-      cmocka_unit_test(a_wait_asks_too),
-      cmocka_unit_test(a_connection_that_does_not_answer_is_replaced),
-      cmocka_unit_test(nobody_is_asked_where_the_option_says_so),
-      cmocka_unit_test(each_connection_looks_the_name_up),
-      cmocka_unit_test(an_address_of_ipv6_is_in_brackets),
-      cmocka_unit_test(trying_again_has_its_time),
-      cmocka_unit_test(what_has_expired_is_not_tried_again),
-      cmocka_unit_test(what_was_put_off_to_the_end_tells_why),
-      cmocka_unit_test(the_apns_id_is_the_same_when_sent_again),
-      cmocka_unit_test(a_pause_before_the_next_connection_says_why),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,21 +10,19 @@ static apns_session_t *looping_session(const service_t *service,
   return push_session(service, &options);
 }
 
-static void notifications_are_taken_without_a_connection(void **state) {
-  (void)state;
+TEST(notifications_are_taken_without_a_connection) {
   service_t *service = service_start(NULL);
   apns_session_t *session = looping_session(service, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   const int descriptor = apns_session_fd(session);
   assert_true(descriptor >= 0);
-  send_all(session, 0, 50);
-  until_done(session, apns_session_flush(session, &error), &error);
-  until_done(session, apns_session_drain(session, 0, NULL, &error), &error);
+  send_range(session, 0, 50);
+  until_done(session, apns_session_flush(session, &error));
+  until_done(session, apns_session_drain(session, 0, NULL, &error));
   assert_counts(session, 50, 50, 0, 0, 0);
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   assert_int_equal(apns_session_fd(session), descriptor);
   /* All is known, and the connection is open: nothing is to be done. */
-  assert_ok(apns_session_process(session, &error), &error);
+  assert_ok(apns_session_process(session, &error));
   assert_false(is_readable(descriptor));
   assert_true(apns_session_timeout_ms(session) > 1000);
   push_end(session, service);
@@ -35,45 +33,39 @@ static service_reply_t drops_first(void *context, const service_push_t *push) {
   return (service_reply_t){.action = push->connection < 3 ? SERVE_GOODBYE_AND_DROP : SERVE_ANSWER};
 }
 
-static void the_descriptor_stays_over_reconnects(void **state) {
-  (void)state;
+TEST(the_descriptor_stays_over_reconnects) {
   service_t *service = service_judging(drops_first, NULL);
   apns_session_t *session = looping_session(service, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   const int descriptor = apns_session_fd(session);
-  send_all(session, 0, 20);
-  until_done(session, apns_session_drain(session, 0, NULL, &error), &error);
+  send_range(session, 0, 20);
+  until_done(session, apns_session_drain(session, 0, NULL, &error));
   assert_counts(session, 20, 20, 0, 0, 0);
   assert_true(stats_of(session).connects > 3);
   assert_int_equal(apns_session_fd(session), descriptor);
   push_end(session, service);
 }
 
-static void what_waits_for_more_is_sent_by_process(void **state) {
-  (void)state;
+TEST(what_waits_for_more_is_sent_by_process) {
   service_t *service = service_start(NULL);
   apns_session_t *session = looping_session(service, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  until_done(session, apns_session_connect(session, &error), &error);
-  assert_ok(apns_session_send(session, notification(0), APNS_SEND_MORE, NULL, &error), &error);
+  until_done(session, apns_session_connect(session, &error));
+  assert_ok(apns_session_send(session, notification(0), APNS_SEND_MORE, NULL, &error));
   while (stats_of(session).events == 0) turn_quietly(session);
   assert_counts(session, 1, 1, 0, 0, 0);
   push_end(session, service);
 }
 
-static void a_window_without_room_says_so(void **state) {
-  (void)state;
+TEST(a_window_without_room_says_so) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   options.window_bytes = 64 << 10;
   apns_session_t *session = looping_session(service, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_status_t status;
   size_t count = 0;
   while ((status = apns_session_send(session, notification(count), 0, NULL, &error)) == APNS_OK)
     count++;
-  assert_status(APNS_ERR_AGAIN, status, &error);
-  until_done(session, apns_session_drain(session, 0, NULL, &error), &error);
+  assert_status(APNS_ERR_AGAIN, status);
+  until_done(session, apns_session_drain(session, 0, NULL, &error));
   send_until_full(session, count);
   assert_int_equal(one_event(session).kind, APNS_EVENT_ACCEPTED);
   push_end(session, service);
@@ -84,26 +76,23 @@ static service_reply_t says_nothing(void *context, const service_push_t *push) {
   return (service_reply_t){.action = SERVE_SILENCE};
 }
 
-static void closing_ends_by_its_deadline(void **state) {
-  (void)state;
+TEST(closing_ends_by_its_deadline) {
   service_t *service = service_judging(says_nothing, NULL);
   apns_session_t *session = looping_session(service, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  send_all(session, 0, 5);
-  until_done(session, apns_session_connect(session, &error), &error);
-  until_done(session, apns_session_flush(session, &error), &error);
+  send_range(session, 0, 5);
+  until_done(session, apns_session_connect(session, &error));
+  until_done(session, apns_session_flush(session, &error));
   const int64_t start = clock_ms();
-  assert_status(APNS_ERR_AGAIN, apns_session_close(session, 200, &error), &error);
-  assert_status(APNS_ERR_AGAIN, apns_session_close(session, AMPLE_MS, &error), &error);
-  assert_status(APNS_ERR_CLOSED, apns_session_send(session, notification(5), 0, NULL, &error),
-                &error);
+  assert_status(APNS_ERR_AGAIN, apns_session_close(session, 200, &error));
+  assert_status(APNS_ERR_AGAIN, apns_session_close(session, AMPLE_MS, &error));
+  assert_status(APNS_ERR_CLOSED, apns_session_send(session, notification(5), 0, NULL, &error));
   apns_status_t status;
-  while ((status = turn(session, &error)) == APNS_OK) continue;
-  assert_status(APNS_DONE, status, &error);
+  while ((status = turn(session)) == APNS_OK) continue;
+  assert_status(APNS_DONE, status);
   assert_true(clock_ms() - start >= 200);
   assert_within(start, 200);
   assert_counts(session, 5, 0, 0, 5, 0);
-  assert_ok(apns_session_close(session, 0, &error), &error);
+  assert_ok(apns_session_close(session, 0, &error));
   assert_false(is_readable(apns_session_fd(session)));
   push_end(session, service);
 }
@@ -114,36 +103,21 @@ static service_reply_t is_gone(void *context, const service_push_t *push) {
 }
 
 /* The list of a session is read without I/O, so that there is nothing to be watched. */
-static void the_sessions_own_feedback_needs_no_descriptor(void **state) {
-  (void)state;
+TEST(the_sessions_own_feedback_needs_no_descriptor) {
   service_t *service = service_judging(is_gone, NULL);
   apns_session_t *session = looping_session(service, NULL);
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   options.session = session;
   options.nonblocking = 1;
-  assert_ok(apns_feedback_open(&options, NULL, &feedback, &error), &error);
+  assert_ok(apns_feedback_open(&options, NULL, &feedback, &error));
   assert_int_equal(apns_feedback_fd(feedback), -1);
-  assert_status(APNS_DONE, apns_feedback_next(feedback, &tuple, &error), &error);
-  send_all(session, 0, 1);
-  until_done(session, apns_session_drain(session, 0, NULL, &error), &error);
-  assert_ok(apns_feedback_next(feedback, &tuple, &error), &error);
-  assert_status(APNS_DONE, apns_feedback_next(feedback, &tuple, &error), &error);
+  assert_status(APNS_DONE, apns_feedback_next(feedback, &tuple, &error));
+  send_range(session, 0, 1);
+  until_done(session, apns_session_drain(session, 0, NULL, &error));
+  assert_ok(apns_feedback_next(feedback, &tuple, &error));
+  assert_status(APNS_DONE, apns_feedback_next(feedback, &tuple, &error));
   apns_feedback_free(feedback);
   push_end(session, service);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(notifications_are_taken_without_a_connection),
-      cmocka_unit_test(the_descriptor_stays_over_reconnects),
-      cmocka_unit_test(what_waits_for_more_is_sent_by_process),
-      cmocka_unit_test(a_window_without_room_says_so),
-      cmocka_unit_test(closing_ends_by_its_deadline),
-      cmocka_unit_test(the_sessions_own_feedback_needs_no_descriptor),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

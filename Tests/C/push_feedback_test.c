@@ -40,9 +40,8 @@ static void clean_up(apns_feedback_t *feedback) {
 static apns_feedback_t *feedback_of(apns_session_t *session) {
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   options.session = session;
-  assert_ok(apns_feedback_open(&options, NULL, &feedback, &error), &error);
+  assert_ok(apns_feedback_open(&options, NULL, &feedback, &error));
   return feedback;
 }
 
@@ -78,12 +77,11 @@ static service_t *service_with(gone_t *gone) {
   return service_start(&options);
 }
 
-static void the_list_is_that_of_the_410s(void **state) {
-  (void)state;
+TEST(the_list_is_that_of_the_410s) {
   gone_t gone = {.every = 3};
   service_t *service = service_with(&gone);
   apns_session_t *session = push_session(service, NULL);
-  send_all(session, 0, 100);
+  send_range(session, 0, 100);
   drain(session);
   read_list(session);
   assert_int_equal(registry.count, 34);
@@ -108,17 +106,16 @@ static void the_list_is_that_of_the_410s(void **state) {
   push_end(session, service);
 }
 
-static void each_device_is_listed_once_with_the_last_time(void **state) {
-  (void)state;
+TEST(each_device_is_listed_once_with_the_last_time) {
   gone_t gone = {.every = 1};
   service_t *service = service_with(&gone);
   apns_session_t *session = push_session(service, NULL);
   for (gone.round = 0; gone.round < 3; gone.round++) {
-    send_all(session, 0, 20);
+    send_range(session, 0, 20);
     drain(session);
   }
   gone.round = 1; /* And an earlier one changes nothing. */
-  send_all(session, 0, 20);
+  send_range(session, 0, 20);
   drain(session);
   read_list(session);
   assert_int_equal(registry.count, 20);
@@ -127,22 +124,21 @@ static void each_device_is_listed_once_with_the_last_time(void **state) {
     assert_int_equal(registry.found[n].gone, 1400002000 + n);
   }
   /* Once taken, it can be told anew. */
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
   read_list(session);
   assert_int_equal(registry.count, 1);
   push_end(session, service);
 }
 
-static void what_is_not_taken_stays(void **state) {
-  (void)state;
+TEST(what_is_not_taken_stays) {
   gone_t gone = {.every = 1};
   service_t *service = service_with(&gone);
   apns_session_t *session = push_session(service, NULL);
   apns_feedback_t *feedback = feedback_of(session);
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   assert_int_equal(apns_feedback_next(feedback, &tuple, NULL), APNS_DONE);
-  send_all(session, 0, 5);
+  send_range(session, 0, 5);
   drain(session);
   /* What comes later is there for a feedback that had come to its end. */
   assert_int_equal(apns_feedback_next(feedback, &tuple, NULL), APNS_OK);
@@ -153,21 +149,18 @@ static void what_is_not_taken_stays(void **state) {
   push_end(session, service);
 }
 
-static void the_list_outlives_the_session(void **state) {
-  (void)state;
+TEST(the_list_outlives_the_session) {
   gone_t gone = {.every = 2};
   service_t *service = service_with(&gone);
   apns_session_t *session = push_session(service, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  send_all(session, 0, 10);
-  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
+  send_range(session, 0, 10);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error));
   apns_feedback_t *feedback = feedback_of(session);
   apns_session_free(session);
   clean_up(feedback);
   assert_int_equal(registry.count, 5);
   apns_feedback_free(feedback);
-  service_stop(service);
-  service_free(service);
+  service_end(service);
 }
 
 static void check_one(int status, const char *body, size_t listed) {
@@ -175,7 +168,7 @@ static void check_one(int status, const char *body, size_t listed) {
   service_t *service = service_with(&gone);
   apns_session_t *session = push_session(service, NULL);
   const uint32_t before = (uint32_t)time(NULL);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
   read_list(session);
   assert_int_equal(registry.count, listed);
@@ -183,8 +176,7 @@ static void check_one(int status, const char *body, size_t listed) {
   push_end(session, service);
 }
 
-static void only_what_apns_says_is_gone(void **state) {
-  (void)state;
+TEST(only_what_apns_says_is_gone) {
   check_one(410, "{\"reason\":\"Unregistered\"}", 1); /* since now, where it does not say */
   check_one(410, "<html>Gone</html>", 0);
   check_one(410, "{\"reason\":\"BadDeviceToken\"}", 0);
@@ -192,8 +184,7 @@ static void only_what_apns_says_is_gone(void **state) {
   check_one(400, "{\"reason\":\"BadDeviceToken\"}", 0);
 }
 
-static void memory_is_bounded(void **state) {
-  (void)state;
+TEST(memory_is_bounded) {
   if (getenv("APNS_TESTS_LIGHT")) skip();
   gone_t gone = {.every = 1};
   service_t *service = service_with(&gone);
@@ -201,7 +192,7 @@ static void memory_is_bounded(void **state) {
   apns_session_t *session = push_session(service, &options);
   for (size_t from = 0; from < 66000; from += 1000) {
     apns_event_t event = APNS_EVENT_INIT;
-    send_all(session, from, from + 1000);
+    send_range(session, from, from + 1000);
     drain(session);
     while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) {
     }
@@ -213,7 +204,7 @@ static void memory_is_bounded(void **state) {
     assert_true(registry.found[n].number > registry.found[n - 1].number);
   while (missing < registry.count && registry.found[missing].number == missing) missing++;
   /* The others are told with the next push to them. */
-  send_all(session, missing, missing + 1);
+  send_range(session, missing, missing + 1);
   drain(session);
   read_list(session);
   assert_int_equal(registry.count, 1);
@@ -222,8 +213,7 @@ static void memory_is_bounded(void **state) {
 }
 
 /* The same call and the same loop where the session speaks the binary interface. */
-static void a_binary_session_has_the_service(void **state) {
-  (void)state;
+TEST(a_binary_session_has_the_service) {
   uint8_t list[38] = {0x53, 0x72, 0x4E, 0x00, 0, 32};
   memcpy(list + 6, notification(7)->token, 32);
   const gateway_step_t script[] = {SAY(list, sizeof list), END};
@@ -232,18 +222,16 @@ static void a_binary_session_has_the_service(void **state) {
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   options.host = "127.0.0.1";
   options.port = gateway_port(gateway);
   options.session = session;
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
+  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
   clean_up(feedback);
   assert_int_equal(registry.count, 1);
   assert_int_equal(registry.found[0].number, 7);
   apns_feedback_free(feedback);
   apns_credentials_free(credentials);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 typedef struct family {
@@ -264,35 +252,17 @@ static int uses_the_parents(void *argument) {
   return 0;
 }
 
-static void a_child_has_none(void **state) {
-  (void)state;
+TEST(a_child_has_none) {
   skip_unless_pages_are_wiped_on_fork();
   gone_t gone = {.every = 1};
   service_t *service = service_with(&gone);
   apns_session_t *session = push_session(service, NULL);
-  send_all(session, 0, 3);
+  send_range(session, 0, 3);
   drain(session);
   family_t family = {.session = session, .feedback = feedback_of(session)};
-  int status = in_child(uses_the_parents, &family);
-  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  assert_child_is_fine(uses_the_parents, &family);
   clean_up(family.feedback);
   assert_int_equal(registry.count, 3);
   apns_feedback_free(family.feedback);
   push_end(session, service);
-}
-
-int main(void) {
-  identities_make();
-  if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_list_is_that_of_the_410s),
-      cmocka_unit_test(each_device_is_listed_once_with_the_last_time),
-      cmocka_unit_test(what_is_not_taken_stays),
-      cmocka_unit_test(the_list_outlives_the_session),
-      cmocka_unit_test(only_what_apns_says_is_gone),
-      cmocka_unit_test(memory_is_bounded),
-      cmocka_unit_test(a_binary_session_has_the_service),
-      cmocka_unit_test(a_child_has_none),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,12 +91,10 @@ static void check_drawn(uint32_t table_size_and_one, size_t every, size_t count)
   apns_session_options_t given = push_options(service);
   given.report_accepted = 0;
   apns_session_t *session = push_session(service, &given);
-  apns_error_t error = APNS_ERROR_INIT;
   drawn_t drawn;
   for (size_t n = 0; n < count; n++)
     assert_ok(apns_session_send(session, notification_drawn(n, &drawn),
-                                n % 97 == 96 || n + 1 == count ? 0 : APNS_SEND_MORE, NULL, &error),
-              &error);
+                                n % 97 == 96 || n + 1 == count ? 0 : APNS_SEND_MORE, NULL, &error));
   drain(session);
   assert_counts(session, count, count, 0, 0, 0);
   apns_session_free(session);
@@ -121,26 +119,18 @@ static void check_drawn(uint32_t table_size_and_one, size_t every, size_t count)
   service_free(service);
 }
 
-static void fields_arrive_as_they_were_said(void **state) {
-  (void)state;
-  check_drawn(0, 0, as_many_as(20000, 1000));
-}
+TEST(fields_arrive_as_they_were_said) { check_drawn(0, 0, as_many_as(20000, 1000)); }
 
-static void fields_arrive_where_little_is_remembered(void **state) {
-  (void)state;
+TEST(fields_arrive_where_little_is_remembered) {
   static const uint32_t sizes[] = {0, 1, 57, 120, 1000, 1024, 4095, 65536};
   for (size_t index = 0; index < sizeof sizes / sizeof *sizes; index++)
     check_drawn(1 + sizes[index], 0, as_many_as(2000, 100));
 }
 
-static void fields_arrive_while_that_changes(void **state) {
-  (void)state;
-  check_drawn(0, 50, as_many_as(5000, 500));
-}
+TEST(fields_arrive_while_that_changes) { check_drawn(0, 50, as_many_as(5000, 500)); }
 
 /* What cannot be is refused where it is said: a session's topic when it is made. */
-static void what_cannot_be_asked(void **state) {
-  (void)state;
+TEST(what_cannot_be_asked) {
   service_t *service = service_start(NULL);
   apns_credentials_t *credentials = provider_credentials();
   char long_topic[300];
@@ -154,26 +144,24 @@ static void what_cannot_be_asked(void **state) {
       {"app\x7F", "topic cannot have character 0x7f at 3"},
       {long_topic, "topic has more than 255 bytes"},
   };
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t index = 0; index < sizeof topics / sizeof *topics; index++) {
     apns_session_options_t options = push_options(service);
     options.topic = topics[index][0];
     apns_session_t *session = NULL;
-    assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-                  &error);
-    assert_string_equal(error.message, topics[index][1]);
+    assert_says(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+                topics[index][1]);
     assert_null(session);
   }
   apns_credentials_free(credentials);
   apns_session_t *session = push_session(service, NULL);
-#define REFUSED(change, status, text)                                                             \
-  do {                                                                                            \
-    apns_notification_t push = *notification(1);                                                  \
-    change;                                                                                       \
-    error.reject = 99;                                                                            \
-    assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error); \
-    assert_contains(error.message, text);                                                         \
-    assert_int_equal(error.reject, status);                                                       \
+#define REFUSED(change, status, text)                                                     \
+  do {                                                                                    \
+    apns_notification_t push = *notification(1);                                          \
+    change;                                                                               \
+    error.reject = 99;                                                                    \
+    assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error)); \
+    assert_contains(error.message, text);                                                 \
+    assert_int_equal(error.reject, status);                                               \
   } while (0)
   static char large[4097];
   memset(large, ' ', sizeof large);
@@ -205,7 +193,7 @@ static void what_cannot_be_asked(void **state) {
   assert_int_equal(stats_of(session).taken, 0);
   apns_notification_t push = *notification(1);
   push.expiry = APNS_EXPIRY_ONCE;
-  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   drain(session);
   apns_session_free(session);
   service_stop(service);
@@ -214,39 +202,35 @@ static void what_cannot_be_asked(void **state) {
 }
 
 /* The checks are those of the binary interface. */
-static void checks_by_http2(void **state) {
-  (void)state;
+TEST(checks_by_http2) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   options.checks = APNS_CHECK_ALL;
   apns_session_t *session = push_session(service, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t push = *notification(1);
   push.payload = "{\"aps\":{\"badge\":\"3\"}}", push.payload_length = 21;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
-  assert_contains(error.message, "payload, line 1, column 17 (byte 16): 'badge'");
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
+               "payload, line 1, column 17 (byte 16): 'badge'");
   assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
   push = *notification(1);
   push.payload = "{\"aps\":{\"content-available\":1}}", push.payload_length = 31;
-  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   push.expiry = 3600;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
-  assert_contains(error.message, "looks like a duration");
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
+               "looks like a duration");
   assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
   apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(NULL, &payload, &error), &error);
+  assert_ok(apns_payload_new(NULL, &payload, &error));
   push.payload = NULL, push.payload_length = 0;
-  assert_status(APNS_ERR_ARGUMENT,
-                apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
-  assert_contains(error.message, "looks like a duration");
+  assert_fails(APNS_ERR_ARGUMENT,
+               apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error),
+               "looks like a duration");
   push.expiry = APNS_EXPIRY_ONCE;
-  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error));
   drain(session);
   assert_int_equal(stats_of(session).taken, 2);
   apns_payload_free(payload);
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_end(session, service);
 }
 
 /* ---- What is answered ----------------------------------------------------- */
@@ -291,15 +275,14 @@ static service_reply_t judge_by_fields(void *context, const service_push_t *push
   return (service_reply_t){.fields = answers[number_of(push) % ANSWERS].fields};
 }
 
-static void an_answer_is_formed_like_one(void **state) {
-  (void)state;
+TEST(an_answer_is_formed_like_one) {
   const size_t count = 5 * ANSWERS;
   const service_options_t options = {.judge = judge_by_fields};
   service_t *service = service_start(&options);
   apns_session_options_t given = push_options(service);
   given.ambiguous = APNS_AMBIGUOUS_REPORT;
   apns_session_t *session = push_session(service, &given);
-  send_all(session, 0, count);
+  send_range(session, 0, count);
   drain(session);
   for (size_t n = 0; n < count; n++) {
     apns_event_t event = one_event(session);
@@ -313,9 +296,7 @@ static void an_answer_is_formed_like_one(void **state) {
       assert_string_equal(event.apns_id, "5e2a60c0-0000-4000-8000-00000000000a");
   }
   assert_int_equal(stats_of(session).connects, 1);
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_end(session, service);
 }
 
 static service_reply_t judge_with_a_hostile_reason(void *context, const service_push_t *push) {
@@ -327,17 +308,14 @@ static service_reply_t judge_with_a_hostile_reason(void *context, const service_
 }
 
 /* It may come to stand in a log, or on a terminal. */
-static void a_reason_that_would_not_stay_in_its_line(void **state) {
-  (void)state;
+TEST(a_reason_that_would_not_stay_in_its_line) {
   const service_options_t options = {.judge = judge_with_a_hostile_reason};
   service_t *service = service_start(&options);
   apns_session_t *session = push_session(service, NULL);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
   assert_string_equal(one_event(session).reason_text, "Bad?Device???[2J???? \xC3\xA4");
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_end(session, service);
 }
 
 /* ---- Push type and topic ---------------------------------------------------- */
@@ -368,8 +346,7 @@ static apns_session_t *session_of_app(service_t *service, uint32_t checks) {
 }
 
 /* What is not said follows from the payload and the topic; what is said is never changed. */
-static void type_and_topic_that_are_not_said(void **state) {
-  (void)state;
+TEST(type_and_topic_that_are_not_said) {
   static const struct {
     told_t told;
     const char *type, *topic;
@@ -392,10 +369,9 @@ static void type_and_topic_that_are_not_said(void **state) {
 #define CASES (sizeof cases / sizeof *cases)
   service_t *service = service_start(NULL);
   apns_session_t *session = session_of_app(service, 0);
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t index = 0; index < CASES; index++) {
     const apns_notification_t push = telling(&cases[index].told);
-    assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+    assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   }
   drain(session);
   apns_session_free(session);
@@ -409,30 +385,28 @@ static void type_and_topic_that_are_not_said(void **state) {
 }
 
 /* A builder knows what it builds before the payload is written. */
-static void a_builders_live_activity(void **state) {
-  (void)state;
+TEST(a_builders_live_activity) {
   service_t *service = service_start(NULL);
   apns_session_t *session = session_of_app(service, APNS_CHECK_ALL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(NULL, &payload, &error), &error);
-  assert_ok(apns_payload_set_integer(payload, APNS_KEY_TIMESTAMP, 1, &error), &error);
-  assert_ok(apns_payload_set_string(payload, APNS_KEY_EVENT, "end", 3, &error), &error);
+  assert_ok(apns_payload_new(NULL, &payload, &error));
+  assert_ok(apns_payload_set_integer(payload, APNS_KEY_TIMESTAMP, 1, &error));
+  assert_ok(apns_payload_set_string(payload, APNS_KEY_EVENT, "end", 3, &error));
   apns_notification_t push = *notification(1);
   push.payload = NULL, push.payload_length = 0;
   push.push_type = APNS_PUSH_TYPE_LIVEACTIVITY;
-  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error));
   push.push_type = 0;
-  assert_ok(apns_payload_set_integer(payload, APNS_KEY_DISMISSAL_DATE, 2, &error), &error);
-  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  assert_ok(apns_payload_set_integer(payload, APNS_KEY_DISMISSAL_DATE, 2, &error));
+  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error));
   push.push_type = APNS_PUSH_TYPE_ALERT;
-  assert_status(APNS_ERR_ARGUMENT,
-                apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
-  assert_string_equal(error.message, "push_type is alert, but the payload is a Live Activity's");
+  assert_says(APNS_ERR_ARGUMENT,
+              apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error),
+              "push_type is alert, but the payload is a Live Activity's");
   apns_payload_reset(payload);
-  assert_ok(apns_payload_set_integer(payload, APNS_KEY_CONTENT_CHANGED, 1, &error), &error);
+  assert_ok(apns_payload_set_integer(payload, APNS_KEY_CONTENT_CHANGED, 1, &error));
   push.push_type = APNS_PUSH_TYPE_WIDGETS;
-  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error));
   drain(session);
   apns_payload_free(payload);
   apns_session_free(session);
@@ -446,8 +420,7 @@ static void a_builders_live_activity(void **state) {
 }
 
 /* What the service refuses for its topic, and what a device ignores altogether. */
-static void what_does_not_fit_is_refused_where_asked_for(void **state) {
-  (void)state;
+TEST(what_does_not_fit_is_refused_where_asked_for) {
   static const struct {
     told_t told;
     const char *message;
@@ -489,11 +462,10 @@ static void what_does_not_fit_is_refused_where_asked_for(void **state) {
 #define FINE (sizeof fine / sizeof *fine)
   service_t *service = service_start(NULL);
   apns_session_t *session = session_of_app(service, APNS_CHECK_PAYLOAD);
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t index = 0; index < WRONG; index++) {
     const apns_notification_t push = telling(&wrong[index].told);
-    assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
-    assert_string_equal(error.message, wrong[index].message);
+    assert_says(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
+                wrong[index].message);
     assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
     assert_int_equal(error.cause, index < 3 ? APNS_CAUSE_TOPIC : APNS_CAUSE_NONE);
   }
@@ -501,7 +473,7 @@ static void what_does_not_fit_is_refused_where_asked_for(void **state) {
   assert_int_equal(service_connections(service), 0);
   for (size_t index = 0; index < FINE; index++) {
     const apns_notification_t push = telling(&fine[index]);
-    assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+    assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   }
   drain(session);
   apns_session_free(session);
@@ -509,29 +481,11 @@ static void what_does_not_fit_is_refused_where_asked_for(void **state) {
   session = session_of_app(service, APNS_CHECK_EXPIRY);
   for (size_t index = 0; index < WRONG; index++) {
     const apns_notification_t push = telling(&wrong[index].told);
-    assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+    assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   }
   drain(session);
   apns_session_free(session);
   service_stop(service);
   assert_int_equal(service_count(service), FINE + WRONG);
   service_free(service);
-}
-
-int main(void) {
-  identities_make();
-  if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(fields_arrive_as_they_were_said),
-      cmocka_unit_test(fields_arrive_where_little_is_remembered),
-      cmocka_unit_test(fields_arrive_while_that_changes),
-      cmocka_unit_test(an_answer_is_formed_like_one),
-      cmocka_unit_test(what_cannot_be_asked),
-      cmocka_unit_test(checks_by_http2),
-      cmocka_unit_test(type_and_topic_that_are_not_said),
-      cmocka_unit_test(a_builders_live_activity),
-      cmocka_unit_test(what_does_not_fit_is_refused_where_asked_for),
-      cmocka_unit_test(a_reason_that_would_not_stay_in_its_line),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,7 @@
 
 static apns_session_metrics_t metrics_of(const apns_session_t *session) {
   apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_metrics(session, &metrics, &error), &error);
+  assert_ok(apns_session_metrics(session, &metrics, &error));
   return metrics;
 }
 
@@ -22,7 +21,7 @@ static uint64_t sum(const uint64_t *places, size_t count) {
 static apns_session_metrics_t checked(const apns_session_t *session) {
   const apns_session_metrics_t metrics = metrics_of(session);
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
-  assert_ok(apns_session_stats(session, &stats, NULL), NULL);
+  assert_ok(apns_session_stats(session, &stats, NULL));
   assert_int_equal(sum(metrics.times, APNS_METRICS_TIMES), metrics.answers);
   assert_int_equal(sum(metrics.classes, APNS_METRICS_CLASSES), metrics.answers);
   assert_int_equal(metrics.classes[2], stats.accepted);
@@ -57,11 +56,10 @@ static service_reply_t by_number(void *context, const service_push_t *push) {
   }
 }
 
-static void answers_by_reason(void **state) {
-  (void)state;
+TEST(answers_by_reason) {
   service_t *service = service_judging(by_number, NULL);
   apns_session_t *session = push_session(service, NULL);
-  send_all(session, 0, 100);
+  send_range(session, 0, 100);
   drain(session);
   const apns_session_metrics_t metrics = checked(session);
   assert_int_equal(metrics.answers, 100);
@@ -84,15 +82,14 @@ static service_reply_t take_time(void *context, const service_push_t *push) {
   return (service_reply_t){0};
 }
 
-static void an_answer_counts_where_its_time_belongs(void **state) {
-  (void)state;
+TEST(an_answer_counts_where_its_time_belongs) {
   service_t *service = service_judging(take_time, NULL);
   apns_session_t *session = push_session(service, NULL);
   uint64_t expected_us = 0;
   for (size_t n = 0; n < 3; n++) {
     const apns_session_metrics_t before = metrics_of(session);
     const int64_t start = clock_ms();
-    send_all(session, n, n + 1);
+    send_range(session, n, n + 1);
     drain(session);
     const uint64_t most_us = (uint64_t)(clock_ms() - start + 1) * 1000;
     const apns_session_metrics_t after = checked(session);
@@ -117,18 +114,16 @@ static service_reply_t hold_the_first(void *context, const service_push_t *push)
   return (service_reply_t){0};
 }
 
-static void a_batch_waits_for_its_answers_together(void **state) {
-  (void)state;
+TEST(a_batch_waits_for_its_answers_together) {
   service_t *service = service_judging(hold_the_first, NULL);
   apns_session_t *session = push_session(service, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   /* The service's SETTINGS come with the first answer at the latest, so one goes ahead. */
-  send_all(session, 7, 8);
+  send_range(session, 7, 8);
   drain(session);
   const apns_session_metrics_t before = checked(session);
   for (size_t n = 0; n < 50; n++)
-    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error), &error);
+    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
   drain(session);
   const apns_session_metrics_t after = checked(session);
   uint64_t slow_ones = 0;
@@ -146,12 +141,11 @@ static service_reply_t refuse_once(void *context, const service_push_t *push) {
   return number_of(push) == 5 && (*seen)++ == 0 ? busy : (service_reply_t){0};
 }
 
-static void what_an_answer_asks_for_again(void **state) {
-  (void)state;
+TEST(what_an_answer_asks_for_again) {
   _Atomic size_t seen = 0;
   service_t *service = service_judging(refuse_once, &seen);
   apns_session_t *session = push_session(service, NULL);
-  send_all(session, 0, 10);
+  send_range(session, 0, 10);
   drain(session);
   const apns_session_metrics_t metrics = checked(session);
   assert_int_equal(metrics.retries_asked, 1);
@@ -167,13 +161,12 @@ static service_reply_t refuse_always(void *context, const service_push_t *push) 
   return (service_reply_t){.status = 429, .body = "{\"reason\":\"TooManyRequests\"}"};
 }
 
-static void what_is_given_up_is_no_retry(void **state) {
-  (void)state;
+TEST(what_is_given_up_is_no_retry) {
   service_t *service = service_judging(refuse_always, NULL);
   apns_session_options_t options = push_options(service);
   options.retry_timeout_ms = 1;
   apns_session_t *session = push_session(service, &options);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
   const apns_session_metrics_t metrics = checked(session);
   assert_int_equal(metrics.retries_asked, 0);
@@ -186,14 +179,13 @@ static service_reply_t drop_or_leave(void *context, const service_push_t *push) 
   return (service_reply_t){.action = push->number == 3 ? *action : SERVE_ANSWER};
 }
 
-static void what_is_lost_and_what_was_not_looked_at(void **state) {
-  (void)state;
+TEST(what_is_lost_and_what_was_not_looked_at) {
   static const service_action_t actions[] = {SERVE_DROP, SERVE_GOODBYE_AND_DROP, SERVE_RESET};
   for (size_t index = 0; index < 3; index++) {
     service_action_t action = actions[index];
     service_t *service = service_judging(drop_or_leave, &action);
     apns_session_t *session = push_session(service, NULL);
-    send_all(session, 0, 20);
+    send_range(session, 0, 20);
     drain(session);
     const apns_session_metrics_t metrics = checked(session);
     assert_int_equal(metrics.retries_asked, 0);
@@ -215,15 +207,14 @@ static service_reply_t reset_one(void *context, const service_push_t *push) {
                            : (service_reply_t){0};
 }
 
-static void streams_that_the_service_resets(void **state) {
-  (void)state;
+TEST(streams_that_the_service_resets) {
   /* INTERNAL_ERROR leaves doubt, REFUSED_STREAM none. */
   static const uint32_t errors[] = {2, 7};
   for (size_t index = 0; index < 2; index++) {
     uint32_t error = errors[index];
     service_t *service = service_judging(reset_one, &error);
     apns_session_t *session = push_session(service, NULL);
-    send_all(session, 0, 10);
+    send_range(session, 0, 10);
     drain(session);
     const apns_session_metrics_t metrics = checked(session);
     assert_int_equal(metrics.resets, 1);
@@ -235,12 +226,11 @@ static void streams_that_the_service_resets(void **state) {
 
 /* ---- Connections ------------------------------------------------------------------ */
 
-static void pings_count(void **state) {
-  (void)state;
+TEST(pings_count) {
   service_t *service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
   for (size_t n = 0; n < 2; n++) {
-    send_all(session, n, n + 1);
+    send_range(session, n, n + 1);
     drain(session);
     clock_forward(3601 * 1000);
   }
@@ -256,12 +246,11 @@ static service_reply_t say_nothing(void *context, const service_push_t *push) {
   return (service_reply_t){.action = push->number == 1 ? SERVE_SILENCE : SERVE_ANSWER};
 }
 
-static void connections_by_their_state(void **state) {
-  (void)state;
+TEST(connections_by_their_state) {
   service_t *service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
   assert_int_equal(metrics_of(session).open, 0);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
   apns_session_metrics_t metrics = checked(session);
   assert_int_equal(metrics.open, 1);
@@ -274,19 +263,17 @@ static void connections_by_their_state(void **state) {
 }
 
 /* One answer is missing while others come: its stream is given up. */
-static void an_answer_that_is_overdue_counts(void **state) {
-  (void)state;
+TEST(an_answer_that_is_overdue_counts) {
   service_t *service = service_judging(say_nothing, NULL);
   apns_session_options_t options = push_options(service);
   options.answer_timeout_ms = 3000;
   apns_session_t *session = push_session(service, &options);
-  apns_error_t error = APNS_ERROR_INIT;
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
-  send_all(session, 1, 2);
+  send_range(session, 1, 2);
   for (size_t n = 2; n < 8; n++) {
     clock_forward(1000);
-    send_all(session, n, n + 1);
+    send_range(session, n, n + 1);
     while (stats_of(session).accepted < n) apns_session_drain(session, 10, NULL, &error);
   }
   drain(session);
@@ -294,20 +281,4 @@ static void an_answer_that_is_overdue_counts(void **state) {
   assert_int_equal(metrics.overdue, 1);
   assert_int_equal(metrics.resends_in_doubt, 1);
   push_end(session, service);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(answers_by_reason),
-      cmocka_unit_test(an_answer_counts_where_its_time_belongs),
-      cmocka_unit_test(a_batch_waits_for_its_answers_together),
-      cmocka_unit_test(what_an_answer_asks_for_again),
-      cmocka_unit_test(what_is_given_up_is_no_retry),
-      cmocka_unit_test(what_is_lost_and_what_was_not_looked_at),
-      cmocka_unit_test(streams_that_the_service_resets),
-      cmocka_unit_test(pings_count),
-      cmocka_unit_test(connections_by_their_state),
-      cmocka_unit_test(an_answer_that_is_overdue_counts),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

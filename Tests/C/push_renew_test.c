@@ -26,8 +26,7 @@ static service_reply_t judge(void *context, const service_push_t *push) {
 }
 
 static void send_one(apns_session_t *session, size_t n, int flags) {
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(send_turning(session, notification(n), flags, &error), &error);
+  assert_ok(send_turning(session, notification(n), flags));
 }
 
 static void check_many(bool loops, uint32_t connections, uint32_t streams) {
@@ -60,14 +59,12 @@ static void check_many(bool loops, uint32_t connections, uint32_t streams) {
   service_free(service);
 }
 
-static void none_is_lost_and_none_comes_twice(void **state) {
-  (void)state;
+TEST(none_is_lost_and_none_comes_twice) {
   check_many(false, 1, 0);
   check_many(false, 3, 100);
 }
 
-static void nor_in_an_event_loop(void **state) {
-  (void)state;
+TEST(nor_in_an_event_loop) {
   check_many(true, 1, 0);
   check_many(true, 3, 100);
 }
@@ -82,27 +79,25 @@ static service_reply_t answer_others(void *context, const service_push_t *push) 
 }
 
 /* The answers of the old connection are waited for while the new one works. */
-static void the_old_connection_is_heard_to_its_end(void **state) {
-  (void)state;
+TEST(the_old_connection_is_heard_to_its_end) {
   const service_options_t how = {.wants_certificate = true, .judge = answer_others};
   service_t *service = service_start(&how);
   apns_session_options_t options = push_options(service);
   options.answer_timeout_ms = (uint32_t)as_many_as(3000, 20000);
   options.ambiguous = APNS_AMBIGUOUS_REPORT;
   apns_session_t *session = session_number_0(&options);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   renew(session, 1);
-  send_all(session, 1, 5);
+  send_range(session, 1, 5);
   apns_event_t event = APNS_EVENT_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
   /* These are answered while the first one is still waited for. */
   for (size_t n = 0; n < 4; n++) {
-    assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+    assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
     assert_int_equal(event.kind, APNS_EVENT_ACCEPTED);
   }
   assert_counts(session, 5, 4, 0, 0, 1);
   assert_int_equal(stats_of(session).in_flight, 1);
-  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
   assert_int_equal(event.kind, APNS_EVENT_UNKNOWN);
   assert_ptr_equal(event.user_data, (void *)(uintptr_t)1);
   push_stop(session, service);
@@ -112,20 +107,18 @@ static void the_old_connection_is_heard_to_its_end(void **state) {
 }
 
 /* A new connection is made at once: the old one was of no use, and that is nobody's fault. */
-static void an_unused_connection_is_replaced(void **state) {
-  (void)state;
+TEST(an_unused_connection_is_replaced) {
   service_t *service = strict_service();
   apns_session_options_t options = push_options(service);
   options.reconnect_pause_max_ms = AMPLE_MS;
   apns_session_t *session = session_number_0(&options);
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t n = 1; n <= RENEWALS; n++) {
-    assert_ok(apns_session_connect(session, &error), &error);
+    assert_ok(apns_session_connect(session, &error));
     renew(session, n);
   }
   /* With a pause after each, twice as long each time, the last would be more than this. */
   const int64_t start = clock_ms();
-  send_all(session, 0, 3);
+  send_range(session, 0, 3);
   drain(session);
   assert_within(start, 3000);
   assert_counts(session, 3, 3, 0, 0, 0);
@@ -136,13 +129,12 @@ static void an_unused_connection_is_replaced(void **state) {
   service_free(service);
 }
 
-static void before_the_first_connection(void **state) {
-  (void)state;
+TEST(before_the_first_connection) {
   service_t *service = strict_service();
   apns_session_options_t options = push_options(service);
   apns_session_t *session = session_number_0(&options);
   renew(session, 1);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
   push_stop(session, service);
   assert_int_equal(service_connections(service), 1);
@@ -151,19 +143,17 @@ static void before_the_first_connection(void **state) {
 }
 
 /* In the first turn the socket connects, in others the handshake goes on. */
-static void one_that_is_being_opened_is_begun_again(void **state) {
-  (void)state;
+TEST(one_that_is_being_opened_is_begun_again) {
   service_t *service = strict_service();
   apns_session_t *session = looping_session(service);
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t n = 1; n <= 4; n++) {
     /* On a busy machine the whole handshake may fit into one call. */
     const apns_status_t status = apns_session_connect(session, &error);
-    if (status != APNS_OK) assert_status(APNS_ERR_AGAIN, status, &error);
+    if (status != APNS_OK) assert_status(APNS_ERR_AGAIN, status);
     renew(session, n);
   }
-  send_all(session, 0, 2);
-  until_done(session, apns_session_drain(session, 0, NULL, &error), &error);
+  send_range(session, 0, 2);
+  until_done(session, apns_session_drain(session, 0, NULL, &error));
   assert_counts(session, 2, 2, 0, 0, 0);
   push_stop(session, service);
   assert_string_equal(service_push(service, 0)->provider, "provider 4");
@@ -171,21 +161,19 @@ static void one_that_is_being_opened_is_begun_again(void **state) {
 }
 
 /* An event loop that watches the descriptor closes the old connection, and needs no other call. */
-static void an_event_loop_hears_of_it(void **state) {
-  (void)state;
+TEST(an_event_loop_hears_of_it) {
   service_t *service = strict_service();
   apns_session_t *session = looping_session(service);
-  apns_error_t error = APNS_ERROR_INIT;
-  until_done(session, apns_session_connect(session, &error), &error);
-  send_all(session, 0, 1);
-  until_done(session, apns_session_drain(session, 0, NULL, &error), &error);
+  until_done(session, apns_session_connect(session, &error));
+  send_range(session, 0, 1);
+  until_done(session, apns_session_drain(session, 0, NULL, &error));
   struct pollfd watched = {.fd = apns_session_fd(session), .events = POLLIN};
-  while (poll(&watched, 1, 0) == 1) assert_ok(apns_session_process(session, &error), &error);
+  while (poll(&watched, 1, 0) == 1) assert_ok(apns_session_process(session, &error));
   renew(session, 1);
   assert_int_equal(poll(&watched, 1, 0), 1);
   turn_quietly(session);
-  send_all(session, 1, 2);
-  until_done(session, apns_session_drain(session, 0, NULL, &error), &error);
+  send_range(session, 1, 2);
+  until_done(session, apns_session_drain(session, 0, NULL, &error));
   push_stop(session, service);
   assert_string_equal(service_push(service, 1)->provider, "provider 1");
   service_free(service);
@@ -209,8 +197,7 @@ static service_reply_t judge_tokens(void *context, const service_push_t *push) {
 }
 
 /* One that is refused for its old token is sent again with the new one. */
-static void a_new_key_signs_on_a_new_connection(void **state) {
-  (void)state;
+TEST(a_new_key_signs_on_a_new_connection) {
   for (int refuses = 0; refuses < 2; refuses++) {
     keys_t keys = {.old = keychain_key(false), .new = keychain_key(false), .refuses_old = refuses};
     sem_init(&keys.first, 0, 0);
@@ -218,15 +205,14 @@ static void a_new_key_signs_on_a_new_connection(void **state) {
     apns_credentials_options_t first = signing_options(keys.old), next = signing_options(keys.new);
     apns_credentials_t *credentials = credentials_of(&first);
     apns_session_t *session = signing_session(service, credentials);
-    apns_error_t error = APNS_ERROR_INIT;
     apns_credentials_free(credentials);
     credentials = credentials_of(&next);
     /* In flight, and its answer comes after the renewal. */
-    send_all(session, 0, 1);
-    assert_ok(apns_session_use_credentials(session, credentials, &error), &error);
+    send_range(session, 0, 1);
+    assert_ok(apns_session_use_credentials(session, credentials, &error));
     apns_credentials_free(credentials);
     sem_post(&keys.first);
-    send_all(session, 1, 10);
+    send_range(session, 1, 10);
     drain(session);
     assert_counts(session, 10, 10, 0, 0, 0);
     push_stop(session, service);
@@ -259,23 +245,21 @@ static service_reply_t judge_who(void *context, const service_push_t *push) {
 }
 
 /* From a certificate to a token and back. The service takes either. */
-static void tokens_and_certificates_take_turns(void **state) {
-  (void)state;
+TEST(tokens_and_certificates_take_turns) {
   EVP_PKEY *key = keychain_key(false);
   service_t *service = service_judging(judge_who, NULL);
   apns_session_options_t options = push_options(service);
   apns_session_t *session = session_number_0(&options);
   apns_credentials_options_t by_token = signing_options(key);
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t n = 0; n < 6; n++) {
     if (n % 2) {
       apns_credentials_t *credentials = credentials_of(&by_token);
-      assert_ok(apns_session_use_credentials(session, credentials, &error), &error);
+      assert_ok(apns_session_use_credentials(session, credentials, &error));
       apns_credentials_free(credentials);
     } else {
       renew(session, n);
     }
-    send_all(session, n, n + 1);
+    send_range(session, n, n + 1);
     if (n % 3) drain(session);
   }
   drain(session);
@@ -290,8 +274,7 @@ static void tokens_and_certificates_take_turns(void **state) {
 }
 
 /* With a certificate the topic may be left to it. A token needs one, so those are drained first. */
-static void what_has_no_topic_needs_its_certificate(void **state) {
-  (void)state;
+TEST(what_has_no_topic_needs_its_certificate) {
   EVP_PKEY *key = keychain_key(false);
   service_t *service = strict_service();
   apns_session_options_t options = push_options(service);
@@ -299,38 +282,19 @@ static void what_has_no_topic_needs_its_certificate(void **state) {
   apns_session_t *session = session_number_0(&options);
   apns_credentials_options_t by_token = signing_options(key);
   apns_credentials_t *credentials = credentials_of(&by_token);
-  apns_error_t error = APNS_ERROR_INIT;
-  send_all(session, 0, 2);
-  assert_status(APNS_ERR_ARGUMENT, apns_session_use_credentials(session, credentials, &error),
-                &error);
-  assert_int_equal(error.cause, APNS_CAUSE_TOPIC);
+  send_range(session, 0, 2);
+  assert_caused(APNS_ERR_ARGUMENT, apns_session_use_credentials(session, credentials, &error),
+                APNS_CAUSE_TOPIC);
   renew(session, 1);
-  send_all(session, 2, 3);
+  send_range(session, 2, 3);
   drain(session);
   assert_counts(session, 3, 3, 0, 0, 0);
-  assert_ok(apns_session_use_credentials(session, credentials, &error), &error);
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, notification(3), 0, NULL, &error),
-                &error);
+  assert_ok(apns_session_use_credentials(session, credentials, &error));
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, notification(3), 0, NULL, &error));
   apns_credentials_free(credentials);
   push_stop(session, service);
   assert_string_equal(service_push(service, 2)->topic, "");
   assert_string_equal(service_push(service, 2)->provider, "provider 1");
   service_free(service);
   EVP_PKEY_free(key);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(none_is_lost_and_none_comes_twice),
-      cmocka_unit_test(nor_in_an_event_loop),
-      cmocka_unit_test(the_old_connection_is_heard_to_its_end),
-      cmocka_unit_test(an_unused_connection_is_replaced),
-      cmocka_unit_test(before_the_first_connection),
-      cmocka_unit_test(one_that_is_being_opened_is_begun_again),
-      cmocka_unit_test(an_event_loop_hears_of_it),
-      cmocka_unit_test(a_new_key_signs_on_a_new_connection),
-      cmocka_unit_test(tokens_and_certificates_take_turns),
-      cmocka_unit_test(what_has_no_topic_needs_its_certificate),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

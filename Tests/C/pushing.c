@@ -19,8 +19,7 @@ apns_session_t *push_session(const service_t *service, const apns_session_option
   apns_session_options_t usual = push_options(service);
   apns_credentials_t *credentials = provider_credentials();
   apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_new(options ? options : &usual, credentials, &session, &error), &error);
+  assert_ok(apns_session_new(options ? options : &usual, credentials, &session, &error));
   apns_credentials_free(credentials);
   return session;
 }
@@ -42,19 +41,6 @@ size_t number_of(const service_push_t *push) {
   return number;
 }
 
-void send_all(apns_session_t *session, size_t from, size_t to) {
-  apns_error_t error = APNS_ERROR_INIT;
-  for (size_t n = from; n < to; n++)
-    assert_ok(
-        apns_session_send(session, notification(n), n + 1 < to ? APNS_SEND_MORE : 0, NULL, &error),
-        &error);
-}
-
-void drain(apns_session_t *session) {
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
-}
-
 void push_stop(apns_session_t *session, service_t *service) {
   apns_session_free(session);
   service_stop(service);
@@ -63,11 +49,4 @@ void push_stop(apns_session_t *session, service_t *service) {
 void push_end(apns_session_t *session, service_t *service) {
   push_stop(session, service);
   service_free(service);
-}
-
-apns_event_t one_event(apns_session_t *session) {
-  apns_event_t event = APNS_EVENT_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_next_event(session, &event, 0, &error), &error);
-  return event;
 }

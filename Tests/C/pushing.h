@@ -19,19 +19,10 @@ service_reply_t judge_first(void *context, const service_push_t *push);
 /** The number that notification() wrote into the token. */
 size_t number_of(const service_push_t *push);
 
-/** Sends the notifications `from` to `to`, not included; each has to be taken. */
-void send_all(apns_session_t *session, size_t from, size_t to);
-
-/** Until every notification has its end. */
-void drain(apns_session_t *session);
-
 /** Frees the session and stops the service, which still says what it heard. */
 void push_stop(apns_session_t *session, service_t *service);
 
 /** Frees the service too. */
 void push_end(apns_session_t *session, service_t *service);
-
-/** The next event, which has to be there. */
-apns_event_t one_event(apns_session_t *session);
 
 #endif

@@ -31,12 +31,10 @@ static int ten_lines(void) {
   const char *json = "{\"aps\":{\"alert\":\"Hello\"}}";
   uint8_t token[APNS_TOKEN_MAX];
   size_t length = 0;
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   apns_credentials_t *credentials = NULL;
   apns_session_t *session = NULL;
-  assert_ok(apns_token_from_hex(TOKEN, strlen(TOKEN), token, sizeof token, &length, &error),
-            &error);
+  assert_ok(apns_token_from_hex(TOKEN, strlen(TOKEN), token, sizeof token, &length, &error));
   assert_int_equal(length, 32);
 #include "readme/1.c"
   assert_string_equal(error.message, "");
@@ -130,28 +128,17 @@ static void push_to(int (*program)(void), service_judge_t judge, const char *exp
   identity_drop(&apple);
 }
 
-static void ten_lines_push_to_apple(void **state) {
-  (void)state;
-  push_to(ten_lines, NULL, "accepted\n");
-}
+TEST(ten_lines_push_to_apple) { push_to(ten_lines, NULL, "accepted\n"); }
 
-static void ten_lines_say_why_it_was_not_accepted(void **state) {
-  (void)state;
-  push_to(ten_lines, gone, "Unregistered\n");
-}
+TEST(ten_lines_say_why_it_was_not_accepted) { push_to(ten_lines, gone, "Unregistered\n"); }
 
-static void the_first_one_pushes_to_apple(void **state) {
-  (void)state;
-  push_to(page_main, NULL, "accepted, apns-id ");
-}
+TEST(the_first_one_pushes_to_apple) { push_to(page_main, NULL, "accepted, apns-id "); }
 
-static void and_says_why_it_was_not_accepted(void **state) {
-  (void)state;
+TEST(and_says_why_it_was_not_accepted) {
   push_to(page_main, gone, "not accepted: 410 Unregistered\n");
 }
 
-static void the_binary_one_goes_to_a_private_gateway(void **state) {
-  (void)state;
+TEST(the_binary_one_goes_to_a_private_gateway) {
   identity_t private;
   identity_make(&private, &(identity_traits_t){.name = "private",
                                                .alternative_names = "DNS:gateway.example.com",
@@ -159,11 +146,10 @@ static void the_binary_one_goes_to_a_private_gateway(void **state) {
   gateway_t *gateway =
       gateway_start(&(gateway_options_t){.wants_certificate = true, .identity = &private}, NULL);
   apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   really = gateway_port(gateway);
-  assert_ok(open_session(&session, &error), &error);
+  assert_ok(open_session(&session, &error));
   send_range(session, 0, 1);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, 1, 1, 0, 0, 0);
   apns_session_free(session);
   assert_string_equal(asked, "gateway.example.com");
@@ -181,17 +167,15 @@ static int drain_in_a_loop(void) {
   return 0;
 }
 
-static void the_loop_of_the_page_drains(void **state) {
-  (void)state;
+TEST(the_loop_of_the_page_drains) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.host = "127.0.0.1";
   options.nonblocking = options.report_accepted = 1;
   apns_credentials_t *credentials = provider_credentials();
-  apns_error_t error = APNS_ERROR_INIT;
   char said[256];
   really = gateway_port(gateway);
-  assert_ok(apns_session_new(&options, credentials, &in_a_loop, &error), &error);
+  assert_ok(apns_session_new(&options, credentials, &in_a_loop, &error));
   send_range(in_a_loop, 0, 3);
   run(drain_in_a_loop, said, sizeof said);
   assert_counts(in_a_loop, 3, 3, 0, 0, 0);
@@ -201,22 +185,20 @@ static void the_loop_of_the_page_drains(void **state) {
   gateway_stop(gateway);
 }
 
-static void the_live_activity_of_the_page_has_no_findings(void **state) {
-  (void)state;
-  apns_error_t error = APNS_ERROR_INIT;
+TEST(the_live_activity_of_the_page_has_no_findings) {
   apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(NULL, &payload, &error), &error);
-  assert_ok(prepare_update(payload, &error), &error);
+  assert_ok(apns_payload_new(NULL, &payload, &error));
+  assert_ok(prepare_update(payload, &error));
   for (int home = 0; home < 2; home++) {
     char score[32], json[256];
     size_t length = 0, count = 0;
     apns_payload_finding_t finding = APNS_PAYLOAD_FINDING_INIT;
     snprintf(score, sizeof score, "{\"home\":%d}", home);
-    assert_ok(set_update(payload, score, &error), &error);
-    assert_ok(apns_payload_write(payload, json, sizeof json - 1, &length, NULL, &error), &error);
+    assert_ok(set_update(payload, score, &error));
+    assert_ok(apns_payload_write(payload, json, sizeof json - 1, &length, NULL, &error));
     json[length] = 0;
     assert_contains(json, score);
-    assert_ok(apns_payload_check(json, length, 0, &finding, 1, &count, &error), &error);
+    assert_ok(apns_payload_check(json, length, 0, &finding, 1, &count, &error));
     assert_int_equal(count, 0);
   }
   apns_payload_free(payload);
@@ -227,8 +209,7 @@ static service_reply_t create_channel(void *context, const service_push_t *push)
   return (service_reply_t){.status = 201, .channel_id = "dHN0LXNyY2gtY2hubA=="};
 }
 
-static void the_channel_of_the_page_is_made_and_told(void **state) {
-  (void)state;
+TEST(the_channel_of_the_page_is_made_and_told) {
   identity_t apple;
   identity_make(&apple, &(identity_traits_t){
                             .name = "apple",
@@ -238,19 +219,17 @@ static void the_channel_of_the_page_is_made_and_told(void **state) {
   service_t *service =
       service_start(&(service_options_t){.judge = create_channel, .identity = &apple});
   apns_credentials_t *credentials = provider_credentials();
-  apns_error_t error = APNS_ERROR_INIT;
   char channel[APNS_CHANNEL_ID_MAX + 1];
   really = service_port(service);
-  assert_ok(open_match(credentials, channel, &error), &error);
+  assert_ok(open_match(credentials, channel, &error));
   assert_string_equal(asked, APNS_CHANNELS_HOST_PRODUCTION);
   assert_int_equal(meant, 2196);
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.protocol = APNS_PROTOCOL_HTTP2;
   options.topic = "com.example.app";
-  apns_session_t *session = NULL;
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
-  assert_ok(tell_all(session, channel, "{\"aps\":{\"event\":\"update\"}}", &error), &error);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  apns_session_t *session = session_with(&options, credentials);
+  assert_ok(tell_all(session, channel, "{\"aps\":{\"event\":\"update\"}}", &error));
+  drain(session);
   apns_session_free(session);
   apns_credentials_free(credentials);
   service_stop(service);
@@ -281,17 +260,4 @@ static void lay_out_files(void) {
   setenv("SSL_CERT_DIR", all->directory, 1);
 }
 
-int main(void) {
-  lay_out_files();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(ten_lines_push_to_apple),
-      cmocka_unit_test(ten_lines_say_why_it_was_not_accepted),
-      cmocka_unit_test(the_first_one_pushes_to_apple),
-      cmocka_unit_test(and_says_why_it_was_not_accepted),
-      cmocka_unit_test(the_live_activity_of_the_page_has_no_findings),
-      cmocka_unit_test(the_channel_of_the_page_is_made_and_told),
-      cmocka_unit_test(the_loop_of_the_page_drains),
-      cmocka_unit_test(the_binary_one_goes_to_a_private_gateway),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+void before_all(void) { lay_out_files(); }

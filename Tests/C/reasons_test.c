@@ -8,8 +8,7 @@ static long number_in(const json_t *vector, const char *key) {
   return (long)json_integer_value(json_object_get(vector, key));
 }
 
-static void every_vector(void **state) {
-  (void)state;
+TEST(every_vector) {
   json_t *file = vectors_read("reasons.json"), *vector;
   size_t index, seen = 0;
   vectors_each(file, index, vector) {
@@ -28,8 +27,7 @@ static void every_vector(void **state) {
   json_decref(file);
 }
 
-static void the_numbers_are_the_headers(void **state) {
-  (void)state;
+TEST(the_numbers_are_the_headers) {
 #define CHECK(name, number, text)                                    \
   do {                                                               \
     assert_int_equal(APNS_REASON_##name, number);                    \
@@ -77,8 +75,7 @@ static void the_numbers_are_the_headers(void **state) {
 #undef CHECK
 }
 
-static void none_and_others(void **state) {
-  (void)state;
+TEST(none_and_others) {
   assert_string_equal(apns_reason_text(APNS_REASON_NONE), "none");
   assert_string_equal(apns_reason_text(APNS_REASON_OTHER), "other");
   assert_int_equal(apns_reason_http_status(APNS_REASON_NONE), 0);
@@ -101,20 +98,9 @@ static void none_and_others(void **state) {
 }
 
 /* A legacy provider deletes a token on it. */
-static void only_a_fault_of_the_token_is_an_invalid_token(void **state) {
-  (void)state;
+TEST(only_a_fault_of_the_token_is_an_invalid_token) {
   for (int number = 0; number < 256; number++)
     assert_int_equal(
         apns_reason_reject((apns_reason_t)number) == APNS_REJECT_INVALID_TOKEN,
         number == APNS_REASON_BAD_DEVICE_TOKEN || number == APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_vector),
-      cmocka_unit_test(the_numbers_are_the_headers),
-      cmocka_unit_test(none_and_others),
-      cmocka_unit_test(only_a_fault_of_the_token_is_an_invalid_token),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

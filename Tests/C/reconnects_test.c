@@ -30,7 +30,6 @@ static apns_session_t *session_without_gateway(uint32_t pause_max_ms) {
 
 /* How long after a fruitless connection, the `fruitless`-th, the next is tried. */
 static int64_t pause_before_next(apns_session_t *session, size_t fruitless, int64_t step) {
-  apns_error_t error = APNS_ERROR_INIT;
   char count[64];
   snprintf(count, sizeof count, "after %zu connections that achieved nothing", fruitless);
   size_t made = sockets_made();
@@ -39,12 +38,11 @@ static int64_t pause_before_next(apns_session_t *session, size_t fruitless, int6
     apns_status_t status = apns_session_drain(session, 0, &unresolved, &error);
     assert_int_equal(unresolved, BATCH);
     if (sockets_made() > made) {
-      assert_status(APNS_ERR_NETWORK, status, &error);
+      assert_status(APNS_ERR_NETWORK, status);
       assert_int_equal(sockets_made(), made + 1);
       return waited;
     }
-    assert_status(APNS_ERR_TIMEOUT, status, &error);
-    assert_contains(error.message, "waiting to reconnect to 127.0.0.1:");
+    assert_fails(APNS_ERR_TIMEOUT, status, "waiting to reconnect to 127.0.0.1:");
     assert_contains(error.message, count);
     clock_forward(step);
   }
@@ -73,24 +71,21 @@ static void check_pauses(uint32_t option, int64_t longest) {
   apns_session_free(session);
 }
 
-static void pauses_double_up_to_the_option(void **state) {
-  (void)state;
+TEST(pauses_double_up_to_the_option) {
   check_pauses(0, 5000);
   check_pauses(200, 200);
   check_pauses(1000, 1000);
 }
 
-static void a_connection_of_use_ends_the_pauses(void **state) {
-  (void)state;
+TEST(a_connection_of_use_ends_the_pauses) {
   static const gateway_step_t fails[] = {NO_HANDSHAKE, CLOSE_RST};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(breaks, fails, fails, polite, breaks));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, BATCH);
   gateway_heard(gateway, 0);
   for (int round = 0; round < 2; round++)
-    assert_status(APNS_ERR_NETWORK, apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+    assert_status(APNS_ERR_NETWORK, apns_session_drain(session, AMPLE_MS, NULL, &error));
+  drain(session);
   send_range(session, BATCH, 2 * BATCH);
   gateway_heard(gateway, 4);
   gateway_accept_no_more(gateway);
@@ -100,31 +95,27 @@ static void a_connection_of_use_ends_the_pauses(void **state) {
   /* The first again. */
   assert_in_range(pause_before_next(session, 1, 1), 25, 51);
   clock_go();
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void rejections_cost_no_pause(void **state) {
-  (void)state;
+TEST(rejections_cost_no_pause) {
   enum { COUNT = 12 };
   static const gateway_step_t names_first[] = {TAKE_FRAMES(1), NAME_NTH(8, 0), END};
   const gateway_step_t *scripts[COUNT + 1] = {NULL};
   for (size_t index = 0; index < COUNT; index++) scripts[index] = names_first;
   gateway_t *gateway = gateway_start(NULL, scripts);
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   sockets_reset();
   send_range(session, 0, COUNT + 1);
   for (size_t index = 0; index < COUNT; index++) {
-    assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+    assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
     /* The next one is begun before the call that heard the rejection returns. */
     assert_int_equal(sockets_made(), index + 2);
   }
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, COUNT + 1, 1, COUNT, 0, 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* ---- The cap ------------------------------------------------------------ */
@@ -158,7 +149,6 @@ static void check_cap(uint32_t cap, size_t at_once, size_t in_five_minutes) {
   apns_session_options_t options = options_for(gateway);
   options.connects_per_minute = cap;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   size_t rejected = 0;
   bool has_waited = false;
@@ -170,7 +160,7 @@ static void check_cap(uint32_t cap, size_t at_once, size_t in_five_minutes) {
   while (clock_ms() - first < 300000) {
     int64_t start = clock_ms();
     if (rejected < sockets_made()) {
-      assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+      assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
       assert_int_equal(event.kind, APNS_EVENT_REJECTED);
       rejected++;
       watch_begins(start);
@@ -178,7 +168,7 @@ static void check_cap(uint32_t cap, size_t at_once, size_t in_five_minutes) {
     }
     apns_status_t status = apns_session_drain(session, 0, NULL, &error);
     watch_begins(start);
-    assert_status(APNS_ERR_TIMEOUT, status, &error);
+    assert_status(APNS_ERR_TIMEOUT, status);
     if (rejected < sockets_made()) continue;
     /* Half of them at once, and then it waits and says why. */
     if (!has_waited) assert_int_equal(sockets_made(), at_once);
@@ -190,12 +180,10 @@ static void check_cap(uint32_t cap, size_t at_once, size_t in_five_minutes) {
   assert_cap_kept(cap);
   assert_in_range(seen, in_five_minutes, in_five_minutes + 1);
   assert_counts(session, MOST, 0, rejected, 0, MOST - rejected);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void never_more_in_a_minute_than_the_cap(void **state) {
-  (void)state;
+TEST(never_more_in_a_minute_than_the_cap) {
   /* Half at once, and the others spread over each minute. */
   check_cap(1, 1, 5);
   check_cap(2, 1, 5);
@@ -207,14 +195,12 @@ static void never_more_in_a_minute_than_the_cap(void **state) {
    moved past the deadlines of those. */
 static bool is_under_way(apns_session_t *session) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_stats(session, &stats, &error), &error);
+  assert_ok(apns_session_stats(session, &stats, &error));
   return stats.connects < sockets_made() || stats.in_flight > 0;
 }
 
 /* With several connections and standby ones, which count as well. */
-static void nor_standby_ones_included(void **state) {
-  (void)state;
+TEST(nor_standby_ones_included) {
   enum { CAP = 12 };
   static const gateway_step_t names_first[] = {TAKE_FRAMES(1), NAME_NTH(8, 0), END};
   const gateway_step_t *scripts[MOST + 1] = {NULL};
@@ -225,7 +211,6 @@ static void nor_standby_ones_included(void **state) {
   options.connections = 3;
   options.no_standby = 0;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   size_t rejected = 0;
   sockets_reset();
@@ -233,7 +218,7 @@ static void nor_standby_ones_included(void **state) {
   int64_t first = clock_ms();
   /* A record for each. */
   for (size_t n = 0; n < MOST; n++)
-    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error), &error);
+    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
   watch_begins(first);
   while (clock_ms() - first < 300000) {
     int64_t start = clock_ms();
@@ -249,45 +234,27 @@ static void nor_standby_ones_included(void **state) {
   assert_in_range(seen, 20, 40);
   assert_in_range(rejected, 10, 40);
   assert_counts(session, MOST, 0, rejected, 0, MOST - rejected);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* A send waits for its turn no longer than for any connection, takes nothing, and says why. */
-static void a_send_that_may_not_connect_says_why(void **state) {
-  (void)state;
+TEST(a_send_that_may_not_connect_says_why) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, polite));
   apns_session_options_t options = options_for(gateway);
   options.connects_per_minute = 1;
   options.connect_timeout_ms = 10000;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, BATCH);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   int64_t start = clock_ms();
-  assert_status(APNS_ERR_TIMEOUT, apns_session_send(session, notification(BATCH), 0, NULL, &error),
-                &error);
+  assert_status(APNS_ERR_TIMEOUT, apns_session_send(session, notification(BATCH), 0, NULL, &error));
   assert_within(start, options.connect_timeout_ms);
   assert_contains(error.message, "waiting to reconnect to 127.0.0.1:");
   assert_contains(error.message, "because connects_per_minute is reached");
   assert_counts(session, BATCH, BATCH, 0, 0, 0);
   clock_forward(60000);
   send_range(session, BATCH, 2 * BATCH);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, 2 * BATCH, 2 * BATCH, 0, 0, 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(pauses_double_up_to_the_option),
-      cmocka_unit_test(a_connection_of_use_ends_the_pauses),
-      cmocka_unit_test(rejections_cost_no_pause),
-      cmocka_unit_test(never_more_in_a_minute_than_the_cap),
-      cmocka_unit_test(nor_standby_ones_included),
-      cmocka_unit_test(a_send_that_may_not_connect_says_why),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  session_end(session, gateway);
 }

@@ -18,13 +18,12 @@ static const char *provider_of(gateway_t *gateway, size_t index) {
 /* ---- In the middle of many ------------------------------------------------------ */
 
 static void send_one(apns_session_t *session, size_t n, int flags) {
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t made = *notification(n);
   uint8_t token[32];
   memcpy(token, made.token, sizeof token);
   if (is_bad(n)) token[30] = token[31] = 0xFF;
   made.token = token;
-  assert_ok(send_turning(session, &made, flags, &error), &error);
+  assert_ok(send_turning(session, &made, flags));
 }
 
 /* Each notification has one end, and came to it once. None that was sent after a renewal was
@@ -69,15 +68,13 @@ static void check_many(bool loops, uint32_t connections, bool has_standby, int q
   free((void *)scripts);
 }
 
-static void none_is_lost_and_none_comes_twice(void **state) {
-  (void)state;
+TEST(none_is_lost_and_none_comes_twice) {
   check_many(false, 1, false, 0);
   check_many(false, 1, true, 0);
   check_many(false, 3, true, 0);
 }
 
-static void nor_in_an_event_loop(void **state) {
-  (void)state;
+TEST(nor_in_an_event_loop) {
   check_many(true, 1, true, 0);
   check_many(true, 3, true, 0);
 }
@@ -85,17 +82,15 @@ static void nor_in_an_event_loop(void **state) {
 /* ---- What is in flight ----------------------------------------------------------- */
 
 /* The old connection's answer comes late. Until then nothing else is written anywhere. */
-static void what_is_in_flight_is_proven_first(void **state) {
-  (void)state;
+TEST(what_is_in_flight_is_proven_first) {
   static const gateway_step_t slow[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
   gateway_t *gateway = gateway_start(&strict, SCRIPTS(slow));
   apns_session_options_t options = options_for(gateway);
   options.nonblocking = 1;
   apns_session_t *session = session_number_0(&options);
-  apns_error_t error = APNS_ERROR_INIT;
-  until_done(session, apns_session_connect(session, &error), &error);
+  until_done(session, apns_session_connect(session, &error));
   send_range(session, 0, 3);
-  until_done(session, apns_session_flush(session, &error), &error);
+  until_done(session, apns_session_flush(session, &error));
   renew(session, 1);
   send_range(session, 3, 5);
   while (apns_session_flush(session, &error) != APNS_ERR_AGAIN) turn_quietly(session);
@@ -103,7 +98,7 @@ static void what_is_in_flight_is_proven_first(void **state) {
   assert_counts(session, 5, 0, 0, 0, 5);
   assert_int_equal(gateway_connections(gateway), 1);
   gateway_signal(gateway);
-  until_done(session, apns_session_drain(session, 0, NULL, &error), &error);
+  until_done(session, apns_session_drain(session, 0, NULL, &error));
   assert_counts(session, 5, 5, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 0);
   apns_session_free(session);
@@ -115,17 +110,15 @@ static void what_is_in_flight_is_proven_first(void **state) {
 }
 
 /* What follows a rejected one on the old connection is sent again on the new one. */
-static void a_rejection_meanwhile_is_heard(void **state) {
-  (void)state;
+TEST(a_rejection_meanwhile_is_heard) {
   static const gateway_step_t names[] = {TAKE_FRAMES(5), NAME_NTH(8, 1), END};
   gateway_t *gateway = gateway_start(&strict, SCRIPTS(names));
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_number_0(&options);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 5);
   renew(session, 1);
   send_range(session, 5, 7);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_event(session, APNS_EVENT_REJECTED, 8, 1);
   assert_counts(session, 7, 6, 1, 0, 0);
   apns_session_free(session);
@@ -135,8 +128,7 @@ static void a_rejection_meanwhile_is_heard(void **state) {
   gateway_stop(gateway);
 }
 
-static void silence_proves_where_it_is_to(void **state) {
-  (void)state;
+TEST(silence_proves_where_it_is_to) {
   static const gateway_step_t listens[] = {TAKE_ALL, END};
   gateway_t *gateway = gateway_start(&strict, SCRIPTS(listens, listens));
   for (int simple = 0; simple < 2; simple++) {
@@ -146,11 +138,10 @@ static void silence_proves_where_it_is_to(void **state) {
     options.quiet_period_ms = 20;
     if (simple) options.format = APNS_FORMAT_SIMPLE;
     apns_session_t *session = session_number_0(&options);
-    apns_error_t error = APNS_ERROR_INIT;
     send_range(session, 0, 3);
     renew(session, 1);
     send_range(session, 3, 5);
-    assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+    drain(session);
     assert_counts(session, 5, 5, 0, 0, 0);
     apns_session_free(session);
     assert_string_equal(provider_of(gateway, 0), "provider 0");
@@ -161,19 +152,17 @@ static void silence_proves_where_it_is_to(void **state) {
   gateway_stop(gateway);
 }
 
-static void what_nothing_can_prove_is_unknown(void **state) {
-  (void)state;
+TEST(what_nothing_can_prove_is_unknown) {
   static const gateway_step_t listens[] = {TAKE_ALL, END};
   gateway_t *gateway = gateway_start(&strict, SCRIPTS(listens, listens));
   apns_session_options_t options = options_for(gateway);
   options.format = APNS_FORMAT_SIMPLE;
   options.ambiguous = APNS_AMBIGUOUS_RESEND;
   apns_session_t *session = session_number_0(&options);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 3);
   renew(session, 1);
   send_range(session, 3, 5);
-  assert_ok(apns_session_flush(session, &error), &error);
+  assert_ok(apns_session_flush(session, &error));
   for (size_t n = 0; n < 3; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_counts(session, 5, 0, 0, 3, 2);
   apns_session_free(session);
@@ -184,33 +173,29 @@ static void what_nothing_can_prove_is_unknown(void **state) {
 
 /* ---- Every state of a session ---------------------------------------------------- */
 
-static void before_the_first_connection(void **state) {
-  (void)state;
+TEST(before_the_first_connection) {
   gateway_t *gateway = gateway_start(&strict, NULL);
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_number_0(&options);
-  apns_error_t error = APNS_ERROR_INIT;
   renew(session, 1);
   renew(session, 2);
   assert_int_equal(gateway_connections(gateway), 0);
   send_range(session, 0, 1);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   apns_session_free(session);
   assert_int_equal(gateway_connections(gateway), 1);
   assert_string_equal(provider_of(gateway, 0), "provider 2");
   gateway_stop(gateway);
 }
 
-static void an_idle_connection_is_replaced(void **state) {
-  (void)state;
+TEST(an_idle_connection_is_replaced) {
   gateway_t *gateway = gateway_start(&strict, NULL);
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_number_0(&options);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   renew(session, 1);
   send_range(session, 0, 1);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, 1, 1, 0, 0, 0);
   apns_session_free(session);
   assert_string_equal(provider_of(gateway, 0), "provider 0");
@@ -221,18 +206,16 @@ static void an_idle_connection_is_replaced(void **state) {
 }
 
 /* The handshake that is under way is given up: the gateway never answers it. */
-static void one_that_is_being_opened_is_begun_again(void **state) {
-  (void)state;
+TEST(one_that_is_being_opened_is_begun_again) {
   static const gateway_step_t deaf[] = {NO_HANDSHAKE, AWAIT(1), END};
   gateway_t *gateway = gateway_start(&strict, SCRIPTS(deaf));
   apns_session_options_t options = options_for(gateway);
   options.nonblocking = 1;
   apns_session_t *session = session_number_0(&options);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 2);
   gateway_await_step(gateway, 0, 1);
   renew(session, 1);
-  until_done(session, apns_session_drain(session, 0, NULL, &error), &error);
+  until_done(session, apns_session_drain(session, 0, NULL, &error));
   assert_counts(session, 2, 2, 0, 0, 0);
   apns_session_free(session);
   gateway_signal(gateway);
@@ -241,8 +224,7 @@ static void one_that_is_being_opened_is_begun_again(void **state) {
 }
 
 /* The one that stands ready is not used. */
-static void a_standby_connection_is_replaced(void **state) {
-  (void)state;
+TEST(a_standby_connection_is_replaced) {
   static const gateway_step_t names_first[] = {TAKE_FRAMES(10), NAME_NTH(8, 0), END};
   static const gateway_step_t works[] = {TAKE_FRAMES(9), TAKE_SENTINEL, NAME_LAST(2), END};
   static const gateway_step_t idle[] = {TAKE_ALL, END};
@@ -250,15 +232,14 @@ static void a_standby_connection_is_replaced(void **state) {
   apns_session_options_t options = options_for(gateway);
   options.no_standby = 0;
   apns_session_t *session = session_number_0(&options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 0, 10);
-  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
   await_connects(session, 3);
   gateway_await_frames(gateway, 1, 9);
   renew(session, 1);
   send_range(session, 10, 12);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, 12, 11, 1, 0, 0);
   apns_session_free(session);
   assert_string_equal(provider_of(gateway, 2), "provider 0");
@@ -268,16 +249,13 @@ static void a_standby_connection_is_replaced(void **state) {
   gateway_stop(gateway);
 }
 
-static void a_closed_session_takes_none(void **state) {
-  (void)state;
+TEST(a_closed_session_takes_none) {
   gateway_t *gateway = gateway_start(&strict, NULL);
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_number_0(&options);
   apns_credentials_t *credentials = credentials_number(1);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_session_close(session, 0, NULL);
-  assert_status(APNS_ERR_CLOSED, apns_session_use_credentials(session, credentials, &error),
-                &error);
+  assert_status(APNS_ERR_CLOSED, apns_session_use_credentials(session, credentials, &error));
   apns_session_free(session);
   apns_credentials_free(credentials);
   gateway_stop(gateway);
@@ -285,29 +263,26 @@ static void a_closed_session_takes_none(void **state) {
 
 /* ---- Which credentials ----------------------------------------------------------- */
 
-static void wrong_ones_change_nothing(void **state) {
-  (void)state;
+TEST(wrong_ones_change_nothing) {
   gateway_t *gateway = gateway_start(&strict, NULL);
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_number_0(&options);
   apns_credentials_t *credentials = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 2);
-  assert_status(APNS_ERR_ARGUMENT, apns_session_use_credentials(session, NULL, &error), &error);
-  assert_contains(error.message, "credentials is NULL");
-  assert_status(APNS_ERR_ARGUMENT, apns_session_use_credentials(NULL, credentials, &error), &error);
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_use_credentials(session, NULL, &error),
+               "credentials is NULL");
+  assert_status(APNS_ERR_ARGUMENT, apns_session_use_credentials(NULL, credentials, &error));
 #ifdef WITH_HTTP2
   apns_credentials_options_t token = APNS_CREDENTIALS_OPTIONS_INIT;
   token.token_private_key = certificate_of(0)->key;
   token.key_id = token.team_id = "ABC123DEFG";
-  assert_ok(apns_credentials_new(&token, &credentials, &error), &error);
-  assert_status(APNS_ERR_ARGUMENT, apns_session_use_credentials(session, credentials, &error),
-                &error);
-  assert_int_equal(error.cause, APNS_CAUSE_CERTIFICATE_MISSING);
+  assert_ok(apns_credentials_new(&token, &credentials, &error));
+  assert_caused(APNS_ERR_ARGUMENT, apns_session_use_credentials(session, credentials, &error),
+                APNS_CAUSE_CERTIFICATE_MISSING);
   apns_credentials_free(credentials);
 #endif
   send_range(session, 2, 4);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, 4, 4, 0, 0, 0);
   apns_session_free(session);
   assert_int_equal(gateway_connections(gateway), 1);
@@ -316,21 +291,18 @@ static void wrong_ones_change_nothing(void **state) {
 }
 
 /* The same object: nothing happens. The same file read again: as with another certificate. */
-static void the_same_ones_do_no_harm(void **state) {
-  (void)state;
+TEST(the_same_ones_do_no_harm) {
   gateway_t *gateway = gateway_start(&strict, NULL);
   apns_session_options_t options = options_for(gateway);
   apns_credentials_t *credentials = credentials_number(0);
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_session_t *session = session_with(&options, credentials);
   send_range(session, 0, 2);
-  assert_ok(apns_session_use_credentials(session, credentials, &error), &error);
+  assert_ok(apns_session_use_credentials(session, credentials, &error));
   send_range(session, 2, 4);
   assert_int_equal(stats_of(session).connects, 1);
   renew(session, 0);
   send_range(session, 4, 6);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, 6, 6, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 2);
   apns_session_free(session);
@@ -341,21 +313,19 @@ static void the_same_ones_do_no_harm(void **state) {
 }
 
 /* A ticket that was given to one certificate is not shown by another. */
-static void a_ticket_goes_with_its_certificate(void **state) {
-  (void)state;
+TEST(a_ticket_goes_with_its_certificate) {
   const gateway_options_t generous = {
       .wants_certificate = true, .tickets = 2, .tls_version = TLS1_3_VERSION};
   gateway_t *gateway = gateway_start(&generous, NULL);
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_number_0(&options);
-  apns_error_t error = APNS_ERROR_INIT;
   /* A drain costs its connection, and the next one is resumed. */
   for (size_t n = 0; n < 6; n++) {
     if (n == 2) renew(session, 1);
     /* This time an open connection with a ticket is left. */
     send_range(session, n, n + 1);
     if (n == 4) renew(session, 2);
-    assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+    drain(session);
   }
   apns_session_free(session);
   static const bool offered[] = {false, true, false, true, true, false};
@@ -378,44 +348,21 @@ static void context_freed(void *parent, void *data, CRYPTO_EX_DATA *all, int ind
 }
 
 /* With the last connection, and not before; the SSL that stands for the session keeps nothing. */
-static void the_old_ones_go_with_their_last_connection(void **state) {
-  (void)state;
+TEST(the_old_ones_go_with_their_last_connection) {
   assert_true(SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, context_freed) >= 0);
   gateway_t *gateway = gateway_start(&strict, NULL);
   apns_session_options_t options = options_for(gateway);
   apns_session_t *session = session_number_0(&options);
-  apns_error_t error = APNS_ERROR_INIT;
   struct ssl_st *ssl = apns_session_ssl(session);
   assert_non_null(ssl);
   send_range(session, 0, 2);
   contexts_freed = 0;
   renew(session, 1);
   assert_int_equal(contexts_freed, 0);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_int_equal(contexts_freed, 1);
   assert_ptr_equal(apns_session_ssl(session), ssl);
   apns_session_free(session);
   assert_int_equal(contexts_freed, 3);
   gateway_stop(gateway);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(none_is_lost_and_none_comes_twice),
-      cmocka_unit_test(nor_in_an_event_loop),
-      cmocka_unit_test(what_is_in_flight_is_proven_first),
-      cmocka_unit_test(a_rejection_meanwhile_is_heard),
-      cmocka_unit_test(silence_proves_where_it_is_to),
-      cmocka_unit_test(what_nothing_can_prove_is_unknown),
-      cmocka_unit_test(before_the_first_connection),
-      cmocka_unit_test(an_idle_connection_is_replaced),
-      cmocka_unit_test(one_that_is_being_opened_is_begun_again),
-      cmocka_unit_test(a_standby_connection_is_replaced),
-      cmocka_unit_test(a_closed_session_takes_none),
-      cmocka_unit_test(wrong_ones_change_nothing),
-      cmocka_unit_test(the_same_ones_do_no_harm),
-      cmocka_unit_test(a_ticket_goes_with_its_certificate),
-      cmocka_unit_test(the_old_ones_go_with_their_last_connection),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

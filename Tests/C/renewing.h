@@ -25,26 +25,21 @@ static inline apns_credentials_t *credentials_number(size_t n) {
   apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
   options.certificate_file = certificate_of(n)->together_file;
   options.ca_file = identities_make()->root.certificate_file;
-  apns_credentials_t *credentials = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(&options, &credentials, &error), &error);
+  apns_credentials_t *credentials = credentials_of(&options);
   return credentials;
 }
 
 /** Gives the session the n-th certificate, and frees the credentials at once. */
 static inline void renew(apns_session_t *session, size_t n) {
   apns_credentials_t *credentials = credentials_number(n);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_use_credentials(session, credentials, &error), &error);
+  assert_ok(apns_session_use_credentials(session, credentials, &error));
   apns_credentials_free(credentials);
 }
 
 /** A session with certificate 0. */
 static inline apns_session_t *session_number_0(const apns_session_options_t *options) {
   apns_credentials_t *credentials = credentials_number(0);
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_new(options, credentials, &session, &error), &error);
+  apns_session_t *session = session_with(options, credentials);
   apns_credentials_free(credentials);
   return session;
 }
@@ -58,7 +53,6 @@ static inline bool is_bad(size_t n) { return n % 997 == 500; }
 static inline size_t send_while_renewing(apns_session_t *session, size_t count, bool loops,
                                          void (*send_one)(apns_session_t *, size_t, int),
                                          size_t first[RENEWALS + 1]) {
-  apns_error_t error = APNS_ERROR_INIT;
   size_t bad = 0, renewals = 0;
   for (size_t n = 0; n < count; n++) {
     /* Between records and within them. */
@@ -70,9 +64,9 @@ static inline size_t send_while_renewing(apns_session_t *session, size_t count, 
     bad += is_bad(n);
   }
   if (loops)
-    until_done(session, apns_session_drain(session, 0, NULL, &error), &error);
+    until_done(session, apns_session_drain(session, 0, NULL, &error));
   else
-    assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+    drain(session);
   assert_counts(session, count, count - bad, bad, 0, 0);
   return bad;
 }

@@ -8,34 +8,29 @@
 static apns_credentials_t *credentials_for(int tls_version) {
   const identities_t *identities = identities_make();
   apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
-  apns_credentials_t *credentials = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   options.certificate_file = identities->provider.certificate_file;
   options.key_file = identities->provider.key_file;
   options.ca_file = identities->root.certificate_file;
   if (tls_version == TLS1_2_VERSION) options.tls_max = APNS_TLS_1_2;
-  assert_ok(apns_credentials_new(&options, &credentials, &error), &error);
+  apns_credentials_t *credentials = credentials_of(&options);
   return credentials;
 }
 
-static apns_session_t *session_with(const gateway_t *gateway, int tls_version) {
+static apns_session_t *session_by(const gateway_t *gateway, int tls_version) {
   apns_session_options_t options = options_for(gateway);
   apns_credentials_t *credentials = credentials_for(tls_version);
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   options.no_standby = 1;
   options.report_accepted = 1;
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_session_t *session = session_with(&options, credentials);
   apns_credentials_free(credentials);
   return session;
 }
 
 /* One notification, whose acceptance the gateway proves; it ends the connection with it. */
 static void push(apns_session_t *session, size_t n) {
-  apns_error_t error = APNS_ERROR_INIT;
   size_t unresolved = 1;
-  assert_ok(apns_session_send(session, notification(n), 0, NULL, &error), &error);
-  assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error), &error);
+  assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));
+  assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error));
   assert_int_equal(unresolved, 0);
   assert_event(session, APNS_EVENT_ACCEPTED, 0, n);
 }
@@ -47,11 +42,10 @@ static void check_once_more(int tls_version) {
                                  .tickets = 2,
                                  .no_session_context = true};
   gateway_t *gateway = gateway_start(&how, NULL);
-  apns_session_t *session = session_with(gateway, tls_version);
-  apns_error_t error = APNS_ERROR_INIT;
+  apns_session_t *session = session_by(gateway, tls_version);
   push(session, 0);
   /* The same call makes the connection that is resumed in vain and the one that is not. */
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   assert_int_equal(gateway_connections(gateway), 3);
   assert_int_equal(stats_of(session).connects, 2);
   push(session, 1);
@@ -63,21 +57,19 @@ static void check_once_more(int tls_version) {
   gateway_stop(gateway);
 }
 
-static void a_peer_that_cannot_resume_is_connected_to_once_more(void **state) {
-  (void)state;
+TEST(a_peer_that_cannot_resume_is_connected_to_once_more) {
   check_once_more(TLS1_2_VERSION);
   check_once_more(TLS1_3_VERSION);
 }
 
 /* As long as it may be an accident there is an offer; then it would be two connections for
    each, for good. */
-static void a_peer_that_never_can_resume_is_offered_nothing_more(void **state) {
-  (void)state;
+TEST(a_peer_that_never_can_resume_is_offered_nothing_more) {
   enum { ROUNDS = 6, OFFERS = 3 };
   const gateway_options_t how = {
       .wants_certificate = true, .tickets = 2, .no_session_context = true};
   gateway_t *gateway = gateway_start(&how, NULL);
-  apns_session_t *session = session_with(gateway, 0);
+  apns_session_t *session = session_by(gateway, 0);
   for (size_t n = 0; n < ROUNDS; n++) push(session, n);
   apns_session_free(session);
   size_t offered = 0, connections = gateway_connections(gateway);
@@ -89,12 +81,11 @@ static void a_peer_that_never_can_resume_is_offered_nothing_more(void **state) {
 }
 
 /* TLS 1.3: for the provider the handshake is over before the peer thinks better of it. */
-static void a_resumption_that_is_regretted_late_is_not_tried_again(void **state) {
-  (void)state;
+TEST(a_resumption_that_is_regretted_late_is_not_tried_again) {
   const gateway_options_t how = {
       .tls_version = TLS1_3_VERSION, .tickets = 2, .regrets_resumption = true};
   gateway_t *gateway = gateway_start(&how, NULL);
-  apns_session_t *session = session_with(gateway, 0);
+  apns_session_t *session = session_by(gateway, 0);
   push(session, 0);
   push(session, 1);
   assert_counts(session, 2, 2, 0, 0, 0);
@@ -107,14 +98,12 @@ static void a_resumption_that_is_regretted_late_is_not_tried_again(void **state)
 }
 
 /* TLS 1.2 has a number for the session before the peer has proved anything. */
-static void a_session_of_half_a_handshake_is_not_offered(void **state) {
-  (void)state;
+TEST(a_session_of_half_a_handshake_is_not_offered) {
   static const gateway_step_t cut[] = {NO_HANDSHAKE, CUT_HANDSHAKE, END};
   const gateway_options_t how = {.tls_version = TLS1_2_VERSION, .keeps_sessions = true};
   gateway_t *gateway = gateway_start(&how, SCRIPTS(cut));
-  apns_session_t *session = session_with(gateway, TLS1_2_VERSION);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
+  apns_session_t *session = session_by(gateway, TLS1_2_VERSION);
+  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error));
   push(session, 0);
   push(session, 1);
   apns_session_free(session);
@@ -127,28 +116,16 @@ static void a_session_of_half_a_handshake_is_not_offered(void **state) {
 }
 
 /* What was kept of a good connection is offered after a bad one too, but not what that left. */
-static void an_offer_that_is_cut_is_withdrawn(void **state) {
-  (void)state;
+TEST(an_offer_that_is_cut_is_withdrawn) {
   static const gateway_step_t good[] = {JUDGE, END};
   static const gateway_step_t cut[] = {NO_HANDSHAKE, CUT_HANDSHAKE, END};
   const gateway_options_t how = {.tls_version = TLS1_2_VERSION, .keeps_sessions = true};
   gateway_t *gateway = gateway_start(&how, SCRIPTS(good, cut));
-  apns_session_t *session = session_with(gateway, TLS1_2_VERSION);
+  apns_session_t *session = session_by(gateway, TLS1_2_VERSION);
   push(session, 0);
   push(session, 1);
   apns_session_free(session);
   assert_int_equal(gateway_connections(gateway), 3);
   assert_false(gateway_heard(gateway, 2)->was_offered);
   gateway_stop(gateway);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_peer_that_cannot_resume_is_connected_to_once_more),
-      cmocka_unit_test(a_peer_that_never_can_resume_is_offered_nothing_more),
-      cmocka_unit_test(a_resumption_that_is_regretted_late_is_not_tried_again),
-      cmocka_unit_test(a_session_of_half_a_handshake_is_not_offered),
-      cmocka_unit_test(an_offer_that_is_cut_is_withdrawn),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

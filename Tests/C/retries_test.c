@@ -32,7 +32,7 @@ static apns_event_t outcome_of(script_t *script, const char *schedule, const cha
   options.server_error_schedule = server_errors;
   options.retry_timeout_ms = retry_timeout_ms;
   apns_session_t *session = push_session(service, &options);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
   apns_event_t event = one_event(session);
   push_stop(session, service);
@@ -41,8 +41,7 @@ static apns_event_t outcome_of(script_t *script, const char *schedule, const cha
   return event;
 }
 
-static void a_pause_is_as_long_as_the_schedule_says(void **state) {
-  (void)state;
+TEST(a_pause_is_as_long_as_the_schedule_says) {
   size_t count;
   /* By the other schedule there would be no time for another try. */
   script_t device = {.replies = {{.status = 429, .body = too_many},
@@ -68,8 +67,7 @@ static void a_pause_is_as_long_as_the_schedule_says(void **state) {
 }
 
 /* A service in trouble is left alone for longer than a device that gets too many. */
-static void without_a_schedule_5xx_waits_longer(void **state) {
-  (void)state;
+TEST(without_a_schedule_5xx_waits_longer) {
   size_t count;
   script_t server = {.replies = {{.status = 503, .body = "{\"reason\":\"ServiceUnavailable\"}"}}};
   assert_int_equal(outcome_of(&server, NULL, NULL, 0, &count).kind, APNS_EVENT_ACCEPTED);
@@ -77,8 +75,7 @@ static void without_a_schedule_5xx_waits_longer(void **state) {
   assert_true(server.came_at[1] - server.came_at[0] >= 5000);
 }
 
-static void a_service_that_asks_for_a_longer_pause_gets_it(void **state) {
-  (void)state;
+TEST(a_service_that_asks_for_a_longer_pause_gets_it) {
   size_t count;
   script_t script = {.replies = {{.status = 429, .body = too_many, .retry_after = "2"},
                                  {.status = 503, .body = "", .retry_after = "2"},
@@ -91,8 +88,7 @@ static void a_service_that_asks_for_a_longer_pause_gets_it(void **state) {
   assert_true(script.came_at[3] - script.came_at[2] >= 2000);
 }
 
-static void a_mistake_in_a_schedule_is_named(void **state) {
-  (void)state;
+TEST(a_mistake_in_a_schedule_is_named) {
   static const struct {
     const char *schedule, *message;
   } mistakes[] = {
@@ -110,33 +106,29 @@ static void a_mistake_in_a_schedule_is_named(void **state) {
       {"1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1", " has more than 16 pauses, at 32"},
   };
   apns_credentials_t *credentials = provider_credentials();
-  apns_error_t error = APNS_ERROR_INIT;
   char expected[120];
   for (size_t n = 0; n < 2 * sizeof mistakes / sizeof *mistakes; n++) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
     apns_session_t *session = NULL;
     options.protocol = APNS_PROTOCOL_HTTP2;
     *(n & 1 ? &options.retry_schedule : &options.server_error_schedule) = mistakes[n / 2].schedule;
-    assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-                  &error);
+    assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error));
     assert_null(session);
     snprintf(expected, sizeof expected, "%s%s", n & 1 ? "retry_schedule" : "server_error_schedule",
              mistakes[n / 2].message);
     assert_string_equal(error.message, expected);
   }
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
-  apns_session_t *session = NULL;
   options.retry_schedule = " 1 ,2 , 86400";
   options.server_error_schedule = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16";
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_session_t *session = session_with(&options, credentials);
   apns_session_free(session);
   apns_credentials_free(credentials);
 }
 
 /* ---- After how long the caller may try again ---------------------------------------- */
 
-static void the_caller_is_told_when_to_try_again(void **state) {
-  (void)state;
+TEST(the_caller_is_told_when_to_try_again) {
   static const struct {
     int status;
     const char *reason, *retry_after;
@@ -188,8 +180,7 @@ static void the_caller_is_told_when_to_try_again(void **state) {
 }
 
 /* What the session could wait for by its schedule, but not as long as the service asks. */
-static void a_pause_that_is_too_long_ends_the_notification(void **state) {
-  (void)state;
+TEST(a_pause_that_is_too_long_ends_the_notification) {
   size_t count;
   script_t script = {.replies = {{.status = 429, .body = too_many, .retry_after = "61"}}};
   const apns_event_t event = outcome_of(&script, NULL, NULL, 0, &count);
@@ -204,8 +195,7 @@ static service_reply_t put_off(void *context, const service_push_t *push) {
 }
 
 /* Closed while it waits for its next try, or for its answer. */
-static void one_without_an_end_tells_it_too(void **state) {
-  (void)state;
+TEST(one_without_an_end_tells_it_too) {
   service_reply_t replies[] = {
       {.status = 429, .body = too_many}, {.status = 503, .body = ""}, {.action = SERVE_SILENCE}};
   const uint32_t expected[] = {60, 900, 0};
@@ -216,7 +206,7 @@ static void one_without_an_end_tells_it_too(void **state) {
     options.retry_schedule = options.server_error_schedule = "60";
     options.retry_timeout_ms = 3600 * 1000;
     apns_session_t *session = push_session(service, &options);
-    send_all(session, 0, 1);
+    send_range(session, 0, 1);
     do {
       assert_int_equal(apns_session_drain(session, 20, NULL, NULL), APNS_ERR_TIMEOUT);
     } while (n < 2 && stats_of(session).in_flight > 0);
@@ -234,14 +224,13 @@ static void one_without_an_end_tells_it_too(void **state) {
 static void send_to(apns_session_t *session, size_t device, size_t number) {
   unsigned char token[32] = {0};
   char payload[64];
-  apns_error_t error = APNS_ERROR_INIT;
   memcpy(token, &device, sizeof device);
   snprintf(payload, sizeof payload, "{\"aps\":{\"badge\":%zu}}", number);
   apns_notification_t push = APNS_NOTIFICATION_INIT;
   push.token = token, push.token_length = sizeof token;
   push.payload = payload, push.payload_length = strlen(payload);
   push.user_data = (void *)(uintptr_t)number;
-  assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error), &error);
+  assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error));
 }
 
 static size_t badge_of(const service_push_t *push) {
@@ -272,8 +261,7 @@ static service_reply_t take_its_time(void *context, const service_push_t *push) 
 }
 
 /* Each is written when the one before it was answered. Without the option they fly together. */
-static void those_to_a_device_go_out_one_after_the_other(void **state) {
-  (void)state;
+TEST(those_to_a_device_go_out_one_after_the_other) {
   for (int keeps = 0; keeps < 2; keeps++) {
     service_t *service = start(take_its_time, NULL);
     apns_session_options_t options = push_options(service);
@@ -341,22 +329,19 @@ static void check_order_behind(service_reply_t reply, apns_ambiguous_t ambiguous
   service_free(service);
 }
 
-static void behind_one_that_is_put_off_the_order_is_kept(void **state) {
-  (void)state;
+TEST(behind_one_that_is_put_off_the_order_is_kept) {
   check_order_behind((service_reply_t){.status = 429, .body = too_many}, APNS_AMBIGUOUS_RESEND, 3);
   check_order_behind((service_reply_t){.status = 500, .body = broken}, APNS_AMBIGUOUS_RESEND, 3);
 }
 
-static void the_order_is_kept_when_a_connection_dies(void **state) {
-  (void)state;
+TEST(the_order_is_kept_when_a_connection_dies) {
   check_order_behind((service_reply_t){.action = SERVE_DROP}, APNS_AMBIGUOUS_RESEND, 3);
   check_order_behind((service_reply_t){.action = SERVE_RESET, .error = 7}, APNS_AMBIGUOUS_RESEND,
                      3);
 }
 
 /* Its outcome is unknown, which is one. */
-static void behind_one_that_is_unknown_the_next_goes_out(void **state) {
-  (void)state;
+TEST(behind_one_that_is_unknown_the_next_goes_out) {
   hold_t drop = {{.action = SERVE_DROP}, 1};
   service_t *service = start(hold_the_first_up, &drop);
   apns_session_t *session = ordering_session(service, APNS_AMBIGUOUS_REPORT);
@@ -370,8 +355,7 @@ static void behind_one_that_is_unknown_the_next_goes_out(void **state) {
 }
 
 /* The device's notifications cost their own bytes; those to others go through the rest. */
-static void those_that_wait_hold_up_no_other_device(void **state) {
-  (void)state;
+TEST(those_that_wait_hold_up_no_other_device) {
   const size_t count = as_many_as(3000, 300);
   hold_t forever = {{.status = 429, .body = too_many}, INT_MAX};
   service_t *service = start(hold_the_first_up, &forever);
@@ -399,41 +383,17 @@ static void those_that_wait_hold_up_no_other_device(void **state) {
   push_end(session, service);
 }
 
-static void over_the_binary_interface_it_takes_one_connection(void **state) {
-  (void)state;
+TEST(over_the_binary_interface_it_takes_one_connection) {
   apns_credentials_t *credentials = provider_credentials();
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   options.device_order = 1;
   options.connections = 2;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-                &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error));
   assert_string_equal(error.message,
                       "connections is 2, but with device_order the binary interface takes one");
   options.connections = 1;
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  assert_ok(apns_session_new(&options, credentials, &session, &error));
   apns_session_free(session);
   apns_credentials_free(credentials);
-}
-
-int main(void) {
-  identities_make();
-  if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_pause_is_as_long_as_the_schedule_says),
-      cmocka_unit_test(without_a_schedule_5xx_waits_longer),
-      cmocka_unit_test(a_service_that_asks_for_a_longer_pause_gets_it),
-      cmocka_unit_test(a_mistake_in_a_schedule_is_named),
-      cmocka_unit_test(the_caller_is_told_when_to_try_again),
-      cmocka_unit_test(a_pause_that_is_too_long_ends_the_notification),
-      cmocka_unit_test(one_without_an_end_tells_it_too),
-      cmocka_unit_test(those_to_a_device_go_out_one_after_the_other),
-      cmocka_unit_test(behind_one_that_is_put_off_the_order_is_kept),
-      cmocka_unit_test(the_order_is_kept_when_a_connection_dies),
-      cmocka_unit_test(behind_one_that_is_unknown_the_next_goes_out),
-      cmocka_unit_test(those_that_wait_hold_up_no_other_device),
-      cmocka_unit_test(over_the_binary_interface_it_takes_one_connection),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

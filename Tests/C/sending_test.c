@@ -65,8 +65,7 @@ static void check_vectors(int command, int format, size_t at_least) {
     const json_t *expiry = json_object_get(frame, "expiry");
     if (expiry) push.expiry = json_integer_value(expiry) ? json_integer_value(expiry) : -1;
     uint32_t identifier = 0;
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, &identifier, &error), &error);
+    assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, &identifier, &error));
     assert_true(identifier > before);
     before = identifier;
     size_t length = (size_t)json_integer_value(json_object_get(frame, "length"));
@@ -76,8 +75,7 @@ static void check_vectors(int command, int format, size_t at_least) {
   }
   json_decref(file);
   assert_true(used >= at_least);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error));
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   assert_int_equal(heard->length, end - expected);
@@ -86,18 +84,11 @@ static void check_vectors(int command, int format, size_t at_least) {
   gateway_stop(gateway);
 }
 
-static void the_simple_vectors(void **state) {
-  (void)state;
-  check_vectors(0, APNS_FORMAT_SIMPLE, 10);
-}
+TEST(the_simple_vectors) { check_vectors(0, APNS_FORMAT_SIMPLE, 10); }
 
-static void the_enhanced_vectors(void **state) {
-  (void)state;
-  check_vectors(1, APNS_FORMAT_ENHANCED, 15);
-}
+TEST(the_enhanced_vectors) { check_vectors(1, APNS_FORMAT_ENHANCED, 15); }
 
-static void the_framed_vectors(void **state) {
-  (void)state;
+TEST(the_framed_vectors) {
   check_vectors(2, APNS_FORMAT_FRAMED, 25);
   check_vectors(2, APNS_FORMAT_DEFAULT, 25);
 }
@@ -115,9 +106,8 @@ static const uint8_t *frame_with(int format, int64_t expiry, uint8_t priority, s
   push.token = "t", push.token_length = 1;
   push.payload = "{}", push.payload_length = 2;
   push.expiry = expiry, push.priority = priority;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
-  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error));
+  assert_ok(apns_session_close(session, AMPLE_MS, &error));
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   assert_true(heard->length < sizeof frame);
@@ -127,8 +117,7 @@ static const uint8_t *frame_with(int format, int64_t expiry, uint8_t priority, s
   return frame;
 }
 
-static void expiry_in_the_enhanced_format(void **state) {
-  (void)state;
+TEST(expiry_in_the_enhanced_format) {
   static const struct {
     int64_t expiry;
     uint32_t written;
@@ -149,8 +138,7 @@ static void expiry_in_the_enhanced_format(void **state) {
   }
 }
 
-static void expiry_in_the_framed_format(void **state) {
-  (void)state;
+TEST(expiry_in_the_framed_format) {
   size_t length;
   /* Not said: no item 4. */
   frame_with(APNS_FORMAT_FRAMED, 0, 0, &length);
@@ -162,8 +150,7 @@ static void expiry_in_the_framed_format(void **state) {
   assert_memory_equal(frame + 21, "\x04\x00\x04\xFF\xFF\xFF\xFF", 7);
 }
 
-static void priority_is_said_in_the_framed_format_only(void **state) {
-  (void)state;
+TEST(priority_is_said_in_the_framed_format_only) {
   size_t length;
   const uint8_t *frame = frame_with(APNS_FORMAT_FRAMED, 0, 5, &length);
   assert_memory_equal(frame + length - 4, "\x05\x00\x01\x05", 4);
@@ -177,8 +164,7 @@ static void priority_is_said_in_the_framed_format_only(void **state) {
 
 /* ---- When --------------------------------------------------------------- */
 
-static void a_lone_send_leaves_at_once(void **state) {
-  (void)state;
+TEST(a_lone_send_leaves_at_once) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_to(gateway, NULL);
   for (size_t n = 0; n < 5; n++) {
@@ -186,29 +172,26 @@ static void a_lone_send_leaves_at_once(void **state) {
     gateway_await_frames(gateway, 0, n + 1);
     assert_int_equal(stats_of(session).records, n + 1);
   }
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void more_to_come_takes_few_records(void **state) {
-  (void)state;
+TEST(more_to_come_takes_few_records) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t n = 0; n < 100; n++)
-    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error), &error);
+    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
   assert_int_equal(stats_of(session).records, 0);
   assert_int_equal(stats_of(session).bytes, 0);
-  assert_ok(apns_session_flush(session, &error), &error);
+  assert_ok(apns_session_flush(session, &error));
   gateway_await_frames(gateway, 0, 100);
   assert_int_equal(stats_of(session).records, 1);
   for (size_t n = 100; n < 1100; n++)
-    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error), &error);
+    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
   /* Full records leave by themselves. */
   apns_session_stats_t stats = stats_of(session);
   assert_true(stats.records >= 5);
   assert_true(stats.bytes >= 5 * 16384);
-  assert_ok(apns_session_flush(session, &error), &error);
+  assert_ok(apns_session_flush(session, &error));
   stats = stats_of(session);
   assert_true(stats.records <= stats.bytes / 16384 + 3);
   gateway_await_frames(gateway, 0, 1100);
@@ -219,39 +202,34 @@ static void more_to_come_takes_few_records(void **state) {
   gateway_stop(gateway);
 }
 
-static void what_is_held_back_leaves_with_the_next_call_that_writes(void **state) {
-  (void)state;
+TEST(what_is_held_back_leaves_with_the_next_call_that_writes) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
-  assert_ok(apns_session_send(session, notification(0), APNS_SEND_MORE, NULL, &error), &error);
+  assert_ok(apns_session_send(session, notification(0), APNS_SEND_MORE, NULL, &error));
   send_range(session, 1, 2);
   gateway_await_frames(gateway, 0, 2);
-  assert_ok(apns_session_send(session, notification(2), APNS_SEND_MORE, NULL, &error), &error);
-  assert_status(APNS_DONE, apns_session_next_event(session, &event, 20, &error), &error);
+  assert_ok(apns_session_send(session, notification(2), APNS_SEND_MORE, NULL, &error));
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, 20, &error));
   gateway_await_frames(gateway, 0, 3);
-  assert_ok(apns_session_send(session, notification(3), APNS_SEND_MORE, NULL, &error), &error);
-  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 20, NULL, &error), &error);
+  assert_ok(apns_session_send(session, notification(3), APNS_SEND_MORE, NULL, &error));
+  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 20, NULL, &error));
   gateway_await_frames(gateway, 0, 4);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void an_array_is_sent_in_order_and_in_few_records(void **state) {
-  (void)state;
+TEST(an_array_is_sent_in_order_and_in_few_records) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t *all = notifications(1000);
   size_t taken = 0;
-  assert_ok(apns_session_send_many(session, all, 1000, 0, &taken, &error), &error);
+  assert_ok(apns_session_send_many(session, all, 1000, 0, &taken, &error));
   assert_int_equal(taken, 1000);
   apns_session_stats_t stats = stats_of(session);
   assert_true(stats.records <= stats.bytes / 16384 + 3);
-  assert_ok(apns_session_send_many(session, all, 0, 0, &taken, &error), &error);
+  assert_ok(apns_session_send_many(session, all, 0, 0, &taken, &error));
   assert_int_equal(taken, 0);
-  assert_ok(apns_session_send_many(session, NULL, 0, 0, NULL, &error), &error);
+  assert_ok(apns_session_send_many(session, NULL, 0, 0, NULL, &error));
   gateway_await_frames(gateway, 0, 1000);
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
@@ -260,43 +238,36 @@ static void an_array_is_sent_in_order_and_in_few_records(void **state) {
   gateway_stop(gateway);
 }
 
-static void an_array_with_more_to_come_is_held_back(void **state) {
-  (void)state;
+TEST(an_array_with_more_to_come_is_held_back) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t *all = notifications(10);
-  assert_ok(apns_session_send_many(session, all, 10, APNS_SEND_MORE, NULL, &error), &error);
+  assert_ok(apns_session_send_many(session, all, 10, APNS_SEND_MORE, NULL, &error));
   assert_int_equal(stats_of(session).records, 0);
-  assert_ok(apns_session_flush(session, &error), &error);
+  assert_ok(apns_session_flush(session, &error));
   gateway_await_frames(gateway, 0, 10);
   notifications_free(all, 10);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void an_array_stops_at_a_bad_element(void **state) {
-  (void)state;
+TEST(an_array_stops_at_a_bad_element) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t *all = notifications(10);
   all[6].token_length = 0;
   size_t taken = 99;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send_many(session, all, 10, 0, &taken, &error),
-                &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send_many(session, all, 10, 0, &taken, &error));
   assert_int_equal(taken, 6);
   assert_contains(error.message, "token has 0 bytes");
   assert_counts(session, 6, 0, 0, 0, 6);
   /* Those before it are on their way, those behind it are the caller's still. */
   gateway_await_frames(gateway, 0, 6);
-  assert_ok(apns_session_send_many(session, all + 7, 3, 0, &taken, &error), &error);
+  assert_ok(apns_session_send_many(session, all + 7, 3, 0, &taken, &error));
   assert_int_equal(taken, 3);
   gateway_await_frames(gateway, 0, 9);
   all[6].token_length = 32;
   notifications_free(all, 10);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* ---- Payloads of a builder ---------------------------------------------- */
@@ -305,14 +276,12 @@ static apns_payload_t *payload_with(size_t limit, int truncate) {
   apns_payload_options_t options = APNS_PAYLOAD_OPTIONS_INIT;
   options.limit = limit, options.truncate = truncate;
   apns_payload_t *payload = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_payload_new(&options, &payload, &error), &error);
+  assert_ok(apns_payload_new(&options, &payload, &error));
   return payload;
 }
 
 static void set_text(apns_payload_t *payload, const char *text, size_t length) {
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_payload_set_string(payload, APNS_KEY_ALERT, text, length, &error), &error);
+  assert_ok(apns_payload_set_string(payload, APNS_KEY_ALERT, text, length, &error));
 }
 
 /* The same frame, but for its identifier, as with the bytes that apns_payload_write() wrote. */
@@ -330,20 +299,18 @@ static void check_payloads_frame(int format, size_t token_length, int64_t expiry
   apns_notification_t push = APNS_NOTIFICATION_INIT;
   push.token = token, push.token_length = token_length;
   push.expiry = expiry, push.priority = priority;
-  apns_error_t error = APNS_ERROR_INIT;
   uint32_t identifiers[2] = {0, 0};
   size_t cut = 99, length = 0;
   assert_ok(apns_session_send_payload(session, &push, payload, APNS_SEND_MORE, &identifiers[0],
-                                      &cut, &error),
-            &error);
+                                      &cut, &error));
   assert_int_equal(cut, 0);
   char json[256];
-  assert_ok(apns_payload_write(payload, json, sizeof json, &length, NULL, &error), &error);
+  assert_ok(apns_payload_write(payload, json, sizeof json, &length, NULL, &error));
   push.payload = json, push.payload_length = length;
-  assert_ok(apns_session_send(session, &push, 0, &identifiers[1], &error), &error);
+  assert_ok(apns_session_send(session, &push, 0, &identifiers[1], &error));
   assert_int_equal(identifiers[1], identifiers[0] + 1);
   apns_payload_free(payload);
-  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error));
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   const size_t half = heard->length / 2;
@@ -355,8 +322,7 @@ static void check_payloads_frame(int format, size_t token_length, int64_t expiry
   gateway_stop(gateway);
 }
 
-static void a_builders_payload_makes_the_same_frame(void **state) {
-  (void)state;
+TEST(a_builders_payload_makes_the_same_frame) {
   static const size_t token_lengths[] = {1, 32, APNS_TOKEN_MAX};
   for (size_t index = 0; index < 3; index++) {
     check_payloads_frame(APNS_FORMAT_SIMPLE, token_lengths[index], 0, 0);
@@ -366,8 +332,7 @@ static void a_builders_payload_makes_the_same_frame(void **state) {
   }
 }
 
-static void a_builders_payload_that_cannot_be_sent_is_refused(void **state) {
-  (void)state;
+TEST(a_builders_payload_that_cannot_be_sent_is_refused) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.payload_max = 100;
@@ -375,14 +340,12 @@ static void a_builders_payload_that_cannot_be_sent_is_refused(void **state) {
   apns_payload_t *payload = payload_with(64, 0), *longer = payload_with(200, 0);
   static char text[200];
   memset(text, 'x', sizeof text);
-  apns_error_t error = APNS_ERROR_INIT;
   const apns_notification_t given = *notification(0);
   apns_notification_t push = given;
   size_t cut = 99;
-#define assert_refused(session, push, payload, flags, part)                                   \
-  assert_status(APNS_ERR_ARGUMENT,                                                            \
-                apns_session_send_payload(session, push, payload, flags, NULL, &cut, &error), \
-                &error);                                                                      \
+#define assert_refused(session, push, payload, flags, part)                                    \
+  assert_status(APNS_ERR_ARGUMENT,                                                             \
+                apns_session_send_payload(session, push, payload, flags, NULL, &cut, &error)); \
   assert_contains(error.message, part)
   assert_refused(session, &push, payload, 0, "has a payload already");
   push.payload = NULL;
@@ -410,12 +373,10 @@ static void a_builders_payload_that_cannot_be_sent_is_refused(void **state) {
   assert_counts(session, 0, 0, 0, 0, 0);
   assert_int_equal(gateway_connections(gateway), 0);
   apns_payload_free(payload), apns_payload_free(longer);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void a_builders_payload_is_shortened_in_the_window(void **state) {
-  (void)state;
+TEST(a_builders_payload_is_shortened_in_the_window) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_options_t options = options_for(gateway);
   options.quiet_period_ms = 1;
@@ -424,12 +385,11 @@ static void a_builders_payload_is_shortened_in_the_window(void **state) {
   set_text(payload, "You got far too many emails.", 28);
   apns_notification_t push = *notification(0);
   push.payload = NULL, push.payload_length = 0;
-  apns_error_t error = APNS_ERROR_INIT;
   size_t cut = 0;
-  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, &cut, &error), &error);
+  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, &cut, &error));
   assert_int_equal(cut, 11);
   apns_payload_free(payload);
-  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error));
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   static const char expected[] = "{\"aps\":{\"alert\":\"You got far too m\u2026\"}}";
@@ -440,20 +400,17 @@ static void a_builders_payload_is_shortened_in_the_window(void **state) {
 
 /* ---- Identifiers -------------------------------------------------------- */
 
-static void identifiers_are_never_0_nor_given_twice(void **state) {
-  (void)state;
+TEST(identifiers_are_never_0_nor_given_twice) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   uint32_t before = 0;
   for (size_t n = 0; n < 300; n++) {
     uint32_t identifier = 0;
-    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, &identifier, &error),
-              &error);
+    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, &identifier, &error));
     assert_true(identifier > before);
     before = identifier;
     /* A sentinel takes a number of its own. */
-    if (n % 100 == 99) assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+    if (n % 100 == 99) drain(session);
   }
   apns_session_free(session);
   for (size_t round = 0; round < 3; round++) {
@@ -467,22 +424,19 @@ static void identifiers_are_never_0_nor_given_twice(void **state) {
 
 /* ---- Refusals ----------------------------------------------------------- */
 
-static void a_refused_notification_costs_no_connection(void **state) {
-  (void)state;
+TEST(a_refused_notification_costs_no_connection) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   static char large[3000];
   memset(large, ' ', sizeof large);
-#define REFUSED(change, text)                                                                   \
-  do {                                                                                          \
-    apns_notification_t push = *notification(1);                                                \
-    change;                                                                                     \
-    uint32_t identifier = 77;                                                                   \
-    assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, &identifier, &error), \
-                  &error);                                                                      \
-    assert_contains(error.message, text);                                                       \
-    assert_int_equal(identifier, 77);                                                           \
+#define REFUSED(change, text)                                                                    \
+  do {                                                                                           \
+    apns_notification_t push = *notification(1);                                                 \
+    change;                                                                                      \
+    uint32_t identifier = 77;                                                                    \
+    assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, &identifier, &error)); \
+    assert_contains(error.message, text);                                                        \
+    assert_int_equal(identifier, 77);                                                            \
   } while (0)
   REFUSED(push.token = NULL, "token is NULL");
   REFUSED(push.token_length = 0, "token has 0 bytes");
@@ -499,63 +453,52 @@ static void a_refused_notification_costs_no_connection(void **state) {
   REFUSED(push.expiry = -2, "expiry is -2, neither a time nor APNS_EXPIRY_ONCE");
   REFUSED(push.expiry = INT64_MIN, "expiry is -9223372036854775808, neither");
 #undef REFUSED
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, NULL, 0, NULL, &error), &error);
-  assert_contains(error.message, "notification is NULL");
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send(NULL, notification(0), 0, NULL, &error),
-                &error);
-  assert_contains(error.message, "session is NULL");
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, notification(0), 2, NULL, &error),
-                &error);
-  assert_contains(error.message, "flags has unknown bits: 2");
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_send(session, NULL, 0, NULL, &error),
+               "notification is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_send(NULL, notification(0), 0, NULL, &error),
+               "session is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_send(session, notification(0), 2, NULL, &error),
+               "flags has unknown bits: 2");
   size_t taken = 9;
-  assert_status(APNS_ERR_ARGUMENT,
-                apns_session_send_many(session, notification(0), 1, 6, &taken, &error), &error);
-  assert_contains(error.message, "flags");
+  assert_fails(APNS_ERR_ARGUMENT,
+               apns_session_send_many(session, notification(0), 1, 6, &taken, &error), "flags");
   assert_int_equal(taken, 0);
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send_many(session, NULL, 1, 0, &taken, &error),
-                &error);
-  assert_contains(error.message, "notifications is NULL");
-  assert_status(APNS_ERR_ARGUMENT,
-                apns_session_send_many(session, notification(0), SIZE_MAX, 0, &taken, &error),
-                &error);
-  assert_contains(error.message, "count is 18446744073709551615, which is larger than memory");
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_send_many(session, NULL, 1, 0, &taken, &error),
+               "notifications is NULL");
+  assert_fails(APNS_ERR_ARGUMENT,
+               apns_session_send_many(session, notification(0), SIZE_MAX, 0, &taken, &error),
+               "count is 18446744073709551615, which is larger than memory");
   assert_counts(session, 0, 0, 0, 0, 0);
   assert_int_equal(gateway_connections(gateway), 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void null_sessions_are_refused(void **state) {
-  (void)state;
-  apns_error_t error = APNS_ERROR_INIT;
+TEST(null_sessions_are_refused) {
   apns_event_t event = APNS_EVENT_INIT;
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   size_t count;
   const apns_status_t wrong = APNS_ERR_ARGUMENT;
-  assert_status(wrong, apns_session_connect(NULL, &error), &error);
-  assert_status(wrong, apns_session_send_many(NULL, notification(0), 1, 0, &count, &error), &error);
-  assert_status(wrong, apns_session_flush(NULL, &error), &error);
-  assert_status(wrong, apns_session_drain(NULL, 0, &count, &error), &error);
-  assert_status(wrong, apns_session_next_event(NULL, &event, 0, &error), &error);
-  assert_status(wrong, apns_session_stats(NULL, &stats, &error), &error);
-  assert_status(wrong, apns_session_close(NULL, 0, &error), &error);
-  assert_contains(error.message, "session is NULL");
+  assert_status(wrong, apns_session_connect(NULL, &error));
+  assert_status(wrong, apns_session_send_many(NULL, notification(0), 1, 0, &count, &error));
+  assert_status(wrong, apns_session_flush(NULL, &error));
+  assert_status(wrong, apns_session_drain(NULL, 0, &count, &error));
+  assert_status(wrong, apns_session_next_event(NULL, &event, 0, &error));
+  assert_status(wrong, apns_session_stats(NULL, &stats, &error));
+  assert_fails(wrong, apns_session_close(NULL, 0, &error), "session is NULL");
 }
 
-static void payload_max_of_the_callers_own(void **state) {
-  (void)state;
+TEST(payload_max_of_the_callers_own) {
   static char large[65536];
   memset(large, ' ', sizeof large);
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_options_t options = options_for(gateway);
   options.payload_max = 65535;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t push = *notification(0);
   push.payload = large, push.payload_length = 65535;
-  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   push.payload_length = 65536;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error));
   apns_session_free(session);
   assert_int_equal(gateway_heard(gateway, 0)->length, 5 + 35 + 3 + 65535 + 7);
   gateway_stop(gateway);
@@ -565,10 +508,9 @@ static void payload_max_of_the_callers_own(void **state) {
   options.payload_max = 256;
   session = session_to(gateway, &options);
   push.payload_length = 257;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
-  assert_contains(error.message, "257 bytes, more than 256");
-  apns_session_free(session);
-  gateway_stop(gateway);
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
+               "257 bytes, more than 256");
+  session_end(session, gateway);
 }
 
 /* ---- The window --------------------------------------------------------- */
@@ -581,7 +523,6 @@ static void check_window(uint32_t window_bytes, size_t count, size_t step) {
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = window_bytes;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   uint64_t total = 0;
   for (size_t n = 0; n < count; n++) {
     apns_notification_t push = *notification(n);
@@ -590,10 +531,10 @@ static void check_window(uint32_t window_bytes, size_t count, size_t step) {
       push.payload_length = 1 + n * step % sizeof text;
     }
     total += 5 + 35 + 3 + push.payload_length + 7;
-    assert_ok(apns_session_send(session, &push, n % 7 ? APNS_SEND_MORE : 0, NULL, &error), &error);
+    assert_ok(apns_session_send(session, &push, n % 7 ? APNS_SEND_MORE : 0, NULL, &error));
   }
   assert_true(total > 10 * window_bytes);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, count, count, 0, 0, 0);
   apns_session_stats_t stats = stats_of(session);
   assert_int_equal(stats.resent, 0);
@@ -613,21 +554,16 @@ static void check_window(uint32_t window_bytes, size_t count, size_t step) {
   gateway_stop(gateway);
 }
 
-static void many_times_the_smallest_window(void **state) {
-  (void)state;
-  check_window(16384, as_many_as(3000, 1700), 0);
-}
+TEST(many_times_the_smallest_window) { check_window(16384, as_many_as(3000, 1700), 0); }
 
 /* Each is written where the last one of another length was; what one device's text leaves
    must not show in the next one's, nor in what is sent again. */
-static void a_builders_payload_many_times_the_window(void **state) {
-  (void)state;
+TEST(a_builders_payload_many_times_the_window) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = 16384;
   apns_session_t *session = session_to(gateway, &options);
   apns_payload_t *payload = payload_with(2048, 0);
-  apns_error_t error = APNS_ERROR_INIT;
   static char text[1000];
   const size_t count = as_many_as(1000, 300);
   size_t rejected = 0;
@@ -641,10 +577,9 @@ static void a_builders_payload_many_times_the_window(void **state) {
     memset(text, 'a' + (int)(n % 26), length);
     set_text(payload, text, length);
     assert_ok(apns_session_send_payload(session, &push, payload, n % 7 ? APNS_SEND_MORE : 0, NULL,
-                                        NULL, &error),
-              &error);
+                                        NULL, &error));
   }
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, count, count - rejected, rejected, 0, 0);
   assert_true(stats_of(session).resent > 0);
   apns_payload_free(payload);
@@ -667,22 +602,19 @@ static void a_builders_payload_many_times_the_window(void **state) {
   gateway_stop(gateway);
 }
 
-static void many_times_a_window_of_mixed_lengths(void **state) {
-  (void)state;
+TEST(many_times_a_window_of_mixed_lengths) {
   check_window(16384, as_many_as(1000, 300), 977);
   check_window(65536, as_many_as(3000, 800), 613);
 }
 
 /* Rejections in a window that goes round and round: the bytes sent again are
    those that were lost, wherever they lie. */
-static void rejections_in_a_window_that_goes_round(void **state) {
-  (void)state;
+TEST(rejections_in_a_window_that_goes_round) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = 16384;
   options.report_accepted = 1;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   const size_t count = as_many_as(2000, 600);
   size_t next = 0, rejected = 0;
   for (size_t n = 0; n < count || next < count;) {
@@ -695,7 +627,7 @@ static void rejections_in_a_window_that_goes_round(void **state) {
       push.token = token;
       status = apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error);
     } else {
-      assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+      drain(session);
     }
     if (status == APNS_OK) n++;
     if (status == APNS_OK && n % 20) continue;
@@ -711,15 +643,13 @@ static void rejections_in_a_window_that_goes_round(void **state) {
   assert_counts(session, count, count - rejected, rejected, 0, 0);
   /* How many depends on how far ahead of the packets the session got. */
   assert_true(stats_of(session).resent > 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* A rejection frees the front of the window while the rest of it waits to be sent
    again; what is sent next goes round to the front, so that one run of bytes ends
    where the memory does and the next begins at its start. */
-static void a_resend_across_the_end_of_the_window(void **state) {
-  (void)state;
+TEST(a_resend_across_the_end_of_the_window) {
   enum { FIRST = 60, NAMED = 39, ALL = 90 };
   static char text[150];
   memset(text, 'w', sizeof text);
@@ -728,17 +658,16 @@ static void a_resend_across_the_end_of_the_window(void **state) {
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = 16384;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t n = 0; n < ALL; n++) {
     apns_notification_t push = *notification(n);
     push.payload = text, push.payload_length = sizeof text;
-    assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error), &error);
+    assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error));
     if (n + 1 != FIRST) continue;
-    assert_ok(apns_session_flush(session, &error), &error);
+    assert_ok(apns_session_flush(session, &error));
     gateway_await_step(gateway, 0, 2);
     assert_event(session, APNS_EVENT_REJECTED, 8, NAMED);
   }
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, ALL, ALL - 1, 1, 0, 0);
   assert_int_equal(stats_of(session).connects, 2);
   apns_session_free(session);
@@ -749,14 +678,12 @@ static void a_resend_across_the_end_of_the_window(void **state) {
   gateway_stop(gateway);
 }
 
-static void outcomes_that_nobody_takes_fill_the_window(void **state) {
-  (void)state;
+TEST(outcomes_that_nobody_takes_fill_the_window) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = 16384;
   options.report_accepted = 1;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   size_t taken = 0;
   apns_status_t status = APNS_OK;
   while (status == APNS_OK && taken < 2000) {
@@ -770,10 +697,9 @@ static void outcomes_that_nobody_takes_fill_the_window(void **state) {
   assert_true(events > 0);
   for (size_t n = 0; n < events; n++) assert_event(session, APNS_EVENT_ACCEPTED, 0, n);
   send_range(session, taken, taken + 5);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, taken + 5, taken + 5, 0, 0, 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* ---- Key updates and renegotiation -------------------------------------- */
@@ -782,14 +708,13 @@ static void check_interrupted(int version, const gateway_step_t *script) {
   const gateway_options_t options = {.tls_version = version};
   gateway_t *gateway = gateway_start(&options, SCRIPTS(script));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t n = 0; n < 30; n++) {
     send_range(session, n, n + 1);
     /* The gateway asks when it has the tenth, and waits for nothing. */
     if (n == 9) gateway_await_step(gateway, 0, 2);
     if (n >= 10 && n < 20) assert_no_event(session);
   }
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, 30, 30, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 1);
   assert_int_equal(stats_of(session).resent, 0);
@@ -799,25 +724,22 @@ static void check_interrupted(int version, const gateway_step_t *script) {
   gateway_stop(gateway);
 }
 
-static void a_key_update_asked_for(void **state) {
-  (void)state;
+TEST(a_key_update_asked_for) {
   static const gateway_step_t script[] = {TAKE_FRAMES(10), KEY_UPDATE, TAKE_SENTINEL, NAME_LAST(2),
                                           END};
   check_interrupted(TLS1_3_VERSION, script);
 }
 
 /* To OpenSSL's server the alert is the end of the connection. */
-static void a_renegotiation_is_refused(void **state) {
-  (void)state;
+TEST(a_renegotiation_is_refused) {
   static const gateway_step_t script[] = {TAKE_FRAMES(10), RENEGOTIATE, TAKE_ALL, END};
   const gateway_options_t options = {.tls_version = TLS1_2_VERSION};
   gateway_t *gateway = gateway_start(&options, SCRIPTS(script));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 10);
   gateway_await_step(gateway, 0, 2);
   send_range(session, 10, 30);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, 30, 30, 0, 0, 0);
   apns_session_free(session);
   assert_true(gateway_heard(gateway, 0)->refused_renegotiation);
@@ -825,75 +747,33 @@ static void a_renegotiation_is_refused(void **state) {
 }
 
 /* One that asks and does not read the answer: it gets everything all the same. */
-static void a_renegotiation_that_never_comes_about_stalls_nothing(void **state) {
-  (void)state;
+TEST(a_renegotiation_that_never_comes_about_stalls_nothing) {
   static const gateway_step_t script[] = {TAKE_FRAMES(10), RENEGOTIATE, TAKE_RAW(50000), CLOSE_RST};
   const gateway_options_t options = {.tls_version = TLS1_2_VERSION};
   gateway_t *gateway = gateway_start(&options, SCRIPTS(script));
   apns_session_options_t given = options_for(gateway);
   apns_session_t *session = session_to(gateway, &given);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 10);
   gateway_await_step(gateway, 0, 2);
   /* It is heard before anything more is written. */
   apns_event_t event = APNS_EVENT_INIT;
-  assert_status(APNS_DONE, apns_session_next_event(session, &event, 100, &error), &error);
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, 100, &error));
   for (size_t n = 10; n < 1000; n += 10) send_range(session, n, n + 10);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, 1000, 1000, 0, 0, 0);
   /* What was in doubt goes out again in a few flights, each with its proof. */
   assert_in_range(stats_of(session).connects, 2, 7);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void session_tickets_are_not_an_answer(void **state) {
-  (void)state;
+TEST(session_tickets_are_not_an_answer) {
   const gateway_options_t options = {.tls_version = TLS1_3_VERSION, .tickets = 4};
   gateway_t *gateway = gateway_start(&options, NULL);
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 10);
   assert_no_event(session);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, 10, 10, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 1);
-  apns_session_free(session);
-  gateway_stop(gateway);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_simple_vectors),
-      cmocka_unit_test(the_enhanced_vectors),
-      cmocka_unit_test(the_framed_vectors),
-      cmocka_unit_test(expiry_in_the_enhanced_format),
-      cmocka_unit_test(expiry_in_the_framed_format),
-      cmocka_unit_test(priority_is_said_in_the_framed_format_only),
-      cmocka_unit_test(a_lone_send_leaves_at_once),
-      cmocka_unit_test(more_to_come_takes_few_records),
-      cmocka_unit_test(what_is_held_back_leaves_with_the_next_call_that_writes),
-      cmocka_unit_test(an_array_is_sent_in_order_and_in_few_records),
-      cmocka_unit_test(an_array_with_more_to_come_is_held_back),
-      cmocka_unit_test(an_array_stops_at_a_bad_element),
-      cmocka_unit_test(a_builders_payload_makes_the_same_frame),
-      cmocka_unit_test(a_builders_payload_that_cannot_be_sent_is_refused),
-      cmocka_unit_test(a_builders_payload_is_shortened_in_the_window),
-      cmocka_unit_test(a_builders_payload_many_times_the_window),
-      cmocka_unit_test(identifiers_are_never_0_nor_given_twice),
-      cmocka_unit_test(a_refused_notification_costs_no_connection),
-      cmocka_unit_test(null_sessions_are_refused),
-      cmocka_unit_test(payload_max_of_the_callers_own),
-      cmocka_unit_test(many_times_the_smallest_window),
-      cmocka_unit_test(many_times_a_window_of_mixed_lengths),
-      cmocka_unit_test(rejections_in_a_window_that_goes_round),
-      cmocka_unit_test(a_resend_across_the_end_of_the_window),
-      cmocka_unit_test(outcomes_that_nobody_takes_fill_the_window),
-      cmocka_unit_test(a_key_update_asked_for),
-      cmocka_unit_test(a_renegotiation_is_refused),
-      cmocka_unit_test(a_renegotiation_that_never_comes_about_stalls_nothing),
-      cmocka_unit_test(session_tickets_are_not_an_answer),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  session_end(session, gateway);
 }

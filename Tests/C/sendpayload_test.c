@@ -69,8 +69,7 @@ static void set_nonblocking(const host_t *host) {
 
 /* ---- Bytes -------------------------------------------------------------- */
 
-static void the_simple_listing_byte_for_byte(void **state) {
-  (void)state;
+TEST(the_simple_listing_byte_for_byte) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   host_t host = host_connect(gateway, 0);
   uint8_t *expected = malloc(300 * 300), *end = expected;
@@ -86,8 +85,7 @@ static void the_simple_listing_byte_for_byte(void **state) {
   gateway_stop(gateway);
 }
 
-static void the_enhanced_listing_byte_for_byte(void **state) {
-  (void)state;
+TEST(the_enhanced_listing_byte_for_byte) {
   static const uint32_t numbers[] = {0, 1, 0x01020304, 0x80000000, 0xFFFFFFFF};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   host_t host = host_connect(gateway, 0);
@@ -105,8 +103,7 @@ static void the_enhanced_listing_byte_for_byte(void **state) {
   gateway_stop(gateway);
 }
 
-static void limits_of_the_callers_own(void **state) {
-  (void)state;
+TEST(limits_of_the_callers_own) {
   static const size_t lengths[] = {257, 2048, 4096, 16384, 40000, 65535};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   host_t host = host_connect(gateway, 0);
@@ -128,8 +125,7 @@ static void limits_of_the_callers_own(void **state) {
   gateway_stop(gateway);
 }
 
-static void a_refused_call_writes_nothing(void **state) {
-  (void)state;
+TEST(a_refused_call_writes_nothing) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   host_t host = host_connect(gateway, 0);
   SSL *ssl = host.ssl;
@@ -255,19 +251,14 @@ static void many_small_writes(long mode) {
   gateway_stop(gateway);
 }
 
-static void a_write_taken_in_small_pieces(void **state) {
-  (void)state;
-  many_small_writes(0);
-}
+TEST(a_write_taken_in_small_pieces) { many_small_writes(0); }
 
-static void a_write_taken_in_small_pieces_in_partial_write_mode(void **state) {
-  (void)state;
+TEST(a_write_taken_in_small_pieces_in_partial_write_mode) {
   many_small_writes(SSL_MODE_ENABLE_PARTIAL_WRITE);
 }
 
 /* The real thing: a full socket, and a reader that starts only when it is full. */
-static void a_full_nonblocking_socket(void **state) {
-  (void)state;
+TEST(a_full_nonblocking_socket) {
   const gateway_step_t script[] = {AWAIT(1), TAKE_ALL, END};
   const gateway_options_t small = {.receive_buffer = 2048};
   gateway_t *gateway = gateway_start(&small, SCRIPTS(script));
@@ -318,23 +309,20 @@ static void check_interrupted(int version, const gateway_step_t *script, size_t 
   gateway_stop(gateway);
 }
 
-static void a_key_update_asked_for(void **state) {
-  (void)state;
+TEST(a_key_update_asked_for) {
   const gateway_step_t script[] = {TAKE_FRAMES(1), KEY_UPDATE, TAKE_ALL, END};
   check_interrupted(TLS1_3_VERSION, script, 2, false);
   check_interrupted(TLS1_3_VERSION, script, 2, true);
 }
 
-static void a_renegotiation_asked_for(void **state) {
-  (void)state;
+TEST(a_renegotiation_asked_for) {
   const gateway_step_t script[] = {TAKE_FRAMES(1), RENEGOTIATE, TAKE_ALL, END};
   check_interrupted(TLS1_2_VERSION, script, 2, false);
   check_interrupted(TLS1_2_VERSION, script, 2, true);
 }
 
 /* The gateway answers only once sendPayload() has looked for its answer in vain. */
-static void a_renegotiation_that_has_to_be_waited_for(void **state) {
-  (void)state;
+TEST(a_renegotiation_that_has_to_be_waited_for) {
   const gateway_step_t script[] = {TAKE_FRAMES(1), RENEGOTIATE, AWAIT(1), TAKE_ALL, END};
   const gateway_options_t options = {.tls_version = TLS1_2_VERSION};
   gateway_t *gateway = gateway_start(&options, SCRIPTS(script));
@@ -362,8 +350,7 @@ static void a_renegotiation_that_has_to_be_waited_for(void **state) {
 
 /* ---- Errors ------------------------------------------------------------- */
 
-static void old_errors_make_no_difference(void **state) {
-  (void)state;
+TEST(old_errors_make_no_difference) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   host_t host = host_connect(gateway, 0);
   set_nonblocking(&host);
@@ -381,8 +368,7 @@ static void old_errors_make_no_difference(void **state) {
   gateway_stop(gateway);
 }
 
-static void no_errors_are_left_behind(void **state) {
-  (void)state;
+TEST(no_errors_are_left_behind) {
   const gateway_step_t script[] = {CLOSE_RST};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   host_t host = host_connect(gateway, 0);
@@ -398,8 +384,7 @@ static void no_errors_are_left_behind(void **state) {
   gateway_stop(gateway);
 }
 
-static void after_shutdown_it_is_false(void **state) {
-  (void)state;
+TEST(after_shutdown_it_is_false) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   host_t host = host_connect(gateway, 0);
   SSL_shutdown(host.ssl);
@@ -497,35 +482,29 @@ static int sends_with_a_handler(void *argument) {
 
 static void check_nobody_there(int (*body)(void *), const gateway_step_t *script) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  int status = in_child(body, gateway);
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 0);
+  assert_child_is_fine(body, gateway);
   gateway_stop(gateway);
 }
 
 static const gateway_step_t resets[] = {TAKE_FRAMES(2), CLOSE_RST};
 static const gateway_step_t closes[] = {TAKE_FRAMES(2), CLOSE_UNREAD};
 
-static void a_peer_that_is_gone_is_false_and_no_signal(void **state) {
-  (void)state;
+TEST(a_peer_that_is_gone_is_false_and_no_signal) {
   check_nobody_there(sends_to_nobody, resets);
   check_nobody_there(sends_to_nobody, closes);
 }
 
-static void a_blocked_signal_stays_blocked_and_not_pending(void **state) {
-  (void)state;
+TEST(a_blocked_signal_stays_blocked_and_not_pending) {
   check_nobody_there(sends_with_the_signal_blocked, resets);
   check_nobody_there(sends_with_the_signal_blocked, closes);
 }
 
-static void a_pending_signal_stays_pending(void **state) {
-  (void)state;
+TEST(a_pending_signal_stays_pending) {
   check_nobody_there(sends_with_the_signal_pending, resets);
   check_nobody_there(sends_with_the_signal_pending, closes);
 }
 
-static void a_handler_is_not_called(void **state) {
-  (void)state;
+TEST(a_handler_is_not_called) {
   check_nobody_there(sends_with_a_handler, resets);
   check_nobody_there(sends_with_a_handler, closes);
 }
@@ -545,34 +524,12 @@ static int sends_while_a_signal_is_pending(void *argument) {
   return 0;
 }
 
-static void a_successful_call_leaves_signals_alone(void **state) {
-  (void)state;
+TEST(a_successful_call_leaves_signals_alone) {
   check_nobody_there(sends_while_a_signal_is_pending, record_all);
 }
 
-int main(void) {
+void before_all(void) {
   identities_make();
   for (size_t index = 0; index < sizeof payload; index++) payload[index] = (char)(index * 31);
   for (size_t index = 0; index < sizeof token; index++) token[index] = (char)(200 + index);
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_simple_listing_byte_for_byte),
-      cmocka_unit_test(the_enhanced_listing_byte_for_byte),
-      cmocka_unit_test(limits_of_the_callers_own),
-      cmocka_unit_test(a_refused_call_writes_nothing),
-      cmocka_unit_test(a_write_taken_in_small_pieces),
-      cmocka_unit_test(a_write_taken_in_small_pieces_in_partial_write_mode),
-      cmocka_unit_test(a_full_nonblocking_socket),
-      cmocka_unit_test(a_key_update_asked_for),
-      cmocka_unit_test(a_renegotiation_asked_for),
-      cmocka_unit_test(a_renegotiation_that_has_to_be_waited_for),
-      cmocka_unit_test(old_errors_make_no_difference),
-      cmocka_unit_test(no_errors_are_left_behind),
-      cmocka_unit_test(after_shutdown_it_is_false),
-      cmocka_unit_test(a_peer_that_is_gone_is_false_and_no_signal),
-      cmocka_unit_test(a_blocked_signal_stays_blocked_and_not_pending),
-      cmocka_unit_test(a_pending_signal_stays_pending),
-      cmocka_unit_test(a_handler_is_not_called),
-      cmocka_unit_test(a_successful_call_leaves_signals_alone),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,19 +43,10 @@ apns_credentials_options_t signing_options(EVP_PKEY *key) {
   return options;
 }
 
-apns_credentials_t *credentials_of(const apns_credentials_options_t *options) {
-  apns_credentials_t *credentials = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(options, &credentials, &error), &error);
-  return credentials;
-}
-
 apns_session_t *signing_session(const service_t *service, const apns_credentials_t *credentials) {
   apns_session_options_t options = push_options(service);
   options.ambiguous = APNS_AMBIGUOUS_REPORT;
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_session_t *session = session_with(&options, credentials);
   return session;
 }
 
@@ -63,7 +54,7 @@ void push_once(const service_t *service, const apns_credentials_options_t *optio
   apns_credentials_t *credentials = credentials_of(options);
   apns_session_t *session = signing_session(service, credentials);
   apns_credentials_free(credentials);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   drain(session);
   assert_counts(session, 1, 1, 0, 0, 0);
   apns_session_free(session);

@@ -23,8 +23,6 @@ service_reply_t hear_token(void *context, const service_push_t *push);
 /** Options with such a key in memory, as a .p8; the bytes live as long as the program. */
 apns_credentials_options_t signing_options(EVP_PKEY *key);
 
-apns_credentials_t *credentials_of(const apns_credentials_options_t *options);
-
 /** A session to the service with these credentials. */
 apns_session_t *signing_session(const service_t *service, const apns_credentials_t *credentials);
 

@@ -23,8 +23,7 @@ static apns_session_t *session_with_standby(const gateway_t *gateway) {
 
 static void assert_next_event(apns_session_t *session, int reject, size_t n) {
   apns_event_t event = APNS_EVENT_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
   assert_int_equal(event.kind, APNS_EVENT_REJECTED);
   assert_int_equal(event.reject, reject);
   assert_ptr_equal(event.user_data, (void *)(uintptr_t)(n + 1));
@@ -40,9 +39,8 @@ static void bring_to_work(apns_session_t *session) {
 
 /* Connection 1 names its first, and the rest is known to the end after that. */
 static void check_goes_on(gateway_t *gateway, apns_session_t *session) {
-  apns_error_t error = APNS_ERROR_INIT;
   gateway_signal(gateway);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_event(session, APNS_EVENT_REJECTED, 8, 1);
   assert_counts(session, BATCH, BATCH - 2, 2, 0, 0);
   assert_no_event(session);
@@ -74,16 +72,14 @@ static void check_moving_on(int tls_version, size_t tickets) {
   gateway_stop(gateway);
 }
 
-static void moving_on_costs_no_handshake(void **state) {
-  (void)state;
+TEST(moving_on_costs_no_handshake) {
   check_moving_on(TLS1_3_VERSION, 0);
   check_moving_on(TLS1_3_VERSION, 2);
   check_moving_on(TLS1_2_VERSION, 0);
   check_moving_on(TLS1_2_VERSION, 1);
 }
 
-static void no_standby_means_none(void **state) {
-  (void)state;
+TEST(no_standby_means_none) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, polite));
   apns_session_t *session = session_to(gateway, NULL);
   apns_event_t event = APNS_EVENT_INIT;
@@ -93,21 +89,18 @@ static void no_standby_means_none(void **state) {
     assert_int_equal(apns_session_next_event(session, &event, 10, NULL), APNS_DONE);
   assert_int_equal(gateway_connections(gateway), 2);
   check_goes_on(gateway, session);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* A full window is proven by a sentinel, which ends the connection: half full is
    when the next one is begun, and not before. */
-static void a_window_half_full_makes_one(void **state) {
-  (void)state;
+TEST(a_window_half_full_makes_one) {
   static const gateway_step_t all[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(all, polite));
   apns_session_options_t options = options_for(gateway);
   options.no_standby = 0;
   options.window_bytes = 16384;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 0, 30);
   gateway_await_frames(gateway, 0, 30);
@@ -118,10 +111,10 @@ static void a_window_half_full_makes_one(void **state) {
   send_range(session, 30, 70);
   await_connects(session, 2);
   gateway_accept_no_more(gateway);
-  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, NULL, &error), &error);
+  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, NULL, &error));
   gateway_signal(gateway);
   send_range(session, 70, 80);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, 80, 80, 0, 0, 0);
   apns_session_free(session);
   const gateway_record_t *after = gateway_heard(gateway, 1);
@@ -132,8 +125,7 @@ static void a_window_half_full_makes_one(void **state) {
 
 /* ---- What may become of it ---------------------------------------------- */
 
-static void one_that_ended_while_it_waited_is_replaced(void **state) {
-  (void)state;
+TEST(one_that_ended_while_it_waited_is_replaced) {
   static const gateway_step_t notify[] = {AWAIT(1), CLOSE_NOTIFY}, fin[] = {AWAIT(1), CLOSE_FIN},
                               reset[] = {AWAIT(1), CLOSE_RST};
   static const gateway_step_t *const ways[] = {notify, fin, reset};
@@ -158,12 +150,10 @@ static void one_that_ended_while_it_waited_is_replaced(void **state) {
 }
 
 /* One that lived for a while is no sign of a gateway that wants nobody. */
-static void one_that_ended_after_a_while_costs_no_pause(void **state) {
-  (void)state;
+TEST(one_that_ended_after_a_while_costs_no_pause) {
   static const gateway_step_t ends[] = {AWAIT(1), CLOSE_RST};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, ends));
   apns_session_t *session = session_with_standby(gateway);
-  apns_error_t error = APNS_ERROR_INIT;
   bring_to_work(session);
   await_connects(session, 3);
   gateway_accept_no_more(gateway);
@@ -172,15 +162,12 @@ static void one_that_ended_after_a_while_costs_no_pause(void **state) {
   gateway_heard(gateway, 2);
   clock_forward(1500);
   /* It tries to connect at once, which a pause would not let it. */
-  assert_status(APNS_ERR_NETWORK, apns_session_drain(session, 0, NULL, &error), &error);
-  assert_contains(error.message, "refused");
+  assert_fails(APNS_ERR_NETWORK, apns_session_drain(session, 0, NULL, &error), "refused");
   assert_counts(session, BATCH, 0, 2, 0, BATCH - 2);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void one_whose_handshake_fails_harms_nothing(void **state) {
-  (void)state;
+TEST(one_whose_handshake_fails_harms_nothing) {
   static const gateway_step_t fails[] = {NO_HANDSHAKE, CLOSE_RST};
   static const gateway_step_t garbage[] = {NO_HANDSHAKE, SAY_RAW("HTTP/1.1 400 No\r\n\r\n", 19),
                                            CLOSE_FIN};
@@ -203,8 +190,7 @@ static void one_whose_handshake_fails_harms_nothing(void **state) {
 }
 
 /* Nor is one waited for that should long have been there. */
-static void one_whose_handshake_stalls_harms_nothing(void **state) {
-  (void)state;
+TEST(one_whose_handshake_stalls_harms_nothing) {
   static const gateway_step_t stalls[] = {NO_HANDSHAKE, STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, stalls, polite));
   apns_session_t *session = session_with_standby(gateway);
@@ -223,8 +209,7 @@ static void one_whose_handshake_stalls_harms_nothing(void **state) {
 }
 
 /* Its deadline passes while the other connection works: no error, and no second one at once. */
-static void one_that_never_comes_is_given_up(void **state) {
-  (void)state;
+TEST(one_that_never_comes_is_given_up) {
   static const gateway_step_t stalls[] = {NO_HANDSHAKE, STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, stalls, polite));
   apns_session_t *session = session_with_standby(gateway);
@@ -246,8 +231,7 @@ static void one_that_never_comes_is_given_up(void **state) {
 }
 
 /* After a minute a firewall may have forgotten it. */
-static void one_that_waited_too_long_is_not_used(void **state) {
-  (void)state;
+TEST(one_that_waited_too_long_is_not_used) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, polite, polite));
   apns_session_t *session = session_with_standby(gateway);
   bring_to_work(session);
@@ -272,7 +256,6 @@ static void check_no_residue(standby_t standby, bool closes) {
   size_t before = open_descriptors();
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, scripts[standby]));
   apns_session_t *session = session_with_standby(gateway);
-  apns_error_t error = APNS_ERROR_INIT;
   bring_to_work(session);
   if (standby == STANDBY_OPENING)
     gateway_await_step(gateway, 2, 1);
@@ -283,7 +266,7 @@ static void check_no_residue(standby_t standby, bool closes) {
   gateway_signal(gateway);
   if (closes) {
     int64_t start = clock_ms();
-    assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
+    assert_ok(apns_session_close(session, AMPLE_MS, &error));
     assert_within(start, 0);
     assert_int_equal(sockets_open(), 0);
     /* Nothing was sent on it, and nobody else was asked for a connection. */
@@ -298,8 +281,7 @@ static void check_no_residue(standby_t standby, bool closes) {
   assert_int_equal(open_descriptors(), before);
 }
 
-static void nothing_is_left_of_it(void **state) {
-  (void)state;
+TEST(nothing_is_left_of_it) {
   for (size_t round = 0; round < as_many_as(10, 1); round++)
     for (int closes = 0; closes < 2; closes++) {
       check_no_residue(STANDBY_OPEN, closes);
@@ -309,8 +291,7 @@ static void nothing_is_left_of_it(void **state) {
 }
 
 /* However often the session moves on, by rejections and by a window that is full. */
-static void never_more_than_two_sockets_for_each_connection(void **state) {
-  (void)state;
+TEST(never_more_than_two_sockets_for_each_connection) {
   const size_t count = as_many_as(4000, 400);
   for (uint32_t connections = 1; connections <= 3; connections += 2) {
     gateway_t *gateway = gateway_start(NULL, NULL);
@@ -319,20 +300,18 @@ static void never_more_than_two_sockets_for_each_connection(void **state) {
     options.connections = connections;
     options.window_bytes = 16384 * connections;
     apns_session_t *session = session_to(gateway, &options);
-    apns_error_t error = APNS_ERROR_INIT;
     apns_notification_t *all = notifications(count);
     size_t bad = 0;
     for (size_t n = 7; n < count; n += 40, bad++) memset((char *)all[n].token + 30, 0xFF, 2);
     sockets_reset();
     for (size_t n = 0; n < count; n++) {
-      assert_ok(apns_session_send(session, &all[n], n % 20 ? APNS_SEND_MORE : 0, NULL, &error),
-                &error);
+      assert_ok(apns_session_send(session, &all[n], n % 20 ? APNS_SEND_MORE : 0, NULL, &error));
       assert_in_range(sockets_open(), 1, 2 * connections);
       apns_event_t event = APNS_EVENT_INIT;
       while (n % 20 == 0 && apns_session_next_event(session, &event, 0, NULL) == APNS_OK) {
       }
     }
-    assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+    drain(session);
     assert_counts(session, count, count - bad, bad, 0, 0);
     assert_in_range(sockets_most(), 2, 2 * connections);
     if (connections == 1) assert_int_equal(sockets_most(), 2);
@@ -340,22 +319,4 @@ static void never_more_than_two_sockets_for_each_connection(void **state) {
     notifications_free(all, count);
     gateway_stop(gateway);
   }
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(moving_on_costs_no_handshake),
-      cmocka_unit_test(no_standby_means_none),
-      cmocka_unit_test(a_window_half_full_makes_one),
-      cmocka_unit_test(one_that_ended_while_it_waited_is_replaced),
-      cmocka_unit_test(one_that_ended_after_a_while_costs_no_pause),
-      cmocka_unit_test(one_whose_handshake_fails_harms_nothing),
-      cmocka_unit_test(one_whose_handshake_stalls_harms_nothing),
-      cmocka_unit_test(one_that_never_comes_is_given_up),
-      cmocka_unit_test(one_that_waited_too_long_is_not_used),
-      cmocka_unit_test(nothing_is_left_of_it),
-      cmocka_unit_test(never_more_than_two_sockets_for_each_connection),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

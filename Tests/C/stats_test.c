@@ -54,9 +54,8 @@ static uint64_t lengths[2 * BATCH], sentinel;
 static void learn_lengths(void) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 2 * BATCH);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   for (size_t n = 0; n < 2 * BATCH; n++) lengths[n] = heard->frames[n].length;
@@ -72,15 +71,13 @@ static uint64_t length_of(size_t from, size_t to) {
 
 /* ---- One session, stage by stage ---------------------------------------- */
 
-static void each_stage_of_a_session(void **state) {
-  (void)state;
+TEST(each_stage_of_a_session) {
   learn_lengths();
   static const gateway_step_t first[] = {TAKE_FRAMES(BATCH), AWAIT(1), NAME_NTH(8, 3), END};
   static const gateway_step_t second[] = {TAKE_FRAMES(6), AWAIT(2), CLOSE_RST};
   static const gateway_step_t third[] = {TAKE_SENTINEL, AWAIT(3), NAME_NTH(7, 5), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second, third, polite));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   uint32_t identifiers[2 * BATCH];
 
@@ -88,14 +85,13 @@ static void each_stage_of_a_session(void **state) {
 
   /* Held back: taken, and nowhere yet. */
   for (size_t n = 0; n < BATCH; n++)
-    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, &identifiers[n], &error),
-              &error);
+    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, &identifiers[n], &error));
   assert_stats(session, .taken = BATCH, .unresolved = BATCH, .connects = 1,
                .window = length_of(0, BATCH), .first_unresolved = identifiers[0]);
 
   /* Written. */
   uint64_t bytes = length_of(0, BATCH);
-  assert_ok(apns_session_flush(session, &error), &error);
+  assert_ok(apns_session_flush(session, &error));
   assert_stats(session, .taken = BATCH, .unresolved = BATCH, .connects = 1, .bytes = bytes,
                .records = 1, .in_flight = BATCH, .window = bytes,
                .first_unresolved = identifiers[0]);
@@ -104,13 +100,13 @@ static void each_stage_of_a_session(void **state) {
   gateway_await_step(gateway, 0, 1);
   gateway_signal(gateway);
   gateway_await_step(gateway, 0, 3);
-  assert_ok(apns_session_next_event(session, &event, 0, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, 0, &error));
   assert_int_equal(event.reject, 8);
   assert_int_equal(event.identifier, identifiers[3]);
   assert_stats(session, .taken = BATCH, .accepted = 3, .rejected = 1, .unresolved = 6, .resent = 6,
                .connects = 1, .bytes = bytes, .records = 1, .window = length_of(4, BATCH),
                .first_unresolved = identifiers[4]);
-  assert_ok(apns_session_flush(session, &error), &error);
+  assert_ok(apns_session_flush(session, &error));
   bytes += length_of(4, BATCH);
   assert_stats(session, .taken = BATCH, .accepted = 3, .rejected = 1, .unresolved = 6, .resent = 6,
                .connects = 2, .bytes = bytes, .records = 2, .in_flight = 6,
@@ -125,11 +121,10 @@ static void each_stage_of_a_session(void **state) {
                .connects = 2, .bytes = bytes, .records = 2, .window = length_of(4, BATCH),
                .first_unresolved = identifiers[4]);
   for (size_t n = BATCH; n < 2 * BATCH; n++)
-    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, &identifiers[n], &error),
-              &error);
+    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, &identifiers[n], &error));
   size_t unresolved = 0;
   while (stats_of(session).in_flight < 16)
-    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 10, &unresolved, &error), &error);
+    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 10, &unresolved, &error));
   bytes += length_of(4, 2 * BATCH) + sentinel;
   /* The sentinel is no notification, and not in the window. */
   assert_stats(session, .taken = 2 * BATCH, .accepted = 3, .rejected = 1, .unresolved = 16,
@@ -140,7 +135,7 @@ static void each_stage_of_a_session(void **state) {
 
   /* The tenth is rejected there, and the rest is proven on a fourth. */
   gateway_signal(gateway);
-  assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error));
   assert_int_equal(unresolved, 0);
   bytes += length_of(BATCH, 2 * BATCH) + sentinel;
   assert_stats(session, .taken = 2 * BATCH, .accepted = 18, .rejected = 2, .resent = 22,
@@ -161,8 +156,7 @@ static void each_stage_of_a_session(void **state) {
 
 /* ---- Ends that are not the gateway's ------------------------------------ */
 
-static void unknown_ones_are_counted_when_they_are_known_to_be(void **state) {
-  (void)state;
+TEST(unknown_ones_are_counted_when_they_are_known_to_be) {
   learn_lengths();
   static const gateway_step_t first[] = {TAKE_FRAMES(BATCH), CLOSE_RST};
   static const gateway_step_t second[] = {TAKE_ALL, END};
@@ -170,7 +164,6 @@ static void unknown_ones_are_counted_when_they_are_known_to_be(void **state) {
   apns_session_options_t options = options_for(gateway);
   options.ambiguous = APNS_AMBIGUOUS_REPORT;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, BATCH);
   uint64_t records = stats_of(session).records, bytes = length_of(0, BATCH);
   gateway_heard(gateway, 0);
@@ -178,29 +171,26 @@ static void unknown_ones_are_counted_when_they_are_known_to_be(void **state) {
   assert_stats(session, .taken = BATCH, .unknown = BATCH, .connects = 1, .bytes = bytes,
                .records = records, .events = BATCH - 1);
   uint32_t identifier = 0;
-  assert_ok(apns_session_send(session, notification(BATCH), 0, &identifier, &error), &error);
+  assert_ok(apns_session_send(session, notification(BATCH), 0, &identifier, &error));
   bytes += lengths[BATCH];
   assert_stats(session, .taken = BATCH + 1, .unknown = BATCH, .unresolved = 1, .connects = 2,
                .bytes = bytes, .records = records + 1, .events = BATCH - 1, .in_flight = 1,
                .window = lengths[BATCH], .first_unresolved = identifier);
-  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error));
   bytes += sentinel;
   assert_stats(session, .taken = BATCH + 1, .unknown = BATCH + 1, .connects = 2, .bytes = bytes,
                .records = stats_of(session).records, .events = BATCH);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void accepted_ones_wait_as_events_only_where_asked_for(void **state) {
-  (void)state;
+TEST(accepted_ones_wait_as_events_only_where_asked_for) {
   for (int asked = 0; asked < 2; asked++) {
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite));
     apns_session_options_t options = options_for(gateway);
     options.report_accepted = asked;
     apns_session_t *session = session_to(gateway, &options);
-    apns_error_t error = APNS_ERROR_INIT;
     send_range(session, 0, BATCH);
-    assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+    drain(session);
     for (size_t n = 0; asked && n < BATCH; n++) {
       assert_int_equal(stats_of(session).events, BATCH - n);
       assert_event(session, APNS_EVENT_ACCEPTED, 0, n);
@@ -208,15 +198,13 @@ static void accepted_ones_wait_as_events_only_where_asked_for(void **state) {
     assert_int_equal(stats_of(session).events, 0);
     assert_int_equal(stats_of(session).window, 0);
     assert_int_equal(stats_of(session).first_unresolved, 0);
-    apns_session_free(session);
-    gateway_stop(gateway);
+    session_end(session, gateway);
   }
 }
 
 /* A frame of which the socket took a part is not in flight, and one of a connection that
    is gone is not either. */
-static void what_is_not_whole_on_the_wire_is_not_in_flight(void **state) {
-  (void)state;
+TEST(what_is_not_whole_on_the_wire_is_not_in_flight) {
   static const gateway_step_t stalls[] = {TAKE_FRAMES(1), AWAIT(1), CLOSE_RST};
   const gateway_options_t small = {.receive_buffer = 4096};
   const size_t count = 60000;
@@ -224,9 +212,8 @@ static void what_is_not_whole_on_the_wire_is_not_in_flight(void **state) {
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = 16 << 20;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t *all = notifications(count);
-  assert_ok(apns_session_send_many(session, all, count, APNS_SEND_MORE, NULL, &error), &error);
+  assert_ok(apns_session_send_many(session, all, count, APNS_SEND_MORE, NULL, &error));
   notifications_free(all, count);
   gateway_await_step(gateway, 0, 1);
   apns_session_stats_t stats = stats_of(session);
@@ -243,13 +230,11 @@ static void what_is_not_whole_on_the_wire_is_not_in_flight(void **state) {
   assert_int_equal(stats.unresolved, count);
   assert_int_equal(stats.in_flight, 0);
   assert_in_range(stats.resent, 1, count - 1);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* With several connections: the sums, and the oldest of all. */
-static void several_connections_are_counted_together(void **state) {
-  (void)state;
+TEST(several_connections_are_counted_together) {
   enum { COUNT = 600 };
   static const gateway_step_t late[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
   static const gateway_step_t soon[] = {TAKE_SENTINEL, NAME_LAST(2), END};
@@ -257,21 +242,19 @@ static void several_connections_are_counted_together(void **state) {
   apns_session_options_t options = options_for(gateway);
   options.connections = 2;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   uint32_t identifiers[COUNT];
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   await_connects(session, 2);
   for (size_t n = 0; n < COUNT; n++)
     assert_ok(apns_session_send(session, notification(n), n + 1 < COUNT ? APNS_SEND_MORE : 0,
-                                &identifiers[n], &error),
-              &error);
+                                &identifiers[n], &error));
   apns_session_stats_t stats = stats_of(session);
   assert_int_equal(stats.in_flight, COUNT);
   assert_int_equal(stats.first_unresolved, identifiers[0]);
   assert_int_equal(stats.window, stats.bytes);
   for (int64_t start = clock_ms(); stats.accepted == 0;) {
     assert_in_range(clock_ms() - start, 0, 40000);
-    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 10, NULL, &error), &error);
+    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 10, NULL, &error));
     stats = stats_of(session);
   }
   assert_in_range(stats.accepted, 100, COUNT - 100);
@@ -281,22 +264,10 @@ static void several_connections_are_counted_together(void **state) {
     if (stats.first_unresolved == identifiers[n]) oldest = n;
   assert_in_range(oldest, 0, COUNT - 1);
   gateway_signal(gateway);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   assert_counts(session, COUNT, COUNT, 0, 0, 0);
   assert_int_equal(stats_of(session).first_unresolved, 0);
   apns_session_free(session);
   assert_carries(gateway_heard(gateway, 1), 0, oldest);
   gateway_stop(gateway);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_stage_of_a_session),
-      cmocka_unit_test(unknown_ones_are_counted_when_they_are_known_to_be),
-      cmocka_unit_test(accepted_ones_wait_as_events_only_where_asked_for),
-      cmocka_unit_test(what_is_not_whole_on_the_wire_is_not_in_flight),
-      cmocka_unit_test(several_connections_are_counted_together),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,7 @@
 
 static apns_strings_t *read_strings(const char *text) {
   apns_strings_t *strings = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_strings_new(text, strlen(text), &strings, &error), &error);
+  assert_ok(apns_strings_new(text, strlen(text), &strings, &error));
   assert_non_null(strings);
   return strings;
 }
@@ -51,8 +50,7 @@ static void check_message(const apns_error_t *error, const json_t *fault) {
   assert_contains(error->message, said[reason].words);
 }
 
-static void every_file_that_can_be_read(void **state) {
-  (void)state;
+TEST(every_file_that_can_be_read) {
   json_t *file = vectors_read("strings.json"), *vector;
   size_t index;
   vectors_each(file, index, vector) {
@@ -60,8 +58,7 @@ static void every_file_that_can_be_read(void **state) {
     size_t length;
     uint8_t *bytes = vector_bytes(vector, "hex", &length);
     apns_strings_t *strings = NULL;
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_ok(apns_strings_new(bytes, length, &strings, &error), &error);
+    assert_ok(apns_strings_new(bytes, length, &strings, &error));
     free(bytes); /* borrowed for the call only */
     json_t *pair;
     size_t number;
@@ -70,23 +67,21 @@ static void every_file_that_can_be_read(void **state) {
       const char *text = NULL;
       size_t text_length = 999;
       assert_ok(apns_strings_get(strings, json_string_value(key), json_string_length(key), &text,
-                                 &text_length, &error),
-                &error);
+                                 &text_length, &error));
       assert_int_equal(text_length, json_string_length(value));
       assert_memory_equal(text, json_string_value(value), text_length + 1); /* the NUL too */
     }
     const char *text = NULL;
-    assert_status(APNS_ERR_ARGUMENT,
-                  apns_strings_get(strings, "no such key", 11, &text, NULL, &error), &error);
-    assert_contains(error.message, "there is no string for the key \"no such key\"");
+    assert_fails(APNS_ERR_ARGUMENT,
+                 apns_strings_get(strings, "no such key", 11, &text, NULL, &error),
+                 "there is no string for the key \"no such key\"");
     assert_null(text);
     apns_strings_free(strings);
   }
   json_decref(file);
 }
 
-static void every_file_that_cannot(void **state) {
-  (void)state;
+TEST(every_file_that_cannot) {
   json_t *file = vectors_read("strings.json"), *vector;
   size_t index;
   vectors_each(file, index, vector) {
@@ -94,8 +89,7 @@ static void every_file_that_cannot(void **state) {
     size_t length;
     uint8_t *bytes = vector_bytes(vector, "hex", &length);
     apns_strings_t *strings = NULL;
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_status(APNS_ERR_ARGUMENT, apns_strings_new(bytes, length, &strings, &error), &error);
+    assert_status(APNS_ERR_ARGUMENT, apns_strings_new(bytes, length, &strings, &error));
     assert_null(strings);
     check_message(&error, json_object_get(vector, "error"));
     assert_contains(error.message, "strings in memory, line ");
@@ -104,16 +98,14 @@ static void every_file_that_cannot(void **state) {
   json_decref(file);
 }
 
-static void every_format(void **state) {
-  (void)state;
+TEST(every_format) {
   json_t *file = vectors_read("strings-formats.json"), *vector, *argument;
   size_t index, number;
   vectors_each(file, index, vector) {
     size_t length;
     uint8_t *bytes = vector_bytes(vector, "hex", &length);
     apns_strings_t *strings = NULL;
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_ok(apns_strings_new(bytes, length, &strings, &error), &error);
+    assert_ok(apns_strings_new(bytes, length, &strings, &error));
     free(bytes);
     const char *args[20];
     size_t count = json_array_size(json_object_get(vector, "args"));
@@ -126,18 +118,14 @@ static void every_format(void **state) {
       char *text = malloc(wanted + 1);
       memset(text, '?', wanted + 1);
       size_t found = 999;
-      assert_status(
-          APNS_ERR_BUFFER_SMALL,
-          apns_strings_format(strings, "KEY", 3, args, count, text, wanted, &found, &error),
-          &error);
+      assert_status(APNS_ERR_BUFFER_SMALL, apns_strings_format(strings, "KEY", 3, args, count, text,
+                                                               wanted, &found, &error));
       assert_int_equal(found, wanted + 1);
       for (size_t at = 0; at < wanted; at++) assert_int_equal(text[at], '?');
       assert_status(APNS_ERR_BUFFER_SMALL,
-                    apns_strings_format(strings, "KEY", 3, args, count, NULL, 0, NULL, &error),
-                    &error);
+                    apns_strings_format(strings, "KEY", 3, args, count, NULL, 0, NULL, &error));
       assert_ok(
-          apns_strings_format(strings, "KEY", 3, args, count, text, wanted + 1, &found, &error),
-          &error);
+          apns_strings_format(strings, "KEY", 3, args, count, text, wanted + 1, &found, &error));
       assert_int_equal(found, wanted);
       assert_memory_equal(text, json_string_value(expected), wanted + 1);
       free(text);
@@ -145,10 +133,8 @@ static void every_format(void **state) {
       char text[100] = "as it was";
       size_t found = 999;
       const json_t *fault = json_object_get(vector, "error");
-      assert_status(
-          APNS_ERR_ARGUMENT,
-          apns_strings_format(strings, "KEY", 3, args, count, text, sizeof text, &found, &error),
-          &error);
+      assert_status(APNS_ERR_ARGUMENT, apns_strings_format(strings, "KEY", 3, args, count, text,
+                                                           sizeof text, &found, &error));
       check_message(&error, fault);
       assert_contains(error.message, "(key \"KEY\")");
       const json_t *wanted = json_object_get(fault, "wanted");
@@ -167,54 +153,45 @@ static void every_format(void **state) {
   json_decref(file);
 }
 
-static void a_file_by_its_name(void **state) {
-  (void)state;
+TEST(a_file_by_its_name) {
   apns_strings_t *strings = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   identities_make();
   static const char text[] = "\"HELLO\" = \"Hello, %@!\";\n";
   assert_ok(apns_strings_open(identities_write("Localizable.strings", text, strlen(text)), &strings,
-                              &error),
-            &error);
+                              &error));
   char hello[20];
   assert_ok(apns_strings_format(strings, "HELLO", 5, (const char *const[]){"Jenna"}, 1, hello,
-                                sizeof hello, NULL, &error),
-            &error);
+                                sizeof hello, NULL, &error));
   assert_string_equal(hello, "Hello, Jenna!");
   apns_strings_free(strings);
 
   strings = NULL;
   const char *file = identities_write("Broken.strings", "\n\"a\" = b", 8);
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_open(file, &strings, &error), &error);
-  assert_contains(error.message, "strings file ");
+  assert_fails(APNS_ERR_ARGUMENT, apns_strings_open(file, &strings, &error), "strings file ");
   assert_contains(error.message, file);
   assert_contains(error.message, ", line 2, column 8: expected ';', not the end");
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_open("/nonexistent/a.strings", &strings, &error),
-                &error);
-  assert_contains(error.message, "strings file /nonexistent/a.strings");
+  assert_fails(APNS_ERR_ARGUMENT, apns_strings_open("/nonexistent/a.strings", &strings, &error),
+               "strings file /nonexistent/a.strings");
   assert_int_equal(error.sys_errno, ENOENT);
   assert_null(strings);
 }
 
-static void a_file_that_is_too_large(void **state) {
-  (void)state;
+TEST(a_file_that_is_too_large) {
   const size_t limit = 16 << 20;
   char *blanks = malloc(limit + 1);
   memset(blanks, ' ', limit + 1);
   apns_strings_t *strings = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_new(blanks, limit + 1, &strings, &error), &error);
-  assert_contains(error.message, "larger than 16 MiB");
+  assert_fails(APNS_ERR_ARGUMENT, apns_strings_new(blanks, limit + 1, &strings, &error),
+               "larger than 16 MiB");
   if (as_many_as(1, 0)) {
-    assert_ok(apns_strings_new(blanks, limit, &strings, &error), &error);
+    assert_ok(apns_strings_new(blanks, limit, &strings, &error));
     apns_strings_free(strings);
   }
   free(blanks);
 }
 
 /* Sorted by bytes and found again, in whatever order they stood; and no order is slow. */
-static void many_keys(void **state) {
-  (void)state;
+TEST(many_keys) {
   const size_t count = as_many_as(50000, 500);
   for (size_t order = 0; order < 3; order++) {
     char *text = malloc(count * 64), *end = text;
@@ -231,7 +208,7 @@ static void many_keys(void **state) {
       size_t length = 0;
       const size_t key_length = (size_t)sprintf(key, "key %zu", n);
       sprintf(value, "value %zu of %zu", n, order);
-      assert_ok(apns_strings_get(strings, key, key_length, &found, &length, NULL), NULL);
+      assert_ok(apns_strings_get(strings, key, key_length, &found, &length, NULL));
       assert_string_equal(found, value);
       assert_int_equal(length, strlen(value));
     }
@@ -240,104 +217,76 @@ static void many_keys(void **state) {
   }
 }
 
-static void keys_are_bytes(void **state) {
-  (void)state;
+TEST(keys_are_bytes) {
   apns_strings_t *strings =
       read_strings("\"a\\U0000b\" = \"1\"; \"a\" = \"2\"; \"\xC3\xA9\" = \"3\";");
-  apns_error_t error = APNS_ERROR_INIT;
   const char *text = NULL;
-  assert_ok(apns_strings_get(strings, "a\0b", 3, &text, NULL, &error), &error);
+  assert_ok(apns_strings_get(strings, "a\0b", 3, &text, NULL, &error));
   assert_string_equal(text, "1");
   /* Not ended by a NUL. */
-  assert_ok(apns_strings_get(strings, "abc", 1, &text, NULL, &error), &error);
+  assert_ok(apns_strings_get(strings, "abc", 1, &text, NULL, &error));
   assert_string_equal(text, "2");
-  assert_ok(apns_strings_get(strings, "\xC3\xA9", 2, &text, NULL, &error), &error);
+  assert_ok(apns_strings_get(strings, "\xC3\xA9", 2, &text, NULL, &error));
   assert_string_equal(text, "3");
   /* The same to the eye, but other bytes. */
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_get(strings, "e\xCC\x81", 3, &text, NULL, &error),
-                &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_strings_get(strings, "e\xCC\x81", 3, &text, NULL, &error));
   /* A long key leaves room for the words, and no line break is let through. */
   char key[300];
   memset(key, 'k', sizeof key);
   key[3] = '\n';
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_get(strings, key, 300, &text, NULL, &error),
-                &error);
-  assert_contains(error.message, "there is no string for the key \"kkk?kkk");
+  assert_fails(APNS_ERR_ARGUMENT, apns_strings_get(strings, key, 300, &text, NULL, &error),
+               "there is no string for the key \"kkk?kkk");
   assert_contains(error.message, "...\"");
   /* None of its characters is cut in two, and what is none is not repeated. */
   char euros[304] = "k";
   for (size_t i = 1; i < 300; i += 3) memcpy(euros + i, "\xE2\x82\xAC", 4);
   for (size_t skipped = 0; skipped < 2; skipped++) {
-    assert_status(APNS_ERR_ARGUMENT,
-                  apns_strings_get(strings, euros + skipped, 298 - skipped, &text, NULL, &error),
-                  &error);
-    assert_contains(error.message, "\xE2\x82\xAC...\"");
+    assert_fails(APNS_ERR_ARGUMENT,
+                 apns_strings_get(strings, euros + skipped, 298 - skipped, &text, NULL, &error),
+                 "\xE2\x82\xAC...\"");
   }
-  assert_status(APNS_ERR_ARGUMENT,
-                apns_strings_get(strings, "\xFF\xE2\x82", 3, &text, NULL, &error), &error);
-  assert_contains(error.message, "there is no string for the key \"???\"");
+  assert_fails(APNS_ERR_ARGUMENT, apns_strings_get(strings, "\xFF\xE2\x82", 3, &text, NULL, &error),
+               "there is no string for the key \"???\"");
   apns_strings_free(strings);
 }
 
-static void arguments_that_cannot_be(void **state) {
-  (void)state;
+TEST(arguments_that_cannot_be) {
   apns_strings_t *strings = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   const char *text = NULL;
   char buffer[10];
   const char *const args[] = {"a", NULL};
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_new(NULL, 3, &strings, &error), &error);
-  assert_contains(error.message, "bytes is NULL");
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_new("a;", 2, NULL, &error), &error);
-  assert_contains(error.message, "strings_out is NULL");
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_new("a;", SIZE_MAX, &strings, &error), &error);
-  assert_contains(error.message, "length");
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_open(NULL, &strings, &error), &error);
-  assert_contains(error.message, "file is NULL");
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_open("x", NULL, &error), &error);
+  assert_fails(APNS_ERR_ARGUMENT, apns_strings_new(NULL, 3, &strings, &error), "bytes is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_strings_new("a;", 2, NULL, &error), "strings_out is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_strings_new("a;", SIZE_MAX, &strings, &error), "length");
+  assert_fails(APNS_ERR_ARGUMENT, apns_strings_open(NULL, &strings, &error), "file is NULL");
+  assert_status(APNS_ERR_ARGUMENT, apns_strings_open("x", NULL, &error));
   assert_null(strings);
   /* Nothing is a file without a pair. */
-  assert_ok(apns_strings_new(NULL, 0, &strings, &error), &error);
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_get(strings, "a", 1, &text, NULL, &error), &error);
+  assert_ok(apns_strings_new(NULL, 0, &strings, &error));
+  assert_status(APNS_ERR_ARGUMENT, apns_strings_get(strings, "a", 1, &text, NULL, &error));
   apns_strings_free(strings);
 
   strings = read_strings("\"a\" = \"%@%@\";");
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_get(NULL, "a", 1, &text, NULL, &error), &error);
-  assert_contains(error.message, "strings is NULL");
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_get(strings, NULL, 1, &text, NULL, &error), &error);
-  assert_contains(error.message, "key is NULL");
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_get(strings, "a", SIZE_MAX, &text, NULL, &error),
-                &error);
-  assert_contains(error.message, "key_length");
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_get(strings, "a", 1, NULL, NULL, &error), &error);
-  assert_contains(error.message, "text_out is NULL");
-  assert_status(APNS_ERR_ARGUMENT,
-                apns_strings_format(strings, "a", 1, args, 2, buffer, 10, NULL, &error), &error);
-  assert_contains(error.message, "argument 2 is NULL");
-  assert_status(APNS_ERR_ARGUMENT,
-                apns_strings_format(strings, "a", 1, NULL, 2, buffer, 10, NULL, &error), &error);
-  assert_contains(error.message, "args is NULL");
-  assert_status(APNS_ERR_ARGUMENT,
-                apns_strings_format(strings, "a", 1, args, SIZE_MAX, buffer, 10, NULL, &error),
-                &error);
-  assert_contains(error.message, "arg_count");
-  assert_status(APNS_ERR_ARGUMENT,
-                apns_strings_format(strings, "b", 1, args, 1, buffer, 10, NULL, &error), &error);
-  assert_contains(error.message, "there is no string for the key \"b\"");
+  assert_fails(APNS_ERR_ARGUMENT, apns_strings_get(NULL, "a", 1, &text, NULL, &error),
+               "strings is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_strings_get(strings, NULL, 1, &text, NULL, &error),
+               "key is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_strings_get(strings, "a", SIZE_MAX, &text, NULL, &error),
+               "key_length");
+  assert_fails(APNS_ERR_ARGUMENT, apns_strings_get(strings, "a", 1, NULL, NULL, &error),
+               "text_out is NULL");
+  assert_fails(APNS_ERR_ARGUMENT,
+               apns_strings_format(strings, "a", 1, args, 2, buffer, 10, NULL, &error),
+               "argument 2 is NULL");
+  assert_fails(APNS_ERR_ARGUMENT,
+               apns_strings_format(strings, "a", 1, NULL, 2, buffer, 10, NULL, &error),
+               "args is NULL");
+  assert_fails(APNS_ERR_ARGUMENT,
+               apns_strings_format(strings, "a", 1, args, SIZE_MAX, buffer, 10, NULL, &error),
+               "arg_count");
+  assert_fails(APNS_ERR_ARGUMENT,
+               apns_strings_format(strings, "b", 1, args, 1, buffer, 10, NULL, &error),
+               "there is no string for the key \"b\"");
   apns_strings_free(strings);
   apns_strings_free(NULL);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_file_that_can_be_read),
-      cmocka_unit_test(every_file_that_cannot),
-      cmocka_unit_test(every_format),
-      cmocka_unit_test(a_file_by_its_name),
-      cmocka_unit_test(a_file_that_is_too_large),
-      cmocka_unit_test(many_keys),
-      cmocka_unit_test(keys_are_bytes),
-      cmocka_unit_test(arguments_that_cannot_be),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

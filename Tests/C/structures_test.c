@@ -17,20 +17,18 @@
     char expected_[120];                                                                  \
     snprintf(expected_, sizeof expected_, "%s.size is %zu: set the structure up", (name), \
              (size_t)(size));                                                             \
-    assert_status(APNS_ERR_ARGUMENT, (call), &error);                                     \
+    assert_status(APNS_ERR_ARGUMENT, (call));                                             \
     assert_contains(error.message, expected_);                                            \
   } while (0)
 
 static apns_credentials_t *no_credentials(void) {
-  apns_credentials_t *credentials = NULL;
-  assert_ok(apns_credentials_new(NULL, &credentials, NULL), NULL);
+  apns_credentials_t *credentials = credentials_of(NULL);
   return credentials;
 }
 
 /* ---- apns_error_t ------------------------------------------------------- */
 
-static void an_error_may_be_null(void **state) {
-  (void)state;
+TEST(an_error_may_be_null) {
   apns_credentials_t *credentials = NULL;
   apns_session_t *session = NULL;
   assert_int_equal(apns_credentials_new(NULL, NULL, NULL), APNS_ERR_ARGUMENT);
@@ -44,8 +42,7 @@ static void an_error_may_be_null(void **state) {
   apns_credentials_free(credentials);
 }
 
-static void a_failure_fills_the_error(void **state) {
-  (void)state;
+TEST(a_failure_fills_the_error) {
   apns_error_t error;
   memset(&error, 0x5A, sizeof error);
   error.size = sizeof error;
@@ -59,8 +56,7 @@ static void a_failure_fills_the_error(void **state) {
   assert_string_equal(error.message, "session is NULL");
 }
 
-static void a_success_leaves_the_error_as_it_was(void **state) {
-  (void)state;
+TEST(a_success_leaves_the_error_as_it_was) {
   apns_error_t error, before;
   memset(&error, 0x5A, sizeof error);
   error.size = sizeof error;
@@ -72,8 +68,7 @@ static void a_success_leaves_the_error_as_it_was(void **state) {
 }
 
 /* Where nobody can say how large the program's memory is, nothing is written to it. */
-static void an_error_that_cannot_be_is_left_alone(void **state) {
-  (void)state;
+TEST(an_error_that_cannot_be_is_left_alone) {
   unsigned char memory[sizeof(apns_error_t) + 64], before[sizeof memory];
   for (size_t size = 0; size <= sizeof memory + 2; size++) {
     const size_t said = size == sizeof memory + 1   ? SIZE_MAX
@@ -100,8 +95,7 @@ static void an_error_that_cannot_be_is_left_alone(void **state) {
   }
 }
 
-static void an_error_of_a_newer_program_keeps_its_own(void **state) {
-  (void)state;
+TEST(an_error_of_a_newer_program_keeps_its_own) {
   NEWER(apns_error_t) error;
   memset(&error, 0x5A, sizeof error);
   error.known.size = sizeof error;
@@ -121,11 +115,9 @@ static void an_error_of_a_newer_program_keeps_its_own(void **state) {
 
 /* The same call by the header of 0.1 and by this one: the fields that 0.1 had are where they were,
    and the cause is in the one that it reserved. */
-static void an_error_of_version_0_1_is_filled(void **state) {
-  (void)state;
+TEST(an_error_of_version_0_1_is_filled) {
   const char *path = "/nonexistent/provider.pem";
   const baseline_error_t old = baseline_failure(path);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   who.certificate_file = path;
   apns_credentials_t *credentials = NULL;
@@ -142,9 +134,7 @@ static void an_error_of_version_0_1_is_filled(void **state) {
 
 /* ---- Options ------------------------------------------------------------ */
 
-static void options_without_a_size_are_refused(void **state) {
-  (void)state;
-  apns_error_t error = APNS_ERROR_INIT;
+TEST(options_without_a_size_are_refused) {
   apns_credentials_t *credentials = NULL;
   apns_session_t *session = NULL;
   apns_feedback_t *feedback = NULL;
@@ -233,7 +223,7 @@ static apns_status_t with_notifications(void *memory, apns_error_t *error) {
 
 static apns_status_t with_payload_of_its_own(void *memory, apns_error_t *error) {
   apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(NULL, &payload, NULL), NULL);
+  assert_int_equal(apns_payload_new(NULL, &payload, NULL), APNS_OK);
   const apns_status_t status =
       apns_session_send_payload(held, memory, payload, 0, NULL, NULL, error);
   apns_payload_free(payload);
@@ -284,7 +274,7 @@ static void hold(void) {
   options.host = "127.0.0.1";
   options.port = 1;
   made = no_credentials();
-  assert_ok(apns_session_new(&options, made, &held, NULL), NULL);
+  assert_ok(apns_session_new(&options, made, &held, NULL));
 }
 
 static void let_go(void) {
@@ -293,8 +283,7 @@ static void let_go(void) {
 }
 
 /* Smaller than 0.1's, in the middle of a field, or larger than any will ever be. */
-static void sizes_that_cannot_be_are_refused(void **state) {
-  (void)state;
+TEST(sizes_that_cannot_be_are_refused) {
   hold();
   for (size_t which = 0; which < sizeof structures / sizeof *structures; which++) {
     static const size_t large[] = {4088,  4096,         4097,         4104,    5000,
@@ -303,7 +292,6 @@ static void sizes_that_cannot_be_are_refused(void **state) {
       const size_t size = step < 400 ? step : large[step - 400];
       _Alignas(8) unsigned char memory[5000] = {0};
       memcpy(memory, &size, sizeof size);
-      apns_error_t error = APNS_ERROR_INIT;
       const apns_status_t status = structures[which].call(memory, &error);
       char expected[100];
       snprintf(expected, sizeof expected, "%s.size is %zu: set the structure up",
@@ -319,8 +307,7 @@ static void sizes_that_cannot_be_are_refused(void **state) {
   let_go();
 }
 
-static void reserved_fields_are_zero(void **state) {
-  (void)state;
+TEST(reserved_fields_are_zero) {
 #define RESERVED(type, call, field) \
   { #type, #field, offsetof(type, field), sizeof((type *)0)->field, sizeof(type), call }
   static const struct {
@@ -355,8 +342,7 @@ static void reserved_fields_are_zero(void **state) {
         memcpy(memory, push, sizeof *push);
         memory[reserved[which].offset + byte] = 0x80;
       }
-      apns_error_t error = APNS_ERROR_INIT;
-      assert_status(APNS_ERR_ARGUMENT, reserved[which].call(memory, &error), &error);
+      assert_status(APNS_ERR_ARGUMENT, reserved[which].call(memory, &error));
       char expected[100];
       snprintf(expected, sizeof expected, "%s.%s is reserved and has to be zero",
                reserved[which].name, reserved[which].field);
@@ -367,22 +353,19 @@ static void reserved_fields_are_zero(void **state) {
   let_go();
 }
 
-static void options_of_a_newer_program(void **state) {
-  (void)state;
+TEST(options_of_a_newer_program) {
   NEWER(apns_session_options_t) options;
   memset(&options, 0, sizeof options);
   options.known.size = sizeof options;
   apns_credentials_t *credentials = no_credentials();
   apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_new(&options.known, credentials, &session, &error), &error);
+  assert_ok(apns_session_new(&options.known, credentials, &session, &error));
   apns_session_free(session);
   /* A wish that cannot be met is not passed over. */
   session = NULL;
   options.beyond[7] = 1;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options.known, credentials, &session, &error),
-                &error);
-  assert_contains(error.message, "apns_session_options_t");
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options.known, credentials, &session, &error),
+               "apns_session_options_t");
   assert_contains(error.message, "does not know");
   assert_null(session);
   NEWER(apns_credentials_options_t) who;
@@ -390,13 +373,12 @@ static void options_of_a_newer_program(void **state) {
   who.known.size = sizeof who;
   who.beyond[0] = 1;
   apns_credentials_t *more = NULL;
-  assert_status(APNS_ERR_ARGUMENT, apns_credentials_new(&who.known, &more, &error), &error);
-  assert_contains(error.message, "apns_credentials_options_t");
+  assert_fails(APNS_ERR_ARGUMENT, apns_credentials_new(&who.known, &more, &error),
+               "apns_credentials_options_t");
   apns_credentials_free(credentials);
 }
 
-static void options_that_cannot_be_are_named(void **state) {
-  (void)state;
+TEST(options_that_cannot_be_are_named) {
   static const struct {
     size_t offset, size;
     uint32_t value;
@@ -418,46 +400,36 @@ static void options_that_cannot_be_are_named(void **state) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
     memcpy((char *)&options + wrong[index].offset, &wrong[index].value, wrong[index].size);
     apns_session_t *session = NULL;
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-                  &error);
-    assert_contains(error.message, wrong[index].message);
+    assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+                 wrong[index].message);
     assert_null(session);
   }
   apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.host = "";
-  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-                &error);
-  assert_contains(error.message, "host");
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+               "host");
   options.host = NULL;
   options.server_name = "";
-  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-                &error);
-  assert_contains(error.message, "server_name");
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+               "server_name");
   apns_credentials_free(credentials);
 }
 
-static void the_smallest_window_there_may_be(void **state) {
-  (void)state;
+TEST(the_smallest_window_there_may_be) {
   apns_credentials_t *credentials = no_credentials();
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.window_bytes = 16384;
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_session_t *session = session_with(&options, credentials);
   apns_session_free(session);
   apns_credentials_free(credentials);
 }
 
 /* ---- Notifications ------------------------------------------------------ */
 
-static void notifications_without_a_size_are_refused(void **state) {
-  (void)state;
+TEST(notifications_without_a_size_are_refused) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t push = *notification(0);
   push.size = 0;
   assert_init_is_asked_for("apns_notification_t", 0,
@@ -467,16 +439,13 @@ static void notifications_without_a_size_are_refused(void **state) {
   assert_init_is_asked_for("apns_notification_t", 0,
                            apns_session_send_many(session, &push, 1, 0, &taken, &error));
   assert_int_equal(taken, 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* The structure goes on behind ours. */
-static void notifications_of_other_programs_in_an_array(void **state) {
-  (void)state;
+TEST(notifications_of_other_programs_in_an_array) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t *source = notifications(3);
   size_t taken = 0;
   NEWER(apns_notification_t) newer[3];
@@ -485,15 +454,15 @@ static void notifications_of_other_programs_in_an_array(void **state) {
     newer[n].known = source[n];
     newer[n].known.size = sizeof *newer;
   }
-  assert_ok(apns_session_send_many(session, &newer[0].known, 3, 0, &taken, &error), &error);
+  assert_ok(apns_session_send_many(session, &newer[0].known, 3, 0, &taken, &error));
   assert_int_equal(taken, 3);
   newer[1].beyond[0] = 1;
   assert_status(APNS_ERR_ARGUMENT,
-                apns_session_send_many(session, &newer[0].known, 3, 0, &taken, &error), &error);
+                apns_session_send_many(session, &newer[0].known, 3, 0, &taken, &error));
   assert_int_equal(taken, 1);
   assert_contains(error.message, "does not know");
   notifications_free(source, 3);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  drain(session);
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   assert_int_equal(notifications_in(heard), 4);
@@ -503,19 +472,17 @@ static void notifications_of_other_programs_in_an_array(void **state) {
 }
 
 /* The binary interface has no way to say what only HTTP/2 can. */
-static void what_is_for_http2_is_passed_over(void **state) {
-  (void)state;
+TEST(what_is_for_http2_is_passed_over) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t push = *notification(1);
-  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   push.push_type = APNS_PUSH_TYPE_BACKGROUND;
   push.topic = "com.example.app";
   push.collapse_id = "a collapse id that is longer than the 64 bytes that HTTP/2 has room for";
   push.apns_id = "not a UUID";
-  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
-  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error));
+  drain(session);
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   assert_int_equal(notifications_in(heard), 2);
@@ -531,15 +498,13 @@ static void what_is_for_http2_is_passed_over(void **state) {
 
 /* ---- What is handed out ------------------------------------------------- */
 
-static void events_and_stats_of_other_programs(void **state) {
-  (void)state;
+TEST(events_and_stats_of_other_programs) {
   const gateway_step_t script[] = {TAKE_FRAMES(1), NAME_NTH(8, 0), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, script, script));
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t n = 0; n < 3; n++) {
     send_range(session, n, n + 1);
-    assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+    drain(session);
   }
   assert_int_equal(stats_of(session).events, 3);
 
@@ -552,14 +517,14 @@ static void events_and_stats_of_other_programs(void **state) {
                            apns_session_next_event(session, &event, 0, &error));
   assert_int_equal(stats_of(session).events, 3);
   event.size = sizeof event;
-  assert_ok(apns_session_next_event(session, &event, 0, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, 0, &error));
   assert_int_equal(event.size, sizeof event);
   assert_int_equal(event.kind, APNS_EVENT_REJECTED);
   assert_int_equal(event.reject, 8);
   NEWER(apns_event_t) newer;
   memset(&newer, 0, sizeof newer);
   newer.known.size = sizeof newer;
-  assert_ok(apns_session_next_event(session, &newer.known, 0, &error), &error);
+  assert_ok(apns_session_next_event(session, &newer.known, 0, &error));
   assert_int_equal(newer.known.size, sizeof newer);
   assert_ptr_equal(newer.known.user_data, (void *)2);
 
@@ -571,58 +536,30 @@ static void events_and_stats_of_other_programs(void **state) {
                            apns_session_stats(session, &stats, &error));
   assert_int_equal(stats.taken, 0x5A5A5A5A5A5A5A5A);
   stats.size = sizeof stats;
-  assert_ok(apns_session_stats(session, &stats, &error), &error);
+  assert_ok(apns_session_stats(session, &stats, &error));
   assert_int_equal(stats.taken, 3);
   NEWER(apns_session_stats_t) more;
   memset(&more, 0, sizeof more);
   more.known.size = sizeof more;
-  assert_ok(apns_session_stats(session, &more.known, &error), &error);
+  assert_ok(apns_session_stats(session, &more.known, &error));
   assert_int_equal(more.known.rejected, 3);
   assert_int_equal(more.known.events, 1);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
 /* A structure for an answer is filled, so what stood in it is not a wish: a
    newer program may lend one that it never cleared. */
-static void what_stood_in_an_answer_does_not_matter(void **state) {
-  (void)state;
+TEST(what_stood_in_an_answer_does_not_matter) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   NEWER(apns_event_t) event;
   memset(&event, 0x5A, sizeof event);
   event.known.size = sizeof event;
-  assert_status(APNS_DONE, apns_session_next_event(session, &event.known, 0, &error), &error);
+  assert_status(APNS_DONE, apns_session_next_event(session, &event.known, 0, &error));
   NEWER(apns_session_stats_t) stats;
   memset(&stats, 0x5A, sizeof stats);
   stats.known.size = sizeof stats;
-  assert_ok(apns_session_stats(session, &stats.known, &error), &error);
+  assert_ok(apns_session_stats(session, &stats.known, &error));
   assert_int_equal(stats.known.taken, 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(an_error_may_be_null),
-      cmocka_unit_test(a_failure_fills_the_error),
-      cmocka_unit_test(a_success_leaves_the_error_as_it_was),
-      cmocka_unit_test(an_error_that_cannot_be_is_left_alone),
-      cmocka_unit_test(an_error_of_a_newer_program_keeps_its_own),
-      cmocka_unit_test(an_error_of_version_0_1_is_filled),
-      cmocka_unit_test(options_without_a_size_are_refused),
-      cmocka_unit_test(sizes_that_cannot_be_are_refused),
-      cmocka_unit_test(reserved_fields_are_zero),
-      cmocka_unit_test(options_of_a_newer_program),
-      cmocka_unit_test(options_that_cannot_be_are_named),
-      cmocka_unit_test(the_smallest_window_there_may_be),
-      cmocka_unit_test(notifications_without_a_size_are_refused),
-      cmocka_unit_test(notifications_of_other_programs_in_an_array),
-      cmocka_unit_test(what_is_for_http2_is_passed_over),
-      cmocka_unit_test(events_and_stats_of_other_programs),
-      cmocka_unit_test(what_stood_in_an_answer_does_not_matter),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  session_end(session, gateway);
 }

@@ -21,66 +21,51 @@ static const char *const places[] = {"/etc/ssl/certs/ca-certificates.crt",
 static apns_credentials_t *made(const char *ca_file) {
   apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
   options.ca_file = ca_file;
-  apns_credentials_t *credentials = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(&options, &credentials, &error), &error);
+  apns_credentials_t *credentials = credentials_of(&options);
   return credentials;
 }
 
-static apns_status_t connected(apns_credentials_t *credentials, apns_error_t *error) {
+static apns_status_t connected(apns_credentials_t *credentials) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.host = "127.0.0.1";
-  apns_session_t *session = NULL;
-  assert_ok(apns_session_new(&options, credentials, &session, error), error);
+  apns_session_t *session = session_with(&options, credentials);
   apns_credentials_free(credentials);
-  const apns_status_t status = apns_session_connect(session, error);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  const apns_status_t status = apns_session_connect(session, &error);
+  session_end(session, gateway);
   return status;
 }
 
-static void check_trusts(void) {
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(connected(made(NULL), &error), &error);
-}
+static void check_trusts(void) { assert_ok(connected(made(NULL))); }
 
 /* The message says all of `...`. */
 #define check_distrusts(...) distrusts((const char *const[]){__VA_ARGS__, NULL})
 static void distrusts(const char *const *parts) {
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_TLS, connected(made(NULL), &error), &error);
-  assert_int_equal(error.cause, APNS_CAUSE_PEER_NOT_TRUSTED);
+  assert_caused(APNS_ERR_TLS, connected(made(NULL)), APNS_CAUSE_PEER_NOT_TRUSTED);
   for (const char *const *part = parts; *part; part++) assert_contains(error.message, *part);
 }
 
 /* There are authorities, and the gateway's is none of them. */
 static void check_distrusts_this_one(void) {
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_TLS, connected(made(NULL), &error), &error);
-  assert_int_equal(error.cause, APNS_CAUSE_PEER_NOT_TRUSTED);
+  assert_caused(APNS_ERR_TLS, connected(made(NULL)), APNS_CAUSE_PEER_NOT_TRUSTED);
   if (strstr(error.message, "there is no authority")) fail_msg("it says: %s", error.message);
 }
 
-static int clear(void **state) {
-  (void)state;
+void after_each(void) {
   anchors_clear();
   unsetenv("SSL_CERT_FILE");
   unsetenv("SSL_CERT_DIR");
-  return 0;
 }
 
 /* ---- The tests ------------------------------------------------------------- */
 
-static void nowhere(void **state) {
-  (void)state;
+TEST(nowhere) {
   check_distrusts("127.0.0.1 is not verified: unable to get local issuer certificate",
                   X509_get_default_cert_file(), X509_get_default_cert_dir(), "/etc/ssl", "/etc/pki",
                   "install ca-certificates or set ca_file");
 }
 
-static void in_one_place(void **state) {
-  (void)state;
+TEST(in_one_place) {
   for (size_t index = 0; index < sizeof places / sizeof *places; index++) {
     anchors_put(places[index], all->root.certificate_file);
     check_trusts();
@@ -91,15 +76,13 @@ static void in_one_place(void **state) {
   }
 }
 
-static void the_first_place_counts(void **state) {
-  (void)state;
+TEST(the_first_place_counts) {
   anchors_put(places[0], all->other_root.certificate_file);
   anchors_put(places[1], all->root.certificate_file);
   check_distrusts_this_one();
 }
 
-static void a_place_that_holds_no_certificate(void **state) {
-  (void)state;
+TEST(a_place_that_holds_no_certificate) {
   anchors_put(places[0], all->root.key_file);
   anchors_put(places[1], all->root.certificate_file);
   check_trusts();
@@ -110,8 +93,7 @@ static void a_place_that_holds_no_certificate(void **state) {
 }
 
 /* What OpenSSL finds by itself is all there is. */
-static void in_openssls_place(void **state) {
-  (void)state;
+TEST(in_openssls_place) {
   anchors_put(X509_get_default_cert_file(), all->root.certificate_file);
   check_trusts();
   anchors_clear();
@@ -128,8 +110,7 @@ static void in_openssls_place(void **state) {
 }
 
 /* As /etc/ssl/certs of a system that keeps them in one file. */
-static void a_directory_in_which_openssl_finds_none(void **state) {
-  (void)state;
+TEST(a_directory_in_which_openssl_finds_none) {
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%s/README.0", X509_get_default_cert_dir());
   anchors_put(path, all->other_root.certificate_file);
@@ -142,16 +123,13 @@ static void a_directory_in_which_openssl_finds_none(void **state) {
   check_trusts();
 }
 
-static void a_directory_that_fills_later(void **state) {
-  (void)state;
+TEST(a_directory_that_fills_later) {
   apns_credentials_t *credentials = made(NULL);
   anchors_put_hashed(X509_get_default_cert_dir(), &all->root);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(connected(credentials, &error), &error);
+  assert_ok(connected(credentials));
 }
 
-static void where_the_environment_says(void **state) {
-  (void)state;
+TEST(where_the_environment_says) {
   setenv("SSL_CERT_FILE", all->root.certificate_file, 1);
   check_trusts();
   setenv("SSL_CERT_FILE", all->other_root.certificate_file, 1);
@@ -169,53 +147,33 @@ static void where_the_environment_says(void **state) {
   check_trusts();
 }
 
-static void those_that_are_named_are_all(void **state) {
-  (void)state;
+TEST(those_that_are_named_are_all) {
   anchors_put(places[0], all->root.certificate_file);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_TLS, connected(made(all->other_root.certificate_file), &error), &error);
-  assert_int_equal(error.cause, APNS_CAUSE_PEER_NOT_TRUSTED);
+  assert_caused(APNS_ERR_TLS, connected(made(all->other_root.certificate_file)),
+                APNS_CAUSE_PEER_NOT_TRUSTED);
   if (strstr(error.message, "there is no authority")) fail_msg("it says: %s", error.message);
 }
 
 /* What the system lacks does not hide what is wrong with a certificate. */
-static void another_fault_is_named(void **state) {
-  (void)state;
+TEST(another_fault_is_named) {
   const gateway_options_t how = {.identity = &all->gateway_expired};
   anchors_put(places[1], all->root.certificate_file);
   gateway_t *gateway = gateway_start(&how, NULL);
   apns_session_options_t options = options_for(gateway);
   options.host = "127.0.0.1";
-  apns_session_t *session = NULL;
   apns_credentials_t *credentials = made(NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_session_t *session = session_with(&options, credentials);
   apns_credentials_free(credentials);
-  assert_status(APNS_ERR_TLS, apns_session_connect(session, &error), &error);
-  assert_int_equal(error.cause, APNS_CAUSE_PEER_EXPIRED);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  assert_caused(APNS_ERR_TLS, apns_session_connect(session, &error), APNS_CAUSE_PEER_EXPIRED);
+  session_end(session, gateway);
 }
 
-int main(void) {
+void before_all(void) {
   unsetenv("SSL_CERT_FILE");
   unsetenv("SSL_CERT_DIR");
   all = identities_make();
   if (!anchors_hide()) {
     puts("skipped: there is no namespace in which /etc is this program's own");
-    return 77;
+    exit(SKIPPED);
   }
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_teardown(nowhere, clear),
-      cmocka_unit_test_teardown(in_one_place, clear),
-      cmocka_unit_test_teardown(the_first_place_counts, clear),
-      cmocka_unit_test_teardown(a_place_that_holds_no_certificate, clear),
-      cmocka_unit_test_teardown(in_openssls_place, clear),
-      cmocka_unit_test_teardown(a_directory_in_which_openssl_finds_none, clear),
-      cmocka_unit_test_teardown(a_directory_that_fills_later, clear),
-      cmocka_unit_test_teardown(where_the_environment_says, clear),
-      cmocka_unit_test_teardown(those_that_are_named_are_all, clear),
-      cmocka_unit_test_teardown(another_fault_is_named, clear),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,7 @@
 
 #include "provider.h"
 
-static void every_status_has_its_name(void **state) {
-  (void)state;
+TEST(every_status_has_its_name) {
 #define CHECK(status) assert_string_equal(apns_status_name(status), #status)
   CHECK(APNS_OK);
   CHECK(APNS_DONE);
@@ -25,15 +24,13 @@ static void every_status_has_its_name(void **state) {
 #undef CHECK
 }
 
-static void any_other_number_is_an_unknown_status(void **state) {
-  (void)state;
+TEST(any_other_number_is_an_unknown_status) {
   static const int others[] = {1, 2, -16, -17, 1000, INT32_MAX, INT32_MIN};
   for (size_t index = 0; index < sizeof others / sizeof *others; index++)
     assert_string_equal(apns_status_name((apns_status_t)others[index]), "unknown status");
 }
 
-static void what_may_succeed_later_is_retryable(void **state) {
-  (void)state;
+TEST(what_may_succeed_later_is_retryable) {
   assert_int_equal(apns_status_is_retryable(APNS_ERR_MEMORY), 1);
   assert_int_equal(apns_status_is_retryable(APNS_ERR_TIMEOUT), 1);
   assert_int_equal(apns_status_is_retryable(APNS_ERR_NETWORK), 1);
@@ -48,8 +45,7 @@ static void what_may_succeed_later_is_retryable(void **state) {
   assert_int_equal(apns_status_is_retryable((apns_status_t)77), 0);
 }
 
-static void every_rejection_has_its_text(void **state) {
-  (void)state;
+TEST(every_rejection_has_its_text) {
   assert_string_equal(apns_reject_text(APNS_REJECT_NONE), "no errors encountered");
   assert_string_equal(apns_reject_text(APNS_REJECT_PROCESSING_ERROR), "processing error");
   assert_string_equal(apns_reject_text(APNS_REJECT_MISSING_TOKEN), "missing device token");
@@ -64,8 +60,7 @@ static void every_rejection_has_its_text(void **state) {
   assert_string_equal(apns_reject_text(APNS_REJECT_UNKNOWN), "unknown");
 }
 
-static void the_rejections_are_apples_numbers(void **state) {
-  (void)state;
+TEST(the_rejections_are_apples_numbers) {
   static const int numbers[] = {APNS_REJECT_NONE,
                                 APNS_REJECT_PROCESSING_ERROR,
                                 APNS_REJECT_MISSING_TOKEN,
@@ -81,16 +76,14 @@ static void the_rejections_are_apples_numbers(void **state) {
   assert_int_equal(APNS_REJECT_UNKNOWN, 255);
 }
 
-static void any_other_number_is_an_unlisted_status(void **state) {
-  (void)state;
+TEST(any_other_number_is_an_unlisted_status) {
   for (int number = -2; number < 300; number++) {
     if ((number >= 0 && number <= 8) || number == 10 || number == 128 || number == 255) continue;
     assert_string_equal(apns_reject_text((apns_reject_t)number), "unlisted status");
   }
 }
 
-static void every_push_type_has_its_text(void **state) {
-  (void)state;
+TEST(every_push_type_has_its_text) {
   static const char *const texts[] = {"default",      "alert",        "background",   "location",
                                       "voip",         "complication", "fileprovider", "mdm",
                                       "liveactivity", "pushtotalk",   "widgets",      "controls"};
@@ -108,8 +101,7 @@ static void every_push_type_has_its_text(void **state) {
     assert_string_equal(apns_push_type_text((apns_push_type_t)others[index]), "unlisted push type");
 }
 
-static void the_version_is_the_headers(void **state) {
-  (void)state;
+TEST(the_version_is_the_headers) {
   char numbers[64];
   snprintf(numbers, sizeof numbers, "%d.%d.%d", APNS_VERSION_MAJOR, APNS_VERSION_MINOR,
            APNS_VERSION_PATCH);
@@ -156,11 +148,10 @@ static size_t encode(uint32_t c, char *to) {
 /* Every way by which a caller's or a file's text comes into a message; `text` has no NUL.
    The last message is left in `message`. */
 static void check_every_way(const char *text, char message[240]) {
-  apns_error_t error = APNS_ERROR_INIT;
   const size_t length = strlen(text);
   apns_strings_t *strings = NULL;
   const char *found;
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_open(text, &strings, &error), &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_strings_open(text, &strings, &error));
   check_line(error.message);
   apns_credentials_t *credentials = NULL;
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
@@ -178,23 +169,21 @@ static void check_every_way(const char *text, char message[240]) {
   check_line(error.message);
   for (size_t index = 0; index < count && index < 8; index++) check_line(findings[index].message);
   apns_payload_t *payload = NULL;
-  assert_ok(apns_payload_new(NULL, &payload, &error), &error);
+  assert_ok(apns_payload_new(NULL, &payload, &error));
   for (int twice = 0; twice < 2; twice++) {
     error.message[0] = 0;
     apns_payload_add_null(payload, text, length, &error);
     check_line(error.message);
   }
   apns_payload_free(payload);
-  assert_ok(apns_strings_new("a = b;", 6, &strings, &error), &error);
-  assert_status(APNS_ERR_ARGUMENT, apns_strings_get(strings, text, length, &found, NULL, &error),
-                &error);
+  assert_ok(apns_strings_new("a = b;", 6, &strings, &error));
+  assert_status(APNS_ERR_ARGUMENT, apns_strings_get(strings, text, length, &found, NULL, &error));
   check_line(error.message);
   apns_strings_free(strings);
   memcpy(message, error.message, 240);
 }
 
-static void a_message_is_one_line_of_text(void **state) {
-  (void)state;
+TEST(a_message_is_one_line_of_text) {
   char message[240], text[64], expected[100];
   /* Each character below U+0800, those around the ones that are not plain, and the last. */
   for (uint32_t c = 1; c <= 0x10FFFF; c++) {
@@ -227,8 +216,7 @@ static void a_message_is_one_line_of_text(void **state) {
 }
 
 /* However long the text is, no character of it is cut in two. */
-static void a_message_ends_with_a_whole_character(void **state) {
-  (void)state;
+TEST(a_message_ends_with_a_whole_character) {
   static const char *const characters[] = {"x", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"};
   char message[240];
   for (size_t which = 0; which < 4; which++)
@@ -239,20 +227,4 @@ static void a_message_ends_with_a_whole_character(void **state) {
         for (size_t index = 0; index < count; index++) strcat(text, characters[which]);
         check_every_way(text, message);
       }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_status_has_its_name),
-      cmocka_unit_test(any_other_number_is_an_unknown_status),
-      cmocka_unit_test(what_may_succeed_later_is_retryable),
-      cmocka_unit_test(every_rejection_has_its_text),
-      cmocka_unit_test(the_rejections_are_apples_numbers),
-      cmocka_unit_test(any_other_number_is_an_unlisted_status),
-      cmocka_unit_test(every_push_type_has_its_text),
-      cmocka_unit_test(the_version_is_the_headers),
-      cmocka_unit_test(a_message_is_one_line_of_text),
-      cmocka_unit_test(a_message_ends_with_a_whole_character),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,6 @@ static bool came_to(worker_t *worker, apns_status_t status, const apns_error_t *
 static void *work(void *argument) {
   worker_t *worker = argument;
   apns_session_t *sessions[SESSIONS] = {NULL};
-  apns_error_t error = APNS_ERROR_INIT;
   apns_session_options_t options = options_for(worker->gateway);
   for (size_t index = 0; index < worker->sessions && !worker->fault; index++)
     came_to(worker, apns_session_new(&options, worker->credentials, &sessions[index], &error),
@@ -54,8 +53,7 @@ static void *work(void *argument) {
   return NULL;
 }
 
-static void many_threads_and_one_credentials(void **state) {
-  (void)state;
+TEST(many_threads_and_one_credentials) {
   const gateway_options_t strict = {.wants_certificate = true};
   gateway_t *gateway = gateway_start(&strict, NULL);
   apns_credentials_t *credentials = provider_credentials();
@@ -87,7 +85,6 @@ static bool is_bad(size_t n) { return n % REJECTED_EVERY == 4; }
 /* What a thread's sessions were told, each notification once and rightly. */
 static void check_events(worker_t *worker, apns_session_t *session, size_t count) {
   apns_event_t event = APNS_EVENT_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t n = 0; n < count && !worker->fault; n++) {
     /* Over several connections not in the order of sending. */
     if (!came_to(worker, apns_session_next_event(session, &event, 0, &error), &error, "event"))
@@ -106,7 +103,6 @@ static void check_events(worker_t *worker, apns_session_t *session, size_t count
 static void *work_with_rejections(void *argument) {
   worker_t *worker = argument;
   apns_session_t *sessions[SESSIONS] = {NULL};
-  apns_error_t error = APNS_ERROR_INIT;
   apns_session_options_t options = options_for(worker->gateway);
   options.report_accepted = 1;
   for (size_t index = 0; index < worker->sessions && !worker->fault; index++) {
@@ -136,8 +132,7 @@ static void *work_with_rejections(void *argument) {
   return NULL;
 }
 
-static void many_threads_with_rejections(void **state) {
-  (void)state;
+TEST(many_threads_with_rejections) {
   const gateway_options_t strict = {.wants_certificate = true, .tickets = 1};
   gateway_t *gateway = gateway_start(&strict, NULL);
   apns_credentials_t *credentials = provider_credentials();
@@ -165,34 +160,21 @@ static void many_threads_with_rejections(void **state) {
 }
 
 /* A session may go from thread to thread, one at a time. */
-static void *drain(void *argument) {
-  apns_error_t error = APNS_ERROR_INIT;
+static void *drain_there(void *argument) {
   return apns_session_drain(argument, AMPLE_MS, NULL, &error) == APNS_OK ? argument : NULL;
 }
 
-static void a_session_that_goes_to_another_thread(void **state) {
-  (void)state;
+TEST(a_session_that_goes_to_another_thread) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
   send_range(session, 0, 10);
   pthread_t thread;
   void *result = NULL;
-  assert_int_equal(pthread_create(&thread, NULL, drain, session), 0);
+  assert_int_equal(pthread_create(&thread, NULL, drain_there, session), 0);
   pthread_join(thread, &result);
   assert_ptr_equal(result, session);
   send_range(session, 10, 20);
-  assert_non_null(drain(session));
+  drain(session);
   assert_counts(session, 20, 20, 0, 0, 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(many_threads_and_one_credentials),
-      cmocka_unit_test(many_threads_with_rejections),
-      cmocka_unit_test(a_session_that_goes_to_another_thread),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  session_end(session, gateway);
 }

@@ -34,8 +34,7 @@ static heard_t heard;
 static char directory[PATH_MAX], file[PATH_MAX + 16], lock_file[PATH_MAX + 32];
 static apns_credentials_options_t options;
 
-static int start(void **state) {
-  (void)state;
+void before_each(void) {
   static int number;
   char name[32];
   snprintf(name, sizeof name, "cache-%d", number++);
@@ -48,15 +47,11 @@ static int start(void **state) {
   snprintf(lock_file, sizeof lock_file, "%s.lock", file);
   options = signing_options(key);
   options.token_cache_file = file;
-  return 0;
 }
 
-static int stop(void **state) {
-  (void)state;
+void after_each(void) {
   chmod(directory, 0700);
-  service_stop(service);
-  service_free(service);
-  return 0;
+  service_end(service);
 }
 
 /* ---- One token for all -------------------------------------------------------- */
@@ -81,8 +76,7 @@ static void assert_in_order(const char *authorization) {
   assert_memory_equal(record + TEXT_PLACE, authorization, strlen(authorization));
 }
 
-static void the_next_takes_it(void **state) {
-  (void)state;
+TEST(the_next_takes_it) {
   const mode_t before = umask(0777);
   push_once(service, &options);
   umask(before);
@@ -112,7 +106,7 @@ static int push_when_all_are_there(void *context) {
   CHILD_REQUIRE(apns_session_connect(session, NULL) == APNS_OK);
   CHILD_REQUIRE(write(gate->ready[1], &byte, 1) == 1);
   CHILD_REQUIRE(read(gate->opened[0], &byte, 1) == 0);
-  send_all(session, 0, 1), drain(session);
+  send_range(session, 0, 1), drain(session);
   CHILD_REQUIRE(stats_of(session).accepted == 1);
   apns_session_free(session);
   return 0;
@@ -129,8 +123,7 @@ static pid_t child_that(int (*body)(void *), void *argument) {
   return child;
 }
 
-static void eight_at_once(void **state) {
-  (void)state;
+TEST(eight_at_once) {
   for (size_t round = 0; round < 10; round++) {
     gate_t gate;
     pid_t children[8];
@@ -152,8 +145,7 @@ static void eight_at_once(void **state) {
 }
 
 /* Others than the one who signs use the same file for another key or team, in turn. */
-static void each_key_for_itself(void **state) {
-  (void)state;
+TEST(each_key_for_itself) {
   apns_credentials_options_t others[] = {signing_options(other_key), options, options};
   others[0].token_cache_file = file;
   others[1].key_id = "KKKKKKKKKK";
@@ -168,23 +160,22 @@ static void each_key_for_itself(void **state) {
 
 /* ---- Age and refusals ---------------------------------------------------------- */
 
-static void one_renews_for_all(void **state) {
-  (void)state;
+TEST(one_renews_for_all) {
   apns_credentials_t *credentials[3];
   apns_session_t *sessions[3];
   for (size_t n = 0; n < 3; n++) {
     credentials[n] = credentials_of(&options);
     sessions[n] = signing_session(service, credentials[n]);
-    send_all(sessions[n], 0, 1), drain(sessions[n]);
+    send_range(sessions[n], 0, 1), drain(sessions[n]);
   }
   assert_int_equal(heard.count, 1);
   clock_forward(56 * 60 * 1000);
-  for (size_t n = 0; n < 3; n++) send_all(sessions[n], 1, 2), drain(sessions[n]);
+  for (size_t n = 0; n < 3; n++) send_range(sessions[n], 1, 2), drain(sessions[n]);
   assert_int_equal(heard.count, 2);
   /* APNs refuses that one: once more one for all, and a new process takes it. */
   heard.refused = heard.tokens[1];
   for (size_t n = 0; n < 3; n++) {
-    send_all(sessions[n], 2, 3), drain(sessions[n]);
+    send_range(sessions[n], 2, 3), drain(sessions[n]);
     assert_counts(sessions[n], 3, 3, 0, 0, 0);
   }
   push_once(service, &options);
@@ -192,12 +183,12 @@ static void one_renews_for_all(void **state) {
   /* The one after is refused too: nobody makes another within 20 minutes. */
   heard.refused = NULL, heard.refuses_all = true;
   for (size_t n = 0; n < 3; n++) {
-    send_all(sessions[n], 3, 4), drain(sessions[n]);
+    send_range(sessions[n], 3, 4), drain(sessions[n]);
     assert_counts(sessions[n], 4, 3, 1, 0, 0);
   }
   apns_credentials_t *late = credentials_of(&options);
   apns_session_t *session = signing_session(service, late);
-  send_all(session, 0, 1), drain(session);
+  send_range(session, 0, 1), drain(session);
   assert_counts(session, 1, 0, 1, 0, 0);
   assert_int_equal(heard.count, 3);
   apns_session_free(session), apns_credentials_free(late);
@@ -229,8 +220,7 @@ static void end(pid_t child) {
   assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-static void a_killed_holder(void **state) {
-  (void)state;
+TEST(a_killed_holder) {
   end(holder());
   push_once(service, &options);
   push_once(service, &options);
@@ -238,8 +228,7 @@ static void a_killed_holder(void **state) {
   assert_in_order(heard.tokens[0]);
 }
 
-static void a_stopped_holder(void **state) {
-  (void)state;
+TEST(a_stopped_holder) {
   const pid_t child = holder();
   kill(child, SIGSTOP);
   int status = 0;
@@ -247,10 +236,9 @@ static void a_stopped_holder(void **state) {
   assert_true(WIFSTOPPED(status));
   apns_credentials_t *credentials = credentials_of(&options);
   apns_session_t *session = signing_session(service, credentials);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   int64_t began = clock_ms();
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   assert_within(began, 100);
   drain(session);
   /* It signed alone, and those after it take that one. */
@@ -259,11 +247,11 @@ static void a_stopped_holder(void **state) {
   /* A token that works for some more minutes is kept, and nobody waits for a new one. */
   clock_forward(56 * 60 * 1000);
   began = clock_ms();
-  send_all(session, 1, 50), drain(session);
+  send_range(session, 1, 50), drain(session);
   assert_int_equal(heard.count, 1);
   end(child);
   clock_forward(1000);
-  send_all(session, 50, 51), drain(session);
+  send_range(session, 50, 51), drain(session);
   assert_int_equal(heard.count, 2);
   apns_session_free(session);
   apns_credentials_free(credentials);
@@ -339,8 +327,7 @@ static void is_a_fifo(void) {
 }
 static void is_foreign(void) { assert_int_equal(chown(file, 65534, 65534), 0); }
 
-static void something_else(void **state) {
-  (void)state;
+TEST(something_else) {
   static const struct {
     const char *name;
     void (*poison)(void);
@@ -387,8 +374,7 @@ static void something_else(void **state) {
 
 /* ---- Places where no file can be ------------------------------------------------- */
 
-static void a_lock_that_is_none(void **state) {
-  (void)state;
+TEST(a_lock_that_is_none) {
   assert_int_equal(symlink("/etc/passwd", lock_file), 0);
   push_once(service, &options);
   push_once(service, &options);
@@ -408,8 +394,7 @@ static void assert_alone(const char *path) {
   assert_int_equal(heard.count, before + 2);
 }
 
-static void directories_that_cannot_be(void **state) {
-  (void)state;
+TEST(directories_that_cannot_be) {
   chmod(directory, 0777);
   assert_alone(file);
   chmod(directory, 01777);
@@ -435,8 +420,7 @@ static void directories_that_cannot_be(void **state) {
   assert_alone(longest);
 }
 
-static void options_that_cannot_be(void **state) {
-  (void)state;
+TEST(options_that_cannot_be) {
   options.token_cache_file = "";
   check_refused(&options, APNS_ERR_ARGUMENT, "token_cache_file is not the name of a file");
   options.token_cache_file = "/tmp/";
@@ -450,18 +434,9 @@ static void options_that_cannot_be(void **state) {
   check_refused(&options, APNS_ERR_ARGUMENT, "token_cache_file is given without a token_key");
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, start, stop)
-
-int main(void) {
+void before_all(void) {
   identities_make();
   key = keychain_key(false), other_key = keychain_key(false);
-  const struct CMUnitTest tests[] = {
-      TEST(the_next_takes_it),      TEST(eight_at_once),       TEST(each_key_for_itself),
-      TEST(one_renews_for_all),     TEST(a_killed_holder),     TEST(a_stopped_holder),
-      TEST(something_else),         TEST(a_lock_that_is_none), TEST(directories_that_cannot_be),
-      TEST(options_that_cannot_be),
-  };
-  const int failures = cmocka_run_group_tests(tests, NULL, NULL);
-  EVP_PKEY_free(key), EVP_PKEY_free(other_key);
-  return failures;
 }
+
+void after_all(void) { EVP_PKEY_free(key), EVP_PKEY_free(other_key); }

@@ -13,20 +13,13 @@ static EVP_PKEY *key;
 static service_t *service;
 static heard_t heard;
 
-static int start(void **state) {
-  (void)state;
+void before_each(void) {
   memset(&heard, 0, sizeof heard);
   const service_options_t how = {.judge = hear_token, .context = &heard};
   service = service_start(&how);
-  return 0;
 }
 
-static int stop(void **state) {
-  (void)state;
-  service_stop(service);
-  service_free(service);
-  return 0;
-}
+void after_each(void) { service_end(service); }
 
 static apns_credentials_options_t trusting(void) {
   apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
@@ -69,99 +62,93 @@ static apns_credentials_t *hosted(host_t *host) {
   return credentials_of(&options);
 }
 
-static void a_token_of_the_host(void **state) {
-  (void)state;
+TEST(a_token_of_the_host) {
   host_t host = {.token = "one.two-three_four"};
   apns_credentials_t *credentials = hosted(&host);
   assert_int_equal(host.asked, 0);
   apns_credentials_description_t told = APNS_CREDENTIALS_DESCRIPTION_INIT;
-  assert_ok(apns_credentials_describe(credentials, &told, NULL), NULL);
+  assert_ok(apns_credentials_describe(credentials, &told, NULL));
   assert_null(told.key_id);
   assert_null(told.team_id);
   apns_session_t *sessions[] = {signing_session(service, credentials),
                                 signing_session(service, credentials)};
   apns_credentials_free(credentials);
-  for (size_t n = 0; n < 2; n++) send_all(sessions[n], 0, 20), drain(sessions[n]);
+  for (size_t n = 0; n < 2; n++) send_range(sessions[n], 0, 20), drain(sessions[n]);
   assert_int_equal(host.asked, 1);
   assert_int_equal(host.need, APNS_TOKEN_FIRST);
   assert_int_equal(heard.count, 1);
   assert_string_equal(heard.tokens[0], "bearer one.two-three_four");
   /* 45 minutes, if it does not say otherwise; a busy machine adds some seconds. */
   clock_forward(2500 * 1000);
-  send_all(sessions[0], 20, 21), drain(sessions[0]);
+  send_range(sessions[0], 20, 21), drain(sessions[0]);
   assert_int_equal(host.asked, 1);
   host.token = "another", host.renew_after_s = 600;
   clock_forward(300 * 1000);
-  for (size_t n = 0; n < 2; n++) send_all(sessions[n], 21, 22), drain(sessions[n]);
+  for (size_t n = 0; n < 2; n++) send_range(sessions[n], 21, 22), drain(sessions[n]);
   assert_int_equal(host.asked, 2);
   assert_int_equal(host.need, APNS_TOKEN_AGED);
   assert_string_equal(heard.tokens[1], "bearer another");
   /* The same again, and a new one after as many seconds as it said. */
   clock_forward(300 * 1000);
-  send_all(sessions[0], 22, 23), drain(sessions[0]);
+  send_range(sessions[0], 22, 23), drain(sessions[0]);
   assert_int_equal(host.asked, 2);
   clock_forward(400 * 1000);
-  for (size_t n = 0; n < 2; n++) send_all(sessions[n], 23, 24), drain(sessions[n]);
+  for (size_t n = 0; n < 2; n++) send_range(sessions[n], 23, 24), drain(sessions[n]);
   assert_int_equal(host.asked, 3);
   assert_int_equal(heard.count, 2);
   for (size_t n = 0; n < 2; n++) apns_session_free(sessions[n]);
 }
 
-static void the_longest_token(void **state) {
-  (void)state;
+TEST(the_longest_token) {
   char longest[APNS_PROVIDER_TOKEN_MAX + 1] = {0};
   memset(longest, 'x', APNS_PROVIDER_TOKEN_MAX);
   host_t host = {.token = longest};
   apns_credentials_t *credentials = hosted(&host);
   apns_session_t *session = signing_session(service, credentials);
-  send_all(session, 0, 3), drain(session);
+  send_range(session, 0, 3), drain(session);
   assert_counts(session, 3, 3, 0, 0, 0);
   apns_session_free(session), apns_credentials_free(credentials);
 }
 
-static void a_token_that_is_refused(void **state) {
-  (void)state;
+TEST(a_token_that_is_refused) {
   host_t host = {.token = "first"};
   apns_credentials_t *credentials = hosted(&host);
   apns_session_t *session = signing_session(service, credentials);
-  send_all(session, 0, 1), drain(session);
+  send_range(session, 0, 1), drain(session);
   heard.refused = heard.tokens[0];
   host.token = "second";
-  send_all(session, 1, 30), drain(session);
+  send_range(session, 1, 30), drain(session);
   assert_counts(session, 30, 30, 0, 0, 0);
   assert_int_equal(host.asked, 2);
   assert_int_equal(host.need, APNS_TOKEN_REFUSED);
   /* It is refused for ever: the host hears of it once a minute, not for each notification. */
   heard.refuses_all = true;
-  send_all(session, 30, 60), drain(session);
+  send_range(session, 30, 60), drain(session);
   assert_counts(session, 60, 30, 30, 0, 0);
   assert_int_equal(host.asked, 2);
   clock_forward(60 * 1000);
-  send_all(session, 60, 90), drain(session);
+  send_range(session, 60, 90), drain(session);
   assert_int_equal(host.asked, 3);
   assert_counts(session, 90, 30, 60, 0, 0);
   apns_session_free(session), apns_credentials_free(credentials);
 }
 
 /* Each call says why, nothing is lost, and it is sent when there is a token. */
-static void no_token_now(void **state) {
-  (void)state;
+TEST(no_token_now) {
   host_t host = {.renew_after_s = 7};
   apns_credentials_t *credentials = hosted(&host);
   apns_session_t *session = signing_session(service, credentials);
-  apns_error_t error = APNS_ERROR_INIT;
   int64_t began = cpu_ms();
-  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error), &error);
-  assert_status(APNS_ERR_TIMEOUT, apns_session_flush(session, &error), &error);
-  assert_int_equal(error.cause, APNS_CAUSE_PROVIDER_TOKEN);
+  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
+  assert_caused(APNS_ERR_TIMEOUT, apns_session_flush(session, &error), APNS_CAUSE_PROVIDER_TOKEN);
   assert_contains(error.message, "no provider token at the moment");
-  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
-  assert_int_equal(error.cause, APNS_CAUSE_PROVIDER_TOKEN);
+  assert_caused(APNS_ERR_TIMEOUT, apns_session_drain(session, AMPLE_MS, NULL, &error),
+                APNS_CAUSE_PROVIDER_TOKEN);
   assert_costs(began, 1000);
   assert_int_equal(host.asked, 1);
   /* None comes by itself before the host said so. */
   clock_forward(7000);
-  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, AMPLE_MS, NULL, &error));
   assert_int_equal(host.asked, 2);
   clock_forward(7000);
   host.token = "now", host.renew_after_s = 60;
@@ -170,19 +157,18 @@ static void no_token_now(void **state) {
   /* Later it has none: the last one stays in use. */
   clock_forward(61000);
   host.token = NULL, host.renew_after_s = 0;
-  send_all(session, 1, 5), drain(session);
+  send_range(session, 1, 5), drain(session);
   assert_int_equal(host.asked, 4);
   assert_int_equal(host.need, APNS_TOKEN_AGED);
   assert_int_equal(heard.count, 1);
   host.token = "again";
   clock_forward(1000);
-  send_all(session, 5, 6), drain(session);
+  send_range(session, 5, 6), drain(session);
   assert_string_equal(heard.tokens[1], "bearer again");
   apns_session_free(session), apns_credentials_free(credentials);
 }
 
-static void a_host_that_fails(void **state) {
-  (void)state;
+TEST(a_host_that_fails) {
   static const struct {
     host_t host;
     const char *words;
@@ -199,10 +185,9 @@ static void a_host_that_fails(void **state) {
     host_t host = kinds[n].host;
     apns_credentials_t *credentials = hosted(&host);
     apns_session_t *session = signing_session(service, credentials);
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_ok(apns_session_send(session, notification(0), 0, NULL, &error), &error);
-    assert_status(APNS_ERR_CREDENTIALS, apns_session_flush(session, &error), &error);
-    assert_int_equal(error.cause, APNS_CAUSE_PROVIDER_TOKEN);
+    assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
+    assert_caused(APNS_ERR_CREDENTIALS, apns_session_flush(session, &error),
+                  APNS_CAUSE_PROVIDER_TOKEN);
     assert_contains(error.message, kinds[n].words);
     assert_counts(session, 1, 0, 0, 0, 1);
     host = (host_t){.token = "mended"};
@@ -213,17 +198,14 @@ static void a_host_that_fails(void **state) {
 }
 
 /* Words that fill their room have no NUL, and nothing is read behind them. */
-static void a_host_of_many_words(void **state) {
-  (void)state;
+TEST(a_host_of_many_words) {
   char words[124 + 1] = {0};
   memset(words, 'w', sizeof words - 1);
   host_t host = {.token = "-", .words = words};
   apns_credentials_t *credentials = hosted(&host);
   apns_session_t *session = signing_session(service, credentials);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error), &error);
-  assert_status(APNS_ERR_CREDENTIALS, apns_session_flush(session, &error), &error);
-  assert_contains(error.message, words);
+  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
+  assert_fails(APNS_ERR_CREDENTIALS, apns_session_flush(session, &error), words);
   apns_session_free(session), apns_credentials_free(credentials);
 }
 
@@ -240,13 +222,12 @@ static int give_slowly(apns_token_request_t *request, void *context) {
 
 static void *push_ten(void *credentials) {
   apns_session_t *session = signing_session(service, credentials);
-  send_all(session, 0, 10), drain(session);
+  send_range(session, 0, 10), drain(session);
   apns_session_free(session);
   return NULL;
 }
 
-static void threads_one_at_a_time(void **state) {
-  (void)state;
+TEST(threads_one_at_a_time) {
   apns_credentials_options_t options = trusting();
   options.token_callback = give_slowly;
   apns_credentials_t *credentials = credentials_of(&options);
@@ -296,8 +277,7 @@ static apns_credentials_options_t signed_by(signing_t *how) {
   return options;
 }
 
-static void signatures_of_the_host(void **state) {
-  (void)state;
+TEST(signatures_of_the_host) {
   for (int round = 0; round < 20; round++) {
     signing_t how = {.is_der = round % 2};
     apns_credentials_options_t options = signed_by(&how);
@@ -308,18 +288,16 @@ static void signatures_of_the_host(void **state) {
   }
 }
 
-static void signatures_that_are_none(void **state) {
-  (void)state;
+TEST(signatures_that_are_none) {
   const int lengths[] = {-1, 1, 63, 65, 129, 1000};
   for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++) {
     signing_t how = {.length = lengths[n]};
     apns_credentials_options_t options = signed_by(&how);
     apns_credentials_t *credentials = credentials_of(&options);
     apns_session_t *session = signing_session(service, credentials);
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_ok(apns_session_send(session, notification(0), 0, NULL, &error), &error);
-    assert_status(APNS_ERR_CREDENTIALS, apns_session_flush(session, &error), &error);
-    assert_int_equal(error.cause, APNS_CAUSE_PROVIDER_TOKEN);
+    assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
+    assert_caused(APNS_ERR_CREDENTIALS, apns_session_flush(session, &error),
+                  APNS_CAUSE_PROVIDER_TOKEN);
     assert_contains(error.message, "sign_callback gave no signature");
     how.length = 0;
     drain(session);
@@ -329,8 +307,7 @@ static void signatures_that_are_none(void **state) {
 }
 
 /* Nobody knows its public key, so a token of a .p8 with the same names is not taken for its own. */
-static void signatures_and_a_cache(void **state) {
-  (void)state;
+TEST(signatures_and_a_cache) {
   char file[PATH_MAX + 16];
   snprintf(file, sizeof file, "%s/token", identities_directory("signed"));
   signing_t how = {.is_der = true};
@@ -346,8 +323,7 @@ static void signatures_and_a_cache(void **state) {
 
 /* ---- Keys of the host's ------------------------------------------------------------ */
 
-static void a_token_key_of_the_host(void **state) {
-  (void)state;
+TEST(a_token_key_of_the_host) {
   apns_credentials_options_t options = trusting();
   EVP_PKEY *own = keychain_key(false);
   options.token_private_key = own;
@@ -362,7 +338,7 @@ static void a_token_key_of_the_host(void **state) {
   EVP_PKEY_free(own); /* the credentials have it too */
   apns_session_t *session = signing_session(service, credentials);
   apns_credentials_free(credentials);
-  send_all(session, 0, 1), drain(session);
+  send_range(session, 0, 1), drain(session);
   assert_true(is_token_of(heard.tokens[0], half));
   EVP_PKEY_free(half);
   apns_session_free(session);
@@ -371,8 +347,7 @@ static void a_token_key_of_the_host(void **state) {
   EVP_PKEY_free(own);
 }
 
-static void a_certificate_s_key_of_the_host(void **state) {
-  (void)state;
+TEST(a_certificate_s_key_of_the_host) {
   const identities_t *all = identities_make();
   apns_credentials_options_t options = trusting();
   FILE *file = fopen(all->provider.key_file, "r");
@@ -392,8 +367,7 @@ static void a_certificate_s_key_of_the_host(void **state) {
   EVP_PKEY_free(own);
 }
 
-static void options_that_contradict(void **state) {
-  (void)state;
+TEST(options_that_contradict) {
   host_t host = {0};
   signing_t how = {0};
   static const char *one = "more than one is given of token_key, token_private_key";
@@ -418,21 +392,9 @@ static void options_that_contradict(void **state) {
   assert_int_equal(how.times, 0);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, start, stop)
-
-int main(void) {
+void before_all(void) {
   identities_make();
   key = keychain_key(false);
-  const struct CMUnitTest tests[] = {
-      TEST(a_token_of_the_host),      TEST(the_longest_token),
-      TEST(a_token_that_is_refused),  TEST(no_token_now),
-      TEST(a_host_that_fails),        TEST(a_host_of_many_words),
-      TEST(threads_one_at_a_time),    TEST(signatures_of_the_host),
-      TEST(signatures_that_are_none), TEST(signatures_and_a_cache),
-      TEST(a_token_key_of_the_host),  TEST(a_certificate_s_key_of_the_host),
-      TEST(options_that_contradict),
-  };
-  const int failures = cmocka_run_group_tests(tests, NULL, NULL);
-  EVP_PKEY_free(key);
-  return failures;
 }
+
+void after_all(void) { EVP_PKEY_free(key); }

@@ -7,8 +7,7 @@
 #include "provider.h"
 #include "vectors.h"
 
-static void every_valid_vector(void **state) {
-  (void)state;
+TEST(every_valid_vector) {
   json_t *file = vectors_read("tokens.json"), *vector;
   size_t index;
   vectors_each(file, index, vector) {
@@ -18,11 +17,9 @@ static void every_valid_vector(void **state) {
     uint8_t *expected = vector_bytes(vector, "token", &expected_length);
     uint8_t token[APNS_TOKEN_MAX];
     memset(token, 0xA5, sizeof token);
-    apns_error_t error = APNS_ERROR_INIT;
     /* The capacity is exact. */
     assert_ok(apns_token_from_hex((const char *)text, text_length, token, expected_length, &length,
-                                  &error),
-              &error);
+                                  &error));
     assert_int_equal(length, expected_length);
     assert_memory_equal(token, expected, length);
     for (size_t rest = length; rest < sizeof token; rest++) assert_int_equal(token[rest], 0xA5);
@@ -32,8 +29,7 @@ static void every_valid_vector(void **state) {
   json_decref(file);
 }
 
-static void every_invalid_vector(void **state) {
-  (void)state;
+TEST(every_invalid_vector) {
   json_t *file = vectors_read("tokens.json"), *vector;
   size_t index;
   vectors_each(file, index, vector) {
@@ -41,11 +37,8 @@ static void every_invalid_vector(void **state) {
     size_t text_length, length = 999;
     uint8_t *text = vector_bytes(vector, "hex", &text_length);
     uint8_t token[APNS_TOKEN_MAX];
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_status(
-        APNS_ERR_ARGUMENT,
-        apns_token_from_hex((const char *)text, text_length, token, sizeof token, &length, &error),
-        &error);
+    assert_status(APNS_ERR_ARGUMENT, apns_token_from_hex((const char *)text, text_length, token,
+                                                         sizeof token, &length, &error));
     assert_int_equal(error.status, APNS_ERR_ARGUMENT);
     const json_t *fault = json_object_get(vector, "error");
     if (vector_is(fault, "reason", "character")) {
@@ -84,8 +77,7 @@ static int plainly(const char *text, size_t length, uint8_t *token) {
 }
 
 /* The library reads eight digits at a time where it can; no text shows that. */
-static void any_text_is_read_as_digit_by_digit(void **state) {
-  (void)state;
+TEST(any_text_is_read_as_digit_by_digit) {
   static const char characters[] = "0123456789abcdefABCDEF<> gG@`/:pqxX\x10\x19\x7f\xc1";
   unsigned seed = 20260101;
   size_t tokens = 0;
@@ -114,8 +106,7 @@ static void any_text_is_read_as_digit_by_digit(void **state) {
   assert_true(tokens > 100);
 }
 
-static void too_small_a_buffer_says_how_much(void **state) {
-  (void)state;
+TEST(too_small_a_buffer_says_how_much) {
   json_t *file = vectors_read("tokens.json"), *vector;
   size_t index;
   vectors_each(file, index, vector) {
@@ -123,19 +114,15 @@ static void too_small_a_buffer_says_how_much(void **state) {
     size_t text_length, expected_length;
     uint8_t *text = vector_bytes(vector, "hex", &text_length);
     free(vector_bytes(vector, "token", &expected_length));
-    apns_error_t error = APNS_ERROR_INIT;
     size_t length = 999;
     assert_status(APNS_ERR_BUFFER_SMALL,
-                  apns_token_from_hex((const char *)text, text_length, NULL, 0, &length, &error),
-                  &error);
+                  apns_token_from_hex((const char *)text, text_length, NULL, 0, &length, &error));
     assert_int_equal(length, expected_length);
     /* Of exactly the size it may be written to, so that valgrind sees more. */
     uint8_t *small = malloc(expected_length);
     length = 999;
-    assert_status(APNS_ERR_BUFFER_SMALL,
-                  apns_token_from_hex((const char *)text, text_length, small, expected_length - 1,
-                                      &length, &error),
-                  &error);
+    assert_status(APNS_ERR_BUFFER_SMALL, apns_token_from_hex((const char *)text, text_length, small,
+                                                             expected_length - 1, &length, &error));
     assert_int_equal(length, expected_length);
     free(small);
     free(text);
@@ -143,52 +130,46 @@ static void too_small_a_buffer_says_how_much(void **state) {
   json_decref(file);
 }
 
-static void there_and_back(void **state) {
-  (void)state;
+TEST(there_and_back) {
   for (size_t count = 1; count <= APNS_TOKEN_MAX; count++) {
     uint8_t token[APNS_TOKEN_MAX], again[APNS_TOKEN_MAX];
     char text[2 * APNS_TOKEN_MAX + 1];
     for (size_t index = 0; index < count; index++) token[index] = (uint8_t)(index * 37 + count);
     size_t length = 0;
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_ok(apns_token_to_hex(token, count, text, 2 * count + 1, &length, &error), &error);
+    assert_ok(apns_token_to_hex(token, count, text, 2 * count + 1, &length, &error));
     assert_int_equal(length, 2 * count);
     assert_int_equal(strlen(text), 2 * count);
     for (size_t index = 0; index < length; index++)
       assert_true(isdigit(text[index]) || (text[index] >= 'a' && text[index] <= 'f'));
-    assert_ok(apns_token_from_hex(text, length, again, sizeof again, &length, &error), &error);
+    assert_ok(apns_token_from_hex(text, length, again, sizeof again, &length, &error));
     assert_int_equal(length, count);
     assert_memory_equal(token, again, count);
   }
 }
 
-static void to_hex_with_too_small_a_buffer(void **state) {
-  (void)state;
+TEST(to_hex_with_too_small_a_buffer) {
   const uint8_t token[4] = {0xDE, 0xAD, 0xBE, 0xEF};
-  apns_error_t error = APNS_ERROR_INIT;
   for (size_t capacity = 0; capacity < 9; capacity++) {
     char text[16];
     memset(text, '?', sizeof text);
     size_t length = 999;
     assert_status(APNS_ERR_BUFFER_SMALL,
-                  apns_token_to_hex(token, 4, text, capacity, &length, &error), &error);
+                  apns_token_to_hex(token, 4, text, capacity, &length, &error));
     assert_int_equal(length, 9);
     for (size_t index = 0; index < sizeof text; index++) assert_int_equal(text[index], '?');
   }
   char text[9];
-  assert_ok(apns_token_to_hex(token, 4, text, sizeof text, NULL, &error), &error);
+  assert_ok(apns_token_to_hex(token, 4, text, sizeof text, NULL, &error));
   assert_string_equal(text, "deadbeef");
-  assert_status(APNS_ERR_BUFFER_SMALL, apns_token_to_hex(token, 4, NULL, 0, NULL, NULL), &error);
+  assert_status(APNS_ERR_BUFFER_SMALL, apns_token_to_hex(token, 4, NULL, 0, NULL, NULL));
   size_t length = 0;
-  assert_status(APNS_ERR_BUFFER_SMALL, apns_token_to_hex(token, 4, NULL, 99, &length, &error),
-                &error);
+  assert_status(APNS_ERR_BUFFER_SMALL, apns_token_to_hex(token, 4, NULL, 99, &length, &error));
   assert_int_equal(length, 9);
 }
 
 /* ---- Base64 ------------------------------------------------------------- */
 
-static void every_valid_base64_vector(void **state) {
-  (void)state;
+TEST(every_valid_base64_vector) {
   json_t *file = vectors_read("tokens-base64.json"), *vector;
   size_t index;
   vectors_each(file, index, vector) {
@@ -198,25 +179,21 @@ static void every_valid_base64_vector(void **state) {
     uint8_t *expected = vector_bytes(vector, "token", &expected_length);
     /* Of exactly the size it may be written to, so that valgrind sees more. */
     uint8_t *token = malloc(expected_length);
-    apns_error_t error = APNS_ERROR_INIT;
     assert_status(APNS_ERR_BUFFER_SMALL,
                   apns_token_from_base64((const char *)text, text_length, token,
-                                         expected_length - 1, &length, &error),
-                  &error);
+                                         expected_length - 1, &length, &error));
     assert_int_equal(length, expected_length);
-    assert_status(APNS_ERR_BUFFER_SMALL,
-                  apns_token_from_base64((const char *)text, text_length, NULL, 0, &length, &error),
-                  &error);
+    assert_status(APNS_ERR_BUFFER_SMALL, apns_token_from_base64((const char *)text, text_length,
+                                                                NULL, 0, &length, &error));
     assert_int_equal(length, expected_length);
     length = 999;
     assert_ok(apns_token_from_base64((const char *)text, text_length, token, expected_length,
-                                     &length, &error),
-              &error);
+                                     &length, &error));
     assert_int_equal(length, expected_length);
     assert_memory_equal(token, expected, length);
     /* And back, which is with padding. */
     char again[200];
-    assert_ok(apns_token_to_base64(token, length, again, sizeof again, &length, &error), &error);
+    assert_ok(apns_token_to_base64(token, length, again, sizeof again, &length, &error));
     assert_int_equal(length, (expected_length + 2) / 3 * 4);
     assert_int_equal(strlen(again), length);
     assert_memory_equal(again, text, text_length);
@@ -226,8 +203,7 @@ static void every_valid_base64_vector(void **state) {
   json_decref(file);
 }
 
-static void every_invalid_base64_vector(void **state) {
-  (void)state;
+TEST(every_invalid_base64_vector) {
   static const struct {
     const char *reason, *words;
   } said[] = {
@@ -247,11 +223,8 @@ static void every_invalid_base64_vector(void **state) {
     size_t text_length, length = 999, reason = 0;
     uint8_t *text = vector_bytes(vector, "hex", &text_length);
     uint8_t token[APNS_TOKEN_MAX];
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_status(APNS_ERR_ARGUMENT,
-                  apns_token_from_base64((const char *)text, text_length, token, sizeof token,
-                                         &length, &error),
-                  &error);
+    assert_status(APNS_ERR_ARGUMENT, apns_token_from_base64((const char *)text, text_length, token,
+                                                            sizeof token, &length, &error));
     const json_t *fault = json_object_get(vector, "error");
     while (!vector_is(fault, "reason", said[reason].reason))
       assert_true(++reason < sizeof said / sizeof *said);
@@ -293,8 +266,7 @@ static int base64_plainly(const char *text, size_t length, uint8_t *token) {
 
 /* The library reads eight digits at a time where it can; no text shows that, nor does the end of
    the page that it stands at, nor that of the room it is read into. */
-static void any_base64_is_read_as_digit_by_digit(void **state) {
-  (void)state;
+TEST(any_base64_is_read_as_digit_by_digit) {
   static const char characters[] =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
       "=-_*,.:@[`{ \n\x7f\x80\xaf\xc1\xff";
@@ -352,76 +324,48 @@ static void any_base64_is_read_as_digit_by_digit(void **state) {
   munmap(pages, 2 * page);
 }
 
-static void base64_there_and_back(void **state) {
-  (void)state;
+TEST(base64_there_and_back) {
   for (size_t count = 1; count <= APNS_TOKEN_MAX; count++) {
     uint8_t token[APNS_TOKEN_MAX], again[APNS_TOKEN_MAX];
     const size_t characters = (count + 2) / 3 * 4;
     for (size_t index = 0; index < count; index++) token[index] = (uint8_t)(index * 91 + count);
     size_t length = 0;
-    apns_error_t error = APNS_ERROR_INIT;
     char *text = malloc(characters + 1);
     memset(text, '?', characters);
     assert_status(APNS_ERR_BUFFER_SMALL,
-                  apns_token_to_base64(token, count, text, characters, &length, &error), &error);
+                  apns_token_to_base64(token, count, text, characters, &length, &error));
     assert_int_equal(length, characters + 1);
     for (size_t index = 0; index < characters; index++) assert_int_equal(text[index], '?');
-    assert_ok(apns_token_to_base64(token, count, text, characters + 1, NULL, &error), &error);
+    assert_ok(apns_token_to_base64(token, count, text, characters + 1, NULL, &error));
     assert_int_equal(strlen(text), characters);
-    assert_ok(apns_token_from_base64(text, characters, again, sizeof again, &length, &error),
-              &error);
+    assert_ok(apns_token_from_base64(text, characters, again, sizeof again, &length, &error));
     assert_int_equal(length, count);
     assert_memory_equal(token, again, count);
     free(text);
   }
 }
 
-static void arguments_that_cannot_be(void **state) {
-  (void)state;
+TEST(arguments_that_cannot_be) {
   uint8_t token[4] = {1, 2, 3, 4};
   char text[16];
   size_t length;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_ARGUMENT, apns_token_from_hex(NULL, 4, token, 4, &length, &error), &error);
-  assert_contains(error.message, "text is NULL");
-  assert_status(APNS_ERR_ARGUMENT, apns_token_from_hex("0a", 2, token, 4, NULL, &error), &error);
-  assert_contains(error.message, "length_out is NULL");
-  assert_status(APNS_ERR_ARGUMENT, apns_token_from_hex("0a", SIZE_MAX, token, 4, &length, &error),
-                &error);
-  assert_status(APNS_ERR_ARGUMENT, apns_token_to_hex(NULL, 4, text, 16, &length, &error), &error);
-  assert_contains(error.message, "token is NULL");
-  assert_status(APNS_ERR_ARGUMENT, apns_token_to_hex(token, 0, text, 16, &length, &error), &error);
-  assert_contains(error.message, "token_length");
-  assert_status(APNS_ERR_ARGUMENT, apns_token_to_hex(token, SIZE_MAX, text, 16, &length, &error),
-                &error);
-  assert_status(APNS_ERR_ARGUMENT, apns_token_from_base64(NULL, 4, token, 4, &length, &error),
-                &error);
-  assert_contains(error.message, "text is NULL");
-  assert_status(APNS_ERR_ARGUMENT, apns_token_from_base64("Zg==", 4, token, 4, NULL, &error),
-                &error);
-  assert_contains(error.message, "length_out is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_token_from_hex(NULL, 4, token, 4, &length, &error),
+               "text is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_token_from_hex("0a", 2, token, 4, NULL, &error),
+               "length_out is NULL");
+  assert_status(APNS_ERR_ARGUMENT, apns_token_from_hex("0a", SIZE_MAX, token, 4, &length, &error));
+  assert_fails(APNS_ERR_ARGUMENT, apns_token_to_hex(NULL, 4, text, 16, &length, &error),
+               "token is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_token_to_hex(token, 0, text, 16, &length, &error),
+               "token_length");
+  assert_status(APNS_ERR_ARGUMENT, apns_token_to_hex(token, SIZE_MAX, text, 16, &length, &error));
+  assert_fails(APNS_ERR_ARGUMENT, apns_token_from_base64(NULL, 4, token, 4, &length, &error),
+               "text is NULL");
+  assert_fails(APNS_ERR_ARGUMENT, apns_token_from_base64("Zg==", 4, token, 4, NULL, &error),
+               "length_out is NULL");
   assert_status(APNS_ERR_ARGUMENT,
-                apns_token_from_base64("Zg", SIZE_MAX, token, 4, &length, &error), &error);
-  assert_status(APNS_ERR_ARGUMENT, apns_token_to_base64(NULL, 4, text, 16, &length, &error),
-                &error);
-  assert_status(APNS_ERR_ARGUMENT, apns_token_to_base64(token, 65536, text, 16, &length, &error),
-                &error);
-  assert_contains(error.message, "token_length");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_valid_vector),
-      cmocka_unit_test(every_invalid_vector),
-      cmocka_unit_test(any_text_is_read_as_digit_by_digit),
-      cmocka_unit_test(too_small_a_buffer_says_how_much),
-      cmocka_unit_test(there_and_back),
-      cmocka_unit_test(to_hex_with_too_small_a_buffer),
-      cmocka_unit_test(every_valid_base64_vector),
-      cmocka_unit_test(every_invalid_base64_vector),
-      cmocka_unit_test(any_base64_is_read_as_digit_by_digit),
-      cmocka_unit_test(base64_there_and_back),
-      cmocka_unit_test(arguments_that_cannot_be),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+                apns_token_from_base64("Zg", SIZE_MAX, token, 4, &length, &error));
+  assert_status(APNS_ERR_ARGUMENT, apns_token_to_base64(NULL, 4, text, 16, &length, &error));
+  assert_fails(APNS_ERR_ARGUMENT, apns_token_to_base64(token, 65536, text, 16, &length, &error),
+               "token_length");
 }

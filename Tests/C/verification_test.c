@@ -12,14 +12,11 @@ static const identities_t *all;
 /* A session to a gateway with this certificate. */
 static apns_session_t *session_as(const gateway_t *gateway, apns_credentials_options_t *who,
                                   const char *host, const char *server_name) {
-  apns_credentials_t *credentials = NULL;
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(who, &credentials, &error), &error);
+  apns_credentials_t *credentials = credentials_of(who);
   apns_session_options_t options = options_for(gateway);
   options.host = host;
   options.server_name = server_name;
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_session_t *session = session_with(&options, credentials);
   apns_credentials_free(credentials);
   return session;
 }
@@ -35,8 +32,7 @@ static void check_trusted(const identity_t *identity, apns_credentials_options_t
   const gateway_options_t options = {.identity = identity};
   gateway_t *gateway = gateway_start(&options, NULL);
   apns_session_t *session = session_as(gateway, who, host, server_name);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   if (sni) {
@@ -59,9 +55,7 @@ static void distrusted(const identity_t *identity, apns_credentials_options_t *w
     const gateway_options_t options = {.identity = identity, .tls_version = versions[index]};
     gateway_t *gateway = gateway_start(&options, NULL);
     apns_session_t *session = session_as(gateway, who, host, server_name);
-    apns_error_t error = APNS_ERROR_INIT;
-    assert_status(APNS_ERR_TLS, apns_session_send(session, notification(0), 0, NULL, &error),
-                  &error);
+    assert_status(APNS_ERR_TLS, apns_session_send(session, notification(0), 0, NULL, &error));
     assert_int_not_equal(error.tls_code, 0);
     for (const char *const *part = parts; *part; part++) assert_contains(error.message, *part);
     assert_counts(session, 0, 0, 0, 0, 0);
@@ -75,33 +69,27 @@ static void distrusted(const identity_t *identity, apns_credentials_options_t *w
 
 /* ---- The gateway's certificate ------------------------------------------ */
 
-static void a_name_and_its_sni(void **state) {
-  (void)state;
+TEST(a_name_and_its_sni) {
   apns_credentials_options_t who = trusting();
   check_trusted(&all->gateway, &who, "localhost", NULL, "localhost");
 }
 
-static void an_address_and_no_sni(void **state) {
-  (void)state;
+TEST(an_address_and_no_sni) {
   apns_credentials_options_t who = trusting();
   check_trusted(&all->gateway, &who, "127.0.0.1", NULL, NULL);
 }
 
-static void an_address_of_version_6(void **state) {
-  (void)state;
+TEST(an_address_of_version_6) {
   const gateway_options_t options = {.on_ipv6 = true};
   gateway_t *gateway = gateway_start(&options, NULL);
   if (!gateway) skip();
   apns_credentials_options_t who = trusting();
   apns_session_t *session = session_as(gateway, &who, "::1", NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_connect(session, &error), &error);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  assert_ok(apns_session_connect(session, &error));
+  session_end(session, gateway);
 }
 
-static void a_server_name_in_place_of_the_host(void **state) {
-  (void)state;
+TEST(a_server_name_in_place_of_the_host) {
   apns_credentials_options_t who = trusting();
   check_trusted(&all->gateway_elsewhere, &who, "127.0.0.1", "elsewhere.example",
                 "elsewhere.example");
@@ -110,57 +98,49 @@ static void a_server_name_in_place_of_the_host(void **state) {
                    "ostname mismatch");
 }
 
-static void a_chain_with_an_intermediate(void **state) {
-  (void)state;
+TEST(a_chain_with_an_intermediate) {
   apns_credentials_options_t who = trusting();
   check_trusted(&all->gateway_in_chain, &who, "localhost", NULL, "localhost");
 }
 
-static void an_unknown_authority(void **state) {
-  (void)state;
+TEST(an_unknown_authority) {
   apns_credentials_options_t who = trusting();
   check_distrusted(&all->gateway_of_stranger, &who, "localhost", NULL, "localhost",
                    "is not verified", "certificate 0", "CN=stranger");
 }
 
-static void the_systems_authorities_do_not_know_the_root(void **state) {
-  (void)state;
+TEST(the_systems_authorities_do_not_know_the_root) {
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   check_distrusted(&all->gateway, &who, "localhost", NULL, "localhost", "CN=gateway");
 }
 
-static void an_expired_certificate(void **state) {
-  (void)state;
+TEST(an_expired_certificate) {
   apns_credentials_options_t who = trusting();
   check_distrusted(&all->gateway_expired, &who, "localhost", NULL, "localhost",
                    "certificate has expired", "CN=expired");
 }
 
-static void another_hosts_certificate(void **state) {
-  (void)state;
+TEST(another_hosts_certificate) {
   apns_credentials_options_t who = trusting();
   check_distrusted(&all->gateway_elsewhere, &who, "localhost", NULL, "localhost",
                    "ostname mismatch", "CN=elsewhere");
 }
 
-static void a_certificate_without_the_address(void **state) {
-  (void)state;
+TEST(a_certificate_without_the_address) {
   apns_credentials_options_t who = trusting();
   check_distrusted(&all->gateway_without_address, &who, "127.0.0.1", NULL, "127.0.0.1",
                    "IP address mismatch", "CN=nameonly");
   check_trusted(&all->gateway_without_address, &who, "127.0.0.1", "localhost", "localhost");
 }
 
-static void the_name_is_in_the_subject_only(void **state) {
-  (void)state;
+TEST(the_name_is_in_the_subject_only) {
   /* The certificate's CN is "elsewhere", and that is not what is looked at. */
   apns_credentials_options_t who = trusting();
   check_distrusted(&all->gateway_elsewhere, &who, "127.0.0.1", "elsewhere", "ostname mismatch");
 }
 
 /* A common name counts only where there are no alternative names, of whatever kind. */
-static void a_name_in_the_subject_beside_alternative_names(void **state) {
-  (void)state;
+TEST(a_name_in_the_subject_beside_alternative_names) {
   apns_credentials_options_t who = trusting();
   static const char *const others[] = {"IP:127.0.0.1", "email:push@localhost",
                                        "URI:https://localhost/", "DNS:elsewhere.example"};
@@ -182,8 +162,7 @@ static void a_name_in_the_subject_beside_alternative_names(void **state) {
   identity_drop(&bare);
 }
 
-static void a_wildcard_is_one_whole_label(void **state) {
-  (void)state;
+TEST(a_wildcard_is_one_whole_label) {
   apns_credentials_options_t who = trusting();
   identity_t any;
   identity_make(&any, &(identity_traits_t){"wildcard", "DNS:*.push.example,DNS:gate*.other.example",
@@ -196,35 +175,30 @@ static void a_wildcard_is_one_whole_label(void **state) {
 }
 
 /* To OpenSSL it would be any host of the domain. */
-static void a_name_that_begins_with_a_dot(void **state) {
-  (void)state;
-  apns_credentials_t *credentials = NULL;
+TEST(a_name_that_begins_with_a_dot) {
   apns_session_t *session = NULL;
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   apns_credentials_options_t who = trusting();
-  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  apns_credentials_t *credentials = credentials_of(&who);
   apns_session_options_t to = APNS_SESSION_OPTIONS_INIT;
   to.host = ".push.example";
-  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&to, credentials, &session, &error), &error);
-  assert_contains(error.message, "host begins with a dot: .push.example");
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&to, credentials, &session, &error),
+               "host begins with a dot: .push.example");
   to.host = "localhost";
   to.server_name = ".push.example";
-  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&to, credentials, &session, &error), &error);
-  assert_contains(error.message, "server_name begins with a dot: .push.example");
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&to, credentials, &session, &error),
+               "server_name begins with a dot: .push.example");
   apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
   from.host = "localhost";
   from.server_name = ".push.example";
-  assert_status(APNS_ERR_ARGUMENT, apns_feedback_open(&from, credentials, &feedback, &error),
-                &error);
-  assert_contains(error.message, "server_name begins with a dot");
+  assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&from, credentials, &feedback, &error),
+               "server_name begins with a dot");
   apns_credentials_free(credentials);
 }
 
 /* ---- Revocation lists ---------------------------------------------------- */
 
-static void a_list_that_revokes_nobody(void **state) {
-  (void)state;
+TEST(a_list_that_revokes_nobody) {
   apns_credentials_options_t who = trusting();
   who.crl_file = identities_add_list("nobody.crl", &(list_traits_t){.issuer = &all->root});
   check_trusted(&all->gateway, &who, "localhost", NULL, "localhost");
@@ -235,8 +209,7 @@ static void a_list_that_revokes_nobody(void **state) {
   check_trusted(&all->gateway_in_chain, &who, "localhost", NULL, "localhost");
 }
 
-static void a_gateway_that_was_revoked(void **state) {
-  (void)state;
+TEST(a_gateway_that_was_revoked) {
   apns_credentials_options_t who = trusting();
   who.crl_file = identities_add_list(
       "gateway.crl", &(list_traits_t){.issuer = &all->root, .revoked = &all->gateway});
@@ -245,8 +218,7 @@ static void a_gateway_that_was_revoked(void **state) {
   check_trusted(&all->gateway_without_address, &who, "localhost", NULL, "localhost");
 }
 
-static void an_intermediate_that_was_revoked(void **state) {
-  (void)state;
+TEST(an_intermediate_that_was_revoked) {
   apns_credentials_options_t who = trusting();
   identities_add_list("intermediate.crl",
                       &(list_traits_t){.issuer = &all->root, .revoked = &all->intermediate});
@@ -256,8 +228,7 @@ static void an_intermediate_that_was_revoked(void **state) {
                    "certificate 1", "CN=intermediate");
 }
 
-static void lists_that_prove_nothing(void **state) {
-  (void)state;
+TEST(lists_that_prove_nothing) {
   apns_credentials_options_t who = trusting();
   who.crl_file = identities_add_list("stranger.crl", &(list_traits_t){.issuer = &all->other_root});
   check_distrusted(&all->gateway, &who, "localhost", NULL, "unable to get certificate CRL",
@@ -271,8 +242,7 @@ static void lists_that_prove_nothing(void **state) {
   check_distrusted(&all->gateway, &who, "localhost", NULL, "CRL signature failure");
 }
 
-static void files_that_are_no_lists(void **state) {
-  (void)state;
+TEST(files_that_are_no_lists) {
   apns_credentials_options_t who = trusting();
   who.crl_file = "/nonexistent/revoked.crl";
   apns_error_t error = check_refused(&who, APNS_ERR_CREDENTIALS, "crl file",
@@ -311,8 +281,7 @@ static void put_hashed(const char *directory, const identity_t *issuer, const ch
   assert_int_equal(symlink(file, path), 0);
 }
 
-static void a_directory_of_lists(void **state) {
-  (void)state;
+TEST(a_directory_of_lists) {
   char directory[PATH_MAX];
   snprintf(directory, sizeof directory, "%s", identities_directory("lists"));
   apns_credentials_options_t who = trusting();
@@ -325,15 +294,12 @@ static void a_directory_of_lists(void **state) {
 
   /* A newer one is found by credentials that are in use already. */
   gateway_t *gateway = gateway_start(&(gateway_options_t){.identity = &all->gateway}, NULL);
-  apns_credentials_t *credentials = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  apns_credentials_t *credentials = credentials_of(&who);
   apns_session_options_t options = options_for(gateway);
   options.host = "localhost";
   for (int round = 0; round < 2; round++) {
-    apns_session_t *session = NULL;
-    assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
-    assert_status(round ? APNS_ERR_TLS : APNS_OK, apns_session_connect(session, &error), &error);
+    apns_session_t *session = session_with(&options, credentials);
+    assert_status(round ? APNS_ERR_TLS : APNS_OK, apns_session_connect(session, &error));
     if (round) assert_contains(error.message, "certificate revoked");
     apns_session_free(session);
     if (!round)
@@ -346,8 +312,7 @@ static void a_directory_of_lists(void **state) {
 }
 
 /* Who may write lists is not thereby one who says whom to trust. */
-static void a_directory_of_lists_has_no_trust_anchors(void **state) {
-  (void)state;
+TEST(a_directory_of_lists_has_no_trust_anchors) {
   char directory[PATH_MAX];
   snprintf(directory, sizeof directory, "%s", identities_directory("anchors"));
   put_hashed(directory, &all->other_root, "", 0, all->other_root.certificate_file);
@@ -361,8 +326,7 @@ static void a_directory_of_lists_has_no_trust_anchors(void **state) {
 
 /* ---- Pinned keys --------------------------------------------------------- */
 
-static void keys_that_are_pinned(void **state) {
-  (void)state;
+TEST(keys_that_are_pinned) {
   apns_credentials_options_t who = trusting();
   const identity_t *const chain[] = {&all->gateway_in_chain, &all->intermediate, &all->root};
   for (size_t index = 0; index < 3; index++) {
@@ -381,8 +345,7 @@ static void keys_that_are_pinned(void **state) {
 }
 
 /* A pinned key that the peer sends along, and that is in no chain to a trust anchor. */
-static void a_pinned_key_that_is_only_sent(void **state) {
-  (void)state;
+TEST(a_pinned_key_that_is_only_sent) {
   apns_credentials_options_t who = trusting();
   const char *const pins[] = {identity_pin(&all->other_root)};
   who.pinned_keys = pins;
@@ -393,8 +356,7 @@ static void a_pinned_key_that_is_only_sent(void **state) {
 }
 
 /* Pins replace nothing of the verification. */
-static void a_pinned_key_of_a_stranger(void **state) {
-  (void)state;
+TEST(a_pinned_key_of_a_stranger) {
   apns_credentials_options_t who = trusting();
   const char *const pins[] = {identity_pin(&all->gateway_of_stranger)};
   who.pinned_keys = pins;
@@ -407,8 +369,7 @@ static void a_pinned_key_of_a_stranger(void **state) {
   check_distrusted(&all->gateway_expired, &who, "localhost", NULL, "certificate has expired");
 }
 
-static void a_pinned_key_and_nothing_else(void **state) {
-  (void)state;
+TEST(a_pinned_key_and_nothing_else) {
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   who.dangerously_accept_any_peer = 1;
   char own[64], issuers[64];
@@ -425,8 +386,7 @@ static void a_pinned_key_and_nothing_else(void **state) {
 }
 
 /* The credentials' own copy serves sessions that outlive them. */
-static void pins_after_the_credentials_are_gone(void **state) {
-  (void)state;
+TEST(pins_after_the_credentials_are_gone) {
   apns_credentials_options_t who = trusting();
   char *pin = strdup(identity_pin(&all->other_root));
   const char *const pins[] = {pin};
@@ -436,15 +396,11 @@ static void pins_after_the_credentials_are_gone(void **state) {
   apns_session_t *session = session_as(gateway, &who, "localhost", NULL);
   memset(pin, 'A', strlen(pin));
   free(pin);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_TLS, apns_session_connect(session, &error), &error);
-  assert_contains(error.message, identity_pin(&all->gateway));
-  apns_session_free(session);
-  gateway_stop(gateway);
+  assert_fails(APNS_ERR_TLS, apns_session_connect(session, &error), identity_pin(&all->gateway));
+  session_end(session, gateway);
 }
 
-static void pins_that_are_none(void **state) {
-  (void)state;
+TEST(pins_that_are_none) {
   static const char *const wrong[] = {
       "",
       "sha256//",
@@ -481,8 +437,7 @@ static void pins_that_are_none(void **state) {
 
 /* ---- The security level --------------------------------------------------- */
 
-static void levels_of_security(void **state) {
-  (void)state;
+TEST(levels_of_security) {
   apns_credentials_options_t who = trusting();
   identity_t weak;
   identity_make(&weak,
@@ -507,8 +462,7 @@ static void levels_of_security(void **state) {
   }
 }
 
-static void anybody_where_that_is_asked_for(void **state) {
-  (void)state;
+TEST(anybody_where_that_is_asked_for) {
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   who.dangerously_accept_any_peer = 1;
   check_trusted(&all->gateway_of_stranger, &who, "localhost", NULL, "localhost");
@@ -516,23 +470,20 @@ static void anybody_where_that_is_asked_for(void **state) {
   check_trusted(&all->gateway_elsewhere, &who, "127.0.0.1", NULL, NULL);
 }
 
-static void the_feedback_service_is_verified_too(void **state) {
-  (void)state;
+TEST(the_feedback_service_is_verified_too) {
   const gateway_options_t options = {.identity = &all->gateway_elsewhere};
   gateway_t *gateway = gateway_start(&options, NULL);
   apns_credentials_options_t who = trusting();
-  apns_credentials_t *credentials = NULL;
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  apns_credentials_t *credentials = credentials_of(&who);
   apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
   from.host = "localhost";
   from.port = gateway_port(gateway);
-  assert_status(APNS_ERR_TLS, apns_feedback_open(&from, credentials, &feedback, &error), &error);
-  assert_contains(error.message, "ostname mismatch");
+  assert_fails(APNS_ERR_TLS, apns_feedback_open(&from, credentials, &feedback, &error),
+               "ostname mismatch");
   assert_null(feedback);
   from.server_name = "elsewhere.example";
-  assert_ok(apns_feedback_open(&from, credentials, &feedback, &error), &error);
+  assert_ok(apns_feedback_open(&from, credentials, &feedback, &error));
   apns_feedback_free(feedback);
   apns_credentials_free(credentials);
   gateway_stop(gateway);
@@ -540,26 +491,22 @@ static void the_feedback_service_is_verified_too(void **state) {
 
 /* ---- The provider's certificate ----------------------------------------- */
 
-static void a_provider_refused_in_the_handshake(void **state) {
-  (void)state;
+TEST(a_provider_refused_in_the_handshake) {
   const gateway_options_t strict = {.wants_certificate = true, .tls_version = TLS1_2_VERSION};
   gateway_t *gateway = gateway_start(&strict, NULL);
   apns_credentials_options_t who = trusting();
   who.certificate_file = all->provider_of_stranger.together_file;
   apns_session_t *session = session_as(gateway, &who, "127.0.0.1", NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_TLS, apns_session_send(session, notification(0), 0, NULL, &error), &error);
-  assert_contains(error.message, "alert unknown ca");
+  assert_fails(APNS_ERR_TLS, apns_session_send(session, notification(0), 0, NULL, &error),
+               "alert unknown ca");
   assert_int_not_equal(error.tls_code, 0);
   assert_counts(session, 0, 0, 0, 0, 0);
   apns_session_free(session);
 
   who.certificate_file = NULL;
   session = session_as(gateway, &who, "127.0.0.1", NULL);
-  assert_status(APNS_ERR_TLS, apns_session_connect(session, &error), &error);
-  assert_contains(error.message, "alert handshake failure");
-  apns_session_free(session);
-  gateway_stop(gateway);
+  assert_fails(APNS_ERR_TLS, apns_session_connect(session, &error), "alert handshake failure");
+  session_end(session, gateway);
 }
 
 /* In TLS 1.3 the provider has long gone on when the gateway turns it down. */
@@ -569,70 +516,59 @@ static void check_refused_after_the_handshake(const char *certificate, const cha
   apns_credentials_options_t who = trusting();
   who.certificate_file = certificate;
   apns_session_t *session = session_as(gateway, &who, "127.0.0.1", NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error), &error);
+  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   size_t unresolved = 0;
-  assert_status(APNS_ERR_TLS, apns_session_drain(session, AMPLE_MS, &unresolved, &error), &error);
-  assert_contains(error.message, reason);
+  assert_fails(APNS_ERR_TLS, apns_session_drain(session, AMPLE_MS, &unresolved, &error), reason);
   assert_int_not_equal(error.tls_code, 0);
   /* The gateway looked at nothing, so nothing was sent again and nothing has an end. */
   assert_int_equal(unresolved, 1);
   assert_counts(session, 1, 0, 0, 0, 1);
   assert_int_equal(stats_of(session).resent, 0);
-  assert_status(APNS_ERR_TLS, apns_session_drain(session, AMPLE_MS, &unresolved, &error), &error);
+  assert_status(APNS_ERR_TLS, apns_session_drain(session, AMPLE_MS, &unresolved, &error));
   assert_int_equal(stats_of(session).resent, 0);
   assert_no_event(session);
-  assert_ok(apns_session_close(session, 0, &error), &error);
+  assert_ok(apns_session_close(session, 0, &error));
   assert_event(session, APNS_EVENT_UNKNOWN, 0, 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void a_provider_refused_after_the_handshake(void **state) {
-  (void)state;
+TEST(a_provider_refused_after_the_handshake) {
   check_refused_after_the_handshake(all->provider_of_stranger.together_file, "alert unknown ca");
 }
 
-static void a_provider_without_a_certificate_refused_after_the_handshake(void **state) {
-  (void)state;
+TEST(a_provider_without_a_certificate_refused_after_the_handshake) {
   check_refused_after_the_handshake(NULL, "alert certificate required");
 }
 
 /* The event loop's way of meeting the same. */
-static void a_refusal_met_by_next_event(void **state) {
-  (void)state;
+TEST(a_refusal_met_by_next_event) {
   const gateway_options_t strict = {.wants_certificate = true, .tls_version = TLS1_3_VERSION};
   gateway_t *gateway = gateway_start(&strict, NULL);
   apns_credentials_options_t who = trusting();
   apns_session_t *session = session_as(gateway, &who, "127.0.0.1", NULL);
-  apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 0, 1);
-  assert_status(APNS_ERR_TLS, apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
-  assert_contains(error.message, "alert certificate required");
+  assert_fails(APNS_ERR_TLS, apns_session_next_event(session, &event, AMPLE_MS, &error),
+               "alert certificate required");
   assert_counts(session, 1, 0, 0, 0, 1);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void a_feedback_reader_refused_after_the_handshake(void **state) {
-  (void)state;
+TEST(a_feedback_reader_refused_after_the_handshake) {
   const gateway_options_t strict = {.wants_certificate = true, .tls_version = TLS1_3_VERSION};
   gateway_t *gateway = gateway_start(&strict, NULL);
   apns_credentials_options_t who = trusting();
-  apns_credentials_t *credentials = NULL;
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  apns_credentials_t *credentials = credentials_of(&who);
   apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
   from.host = "127.0.0.1";
   from.port = gateway_port(gateway);
-  assert_ok(apns_feedback_open(&from, credentials, &feedback, &error), &error);
+  assert_ok(apns_feedback_open(&from, credentials, &feedback, &error));
   apns_credentials_free(credentials);
   for (int round = 0; round < 2; round++) {
     apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-    assert_status(APNS_ERR_TLS, apns_feedback_next(feedback, &tuple, &error), &error);
-    assert_contains(error.message, "alert certificate required");
+    assert_fails(APNS_ERR_TLS, apns_feedback_next(feedback, &tuple, &error),
+                 "alert certificate required");
   }
   apns_feedback_free(feedback);
   gateway_stop(gateway);
@@ -640,8 +576,7 @@ static void a_feedback_reader_refused_after_the_handshake(void **state) {
 
 /* ---- What is no TLS at all ---------------------------------------------- */
 
-static void a_peer_that_speaks_something_else(void **state) {
-  (void)state;
+TEST(a_peer_that_speaks_something_else) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_credentials_options_t who = trusting();
   /* Who closes at once, and who resets. */
@@ -650,56 +585,11 @@ static void a_peer_that_speaks_something_else(void **state) {
   const gateway_step_t resets[] = {NO_HANDSHAKE, TAKE_RAW(100), CLOSE_RST};
   gateway = gateway_start(NULL, SCRIPTS(closes, resets));
   apns_session_t *session = session_as(gateway, &who, "localhost", NULL);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
-  assert_contains(error.message, "handshake");
+  assert_fails(APNS_ERR_NETWORK, apns_session_connect(session, &error), "handshake");
   assert_contains(error.message, "localhost");
-  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
-  assert_contains(error.message, "handshake");
+  assert_fails(APNS_ERR_NETWORK, apns_session_connect(session, &error), "handshake");
   assert_int_not_equal(error.sys_errno, 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-int main(void) {
-  all = identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_name_and_its_sni),
-      cmocka_unit_test(an_address_and_no_sni),
-      cmocka_unit_test(an_address_of_version_6),
-      cmocka_unit_test(a_server_name_in_place_of_the_host),
-      cmocka_unit_test(a_chain_with_an_intermediate),
-      cmocka_unit_test(an_unknown_authority),
-      cmocka_unit_test(the_systems_authorities_do_not_know_the_root),
-      cmocka_unit_test(an_expired_certificate),
-      cmocka_unit_test(another_hosts_certificate),
-      cmocka_unit_test(a_certificate_without_the_address),
-      cmocka_unit_test(the_name_is_in_the_subject_only),
-      cmocka_unit_test(anybody_where_that_is_asked_for),
-      cmocka_unit_test(a_name_in_the_subject_beside_alternative_names),
-      cmocka_unit_test(a_wildcard_is_one_whole_label),
-      cmocka_unit_test(a_name_that_begins_with_a_dot),
-      cmocka_unit_test(a_list_that_revokes_nobody),
-      cmocka_unit_test(a_gateway_that_was_revoked),
-      cmocka_unit_test(an_intermediate_that_was_revoked),
-      cmocka_unit_test(lists_that_prove_nothing),
-      cmocka_unit_test(files_that_are_no_lists),
-      cmocka_unit_test(a_directory_of_lists),
-      cmocka_unit_test(a_directory_of_lists_has_no_trust_anchors),
-      cmocka_unit_test(keys_that_are_pinned),
-      cmocka_unit_test(a_pinned_key_that_is_only_sent),
-      cmocka_unit_test(a_pinned_key_of_a_stranger),
-      cmocka_unit_test(a_pinned_key_and_nothing_else),
-      cmocka_unit_test(pins_after_the_credentials_are_gone),
-      cmocka_unit_test(pins_that_are_none),
-      cmocka_unit_test(levels_of_security),
-      cmocka_unit_test(the_feedback_service_is_verified_too),
-      cmocka_unit_test(a_provider_refused_in_the_handshake),
-      cmocka_unit_test(a_provider_refused_after_the_handshake),
-      cmocka_unit_test(a_provider_without_a_certificate_refused_after_the_handshake),
-      cmocka_unit_test(a_refusal_met_by_next_event),
-      cmocka_unit_test(a_feedback_reader_refused_after_the_handshake),
-      cmocka_unit_test(a_peer_that_speaks_something_else),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+void before_all(void) { all = identities_make(); }

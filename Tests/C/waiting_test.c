@@ -15,55 +15,46 @@ static apns_session_options_t patient(const gateway_t *gateway) {
   return options;
 }
 
-static void a_connection_is_made_over_several_calls(void **state) {
-  (void)state;
+TEST(a_connection_is_made_over_several_calls) {
   const gateway_step_t script[] = {NO_HANDSHAKE,  AWAIT(1),     SHAKE_HANDS,
                                    TAKE_SENTINEL, NAME_LAST(2), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = patient(gateway);
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   for (int n = 0; n < 3; n++) {
-    assert_status(APNS_ERR_TIMEOUT, apns_session_connect(session, &error), &error);
-    assert_status(APNS_ERR_TIMEOUT, apns_session_send(session, notification(0), 0, NULL, &error),
-                  &error);
+    assert_status(APNS_ERR_TIMEOUT, apns_session_connect(session, &error));
+    assert_status(APNS_ERR_TIMEOUT, apns_session_send(session, notification(0), 0, NULL, &error));
   }
   assert_int_equal(stats_of(session).taken, 0);
   gateway_signal(gateway);
   while (apns_session_connect(session, &error) == APNS_ERR_TIMEOUT) continue;
-  assert_ok(apns_session_connect(session, &error), &error);
-  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
+  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   while (apns_session_drain(session, LONG, NULL, &error) == APNS_ERR_TIMEOUT) continue;
   assert_counts(session, 1, 1, 0, 0, 0);
   /* The first connection was never given up. */
   assert_int_equal(stats_of(session).connects, 1);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void a_session_is_closed_over_several_calls(void **state) {
-  (void)state;
+TEST(a_session_is_closed_over_several_calls) {
   const gateway_step_t script[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = patient(gateway);
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   while (apns_session_connect(session, &error) == APNS_ERR_TIMEOUT) continue;
   send_range(session, 0, 5);
   for (int n = 0; n < 3; n++)
-    assert_status(APNS_ERR_TIMEOUT, apns_session_close(session, LONG, &error), &error);
-  assert_status(APNS_ERR_CLOSED, apns_session_send(session, notification(0), 0, NULL, &error),
-                &error);
+    assert_status(APNS_ERR_TIMEOUT, apns_session_close(session, LONG, &error));
+  assert_status(APNS_ERR_CLOSED, apns_session_send(session, notification(0), 0, NULL, &error));
   gateway_signal(gateway);
   while (apns_session_close(session, LONG, &error) == APNS_ERR_TIMEOUT) continue;
-  assert_ok(apns_session_close(session, LONG, &error), &error);
+  assert_ok(apns_session_close(session, LONG, &error));
   assert_counts(session, 5, 5, 0, 0, 0);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void a_feedback_is_read_over_several_calls(void **state) {
-  (void)state;
+TEST(a_feedback_is_read_over_several_calls) {
   static const uint8_t list[] = {0, 0, 0, 7, 0, 2, 0xab, 0xcd};
   const gateway_step_t script[] = {NO_HANDSHAKE,           AWAIT(1), SHAKE_HANDS, AWAIT(2),
                                    SAY(list, sizeof list), END};
@@ -71,27 +62,26 @@ static void a_feedback_is_read_over_several_calls(void **state) {
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   apns_feedback_t *feedback = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
   options.host = "127.0.0.1";
   options.port = gateway_port(gateway);
   options.connect_timeout_ms = options.read_timeout_ms = LONG;
   options.wait_max_ms = SHARE;
   apns_credentials_t *credentials = provider_credentials();
-  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
+  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
   apns_credentials_free(credentials);
   for (int n = 0; n < 3; n++) {
-    assert_status(APNS_ERR_TIMEOUT, apns_feedback_connect(feedback, &error), &error);
-    assert_status(APNS_ERR_TIMEOUT, apns_feedback_next(feedback, &tuple, &error), &error);
+    assert_status(APNS_ERR_TIMEOUT, apns_feedback_connect(feedback, &error));
+    assert_status(APNS_ERR_TIMEOUT, apns_feedback_next(feedback, &tuple, &error));
   }
   gateway_signal(gateway);
   while (apns_feedback_connect(feedback, &error) == APNS_ERR_TIMEOUT) continue;
-  assert_ok(apns_feedback_connect(feedback, &error), &error);
+  assert_ok(apns_feedback_connect(feedback, &error));
   for (int n = 0; n < 3; n++)
-    assert_status(APNS_ERR_TIMEOUT, apns_feedback_next(feedback, &tuple, &error), &error);
+    assert_status(APNS_ERR_TIMEOUT, apns_feedback_next(feedback, &tuple, &error));
   gateway_signal(gateway);
   apns_status_t status;
   while ((status = apns_feedback_next(feedback, &tuple, &error)) == APNS_ERR_TIMEOUT) continue;
-  assert_ok(status, &error);
+  assert_ok(status);
   assert_int_equal(tuple.timestamp, 7);
   assert_memory_equal(tuple.token, list + 6, 2);
   apns_feedback_free(feedback);
@@ -125,41 +115,23 @@ static apns_session_t *looking_up(const gateway_t *gateway, resolver_t *resolver
   return session_to(gateway, &options);
 }
 
-static void a_name_is_asked_for_until_it_is_known(void **state) {
-  (void)state;
+TEST(a_name_is_asked_for_until_it_is_known) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   resolver_t resolver = {.pending = 5};
   apns_session_t *session = looking_up(gateway, &resolver, LONG);
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error));
   assert_int_equal(resolver.calls, 6);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
 }
 
-static void a_name_that_is_not_found(void **state) {
-  (void)state;
+TEST(a_name_that_is_not_found) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   resolver_t nobody = {.pending = 2, .code = EAI_NONAME}, silent = {.pending = INT32_MAX};
-  apns_error_t error = APNS_ERROR_INIT;
   apns_session_t *session = looking_up(gateway, &nobody, LONG);
-  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
-  assert_contains(error.message, "cannot resolve gateway.example: ");
+  assert_fails(APNS_ERR_NETWORK, apns_session_connect(session, &error),
+               "cannot resolve gateway.example: ");
   apns_session_free(session);
   session = looking_up(gateway, &silent, 100);
-  assert_status(APNS_ERR_TIMEOUT, apns_session_connect(session, &error), &error);
-  apns_session_free(session);
-  gateway_stop(gateway);
-}
-
-int main(void) {
-  identities_make();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_connection_is_made_over_several_calls),
-      cmocka_unit_test(a_session_is_closed_over_several_calls),
-      cmocka_unit_test(a_feedback_is_read_over_several_calls),
-      cmocka_unit_test(a_name_is_asked_for_until_it_is_known),
-      cmocka_unit_test(a_name_that_is_not_found),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  assert_status(APNS_ERR_TIMEOUT, apns_session_connect(session, &error));
+  session_end(session, gateway);
 }

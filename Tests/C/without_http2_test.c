@@ -1,69 +1,47 @@
 /* A library that was built without HTTP/2: asked for it, it says so, and takes nothing. */
 #include "provider.h"
 
-static void a_session_by_http2_is_refused(void **state) {
-  (void)state;
-  apns_error_t error = APNS_ERROR_INIT;
-  apns_credentials_t *credentials = NULL;
+TEST(a_session_by_http2_is_refused) {
   apns_session_t *session = NULL;
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.protocol = APNS_PROTOCOL_HTTP2;
-  assert_ok(apns_credentials_new(NULL, &credentials, &error), &error);
-  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-                &error);
-  assert_string_equal(error.message, "protocol is HTTP/2, which this library was built without");
+  apns_credentials_t *credentials = credentials_of(NULL);
+  assert_says(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+              "protocol is HTTP/2, which this library was built without");
   assert_null(session);
   apns_credentials_free(credentials);
 }
 
-static void a_key_for_provider_tokens_is_refused(void **state) {
-  (void)state;
-  apns_error_t error = APNS_ERROR_INIT;
+TEST(a_key_for_provider_tokens_is_refused) {
   apns_credentials_t *credentials = NULL;
   apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
   options.token_key_file = "AuthKey.p8";
-  assert_status(APNS_ERR_ARGUMENT, apns_credentials_new(&options, &credentials, &error), &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_credentials_new(&options, &credentials, &error));
   assert_string_equal(error.message,
                       "provider tokens are for HTTP/2, which this library was built without");
   assert_null(credentials);
 }
 
-static void channels_are_refused(void **state) {
-  (void)state;
-  apns_error_t error = APNS_ERROR_INIT;
-  apns_credentials_t *credentials = NULL;
+TEST(channels_are_refused) {
   apns_channels_t *channels = NULL;
   apns_channels_options_t options = APNS_CHANNELS_OPTIONS_INIT;
   options.topic = "com.example.chess";
-  assert_ok(apns_credentials_new(NULL, &credentials, &error), &error);
-  assert_status(APNS_ERR_ARGUMENT, apns_channels_new(&options, credentials, &channels, &error),
-                &error);
-  assert_string_equal(error.message, "channels need HTTP/2, which this library was built without");
+  apns_credentials_t *credentials = credentials_of(NULL);
+  assert_says(APNS_ERR_ARGUMENT, apns_channels_new(&options, credentials, &channels, &error),
+              "channels need HTTP/2, which this library was built without");
   assert_int_equal(error.cause, APNS_CAUSE_HTTP2_NOT_BUILT_IN);
   assert_null(channels);
-  assert_status(APNS_ERR_ARGUMENT, apns_channels_list(NULL, &error), &error);
-  assert_string_equal(error.message, "channels is NULL");
+  assert_says(APNS_ERR_ARGUMENT, apns_channels_list(NULL, &error), "channels is NULL");
   assert_int_equal(apns_channels_fd(NULL), -1);
   apns_channels_cancel(NULL), apns_channels_free(NULL);
   apns_credentials_free(credentials);
 }
 
-static void reasons_are_not_listed(void **state) {
-  (void)state;
+TEST(reasons_are_not_listed) {
   assert_string_equal(apns_reason_text(APNS_REASON_NONE), "none");
   assert_string_equal(apns_reason_text(APNS_REASON_UNREGISTERED), "other");
   assert_int_equal(apns_reason_from_text("Unregistered", 12), APNS_REASON_OTHER);
   assert_int_equal(apns_reason_http_status(APNS_REASON_UNREGISTERED), 0);
   assert_int_equal(apns_reason_reject(APNS_REASON_UNREGISTERED), APNS_REJECT_UNKNOWN);
   assert_int_equal(apns_reason_reject(APNS_REASON_NONE), APNS_REJECT_NONE);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_session_by_http2_is_refused),
-      cmocka_unit_test(a_key_for_provider_tokens_is_refused),
-      cmocka_unit_test(channels_are_refused),
-      cmocka_unit_test(reasons_are_not_listed),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,14 +10,12 @@ static uint64_t run(send_loop_t *send, event_loop_t *events, size_t count, const
   apns_session_options_t options = options_for(gateway);
   options.report_accepted = 1;
   apns_session_t *session = session_to(gateway, &options);
-  apns_error_t error = APNS_ERROR_INIT;
   uint64_t sent = send(session, tokens, count, json, sizeof json - 1);
   assert_true(sent > 0);
-  assert_ok(apns_session_drain(session, 60000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, 60000, NULL, &error));
   assert_int_equal(events(session), sent);
   assert_int_equal(stats_of(session).accepted, count);
-  apns_session_free(session);
-  gateway_stop(gateway);
+  session_end(session, gateway);
   return sent;
 }
 

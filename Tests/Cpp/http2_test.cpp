@@ -60,7 +60,7 @@ static apns::Event only_event(apns::Session &session) {
   return *event;
 }
 
-static void a_notification_says_what_it_was_given(void **) {
+TEST(a_notification_says_what_it_was_given) {
   Service service;
   apns::Session session(apns::Credentials(provider_options()), service.session_options());
   const auto token = token_of(1);
@@ -103,7 +103,7 @@ static service_reply_t say_sandbox(void *, const service_push_t *push) {
   return reply;
 }
 
-static void a_broadcast_names_its_channel(void **) {
+TEST(a_broadcast_names_its_channel) {
   const std::string update = "{\"aps\":{\"timestamp\":1800000000,\"event\":\"update\"}}";
   Service service(say_sandbox);
   apns::Session session(apns::Credentials(provider_options()), service.session_options());
@@ -156,7 +156,7 @@ static service_reply_t manage_channels(void *, const service_push_t *push) {
   return reply;
 }
 
-static void channels_come_and_go(void **) {
+TEST(channels_come_and_go) {
   Service service(manage_channels);
   const apns::SessionOptions where = service.session_options();
   apns::ChannelsOptions options;
@@ -202,7 +202,7 @@ static void channels_come_and_go(void **) {
   assert_text("DELETE", service.push(3).method);
 }
 
-static void channels_in_an_event_loop(void **) {
+TEST(channels_in_an_event_loop) {
   Service service(manage_channels);
   const apns::SessionOptions where = service.session_options();
   apns::ChannelsOptions options;
@@ -238,7 +238,7 @@ static service_reply_t say_news(void *, const service_push_t *) {
   return reply;
 }
 
-static void a_rejection_says_why(void **) {
+TEST(a_rejection_says_why) {
   {
     const Service service(say_gone);
     apns::Session session(apns::Credentials(provider_options()), service.session_options());
@@ -285,7 +285,7 @@ static std::vector<char> make_token_key() {
   return bytes;
 }
 
-static void a_provider_shows_its_token(void **) {
+TEST(a_provider_shows_its_token) {
   Service service;
   const std::vector<char> key = make_token_key();
   apns::CredentialsOptions options;
@@ -308,16 +308,4 @@ static void a_provider_shows_its_token(void **) {
   options.key_id = "short";
   assert_throws(APNS_ERR_ARGUMENT, "key_id has 5 characters",
                 [&] { apns::Credentials other(options); });
-}
-
-int main() {
-  const CMUnitTest tests[] = {
-      cmocka_unit_test(a_notification_says_what_it_was_given),
-      cmocka_unit_test(a_rejection_says_why),
-      cmocka_unit_test(a_broadcast_names_its_channel),
-      cmocka_unit_test(channels_come_and_go),
-      cmocka_unit_test(channels_in_an_event_loop),
-      cmocka_unit_test(a_provider_shows_its_token),
-  };
-  return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

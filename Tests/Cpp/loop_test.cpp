@@ -42,7 +42,7 @@ static apns::SessionOptions loop_options(const Gateway &gateway) {
   return options;
 }
 
-static void a_session_never_waits(void **) {
+TEST(a_session_never_waits) {
   const Gateway gateway;
   apns::Session session(apns::Credentials(provider_options()), loop_options(gateway));
   Loop loop;
@@ -70,7 +70,7 @@ static void a_session_never_waits(void **) {
   assert_true(loop.is_empty());
 }
 
-static void a_full_window_says_again(void **) {
+TEST(a_full_window_says_again) {
   const Gateway gateway;
   apns::SessionOptions options = loop_options(gateway);
   options.window_bytes = 16384;
@@ -96,7 +96,7 @@ static void a_full_window_says_again(void **) {
   assert_int_equal(session.stats().accepted, taken);
 }
 
-static void another_thread_wakes_it(void **) {
+TEST(another_thread_wakes_it) {
   const Gateway gateway;
   apns::Session session(apns::Credentials(provider_options()), loop_options(gateway));
   Loop loop;
@@ -113,7 +113,7 @@ static void another_thread_wakes_it(void **) {
   assert_false(loop.is_ready());
 }
 
-static void news_are_thrown_and_nothing_is_lost(void **) {
+TEST(news_are_thrown_and_nothing_is_lost) {
   std::uint16_t port = 0;
   {
     const Gateway gone;
@@ -139,7 +139,7 @@ static void news_are_thrown_and_nothing_is_lost(void **) {
   assert_int_equal(session.stats().unresolved, 1);
 }
 
-static void a_session_that_waits_has_no_descriptor(void **) {
+TEST(a_session_that_waits_has_no_descriptor) {
   const Gateway gateway;
   apns::Session session(apns::Credentials(provider_options()), gateway.session_options());
   assert_int_equal(session.fd(), -1);
@@ -151,7 +151,7 @@ static void a_session_that_waits_has_no_descriptor(void **) {
   assert_true(loop.is_empty());
 }
 
-static void feedback_never_waits(void **) {
+TEST(feedback_never_waits) {
   static const uint8_t list[] = {0x4c, 0xe3, 0x86, 0x80, 0, 2, 0xab, 0xcd};
   gateway_step_t until_asked = step(STEP_AWAIT);
   until_asked.count = 1;
@@ -177,16 +177,4 @@ static void feedback_never_waits(void **) {
   }
   assert_int_equal(count, 1);
   assert_true(waits > 0);
-}
-
-int main() {
-  const CMUnitTest tests[] = {
-      cmocka_unit_test(a_session_never_waits),
-      cmocka_unit_test(a_full_window_says_again),
-      cmocka_unit_test(another_thread_wakes_it),
-      cmocka_unit_test(news_are_thrown_and_nothing_is_lost),
-      cmocka_unit_test(a_session_that_waits_has_no_descriptor),
-      cmocka_unit_test(feedback_never_waits),
-  };
-  return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

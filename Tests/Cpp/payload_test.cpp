@@ -3,7 +3,7 @@
 
 #include "check.hpp"
 
-static void a_payload_is_built_in_one_line(void **) {
+TEST(a_payload_is_built_in_one_line) {
   assert_text("{\"aps\":{}}", apns::Payload().json());
   assert_text(
       "{\"aps\":{\"alert\":{\"title\":\"Chess\",\"subtitle\":\"Round 2\",\"body\":\"Your move\"},"
@@ -30,7 +30,7 @@ static void a_payload_is_built_in_one_line(void **) {
               apns::Payload().critical_sound("a.caf", 0.5).json());
 }
 
-static void every_kind_of_value_finds_its_function(void **) {
+TEST(every_kind_of_value_finds_its_function) {
   const char *text = "text";
   const std::string string = "string";
   apns::Payload payload;
@@ -78,7 +78,7 @@ static void every_kind_of_value_finds_its_function(void **) {
   assert_text("{\"aps\":{\"content-changed\":true}}", apns::Payload().content_changed().json());
 }
 
-static void what_cannot_be_is_thrown_and_changes_nothing(void **) {
+TEST(what_cannot_be_is_thrown_and_changes_nothing) {
   apns::Payload payload;
   payload.add("game", 1);
   assert_throws(APNS_ERR_ARGUMENT, "game", [&] { payload.add("game", 2); });
@@ -92,7 +92,7 @@ static void what_cannot_be_is_thrown_and_changes_nothing(void **) {
   assert_text("{\"aps\":{},\"game\":1}", payload.json());
 }
 
-static void a_payload_is_shortened_as_the_options_say(void **) {
+TEST(a_payload_is_shortened_as_the_options_say) {
   const std::string text(3000, 'a');
   assert_throws(APNS_ERR_ARGUMENT, "", [&] { apns::Payload().alert(text).json(); });
   apns::PayloadOptions options;
@@ -116,7 +116,7 @@ static void a_payload_is_shortened_as_the_options_say(void **) {
   assert_text("", json);
 }
 
-static void one_string_serves_for_many(void **) {
+TEST(one_string_serves_for_many) {
   apns::Payload payload;
   std::string json;
   payload.alert(std::string(1500, 'x')).badge(10).write(json);
@@ -136,7 +136,7 @@ static void one_string_serves_for_many(void **) {
 #endif
 }
 
-static void a_payload_moves(void **) {
+TEST(a_payload_moves) {
   apns::Payload first;
   first.badge(1);
   apns::Payload second = std::move(first);
@@ -148,7 +148,7 @@ static void a_payload_moves(void **) {
   assert_text("{\"aps\":{\"badge\":1}}", first.json());
 }
 
-static void a_payload_is_checked(void **) {
+TEST(a_payload_is_checked) {
   assert_int_equal(apns::check_payload("{\"aps\":{\"badge\":1}}").size(), 0);
   std::vector<apns::Finding> findings =
       apns::check_payload("{\"aps\":{\n\"badge\":\"1\",\"alrt\":\"a\"}}");
@@ -163,17 +163,4 @@ static void a_payload_is_checked(void **) {
   assert_contains(findings[6].message, "a7");
   assert_true(apns::check_payload("{\"aps\":{}}", 5)[0].is_error());
   assert_true(apns::check_payload({})[0].is_error());
-}
-
-int main() {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_payload_is_built_in_one_line),
-      cmocka_unit_test(every_kind_of_value_finds_its_function),
-      cmocka_unit_test(what_cannot_be_is_thrown_and_changes_nothing),
-      cmocka_unit_test(a_payload_is_shortened_as_the_options_say),
-      cmocka_unit_test(one_string_serves_for_many),
-      cmocka_unit_test(a_payload_moves),
-      cmocka_unit_test(a_payload_is_checked),
-  };
-  return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -9,7 +9,7 @@ using std::chrono::seconds;
 
 int pushes_with_exceptions(const char *host, std::uint16_t port);
 
-static void tokens_and_strings(void **) {
+TEST(tokens_and_strings) {
   apns::ErrorDetail error;
   apns::Token token;
   assert_int_equal(token.try_assign_hex("zz", &error), APNS_ERR_ARGUMENT);
@@ -37,7 +37,7 @@ static void tokens_and_strings(void **) {
   assert_text("file holds a NUL", error.message);
 }
 
-static void payloads(void **) {
+TEST(payloads) {
   apns::ErrorDetail error;
   apns::Payload payload = apns::Payload::try_make();
   assert_int_equal(payload.try_set(APNS_KEY_BODY, "Hello"), APNS_OK);
@@ -58,7 +58,7 @@ static void payloads(void **) {
   assert_true(length >= 1 && findings[0].is_error());
 }
 
-static void sessions(void **) {
+TEST(sessions) {
   const Gateway gateway;
   apns::ErrorDetail error;
   apns::CredentialsOptions with = provider_options();
@@ -114,7 +114,7 @@ static void sessions(void **) {
   assert_int_equal(moved.try_send({good, "{}"}), APNS_ERR_CLOSED);
 }
 
-static void feedback_lists(void **) {
+TEST(feedback_lists) {
   static const char list[] = "\0\0\0\1\0\1a\0\0\0\2\0\1b";
   const gateway_step_t script[] = {say(list, sizeof list - 1), step(STEP_END)};
   const Gateway gateway(script);
@@ -131,19 +131,8 @@ static void feedback_lists(void **) {
 }
 
 /* The other mode in the same program: both are there, and each is its own. */
-static void beside_a_file_with_exceptions(void **) {
+TEST(beside_a_file_with_exceptions) {
   const Gateway gateway;
   const apns::SessionOptions options = gateway.session_options();
   assert_int_equal(pushes_with_exceptions(options.host.c_str(), options.port), 1);
-}
-
-int main() {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(tokens_and_strings),
-      cmocka_unit_test(payloads),
-      cmocka_unit_test(sessions),
-      cmocka_unit_test(feedback_lists),
-      cmocka_unit_test(beside_a_file_with_exceptions),
-  };
-  return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

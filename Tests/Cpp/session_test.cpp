@@ -13,7 +13,7 @@ static const std::string json = "{\"aps\":{\"alert\":\"Hello\"}}";
 
 /* ---- Credentials -------------------------------------------------------- */
 
-static void credentials_say_what_they_are_for(void **) {
+TEST(credentials_say_what_they_are_for) {
   const apns::Credentials who(provider_options());
   const apns::CredentialsDescription description = who.describe();
   assert_true(description.has_certificate());
@@ -26,7 +26,7 @@ static void credentials_say_what_they_are_for(void **) {
   assert_false(apns::Credentials(apns::CredentialsOptions()).describe().has_certificate());
 }
 
-static void credentials_that_cannot_be_are_thrown(void **) {
+TEST(credentials_that_cannot_be_are_thrown) {
   apns::CredentialsOptions options = provider_options();
   options.certificate_file = "/nonexistent.pem";
   assert_throws(APNS_ERR_CREDENTIALS, "/nonexistent.pem", [&] { apns::Credentials who(options); });
@@ -35,7 +35,7 @@ static void credentials_that_cannot_be_are_thrown(void **) {
                 [&] { apns::Credentials who(options); });
 }
 
-static void credentials_come_from_memory_and_a_callback(void **) {
+TEST(credentials_come_from_memory_and_a_callback) {
   const identities_t *identities = identities_make();
   std::size_t length = 0;
   char *certificate = identities_read(identities->provider.certificate_file, &length);
@@ -79,7 +79,7 @@ static void credentials_come_from_memory_and_a_callback(void **) {
 
 /* ---- Other credentials --------------------------------------------------- */
 
-static void other_credentials_are_used(void **) {
+TEST(other_credentials_are_used) {
   const Gateway gateway;
   apns::Session session(apns::Credentials(provider_options()), gateway.session_options());
   session.send({token_of(1), json});
@@ -95,7 +95,7 @@ static void other_credentials_are_used(void **) {
 
 /* ---- Sending ------------------------------------------------------------ */
 
-static void every_notification_ends_and_is_told(void **) {
+TEST(every_notification_ends_and_is_told) {
   const Gateway gateway;
   apns::SessionOptions options = gateway.session_options();
   options.report_accepted = true;
@@ -135,7 +135,7 @@ static void every_notification_ends_and_is_told(void **) {
   assert_throws(APNS_ERR_CLOSED, "closed", [&] { session.send({tokens[0], json}); });
 }
 
-static void what_is_sent_is_what_was_said(void **) {
+TEST(what_is_sent_is_what_was_said) {
   const gateway_step_t script[] = {step(STEP_TAKE_ALL), step(STEP_END)};
   const Gateway gateway(script);
   apns::SessionOptions options = gateway.session_options();
@@ -155,7 +155,7 @@ static void what_is_sent_is_what_was_said(void **) {
   assert_memory_equal(heard->bytes, expected, sizeof expected - 1);
 }
 
-static void a_payload_is_sent_from_where_it_is_built(void **) {
+TEST(a_payload_is_sent_from_where_it_is_built) {
   const gateway_step_t script[] = {step(STEP_TAKE_ALL), step(STEP_END)};
   const Gateway gateway(script);
   apns::SessionOptions options = gateway.session_options();
@@ -187,7 +187,7 @@ static void a_payload_is_sent_from_where_it_is_built(void **) {
   assert_memory_equal(heard->bytes, expected, sizeof expected - 1);
 }
 
-static void options_do_what_they_say(void **) {
+TEST(options_do_what_they_say) {
   const gateway_step_t script[] = {{STEP_TAKE_BYTES, 8, nullptr, 0, 0, false},
                                    step(STEP_CLOSE_FIN)};
   const Gateway gateway(script);
@@ -201,7 +201,7 @@ static void options_do_what_they_say(void **) {
   assert_memory_equal(gateway.heard(0)->bytes, "\0\0\1t\0\2{}", 8);
 }
 
-static void an_array_is_sent_and_what_was_taken_told(void **) {
+TEST(an_array_is_sent_and_what_was_taken_told) {
   const Gateway gateway;
   apns::Session session(apns::Credentials(provider_options()), gateway.session_options());
   std::vector<apns::Token> tokens;
@@ -232,7 +232,7 @@ static void an_array_is_sent_and_what_was_taken_told(void **) {
   assert_int_equal(session.stats().accepted, 199);
 }
 
-static void a_refused_notification_is_thrown(void **) {
+TEST(a_refused_notification_is_thrown) {
   const Gateway gateway;
   apns::Session session(apns::Credentials(provider_options()), gateway.session_options());
   assert_throws(APNS_ERR_ARGUMENT, "token", [&] { session.send({apns::Bytes(), json}); });
@@ -243,7 +243,7 @@ static void a_refused_notification_is_thrown(void **) {
   assert_int_equal(session.stats().taken, 0);
 }
 
-static void a_gateway_that_is_not_there_is_thrown(void **) {
+TEST(a_gateway_that_is_not_there_is_thrown) {
   apns::SessionOptions options;
   {
     const Gateway gateway;
@@ -263,7 +263,7 @@ static void a_gateway_that_is_not_there_is_thrown(void **) {
   }
 }
 
-static void options_reach_the_library(void **) {
+TEST(options_reach_the_library) {
   const apns::Credentials who(provider_options());
   const auto refused = [&](const char *name, void (*change)(apns::SessionOptions &)) {
     apns::SessionOptions options;
@@ -307,7 +307,7 @@ static void options_reach_the_library(void **) {
 /* ---- Events ------------------------------------------------------------- */
 
 /* A plain function, as the C interface has it: nothing may be thrown through the library. */
-static void the_log_is_told(void **) {
+TEST(the_log_is_told) {
   const Gateway gateway;
   struct Seen {
     int lines = 0;
@@ -332,7 +332,7 @@ static void the_log_is_told(void **) {
   assert_int_equal(seen.lines, 1);
 }
 
-static void draining_in_vain_says_how_many(void **) {
+TEST(draining_in_vain_says_how_many) {
   const gateway_step_t script[] = {step(STEP_TAKE_ALL), step(STEP_END)};
   const Gateway gateway(script);
   apns::Session session(apns::Credentials(provider_options()), gateway.session_options());
@@ -356,7 +356,7 @@ static void draining_in_vain_says_how_many(void **) {
   assert_int_equal(count, 2);
 }
 
-static void a_range_that_fails_throws(void **) {
+TEST(a_range_that_fails_throws) {
   apns::Session session(static_cast<apns_session_t *>(nullptr));
   assert_throws(APNS_ERR_ARGUMENT, "NULL", [&] {
     for (const apns::Event &event : session.events()) static_cast<void>(event);
@@ -375,7 +375,7 @@ static void a_range_that_fails_throws(void **) {
 #endif
 }
 
-static void a_session_moves(void **) {
+TEST(a_session_moves) {
   const Gateway gateway;
   apns::Session first(apns::Credentials(provider_options()), gateway.session_options());
   first.send({token_of(1), json});
@@ -397,7 +397,7 @@ static void a_session_moves(void **) {
 
 static const char list[] = "\x01\x02\x03\x04\0\3abc\x05\x06\x07\x08\0\2de";
 
-static void feedback_is_a_range(void **) {
+TEST(feedback_is_a_range) {
   const gateway_step_t script[] = {say(list, sizeof list - 1), step(STEP_END)};
   const Gateway gateway(script);
   apns::Feedback feedback(apns::Credentials(provider_options()), gateway.feedback_options());
@@ -413,7 +413,7 @@ static void feedback_is_a_range(void **) {
   assert_throws(APNS_ERR_ARGUMENT, "NULL", [&] { feedback.next(); });
 }
 
-static void feedback_cut_off_gives_what_was_whole(void **) {
+TEST(feedback_cut_off_gives_what_was_whole) {
   const gateway_step_t script[] = {say(list, sizeof list - 2), step(STEP_END)};
   const Gateway gateway(script);
   apns::Feedback feedback(apns::Credentials(provider_options()), gateway.feedback_options());
@@ -433,7 +433,7 @@ static void feedback_cut_off_gives_what_was_whole(void **) {
   assert_int_equal(again.status(), APNS_ERR_PROTOCOL);
 }
 
-static void feedback_that_is_not_there_is_thrown(void **) {
+TEST(feedback_that_is_not_there_is_thrown) {
   apns::FeedbackOptions options;
   {
     const Gateway gateway;
@@ -447,7 +447,7 @@ static void feedback_that_is_not_there_is_thrown(void **) {
 }
 
 #ifdef WITHOUT_HTTP2
-static void a_protocol_that_is_not_built_in_is_thrown(void **) {
+TEST(a_protocol_that_is_not_built_in_is_thrown) {
   const apns::Credentials who(provider_options());
   apns::SessionOptions options;
   options.protocol = APNS_PROTOCOL_HTTP2;
@@ -455,31 +455,3 @@ static void a_protocol_that_is_not_built_in_is_thrown(void **) {
                 [&] { apns::Session session(who, options); });
 }
 #endif
-
-int main() {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(credentials_say_what_they_are_for),
-      cmocka_unit_test(credentials_that_cannot_be_are_thrown),
-      cmocka_unit_test(credentials_come_from_memory_and_a_callback),
-      cmocka_unit_test(other_credentials_are_used),
-      cmocka_unit_test(every_notification_ends_and_is_told),
-      cmocka_unit_test(what_is_sent_is_what_was_said),
-      cmocka_unit_test(a_payload_is_sent_from_where_it_is_built),
-      cmocka_unit_test(options_do_what_they_say),
-      cmocka_unit_test(an_array_is_sent_and_what_was_taken_told),
-      cmocka_unit_test(a_refused_notification_is_thrown),
-      cmocka_unit_test(a_gateway_that_is_not_there_is_thrown),
-      cmocka_unit_test(options_reach_the_library),
-      cmocka_unit_test(the_log_is_told),
-      cmocka_unit_test(draining_in_vain_says_how_many),
-      cmocka_unit_test(a_range_that_fails_throws),
-      cmocka_unit_test(a_session_moves),
-      cmocka_unit_test(feedback_is_a_range),
-      cmocka_unit_test(feedback_cut_off_gives_what_was_whole),
-      cmocka_unit_test(feedback_that_is_not_there_is_thrown),
-#ifdef WITHOUT_HTTP2
-      cmocka_unit_test(a_protocol_that_is_not_built_in_is_thrown),
-#endif
-  };
-  return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

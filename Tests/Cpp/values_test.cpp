@@ -30,7 +30,7 @@ static_assert(!std::is_constructible_v<apns::Bytes, int>);
 
 /* ---- Bytes -------------------------------------------------------------- */
 
-static void bytes_are_taken_from_what_holds_them(void **) {
+TEST(bytes_are_taken_from_what_holds_them) {
   const std::uint8_t plain[3] = {1, 0, 2};
   const std::vector<std::uint8_t> vector(plain, plain + 3);
   const std::array<char, 3> array{{1, 0, 2}};
@@ -52,7 +52,7 @@ static void bytes_are_taken_from_what_holds_them(void **) {
 
 /* ---- Tokens ------------------------------------------------------------- */
 
-static void tokens_are_read_and_written(void **) {
+TEST(tokens_are_read_and_written) {
   const apns::Token token = apns::Token::from_hex("<5F79cfda 4d01aa3a>");
   assert_int_equal(token.size(), 8);
   assert_text("5f79cfda4d01aa3a", token.hex());
@@ -65,7 +65,7 @@ static void tokens_are_read_and_written(void **) {
   assert_int_equal(apns::Token(std::string(100, 'x')).hex().size(), 200);
 }
 
-static void bad_tokens_say_why(void **) {
+TEST(bad_tokens_say_why) {
   assert_throws(APNS_ERR_ARGUMENT, "character 'u' at 1", [] { apns::Token::from_hex("5u"); });
   assert_throws(APNS_ERR_ARGUMENT, "", [] { apns::Token::from_hex({}); });
   assert_throws(APNS_ERR_ARGUMENT, "", [] { apns::Token::from_base64("="); });
@@ -80,7 +80,7 @@ static void bad_tokens_say_why(void **) {
   assert_text("03", token.hex());
 }
 
-static void tokens_are_keys(void **) {
+TEST(tokens_are_keys) {
   const apns::Token one = token_of(1), two = token_of(2);
   assert_true(one != two && one == token_of(1));
   assert_true(one < two && !(two < one));
@@ -91,7 +91,7 @@ static void tokens_are_keys(void **) {
 
 /* ---- Errors ------------------------------------------------------------- */
 
-static void an_error_carries_the_librarys(void **) {
+TEST(an_error_carries_the_librarys) {
   apns::ErrorDetail detail;
   assert_int_equal(detail.size, sizeof(apns_error_t));
   assert_int_equal(detail.code(), APNS_OK);
@@ -122,13 +122,11 @@ static void an_error_carries_the_librarys(void **) {
   }
 }
 
-static void the_version_is_the_headers(void **) {
-  assert_text(APNS_VERSION_STRING, apns::version());
-}
+TEST(the_version_is_the_headers) { assert_text(APNS_VERSION_STRING, apns::version()); }
 
 /* ---- Strings ------------------------------------------------------------ */
 
-static void strings_are_looked_up_and_filled_in(void **) {
+TEST(strings_are_looked_up_and_filled_in) {
   const apns::Strings strings("\"PLAY\" = \"%@ and %@ play\";\n\"TITLE\" = \"Chess\";");
   assert_text("Chess", strings.get("TITLE"));
   assert_text("Jenna and Frank play", strings.format("PLAY", {"Jenna", "Frank"}));
@@ -148,7 +146,7 @@ static void strings_are_looked_up_and_filled_in(void **) {
   assert_throws(APNS_ERR_ARGUMENT, "line 1, column 9", [] { apns::Strings("\"a\" = 5 6;"); });
 }
 
-static void strings_are_read_from_a_file(void **) {
+TEST(strings_are_read_from_a_file) {
   const std::string text = "title = Chess;";
   const char *file = identities_write("Localizable.strings", text.data(), text.size());
   assert_text("Chess", apns::Strings::open(file).get("title"));
@@ -157,7 +155,7 @@ static void strings_are_read_from_a_file(void **) {
                 [&] { apns::Strings::open(std::string(file) + '\0' + "x"); });
 }
 
-static void what_was_moved_from_is_empty(void **) {
+TEST(what_was_moved_from_is_empty) {
   apns::Strings first("a = b;");
   assert_true(static_cast<bool>(first));
   apns::Strings second(std::move(first));
@@ -174,19 +172,4 @@ static void what_was_moved_from_is_empty(void **) {
   assert_null(third.get());
   const apns::Strings adopted(handle);
   assert_text("b", adopted.get("a"));
-}
-
-int main() {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(bytes_are_taken_from_what_holds_them),
-      cmocka_unit_test(tokens_are_read_and_written),
-      cmocka_unit_test(bad_tokens_say_why),
-      cmocka_unit_test(tokens_are_keys),
-      cmocka_unit_test(an_error_carries_the_librarys),
-      cmocka_unit_test(the_version_is_the_headers),
-      cmocka_unit_test(strings_are_looked_up_and_filled_in),
-      cmocka_unit_test(strings_are_read_from_a_file),
-      cmocka_unit_test(what_was_moved_from_is_empty),
-  };
-  return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

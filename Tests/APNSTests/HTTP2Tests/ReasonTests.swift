@@ -12,11 +12,6 @@ import Testing
     reason.text.map { String(decoding: $0, as: UTF8.self) }
   }
 
-  @Test func allAreThere() throws {
-    let numbers = try Vectors.reasons().map(\.number)
-    #expect(numbers == Array(1...39))
-  }
-
   @Test(arguments: try! Vectors.reasons())
   func everyReason(_ vector: ReasonVector) {
     let reason = Reason(vector.number)
@@ -29,21 +24,6 @@ import Testing
     for answered in [0, 200, 400, 410, 429, 503] {
       #expect("\(reason.remedy(answered: answered))" == vector.remedy)
     }
-  }
-
-  @Test(arguments: [40, 41, 254, 255, 256, 257, 288, UInt32.max])
-  func anyOtherNumberIsOther(_ number: UInt32) {
-    #expect(Reason(number) == .other)
-    #expect(Reason.other.text == nil)
-    #expect(Reason.other.status == 0)
-    #expect(Reason.other.reject == 255)
-  }
-
-  @Test func noneIsNothing() {
-    #expect(Reason(0) == .none)
-    #expect(Reason.none.text == nil)
-    #expect(Reason.none.status == 0)
-    #expect(Reason.none.reject == 0)
   }
 
   /// For a reason that is not listed, the status decides.

@@ -37,11 +37,6 @@ extension ErrorPacketVector {
   private let memory = GuardedMemory()
 
   @Test(arguments: try Vectors.errorPackets())
-  func readsItWhole(_ vector: ErrorPacketVector) {
-    #expect(PacketOutcome(reading: [vector.hex], in: memory) == vector.expected)
-  }
-
-  @Test(arguments: try Vectors.errorPackets())
   func readsItByteByByte(_ vector: ErrorPacketVector) {
     #expect(PacketOutcome(reading: vector.hex.map { [$0] }, in: memory) == vector.expected)
   }

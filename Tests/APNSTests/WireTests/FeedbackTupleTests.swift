@@ -36,11 +36,6 @@ private struct FeedbackOutcome: Equatable {
   private let memory = GuardedMemory(capacity: FeedbackTuple.longest)
 
   @Test(arguments: try Vectors.feedback())
-  func readsItWhole(_ vector: FeedbackVector) {
-    #expect(FeedbackOutcome(reading: [vector.hex], in: memory) == FeedbackOutcome(vector))
-  }
-
-  @Test(arguments: try Vectors.feedback())
   func readsItByteByByte(_ vector: FeedbackVector) {
     let outcome = FeedbackOutcome(reading: vector.hex.map { [$0] }, in: memory)
     #expect(outcome == FeedbackOutcome(vector))

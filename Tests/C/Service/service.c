@@ -583,6 +583,11 @@ void service_free(service_t *service) {
   free(service);
 }
 
+void service_end(service_t *service) {
+  service_stop(service);
+  service_free(service);
+}
+
 size_t service_connections(const service_t *service) { return service->connections; }
 size_t service_count(const service_t *service) { return service->count; }
 size_t service_complaints(const service_t *service) { return service->complaints; }

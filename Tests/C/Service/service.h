@@ -88,6 +88,8 @@ uint16_t service_port(const service_t *service);
 /** Ends it, and joins its thread; what was heard stays until service_free(). */
 void service_stop(service_t *service);
 void service_free(service_t *service);
+/** Both. */
+void service_end(service_t *service);
 
 /** After service_stop(). */
 size_t service_connections(const service_t *service);

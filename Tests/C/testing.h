@@ -1,0 +1,58 @@
+/* A program of tests: what TEST() makes of a file, and what goes before and after. */
+#ifndef TESTS_TESTING_H
+#define TESTS_TESTING_H
+
+#include <apns/apns.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* cmocka.h needs the two before it, in this order. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef __cplusplus
+/** What the last call that failed says; a thread's own, and empty where a test begins. */
+__attribute__((unused)) static _Thread_local apns_error_t error = APNS_ERROR_INIT;
+#define FORGET_ERROR() error = (apns_error_t)APNS_ERROR_INIT
+#else
+#define FORGET_ERROR() (void)0
+#endif
+
+/** A test. A program runs those of its file in their order; one alone where TEST names it. */
+#define TEST(name)                                                                           \
+  static void name(void);                                                                    \
+  static void run_##name(__attribute__((unused)) void **state) {                             \
+    FORGET_ERROR();                                                                          \
+    name();                                                                                  \
+  }                                                                                          \
+  __attribute__((constructor)) static void add_##name(void) { add_test(#name, run_##name); } \
+  static void name(void)
+void add_test(const char *name, CMUnitTestFunction run);
+
+/** A file has those of its own that it needs. One that cannot go on exits with SKIPPED. Without
+    its own, a file has identities_make() before all. */
+void before_all(void);
+void after_all(void);
+void before_each(void);
+void after_each(void);
+
+/** JSON that has single quotes in C for its double ones; the caller frees. */
+char *json_of(const char *text, size_t length);
+
+#define SKIPPED 77
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
