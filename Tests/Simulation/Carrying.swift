@@ -30,12 +30,14 @@ extension Wired {
     let count = giveOut(line, into: buffer)
     if count > 0 {
       call.vainWaits = 0
+      news += 1
       say("\(count) bytes are read on \(connection)")
       hasRead(line)
       return .bytes(count)
     }
     guard connection.endsAt <= clock else { return .nothing }
     connection.isDone = true
+    news += 1
     say("\(connection) is found ended: \(connection.ending)")
     switch connection.ending {
     case .goodbye: return .end
@@ -120,6 +122,7 @@ extension Wired {
     // Some of the notifications in it may be incomplete.
     connection.mayHide = connection.isDeaf || count < bytes.count || count == 16 << 10
     call.vainWaits = 0
+    stepsForward += 1
     counts.bytes += count
     counts.records += 1
     say("\(connection) takes \(count) of \(bytes.count) bytes")

@@ -19,6 +19,7 @@ extension BinarySession where Net: ~Copyable {
       // The first call's deadline counts.
       deadline = standing.closeBy ?? deadline
       standing.closeBy = deadline
+      standing.goal = .leaving
     }
     let limit = options.limit(deadline, from: network.now)
     if !isLeaving {
