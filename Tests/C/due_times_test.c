@@ -16,12 +16,6 @@ static void leave(apns_session_t *session) {
   gateway_stop(gateway);
 }
 
-static void open_connection(apns_session_t *session) {
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_AGAIN, apns_session_connect(session, &error), &error);
-  turn_strictly_until(session, stats_of(session).connects == 1);
-}
-
 /* What is written inside send() is in flight before process() is called again. */
 static void send_at_once(apns_session_t *session, size_t n) {
   apns_error_t error = APNS_ERROR_INIT;
@@ -37,7 +31,7 @@ static void proof_of_what_was_written_at_once(void **state) {
   apns_session_options_t options = options_for(gateway);
   options.prove_after_ms = 200;
   apns_session_t *session = looping(options);
-  open_connection(session);
+  connect_strictly(session);
   send_at_once(session, 0);
   assert_in_range(apns_session_timeout_ms(session), 0, 200);
   send_at_once(session, 1);
@@ -113,7 +107,7 @@ static void a_silence_that_proves(void **state) {
   options.quiet_period_ms = 100;
   options.prove_after_ms = 100;
   apns_session_t *session = looping(options);
-  open_connection(session);
+  connect_strictly(session);
   send_at_once(session, 0);
   turn_strictly_until(session, stats_of(session).accepted == 1);
   leave(session);
@@ -158,7 +152,7 @@ static void a_peer_that_takes_nothing(void **state) {
   apns_session_t *session = looping(options);
   apns_error_t error = APNS_ERROR_INIT;
   apns_status_t status;
-  open_connection(session);
+  connect_strictly(session);
   for (size_t n = 0; n < 40000; n++)
     if (apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error)) break;
   while ((status = strict_turn(session, &error)) == APNS_OK && stats_of(session).connects == 1)
@@ -173,7 +167,7 @@ static void a_close_that_nobody_answers(void **state) {
   gateway = gateway_start(NULL, SCRIPTS(mute));
   apns_session_t *session = looping(options_for(gateway));
   apns_error_t error = APNS_ERROR_INIT;
-  open_connection(session);
+  connect_strictly(session);
   send_at_once(session, 0);
   assert_status(APNS_ERR_AGAIN, apns_session_close(session, 200, &error), &error);
   assert_in_range(apns_session_timeout_ms(session), 0, 200);

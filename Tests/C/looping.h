@@ -37,6 +37,14 @@ static inline apns_status_t strict_turn(apns_session_t *session, apns_error_t *e
 #define turn_strictly_until(session, condition) \
   while (!(condition)) strict_turn((session), NULL)
 
+/** Opens the session's first connection. */
+static inline void connect_strictly(apns_session_t *session) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_status_t status = apns_session_connect(session, &error);
+  if (status) assert_status(APNS_ERR_AGAIN, status, &error);
+  turn_strictly_until(session, stats_of(session).connects == 1);
+}
+
 static inline bool is_readable(int descriptor) {
   struct pollfd watched = {.fd = descriptor, .events = POLLIN};
   return poll(&watched, 1, 0) == 1;

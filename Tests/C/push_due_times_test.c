@@ -21,19 +21,13 @@ static service_reply_t says_nothing(void *context, const service_push_t *push) {
   return (service_reply_t){.action = SERVE_SILENCE};
 }
 
-static void open_connection(apns_session_t *session) {
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(APNS_ERR_AGAIN, apns_session_connect(session, &error), &error);
-  turn_strictly_until(session, stats_of(session).connects == 1);
-}
-
 static void each_ping_of_an_idle_connection(void **state) {
   (void)state;
   service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   options.ping_after_ms = 50;
   apns_session_t *session = looping(options);
-  open_connection(session);
+  connect_strictly(session);
   turn_strictly_until(session, metrics_of(session).pings == 4);
   assert_int_equal(stats_of(session).connects, 1);
   push_end(session, service);
@@ -47,7 +41,7 @@ static void a_ping_that_is_not_answered(void **state) {
   options.ping_after_ms = 50;
   options.connect_timeout_ms = 2000; /* for the handshake, and then for the answer */
   apns_session_t *session = looping(options);
-  open_connection(session);
+  connect_strictly(session);
   turn_strictly_until(session, metrics_of(session).pings == 1);
   assert_in_range(apns_session_timeout_ms(session), 0, 2000);
   turn_strictly_until(session, metrics_of(session).open == 0);
@@ -144,7 +138,7 @@ static void a_close_that_nobody_answers(void **state) {
   service = service_judging(says_nothing, NULL);
   apns_session_t *session = looping(push_options(service));
   apns_error_t error = APNS_ERROR_INIT;
-  open_connection(session);
+  connect_strictly(session);
   send_all(session, 0, 1);
   turn_strictly_until(session, stats_of(session).in_flight == 1);
   assert_status(APNS_ERR_AGAIN, apns_session_close(session, 200, &error), &error);

@@ -20,6 +20,7 @@ extension Wired {
     connection.isUnread = false
     bringUp(line)
     if connection.rereadAt > 0, connection.rereadAt <= clock {
+      if connection.rereadAt > call.started { news += 1 }
       connection.rereadAt = 0
       call.vainWaits = 0
     }
@@ -115,6 +116,7 @@ extension Wired {
     } else if dice.happens(faults.partialWrites) {
       count = dice.within(1...count)
     }
+    if connection.refusedSince > 0, connection.fullUntil > call.started { news += 1 }
     connection.pendingCount = 0
     connection.refusedSince = 0
     connection.tookAt = clock

@@ -52,14 +52,14 @@ extension Calling where Self: ~Copyable {
   /// The session's steps, what it has read, and when it wants to be called, before a call that it
   /// has not asked for; nil if it has.
   private func beforeCall() -> (steps: Int, news: Int, due: Int64)? {
-    world.hasSomethingToDo ? nil : (world.stepsForward, world.news, world.due)
+    world.hasSomethingToDo || world.mayAskAgain ? nil : (world.stepsForward, world.news, world.due)
   }
 
   /// A call that the session had not asked for must not find anything to do: a program that waits
   /// for the session would never have done it, or later.
   private func checkCall(_ before: (steps: Int, news: Int, due: Int64)?) {
     guard let before, world.stepsForward != before.steps, world.news == before.news,
-      world.clock < before.due, !world.isAnyReady, !world.mayAskAgain
+      world.clock < before.due, !world.isAnyReady
     else { return }
     let left = before.due == .max ? "ever" : "for \((before.due - world.clock) / 1000) us"
     world.violate("there is something to do, and nobody would have been woken \(left)")

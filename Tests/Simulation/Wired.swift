@@ -119,6 +119,7 @@ extension Wired {
   }
 
   private func openingFailed(_ line: Int, _ failure: Failure) -> Failure {
+    if lines[line].opensAt > call.started { news += 1 }
     say("\(lines[line]) does not open")
     // Only the session knows whether it still needs a spare connection.
     if !lines[line].isSpare { cameToNothing() }

@@ -174,9 +174,12 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       } else {
         isWhole = begun < HTTP2Connection.recordSize
       }
+      let owed = leftNext ? channel.pointee.http.pointee.owed : 0
       // A stream that was begun waits for its answer, so all of it has to be written.
       guard try writeRecords(channel), channel.pointee.phase == .open
       else { return }
+      // What found no room beside payloads on their way may be sent in parts behind them.
+      if owed > 0, channel.pointee.http.pointee.owed == 0 { isWhole = false }
       if !isWhole {
         try receiveIfDue(channel)
         time = SendTime(nanoseconds: channel.pointee.connection.askedAt)
