@@ -17,6 +17,30 @@ static inline apns_status_t turn(apns_session_t *session) {
 /** Has nothing to report. */
 static inline void turn_quietly(apns_session_t *session) { assert_ok(turn(session)); }
 
+/** A host that calls only when it is told to: waits for the descriptor or the session's timeout,
+    whichever comes first, and then has the session do what there is. The two have to agree, and one
+    of them has to come. */
+static inline apns_status_t strict_turn(apns_session_t *session) {
+  struct pollfd watched = {.fd = apns_session_fd(session), .events = POLLIN};
+  const int timeout = apns_session_timeout_ms(session);
+  if (poll(&watched, 1, timeout < 0 ? AMPLE_MS : timeout) == 0) {
+    if (timeout < 0) fail_msg("nobody wakes the event loop");
+    assert_int_equal(poll(&watched, 1, AMPLE_MS), 1);
+  }
+  return apns_session_process(session, &error);
+}
+
+/** Such turns until the condition holds. */
+#define turn_strictly_until(session, condition) \
+  while (!(condition)) strict_turn(session)
+
+/** Opens the session's first connection. */
+static inline void connect_strictly(apns_session_t *session) {
+  apns_status_t status = apns_session_connect(session, &error);
+  if (status) assert_status(APNS_ERR_AGAIN, status);
+  turn_strictly_until(session, stats_of(session).connects == 1);
+}
+
 static inline bool is_readable(int descriptor) {
   struct pollfd watched = {.fd = descriptor, .events = POLLIN};
   return poll(&watched, 1, 0) == 1;

@@ -200,6 +200,9 @@ extension Calling where Self: ~Copyable {
       if world.violation != nil { return }
       checkStats()
       if isDone { return world.met(.drains) }
+      if world.usesLoop {
+        return world.violate("nothing wakes the loop, and not everything has its end")
+      }
       world.clock += 1_000_000_000
     }
     world.violate("faults are over, and still not everything has its end")

@@ -20,6 +20,7 @@ extension Wired {
     connection.isUnread = false
     bringUp(line)
     if connection.rereadAt > 0, connection.rereadAt <= clock {
+      if connection.rereadAt > call.started { news += 1 }
       connection.rereadAt = 0
       call.vainWaits = 0
     }
@@ -30,12 +31,14 @@ extension Wired {
     let count = giveOut(line, into: buffer)
     if count > 0 {
       call.vainWaits = 0
+      news += 1
       say("\(count) bytes are read on \(connection)")
       hasRead(line)
       return .bytes(count)
     }
     guard connection.endsAt <= clock else { return .nothing }
     connection.isDone = true
+    news += 1
     say("\(connection) is found ended: \(connection.ending)")
     switch connection.ending {
     case .goodbye: return .end
@@ -113,6 +116,7 @@ extension Wired {
     } else if dice.happens(faults.partialWrites) {
       count = dice.within(1...count)
     }
+    if connection.refusedSince > 0, connection.fullUntil > call.started { news += 1 }
     connection.pendingCount = 0
     connection.refusedSince = 0
     connection.tookAt = clock
@@ -120,6 +124,7 @@ extension Wired {
     // Some of the notifications in it may be incomplete.
     connection.mayHide = connection.isDeaf || count < bytes.count || count == 16 << 10
     call.vainWaits = 0
+    stepsForward += 1
     counts.bytes += count
     counts.records += 1
     say("\(connection) takes \(count) of \(bytes.count) bytes")

@@ -48,6 +48,7 @@ struct FakeNetwork<World: Wired>: Network, ~Copyable {
   mutating func drop(_ line: Int) {
     world.deeds += 1
     world.tick()
+    if world.lines[line].phase != .closed { world.stepsForward += 1 }
     world.drop(line)
   }
 
@@ -78,7 +79,7 @@ struct FakeNetwork<World: Wired>: Network, ~Copyable {
 
   mutating func hurry() {
     world.tick()
-    world.due = world.clock
+    world.isHurried = true
   }
 
   mutating func pause(_ time: Int64) {

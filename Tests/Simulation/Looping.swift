@@ -1,7 +1,8 @@
 import CAPNS
 
 /// A program with an event loop, whose session never waits: what another program gets from one
-/// call, it gets from the same call made again whenever the session has gone on.
+/// call, it gets from the same call made again whenever the session has gone on. The program calls
+/// when the session's descriptor is readable, and where it calls without need, nothing comes of it.
 extension Calling where Self: ~Copyable {
   /// Waits for the session's descriptor, at most until that time, and lets the session go on. False
   /// when the session has closed.
@@ -9,10 +10,16 @@ extension Calling where Self: ~Copyable {
   mutating func turn(until time: Int64) -> Bool {
     renewIfWanted()
     world.beginCall("the event loop", lasting: .max / 4)
-    let isReady = world.waitForDescriptor(until: time)
+    let isReady = world.waitForDescriptor(until: someTime(until: time))
     world.endCall()
     // A program may call without need, too.
-    guard isReady || world.dice.below(8) == 0 else { return true }
+    guard isReady || world.dice.below(4) == 0 else { return true }
+    let before = beforeCall()
+    defer { checkCall(before) }
+    return processOnce()
+  }
+
+  private mutating func processOnce() -> Bool {
     world.beginCall("process", lasting: 0, waits: false)
     let started = world.clock
     defer {
@@ -33,37 +40,80 @@ extension Calling where Self: ~Copyable {
     }
   }
 
+  // MARK: Calls without need
+
+  /// Now and then a time before the session wants to be called.
+  private func someTime(until time: Int64) -> Int64 {
+    let due = min(world.due, time)
+    guard due > world.clock, world.dice.below(4) == 0 else { return time }
+    return world.clock + world.dice.time(upTo: due - world.clock)
+  }
+
+  /// The session's steps, what it has read, and when it wants to be called, before a call that it
+  /// has not asked for; nil if it has.
+  private func beforeCall() -> (steps: Int, news: Int, due: Int64)? {
+    world.hasSomethingToDo || world.mayAskAgain ? nil : (world.stepsForward, world.news, world.due)
+  }
+
+  /// A call that the session had not asked for must not find anything to do: a program that waits
+  /// for the session would never have done it, or later.
+  private func checkCall(_ before: (steps: Int, news: Int, due: Int64)?) {
+    guard let before, world.stepsForward != before.steps, world.news == before.news,
+      world.clock < before.due, !world.isAnyReady
+    else { return }
+    let left = before.due == .max ? "ever" : "for \((before.due - world.clock) / 1000) us"
+    world.violate("there is something to do, and nobody would have been woken \(left)")
+  }
+
+  // MARK: Other calls
+
   /// The program's event loop has other things to do as well.
   mutating func loop(for time: Int64) {
     let end = world.clock + time
     while world.clock < end, world.violation == nil { turn(until: end) }
   }
 
-  /// True if every notification has its outcome by that time.
+  /// True if every notification has its outcome by that time. What the first call began goes on by
+  /// itself.
   mutating func drainInLoop(by end: Int64) -> Bool {
-    while world.violation == nil {
-      world.beginCall("drain", lasting: 0, waits: false)
-      let isDone = world.expecting { () throws(Failure) in try awaitEnds(milliseconds: 0) }
-      world.endCall()
-      if isDone { return true }
-      if world.clock >= end { return false }
+    if drainOnce() { return true }
+    while world.violation == nil, world.clock < end {
       turn(until: end)
+      guard unresolved == 0 || world.dice.below(8) == 0 else { continue }
+      let before = beforeCall()
+      let isDone = drainOnce()
+      checkCall(before)
+      if isDone { return true }
+      if unresolved == 0 { world.violate("drain goes on, and all have their ends") }
     }
     return false
   }
 
+  private mutating func drainOnce() -> Bool {
+    world.beginCall("drain", lasting: 0, waits: false)
+    defer { world.endCall() }
+    return world.expecting { () throws(Failure) in try awaitEnds(milliseconds: 0) }
+  }
+
   /// The first call's time counts, and not much more.
   mutating func closeInLoop(milliseconds: Int32, by end: Int64) {
-    var late = 0
+    if closeOnce(milliseconds: milliseconds) { return }
     while world.violation == nil {
-      world.beginCall("close", lasting: 0, waits: false)
-      let isDone = close(milliseconds: milliseconds)
-      world.endCall()
+      let isOpen = turn(until: .max / 4)
+      if isOpen, world.clock > end + 5_000_000 + 4 * world.faults.lapseMax {
+        world.violate("close goes on after its time")
+      }
+      guard !isOpen || world.dice.below(8) == 0 else { continue }
+      let isDone = closeOnce(milliseconds: milliseconds)
       if isDone { return }
-      if world.clock > end + 4 * world.faults.lapseMax { late += 1 }
-      if late > 3 { world.violate("close goes on after its time") }
-      if !turn(until: .max / 4) { late += 1 }
+      if !isOpen { world.violate("close goes on, and process says that it is done") }
     }
+  }
+
+  private mutating func closeOnce(milliseconds: Int32) -> Bool {
+    world.beginCall("close", lasting: 0, waits: false)
+    defer { world.endCall() }
+    return close(milliseconds: milliseconds)
   }
 
   /// True if an event was taken.

@@ -11,7 +11,7 @@ enum Met: Int, CaseIterable {
   case drains, closes, closesUndrained, frees, renewals
   case processed, gentleGoodbyes, goodbyes, goodbyesAtOnce, breaches, breachesHeard, blackHoles
   case refusedStreams, resets, cancels, unanswered, settings, pings, pingTimeouts, lefts
-  case newTokens, staleTokens, pauses
+  case newTokens, staleTokens, lackingTokens, pauses
 
   var text: String {
     switch self {
@@ -80,6 +80,7 @@ enum Met: Int, CaseIterable {
     case .lefts: "ends: left with nothing owed"
     case .newTokens: "provider tokens made"
     case .staleTokens: "provider tokens refused"
+    case .lackingTokens: "provider tokens asked for in vain"
     case .renewals: "credentials renewed"
     case .pauses: "pauses for answers to gather"
     }

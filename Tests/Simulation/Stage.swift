@@ -19,8 +19,15 @@ class Stage {
   /// What the session has done with its lines; and how much of it there was at the last news.
   final var deeds = 0
   final var deedsTold = -1
-  /// When the session's descriptor becomes readable by its timer.
-  final var due = Int64.max
+  /// What of that took it further: bytes written, connections begun, opened or dropped.
+  final var stepsForward = 0
+  /// Bytes and ends that it read, and what else became ready while it was called.
+  final var news = 0
+  /// When the session's timer goes off, and whether it wants to be called at once.
+  final var armedUntil = Int64.max
+  final var isHurried = false
+  /// When the session wants to be called at the latest.
+  final var due: Int64 { isHurried ? clock : armedUntil }
   /// Room for the token of the next notification.
   final let token = UnsafeMutableRawBufferPointer.allocate(byteCount: 128, alignment: 16)
   final var report = Report()
@@ -89,8 +96,8 @@ class Stage {
   final func adopt(_ given: apns_session_options_t, _ faults: NetworkFaults) {
     (self.given, self.faults) = (given, faults)
     self.given.nonblocking = usesLoop ? 1 : 0
-    due = .max
-    (deeds, deedsTold) = (0, -1)
+    (armedUntil, isHurried) = (.max, false)
+    (deeds, deedsTold, stepsForward) = (0, -1, 0)
     untilLapse = faults.lapseMax > 0 ? dice.within(1...500) : .max
   }
 
@@ -225,6 +232,7 @@ class Stage {
     case APNS_ERR_TIMEOUT: met(.deadlines)
     case APNS_ERR_AGAIN where usesLoop: met(.delays)
     case APNS_ERR_NETWORK, APNS_ERR_TLS, APNS_ERR_PROTOCOL: break
+    case APNS_ERR_CREDENTIALS where failure.cause == APNS_CAUSE_PROVIDER_TOKEN: break
     default: violate("\(call.name) fails with \(failure.status.rawValue)")
     }
   }

@@ -49,12 +49,13 @@ extension Wired {
   /// The session's descriptor watches what the session does.
   func arm(until time: Int64) {
     if !usesLoop { violate("a descriptor where none was asked for") }
-    due = time
+    if time <= 0 { isHurried = true } else { armedUntil = time }
     for connection in lines { (connection.armed, connection.watched) = (connection.watched, 0) }
   }
 
   func look() {
     if !usesLoop { violate("a look at a descriptor where none was asked for") }
+    isHurried = false
     for connection in lines {
       connection.found = connection.armed == 0 ? 0 : connection.armed & ready(connection)
     }
@@ -68,13 +69,22 @@ extension Wired {
     for connection in lines { connection.watched = connection.armed }
     if traces { sayWatched(min(due, time)) }
     passTime(until: max(clock, min(due, time)))
-    var isReady = clock >= due
-    for connection in lines {
-      if connection.armed != 0, connection.armed & ready(connection) != 0 { isReady = true }
-      connection.watched = 0
-    }
+    for connection in lines { connection.watched = 0 }
     noteWait(since: started)
-    return isReady
+    return hasSomethingToDo
+  }
+
+  /// The session's descriptor is readable.
+  var hasSomethingToDo: Bool {
+    clock >= due || lines.contains { $0.armed & ready($0) != 0 }
+  }
+
+  /// A line is ready for something, whatever the session watches it for.
+  var isAnyReady: Bool {
+    lines.contains {
+      ready($0) != 0
+        && ($0.phase == .opening || $0.readableAt(clock) <= clock || $0.refusedSince > 0)
+    }
   }
 
   private func sayWatched(_ time: Int64) {

@@ -62,6 +62,7 @@ extension Wired {
     if !call.mayWrite { violate("a connection is begun in a call that only looks") }
     willOpen(line, isSpare: isSpare)
     call.vainWaits = 0
+    stepsForward += 1
     if !isHealed, dice.happens(faults.failingOpens / 4) {
       checkOpening(counts: false)
       if !isSpare { cameToNothing() }
@@ -103,6 +104,9 @@ extension Wired {
       met(.failedHandshakes)
       throw openingFailed(line, Failure(APNS_ERR_TLS, "the handshake failed"))
     }
+    stepsForward += 1
+    // While the call went on.
+    if connection.opensAt > call.started { news += 1 }
     connection.phase = .open
     connection.budget = drawBudget()
     if dice.happens(faults.tickets) { connection.ticketAt = clock + connection.down }
@@ -115,6 +119,7 @@ extension Wired {
   }
 
   private func openingFailed(_ line: Int, _ failure: Failure) -> Failure {
+    if lines[line].opensAt > call.started { news += 1 }
     say("\(lines[line]) does not open")
     // Only the session knows whether it still needs a spare connection.
     if !lines[line].isSpare { cameToNothing() }

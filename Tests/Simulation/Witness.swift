@@ -18,6 +18,10 @@ protocol Witness: Stage {
   func noteRenewal()
   /// The program's event loop waits.
   func waitForDescriptor(until time: Int64) -> Bool
+  var hasSomethingToDo: Bool { get }
+  var isAnyReady: Bool { get }
+  /// What the session waits for may be there already, and only the session asks.
+  var mayAskAgain: Bool { get }
   /// Checks the session's counts beyond what holds for every protocol.
   func checkOwn(_ stats: apns_session_stats_t)
   /// Answers that the session may have read in full; nil: the protocol has none.
@@ -25,6 +29,7 @@ protocol Witness: Stage {
 }
 
 extension Witness {
+  var mayAskAgain: Bool { false }
   var reportsAccepted: Bool { given.report_accepted != 0 }
 
   func check(_ stats: apns_session_stats_t) {

@@ -1907,8 +1907,9 @@ int apns_session_fd(const apns_session_t *session);
 
 /**
  * In how many ms apns_session_process() is due, rounded up: 0 now, -1 not before the descriptor
- * is readable. The descriptor becomes readable at that time by itself, so only a program that
- * cannot watch descriptors needs this. -1 too where apns_session_fd() is -1. Does no I/O.
+ * is readable. Every call on the session may change it, so ask before each wait. The descriptor
+ * becomes readable at that time by itself, so only a program that cannot watch descriptors needs
+ * this. -1 too where apns_session_fd() is -1. Does no I/O.
  */
 int32_t apns_session_timeout_ms(const apns_session_t *session);
 

@@ -26,7 +26,7 @@ struct HTTP2Connection {
   /// nghttp2 has failed for good.
   fileprivate var hasFailed = false
   /// Payload bytes that nghttp2 has not yet put into frames.
-  private var owed = 0
+  private(set) var owed = 0
   /// The stream whose rest waits for a window worth a frame, 0 for none, and what that rest needs.
   private var deferred: Int32 = 0
   private var deferredUntil = 0

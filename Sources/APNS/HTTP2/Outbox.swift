@@ -29,7 +29,7 @@ struct Outbox: ~Copyable {
   /// With the option `device_order`.
   private var order: DeviceOrder?
   /// Something was added to `again` since that was last asked for.
-  private var hasNewAgain = false
+  private(set) var hasNewAgain = false
   /// Streams that have ended and are to be judged; and outcomes to be taken.
   private var answered = OutboxList()
   private var ended = OutboxList()
@@ -226,6 +226,10 @@ struct Outbox: ~Copyable {
   }
 
   // MARK: Sending
+
+  /// Nothing waits to be sent, now or later.
+  @inline(__always)
+  var hasNothingToSend: Bool { again.isEmpty && fresh == 0 && later.next == nil }
 
   /// Something may be sent now.
   func isDue(at second: Seconds) -> Bool {

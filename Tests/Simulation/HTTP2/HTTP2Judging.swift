@@ -392,7 +392,9 @@ extension HTTP2World {
     switch remedy {
     case .reject, .unregistered: return
     case .renewToken:
-      if !scenario.showsToken || sent.asked > 1 || policy.generation > 1 || credentials > 0 {
+      if !scenario.showsToken || sent.asked > 1 || policy.generation > 1 || credentials > 0
+        || scenario.lackingTokens > 0
+      {
         return
       }
     case .reconnectOnce where sent.asked > 1: return

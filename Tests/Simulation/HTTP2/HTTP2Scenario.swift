@@ -41,6 +41,7 @@ struct HTTP2Scenario {
   var interims = 0
   var judgesEarly = 0
   var staleTokens = 0
+  var lackingTokens = 0
   var retryAfter = 0
 
   // What the caller sends.
@@ -71,6 +72,7 @@ struct HTTP2Scenario {
     drawCaller(&dice)
     if dice.happens(300) { drawDevices(&dice) }
     if dice.happens(50) { leaveOnlyPoison(&dice) }
+    if !isPoisonOnly, dice.happens(200) { lackingTokens = dice.pick([50, 500]) }
   }
 
   /// All good notifications get through, whatever the killers do.

@@ -12,6 +12,9 @@ final class HTTP2World: Stage, Wired, Witness {
   /// The policy of the provider token, and the oldest token that the service accepts.
   var policy = TokenPolicy()
   var oldestToken: UInt32 = 0
+  /// Until when no provider token can be had, and whether one was asked for in vain.
+  var lacksTokenUntil: Int64 = 0
+  var lacksToken = false
   /// Some notification was in doubt.
   var isAnyDoubtful = false
   /// Connections that were dropped and may have had requests the service never saw: when
@@ -42,6 +45,22 @@ final class HTTP2World: Stage, Wired, Witness {
   var told: Int { ledger.told }
   var isFull: Bool { ledger.isFull }
 
+  /// A session that asks for a token without need may get it sooner than it would have asked.
+  var mayAskAgain: Bool { lacksToken }
+
+  /// Now and then no provider token can be had for a while.
+  func requireToken() throws(Failure) {
+    if !isHealed, dice.happens(scenario.lackingTokens) {
+      lacksTokenUntil = clock + dice.time(upTo: 20_000_000_000)
+    }
+    lacksToken = !isHealed && clock < lacksTokenUntil
+    guard lacksToken else { return }
+    deeds += 1
+    met(.lackingTokens)
+    throw Failure(
+      APNS_ERR_CREDENTIALS, "there is no provider token", cause: APNS_CAUSE_PROVIDER_TOKEN)
+  }
+
   override var protocolName: StaticString { "http2" }
 
   override func play(seed: UInt64) {
@@ -54,6 +73,7 @@ final class HTTP2World: Stage, Wired, Witness {
     (oldestToken, unseenDrop, unseenDrops, isAnyDoubtful) = (0, -1, 0, false)
     (isClosing, hiddenRefusals, isAnsweredEarly) = (false, 0, false)
     turnedDownAt = -1
+    (lacksTokenUntil, lacksToken) = (0, false)
     say("\(scenario)")
     Memory.count(in: held)
     held.pointee = 0

@@ -19,17 +19,18 @@ struct ModelToken: TokenSource, ~Copyable {
   }
 
   func update(_ text: inout BearerText) throws(Failure) {
-    if text.generation == 0 || world.policy.verdict(at: now) == .replace { fetch(&text) }
+    if text.generation == 0 || world.policy.verdict(at: now) == .replace { try fetch(&text) }
   }
 
   func replace(
     _ text: inout BearerText, refused generation: UInt32
   ) throws(Failure) -> Bool {
-    if world.policy.verdict(refused: generation, at: now) == .replace { fetch(&text) }
+    if world.policy.verdict(refused: generation, at: now) == .replace { try fetch(&text) }
     return text.generation != generation
   }
 
-  private func fetch(_ text: inout BearerText) {
+  private func fetch(_ text: inout BearerText) throws(Failure) {
+    try world.requireToken()
     world.policy.replaced(at: now, chance: UInt32(truncatingIfNeeded: world.dice.next()))
     world.met(.newTokens)
     text.write(world.policy, credentials &* Self.most &+ world.policy.generation)

@@ -39,9 +39,6 @@ struct BinaryChannel: ~Copyable {
   var expectsEnd = false
   /// When the spare connection is next looked at, or tried.
   var nextSpareLook: Nanoseconds = 0
-  /// What the spare connection waits for while it opens, and until when.
-  var spareWants: Readiness = []
-  var spareUntil: Nanoseconds = 0
   /// Bytes queued since this channel's turn began.
   var queuedInTurn = 0
 

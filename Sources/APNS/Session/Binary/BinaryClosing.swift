@@ -19,6 +19,7 @@ extension BinarySession where Net: ~Copyable {
       // The first call's deadline counts.
       deadline = standing.closeBy ?? deadline
       standing.closeBy = deadline
+      standing.goal = .leaving
     }
     let limit = options.limit(deadline, from: network.now)
     if !isLeaving {
@@ -48,9 +49,10 @@ extension BinarySession where Net: ~Copyable {
   /// Writes what can be written and says that it was the last. False when that takes longer and
   /// another call may continue.
   private mutating func writeLast(by limit: Nanoseconds, mayGoOn: Bool) -> Bool {
-    // A connection that is not open yet is given up.
-    for index in 0..<options.connections where channels[index].phase == .opening {
-      close(channels + index)
+    // A connection that is not open yet is given up, and no other is needed any more.
+    for index in 0..<options.connections {
+      dropSpare(channels + index)
+      if channels[index].phase == .opening { close(channels + index) }
     }
     if hasConnection {
       for index in 0..<options.connections where channels[index].phase == .open {
@@ -63,9 +65,8 @@ extension BinarySession where Net: ~Copyable {
         if error.status == APNS_ERR_TIMEOUT, mayGoOn { return false }
       }
     }
-    for index in 0..<options.connections {
-      dropSpare(channels + index)
-      if channels[index].phase == .open { network.sayGoodbye(channels[index].connection.number) }
+    for index in 0..<options.connections where channels[index].phase == .open {
+      network.sayGoodbye(channels[index].connection.number)
     }
     for index in 0..<options.connections where channels[index].phase == .open {
       try? receive(channels + index)

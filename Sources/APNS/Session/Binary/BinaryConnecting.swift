@@ -24,12 +24,10 @@ extension BinarySession where Net: ~Copyable {
       try takeSpare(channel)
       if channel.pointee.phase == .open { return true }
     }
-    if let time = try reconnects.open(
-      &channel.pointee.connection, on: &network, within: options.connectTimeout)
-    {
-      wake = min(wake, time)
-      return false
-    }
+    guard
+      try reconnects.open(
+        &channel.pointee.connection, on: &network, within: options.connectTimeout)
+    else { return false }
     connects &+= 1
     begun(channel)
     return true
@@ -111,9 +109,8 @@ extension BinarySession where Net: ~Copyable {
       channel.pointee.spare.openedAt = now
     } else if network.readiness(channel.pointee.spare.number).isEmpty,
       now < channel.pointee.nextSpareLook,
-      now < channel.pointee.spareUntil
+      now < channel.pointee.spare.opening.until
     {
-      awaitSpare(channel)
       return
     }
     channel.pointee.nextSpareLook = now &+ SessionConnection.lookInterval
@@ -125,18 +122,26 @@ extension BinarySession where Net: ~Copyable {
         channel.pointee.spare.openedAt = now
         connects &+= 1
       case .waits(let readiness, let time):
-        channel.pointee.spareWants = readiness
-        channel.pointee.spareUntil = time
-        awaitSpare(channel)
+        channel.pointee.spare.opening = (readiness, time)
       }
     } catch {
       spareFailed(channel, error)
     }
   }
 
-  private mutating func awaitSpare(_ channel: UnsafeMutablePointer<BinaryChannel>) {
-    network.watch(channel.pointee.spare.number, for: channel.pointee.spareWants)
-    wake = min(wake, channel.pointee.spareUntil)
+  /// When the spare connection has to be made, or goes on.
+  @inline(__always)
+  func spareDue(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal) -> Nanoseconds
+  {
+    if case .leaving = goal { return .max }
+    guard options.keepsSpare else { return .max }
+    switch channel.pointee.spare.phase {
+    case .open: return .max
+    case .opening: return channel.pointee.spare.opening.until
+    case .closed:
+      guard endsSoon(channel), channel.pointee.window.hasInFlight else { return .max }
+      return max(channel.pointee.nextSpareLook, reconnects.earliest)
+    }
   }
 
   /// The connection in use is not affected; when it ends, its own reason is reported.

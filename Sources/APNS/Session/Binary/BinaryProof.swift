@@ -21,7 +21,7 @@ extension BinarySession where Net: ~Copyable {
     channel.pointee.wantsProof = true
   }
 
-  /// Waits for what proves.
+  /// Looks for what proves.
   @inline(__always)
   mutating func prove(
     _ channel: UnsafeMutablePointer<BinaryChannel>, isWanted: Bool
@@ -36,16 +36,40 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// Makes a wait end when what is in flight is due for proof.
-  @inline(never)
-  mutating func awaitAge(_ channel: UnsafeMutablePointer<BinaryChannel>) {
-    guard channel.pointee.phase == .open, !channel.pointee.wantsProof,
-      channel.pointee.proveDue != .max,
-      channel.pointee.window.hasInFlight
-    else { return }
+  /// When something has to be done for proof: by an answer to a sentinel, after a silence, for the
+  /// goal, or because something is in flight for long.
+  @inline(__always)
+  func proofDue(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal) -> Nanoseconds
+  {
+    if channel.pointee.sentinel.isWhole {
+      return channel.pointee.lastWrite &+ options.answerTimeout
+    }
+    if channel.pointee.quietMark != nil { return silenceDue(channel, goal) }
+    return ageDue(channel, goal)
+  }
+
+  @inline(__always)
+  private func ageDue(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal)
+    -> Nanoseconds
+  {
+    guard !channel.pointee.wantsProof, !channel.pointee.window.isEmpty else { return .max }
+    if goal.needsProof { return 0 }
     // The age is checked as often as the connection is looked at.
     let look = channel.pointee.connection.lastLook &+ SessionConnection.lookInterval
-    wake = min(wake, max(channel.pointee.proveDue, reconnects.earliest, look))
+    let due = max(channel.pointee.proveDue, look)
+    return options.usesSentinel ? max(due, reconnects.earliest) : due
+  }
+
+  @inline(never)
+  private func silenceDue(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal)
+    -> Nanoseconds
+  {
+    guard let mark = channel.pointee.quietMark,
+      channel.pointee.wantsProof || channel.pointee.window.flightNeedsProof
+    else { return ageDue(channel, goal) }
+    // A packet that has begun ends the silence.
+    if channel.pointee.packet.count > 0 || !channel.pointee.window.hasInFlight { return .max }
+    return mark.time &+ options.quietPeriod
   }
 
   // MARK: The sentinel
@@ -119,10 +143,7 @@ extension BinarySession where Net: ~Copyable {
   private mutating func awaitAnswer(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure)
   {
     let due = channel.pointee.lastWrite &+ options.answerTimeout
-    if network.now < due {
-      wake = min(wake, due)
-      return
-    }
+    if network.now < due { return }
     // The process may have been suspended since the last look: what came until then counts.
     try receive(channel)
     if channel.pointee.phase == .open {
@@ -165,10 +186,7 @@ extension BinarySession where Net: ~Copyable {
       }
       guard let mark = channel.pointee.quietMark else { return }
       let quiet = mark.time &+ options.quietPeriod
-      if network.now < quiet {
-        wake = min(wake, quiet)
-        return
-      }
+      if network.now < quiet { return }
       // The process may have been suspended since the last look: what came until then counts.
       try receive(channel)
       // A packet that has begun is an answer too.

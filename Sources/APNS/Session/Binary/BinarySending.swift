@@ -177,7 +177,7 @@ extension BinarySession where Net: ~Copyable {
       try receiveIfDue(channel)
       guard channel.pointee.phase == .open else { return }
       if isOverdue(channel) {
-        wake = 0
+        isCutShort = true
         return
       }
     }
@@ -251,9 +251,13 @@ extension BinarySession where Net: ~Copyable {
       channel.pointee.pace.begin(window: channel.pointee.window.ring.size)
     }
     channel.pointee.pace.grow(at: now, written: channel.pointee.written)
-    if channel.pointee.written >= channel.pointee.pace.allowance {
-      wake = min(wake, channel.pointee.pace.nextGrowth)
-    }
+  }
+
+  /// When the connection may carry more than it does.
+  @inline(__always)
+  func paceDue(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Nanoseconds {
+    channel.pointee.window.hasUnwritten && channel.pointee.written >= channel.pointee.pace.allowance
+      ? channel.pointee.pace.nextGrowth : .max
   }
 
   @inline(never)
@@ -261,10 +265,7 @@ extension BinarySession where Net: ~Copyable {
     _ channel: UnsafeMutablePointer<BinaryChannel>, mustRead: Bool
   ) throws(Failure) {
     let longest = options.writeTimeout
-    if let time = channel.pointee.connection.stalled(
-      mustRead: mustRead, at: network.now, atMost: longest)
-    {
-      wake = min(wake, time)
+    if channel.pointee.connection.stalled(mustRead: mustRead, at: network.now, atMost: longest) {
       return
     }
     // An unread error packet is the likeliest reason why nothing goes out.

@@ -17,8 +17,8 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
   var reconnects: Reconnects
   /// The identifier of the next notification.
   var nextIdentifier: UInt32
-  /// When the next wait has to end at the latest.
-  var wake: Nanoseconds = 0
+  /// The turn that is under way was cut short, so the next one comes at once.
+  var isCutShort = false
   /// When the call has to end. What needs no waiting is still done.
   var callEnds = Nanoseconds.max
   /// When the call that takes a notification began to wait; 0 when it did not. The write that
@@ -108,18 +108,10 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
 
 extension SessionGoal {
   /// Only proof of what is in flight reaches the goal.
-  fileprivate var needsProof: Bool {
+  var needsProof: Bool {
     switch self {
     case .room, .ends: true
     default: false
-    }
-  }
-
-  /// Everything that waits is written on the way.
-  fileprivate var writesAll: Bool {
-    switch self {
-    case .connection, .records: false
-    default: true
     }
   }
 }
@@ -136,32 +128,33 @@ extension BinarySession where Net: ~Copyable {
     var deadline = given ?? .max
     var limit = WaitLimit(options)
     while true {
-      wake = deadline
+      isCutShort = false
       callEnds = options.neverWaits ? network.now &+ Self.slice : deadline
       takeTurns(goal)
-      if options.neverWaits { return leaveWaitingToLoop(goal) }
+      if options.neverWaits { return leaveWaitingToLoop(goal, until: deadline) }
       if isReached(goal) { return true }
       // The caller hears of one channel's trouble only when no other channel makes progress.
       if trouble.isThere, !getsOn, let failure = trouble.failure { throw failure }
       if deadline == .max { deadline = self.deadline(milliseconds: -1) }
       let now = network.now
       limit.apply(to: &deadline, at: now)
-      wake = min(wake, deadline)
       if now >= deadline { throw outOfTime }
-      network.wait(until: wake)
+      watch()
+      network.wait(until: min(deadline, nextDue(goal)))
     }
   }
 
   /// The program's event loop waits, and calls `process`.
   @inline(never)
-  private mutating func leaveWaitingToLoop(_ goal: SessionGoal) -> Bool {
+  private mutating func leaveWaitingToLoop(_ goal: SessionGoal, until time: Nanoseconds) -> Bool {
     if trouble.isThere, !getsOn, let failure = trouble.failure { standing.news.note(failure) }
-    if wake == 0 { standing.isSpent = true }
-    network.arm(until: wake)
+    if isCutShort { standing.isSpent = true }
+    watch()
+    network.arm(until: min(time, nextDue(standing.goal)))
     return isReached(goal)
   }
 
-  /// Each channel's turn. What a channel waits for is noted.
+  /// Each channel's turn.
   @inline(__always)
   private mutating func takeTurns(_ goal: SessionGoal) {
     trouble.forget()
@@ -171,15 +164,13 @@ extension BinarySession where Net: ~Copyable {
       if options.neverWaits, turn > 0, network.now >= callEnds {
         // The others have their turn when the event loop calls again, at once.
         firstTurn = index
-        wake = 0
+        isCutShort = true
         return
       }
       do throws(Failure) {
         try advance(channels + index, goal)
       } catch {
         trouble.note(error)
-        // This channel tries again, whatever the others wait for.
-        wake = min(wake, reconnects.earliest)
       }
     }
   }
@@ -235,8 +226,7 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// Takes one channel towards the goal, as far as possible without waiting, and notes what it
-  /// waits for.
+  /// Takes one channel towards the goal, as far as possible without waiting.
   @inline(__always)
   private mutating func advance(
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal
@@ -246,12 +236,6 @@ extension BinarySession where Net: ~Copyable {
       try receiveIfDue(channel)
       if channel.pointee.phase == .open { try work(channel, goal) }
     } while channel.pointee.phase == .closed && needsConnection(channel, goal)
-    if channel.pointee.phase == .open {
-      // When nothing will be written, waiting for room to write would end at once.
-      let waitsToWrite = channel.pointee.connection.waitsToWrite && goal.writesAll
-      network.watch(
-        channel.pointee.connection.number, for: waitsToWrite ? [.reading, .writing] : .reading)
-    }
   }
 
   /// Writes, proves and keeps a spare connection, all on an open connection.
@@ -266,7 +250,6 @@ extension BinarySession where Net: ~Copyable {
     default: try write(channel, all: true)
     }
     try prove(channel, isWanted: goal.needsProof)
-    if case .outcome = goal { awaitAge(channel) }
     if channel.pointee.phase == .open { keepSpare(channel, goal) }
   }
 

@@ -76,7 +76,6 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     // The first whole second behind the pause.
     let due = Self.second(now &+ 999_999_999) &+ pause
     outbox.pointee.tryLater(slot, at: due)
-    wakeUp(at: due, now)
     return true
   }
 

@@ -6,8 +6,8 @@ struct HTTP2Channel {
   var lastReceived: Nanoseconds = 0
   /// When something was last read.
   var lastRead: Nanoseconds = 0
-  /// Since when the peer owes the answer to a PING.
-  var askedAt: Nanoseconds?
+  /// When the peer was last sent a PING.
+  var askedAt: Nanoseconds = 0
   /// Since when it takes no stream although nothing is in flight.
   var starvedSince: Nanoseconds?
   /// When its streams are next checked for answers that take too long.

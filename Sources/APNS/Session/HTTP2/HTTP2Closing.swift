@@ -19,6 +19,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       // The first call's deadline counts.
       deadline = standing.closeBy ?? deadline
       standing.closeBy = deadline
+      standing.goal = .leaving
     }
     let limit = options.limit(deadline, from: network.now)
     for number in 0..<channelCount where channels[number].phase == .opening {

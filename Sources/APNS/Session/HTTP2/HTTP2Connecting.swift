@@ -14,13 +14,11 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   private mutating func openConnection(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: SessionGoal
   ) throws(Failure) -> Bool {
-    if channel.pointee.phase == .closed, !isNeeded(channel, goal) { return false }
-    if let time = try reconnects.open(
-      &channel.pointee.connection, on: &network, within: options.connectTimeout)
-    {
-      wake = min(wake, time)
-      return false
-    }
+    if channel.pointee.phase == .closed, !needsConnection(goal) { return false }
+    guard
+      try reconnects.open(
+        &channel.pointee.connection, on: &network, within: options.connectTimeout)
+    else { return false }
     guard channel.pointee.http.begin(showsToken: tokens != nil) else {
       close(channel)
       reconnects.achievedNothing(on: &network)
@@ -37,7 +35,6 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     channel.pointee.connection.begun(on: &network)
     channel.pointee.lastReceived = now
     channel.pointee.lastRead = now
-    channel.pointee.askedAt = nil
     channel.pointee.starvedSince = nil
     channel.pointee.tookAgain = nil
     channel.pointee.isUnread = false

@@ -22,7 +22,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     guard isOutOfTime, channel.pointee.phase == .open, channel.pointee.isUnread,
       channel.pointee.readOn < Self.mostAnswers
     else { return true }
-    wake = 0
+    isCutShort = true
     return false
   }
 
@@ -112,29 +112,30 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   @inline(never)
   mutating func askIfSilent(_ channel: UnsafeMutablePointer<HTTP2Channel>) throws(Failure) {
     let now = network.now
-    guard let asked = channel.pointee.askedAt else {
-      guard channel.pointee.http.pointee.inFlight == 0, options.pingAfter < .max else { return }
-      let due = channel.pointee.lastRead &+ options.pingAfter
-      if now >= due {
-        channel.pointee.http.pointee.ask()
-        log?.at(now).asked(channel.pointee.connection, "a PING asks whether the peer is there")
-        channel.pointee.askedAt = now
-      }
-      wake = min(wake, now < due ? due : now &+ options.connectTimeout)
+    guard now >= askDue(channel) else { return }
+    guard channel.pointee.http.pointee.isAsked else {
+      channel.pointee.http.pointee.ask()
+      log?.at(now).asked(channel.pointee.connection, "a PING asks whether the peer is there")
+      channel.pointee.askedAt = now
       return
     }
-    let due = asked &+ options.connectTimeout
-    if channel.pointee.http.pointee.isAsked, now >= due, try !hearOut(channel) { return }
-    guard channel.pointee.phase == .open else { return }
-    if !channel.pointee.http.pointee.isAsked {
-      channel.pointee.askedAt = nil
-    } else if now >= due {
-      log?.at(now).givenUp(
-        channel.pointee.connection, APNS_CAUSE_ANSWER_TIMEOUT, "no answer to a PING")
-      try connectionEnded(channel, nil)
-    } else {
-      wake = min(wake, due)
+    guard try hearOut(channel), channel.pointee.phase == .open,
+      channel.pointee.http.pointee.isAsked
+    else { return }
+    log?.at(now).givenUp(
+      channel.pointee.connection, APNS_CAUSE_ANSWER_TIMEOUT, "no answer to a PING")
+    try connectionEnded(channel, nil)
+  }
+
+  /// When the connection has to be asked whether it still works, or to have answered; `max`: it is
+  /// asked nothing.
+  @inline(__always)
+  func askDue(_ channel: UnsafeMutablePointer<HTTP2Channel>) -> Nanoseconds {
+    if channel.pointee.http.pointee.isAsked {
+      return channel.pointee.askedAt &+ options.connectTimeout
     }
+    guard channel.pointee.http.pointee.inFlight == 0, options.pingAfter < .max else { return .max }
+    return max(channel.pointee.lastRead, channel.pointee.askedAt) &+ options.pingAfter
   }
 
   private var notHTTP2: Failure {
@@ -166,14 +167,10 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
     let since = channel.pointee.starvedSince ?? now
     channel.pointee.starvedSince = since
-    let due = since &+ options.answerTimeout
-    if now >= due {
-      log?.at(now).givenUp(
-        channel.pointee.connection, APNS_CAUSE_ANSWER_TIMEOUT, "it takes no notifications")
-      leave(channel)
-    } else {
-      wake = min(wake, due)
-    }
+    guard now >= since &+ options.answerTimeout else { return }
+    log?.at(now).givenUp(
+      channel.pointee.connection, APNS_CAUSE_ANSWER_TIMEOUT, "it takes no notifications")
+    leave(channel)
   }
 
   private mutating func leave(_ channel: UnsafeMutablePointer<HTTP2Channel>) {
@@ -184,6 +181,19 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     close(channel)
     // Answers that came on this connection must not count against the next one.
     judgeAnswered()
+  }
+
+  /// When an answer has been missing for too long, or the connection has taken nothing.
+  @inline(__always)
+  func answerDue(_ channel: UnsafeMutablePointer<HTTP2Channel>) -> Nanoseconds {
+    if channel.pointee.http.pointee.inFlight > 0 {
+      return min(
+        channel.pointee.lastReceived &+ options.answerTimeout, channel.pointee.nextReview)
+    }
+    guard let since = channel.pointee.starvedSince, !channel.pointee.http.pointee.isAsked else {
+      return .max
+    }
+    return since &+ options.answerTimeout
   }
 
   /// Handles answers that do not come: the stream is cancelled, and if nothing comes at all, the
@@ -205,9 +215,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if channel.pointee.http.pointee.isOver { return try connectionEnded(channel, notHTTP2) }
     let due = channel.pointee.lastReceived &+ options.answerTimeout
     if now < due {
-      try review(channel, now)
-      wake = min(wake, due, channel.pointee.nextReview)
-      return
+      return try review(channel, now)
     }
     // The process may have been suspended since the last look: what came until then counts.
     guard try hearOut(channel) else { return }

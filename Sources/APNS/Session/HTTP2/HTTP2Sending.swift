@@ -156,7 +156,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     var turns = Self.mostTurns
     repeat {
       if turns == 0 || turns < Self.mostTurns && isOutOfTime {
-        wake = 0
+        isCutShort = true
         return
       }
       turns &-= 1
@@ -174,9 +174,12 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       } else {
         isWhole = begun < HTTP2Connection.recordSize
       }
+      let owed = leftNext ? channel.pointee.http.pointee.owed : 0
       // A stream that was begun waits for its answer, so all of it has to be written.
       guard try writeRecords(channel), channel.pointee.phase == .open
       else { return }
+      // What found no room beside payloads on their way may be sent in parts behind them.
+      if owed > 0, channel.pointee.http.pointee.owed == 0 { isWhole = false }
       if !isWhole {
         try receiveIfDue(channel)
         time = SendTime(nanoseconds: channel.pointee.connection.askedAt)
@@ -190,10 +193,9 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ time: SendTime
   ) throws(Failure) -> Int? {
     let http = channel.pointee.http
-    guard http.pointee.takes(payloadCount: 1), let slot = outbox.pointee.takeDue(at: time.second)
-    else {
-      return nil
-    }
+    guard lackedTokenAt == nil, http.pointee.takes(payloadCount: 1),
+      let slot = outbox.pointee.takeDue(at: time.second)
+    else { return nil }
     let request = outbox.pointee.request(slot)
     let payloadCount = request.payload.count
     guard http.pointee.takes(doubts: outbox.pointee.doubts(slot)),
@@ -201,20 +203,25 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         || http.pointee.takes(payloadCount: payloadCount, inParts: isLastResort)
     else {
       outbox.pointee.putBack(slot)
+      leftNext = true
       return nil
     }
     do throws(Failure) {
       try tokens?.update(&bearer)
     } catch {
-      log?.at(network.now).lacksToken(error)
+      // Answers are read meanwhile.
+      let now = network.now
+      log?.at(now).lacksToken(error)
       outbox.pointee.putBack(slot)
-      lacksToken = true
-      throw error
+      lackedTokenAt = now
+      trouble.note(error)
+      return nil
     }
     guard let stream = http.pointee.submit(slot, payloadCount: payloadCount) else {
       outbox.pointee.putBack(slot)
       return nil
     }
+    if leftNext { tookLeft = true }
     outbox.pointee.sent(
       slot, on: UInt16(truncatingIfNeeded: channel.pointee.number), stream: stream,
       token: bearer.generation, at: time)
@@ -277,10 +284,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     _ channel: UnsafeMutablePointer<HTTP2Channel>, mustRead: Bool
   ) throws(Failure) {
     let longest = options.writeTimeout
-    if let time = channel.pointee.connection.stalled(
-      mustRead: mustRead, at: network.now, atMost: longest)
-    {
-      wake = min(wake, time)
+    if channel.pointee.connection.stalled(mustRead: mustRead, at: network.now, atMost: longest) {
       return
     }
     guard try hearOut(channel), channel.pointee.phase == .open else { return }

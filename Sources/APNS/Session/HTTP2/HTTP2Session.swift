@@ -31,8 +31,8 @@ struct HTTP2Session<
   /// When the call that takes a notification began to wait; 0 when it did not. The send that
   /// follows shares the same time.
   var waitsSince: Nanoseconds = 0
-  /// When the next wait has to end at the latest.
-  var wake: Nanoseconds = 0
+  /// The turn that is under way was cut short, so the next one comes at once.
+  var isCutShort = false
   /// When this call has to end, for a session that never waits; `max` otherwise.
   var callEnds = Nanoseconds.max
   /// For a session that never waits.
@@ -41,7 +41,7 @@ struct HTTP2Session<
   private var firstTurn = 0
   /// For a session that never waits: until when answers pile up, to be read together; 0: they are
   /// read as they come.
-  private var readAt: Nanoseconds = 0
+  private(set) var readAt: Nanoseconds = 0
   var isClosed = false
   /// No more notifications are taken; the session only waits for answers.
   var isLeaving = false
@@ -51,10 +51,16 @@ struct HTTP2Session<
 
   /// When something was last read, for the time that answers took.
   var heardAt = SendTime(0, 0)
-  /// No provider token could be had in the turn that is under way.
-  var lacksToken = false
+  /// When no provider token could be had in the turn that is under way; nil: it could.
+  var lackedTokenAt: Nanoseconds?
+  /// The second at which the turn began to look for retries; nil: there were none.
+  private(set) var triedAt: Seconds?
+  /// In the turn that is under way a channel could not take what was next; and after that another
+  /// one took it, so that the first may take what follows.
+  var leftNext = false
+  var tookLeft = false
   /// What a channel met in the turn that is under way.
-  private var trouble = LastFailure()
+  var trouble = LastFailure()
   var connects: UInt64 = 0
   var bytes: UInt64 = 0
   var records: UInt64 = 0
@@ -176,52 +182,51 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     var limit = WaitLimit(options)
     if options.neverWaits { beginTurns() }
     while true {
-      wake = deadline
+      isCutShort = false
       // Retries whose time has come are sent while streams are free.
-      let tried = outbox.pointee.nextTry == nil ? nil : Self.second(network.now)
+      triedAt = outbox.pointee.nextTry == nil ? nil : Self.second(network.now)
       takeTurns(goal, deadline)
       // What could not be sent here may go out on another channel at once.
       let isJudged = judgeAnswered()
-      if outbox.pointee.takeNewAgain() || isJudged, !trouble.isThere {
+      if !trouble.isThere, outbox.pointee.takeNewAgain() || isJudged || tookLeft {
         if !isOutOfTime { continue }
-        wake = 0
+        isCutShort = true
       }
-      if options.neverWaits { return leaveWaitingToLoop(goal, since: tried) }
+      if options.neverWaits { return leaveWaitingToLoop(goal, until: deadline) }
       if isReached(goal) { return true }
       // The caller hears of one channel's trouble only when no other channel makes progress. Without
       // a provider token none does.
-      if trouble.isThere, !getsOn || lacksToken, let failure = trouble.failure { throw failure }
+      if trouble.isThere, !getsOn || lackedTokenAt != nil, let failure = trouble.failure {
+        throw failure
+      }
       if deadline == .max { deadline = self.deadline(milliseconds: -1) }
       let now = network.now
       limit.apply(to: &deadline, at: now)
-      wake = min(wake, deadline)
       if now >= deadline { throw outOfTime }
-      awaitTries(since: tried, now)
+      let due = min(deadline, nextDue(goal, now))
       let pause = readDelay.pause(
         inFlight: outbox.pointee.inFlight,
         answers: outbox.pointee.accepted &+ outbox.pointee.rejected, at: now)
-      if pause > 0, pause < wake &- now { network.pause(pause) }
-      network.wait(until: wake)
+      if pause > 0, pause < due &- now { network.pause(pause) }
+      watch()
+      network.wait(until: due)
     }
   }
 
-  /// Each channel's turn. What a channel waits for is noted.
+  /// Each channel's turn.
   @inline(__always)
   private mutating func takeTurns(_ goal: SessionGoal, _ deadline: Nanoseconds) {
     trouble.forget()
-    lacksToken = false
+    lackedTokenAt = nil
+    (leftNext, tookLeft) = (false, false)
     let first = firstTurn
     for turn in 0..<channelCount {
       let number = (first &+ turn) % channelCount
       if turn > 0 {
-        if lacksToken || isOverdue(deadline) {
-          if options.neverWaits { firstTurn = number }
-          return
-        }
-        if isOutOfTime {
+        if isOverdue(deadline) || isOutOfTime {
           // The others have their turn when the event loop calls again, at once.
-          firstTurn = number
-          wake = 0
+          if options.neverWaits { firstTurn = number }
+          isCutShort = true
           return
         }
       }
@@ -229,26 +234,22 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         try advance(channels + number, goal)
       } catch {
         trouble.note(error)
-        // This channel tries again, whatever the others wait for.
-        wake = min(wake, reconnects.earliest)
       }
     }
   }
 
   /// The program's event loop waits, and calls `process`.
   @inline(never)
-  private mutating func leaveWaitingToLoop(_ goal: SessionGoal, since tried: Seconds?) -> Bool {
-    if trouble.isThere, !getsOn || lacksToken, let failure = trouble.failure {
+  private mutating func leaveWaitingToLoop(_ goal: SessionGoal, until time: Nanoseconds) -> Bool {
+    if trouble.isThere, !getsOn || lackedTokenAt != nil, let failure = trouble.failure {
       standing.news.note(failure)
     }
-    if lacksToken { awaitToken() }
+    if isCutShort { standing.isSpent = true }
     let now = network.now
-    awaitTries(since: tried, now)
-    let isReached = isReached(goal)
-    letAnswersPileUp(now)
-    if wake == 0 { standing.isSpent = true }
-    network.arm(until: wake)
-    return isReached
+    watch()
+    let due = min(time, nextDue(standing.goal, now))
+    network.arm(until: letAnswersPileUp(until: due, now))
+    return isReached(goal)
   }
 
   /// A call of a session that never waits begins.
@@ -264,39 +265,21 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  /// Leaves answers that come one by one unread for a moment, as a session that waits does.
-  private mutating func letAnswersPileUp(_ now: Nanoseconds) {
+  /// Leaves answers that come one by one unread for a moment, as a session that waits does. Returns
+  /// when there is something to do; `due`: when there is without them.
+  private mutating func letAnswersPileUp(until due: Nanoseconds, _ now: Nanoseconds) -> Nanoseconds
+  {
     if readAt == 0 {
       let pause = readDelay.pause(
         inFlight: outbox.pointee.inFlight,
         answers: outbox.pointee.accepted &+ outbox.pointee.rejected, at: now)
-      if pause > 0, wake > now, pause < wake &- now { readAt = now &+ pause }
+      if pause > 0, due > now, pause < due &- now { readAt = now &+ pause }
     }
-    guard readAt != 0 else { return }
-    wake = min(wake, readAt)
+    guard readAt != 0 else { return due }
     for number in 0..<channelCount where channels[number].phase == .open {
       network.leaveUnread(number)
     }
-  }
-
-  /// No provider token could be had: answers are read meanwhile, and in a second it is asked for
-  /// again.
-  @inline(never)
-  private mutating func awaitToken() {
-    wake = network.now &+ 1_000_000_000
-    for number in 0..<channelCount where channels[number].phase == .open {
-      network.watch(
-        number, for: channels[number].connection.waitsToWrite ? [.reading, .writing] : .reading)
-    }
-  }
-
-  /// Makes the next wait end when a retry is due, unless it was due at that second already and no
-  /// stream was free for it.
-  @inline(never)
-  private mutating func awaitTries(since tried: Seconds?, _ now: Nanoseconds) {
-    if let tried, let second = outbox.pointee.nextTry, Int32(bitPattern: second &- tried) > 0 {
-      wakeUp(at: second, now)
-    }
+    return min(due, readAt)
   }
 
   /// How long a call of a session that never waits works before others have their turn.
@@ -310,12 +293,6 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   @inline(__always)
   private func isOverdue(_ deadline: Nanoseconds) -> Bool {
     deadline != .max && channelCount > 2 && network.now &- deadline > 20_000_000
-  }
-
-  /// Makes the next wait end when that second begins.
-  mutating func wakeUp(at second: Seconds, _ now: Nanoseconds) {
-    let left = Int64(Int32(bitPattern: second &- Self.second(now)))
-    wake = min(wake, (now / 1_000_000_000 &+ left) &* 1_000_000_000)
   }
 
   @inline(__always)
@@ -370,8 +347,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  /// Takes one channel towards the goal, as far as possible without waiting, and notes what it
-  /// waits for.
+  /// Takes one channel towards the goal, as far as possible without waiting.
   private mutating func advance(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: SessionGoal
   ) throws(Failure) {
@@ -379,7 +355,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     repeat {
       if turns == 0 || turns < Self.mostTurns && isOutOfTime {
         // The clock has to be read, and other channels have their turn.
-        wake = 0
+        isCutShort = true
         break
       }
       turns &-= 1
@@ -389,12 +365,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       if channel.pointee.phase == .open { try send(channel, goal) }
       if channel.pointee.phase == .open { try awaitAnswers(channel) }
     } while channel.pointee.phase == .closed
-      ? isNeeded(channel, goal) : channel.pointee.phase == .open && channel.pointee.isUnread
-    if channel.pointee.phase == .open {
-      network.watch(
-        channel.pointee.number,
-        for: channel.pointee.connection.waitsToWrite ? [.reading, .writing] : .reading)
-    }
+      ? needsConnection(goal) : channel.pointee.phase == .open && channel.pointee.isUnread
   }
 
   /// How often a channel reads and sends a record before the session reads the clock.
@@ -403,8 +374,13 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// A connection is needed when something is due and the open ones already carry all the streams
   /// they may.
   @inline(never)
-  mutating func isNeeded(_ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: SessionGoal) -> Bool
-  {
+  func needsConnection(_ goal: SessionGoal) -> Bool {
+    switch goal {
+    case .leaving: return false
+    case .connection: break
+    case .records, .writing, .sending, .room, .outcome, .ends:
+      if outbox.pointee.hasNothingToSend { return false }
+    }
     var taking = 0
     for number in 0..<channelCount where channels[number].isTaking {
       taking &+= 1
@@ -417,11 +393,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       }
     }
     guard hasRoomForConnection(beside: taking) else { return false }
-    switch goal {
-    case .connection: return true
-    case .leaving: return false
-    case .records, .writing, .sending, .room, .outcome, .ends:
-      return outbox.pointee.isDue(at: Self.second(network.now))
-    }
+    if case .connection = goal { return true }
+    return outbox.pointee.isDue(at: Self.second(network.now))
   }
 }

@@ -3,18 +3,17 @@ extension Reconnects {
   /// A connection that ends sooner without having been of use is a bad sign.
   static var shortLife: Nanoseconds { 1_000_000_000 }
 
-  /// Opens a connection as far as possible without waiting. Returns when to continue at the latest;
-  /// nil: it is open.
+  /// Opens a connection as far as possible without waiting; false: it is not open yet.
   @inline(never)
   mutating func open<Net: Network & ~Copyable>(
     _ connection: inout SessionConnection, on network: inout Net, within timeout: Nanoseconds
-  ) throws(Failure) -> Nanoseconds? {
+  ) throws(Failure) -> Bool {
     do throws(Failure) {
       if connection.phase == .closed {
         let now = network.now
         if now < earliest {
           log?.at(now).pausing(&self, until: earliest, from: now)
-          return earliest
+          return false
         }
         try network.open(connection.number, isSpare: false, by: now &+ timeout)
         opened(&connection, at: network.now)
@@ -26,10 +25,10 @@ extension Reconnects {
         connection.phase = .open
         log?.at(network.now).connected(connection, isSpare: false, on: network)
         connection.openedAt = network.now
-        return nil
+        return true
       case .waits(let readiness, let time):
-        network.watch(connection.number, for: readiness)
-        return time
+        connection.opening = (readiness, time)
+        return false
       }
     } catch {
       connection.close(on: &network)

@@ -51,10 +51,11 @@ extension EventLoopSession where Self: ~Copyable {
     standing.isSpent = false
     if let closeBy = standing.closeBy { return !close(by: closeBy) }
     if isClosed { return false }
-    if try run(until: standing.goal, by: nil) {
-      // The usual goal needs more than a connection or some room.
-      if case .connection = standing.goal { try run(until: .outcome, by: nil) }
+    let goal = standing.goal
+    if try run(until: goal, by: nil) {
       standing.goal = .outcome
+      // The usual goal needs more than a connection or some room.
+      if case .connection = goal { try run(until: .outcome, by: nil) }
     }
     standing.knownOutcomes = waitingOutcomes
     try tellNews()
@@ -84,11 +85,13 @@ extension EventLoopSession where Self: ~Copyable {
 
   /// Works for the goal from now on; true if it is reached already.
   mutating func pursue(_ goal: SessionGoal) throws(Failure) -> Bool {
-    let isReached = try run(until: goal, by: nil)
-    tellOutcomes()
     // What gives all notifications their ends gives room too.
-    if case .room = goal, case .ends = standing.goal { return isReached }
-    standing.goal = isReached ? .outcome : goal
+    var isOwn = true
+    if case .room = goal, case .ends = standing.goal { isOwn = false }
+    if isOwn { standing.goal = goal }
+    let isReached = try run(until: goal, by: nil)
+    if isReached, isOwn { standing.goal = .outcome }
+    tellOutcomes()
     return isReached
   }
 

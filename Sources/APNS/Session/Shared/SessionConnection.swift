@@ -7,6 +7,8 @@ struct SessionConnection {
   var phase = ConnectionPhase.closed
   /// When it was opened; until then, when opening began.
   var openedAt: Nanoseconds = 0
+  /// While it opens: what that waits for, and when it goes on without it.
+  var opening: (wants: Readiness, until: Nanoseconds) = ([], 0)
   var lastLook: Nanoseconds = 0
   /// When it was last asked for news: the latest reading of the clock.
   var askedAt: Nanoseconds = 0
@@ -50,16 +52,30 @@ struct SessionConnection {
     return network.hasNews(number)
   }
 
-  /// The peer takes nothing at the moment. Returns until when that may last; nil: it has lasted too
-  /// long.
+  /// The peer takes nothing at the moment; false when that has lasted too long.
   @inline(never)
-  mutating func stalled(mustRead: Bool, at now: Nanoseconds, atMost longest: Nanoseconds)
-    -> Nanoseconds?
-  {
+  mutating func stalled(mustRead: Bool, at now: Nanoseconds, atMost longest: Nanoseconds) -> Bool {
     self.mustRead = mustRead
     let since = stalledSince ?? now
     stalledSince = since
-    return now &- since < longest ? since &+ longest : nil
+    return now &- since < longest
+  }
+
+  /// Until when the peer may take nothing; `max`: it takes.
+  @inline(__always)
+  func stallDue(atMost longest: Nanoseconds) -> Nanoseconds {
+    guard let stalledSince else { return .max }
+    return stalledSince &+ longest
+  }
+
+  /// Makes the next wait end when it is ready for what it waits for.
+  @inline(__always)
+  func watch<Net: Network & ~Copyable>(on network: inout Net) {
+    switch phase {
+    case .closed: break
+    case .opening: network.watch(number, for: opening.wants)
+    case .open: network.watch(number, for: waitsToWrite ? [.reading, .writing] : .reading)
+    }
   }
 
   @inline(never)

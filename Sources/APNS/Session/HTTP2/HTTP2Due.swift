@@ -1,0 +1,49 @@
+/// What a session waits for, worked out of its state before each wait and after each call of one
+/// that never waits. Whoever has a time answers it here, so no call can forget another one's.
+extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
+  /// When there is something to do that no connection will tell of; `max`: never. `goal` is what
+  /// the session works for.
+  @inline(never)
+  func nextDue(_ goal: SessionGoal, _ now: Nanoseconds) -> Nanoseconds {
+    if isCutShort { return 0 }
+    var due = min(retryDue(now), tokenDue)
+    var mayOpen = false
+    for number in 0..<channelCount {
+      let channel = channels + number
+      switch channel.pointee.phase {
+      case .closed: mayOpen = true
+      case .opening: due = min(due, channel.pointee.connection.opening.until)
+      case .open:
+        if channel.pointee.isUnread { return 0 }
+        due = min(due, channel.pointee.connection.stallDue(atMost: options.writeTimeout))
+        due = min(due, askDue(channel), answerDue(channel))
+      }
+    }
+    if mayOpen, needsConnection(goal) { due = min(due, reconnects.earliest) }
+    return due
+  }
+
+  /// When a retry may be sent. One whose time had come when the turn began waits for a free stream,
+  /// and what was added to those that go at once has not been tried.
+  @inline(__always)
+  private func retryDue(_ now: Nanoseconds) -> Nanoseconds {
+    if outbox.pointee.hasNewAgain || tookLeft, lackedTokenAt == nil { return 0 }
+    guard let second = outbox.pointee.nextTry else { return .max }
+    if let triedAt, Int32(bitPattern: second &- triedAt) <= 0 { return .max }
+    let left = Int64(Int32(bitPattern: second &- Self.second(now)))
+    return (now / 1_000_000_000 &+ left) &* 1_000_000_000
+  }
+
+  /// A provider token that could not be had is asked for again in a second.
+  @inline(__always)
+  private var tokenDue: Nanoseconds {
+    guard let lackedTokenAt else { return .max }
+    return lackedTokenAt &+ 1_000_000_000
+  }
+
+  /// Makes the next wait end when a connection is ready for what is wanted of it.
+  @inline(__always)
+  mutating func watch() {
+    for number in 0..<channelCount { channels[number].connection.watch(on: &network) }
+  }
+}

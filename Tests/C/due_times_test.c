@@ -1,0 +1,160 @@
+/* A host that calls only when the descriptor is readable or the timeout has passed: each feature
+   with a time has to wake it. */
+#include <unistd.h>
+
+#include "looping.h"
+
+static gateway_t *gateway;
+
+static apns_session_t *looping(apns_session_options_t options) {
+  options.nonblocking = 1;
+  return session_to(gateway, &options);
+}
+
+static void leave(apns_session_t *session) {
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* What is written inside send() is in flight before process() is called again. */
+static void send_at_once(apns_session_t *session, size_t n) {
+  const uint64_t bytes = stats_of(session).bytes;
+  assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));
+  assert_true(stats_of(session).bytes > bytes);
+}
+
+TEST(proof_of_what_was_written_at_once) {
+  static const gateway_step_t judging[] = {JUDGE, END};
+  gateway = gateway_start(NULL, SCRIPTS(judging, judging, judging));
+  apns_session_options_t options = options_for(gateway);
+  options.prove_after_ms = 200;
+  apns_session_t *session = looping(options);
+  connect_strictly(session);
+  send_at_once(session, 0);
+  assert_in_range(apns_session_timeout_ms(session), 0, 200);
+  send_at_once(session, 1);
+  assert_in_range(apns_session_timeout_ms(session), 0, 200);
+  assert_ok(apns_session_flush(session, NULL));
+  assert_in_range(apns_session_timeout_ms(session), 0, 200);
+  turn_strictly_until(session, stats_of(session).accepted == 2);
+  /* And on the connection after that. */
+  assert_ok(apns_session_send(session, notification(2), 0, NULL, &error));
+  turn_strictly_until(session, stats_of(session).accepted == 3);
+  leave(session);
+}
+
+TEST(a_drain_ends_that_a_send_has_connected_for) {
+  static const gateway_step_t late[] = {NO_HANDSHAKE, AWAIT(1), SHAKE_HANDS, JUDGE, END};
+  gateway = gateway_start(NULL, SCRIPTS(late));
+  apns_session_t *session = looping(options_for(gateway));
+  size_t count = 0;
+  assert_ok(apns_session_send(session, notification(count++), 0, NULL, &error));
+  assert_status(APNS_ERR_AGAIN, apns_session_drain(session, 0, NULL, &error));
+  gateway_signal(gateway);
+  while (stats_of(session).bytes == 0) {
+    usleep(1000);
+    assert_ok(apns_session_send(session, notification(count++), 0, NULL, &error));
+  }
+  turn_strictly_until(session, stats_of(session).unresolved == 0);
+  assert_ok(apns_session_drain(session, 0, NULL, &error));
+  assert_counts(session, count, count, 0, 0, 0);
+  leave(session);
+}
+
+TEST(a_standby_that_was_refused_is_made_again) {
+  static const gateway_step_t names_first[] = {TAKE_FRAMES(3), NAME_NTH(8, 0), END},
+                              works[] = {TAKE_FRAMES(2), AWAIT(1), END},
+                              refuses[] = {NO_HANDSHAKE, CLOSE_RST};
+  gateway = gateway_start(NULL, SCRIPTS(names_first, works, refuses));
+  apns_session_options_t options = options_for(gateway);
+  options.no_standby = 0;
+  apns_session_t *session = looping(options);
+  for (size_t n = 0; n < 3; n++)
+    assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));
+  turn_strictly_until(session, stats_of(session).connects == 3);
+  assert_int_equal(gateway_connections(gateway), 4);
+  assert_counts(session, 3, 0, 1, 0, 2);
+  leave(session);
+}
+
+TEST(an_answer_that_does_not_come) {
+  static const gateway_step_t mute[] = {TAKE_SENTINEL, AWAIT(1), END}, judging[] = {JUDGE, END};
+  gateway = gateway_start(NULL, SCRIPTS(mute, judging));
+  apns_session_options_t options = options_for(gateway);
+  options.answer_timeout_ms = 100;
+  apns_session_t *session = looping(options);
+  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
+  assert_status(APNS_ERR_AGAIN, apns_session_drain(session, 0, NULL, &error));
+  turn_strictly_until(session, stats_of(session).accepted == 1);
+  assert_int_equal(stats_of(session).connects, 2);
+  gateway_signal(gateway);
+  leave(session);
+}
+
+TEST(a_silence_that_proves) {
+  gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_for(gateway);
+  options.quiet_period_ms = 100;
+  options.prove_after_ms = 100;
+  apns_session_t *session = looping(options);
+  connect_strictly(session);
+  send_at_once(session, 0);
+  turn_strictly_until(session, stats_of(session).accepted == 1);
+  leave(session);
+}
+
+TEST(a_pause_before_a_connection) {
+  static const gateway_step_t refuses[] = {NO_HANDSHAKE, CLOSE_RST}, judging[] = {JUDGE, END};
+  gateway = gateway_start(NULL, SCRIPTS(refuses, refuses, refuses, judging));
+  apns_session_options_t options = options_for(gateway);
+  options.prove_after_ms = 1;
+  apns_session_t *session = looping(options);
+  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
+  turn_strictly_until(session, stats_of(session).accepted == 1);
+  leave(session);
+}
+
+TEST(a_handshake_that_does_not_end) {
+  static const gateway_step_t mute[] = {NO_HANDSHAKE, STALL};
+  gateway = gateway_start(NULL, SCRIPTS(mute, mute));
+  apns_session_options_t options = options_for(gateway);
+  options.connect_timeout_ms = 100;
+  apns_session_t *session = looping(options);
+  apns_status_t status;
+  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
+  while ((status = strict_turn(session)) == APNS_OK) continue;
+  assert_status(APNS_ERR_TIMEOUT, status);
+  leave(session);
+}
+
+TEST(a_peer_that_takes_nothing) {
+  static const gateway_step_t stalls[] = {TAKE_FRAMES(1), STALL};
+  static const gateway_options_t small = {.receive_buffer = 4096};
+  gateway = gateway_start(&small, SCRIPTS(stalls));
+  apns_session_options_t options = options_for(gateway);
+  options.write_timeout_ms = 100;
+  options.window_bytes = 16 << 20;
+  apns_session_t *session = looping(options);
+  apns_status_t status;
+  connect_strictly(session);
+  for (size_t n = 0; n < 40000; n++)
+    if (apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error)) break;
+  while ((status = strict_turn(session)) == APNS_OK && stats_of(session).connects == 1) continue;
+  if (status) assert_status(APNS_ERR_TIMEOUT, status);
+  leave(session);
+}
+
+TEST(a_close_that_nobody_answers) {
+  static const gateway_step_t mute[] = {TAKE_FRAMES(1), AWAIT(1), END};
+  gateway = gateway_start(NULL, SCRIPTS(mute));
+  apns_session_t *session = looping(options_for(gateway));
+  connect_strictly(session);
+  send_at_once(session, 0);
+  assert_status(APNS_ERR_AGAIN, apns_session_close(session, 200, &error));
+  assert_in_range(apns_session_timeout_ms(session), 0, 200);
+  while (strict_turn(session) == APNS_OK) continue;
+  assert_counts(session, 1, 0, 0, 1, 0);
+  assert_int_equal(apns_session_timeout_ms(session), -1);
+  gateway_signal(gateway);
+  leave(session);
+}
