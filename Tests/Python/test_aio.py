@@ -382,15 +382,16 @@ def closed_port():
 
 def test_news_of_a_gateway_that_is_not_there(who, run, protocol, caplog, closed_port):
     async def main():
-        news = []
+        news = asyncio.Queue()
         options = {"host": "127.0.0.1", "port": closed_port, "protocol": protocol}
-        session = apns.aio.Session(who, on_news=news.append, **options)
+        session = apns.aio.Session(who, on_news=news.put_nowait, **options)
         with pytest.raises(apns.NetworkError):
             await session.connect()
         waiting = asyncio.ensure_future(session.send(TOKEN, HELLO))
-        seen = len(news)
-        while len(news) < seen + 2:
-            await asyncio.sleep(0.001)
+        while not news.empty():
+            news.get_nowait()
+        for _ in range(2):
+            await news.get()
         assert isinstance(session.last_error, apns.NetworkError) and not waiting.done()
         with pytest.raises(apns.TimeoutError) as late:
             await session.drain(0.01)

@@ -193,7 +193,7 @@ class Scene:
         self.faults.append(Fault(before, row.repeats, row.is_delivery, row.goes_on, row.forgets, self.begun))
 
     def _wait(self):
-        # So long it lasts: past a lease, or not.
+        # So long it lasts: past a lease, or not. Leases go by the clock.
         time.sleep(LONG + self.chance.random() if self.is_long else self.chance.uniform(*self.row.pause))
 
     def _kill(self):

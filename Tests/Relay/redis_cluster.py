@@ -46,6 +46,11 @@ class Node(Server):
         with contextlib.closing(Client(self.path)) as client:
             return client.ask(*words)
 
+    def offset(self):
+        """How much it has of all that was ever written."""
+        lines = dict(line.split(":", 1) for line in self.ask("INFO", "replication").splitlines() if ":" in line)
+        return int(lines["slave_repl_offset" if lines["role"] == "slave" else "master_repl_offset"])
+
     @property
     def is_alive(self):
         return self.process.poll() is None

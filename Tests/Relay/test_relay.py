@@ -299,7 +299,7 @@ def test_a_silent_relay_loses_its_entries_and_nothing_is_lost(start, relay, queu
     """Stopped past its lease: another finishes its work, and what it says afterwards counts for nothing."""
     simulator = start(faults={"no_answer": 1})
     queue.add(*({"id": identifier(n), "token": token(n)} for n in range(20)))
-    settings = {"settings": {"lease_s": 1}}
+    settings = {"settings": {"lease_s": 1}, "drain_s": 0.2}
     silent = relay(simulator, queue=queue, name="silent", **settings).start().wait_ready()
     simulator.wait("/counters", lambda counters: counters["received"] >= 20)
     silent.signal(signal.SIGSTOP)
@@ -320,17 +320,21 @@ def test_a_silent_relay_loses_its_entries_and_nothing_is_lost(start, relay, queu
 def test_who_was_away_itself_does_not_judge(start, relay, queue):
     """The queue was out of reach for longer than the lease, so nobody could say that it lives: whoever is heard
     first does not take the entries of the others."""
-    simulator = start(faults={"answer_delay_ms": 9_000})
-    relays = [relay(simulator, queue=queue, name=f"relay-{n}", settings={"lease_s": 2}, app={"limits": {"window": 20}}) for n in range(3)]
+    # It reads nothing until it is told to.
+    simulator, lease = start(faults={"stall_after_bytes": 0}), 5
+    relays = [relay(simulator, queue=queue, name=f"relay-{n}", settings={"lease_s": lease}, app={"limits": {"window": 20}}) for n in range(3)]
     queue.add(*({"id": identifier("away", n), "token": token(n)} for n in range(60)))
     for one in relays:
         one.start().wait_ready()
     wait_until(lambda: queue.value("SELECT count(DISTINCT worker) FROM entries WHERE worker IS NOT NULL") == 3, "not all have entries")
     with queue.open() as database:
         database.execute("BEGIN IMMEDIATE")
+        heard, = database.execute("SELECT max(heard) FROM workers").fetchone()
         # Each has lost its time by then, and all are heard again together.
-        time.sleep(5)
+        wait_until(lambda: time.time() * 1000 > heard + 1000 * lease, "the time does not pass")
         database.execute("COMMIT")
+    wait_until(lambda: queue.value("SELECT min(heard) FROM workers") > heard, "not all are heard")
+    simulator.control("DELETE", "/faults")
     wait_until(queue.is_empty, "the queue does not get empty")
     assert [one.said("taken from workers that are gone") for one in relays] == [[], [], []]
     assert len(pushes(simulator)) == 60 and queue.value("SELECT max(deliveries) FROM outcomes") == 1
@@ -442,7 +446,7 @@ def test_what_one_sees_of_it(start, relay, queue, tmp_path):
 
 def test_a_service_that_is_not_there_is_not_ready(start, relay, queue):
     simulator = start()
-    one = relay(simulator, queue=queue, app={"port": 1})
+    one = relay(simulator, queue=queue, app={"port": 1}, drain_s=0.2)
     one.start().wait_ready()
     queue.add({"id": "a", "token": token(1)})
     wait_until(lambda: one.get("/readyz")[0] == 503, "it says that it is ready")
@@ -649,7 +653,7 @@ def test_memory_stays_flat(start, relay, queue):
     one.wait_done()
     after = one.memory()
     print(f"memory: {before} KB after 4,000, {after} KB after 10,000")
-    assert after < 64 << 10 and after - before < 4 << 10, (before, after)
+    assert after < 1.2 * before, (before, after)
     assert queue.counts() == {"accepted": 10000}
 
 
