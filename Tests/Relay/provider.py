@@ -16,7 +16,7 @@ class Provider:
     """`port()` says where the door is, and `life()` how often it was opened anew. Runs in a thread of its own."""
 
     def __init__(self, port, life, certificate, seed, count):
-        self.port, self.life, self.tls, self.chance = port, context(certificate), random.Random(f"provider {seed}")
+        self.port, self.life, self.tls, self.chance = port, life, context(certificate), random.Random(f"provider {seed}")
         self.numbers = range(seed * 1_000_000, seed * 1_000_000 + count)
         # To which lives of the door each token was written.
         self.written = {token(number): [] for number in self.numbers}

@@ -204,6 +204,11 @@ class Relay:
         with open(f"/proc/{self.process.pid}/status") as status:
             return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:" if most else "VmRSS:"))
 
+    def rests(self):
+        """None of its threads has anything to do, whenever one looks: one that goes round and round nearly always has."""
+        threads = [*pathlib.Path(f"/proc/{self.process.pid}/task").iterdir()] * 5
+        return all((thread / "syscall").read_text() != "running\n" for thread in threads)
+
     def seconds(self):
         return processor_seconds(self.process)
 

@@ -30,6 +30,7 @@ def test_a_fleet_keeps_to_its_connections(start, relay, shared):
 
     wait_until(lambda: shared.outcomes_so_far() >= count // 10, "there are no outcomes")
     fourth, = wait_until(lambda: len(found := standing()) == 1 and found, "they do not share as they should")
+    wait_until(fourth.rests, "it works although it has no connection")
     busy = next(one for one in relays if one is not fourth)
     busy.kill()
     shared.add(*({"id": identifier(n), "token": token(n)} for n in range(count, 2 * count)))

@@ -147,6 +147,8 @@ def test_a_primary_dies_and_its_replica_takes_over(start, relay, cluster):
         for app in apps[1:]:
             adding.add(app)
     wait_until(lambda: len(adding.ends_of(apps[1])) >= before + 20, "the apps of living nodes stand still")
+    for one in relays:
+        wait_until(one.rests, "it works although its queue is away")
     # Until now nobody could take over.
     replica.signal(signal.SIGCONT)
     replica.ask("CLUSTER", "FAILOVER", "TAKEOVER")
