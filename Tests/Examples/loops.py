@@ -38,7 +38,7 @@ def check(gateway, ledger, running, title):
     assert running.returncode == 0 and out == "500 accepted, 0 rejected, 0 unknown\n", (title, out, complaints)
     assert all(line.startswith("goes on: ") for line in complaints.splitlines()), (title, complaints)
     gateway.terminate()
-    gateway.communicate(timeout=60)
+    gateway.communicate(timeout=240)
     with open(ledger, encoding="utf-8") as lines:
         entries = [json.loads(line) for line in lines]
     badges = sorted(

@@ -16,7 +16,7 @@ import pytest
 from test_http2 import needs_http2
 from waits import ANY, until_it_waits
 
-DEADLINE = 120
+DEADLINE = 240
 
 PROGRAM = """
 import sys

@@ -348,7 +348,7 @@ def test_sigterm_waits_for_answers(start, relay, queue):
     one.signal(signal.SIGTERM)
     one.wait_said("stops")
     queue.add({"id": "too late for this relay", "token": token(77)})
-    assert one.process.wait(60) == 0
+    assert one.process.wait(DEADLINE) == 0
     assert queue.counts() == {"accepted": 50} and not queue.is_empty()
     assert len(pushes(simulator)) == 50
     assert queue.rows("SELECT deliveries FROM entries") == [(0,)]
@@ -410,7 +410,7 @@ def test_what_one_sees_of_it(start, relay, queue, tmp_path):
     address = str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(address)
-        manager.settimeout(60)
+        manager.settimeout(DEADLINE)
         one = relay(simulator, queue=queue).start(NOTIFY_SOCKET=address, WATCHDOG_USEC="200000").wait_ready()
         assert manager.recv(999).startswith(b"READY=1")
         assert manager.recv(999) == b"WATCHDOG=1"
@@ -434,12 +434,12 @@ def test_what_one_sees_of_it(start, relay, queue, tmp_path):
         with contextlib.suppress(BlockingIOError):
             while True:
                 manager.recv(999)
-        manager.settimeout(60)
+        manager.settimeout(DEADLINE)
         one.signal(signal.SIGTERM)
         said = b""
         while said != b"STOPPING=1":
             said = manager.recv(999)
-        assert one.process.wait(60) == 0
+        assert one.process.wait(DEADLINE) == 0
     for line in one.lines():
         assert {"time", "level", "message"} <= set(line)
 
