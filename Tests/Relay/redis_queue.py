@@ -247,6 +247,9 @@ class RedisQueue:
         waiting = dict(self.ask("XRANGE", "apns:{shop}:in", "-", "+"))
         return {fields[fields.index("id") + 1] for fields in map(waiting.get, entries) if fields}
 
+    def gone(self):
+        return self.ask("ZRANGE", "apns:{shop}:gone", 0, -1)
+
     def outcomes(self):
         return [
             (one["id"], int(one["position"]), one["token"], one["outcome"], int(one["deliveries"]))

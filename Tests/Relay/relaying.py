@@ -86,6 +86,9 @@ class Queue:
         """The ids of entries that a relay has."""
         return {identifier for identifier, in self.rows("SELECT id FROM entries WHERE worker IS NOT NULL")}
 
+    def gone(self):
+        return [one for one, in self.rows("SELECT token FROM gone WHERE app = 'shop'")]
+
     def outcomes(self):
         return self.rows("SELECT id, position, token, outcome, deliveries FROM outcomes")
 

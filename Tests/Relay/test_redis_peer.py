@@ -7,7 +7,6 @@ import contextlib
 import os
 import random
 import re
-import signal
 import ssl
 import subprocess
 

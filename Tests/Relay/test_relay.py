@@ -12,20 +12,22 @@ import time
 import pytest
 
 from test_broadcasts import create, state
-from relaying import DEADLINE, Relay, identifier, pushes, relay_program, token, wait_until
+from relaying import DEADLINE, identifier, pushes, relay_program, token, wait_until
 
 
-def test_each_kind_of_end(start, relay, queue):
-    simulator = start()
+def test_each_kind_of_end(start, relay, shared):
+    simulator = start("--channels-port", "0")
+    channel = create(simulator)
     simulator.control("POST", "/unregistered", {"token": token(2)})
     simulator.control("PUT", "/faults", {"bad_tokens": [token(3)]})
     hour = int(time.time()) + 3600
-    queue.add(
+    shared.add(
         {"id": identifier("one"), "token": token(1), "collapse_id": "c", "priority": 5, "push_type": "alert", "expiry": hour},
         {"id": "gone", "token": token(2)},
         {"id": "bad", "token": token(3)},
         {"id": "no hex", "token": "zz"},
         {"id": "no json", "tokens": "[", },
+        {"id": identifier("goal"), "channel": channel, "payload": state().decode()},
         {"id": "no type", "token": token(4), "push_type": "postcard"},
         {"id": "long topic", "token": token(4), "topic": "x" * 5000, "collapse_id": "y" * 64},
         {"id": "too large", "token": token(5), "payload": json.dumps({"aps": {"alert": "x" * 5000}})},
@@ -34,10 +36,10 @@ def test_each_kind_of_end(start, relay, queue):
         {"id": "many", "payload": '{"aps":{"alert":"Hello {{name}}"}}',
          "tokens": json.dumps([{"token": token(8), "name": "Zoë"}, token(9), {"token": token(3), "name": "x"}])},
     )
-    one = relay(simulator, queue=queue).start().wait_ready()
+    one = relay(simulator, queue=shared).start().wait_ready()
     one.wait_done()
-    ends = {name: [(outcome, reason) for _, outcome, reason in all] for name, all in queue.ends().items()}
-    assert ends.pop(identifier("one")) == [("accepted", "")]
+    ends = {name: [(outcome, reason) for _, outcome, reason in all] for name, all in shared.ends().items()}
+    assert ends.pop(identifier("one")) == ends.pop(identifier("goal")) == [("accepted", "")]
     assert ends.pop("gone") == [("rejected", "Unregistered")]
     assert ends.pop("bad") == [("rejected", "BadDeviceToken")]
     assert ends.pop("too late") == ends.pop("expired") == [("expired", "its time was over")]
@@ -45,9 +47,9 @@ def test_each_kind_of_end(start, relay, queue):
     assert ends.pop("many") == [("accepted", ""), ("refused", "{{name}} is missing"), ("rejected", "BadDeviceToken")]
     assert {name: [outcome for outcome, _ in all] for name, all in ends.items()} == {
         name: ["refused"] for name in ("no hex", "no json", "no type", "too large")}
-    assert [(app, gone) for app, gone in queue.rows("SELECT app, token FROM gone")] == [("shop", token(2))]
+    assert shared.gone() == [token(2)]
     arrived = {push["token"]: push for push in pushes(simulator)}
-    assert set(arrived) == {token(1), token(8)}
+    assert set(arrived) == {token(1), token(8), ""}
     first = arrived[token(1)]
     assert (first["apns_id"], first["collapse_id"], first["priority"]) == (identifier("one"), "c", "5")
     assert json.loads(arrived[token(8)]["payload"])["aps"]["alert"] == "Hello Zoë"

@@ -1,6 +1,5 @@
 # pyapns.py PORT FEEDBACK_PORT CERTIFICATE TOKENS: pushes to the tokens in that file by PyAPNs ("apns" on PyPI) in its enhanced
 # mode, for Python 2; then reads the feedback. Prints what it was told: a line for each token, behind "packet" or "feedback".
-import random
 import sys
 import time
 
