@@ -21,7 +21,7 @@ lines = [f'{number:064x}\t{{"aps":{{"badge":{number}}}}}\n' for number in range(
 def within(*command):
     return subprocess.run(
         ["chroot", root, "/usr/bin/env", "-i", *map(str, command)],
-        check=True, stdout=subprocess.PIPE, text=True, timeout=120,
+        check=True, stdout=subprocess.PIPE, text=True, timeout=240,
     ).stdout  # fmt: skip
 
 

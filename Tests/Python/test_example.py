@@ -48,7 +48,7 @@ def run_program(program, simulator, certificates):
     local = local_lines().replace("simulator-certificates", str(certificates)).replace("8443", str(simulator.ready["http2_port"]))
     program, count = re.subn(r"^who = .*\nwhere = .*\n", lambda _: local, program, flags=re.M)
     assert count == 1, program
-    shown = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=120)
+    shown = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=240)
     return shown.stdout
 
 

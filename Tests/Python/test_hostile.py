@@ -306,7 +306,7 @@ def test_a_logger_that_closes(start, connect):
 def run(program, *arguments, environment=None):
     ended = subprocess.run(
         [sys.executable, "-c", program, *map(str, arguments)], env=environment, capture_output=True,
-        text=True, timeout=120,
+        text=True, timeout=240,
     )  # fmt: skip
     assert ended.returncode == 0, ended
     return ended.stdout
@@ -464,7 +464,7 @@ inside = threading.Event()
 def wait():
     sessions[2].send(bytes(32), b"{}")
     inside.set()
-    sessions[2].drain(30)
+    sessions[2].drain(240)
 threading.Thread(target=wait, daemon=True).start()
 inside.wait()
 atexit.register(sessions[3].close, 0)

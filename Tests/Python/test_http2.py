@@ -184,7 +184,7 @@ def test_an_answer_that_asks_for_another_try(start, push):
     simulator = start("--http2-port", 0, faults=faults, control=True)
     with push(simulator) as session:
         session.send_many([(TOKEN, HELLO)] * 4)
-        session.drain(20)
+        session.drain(240)
     assert [event.kind.name for event in session] == ["ACCEPTED"] * 4
     assert session.stats().resent > 0
 
@@ -194,7 +194,7 @@ def test_tries_end_with_the_retry_timeout(start, push):
     faults = {"bad_every": 1, "bad_reason": "TooManyRequests"}
     session = push(start("--http2-port", 0, faults=faults), retry_timeout=1.5, ping_after=-1)
     session.send(TOKEN, HELLO)
-    session.drain(20)
+    session.drain(240)
     (event,) = session
     assert (event.kind, event.reason) == (apns.EventKind.REJECTED, apns.Reason.TOO_MANY_REQUESTS)
 

@@ -31,7 +31,7 @@ def session(simulator, who, **options):
 def push(simulator, who):
     with session(simulator, who) as one:
         one.send(TOKEN, HELLO)
-        one.drain(60)
+        one.drain(240)
         return [event.reason for event in one.events()]
 
 
@@ -122,10 +122,10 @@ def test_its_exception_is_the_session_s(certificates, start):
     one = session(simulator, provided(certificates, provider))
     with pytest.raises(KeyError, match="the vault is sealed"):
         one.send(TOKEN, HELLO)
-        one.drain(60)
+        one.drain(240)
     # It stayed in the session.
     assert one.stats().unresolved == 1
-    one.drain(60)
+    one.drain(240)
     assert answers == []
     assert one.stats().rejected == 1
     one.close(0)
@@ -135,7 +135,7 @@ def test_not_now(certificates, start):
     said = [None]
     one = session(start("--http2-port", 0), provided(certificates, lambda need: said[0]))
     one.send(TOKEN, HELLO)
-    for call in (lambda: one.drain(60), one.flush):
+    for call in (lambda: one.drain(240), one.flush):
         with pytest.raises(apns.TimeoutError) as failure:
             call()
         assert failure.value.cause == apns.Cause.PROVIDER_TOKEN
@@ -150,7 +150,7 @@ def test_what_is_no_token(certificates, start, said):
     one = session(start("--http2-port", 0), provided(certificates, lambda need: said))
     with pytest.raises((TypeError, ValueError)):
         one.send(TOKEN, HELLO)
-        one.drain(60)
+        one.drain(240)
     with contextlib.suppress(TypeError, ValueError):
         one.close(0)
     assert one.closed
@@ -174,7 +174,7 @@ def test_it_lives_as_long_as_a_session(certificates, start):
     del provider
     gc.collect()
     one.send(TOKEN, HELLO)
-    one.drain(60)
+    one.drain(240)
     assert gone() is not None
     one.close(0)
     del one

@@ -81,4 +81,4 @@ def test_asyncio(who, another, where):
         with pytest.raises(apns.ClosedError):
             session.use_credentials(who)
 
-    asyncio.run(asyncio.wait_for(main(), 120))
+    asyncio.run(asyncio.wait_for(main(), 240))

@@ -153,7 +153,7 @@ def test_a_traceback_names_the_class_as_programs_do():
 import apns
 apns.Session(apns.Credentials(dangerously_accept_any_peer=True), host="127.0.0.1", port=1, protocol="binary").connect()
 """
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240)
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1].startswith("apns.NetworkError: cannot connect to 127.0.0.1:1")
 

@@ -1,7 +1,9 @@
 """What tells that something was kept that should have gone."""
 
+import ctypes
 import gc
 import os
+import sys
 import weakref
 
 # The extension is built with the address sanitizer, which finds what is left behind by
@@ -27,21 +29,29 @@ def alive(references):
     return sum(reference() is not None for reference in references)
 
 
-def resident_kilobytes():
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+def in_use():
+    """Bytes that malloc has handed out, and small objects of Python's, which are not malloc's. How much memory the
+    process has says less: allocators keep what was freed."""
+    libc = ctypes.CDLL(None)
+    number = ctypes.c_size_t if hasattr(libc, "mallinfo2") else ctypes.c_int
+    # arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost
+    info = type("mallinfo", (ctypes.Structure,), {"_fields_": [(f"n{place}", number) for place in range(10)]})
+    ask = libc.mallinfo2 if hasattr(libc, "mallinfo2") else libc.mallinfo
+    ask.restype = info
+    said = ask()
+    return said.n4 + said.n7 + 32 * sys.getallocatedblocks()
 
 
 def grows(work, rounds):
-    """How much memory `rounds` of work leave behind, in KB, after as many to warm up."""
+    """How many bytes `rounds` of work leave behind, after as many to warm up."""
     if SANITIZED:
         work()
         return 0
     for _ in range(rounds):
         work()
     gc.collect()
-    before = resident_kilobytes()
+    before = in_use()
     for _ in range(rounds):
         work()
     gc.collect()
-    return resident_kilobytes() - before
+    return in_use() - before

@@ -3,12 +3,14 @@ import sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Simulator"))
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1] / "Simulator"), str(pathlib.Path(__file__).parents[1])]
 
+import own_network  # noqa: E402
 import simulator as simulators  # noqa: E402
 from redis_queue import RedisQueue, Server  # noqa: E402
 from relaying import Queue, Relay  # noqa: E402
+
+own_network.enter()
 
 
 @pytest.fixture(scope="session")
@@ -19,19 +21,39 @@ def certificates(tmp_path_factory):
     return directory
 
 
+@pytest.fixture(scope="session")
+def idle():
+    """Simulators that a test is done with, for the next one."""
+    simulators = []
+    yield simulators
+    for one in simulators:
+        one.kill()
+
+
 @pytest.fixture
-def start(certificates):
-    """Starts simulators of HTTP/2 and lets none of them outlive the test."""
-    running = []
+def start(certificates, idle):
+    """Simulators of HTTP/2, as good as new. One with options is the test's own."""
+    running, own = [], []
 
     def start(*options, faults=None):
-        options = ["--http2-port", "0", *options]
-        running.append(simulators.Simulator(certificates, *options, faults=faults, control=True))
-        return running[-1]
+        if options or not idle:
+            one = simulators.Simulator(certificates, "--http2-port", "0", *options, faults=faults, control=True)
+        else:
+            one = idle.pop()
+            for path, faulty in ("/faults", faults or {}), ("/reset", None):
+                status, said = one.control("PUT" if path == "/faults" else "POST", path, faulty)
+                assert status == 200, said
+        (own if options else running).append(one)
+        return one
 
     yield start
-    for one in running:
+    for one in own:
         one.kill()
+    # The test's relays are dead, and what they had there ends.
+    for one in running:
+        if one.process.poll() is None:
+            one.wait("/connections", lambda said: said["connections"] == [])
+            idle.append(one)
 
 
 @pytest.fixture

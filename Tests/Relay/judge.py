@@ -6,20 +6,20 @@ import dataclasses
 
 @dataclasses.dataclass
 class Fault:
-    """What was done to somebody, between two times."""
+    """What was done to somebody. No clock says when: clocks of several programs agree only nearly."""
 
-    start: float
-    end: float
+    # How many pushes the service's ledger had before that.
+    pushes: int
     # How often a notification may be pushed again for it.
     repeats: int = 1
     # The entry is delivered again for it, which is counted in its outcome.
     is_delivery: bool = True
-    # Who met it goes on afterwards, and may push what somebody else has recorded meanwhile.
+    # Who met it goes on afterwards, and may be given its own entry again.
     goes_on: bool = False
     # The queue forgot what it had confirmed, and may give a relay again what that has finished.
     forgets: bool = False
-    # The service died with what it was about to write into its ledger.
-    takes_ledger: bool = False
+    # The ids of entries that relays had, or had done, when the service died with a part of its ledger.
+    begun: frozenset = frozenset()
 
 
 @dataclasses.dataclass
@@ -38,41 +38,35 @@ def judged(wanted, rows, pushes, faults, forgotten=frozenset()):
     ends = collections.Counter((identifier, position) for identifier, position, *_ in rows)
     wanted = {one: token for one, token in wanted.items() if one in ends or one not in forgotten}
     lost = sum(ends[one] != 1 for one in wanted) + len(set(ends) - set(wanted))
-    lost += sum(wanted.get((identifier, position)) != token or outcome != "accepted" for identifier, position, token, outcome, _, _ in rows)
-    recorded = {token: (deliveries, at / 1000) for _, _, token, _, deliveries, at in rows}
+    lost += sum(wanted.get((identifier, position)) != token or outcome != "accepted" for identifier, position, token, outcome, _ in rows)
+    deliveries = {token: count for _, _, token, _, count in rows}
     arrived = collections.defaultdict(list)
-    for push in pushes:
-        arrived[push["token"]].append((push["time"], push["connection"]))
+    for place, push in enumerate(pushes):
+        arrived[push["token"]].append((place, push["connection"]))
     # What was accepted is in the ledger.
-    for token in set(wanted.values()) - set(arrived):
-        _, at = recorded.get(token, (0, 0))
-        lost += not any(fault.takes_ledger and fault.start - 1 <= at <= fault.end + 0.2 for fault in faults)
+    begun = set().union(*(fault.begun for fault in faults))
+    lost += len({token for (identifier, _), token in wanted.items() if identifier not in begun} - set(arrived))
     twice = {token: all for token, all in arrived.items() if len(all) > 1}
-    unexplained = sum(not is_explained(all, *recorded.get(token, (0, 0)), faults) for token, all in twice.items())
+    unexplained = sum(not is_explained(all, deliveries.get(token, 0), faults) for token, all in twice.items())
     return Judgement(len(rows), lost, len(pushes), len(twice), unexplained)
 
 
-def is_explained(pushed, deliveries, recorded, faults):
+def is_explained(pushed, deliveries, faults):
     # No connection is lost but by a fault, so a relay has one, and pushes nothing twice on it; but one that was taken
     # for dead and goes on may be given its own entry again.
     if len({connection for _, connection in pushed}) != len(pushed) and not any(fault.forgets or fault.goes_on for fault in faults):
         return False
     # The n-th repetition is for the n-th fault, or a later one.
-    starts = sorted(fault.start for fault in faults for _ in range(fault.repeats))
-    repetitions = [moment for moment, _ in sorted(pushed)][1:]
-    if len(repetitions) > len(starts) or any(start > moment + 0.001 for start, moment in zip(starts, repetitions)):
+    starts = sorted(fault.pushes for fault in faults for _ in range(fault.repeats))
+    repetitions = [place for place, _ in pushed][1:]
+    if len(repetitions) > len(starts) or any(start > place for start, place in zip(starts, repetitions)):
         return False
-    if len(repetitions) > deliveries - 1 + sum(fault.repeats for fault in faults if not fault.is_delivery):
-        return False
-    # What the first relay wrote may be read after it is dead; later ones wrote before they recorded.
-    in_order = sorted(pushed, key=lambda push: push[1])
-    return all(
-        moment <= recorded + 0.002 or any(fault.goes_on and fault.end <= moment + 0.001 for fault in faults)
-        for moment, _ in in_order[1:])
+    # Each was delivered for it: what is recorded is delivered no more.
+    return len(repetitions) <= deliveries - 1 + sum(fault.repeats for fault in faults if not fault.is_delivery)
 
 
 def judged_door(written, rows, pushes, faults):
-    """`written`: when a program wrote each token to the door, every time. There an entry's id is the door's
+    """`written`: to which life of the relay a program wrote each token, every time. There an entry's id is the door's
     own, so a notification that was sent again may be in the queue twice. Returns the numbers of
     outcomes, lost, copies, pushes, twice and unexplained."""
     # Each entry for itself: by its id, which is the push's too.
@@ -88,7 +82,6 @@ def judged_door(written, rows, pushes, faults):
     copies = sum(len(all) - 1 for all in entries.values())
     unexplained = said.unexplained
     for token, all in entries.items():
-        times = written.get(token, [])
-        again = sum(any(before < fault.start < after for fault in faults) for before, after in zip(times, times[1:]))
-        unexplained += len(all) - 1 > again or len(times) - 1 > again
+        lives = written.get(token, [])
+        unexplained += len(all) > len(lives) or len(set(lives)) < len(lives)
     return said.outcomes, lost, copies, said.pushes, said.twice, unexplained

@@ -12,7 +12,7 @@ import time
 import producer
 from judge import Fault, judged
 from line import Line
-from parties import Producer, Service, SmallDisk, end_in_order, start_again
+from parties import Producer, Service, SmallDisk, end_in_order, let_run, start_again
 from redis_cluster import Cluster, ClusterQueue, slot
 from redis_queue import RedisQueue, Server
 from relaying import DEADLINE, Queue, Relay, wait_until
@@ -188,20 +188,12 @@ class Scene:
         """One, and how long it lasts."""
         row, chance = self.row, self.chance
         self.victim = self.relays[0] if row.what != "kill" else chance.choice(self.relays)
-        start, self.resumed = time.time(), None
+        before, self.begun = self.service.pushes_so_far(), frozenset()
         {"kill": self._kill, "stop": self._stop, "cut": self._cut, "power": self._power, "full disk": self._fill, "move": self._move}[row.what]()
-        # Who goes on does so before this process is told: a busy machine has others run first.
-        end = self.resumed or time.time()
-        if row.who == "relay" and row.what == "kill":
-            # It lived until now, and does not any more.
-            start = self.killed
-        elif self.cluster and row.what == "kill":
-            # From then on its replica may give somebody what another one has.
-            end = self.killed
-        self.faults.append(Fault(
-            start, end, row.repeats, row.is_delivery, row.goes_on, row.forgets, row.who == "service" and row.what == "kill"))
+        self.faults.append(Fault(before, row.repeats, row.is_delivery, row.goes_on, row.forgets, self.begun))
 
     def _wait(self):
+        # So long it lasts: past a lease, or not. Leases go by the clock.
         time.sleep(LONG + self.chance.random() if self.is_long else self.chance.uniform(*self.row.pause))
 
     def _kill(self):
@@ -210,12 +202,13 @@ class Scene:
             self.producer.kill()
             self.producer.look()
         elif who == "relay":
-            time.sleep(self.chance.random() * 0.02)
+            let_run(self.chance)
             self.victim.kill()
-            self.killed = time.time()
             self.victim.start()
         elif who == "service":
-            self.service.kill_and_start()
+            self.service.kill()
+            self.begun = frozenset(self.queue.held() | {one[0] for one in self.queue.outcomes()})
+            self.service.start_again()
         elif self.cluster:
             self._fail_over()
         else:
@@ -235,7 +228,6 @@ class Scene:
         self.server.kill()
         self.server.path = place
         damage()
-        self.resumed = time.time()
         self.server.start()
         entries = confirmed - self.queue.ids()
         self.forgotten |= {one for one in self.wanted if one[0] in entries}
@@ -249,13 +241,13 @@ class Scene:
         if self.chance.random() < 0.5:
             replica.signal(signal.SIGSTOP)
             victim.ask("CLIENT", "KILL", "TYPE", "replica")
-            time.sleep(self.chance.uniform(0.02, 0.3))
+            let_run(self.chance, 0.3)
         read = {one[:2] for one in self.queue.outcomes()}
         victim.kill()
-        self.killed = time.time()
         replica.signal(signal.SIGCONT)
         wait_until(self.producer.is_away, "the producer does not notice")
         confirmed = self.producer.confirmed()
+        replica.ask("CLUSTER", "FAILOVER", "TAKEOVER")
         wait_until(lambda: self.cluster.owner(number), "no replica takes over")
         entries = confirmed - self.queue.ids()
         self.forgotten |= {one for one in self.wanted if one[0] in entries}
@@ -268,7 +260,7 @@ class Scene:
         number = slot("{shop}")
         source = self.cluster.owner(number)
         target = self.chance.choice([node for node in self.cluster.primaries if node is not source])
-        self.cluster.move(number, target, step=lambda: time.sleep(self.chance.random() * 0.02))
+        self.cluster.move(number, target, step=lambda: let_run(self.chance))
 
     def _power(self):
         def damage():
@@ -285,7 +277,6 @@ class Scene:
         try:
             self._wait()
         finally:
-            self.resumed = time.time()
             stopped.signal(signal.SIGCONT)
 
     def _cut(self):
@@ -299,7 +290,6 @@ class Scene:
             line.cut()
         self._wait()
         is_broken = self.chance.random() < 0.5
-        self.resumed = time.time()
         for line in lines:
             if is_broken:
                 line.heal_broken()

@@ -8,12 +8,18 @@ import pathlib
 import signal
 import subprocess
 import sys
+import time
 
 import producer
 import simulator as simulators
 from relaying import DEADLINE, pushes, wait_until
 
 HERE = pathlib.Path(__file__).resolve().parent
+
+
+def let_run(chance, most_s=0.02):
+    """So that what is done next comes at any moment, and not just behind what was waited for."""
+    time.sleep(chance.random() * most_s)
 
 
 class Producer:
@@ -83,8 +89,10 @@ class Service:
     def kill(self):
         self.simulator.kill()
 
-    def kill_and_start(self):
-        self.simulator.kill()
+    def pushes_so_far(self):
+        return sum(map(len, self.past)) + self.simulator.control("GET", "/accepted?limit=0")[1]["total"]
+
+    def start_again(self):
         lines = (self.ledgers / f"accepted-{len(self.past)}").read_text().split("\n")
         # The last one may have been under way.
         self.past.append([json.loads(line) for line in lines[:-1]])

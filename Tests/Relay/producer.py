@@ -61,6 +61,7 @@ def main(queue, seed, count):
                 add_to_file(database, batch)
         except (OSError, redis_queue.Refusal, sqlite3.OperationalError):
             print("away", flush=True)
+            # As anybody does who is refused.
             time.sleep(PAUSE)
             continue
         done += len(batch)

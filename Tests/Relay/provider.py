@@ -6,7 +6,6 @@ import contextlib
 import random
 import ssl
 import threading
-import time
 
 from legacy import answer, connect, context, enhanced, framed, pieces, simple
 from relaying import token
@@ -14,12 +13,12 @@ from simulator import error
 
 
 class Provider:
-    """`port()` says where the door is. Runs in a thread of its own."""
+    """`port()` says where the door is, and `life()` how often it was opened anew. Runs in a thread of its own."""
 
-    def __init__(self, port, certificate, seed, count):
-        self.port, self.tls, self.chance = port, context(certificate), random.Random(f"provider {seed}")
+    def __init__(self, port, life, certificate, seed, count):
+        self.port, self.life, self.tls, self.chance = port, life, context(certificate), random.Random(f"provider {seed}")
         self.numbers = range(seed * 1_000_000, seed * 1_000_000 + count)
-        # When each token was written, every time.
+        # To which lives of the door each token was written.
         self.written = {token(number): [] for number in self.numbers}
         self.proven = set()
         self.failure, self.is_ended = None, threading.Event()
@@ -50,7 +49,8 @@ class Provider:
                     self.proven |= {token(number) for number in batch}
                     left = left[len(batch) :]
                 else:
-                    time.sleep(0.01)
+                    # As anybody does whose connection broke.
+                    self.is_ended.wait(0.01)
         except BaseException as failure:
             self.failure = failure
 
@@ -58,9 +58,12 @@ class Provider:
         makers = [lambda n, raw: simple(raw), lambda n, raw: enhanced(n, raw), lambda n, raw: framed(n, raw)]
         data = b"".join(self.chance.choice(makers)(index + 1, bytes.fromhex(token(number))) for index, number in enumerate(batch))
         try:
+            life = self.life()
             with connect(self.port(), self.tls) as sock:
+                if self.life() != life:
+                    return False
                 for number in batch:
-                    self.written[token(number)].append(time.time())
+                    self.written[token(number)].append(life)
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
                     for piece in pieces(data + enhanced(777, b""), self.chance, most=6):
                         sock.sendall(piece)

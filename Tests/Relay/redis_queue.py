@@ -2,7 +2,7 @@
 
 import collections
 import contextlib
-import json
+import itertools
 import json
 import pathlib
 import shutil
@@ -10,6 +10,17 @@ import socket
 import subprocess
 
 from relaying import DEADLINE, wait_until
+
+
+# Below those that the system gives to whoever connects; the bus of a cluster's node is ten thousand above.
+PORTS = itertools.count(20000)
+
+
+def free_port():
+    """In a network of our own nobody else takes it."""
+    for port in PORTS:
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)), socket.create_server(("127.0.0.1", port + 10000)):
+            return port
 
 
 class Refusal(Exception):
@@ -98,15 +109,10 @@ class Server:
 
     def listen(self, kind="port"):
         """Over TCP too, on loopback, or with `tls-port` over TLS; the port."""
-        while True:
-            with socket.socket() as some:
-                some.bind(("127.0.0.1", 0))
-                port = some.getsockname()[1]
-            with contextlib.closing(Client(self.path)) as client:
-                # Somebody may have taken it meanwhile.
-                with contextlib.suppress(Refusal):
-                    client.ask("CONFIG", "SET", kind, port)
-                    return port
+        port = free_port()
+        with contextlib.closing(Client(self.path)) as client:
+            client.ask("CONFIG", "SET", kind, port)
+        return port
 
     def kill(self):
         if self.process and self.process.poll() is None:
@@ -157,12 +163,7 @@ class Sentinel:
     """Watches a server and its replicas, and makes one of them the primary when it is gone."""
 
     def __init__(self, directory, primary, name="shop", tls=None):
-        self.directory, self.name = pathlib.Path(directory), name
-        # Kept, so that nobody else gets the port. A server that sets SO_REUSEADDR too can listen.
-        self.holder = socket.socket()
-        self.holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.holder.bind(("127.0.0.1", 0))
-        self.port = self.holder.getsockname()[1]
+        self.directory, self.name, self.port = pathlib.Path(directory), name, free_port()
         file = self.directory / "sentinel.conf"
         file.write_text(
             (f"port 0\ntls-port {self.port}\n" + "".join(f"{name} {value}\n" for name, value in tls.items())
@@ -184,7 +185,6 @@ class Sentinel:
     def kill(self):
         self.process.kill()
         self.process.wait(DEADLINE)
-        self.holder.close()
 
 
 def outcomes_of(text):
@@ -238,9 +238,21 @@ class RedisQueue:
     def outcomes_so_far(self):
         return sum(1 for _ in self.results())
 
+    def held(self):
+        """The ids of entries that a relay has."""
+        try:
+            entries = [number for number, *_ in self.ask("XPENDING", "apns:{shop}:in", "relay", "-", "+", 1_000_000)]
+        except Refusal:
+            return set()
+        waiting = dict(self.ask("XRANGE", "apns:{shop}:in", "-", "+"))
+        return {fields[fields.index("id") + 1] for fields in map(waiting.get, entries) if fields}
+
+    def gone(self):
+        return self.ask("ZRANGE", "apns:{shop}:gone", 0, -1)
+
     def outcomes(self):
         return [
-            (one["id"], int(one["position"]), one["token"], one["outcome"], int(one["deliveries"]), int(one["at"]))
+            (one["id"], int(one["position"]), one["token"], one["outcome"], int(one["deliveries"]))
             for one in self.results()]
 
     def ids(self):

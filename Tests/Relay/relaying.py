@@ -25,12 +25,14 @@ def relay_program():
 
 
 def wait_until(holds, what):
-    deadline = time.monotonic() + DEADLINE
+    deadline, pause = time.monotonic() + DEADLINE, 0.002
     while True:
         if said := holds():
             return said
         assert time.monotonic() < deadline, what
-        time.sleep(0.01)
+        # What it waits for is in other processes, which call nobody. The longer it takes, the less a look costs.
+        time.sleep(pause)
+        pause = min(0.05, 1.2 * pause)
 
 
 class Queue:
@@ -80,8 +82,15 @@ class Queue:
     def outcomes_so_far(self):
         return self.value("SELECT count(*) FROM outcomes")
 
+    def held(self):
+        """The ids of entries that a relay has."""
+        return {identifier for identifier, in self.rows("SELECT id FROM entries WHERE worker IS NOT NULL")}
+
+    def gone(self):
+        return [one for one, in self.rows("SELECT token FROM gone WHERE app = 'shop'")]
+
     def outcomes(self):
-        return self.rows("SELECT id, position, token, outcome, deliveries, at FROM outcomes")
+        return self.rows("SELECT id, position, token, outcome, deliveries FROM outcomes")
 
     def counts(self):
         return dict(self.rows("SELECT outcome, count(*) FROM outcomes GROUP BY outcome"))
@@ -116,6 +125,7 @@ class Relay:
         self.queue = queue or Queue(self.directory / "queue.db")
         self.settings, self.drain_s, self.app, self.level = settings or {}, drain_s, app or {}, level
         self.doors = doors or {}
+        self.log_read, self.log_lines = 0, []
         self.write()
 
     def write(self, apps=None):
@@ -161,7 +171,13 @@ class Relay:
         return None
 
     def lines(self):
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
+        """What it logged so far; what was read before is not read again."""
+        with open(self.log, "rb") as log:
+            log.seek(self.log_read)
+            whole, end, _ = log.read().rpartition(b"\n")
+        self.log_read += len(whole + end)
+        self.log_lines += [json.loads(line) for line in whole.splitlines()]
+        return self.log_lines
 
     def said(self, words):
         return [line for line in self.lines() if words in line["message"]]
@@ -190,6 +206,11 @@ class Relay:
         """What it has in memory, or had at most, in KB."""
         with open(f"/proc/{self.process.pid}/status") as status:
             return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:" if most else "VmRSS:"))
+
+    def rests(self):
+        """None of its threads has anything to do, whenever one looks: one that goes round and round nearly always has."""
+        threads = [*pathlib.Path(f"/proc/{self.process.pid}/task").iterdir()] * 5
+        return all((thread / "syscall").read_text() != "running\n" for thread in threads)
 
     def seconds(self):
         return processor_seconds(self.process)

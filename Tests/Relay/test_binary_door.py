@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import select
 import signal
 import socket
 import ssl
@@ -18,7 +19,7 @@ import pytest
 from legacy import Certificates, answer, connect, context, enhanced, feedback, framed, pieces, push, simple, talk
 from redis_queue import Client, RedisQueue, Server
 from relaying import DEADLINE, pushes, relay_program, token, wait_until
-from simulator import CLEAN, ROOT, error
+from simulator import CLEAN, ROOT, error, tcp
 
 TLS10 = (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1)
 # Answers that say something at once: a test has few.
@@ -129,17 +130,19 @@ def test_expiry_and_priority_are_the_frames(start, open_door, people):
     assert door.queue.counts() == {"accepted": 5}
 
 
-def queues_of(port):
-    """What lies in the kernel for the connections to this port: in their receivers' and their senders' buffers."""
-    # By socket: the table says one several times where others come and go while it is read.
+def unread(sock, port):
+    """What lies in the kernel of what this client wrote: with the receiver, who reads no more, and with the sender.
+    In a network of our own nobody else's connections come and go while the table is read."""
+    # What is under way is counted at both ends until it is acknowledged.
+    wait_until(lambda: tcp(sock).unacked == 0, "it stays under way")
     queued = {}
     for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
         _, local, remote, state, queues = line.split()[:5]
         if state == "01":
             queued[local, remote] = [int(part, 16) for part in queues.split(":")]
-    receiving = sum(received for (local, _), (_, received) in queued.items() if local.endswith(f":{port:04X}"))
-    sending = sum(sent for (_, remote), (sent, _) in queued.items() if remote.endswith(f":{port:04X}"))
-    return receiving, sending
+    near, far = f":{sock.getsockname()[1]:04X}", f":{port:04X}"
+    return sum(sent if local.endswith(near) else received for (local, remote), (sent, received) in queued.items()
+               if {local[-5:], remote[-5:]} == {near, far})
 
 
 # What one read takes off the socket at most, with the frame that it cut off.
@@ -153,34 +156,30 @@ def test_what_a_kill_costs_to_the_byte(open_door, people, version):
     door = open_door(level="info")
     tls, chance, costs = context(people.listed, versions=(version, version)), random.Random(7), []
     for life in range(6):
-        first, written = life * 1_000_000, [0]
-        # Known by its first bytes; each is a TLS record, whose size is always the same.
-        makers = [enhanced(0, raw(first + n + 1)) for n in range(60_000)]
+        first, written, enough = life * 1_000_000, 0, 200 + chance.randrange(20_000)
         with connect(door.port, tls) as sock:
-            wait_until(lambda: sum(queues_of(door.port)) == 0, "the handshake is not read")
-
-            def write():
-                with contextlib.suppress(OSError, ValueError):
-                    for frame in makers:
-                        sock.sendall(frame)
-                        written[0] += 1
-
-            writing = threading.Thread(target=write)
-            writing.start()
-            entries = door.queue.entries_so_far()
-            wait_until(lambda: written[0] > 200, "nothing is written")
-            time.sleep(chance.random() * 0.3)
-            door.relay.signal(signal.SIGSTOP)
-            wait_until(lambda: pathlib.Path(f"/proc/{door.relay.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", "it goes on")
-            # The client writes until both buffers are full.
-            wait_until(lambda: stands_still(lambda: (written[0], queues_of(door.port))) or not writing.is_alive(), "it does not stand still")
-            unread = sum(queues_of(door.port))
-            frames = written[0]
+            wait_until(lambda: unread(sock, door.port) == 0, "the handshake is not read")
+            sock.setblocking(False)
+            is_stopped = False
+            # Known by its first bytes; each is a TLS record, whose size is always the same.
+            while written < 60_000:
+                if written >= enough and not is_stopped:
+                    door.relay.signal(signal.SIGSTOP)
+                    wait_until(lambda: pathlib.Path(f"/proc/{door.relay.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", "it goes on")
+                    is_stopped = True
+                try:
+                    sock.send(frame := enhanced(0, raw(first + written + 1)))
+                    written += 1
+                except ssl.SSLWantWriteError:
+                    # It reads no more, and both buffers are full.
+                    if is_stopped and tcp(sock).unacked == 0 and not select.select([], [sock], [], 0)[1]:
+                        break
+                    select.select([], [sock], [], 0.01 if is_stopped else None)
+            left = unread(sock, door.port)
             door.relay.kill()
-            writing.join()
-        record = len(makers[0]) + (29 if version == ssl.TLSVersion.TLSv1_2 else 22)
+        record = len(frame) + (29 if version == ssl.TLSVersion.TLSv1_2 else 22)
         # It may be in the middle of the next one.
-        read = frames * record - unread
+        read = written * record - left
         assert read > -record
         numbers = sorted(int(token, 16) - first for token, in door.queue.rows("SELECT token FROM entries UNION ALL SELECT token FROM outcomes") if int(token, 16) > first)
         taken = len(numbers)
@@ -190,12 +189,6 @@ def test_what_a_kill_costs_to_the_byte(open_door, people, version):
         assert -record <= costs[-1] <= ONE_READ + record, f"{costs[-1]} bytes were read and are not in the queue"
         door.start()
     assert max(costs) > 0
-
-
-def stands_still(look):
-    before = look()
-    time.sleep(0.2)
-    return look() == before
 
 
 VECTORS = json.loads((ROOT / "Tests/Vectors/frames.json").read_text())["tests"]
@@ -537,7 +530,9 @@ def test_those_who_mean_harm_cost_the_others_nothing(open_door, people):
         with contextlib.suppress(ConnectionError):
             for byte in b"\x16\x03\x01\x02\x00" + bytes(512):
                 slow.sendall(bytes([byte]))
-                time.sleep(0.05)
+                # A byte now and then, until it is closed.
+                if select.select([slow], [], [], 0.05)[0]:
+                    break
         for sock in silent:
             sock.settimeout(DEADLINE)
             assert sock.recv(1) == b""
@@ -667,12 +662,12 @@ def test_a_killed_relay_keeps_its_word(start, open_door, people):
                         number = run[1] = batch[-1] + 1
                         sock.sendall(b"".join(enhanced(n, raw(n)) for n in batch))
                         # So that the queue is not full of it when all is over.
-                        time.sleep(0.01)
+                        enough.wait(0.01)
                     # In order: whoever got to here has all of it in the queue.
                     sock.unwrap().close()
                     run.append("whole")
             except OSError:
-                time.sleep(0.05)
+                enough.wait(0.05)
 
     provider = threading.Thread(target=provide)
     provider.start()

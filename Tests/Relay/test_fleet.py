@@ -1,10 +1,8 @@
 """What several relays on one queue keep together: a number of connections, and the order of a device."""
 
 import collections
-import pathlib
 import re
 import signal
-import threading
 
 import pytest
 
@@ -12,80 +10,36 @@ from redis_queue import RedisQueue
 from relaying import identifier, pushes, token, wait_until
 
 
-# ESTABLISHED, SYN_SENT and CLOSE_WAIT of /proc/net/tcp.
-STATES = {"01", "02", "08"}
-
-
-def sockets(simulator):
-    """What programs have to the simulator, as the kernel knows it: of each socket its number. The table says
-    one several times where others come and go while it is read."""
-    port, numbers = f":{simulator.ready['http2_port']:04X}", set()
-    for table in "tcp", "tcp6":
-        for line in pathlib.Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[2].endswith(port) and fields[3] in STATES and fields[9] != "0":
-                numbers.add(fields[9])
-    return numbers
-
-
 def connections(simulator):
-    return len(sockets(simulator))
-
-
-class Watch:
-    """How many connections there are at most, until it is stopped. One look takes time, so that it can see
-    an old one and what came after it. Those that two looks in a row see were there together."""
-
-    def __init__(self, simulator):
-        self.simulator, self.most, self.looks, self.ended = simulator, 0, 0, threading.Event()
-        self.thread = threading.Thread(target=self.watch)
-        self.thread.start()
-
-    def watch(self):
-        before = set()
-        while not self.ended.wait(0.002):
-            now = sockets(self.simulator)
-            self.most = max(self.most, len(before & now))
-            before = now
-            self.looks += 1
-
-    def stop(self):
-        self.ended.set()
-        self.thread.join()
-        assert self.looks > 10
-        return self.most
+    return len(simulator.control("GET", "/connections")[1]["connections"])
 
 
 def test_a_fleet_keeps_to_its_connections(start, relay, shared):
     # A few streams on each: every relay would like all the connections that it may have.
     simulator = start(faults={"answer_delay_ms": [10, 30], "streams_max": 4})
     limits = {"connections": 2, "fleet_connections": 3, "window": 100}
-    watch = Watch(simulator)
     count = 1500
-    try:
-        shared.add(*({"id": identifier(n), "token": token(n)} for n in range(count)))
-        relays = [relay(simulator, queue=shared, name=f"relay-{n}", app={"limits": limits}).start() for n in range(4)]
-        for one in relays:
-            one.wait_ready()
-        wait_until(lambda: connections(simulator) == 3, "they do not use what they have")
-        # Each has one in the end, and the fourth has nothing to do until another one is gone.
-        def standing():
-            return [one for one in relays if one.metric("apns_relay_connection_share") == 0]
+    shared.add(*({"id": identifier(n), "token": token(n)} for n in range(count)))
+    relays = [relay(simulator, queue=shared, name=f"relay-{n}", app={"limits": limits}).start() for n in range(4)]
+    for one in relays:
+        one.wait_ready()
+    wait_until(lambda: connections(simulator) == 3, "they do not use what they have")
+    # Each has one in the end, and the fourth has nothing to do until another one is gone.
+    def standing():
+        return [one for one in relays if one.metric("apns_relay_connection_share") == 0]
 
-        wait_until(lambda: len(standing()) == 1, "they do not share as they should")
-        wait_until(lambda: shared.outcomes_so_far() >= count // 10, "there are no outcomes")
-        fourth = standing()[0]
-        busy = next(one for one in relays if one is not fourth)
-        busy.kill()
-        shared.add(*({"id": identifier(n), "token": token(n)} for n in range(count, 2 * count)))
-        fourth.wait_said("has 1 of the 3 connections of the fleet")
-        wait_until(shared.is_empty, "the queue does not get empty")
-        for one in relays:
-            if one is not busy:
-                one.stop()
-    finally:
-        most = watch.stop()
-    assert most == 3
+    wait_until(lambda: shared.outcomes_so_far() >= count // 10, "there are no outcomes")
+    fourth, = wait_until(lambda: len(found := standing()) == 1 and found, "they do not share as they should")
+    wait_until(fourth.rests, "it works although it has no connection")
+    busy = next(one for one in relays if one is not fourth)
+    busy.kill()
+    shared.add(*({"id": identifier(n), "token": token(n)} for n in range(count, 2 * count)))
+    fourth.wait_said("has 1 of the 3 connections of the fleet")
+    wait_until(shared.is_empty, "the queue does not get empty")
+    for one in relays:
+        if one is not busy:
+            one.stop()
+    assert simulator.control("GET", "/counters")[1]["connections_most"] == 3
     ends = collections.Counter(one[0] for one in shared.outcomes())
     assert len(ends) == 2 * count and set(ends.values()) == {1} and shared.counts() == {"accepted": 2 * count}
 

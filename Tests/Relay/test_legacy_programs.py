@@ -5,9 +5,9 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 
 import pytest
+from fetch import DIRECTORY, LIBRARIES, find_python
 from relaying import pushes, token, wait_until
 from test_binary_door import Door, people  # noqa: F401
 
@@ -116,30 +116,6 @@ def test_plain_php_that_hears_answers(door, people, tmp_path):  # noqa: F811
     tell(door, tmp_path, lambda file: php(tmp_path, PROGRAMS / "stream_client.php", door.port, door.feedback_port, people.listed, file))
 
 
-def find_python(*versions):
-    """In the PATH, or among those of pyenv."""
-    root = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")) / "versions"
-    for version in versions:
-        for candidate in [f"python{version}", *sorted(root.glob(f"{version}.*/bin/python"))]:
-            script = 'import ssl, sys; ssl.wrap_socket; print("%d.%d" % sys.version_info[:2])'
-            try:
-                ran = subprocess.run([candidate, "-W", "ignore", "-c", script], capture_output=True, text=True)
-            except OSError:
-                continue
-            if ran.stdout.strip() == version:
-                return candidate
-    pytest.skip(f"there is no Python {' or '.join(versions)}, and what is tested knows no newer one")
-
-
-def install(directory, *packages, by=sys.executable):
-    """Where Python finds them."""
-    ran = subprocess.run([by, "-m", "pip", "install", "-q", "--target", str(directory), *packages], capture_output=True, text=True)
-    if ran.returncode != 0:
-        said = ran.stderr.strip().splitlines()
-        pytest.skip(f"pip cannot install {' '.join(packages)}: {said[-1] if said else ran.returncode}")
-    return str(directory)
-
-
 OLD_TLS = """
 openssl_conf = all
 [all]
@@ -153,19 +129,18 @@ CipherString = DEFAULT:@SECLEVEL=0
 
 
 # These two speak TLS 1.0 and nothing else: their system is told to have it still.
-@pytest.mark.parametrize(
-    "program, versions, packages",
-    [("pyapns.py", ["2.7"], ["apns==2.0.1"]),
-     ("clerk.py", ["3.11", "3.10", "3.9", "3.8"], ["apns-clerk==0.2.0", "pyOpenSSL==19.1.0", "cryptography==2.9.2"]),
-     ("django_push.py", ["3.9", "3.8", "3.10", "3.11"], ["django-push-notifications==1.4.1", "Django==2.2.28"])],
-    ids=["apns", "apns-clerk", "django-push-notifications"])
-def test_libraries_of_python(door, people, tmp_path, program, versions, packages):  # noqa: F811
-    python = find_python(*versions)
-    # No pip of today runs in Python 2: what is installed is a module without anything to build.
-    path = install(tmp_path / "packages", *packages, by=python if versions != ["2.7"] else sys.executable)
+@pytest.mark.parametrize("program", LIBRARIES)
+def test_libraries_of_python(door, people, tmp_path, program):  # noqa: F811
+    versions, packages = LIBRARIES[program]
+    python = find_python(versions)
+    if python is None:
+        pytest.skip(f"there is no Python {' or '.join(versions)}, and what is tested knows no newer one")
+    path = DIRECTORY / program
+    if not path.exists():
+        pytest.skip(f"Tests/Relay/fetch.py has not installed {' '.join(packages)}")
     (tmp_path / "openssl.cnf").write_text(OLD_TLS)
     tell(
         door, tmp_path,
         lambda file: run(
             python, "-W", "ignore", PROGRAMS / program, door.port, door.feedback_port, people.listed, file,
-            PYTHONPATH=path, OPENSSL_CONF=str(tmp_path / "openssl.cnf")))
+            PYTHONPATH=str(path), OPENSSL_CONF=str(tmp_path / "openssl.cnf")))

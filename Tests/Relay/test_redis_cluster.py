@@ -1,5 +1,6 @@
 """A relay whose queue is in a cluster of Redis: slots that move, primaries that die, and nodes that lie."""
 
+import collections
 import contextlib
 import signal
 import socket
@@ -13,8 +14,6 @@ from redis_cluster import SLOTS, Cluster, ClusterQueue, slot
 from redis_queue import Authority, RedisQueue, Refusal, Server
 from relaying import DEADLINE, pushes, relay_program, token, wait_until
 
-# What was confirmed so long before a primary died may not be with its replica yet.
-LAG = 2
 FINE = "ok: the queue can be written, and the credentials of shop can be used\n"
 
 
@@ -37,7 +36,7 @@ class Producers:
     """Entries for several apps, one after the other; each is added again until it is confirmed."""
 
     def __init__(self, queues):
-        self.queues, self.sent, self.confirmed = queues, {}, {}
+        self.queues, self.sent = queues, {}
 
     def add(self, app):
         number = len(self.sent) + 1
@@ -47,14 +46,13 @@ class Producers:
 
     def push(self, identifier):
         app, device = self.sent[identifier]
-        deadline = time.monotonic() + DEADLINE
-        while True:
+
+        def is_added():
             with contextlib.suppress(OSError, Refusal):
                 self.queues[app].add({"id": identifier, "token": device})
-                self.confirmed[identifier] = time.time()
-                return
-            assert time.monotonic() < deadline, f"{identifier} cannot be added"
-            time.sleep(0.02)
+                return True
+
+        wait_until(is_added, f"{identifier} cannot be added")
 
     def ends_of(self, app):
         return self.queues[app].done()
@@ -69,7 +67,7 @@ def run(relay, *words):
 
 
 def relays_of(relay, simulator, queue, apps, count=2):
-    made = [relay(simulator, queue=queue, name=f"relay-{n}", settings={"lease_s": 5}) for n in range(count)]
+    made = [relay(simulator, queue=queue, name=f"relay-{n}", settings={"lease_s": 60}) for n in range(count)]
     for one in made:
         one.write({app: {"limits": {"window": 50}} for app in apps})
         one.start()
@@ -133,9 +131,10 @@ def test_a_primary_dies_and_its_replica_takes_over(start, relay, cluster):
     for _ in range(60):
         for app in apps:
             adding.add(app)
+    kept, ended, replica = set(adding.sent), set(adding.ends()), nodes.replicas[0]
+    written = victim.offset()
+    wait_until(lambda: replica.offset() >= written, "the replica does not get it")
     # What comes from now on its replica does not get.
-    replica = nodes.replicas[0]
-    killed = time.time()
     replica.signal(signal.SIGSTOP)
     victim.ask("CLIENT", "KILL", "TYPE", "replica")
     for _ in range(20):
@@ -148,34 +147,30 @@ def test_a_primary_dies_and_its_replica_takes_over(start, relay, cluster):
         for app in apps[1:]:
             adding.add(app)
     wait_until(lambda: len(adding.ends_of(apps[1])) >= before + 20, "the apps of living nodes stand still")
+    for one in relays:
+        wait_until(one.rests, "it works although its queue is away")
     # Until now nobody could take over.
     replica.signal(signal.SIGCONT)
+    replica.ask("CLUSTER", "FAILOVER", "TAKEOVER")
     wait_until(lambda: nodes.owner(slot(f"{{{apps[0]}}}")), "no replica takes over")
-    back = time.time()
+    back = len(adding.sent)
     for _ in range(20):
         for app in apps:
             adding.add(app)
     wait_until(lambda: all(queue.is_empty() for queue in queues.values()), "the queues do not get empty")
-    # On a busy machine the nodes may take another one for dead too.
-    lossy = {app for app, node in zip(apps, nodes.primaries) if nodes.owner(slot(f"{{{app}}}")) is not node}
     # What a producer does who must not lose anything: what has no outcome is added again.
-    forgotten = sorted(set(adding.sent) - set(adding.ends()))
+    forgotten = set(adding.sent) - set(adding.ends())
     assert forgotten, "Redis lost nothing, so this proves nothing"
+    assert forgotten <= {one for one in list(adding.sent)[:back] if adding.sent[one][0] == apps[0]} - kept
     for identifier in forgotten:
-        app, _ = adding.sent[identifier]
-        assert app in lossy and killed - LAG <= adding.confirmed[identifier], identifier
-        assert app != apps[0] or adding.confirmed[identifier] <= back, identifier
         adding.push(identifier)
     wait_until(lambda: all(queue.is_empty() for queue in queues.values()), "the queues do not get empty again")
     assert adding.ends() == dict.fromkeys(adding.sent, 1)
     # What was pushed a second time was recorded where its replica had not got it yet.
-    times = {}
-    for push in pushes(simulator):
-        times.setdefault(push["token"], []).append(push["time"])
-    assert set(times) == {device for _, device in adding.sent.values()}
-    twice = {device: all for device, all in times.items() if len(all) > 1}
-    assert all(len(all) == 2 and killed - LAG <= min(all) for all in twice.values()), twice
-    assert not set(twice) & {device for app, device in adding.sent.values() if app not in lossy}
+    times = collections.Counter(push["token"] for push in pushes(simulator))
+    assert set(times) == {device for _, device in adding.sent.values()} and max(times.values()) <= 2
+    twice = {identifier for identifier, (_, device) in adding.sent.items() if times[device] == 2}
+    assert not twice & ended and {adding.sent[identifier][0] for identifier in twice} <= {apps[0]}
     print(f"Redis lost {len(forgotten)} entries of {len(adding.sent)}; pushed twice: {len(twice)}")
     for one in relays:
         wait_until(lambda: one.get("/readyz")[0] == 200, "the relay does not get ready again")
@@ -337,9 +332,8 @@ def test_a_node_that_sends_to_ever_new_ones(liars, checked):
     ids=["no place", "no port", "port 0", "a port that is no number", "no host", "a long host", "down", "read only", "two slots", "the end"])
 def test_answers_that_lead_nowhere(liars, checked, words, said):
     liar = liars(lambda command: plain(command) or (whole_map(liar.port) if command[0] == "CLUSTER" else words))
-    began = time.monotonic()
     code, what = checked(liar)
-    assert code == 1 and said in what and time.monotonic() - began < DEADLINE, what
+    assert code == 1 and said in what, what
 
 
 @pytest.mark.parametrize("time", [
@@ -373,7 +367,7 @@ def test_a_map_with_one_good_node_among_bad_ones(start, relay, cluster, liars):
     nodes = cluster(primaries=2)
     liar = liars(lambda words: plain(words) or RUBBISH["twice"])
     part = liars(lambda words: plain(words) or b"*1\r\n" + node(0, 5, part.port))
-    mute = liars(lambda words: plain(words) or (time.sleep(DEADLINE) or None))
+    mute = liars(lambda words: plain(words) or threading.Event().wait())
     one = relay(start(), queue=ClusterQueue(nodes))
     seeds = [liar.port, part.port, mute.port, nodes.primaries[1].port]
     one.queue.setting = {"redis": {"url": "redis+cluster://" + ",".join(f"127.0.0.1:{port}" for port in seeds)}}

@@ -12,20 +12,22 @@ import time
 import pytest
 
 from test_broadcasts import create, state
-from relaying import DEADLINE, Relay, identifier, pushes, relay_program, token, wait_until
+from relaying import DEADLINE, identifier, pushes, relay_program, token, wait_until
 
 
-def test_each_kind_of_end(start, relay, queue):
-    simulator = start()
+def test_each_kind_of_end(start, relay, shared):
+    simulator = start("--channels-port", "0")
+    channel = create(simulator)
     simulator.control("POST", "/unregistered", {"token": token(2)})
     simulator.control("PUT", "/faults", {"bad_tokens": [token(3)]})
     hour = int(time.time()) + 3600
-    queue.add(
+    shared.add(
         {"id": identifier("one"), "token": token(1), "collapse_id": "c", "priority": 5, "push_type": "alert", "expiry": hour},
         {"id": "gone", "token": token(2)},
         {"id": "bad", "token": token(3)},
         {"id": "no hex", "token": "zz"},
         {"id": "no json", "tokens": "[", },
+        {"id": identifier("goal"), "channel": channel, "payload": state().decode()},
         {"id": "no type", "token": token(4), "push_type": "postcard"},
         {"id": "long topic", "token": token(4), "topic": "x" * 5000, "collapse_id": "y" * 64},
         {"id": "too large", "token": token(5), "payload": json.dumps({"aps": {"alert": "x" * 5000}})},
@@ -34,10 +36,10 @@ def test_each_kind_of_end(start, relay, queue):
         {"id": "many", "payload": '{"aps":{"alert":"Hello {{name}}"}}',
          "tokens": json.dumps([{"token": token(8), "name": "Zoë"}, token(9), {"token": token(3), "name": "x"}])},
     )
-    one = relay(simulator, queue=queue).start().wait_ready()
+    one = relay(simulator, queue=shared).start().wait_ready()
     one.wait_done()
-    ends = {name: [(outcome, reason) for _, outcome, reason in all] for name, all in queue.ends().items()}
-    assert ends.pop(identifier("one")) == [("accepted", "")]
+    ends = {name: [(outcome, reason) for _, outcome, reason in all] for name, all in shared.ends().items()}
+    assert ends.pop(identifier("one")) == ends.pop(identifier("goal")) == [("accepted", "")]
     assert ends.pop("gone") == [("rejected", "Unregistered")]
     assert ends.pop("bad") == [("rejected", "BadDeviceToken")]
     assert ends.pop("too late") == ends.pop("expired") == [("expired", "its time was over")]
@@ -45,9 +47,9 @@ def test_each_kind_of_end(start, relay, queue):
     assert ends.pop("many") == [("accepted", ""), ("refused", "{{name}} is missing"), ("rejected", "BadDeviceToken")]
     assert {name: [outcome for outcome, _ in all] for name, all in ends.items()} == {
         name: ["refused"] for name in ("no hex", "no json", "no type", "too large")}
-    assert [(app, gone) for app, gone in queue.rows("SELECT app, token FROM gone")] == [("shop", token(2))]
+    assert shared.gone() == [token(2)]
     arrived = {push["token"]: push for push in pushes(simulator)}
-    assert set(arrived) == {token(1), token(8)}
+    assert set(arrived) == {token(1), token(8), ""}
     first = arrived[token(1)]
     assert (first["apns_id"], first["collapse_id"], first["priority"]) == (identifier("one"), "c", "5")
     assert json.loads(arrived[token(8)]["payload"])["aps"]["alert"] == "Hello Zoë"
@@ -299,7 +301,7 @@ def test_a_silent_relay_loses_its_entries_and_nothing_is_lost(start, relay, queu
     """Stopped past its lease: another finishes its work, and what it says afterwards counts for nothing."""
     simulator = start(faults={"no_answer": 1})
     queue.add(*({"id": identifier(n), "token": token(n)} for n in range(20)))
-    settings = {"settings": {"lease_s": 1}}
+    settings = {"settings": {"lease_s": 1}, "drain_s": 0.2}
     silent = relay(simulator, queue=queue, name="silent", **settings).start().wait_ready()
     simulator.wait("/counters", lambda counters: counters["received"] >= 20)
     silent.signal(signal.SIGSTOP)
@@ -320,17 +322,21 @@ def test_a_silent_relay_loses_its_entries_and_nothing_is_lost(start, relay, queu
 def test_who_was_away_itself_does_not_judge(start, relay, queue):
     """The queue was out of reach for longer than the lease, so nobody could say that it lives: whoever is heard
     first does not take the entries of the others."""
-    simulator = start(faults={"answer_delay_ms": 9_000})
-    relays = [relay(simulator, queue=queue, name=f"relay-{n}", settings={"lease_s": 2}, app={"limits": {"window": 20}}) for n in range(3)]
+    # It reads nothing until it is told to.
+    simulator, lease = start(faults={"stall_after_bytes": 0}), 5
+    relays = [relay(simulator, queue=queue, name=f"relay-{n}", settings={"lease_s": lease}, app={"limits": {"window": 20}}) for n in range(3)]
     queue.add(*({"id": identifier("away", n), "token": token(n)} for n in range(60)))
     for one in relays:
         one.start().wait_ready()
     wait_until(lambda: queue.value("SELECT count(DISTINCT worker) FROM entries WHERE worker IS NOT NULL") == 3, "not all have entries")
     with queue.open() as database:
         database.execute("BEGIN IMMEDIATE")
+        heard, = database.execute("SELECT max(heard) FROM workers").fetchone()
         # Each has lost its time by then, and all are heard again together.
-        time.sleep(5)
+        wait_until(lambda: time.time() * 1000 > heard + 1000 * lease, "the time does not pass")
         database.execute("COMMIT")
+    wait_until(lambda: queue.value("SELECT min(heard) FROM workers") > heard, "not all are heard")
+    simulator.control("DELETE", "/faults")
     wait_until(queue.is_empty, "the queue does not get empty")
     assert [one.said("taken from workers that are gone") for one in relays] == [[], [], []]
     assert len(pushes(simulator)) == 60 and queue.value("SELECT max(deliveries) FROM outcomes") == 1
@@ -344,7 +350,7 @@ def test_sigterm_waits_for_answers(start, relay, queue):
     one.signal(signal.SIGTERM)
     one.wait_said("stops")
     queue.add({"id": "too late for this relay", "token": token(77)})
-    assert one.process.wait(60) == 0
+    assert one.process.wait(DEADLINE) == 0
     assert queue.counts() == {"accepted": 50} and not queue.is_empty()
     assert len(pushes(simulator)) == 50
     assert queue.rows("SELECT deliveries FROM entries") == [(0,)]
@@ -406,7 +412,7 @@ def test_what_one_sees_of_it(start, relay, queue, tmp_path):
     address = str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(address)
-        manager.settimeout(60)
+        manager.settimeout(DEADLINE)
         one = relay(simulator, queue=queue).start(NOTIFY_SOCKET=address, WATCHDOG_USEC="200000").wait_ready()
         assert manager.recv(999).startswith(b"READY=1")
         assert manager.recv(999) == b"WATCHDOG=1"
@@ -430,19 +436,19 @@ def test_what_one_sees_of_it(start, relay, queue, tmp_path):
         with contextlib.suppress(BlockingIOError):
             while True:
                 manager.recv(999)
-        manager.settimeout(60)
+        manager.settimeout(DEADLINE)
         one.signal(signal.SIGTERM)
         said = b""
         while said != b"STOPPING=1":
             said = manager.recv(999)
-        assert one.process.wait(60) == 0
+        assert one.process.wait(DEADLINE) == 0
     for line in one.lines():
         assert {"time", "level", "message"} <= set(line)
 
 
 def test_a_service_that_is_not_there_is_not_ready(start, relay, queue):
     simulator = start()
-    one = relay(simulator, queue=queue, app={"port": 1})
+    one = relay(simulator, queue=queue, app={"port": 1}, drain_s=0.2)
     one.start().wait_ready()
     queue.add({"id": "a", "token": token(1)})
     wait_until(lambda: one.get("/readyz")[0] == 503, "it says that it is ready")
@@ -649,7 +655,7 @@ def test_memory_stays_flat(start, relay, queue):
     one.wait_done()
     after = one.memory()
     print(f"memory: {before} KB after 4,000, {after} KB after 10,000")
-    assert after < 64 << 10 and after - before < 4 << 10, (before, after)
+    assert after < 1.2 * before, (before, after)
     assert queue.counts() == {"accepted": 10000}
 
 

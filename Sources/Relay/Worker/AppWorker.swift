@@ -187,19 +187,23 @@ package final class AppWorker: @unchecked Sendable {
     let now = RelayClock.steady
     var wait: Int64 = 200
     if !changed.isEmpty { wait = max(0, max(recordAfter, firstChange + Self.batchMS) - now) }
-    if drainUntil == nil, hasRoom { wait = min(wait, max(0, nextClaim - now)) }
+    if drainUntil == nil, let claimTime { wait = min(wait, max(0, claimTime - now)) }
     if let drainUntil { wait = min(wait, max(0, drainUntil - now)) }
     var watched = pollfd(fd: session.descriptor, events: Int16(POLLIN), revents: 0)
     _ = poll(&watched, 1, CInt(min(wait, 200)))
   }
 
-  /// A quarter of the window at least, so that a claim is worth its transaction.
-  private var hasRoom: Bool { app.limits.window - inHand >= max(1, app.limits.window / 4) }
+  /// When it may claim, by the steady clock; nil: not before something else has happened. There is room
+  /// for a quarter of the window at least, so that a claim is worth its transaction.
+  private var claimTime: Int64? {
+    guard share?.isEmpty != true, app.limits.window - inHand >= max(1, app.limits.window / 4) else {
+      return nil
+    }
+    return max(nextClaim, recordAfter, inHand > 0 ? finishesUntil : 0)
+  }
 
   private func claim(_ now: Int64) {
-    guard hasRoom, now >= nextClaim, recordAfter <= now, share?.isEmpty != true,
-      inHand == 0 || now >= finishesUntil
-    else { return }
+    guard let claimTime, now >= claimTime else { return }
     do {
       var entries = try queue.claim(
         seat, room: app.limits.window - inHand, inOrder: app.order == .device, at: RelayClock.now)

@@ -49,7 +49,7 @@ final class SimulatedConnection: BinaryConnectionDelegate {
   }
 
   func connected(_ context: ChannelHandlerContext) {
-    ledger.connect()
+    ledger.connect(number)
     let peer = PeerIdentity(context)
     if ledger.tellsConnections {
       ledger.identify(number, tls: peer.tls, subject: peer.subject)

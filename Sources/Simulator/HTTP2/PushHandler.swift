@@ -107,7 +107,7 @@ final class PushHandler: ChannelDuplexHandler {
   }
 
   private func begin(_ context: ChannelHandlerContext, _ negotiated: String?) {
-    services.ledger.connect()
+    services.ledger.connect(connection)
     guard negotiated == "h2" else {
       logger.notice("no ALPN h2")
       GentleClose.begin(context.channel, after: .zero)

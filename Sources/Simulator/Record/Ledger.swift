@@ -20,6 +20,8 @@ struct ConnectionTally {
 package struct Totals: Sendable, Equatable {
   /// Connections whose handshake succeeded.
   package var connections = 0
+  /// The most of them that were open at once.
+  package var connectionsMost = 0
   package var refused = 0
   package var feedbackConnections = 0
   package var feedbackTuples = 0
@@ -57,6 +59,7 @@ struct OpenConnection {
   var since: String
   /// The version of TLS; nil during the handshake.
   var tls: String?
+  var isHandshakeDone = false
   /// The subject of the client's certificate.
   var subject: String?
   var bytes = 0
@@ -71,6 +74,8 @@ package final class Ledger: Sendable {
     var totals = Totals()
     var opened = 0
     var open: [Int: OpenConnection] = [:]
+    /// Those of them whose handshake succeeded.
+    var standing = 0
     /// Accepted notifications as lines of JSON, the oldest first.
     var kept: [[UInt8]] = []
     /// How many were dropped before the first one kept.
@@ -124,10 +129,20 @@ package final class Ledger: Sendable {
   }
 
   func close(_ connection: Int) {
-    state.withLockedValue { _ = $0.open.removeValue(forKey: connection) }
+    state.withLockedValue { state in
+      if state.open.removeValue(forKey: connection)?.isHandshakeDone == true { state.standing -= 1 }
+    }
   }
 
-  func connect() { state.withLockedValue { $0.totals.connections += 1 } }
+  func connect(_ connection: Int) {
+    state.withLockedValue { state in
+      state.totals.connections += 1
+      guard let index = state.open.index(forKey: connection) else { return }
+      state.open.values[index].isHandshakeDone = true
+      state.standing += 1
+      state.totals.connectionsMost = max(state.totals.connectionsMost, state.standing)
+    }
+  }
 
   func refuse() { state.withLockedValue { $0.totals.refused += 1 } }
 
@@ -214,6 +229,7 @@ package final class Ledger: Sendable {
   func reset() {
     state.withLockedValue { state in
       state.totals = Totals()
+      state.totals.connectionsMost = state.standing
       if watchesDuplicates { state.totals.duplicates = 0 }
       state.kept = []
       state.dropped = 0

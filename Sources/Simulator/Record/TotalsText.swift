@@ -26,7 +26,8 @@ extension Totals {
     let words = reasons.sorted { $0.key < $1.key }
       .map { "\(JSONLiteral.string($0.key)):\($0.value)" }.joined(separator: ",")
     return """
-      {"connections":\(connections),"refused":\(refused),"received":\(received),\
+      {"connections":\(connections),"connections_most":\(connectionsMost),"refused":\(refused),\
+      "received":\(received),\
       "accepted":\(accepted),"rejected":{\(statuses)},"reasons":{\(words)},"discarded":\(discarded),\
       "ignored":\(ignored),"duplicates":\(duplicates.map(String.init) ?? "null"),"shutdowns":\(shutdowns),\
       "broadcasts":\(broadcasts),"deliveries":\(deliveries),\

@@ -42,7 +42,7 @@ class Pool:
 
     def connect(self):
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        sock.settimeout(60)
+        sock.settimeout(240)
         sock.connect(self.socket)
         return sock
 

@@ -1,6 +1,5 @@
 # pyapns.py PORT FEEDBACK_PORT CERTIFICATE TOKENS: pushes to the tokens in that file by PyAPNs ("apns" on PyPI) in its enhanced
 # mode, for Python 2; then reads the feedback. Prints what it was told: a line for each token, behind "packet" or "feedback".
-import random
 import sys
 import time
 
@@ -21,7 +20,7 @@ def response_listener(error_response):
 apns.gateway_server.register_response_listener(response_listener)
 for number, token in enumerate(tokens):
     apns.gateway_server.send_notification(token, Payload(alert="Hello"), identifier=number + 1, expiry=int(time.time()) + 3600)
-# Its thread hears answers, and sends again what was behind a bad one.
+# Its thread hears answers, sends again what was behind a bad one, and tells nobody when it is done.
 while tokens:
     before = len(told)
     time.sleep(4)

@@ -1,7 +1,7 @@
 <?php
 // stream_client.php PORT FEEDBACK_PORT CERTIFICATE TOKENS: stream_socket_client and nothing else, as answers of 2014 advised:
 // the enhanced format, and a look at the answer that does not wait; behind a bad one it connects again and
-// goes on. Then it reads the feedback. Prints what it was told: a line for each token, behind "packet" or "feedback".
+// goes on. The last one is to nobody, and so always bad. Then it reads the feedback. Prints what it was told: a line for each token, behind "packet" or "feedback".
 function open($port, $certificate) {
     $ctx = stream_context_create();
     stream_context_set_option($ctx, 'ssl', 'local_cert', $certificate);
@@ -10,33 +10,31 @@ function open($port, $certificate) {
     return $fp;
 }
 
-function checkAppleErrorResponse($fp) {
-    stream_set_blocking($fp, 0);
+function checkAppleErrorResponse($fp, $waits = false) {
+    stream_set_blocking($fp, (int) $waits);
     $answer = fread($fp, 6);
     stream_set_blocking($fp, 1);
     return $answer ? unpack('Ccommand/Cstatus_code/Nidentifier', $answer) : null;
 }
 
 $tokens = preg_split('/\s+/', file_get_contents($argv[4]), -1, PREG_SPLIT_NO_EMPTY);
+if ($tokens) $tokens[] = '';
 for ($next = 0; $next < count($tokens); ) {
     $fp = open($argv[1], $argv[3]);
     $answer = null;
     for (; $next < count($tokens) && !$answer; $next++) {
         $payload = json_encode(array('aps' => array('alert' => 'Hello', 'sound' => 'default')));
-        $msg = pack("C", 1) . pack("N", $next) . pack("N", time() + 90 * 24 * 60 * 60) . pack("n", 32)
+        $msg = pack("C", 1) . pack("N", $next) . pack("N", time() + 90 * 24 * 60 * 60) . pack("n", strlen($tokens[$next]) / 2)
             . pack('H*', $tokens[$next]) . pack("n", strlen($payload)) . $payload;
         @fwrite($fp, $msg);
         $answer = checkAppleErrorResponse($fp);
     }
-    // Workaround to check if there were any errors during the last seconds of sending.
-    for ($pause = 0; $pause < 6 && !$answer; $pause++) {
-        usleep(500000);
-        $answer = checkAppleErrorResponse($fp);
-    }
-    if ($answer) {
+    $answer = $answer ?: checkAppleErrorResponse($fp, true);
+    if (!$answer) exit("no answer");
+    $next = $answer['identifier'] + 1;
+    if ($next < count($tokens)) {
         if ($answer['status_code'] != 8) exit("status $answer[status_code]");
         print "packet {$tokens[$answer['identifier']]}\n";
-        $next = $answer['identifier'] + 1;
     }
     fclose($fp);
 }

@@ -27,7 +27,7 @@ $session->sendMany([
         'priority' => 5, 'topic' => 'com.example.app.push-type.liveactivity', 'apns_id' => UUID],
     ['token' => Simulator::token(1), 'payload' => '{"aps":{}}', 'user_data' => 4, 'channel_id' => null],
 ]);
-$session->drain(10000);
+$session->drain(240000);
 $events = iterator_to_array($session->events());
 usort($events, fn ($a, $b) => $a->identifier <=> $b->identifier);
 foreach ($events as $event) {

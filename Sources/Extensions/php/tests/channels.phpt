@@ -35,7 +35,7 @@ $simulator->control('POST', '/subscriptions', ['token' => $token, 'channel' => $
 $session = new Apns\Session($simulator->identity(), host: '127.0.0.1', port: $simulator->ready['http2_port'],
     protocol: 'http2', topic: 'com.example.app', report_accepted: true);
 $session->send(null, ['aps' => ['timestamp' => 1800000000, 'event' => 'update', 'content-state' => ['score' => 1]]], channelId: $first);
-$session->drain(10000);
+$session->drain(240000);
 foreach ($session as $event) echo json_encode([$event->kindText, $event->httpStatus, $event->token, strlen($event->uniqueId)]), "\n";
 var_dump($simulator->control('GET', '/activities')['activities'][0]['token'] === $token);
 
@@ -87,7 +87,7 @@ for ($again = 0; ; $again++) {
     } catch (Apns\AgainException) {
         $readable = [$stream];
         $writable = $other = [];
-        if (!stream_select($readable, $writable, $other, 20)) die("nothing came\n");
+        if (!stream_select($readable, $writable, $other, 240)) die("nothing came\n");
     }
 }
 var_dump($again > 0, $loop->timeoutMs());

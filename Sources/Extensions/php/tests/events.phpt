@@ -15,7 +15,7 @@ $session = $simulator->session(report_accepted: true);
 for ($i = 1; $i <= 8; $i++) {
     $identifier = $session->send(Simulator::token($i), ['aps' => ['alert' => "Grüße/$i"]], ['number' => $i]);
 }
-$session->drain(10000);
+$session->drain(240000);
 foreach ($session->events() as $key => $event) {
     $same = $event->token === Simulator::token($event->userData['number']);
     echo "$key: $event->identifier $event ", $event->userData['number'], ' ', var_export($same, true), "\n";

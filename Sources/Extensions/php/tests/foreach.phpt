@@ -14,7 +14,7 @@ $simulator = new Simulator();
 $fill = function (int $count) use ($simulator): Apns\Session {
     $session = $simulator->session(report_accepted: true);
     for ($i = 1; $i <= $count; $i++) $session->send(Simulator::token(1), '{"aps":{}}', $i);
-    $session->drain(10000);
+    $session->drain(240000);
     return $session;
 };
 $session = $fill(6);

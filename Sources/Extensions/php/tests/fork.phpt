@@ -18,7 +18,7 @@ $kept = $get();
 foreach ([$plain, $kept] as $session) {
     $session->send(Simulator::token(1), '{"aps":{}}');
     $session->send(Simulator::token(2), '{"aps":{}}');
-    $session->drain(10000);
+    $session->drain(240000);
     $session->send(Simulator::token(3), '{"aps":{}}');
 }
 $kept->nextEvent();
@@ -33,7 +33,7 @@ for ($child = 1; $child <= 2; $child++) {
         }
         $mine = $get();
         $mine->send(Simulator::token(10 + $child), '{"aps":{}}');
-        $mine->drain(10000);
+        $mine->drain(240000);
         file_put_contents('php://stdout', json_encode([$said, $mine->stats()['taken'], $mine->nextLeftEvent()]) . "\n");
         unset($plain, $kept, $session);
         exit(0);
@@ -42,7 +42,7 @@ for ($child = 1; $child <= 2; $child++) {
     echo 'child ended with ', pcntl_wexitstatus($status), "\n";
 }
 foreach ([$plain, $kept] as $session) {
-    $session->drain(10000);
+    $session->drain(240000);
     echo $session->stats()['accepted'], ' accepted, ', $session->stats()['rejected'], " rejected\n";
 }
 echo $plain->nextEvent(), "\n";

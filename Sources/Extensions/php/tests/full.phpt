@@ -21,7 +21,7 @@ try {
 $next = 0;
 foreach ($session as $event) { if ($event->userData !== $next++) echo "out of order\n"; }
 $session->send(Simulator::token(1), '{"aps":{}}', $sent++);
-$session->drain(10000);
+$session->drain(240000);
 foreach ($session as $event) { if ($event->userData !== $next++) echo "out of order\n"; }
 var_dump($next === $sent, $sent > 10);
 --EXPECT--

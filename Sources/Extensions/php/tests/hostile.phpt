@@ -39,7 +39,7 @@ final class Doing implements JsonSerializable
 // Destructors of user data that throw, in each place where it may be given up.
 $session = $simulator->session();
 for ($i = 0; $i < 30; $i++) $session->send($token, '{"aps":{}}', new Throwing($session));
-echo 'drain: ', thrown(fn () => $session->drain(10000)), "\n";
+echo 'drain: ', thrown(fn () => $session->drain(240000)), "\n";
 echo 'events: ', thrown(function () use ($session) { foreach ($session as $event) unset($event); }), "\n";
 echo 'again: ', thrown(function () use ($session) {
     do {
@@ -95,7 +95,7 @@ echo 'the payload by its own value: ', thrown(function () use (&$payload) {
 // Loops that close what they go over, and two at once.
 $session = $simulator->session(report_accepted: true);
 for ($i = 0; $i < 9; $i++) $session->send($token, '{"aps":{}}');
-$session->drain(10000);
+$session->drain(240000);
 $seen = 0;
 foreach ($session as $one) {
     foreach ($session->events() as $two) {

@@ -30,7 +30,7 @@ $session->sendMany([
     ['token' => 'ff', 'payload' => '{}', 'user_data' => 9],
     ['token' => $gone, 'payload' => '{}', 'user_data' => 10],
 ]);
-$session->drain(10000);
+$session->drain(240000);
 foreach ($simulator->accepted(3) as $one) {
     echo json_encode([$one['topic'], $one['push_type'], $one['priority'], $one['expiration'], $one['collapse_id']]), "\n";
 }
@@ -61,7 +61,7 @@ foreach (['token_key_file' => $key, 'token_key' => file_get_contents($key)] as $
     $who = new Apns\Credentials($names, ...[$option => $value]);
     $bearer = new Apns\Session($who, $where, port: $other->ready['http2_port'], topic: 'com.example.app');
     for ($number = 0; $number < 100; $number++) $bearer->send($token, '{"aps":{}}', more: true);
-    $bearer->drain(10000);
+    $bearer->drain(240000);
     echo count(array_filter(iterator_to_array($bearer->events()), fn ($event) => $event->isAccepted() && $event->httpStatus === 200)), "\n";
 }
 echo json_encode($who->describe()), "\n";

@@ -26,7 +26,7 @@ for ($number = 0; $number < 3000; $number++) {
         if ($event) $taken[] = $event;
     }
 }
-$session->drain(20000);
+$session->drain(240000);
 foreach ($session as $event) $taken[] = $event;
 $known = array_filter($taken, fn ($event) => $tokens[$event->identifier] === [$event->token, $event->userData]);
 foreach ($taken as $event) {

@@ -15,7 +15,7 @@ foreach (['host' => '127.0.0.1', 'port' => $simulator->ready['gateway_port'], 'c
     'feedback_host' => '127.0.0.1', 'feedback_port' => $simulator->ready['feedback_port']] as $name => $value) ini_set("apns.$name", (string) $value);
 $session = new Apns\Session();
 $session->send(Simulator::token(1), '{"aps":{}}');
-$session->drain(10000);
+$session->drain(240000);
 echo count($simulator->accepted(1)), " accepted\n";
 var_dump(iterator_to_array(new Apns\Feedback()), (new Apns\Credentials())->describe()['topics']);
 echo thrown(fn () => (new Apns\Session(port: 1, connect_timeout_ms: 50, reconnect_pause_max_ms: 10))->connect()) === 'nothing thrown' ? 'ini' : 'the script', " wins\n";

@@ -36,7 +36,7 @@ function push(Apns\Session $session, ?string $topic = null): string
     global $simulator;
     $simulator->control('POST', '/reset');
     $session->send(Simulator::token(1), '{"aps":{}}', topic: $topic);
-    $session->drain(10000);
+    $session->drain(240000);
     $event = $session->nextEvent();
     $session->close(1000);
     $one = $event->isAccepted() ? $simulator->accepted(1)[0] : [];

@@ -47,8 +47,7 @@ final class Loop
             $wait = max(0, (int) (($due - hrtime(true) / 1e9) * 1e6));
             $readable = $this->streams;
             $writable = $other = [];
-            if ($readable) stream_select($readable, $writable, $other, intdiv($wait, 1000000), $wait % 1000000);
-            else usleep($wait);
+            stream_select($readable, $writable, $other, intdiv($wait, 1000000), $wait % 1000000);
             foreach ($readable as $stream) if (isset($this->listeners[(int) $stream])) ($this->listeners[(int) $stream])($stream);
             foreach ($this->timers as $timer) {
                 if ($timer->due > hrtime(true) / 1e9) continue;
@@ -86,7 +85,7 @@ $loop->addPeriodicTimer(0.001, function () use ($session, $loop, $stream, &$sent
         if ($sent < 2000) return;
         if (!$isClosing) $session->drain();
         $isClosing = true;
-        $session->close(10000);
+        $session->close(240000);
         $loop->removeReadStream($stream);
         $loop->stop();
     } catch (Apns\AgainException $thrown) {

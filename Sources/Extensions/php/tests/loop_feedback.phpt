@@ -25,7 +25,7 @@ while (true) {
         $waits++;
         $readable = [$stream];
         $none = [];
-        if (!stream_select($readable, $none, $none, 20)) die("nothing comes\n");
+        if (!stream_select($readable, $none, $none, 240)) die("nothing comes\n");
     }
 }
 var_dump($waits > 0);

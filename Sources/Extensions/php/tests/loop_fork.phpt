@@ -33,7 +33,7 @@ while (true) {
     } catch (Apns\AgainException) {
         $readable = [$stream];
         $none = [];
-        stream_select($readable, $none, $none, 20);
+        stream_select($readable, $none, $none, 240);
         $session->process();
     }
 }

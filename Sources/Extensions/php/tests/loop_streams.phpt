@@ -25,7 +25,7 @@ function drained(Apns\Session $session): void
             $session->drain();
             return;
         } catch (Apns\AgainException) {
-            wait($stream, 20);
+            wait($stream, 240);
             $session->process();
         }
     }
@@ -36,7 +36,7 @@ $session = $simulator->session(nonblocking: true);
 $stream = $session->stream();
 var_dump(is_resource($stream), (int) $stream !== (int) $session->stream());
 $session->send(Simulator::token(1), '{"aps":{}}');
-echo wait($stream, 20), ' ', get_debug_type($session->timeoutMs()), "\n";
+echo wait($stream, 240), ' ', get_debug_type($session->timeoutMs()), "\n";
 fclose($stream);
 drained($session);
 echo $session->stats()['accepted'], " accepted\n";

@@ -15,7 +15,7 @@ $session = $simulator->session(report_accepted: true);
 for ($i = 1; $i <= 8; $i++) {
     $session->send(Simulator::token($i), ['aps' => ['alert' => 'Hello']]);
 }
-$session->drain(10000);
+$session->drain(240000);
 $metrics = $session->metrics();
 echo implode(' ', array_keys($metrics)), "\n";
 var_dump($metrics['rejects'], array_key_first($metrics['times']), array_key_last($metrics['times']) === PHP_INT_MAX);

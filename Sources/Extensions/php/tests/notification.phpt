@@ -18,14 +18,14 @@ $session->send($token, '{"aps":{}}', expiry: 4000000000, priority: 10);
 $session->send(Apns\Token::fromHex("<$token>"), $payload, expiry: Apns\Session::EXPIRY_ONCE, priority: 5);
 $session->send(Apns\Token::fromBytes(hex2bin($token)), ['aps' => ['badge' => 0]], more: true);
 $session->flush();
-$session->drain(10000);
+$session->drain(240000);
 foreach ($simulator->accepted(3) as $one) {
     echo json_encode([$one['token'] === $token, $one['payload'], $one['expiry'], $one['priority']]), "\n";
 }
 foreach (['simple' => Apns\Session::FORMAT_SIMPLE, 'enhanced' => Apns\Session::FORMAT_ENHANCED] as $name => $format) {
     $other = $simulator->session(format: $format, quiet_period_ms: 50);
     $other->send($token, '{"aps":{}}');
-    $other->drain(10000);
+    $other->drain(240000);
     $list = $simulator->accepted(4);
     echo "$name: command ", end($list)['command'], "\n";
     unset($other);

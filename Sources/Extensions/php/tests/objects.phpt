@@ -14,7 +14,7 @@ $simulator = new Simulator();
 $simulator->control('POST', '/unregistered', ['token' => 'abcd', 'timestamp' => 1]);
 $session = $simulator->session(report_accepted: true);
 $session->send(Simulator::token(1), '{"aps":{}}');
-$session->drain(10000);
+$session->drain(240000);
 $all = [$session, $simulator->credentials(), new Apns\Payload(), new Apns\Strings('a = b;'),
     Apns\Token::fromHex('abcd'), $session->nextEvent(), $session->events(), $simulator->feedback()];
 foreach ($all as $object) {

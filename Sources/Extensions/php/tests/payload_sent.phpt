@@ -24,7 +24,7 @@ $notifications = function () use ($payload, $token) {
 };
 $session->sendMany($notifications());
 $session->send($token, $payload->set('alert', str_repeat('long ', 50)));
-$session->drain(10000);
+$session->drain(240000);
 foreach ($simulator->accepted(5) as $one) echo $one['payload'], "\n";
 
 foreach ([
@@ -35,7 +35,7 @@ foreach ([
     fn () => $session->send($token, new Apns\Strings('a = b;')),
     fn () => $session->sendMany([['token' => $token, 'payload' => &$payload], ['token' => $token, 'payload' => new Apns\Payload(limit: 3)]]),
 ] as $call) echo thrown($call), "\n";
-$session->drain(10000);
+$session->drain(240000);
 echo $session->stats()['taken'], " taken\n";
 $session->close();
 echo thrown(fn () => $session->send($token, $payload)), "\n";

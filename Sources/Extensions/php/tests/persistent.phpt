@@ -18,7 +18,7 @@ $one->send(Simulator::token(2), '{"aps":{}}', ['bad' => [1, 2.5, null, true, "\0
 $two = $get(request: 'second');
 $two->send(Simulator::token(3), '{"aps":{}}', 'good');
 $two->send(Simulator::token(4), '{"aps":{}}', 'mine');
-$two->drain(10000);
+$two->drain(240000);
 foreach ($two as $event) echo "own: $event->request $event ", json_encode($event->userData), "\n";
 foreach ($two->leftEvents() as $event) echo "left: $event->request $event $event->identifier ", $event->token === Simulator::token(2) ? 'to device 2' : '', ' ', json_encode($event->userData), "\n";
 var_dump($one->stats()['taken'] === 4, $two->request(), $get()->request());
@@ -46,7 +46,7 @@ $one->close(2000);
 $three = $get(request: 'third');
 foreach ($three->leftEvents() as $event) echo "left: $event->request $event $event->userData\n";
 $three->send(Simulator::token(7), '{"aps":{}}');
-$three->drain(10000);
+$three->drain(240000);
 unset($one, $two, $three);
 echo $get()->stats()['taken'], "\n";
 // Another name is another session.

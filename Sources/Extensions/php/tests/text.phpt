@@ -43,7 +43,7 @@ $settings = parse_ini_string(<<<INI
 foreach (['http2', 'binary'] as $where) {
     $session = new Apns\Session($settings['who'], $settings[$where]);
     $session->send($token, '{"aps":{}}', expiry: 4000000000);
-    $session->drain(10000);
+    $session->drain(240000);
     $event = $session->nextEvent();
     echo $event, ' ', $event->httpStatus, "\n";
 }
@@ -62,7 +62,7 @@ $session->sendMany([
     ['token' => $token, 'payload' => '{"aps":{}}', 'push_type' => '1'],
 ]);
 $session->send($token, '{"aps":{}}', pushType: 'Location');
-$session->drain(10000);
+$session->drain(240000);
 foreach (array_slice($simulator->accepted(5), -3) as $one) echo json_encode([$one['push_type'], $one['priority'], $one['expiration']]), "\n";
 foreach ((new ReflectionClass('Apns\PushType'))->getConstants() as $name => $number) {
     $word = Apns\PushType::text($number);

@@ -24,7 +24,7 @@ $values = [null, false, 7, 1.5, 'text', [1, 'a' => [2]], new Watched(), $stream,
 foreach ($values as $value) {
     $session->send(Simulator::token(1), '{"aps":{}}', $value);
 }
-$session->drain(10000);
+$session->drain(240000);
 $same = [];
 foreach ($session as $index => $event) {
     $same[] = $event->userData === $values[$index];
@@ -37,13 +37,13 @@ echo 'alive once all are handed out: ', Watched::$alive, "\n";
 $session = $simulator->session();
 $session->send(Simulator::token(1), '{"aps":{}}', new Watched());
 echo 'alive while it is not known: ', Watched::$alive, "\n";
-$session->drain(10000);
+$session->drain(240000);
 echo 'alive once it is: ', Watched::$alive, "\n";
 
 // Never taken: freed with the session.
 $session->send(Simulator::token(1), '{"aps":{}}', new Watched());
 $session->send(Simulator::token(1), '{"aps":{}}', new Watched());
-$session->drain(10000);
+$session->drain(240000);
 echo 'alive as an outcome: ', Watched::$alive, "\n";
 unset($session);
 echo 'alive without the session: ', Watched::$alive, "\n";

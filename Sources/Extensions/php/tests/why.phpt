@@ -16,7 +16,7 @@ foreach ([1, 2, 3, 4, 5, 6, 7, 8, 128, 255, 77] as $status) {
     $simulator = new Simulator(['bad_every' => 1, 'bad_status' => $status]);
     $session = $simulator->session();
     $session->send(Simulator::token(1), '{"aps":{}}');
-    $session->drain(10000);
+    $session->drain(240000);
     $event = $session->nextEvent();
     echo "$event->kindText $event->why\n";
 }
@@ -28,14 +28,14 @@ foreach ((new ReflectionClass('Apns\Reason'))->getConstants() as $name => $reaso
     $text = Apns\Reason::text($reason);
     $simulator->control('PATCH', '/faults', ['bad_reason' => $text]);
     $session->send('ff' . substr(Simulator::token(1), 2), '{"aps":{}}');
-    try { $session->drain(10000); } catch (Apns\Exception $thrown) { echo $thrown->getMessage(), "\n"; }
+    try { $session->drain(240000); } catch (Apns\Exception $thrown) { echo $thrown->getMessage(), "\n"; }
     $event = $session->nextEvent();
     echo $event ? preg_replace('/since [-\d]+ [:\d]+ UTC$/', 'since then', $event->why) . "\n" : "$name: no event\n";
 }
 $session = new Apns\Session($simulator->identity(), $simulator->where(), ambiguous: 'report');
 $simulator->control('PUT', '/faults', ['cut_after' => 1, 'cut' => 'fin']);
 $session->send(Simulator::token(1), '{"aps":{}}');
-$session->drain(10000);
+$session->drain(240000);
 $event = $session->nextEvent();
 echo "$event->kindText $event->why\n";
 --EXPECT--

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""fetch.py: has pip install the libraries of that time that test_legacy_programs.py pushes with, each in one version. The tests
+themselves have no way out of their network. What is there already is not fetched again."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+DIRECTORY = pathlib.Path(__file__).resolve().parents[2] / "build/legacy-programs"
+# By the program that uses them: the Pythons that run it, and packages. Nobody has the later two of Python 2.
+LIBRARIES = {
+    "pyapns.py": (["2.7"], ["apns==2.0.1"]),
+    "clerk.py": (["3.11", "3.10", "3.9", "3.8"], ["apns-clerk==0.2.0", "pyOpenSSL==19.1.0", "cryptography==2.9.2"]),
+    "django_push.py": (["3.9", "3.8", "3.10", "3.11"], ["django-push-notifications==1.4.1", "Django==2.2.28"]),
+}
+
+
+def find_python(versions):
+    """In the PATH, or among those of pyenv."""
+    root = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")) / "versions"
+    for version in versions:
+        for candidate in [f"python{version}", *sorted(root.glob(f"{version}.*/bin/python"))]:
+            script = 'import ssl, sys; ssl.wrap_socket; print("%d.%d" % sys.version_info[:2])'
+            try:
+                ran = subprocess.run([candidate, "-W", "ignore", "-c", script], capture_output=True, text=True)
+            except OSError:
+                continue
+            if ran.stdout.strip() == version:
+                return candidate
+    return None
+
+
+def main():
+    for program, (versions, packages) in LIBRARIES.items():
+        place, python = DIRECTORY / program, find_python(versions)
+        if python is None or place.exists():
+            continue
+        # No pip of today runs in Python 2: what is installed for it is a module without anything to build.
+        by, new = sys.executable if versions == ["2.7"] else python, DIRECTORY / f"{program}.new"
+        shutil.rmtree(new, ignore_errors=True)
+        ran = subprocess.run([by, "-m", "pip", "install", "-q", "--target", new, *packages], capture_output=True, text=True)
+        if ran.returncode == 0:
+            new.rename(place)
+        else:
+            said = ran.stderr.strip().splitlines()
+            print(f"skipped: pip cannot install {' '.join(packages)}: {said[-1] if said else ran.returncode}")
+
+
+if __name__ == "__main__":
+    main()
