@@ -52,7 +52,7 @@ TEST(an_answer_that_does_not_come) {
   options.answer_timeout_ms = 100;
   options.ambiguous = APNS_AMBIGUOUS_REPORT;
   apns_session_t *session = looping(options);
-  send_all(session, 0, 3);
+  send_range(session, 0, 3);
   turn_strictly_until(session, stats_of(session).unknown == 3);
   push_end(session, service);
 }
@@ -63,7 +63,7 @@ TEST(a_retry) {
   apns_session_options_t options = push_options(service);
   options.retry_schedule = "1";
   apns_session_t *session = looping(options);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   turn_strictly_until(session, stats_of(session).accepted == 1);
   push_end(session, service);
 }
@@ -76,7 +76,7 @@ TEST(a_pause_before_a_connection) {
   options.topic = "com.example.app";
   options.nonblocking = 1;
   apns_session_t *session = session_to(gateway, &options);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   turn_strictly_until(session, gateway_connections(gateway) == 4);
   apns_session_free(session);
   gateway_stop(gateway);
@@ -89,7 +89,7 @@ TEST(as_many_connections_as_it_takes) {
   apns_session_options_t options = push_options(service);
   options.connections = 3;
   apns_session_t *session = looping(options);
-  send_all(session, 0, 3);
+  send_range(session, 0, 3);
   turn_strictly_until(session, stats_of(session).in_flight == 3);
   assert_int_equal(stats_of(session).connects, 3);
   push_end(session, service);
@@ -117,7 +117,7 @@ TEST(a_token_that_cannot_be_had) {
   options.ping_after_ms = 300;
   assert_ok(apns_session_new(&options, credentials, &session, &error));
   apns_credentials_free(credentials);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   turn_strictly_until(session, asked > 0);
   assert_in_range(apns_session_timeout_ms(session), 0, 300);
   turn_strictly_until(session, metrics_of(session).pings > 0 && asked > 1);
@@ -129,7 +129,7 @@ TEST(a_close_that_nobody_answers) {
   service = service_judging(says_nothing, NULL);
   apns_session_t *session = looping(push_options(service));
   connect_strictly(session);
-  send_all(session, 0, 1);
+  send_range(session, 0, 1);
   turn_strictly_until(session, stats_of(session).in_flight == 1);
   assert_status(APNS_ERR_AGAIN, apns_session_close(session, 200, &error));
   assert_in_range(apns_session_timeout_ms(session), 0, 200);
