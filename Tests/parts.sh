@@ -134,18 +134,18 @@ matrix_all() { Tests/Matrix/run --all --tool "$APNS_TOOL"; }
 matrix_http2_all() { Tests/Matrix/http2 --all --tool "$APNS_TOOL"; }
 
 # Peers that mean harm: floods, half answers, poison, storms.
-hostile() { Tests/Hostile/run --quick; }
+hostile() { Tests/Hostile/run --tool "$APNS_TOOL"; }
 # A daemon whose heart beats while its session meets gateways on their bad days: no call waits.
-event_loop() { Tests/EventLoop/run --quick --tool "$APNS_TOOL"; }
+event_loop() { Tests/EventLoop/run --tool "$APNS_TOOL"; }
 # The same by the clock, which nothing else may use meanwhile: it is by itself in its group of the rota.
-exact_times() { Tests/Hostile/run --exact && Tests/EventLoop/run --exact --tool "$APNS_TOOL"; }
+exact_times() { Tests/Hostile/run --exact --tool "$APNS_TOOL" && Tests/EventLoop/run --exact --tool "$APNS_TOOL"; }
 
 # HTTP/2 and TLS against servers that others wrote, and against the simulator.
 servers() { pytest Tests/Servers; }
 
 # ---- Swift: the core's rooms, the simulator, the tool, the relay ------------
 
-swift_tests() { Sources/build --run-tests; }
+swift_tests() { swift test --skip-build --disable-index-store; }
 simulator() { pytest Tests/Simulator; }
 # TOOL_DEVICES=1000000 sets the length of the list that the tool sends.
 tool() { pytest Tests/Tool; }
