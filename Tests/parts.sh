@@ -130,14 +130,20 @@ planted_3() { Tests/Simulation/planted --share 2/3; }
 
 # Every end of a connection against every delay, version and window, in pairs; with all combinations by the rota.
 matrix() { Tests/Matrix/run --tool "$APNS_TOOL" && Tests/Matrix/http2 --tool "$APNS_TOOL"; }
-matrix_all() { Tests/Matrix/run --all --tool "$APNS_TOOL"; }
-matrix_http2_all() { Tests/Matrix/http2 --all --tool "$APNS_TOOL"; }
+matrix_1() { Tests/Matrix/run --all --share 0/5 --tool "$APNS_TOOL"; }
+matrix_2() { Tests/Matrix/run --all --share 1/5 --tool "$APNS_TOOL"; }
+matrix_3() { Tests/Matrix/run --all --share 2/5 --tool "$APNS_TOOL"; }
+matrix_4() { Tests/Matrix/run --all --share 3/5 --tool "$APNS_TOOL"; }
+matrix_5() { Tests/Matrix/run --all --share 4/5 --tool "$APNS_TOOL"; }
+matrix_http2() { Tests/Matrix/http2 --all --tool "$APNS_TOOL"; }
 
 # Peers that mean harm: floods, half answers, poison, storms.
 hostile() { Tests/Hostile/run --tool "$APNS_TOOL"; }
+hostile_all() { Tests/Hostile/run --all --tool "$APNS_TOOL"; }
 # A daemon whose heart beats while its session meets gateways on their bad days: no call waits.
 event_loop() { Tests/EventLoop/run --tool "$APNS_TOOL"; }
-# The same by the clock, which nothing else may use meanwhile: it is by itself in its group of the rota.
+event_loop_all() { Tests/EventLoop/run --all --tool "$APNS_TOOL"; }
+# The same by the clock.
 exact_times() { Tests/Hostile/run --exact --tool "$APNS_TOOL" && Tests/EventLoop/run --exact --tool "$APNS_TOOL"; }
 
 # HTTP/2 and TLS against servers that others wrote, and against the simulator.

@@ -213,7 +213,7 @@ def main(description, rows, jobs=4):
     """Plays what the command line says of the rows."""
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--all", action="store_true", help="every row; else a part that has every aspect of them")
-    parser.add_argument("--quick", action="store_true", help="that part, said aloud")
+    parser.add_argument("--share", default="0/1", metavar="K/N", help="of every N of these rows the one with number K, from 0 on")
     parser.add_argument("--only", help="of all rows those with this in group or name")
     parser.add_argument("--list", action="store_true", help="the rows, and no run")
     parser.add_argument("--exact", action="store_true", help="by the clock and one by one: on a machine that is quiet")
@@ -226,6 +226,8 @@ def main(description, rows, jobs=4):
     judge.judge_the_judge()
     chosen = [row for row in rows if (options.only in f"{row.group}: {row.name}" if options.only else
                                       row.quick or options.all)]  # fmt: skip
+    share, shares = map(int, options.share.split("/"))
+    chosen = chosen[share::shares]
     if options.list:
         print("\n".join(f"{row.group}: {row.name}" for row in chosen))
         return 0
