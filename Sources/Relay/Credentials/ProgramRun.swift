@@ -25,10 +25,10 @@ struct ProgramRun {
     guard let out = OutputPipe(), let errors = OutputPipe() else {
       throw fault("no pipe: \(Self.reason(errno))")
     }
+    let limit = clock() + Int64(limitS * 1000)
     let process = try start(out, errors)
     out.closeWriter()
     errors.closeWriter()
-    let limit = clock() + Int64(limitS * 1000)
     var printed: [UInt8] = []
     var said: [UInt8] = []
     var status: CInt?
