@@ -32,18 +32,19 @@ def idle():
 
 @pytest.fixture
 def start(certificates, idle):
-    """Simulators of HTTP/2, as good as new. One with options is the test's own."""
+    """Simulators of HTTP/2, as good as new. One with options is the test's own, and so is one that draws by chance: what it draws
+    depends on its seed and on how many connections it had."""
     running, own = [], []
 
     def start(*options, faults=None):
-        if options or not idle:
+        is_own = bool(options) or any("share" in name for name in faults or {})
+        if is_own or not idle:
             one = simulators.Simulator(certificates, "--http2-port", "0", *options, faults=faults, control=True)
         else:
             one = idle.pop()
-            for path, faulty in ("/faults", faults or {}), ("/reset", None):
-                status, said = one.control("PUT" if path == "/faults" else "POST", path, faulty)
-                assert status == 200, said
-        (own if options else running).append(one)
+            for method, path, body in ("PUT", "/faults", faults or {}), ("POST", "/reset", None):
+                assert one.control(method, path, body)[0] == 200
+        (own if is_own else running).append(one)
         return one
 
     yield start
@@ -78,8 +79,8 @@ def shared(request, tmp_path):
 
 
 @pytest.fixture
-def relay(tmp_path):
-    """Makes relays and lets none of them outlive the test."""
+def relay(start, tmp_path):
+    """Makes relays and lets none of them outlive the test, nor its simulators."""
     running = []
 
     def make(simulator, **arguments):
