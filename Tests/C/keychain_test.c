@@ -102,6 +102,7 @@ TEST(the_program_s_openssl_stays_as_it_was) {
 
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
 static int loads_without_the_provider(void *argument) {
+  FORGET_ERROR();
   CHILD_REQUIRE(setenv("OPENSSL_MODULES", "/nonexistent", 1) == 0);
   apns_credentials_t *credentials = NULL;
   CHILD_REQUIRE(apns_credentials_new(argument, &credentials, &error) == APNS_ERR_CREDENTIALS);
