@@ -10,6 +10,7 @@ static const char advice[] =
     "; Apple switched its binary interface off in 2021: set the option protocol to HTTP/2 (api.";
 
 static apns_error_t connection_failure(const apns_session_options_t *options, bool shows_one) {
+  FORGET_ERROR();
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   who.ca_file = identities_make()->root.certificate_file;
   if (shows_one) who.certificate_file = identities_make()->provider.together_file;

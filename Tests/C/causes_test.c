@@ -113,6 +113,7 @@ TEST(of_files) {
 #endif
   };
   for (size_t index = 0; index < sizeof rows / sizeof *rows; index++) {
+    FORGET_ERROR();
     apns_credentials_t *credentials = NULL;
     const apns_status_t found = apns_credentials_new(&rows[index].options, &credentials, &error);
     check_cause(rows[index].what, rows[index].status, rows[index].cause, found, &error);
@@ -163,6 +164,7 @@ typedef struct connecting {
 } connecting_t;
 
 static void check_connecting(const connecting_t *row) {
+  FORGET_ERROR();
   gateway_t *gateway = gateway_start(&row->gateway, row->script ? SCRIPTS(row->script) : NULL);
   const proxy_answer_t answer = {.text = row->proxy, .stays = row->is_silent_proxy};
   const bool has_proxy = row->proxy || row->is_silent_proxy;
@@ -294,6 +296,7 @@ TEST(of_waiting) {
       {"a pause", APNS_CAUSE_RECONNECT_PAUSE, ends, 1},
   };
   for (size_t index = 0; index < sizeof rows / sizeof *rows; index++) {
+    FORGET_ERROR();
     const gateway_options_t small = {.receive_buffer = 4096};
     const gateway_step_t *script = rows[index].script;
     gateway_t *gateway = gateway_start(&small, SCRIPTS(script, script, script, script));
@@ -328,6 +331,7 @@ TEST(of_a_list) {
       {"a connection under way", APNS_ERR_TIMEOUT, APNS_CAUSE_CONNECT_TIMEOUT, stalls, 50},
   };
   for (size_t index = 0; index < sizeof rows / sizeof *rows; index++) {
+    FORGET_ERROR();
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(rows[index].script));
     apns_credentials_t *credentials = provider_credentials();
     apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;

@@ -25,6 +25,7 @@ static apns_notification_t saying(const char *json) {
   check_refusal((session), (push), (status), (const char *const[]){__VA_ARGS__, NULL}, __LINE__)
 static void check_refusal(apns_session_t *session, const apns_notification_t *push,
                           apns_reject_t reject, const char *const *parts, int line) {
+  FORGET_ERROR();
   const uint64_t before = stats_of(session).taken;
   error.reject = 99;
   uint32_t identifier = 77;
@@ -232,6 +233,7 @@ TEST(a_builders_payload_is_checked_for_its_expiry) {
 TEST(a_check_that_is_none_is_refused) {
   static const uint32_t wrong[] = {4, 7, 0x80000000u, UINT32_MAX};
   for (size_t index = 0; index < sizeof wrong / sizeof *wrong; index++) {
+    FORGET_ERROR();
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
     options.checks = wrong[index];
     apns_session_t *session = NULL;
@@ -314,6 +316,7 @@ TEST(a_tokens_text_has_the_gateways_status) {
       {apns_token_from_base64, digits, 200, APNS_REJECT_INVALID_TOKEN_SIZE},
   };
   for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
+    FORGET_ERROR();
     uint8_t token[APNS_TOKEN_MAX];
     size_t length = 0;
     assert_status(APNS_ERR_ARGUMENT, cases[index].read(cases[index].text, cases[index].length,

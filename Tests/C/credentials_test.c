@@ -119,6 +119,7 @@ TEST(a_wrong_passphrase) {
 /* In a session without a terminal of its own a prompt would fail; here a terminal
    is at hand, so that a prompt would be seen. */
 static int loads_without_passphrase(void *argument) {
+  FORGET_ERROR();
   int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
   CHILD_REQUIRE(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
   const char *name = ptsname(terminal);
@@ -291,6 +292,7 @@ TEST(messages_hold_no_secret) {
 /* ---- TLS versions ------------------------------------------------------- */
 
 static void check_version(int offered, int tls_min, int tls_max, bool works) {
+  FORGET_ERROR();
   const gateway_options_t peer = {.tls_version = offered};
   gateway_t *gateway = gateway_start(&peer, NULL);
   apns_credentials_options_t who = trusting();

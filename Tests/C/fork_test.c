@@ -12,6 +12,7 @@ typedef struct family {
 } family_t;
 
 static int uses_the_parents_session(void *argument) {
+  FORGET_ERROR();
   apns_session_t *session = ((family_t *)argument)->session;
   apns_event_t event = APNS_EVENT_INIT;
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
@@ -133,6 +134,7 @@ TEST(a_session_made_and_not_connected) {
 }
 
 static int reads_the_parents_feedback(void *argument) {
+  FORGET_ERROR();
   apns_feedback_t *feedback = ((family_t *)argument)->feedback;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   CHILD_REQUIRE(apns_feedback_next(feedback, &tuple, &error) == APNS_ERR_FORKED);

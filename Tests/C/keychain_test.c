@@ -43,6 +43,18 @@ static pkcs12_t old_export(void) {
                     .certificate_cipher = RC2_40};
 }
 
+/* Trusts the root and has this file in memory, whose bytes the caller frees. */
+static apns_credentials_options_t with_pkcs12(const pkcs12_t *traits, const char *passphrase) {
+  apns_credentials_options_t options = trusting();
+  options.passphrase = passphrase;
+  options.certificate_bytes = keychain_pkcs12(traits, &options.certificate_length);
+  return options;
+}
+
+static void free_pkcs12(const apns_credentials_options_t *options) {
+  free((void *)options->certificate_bytes);
+}
+
 /* ---- PKCS#12 ------------------------------------------------------------ */
 
 TEST(every_cipher_from_file_and_memory) {
@@ -102,6 +114,7 @@ TEST(the_program_s_openssl_stays_as_it_was) {
 
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
 static int loads_without_the_provider(void *argument) {
+  FORGET_ERROR();
   CHILD_REQUIRE(setenv("OPENSSL_MODULES", "/nonexistent", 1) == 0);
   apns_credentials_t *credentials = NULL;
   CHILD_REQUIRE(apns_credentials_new(argument, &credentials, &error) == APNS_ERR_CREDENTIALS);
@@ -140,14 +153,9 @@ TEST(the_chain_comes_along) {
   traits.key = all->provider_in_chain.key;
   traits.certificate = all->provider_in_chain.certificate;
   traits.chain = all->intermediate.certificate;
-  size_t length;
-  uint8_t *bytes = keychain_pkcs12(&traits, &length);
-  apns_credentials_options_t options = trusting();
-  options.passphrase = "open sesame";
-  options.certificate_bytes = bytes;
-  options.certificate_length = length;
+  apns_credentials_options_t options = with_pkcs12(&traits, "open sesame");
   check_works(&options, 2);
-  free(bytes);
+  free_pkcs12(&options);
 }
 
 TEST(no_passphrase_and_an_empty_one) {
@@ -156,32 +164,23 @@ TEST(no_passphrase_and_an_empty_one) {
     pkcs12_t traits = old_export();
     traits.passphrase = passphrases[index % 2];
     if (index >= 2) traits.key_cipher = traits.certificate_cipher = TRIPLE_DES;
-    size_t length;
-    uint8_t *bytes = keychain_pkcs12(&traits, &length);
-    apns_credentials_options_t options = trusting();
-    options.certificate_bytes = bytes;
-    options.certificate_length = length;
+    apns_credentials_options_t options = with_pkcs12(&traits, NULL);
     check_loads(&options);
     options.passphrase = "";
     check_loads(&options);
     /* As with a key that needs none, it does no harm. */
     options.passphrase = "open sesame";
     check_loads(&options);
-    free(bytes);
+    free_pkcs12(&options);
   }
 }
 
 TEST(without_a_checksum) {
   pkcs12_t traits = old_export();
   traits.without_checksum = true;
-  size_t length;
-  uint8_t *bytes = keychain_pkcs12(&traits, &length);
-  apns_credentials_options_t options = trusting();
-  options.certificate_bytes = bytes;
-  options.certificate_length = length;
-  options.passphrase = "open sesame";
+  apns_credentials_options_t options = with_pkcs12(&traits, "open sesame");
   check_refused(&options, APNS_ERR_CREDENTIALS, "certificate in memory", "without a checksum");
-  free(bytes);
+  free_pkcs12(&options);
 }
 
 TEST(a_passphrase_beyond_ascii) {
@@ -189,14 +188,9 @@ TEST(a_passphrase_beyond_ascii) {
   traits.passphrase =
       "S\xC3\xA9same, \xC3\xB6"
       "ffne dich";
-  size_t length;
-  uint8_t *bytes = keychain_pkcs12(&traits, &length);
-  apns_credentials_options_t options = trusting();
-  options.certificate_bytes = bytes;
-  options.certificate_length = length;
-  options.passphrase = traits.passphrase;
+  apns_credentials_options_t options = with_pkcs12(&traits, traits.passphrase);
   check_loads(&options);
-  free(bytes);
+  free_pkcs12(&options);
 }
 
 TEST(pkcs12_that_cannot_be_opened) {

@@ -246,6 +246,7 @@ static void run_der(void) { load(&der); }
 static bool has_anchors; /* in a namespace where they can be put */
 
 static void run_system_trust(void) {
+  FORGET_ERROR();
   if (!has_anchors) return;
   apns_credentials_t *credentials = NULL;
   apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
@@ -579,6 +580,7 @@ static void play_all(const struct kind *kind, size_t stride) {
 }
 
 int main(int count, char **arguments) {
+  FORGET_ERROR();
   const bool plays_all = count > 1 && !strcmp(arguments[1], "--all");
   const char *only = count > 1 && !plays_all ? arguments[1] : NULL;
   signal(SIGPIPE, SIG_IGN);

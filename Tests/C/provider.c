@@ -118,6 +118,7 @@ void check_works(const apns_credentials_options_t *given, size_t chain_length) {
 
 apns_error_t refused(const apns_credentials_options_t *options, apns_status_t expected,
                      const char *const *parts) {
+  FORGET_ERROR();
   apns_credentials_t *credentials = NULL;
   assert_status(expected, apns_credentials_new(options, &credentials, &error));
   assert_null(credentials);
@@ -214,6 +215,7 @@ void send_range(apns_session_t *session, size_t from, size_t to) {
 
 void check_event(apns_session_t *session, apns_event_kind_t kind, int reject, size_t n,
                  const char *file, int line) {
+  FORGET_ERROR();
   apns_event_t event = APNS_EVENT_INIT;
   apns_status_t status = apns_session_next_event(session, &event, 0, &error);
   size_t found = (size_t)(uintptr_t)event.user_data - 1;

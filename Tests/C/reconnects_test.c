@@ -30,6 +30,7 @@ static apns_session_t *session_without_gateway(uint32_t pause_max_ms) {
 
 /* How long after a fruitless connection, the `fruitless`-th, the next is tried. */
 static int64_t pause_before_next(apns_session_t *session, size_t fruitless, int64_t step) {
+  FORGET_ERROR();
   char count[64];
   snprintf(count, sizeof count, "after %zu connections that achieved nothing", fruitless);
   size_t made = sockets_made();
@@ -142,6 +143,7 @@ static void assert_cap_kept(size_t cap) {
 /* Every connection ends by a rejection, so that nothing but the cap holds the next one
    back. Five minutes, which the clock is moved through. */
 static void check_cap(uint32_t cap, size_t at_once, size_t in_five_minutes) {
+  FORGET_ERROR();
   static const gateway_step_t names_first[] = {TAKE_FRAMES(1), NAME_NTH(8, 0), END};
   const gateway_step_t *scripts[MOST + 1] = {NULL};
   for (size_t index = 0; index < MOST; index++) scripts[index] = names_first;

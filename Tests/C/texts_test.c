@@ -148,6 +148,7 @@ static size_t encode(uint32_t c, char *to) {
 /* Every way by which a caller's or a file's text comes into a message; `text` has no NUL.
    The last message is left in `message`. */
 static void check_every_way(const char *text, char message[240]) {
+  FORGET_ERROR();
   const size_t length = strlen(text);
   apns_strings_t *strings = NULL;
   const char *found;

@@ -33,6 +33,7 @@ TEST(every_invalid_vector) {
   json_t *file = vectors_read("tokens.json"), *vector;
   size_t index;
   vectors_each(file, index, vector) {
+    FORGET_ERROR();
     if (!vector_is(vector, "result", "invalid")) continue;
     size_t text_length, length = 999;
     uint8_t *text = vector_bytes(vector, "hex", &text_length);
@@ -219,6 +220,7 @@ TEST(every_invalid_base64_vector) {
   json_t *file = vectors_read("tokens-base64.json"), *vector;
   size_t index;
   vectors_each(file, index, vector) {
+    FORGET_ERROR();
     if (!vector_is(vector, "result", "invalid")) continue;
     size_t text_length, length = 999, reason = 0;
     uint8_t *text = vector_bytes(vector, "hex", &text_length);
