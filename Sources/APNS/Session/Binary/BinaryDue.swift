@@ -25,6 +25,7 @@ extension BinarySession where Net: ~Copyable {
   }
 
   /// Makes the next wait end when a connection is ready for what is wanted of it.
+  @inline(never)
   mutating func watch() {
     for index in 0..<options.connections {
       let channel = channels + index

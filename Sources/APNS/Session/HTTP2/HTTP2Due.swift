@@ -42,7 +42,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   }
 
   /// Makes the next wait end when a connection is ready for what is wanted of it.
-  @inline(__always)
+  @inline(never)
   mutating func watch() {
     for number in 0..<channelCount { channels[number].connection.watch(on: &network) }
   }

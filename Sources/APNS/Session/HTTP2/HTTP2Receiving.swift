@@ -129,7 +129,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   /// When the connection has to be asked whether it still works, or to have answered; `max`: it is
   /// asked nothing.
-  @inline(__always)
+  @inline(never)
   func askDue(_ channel: UnsafeMutablePointer<HTTP2Channel>) -> Nanoseconds {
     if channel.pointee.http.pointee.isAsked {
       return channel.pointee.askedAt &+ options.connectTimeout

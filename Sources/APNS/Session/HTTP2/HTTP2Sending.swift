@@ -163,7 +163,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       // One record at a time, so that its answers are read soon.
       var begun = 0
       var streams = 0
-      while begun < HTTP2Connection.recordSize, let size = try beginStream(channel, time) {
+      while begun < HTTP2Connection.recordSize, let size = beginStream(channel, time) {
         begun &+= size
         streams &+= 1
         // nghttp2 keeps waiting frames in order, which costs less when there are few.
@@ -191,7 +191,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// channel takes none.
   private mutating func beginStream(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ time: SendTime
-  ) throws(Failure) -> Int? {
+  ) -> Int? {
     let http = channel.pointee.http
     guard lackedTokenAt == nil, http.pointee.takes(payloadCount: 1),
       let slot = outbox.pointee.takeDue(at: time.second)

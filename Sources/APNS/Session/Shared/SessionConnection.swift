@@ -69,7 +69,7 @@ struct SessionConnection {
   }
 
   /// Makes the next wait end when it is ready for what it waits for.
-  @inline(__always)
+  @inline(never)
   func watch<Net: Network & ~Copyable>(on network: inout Net) {
     switch phase {
     case .closed: break
