@@ -151,7 +151,7 @@ servers() { pytest Tests/Servers; }
 
 # ---- Swift: the core's rooms, the simulator, the tool, the relay ------------
 
-swift_tests() { swift test --skip-build --disable-index-store; }
+swift_tests() { swift test --skip-build --disable-index-store --disable-xctest --enable-swift-testing; }
 simulator() { pytest Tests/Simulator; }
 # TOOL_DEVICES=1000000 sets the length of the list that the tool sends.
 tool() { pytest Tests/Tool; }

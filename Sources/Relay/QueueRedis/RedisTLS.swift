@@ -25,7 +25,7 @@ package struct RedisTLS: Equatable, Sendable {
     // The connection keeps it alive.
     defer { SSL_CTX_free(context) }
     guard copenssl_set_min_version(context, TLS1_2_VERSION) == 1,
-      copenssl_forbid_resumption(context) == 1
+      copenssl_forbid_tickets(context) == 1
     else { throw Self.fault("OpenSSL") }
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
     // A key with a passphrase is a fault: nobody is asked on a terminal.
