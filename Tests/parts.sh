@@ -151,7 +151,7 @@ servers() { pytest Tests/Servers; }
 
 # ---- Swift: the core's rooms, the simulator, the tool, the relay ------------
 
-swift_tests() { swift test --skip-build --disable-index-store --disable-xctest --enable-swift-testing; }
+swift_tests() { Tests/own_network.py swift test --skip-build --disable-index-store --disable-xctest --enable-swift-testing; }
 simulator() { pytest Tests/Simulator; }
 # TOOL_DEVICES=1000000 sets the length of the list that the tool sends.
 tool() { pytest Tests/Tool; }
@@ -389,9 +389,11 @@ need_pytest() {
 
 can_run_arm64() { [ "$(uname -m)" = aarch64 ] || { command -v aarch64-linux-gnu-gcc && command -v qemu-aarch64; }; }
 
-# The packages that build/python's environments are made of, which need the network only here.
+# The packages that build/python's environments are made of, and old libraries that push through the relay:
+# the network is needed only here.
 fetch_python_packages() {
   local wanted
+  case " $APNS_PARTS " in *" relay "*) Tests/Relay/fetch.py ;; esac
   case " $APNS_PARTS " in *" python"* | *" dashboard "*) ;; *) return 0 ;; esac
   wanted=$(cksum <Tests/Python/requirements.txt)
   [ "$wanted" != "$(cat build/python/downloads/fetched 2>/dev/null)" ] || return 0
