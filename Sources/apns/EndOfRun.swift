@@ -49,7 +49,12 @@ struct WatchedProcess: Sendable {
   }
 
   var isAlive: Bool {
-    guard let started, let status = Self.status(pid) else { return false }
+    guard let started else { return false }
+    errno = 0
+    guard let status = Self.status(pid) else {
+      // Without a descriptor nobody can look: not a reason to end.
+      return errno == EMFILE || errno == ENFILE
+    }
     // A process that nobody has waited for is still listed.
     return status.started == started && status.state != "Z" && status.state != "X"
   }
