@@ -141,6 +141,7 @@ if Context.environment["APNS_RELAY"] != nil {
     .executableTarget(
       name: "apns-relay",
       dependencies: [
+        "APNSLibrary",
         "CAPNS",
         "Relay",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

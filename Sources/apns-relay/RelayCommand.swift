@@ -1,3 +1,4 @@
+import APNSLibrary
 import ArgumentParser
 import CAPNS
 import Foundation
@@ -25,9 +26,31 @@ struct RelayCommand: ParsableCommand {
     version: "apns-relay \(String(cString: apns_version()))",
     subcommands: [Run.self, Enqueue.self, GuardState.self], defaultSubcommand: Run.self)
 
+  static func main() {
+    do {
+      var command = try parseAsRoot()
+      try command.run()
+    } catch {
+      let status = exitCode(for: error)
+      let message = fullMessage(for: error)
+      if status == .success {
+        print(message)
+      } else if !message.isEmpty {
+        tell(message)
+      }
+      exit(withError: status)
+    }
+  }
+
   static func refusal(_ message: String) -> ExitCode {
-    FileHandle.standardError.write(Data("Error: \(message)\n".utf8))
+    tell("Error: \(message)")
     return ExitCode(2)
+  }
+
+  /// No message has a key in it, whatever it quotes.
+  private static func tell(_ message: String) {
+    let text = Redaction.of(message, given: CommandLine.arguments)
+    FileHandle.standardError.write(Data("\(text)\n".utf8))
   }
 }
 

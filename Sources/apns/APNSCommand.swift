@@ -29,6 +29,9 @@ enum Program {
       StandardStream.error.write("  See 'apns --help' for more information.\n")
       Exit.end(with: status)
     }
+    if let fault = FileArguments.fault(in: CommandLine.arguments.dropFirst()) {
+      Exit.end(with: Exit.refusal(fault))
+    }
     do {
       var command = try APNSCommand.parseAsRoot()
       if var command = command as? any AsyncParsableCommand {

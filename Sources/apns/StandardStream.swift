@@ -1,3 +1,4 @@
+import APNSLibrary
 import Glibc
 
 /// Writes without a buffer: whoever waits for the ready line may read from a pipe.
@@ -5,7 +6,11 @@ enum StandardStream: CInt {
   case output = 1
   case error = 2
 
-  func write(_ text: String) { write(Array(text.utf8)) }
+  /// No message has a key in it, whatever it quotes.
+  func write(_ text: String) {
+    let isMessage = self == .error
+    write(Array((isMessage ? Redaction.of(text, given: CommandLine.arguments) : text).utf8))
+  }
 
   func write(_ bytes: [UInt8]) {
     var written = 0

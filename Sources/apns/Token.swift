@@ -71,7 +71,7 @@ struct Token: ParsableCommand {
         isWrong = true
         if json {
           var members = JSONMembers()
-          members.add("text", text: fault.text)
+          members.add("text", text: Redaction.told(fault.text) ?? fault.text)
           members.add("error", text: fault.message)
           StandardStream.output.write(members.object + "\n")
         } else {

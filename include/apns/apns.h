@@ -417,12 +417,22 @@ typedef enum apns_cause {
   /* The credentials' token_callback or sign_callback gave no token or signature (CREDENTIALS), or
      has none at the moment (TIMEOUT). The message has the callback's own words. Nothing is lost:
      the next call asks again. */
-  APNS_CAUSE_PROVIDER_TOKEN = 58
+  APNS_CAUSE_PROVIDER_TOKEN = 58,
+  /** The certificate's file or bytes hold several certificates for pushing, each with its key and
+      for another app or environment. Keep one of them. */
+  APNS_CAUSE_SEVERAL_IDENTITIES = 59
 } apns_cause_t;
 
 /** The cause's name, such as "APNS_CAUSE_PEER_EXPIRED"; "unknown cause" for any other number.
     Static. */
 const char *apns_cause_name(apns_cause_t cause);
+
+/** Why messages do not quote this text: somebody may have given a private key where a name belongs,
+    and messages go to terminals and logs. NULL: they quote it. Otherwise a few words, such as "PEM";
+    static. It is PEM or the beginning of it, has line breaks or other control characters, has as
+    many digits of base64 as a key, or is longer than a path. The library's own messages go by this;
+    a program may for what it says itself. Any thread. */
+const char *apns_why_unquoted(const void *text, size_t length);
 
 /**
  * What went wrong, in detail. Pass one, set up by APNS_ERROR_INIT, to any call, or NULL if the
@@ -920,8 +930,12 @@ typedef struct apns_credentials_options {
 
   /* The client certificate, with its chain if it has one: a file or bytes, not both. PEM with
      the blocks in any order, PKCS#12 (what Keychain exports, RC2 and 3DES too) or a single
-     certificate in DER; the library recognizes the format. Neither file nor bytes: the provider
-     shows no certificate. */
+     certificate in DER; the library recognizes the format. Text that is no longer PEM is read too,
+     as is that of keys: with "\n" in place of line breaks or without any, indented, in quotes or
+     JSON, in UTF-16, as base64 of PEM, DER or PKCS#12. Of several certificates with their keys the
+     one for pushing is taken, by Apple's extensions, and of several for one app the one that ends
+     last; those for different apps are APNS_CAUSE_SEVERAL_IDENTITIES. Neither file nor bytes: the
+     provider shows no certificate. */
   const char *certificate_file;
   const void *certificate_bytes;
   size_t certificate_length;

@@ -122,6 +122,11 @@ inline apns_reject_t reject_of(apns_reason_t reason) noexcept { return apns_reas
 
 /** The cause's name, such as "APNS_CAUSE_PEER_EXPIRED". */
 inline std::string_view cause_name(apns_cause_t cause) noexcept { return apns_cause_name(cause); }
+/** As apns_why_unquoted(); empty: messages quote it. */
+inline std::string_view why_unquoted(std::string_view text) noexcept {
+  const char *const words = apns_why_unquoted(text.data(), text.size());
+  return words ? std::string_view(words) : std::string_view();
+}
 inline std::string_view log_kind_name(apns_log_kind_t kind) noexcept {
   return apns_log_kind_name(kind);
 }

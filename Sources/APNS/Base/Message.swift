@@ -19,18 +19,35 @@ struct Message {
     count &+= 1
   }
 
-  /// Appends text from any source. The line stays one line of UTF-8 that shows what it says: each
-  /// byte that is not UTF-8, and each character that would change how the line is shown, becomes a
-  /// question mark. A character that does not fit is left off whole. All text is appended this way.
+  /// Appends text from any source, without a key. The line stays one line of UTF-8 that shows what
+  /// it says: each byte that is not UTF-8, and each character that would change how the line is
+  /// shown, becomes a question mark. A character that does not fit is left off whole. All text is
+  /// appended this way.
   @inline(never)
   mutating func append(text: UnsafeRawBufferPointer) {
-    if !append(text, before: Self.capacity &- 1) { isFull = true }
+    if !withhold(text, Unquoted(keyIn: text)) { append(whole: text) }
   }
 
   /// Appends a name up to the middle of the line, because the text about it needs room too.
   @inline(never)
   mutating func append(name: UnsafeRawBufferPointer) {
+    if withhold(name, Unquoted(keyIn: name)) { return }
     if !append(name, before: Self.capacity / 2) { append("...") }
+  }
+
+  /// Says how long a value is that is not quoted. False if it is to be quoted.
+  private mutating func withhold(_ value: UnsafeRawBufferPointer, _ reason: Unquoted?) -> Bool {
+    guard let reason else { return false }
+    append("(")
+    append(value.count)
+    append(" bytes, not shown: ")
+    append(reason.words)
+    append(")")
+    return true
+  }
+
+  private mutating func append(whole text: UnsafeRawBufferPointer) {
+    if !append(text, before: Self.capacity &- 1) { isFull = true }
   }
 
   /// False if the text does not fit before `end`.
@@ -53,13 +70,15 @@ struct Message {
 
   @inline(never)
   mutating func append(_ text: StaticString) {
-    append(text: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    append(whole: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
+  /// Appends a value that somebody gave, if it may be quoted.
   @inline(never)
   mutating func append(_ text: UnsafePointer<CChar>?) {
     guard let text else { return }
-    append(text: UnsafeRawBufferPointer(start: text, count: strlen(text)))
+    let value = UnsafeRawBufferPointer(start: text, count: strlen(text))
+    if !withhold(value, Unquoted(value)) { append(whole: value) }
   }
 
   @inline(never)
@@ -105,7 +124,7 @@ struct Message {
   mutating func append(_ other: borrowing Message) {
     var copy = other.bytes
     let length = other.count
-    withUnsafeBytes(of: &copy) { append(text: UnsafeRawBufferPointer(rebasing: $0[0..<length])) }
+    withUnsafeBytes(of: &copy) { append(whole: UnsafeRawBufferPointer(rebasing: $0[0..<length])) }
   }
 
   /// Appends the system's words for an error number.

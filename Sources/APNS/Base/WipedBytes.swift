@@ -16,13 +16,26 @@ struct WipedBytes: ~Copyable {
     count = given.count
   }
 
-  /// Reads a whole file. Failures call it `name` and have the status `status`. Avoids stdio, whose
-  /// buffer would keep what it read.
+  /// What `body` puts into it, as far as there is room.
+  init(room: Int, _ body: (inout WipedWriter) -> Void) throws(Failure) {
+    guard let bytes = malloc(max(room, 1)) else { throw .outOfMemory }
+    var writer = WipedWriter(UnsafeMutableRawBufferPointer(start: bytes, count: room))
+    body(&writer)
+    start = bytes
+    count = writer.count
+  }
+
+  /// Reads a whole file. Failures call it `name` and have the status `status`; `hasText`: there is
+  /// an option of that name for the content itself. Avoids stdio, whose buffer would keep what it
+  /// read.
   init(
-    file: UnsafePointer<CChar>, named name: StaticString, largest: Int, status: apns_status_t
+    file: UnsafePointer<CChar>, named name: StaticString, largest: Int, status: apns_status_t,
+    hasText: Bool = false
   ) throws(Failure) {
     let descriptor = csystem_open_for_reading(file)
-    guard descriptor >= 0 else { throw Self.unreadable(file, name, status, csystem_errno()) }
+    guard descriptor >= 0 else {
+      throw Self.unreadable(file, name, status, csystem_errno(), hasText)
+    }
     defer { _ = close(descriptor) }
     guard var bytes = malloc(4096) else { throw .outOfMemory }
     var (capacity, count) = (4096, 0)
@@ -44,7 +57,7 @@ struct WipedBytes: ~Copyable {
         let code = csystem_errno()
         if code == EINTR { continue }
         Self.drop(bytes, count)
-        throw Self.unreadable(file, name, status, code)
+        throw Self.unreadable(file, name, status, code, hasText)
       }
       if received == 0 { break }
       count &+= received
@@ -63,10 +76,12 @@ struct WipedBytes: ~Copyable {
 
   @inline(never)
   private static func unreadable(
-    _ file: UnsafePointer<CChar>, _ name: StaticString, _ status: apns_status_t, _ code: CInt
+    _ file: UnsafePointer<CChar>, _ name: StaticString, _ status: apns_status_t, _ code: CInt,
+    _ hasText: Bool
   ) -> Failure {
     // A resource that ran out may be there later, and the file is not to blame.
     let isExhausted = code == EMFILE || code == ENFILE || code == ENOMEM
+    if !isExhausted, isText(file) { return textForName(file, name, status, hasText) }
     return Failure(
       isExhausted ? APNS_ERR_MEMORY : status, systemError: code,
       cause: isExhausted ? APNS_CAUSE_NONE : APNS_CAUSE_FILE_UNREADABLE
@@ -74,6 +89,32 @@ struct WipedBytes: ~Copyable {
       $0.append(name)
       $0.append(" file ")
       $0.append(file)
+    }
+  }
+
+  /// A value that is no name: whoever gave it meant the content.
+  private static func isText(_ file: UnsafePointer<CChar>) -> Bool {
+    switch Unquoted(UnsafeRawBufferPointer(start: file, count: strlen(file))) {
+    case .pem, .lines, .length: true
+    case .base64, nil: false
+    }
+  }
+
+  @inline(never)
+  private static func textForName(
+    _ file: UnsafePointer<CChar>, _ name: StaticString, _ status: apns_status_t, _ hasText: Bool
+  ) -> Failure {
+    Failure(status, cause: APNS_CAUSE_FILE_UNREADABLE) {
+      $0.append(name)
+      $0.append(" file ")
+      $0.append(file)
+      $0.append(" is text, not the name of a file")
+      guard hasText else { return }
+      $0.append(": text goes into ")
+      $0.append(name)
+      $0.append(", in C ")
+      $0.append(name)
+      $0.append("_bytes")
     }
   }
 
@@ -89,5 +130,33 @@ struct WipedBytes: ~Copyable {
       $0.append(largest >> 20)
       $0.append(" MiB")
     }
+  }
+}
+
+/// Writes into memory one byte after the other.
+struct WipedWriter {
+  private let room: UnsafeMutableRawBufferPointer
+  private(set) var count = 0
+  /// Something was left off.
+  private(set) var isFull = false
+
+  init(_ room: UnsafeMutableRawBufferPointer) { self.room = room }
+
+  @inline(never)
+  mutating func put(_ byte: UInt8) {
+    guard count < room.count else {
+      isFull = true
+      return
+    }
+    room[count] = byte
+    count &+= 1
+  }
+
+  mutating func put(_ bytes: UnsafeRawBufferPointer) {
+    for byte in bytes { put(byte) }
+  }
+
+  mutating func put(_ text: StaticString) {
+    put(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 }

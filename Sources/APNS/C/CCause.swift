@@ -63,6 +63,7 @@ private var names: WordList {
     APNS_CAUSE_TOPIC\0\
     APNS_CAUSE_HTTP2_NOT_BUILT_IN\0\
     APNS_CAUSE_PROVIDER_TOKEN\0\
+    APNS_CAUSE_SEVERAL_IDENTITIES\0\
 
     """)
 }

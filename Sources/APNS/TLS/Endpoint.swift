@@ -36,6 +36,8 @@ struct Endpoint: ~Copyable {
         $0.append(serverName ?? host)
       }
     }
+    try Self.refuseText(host, "host")
+    if let serverName { try Self.refuseText(serverName, "server_name") }
     guard let copy = strdup(host) else { throw .outOfMemory }
     guard let name = strdup(serverName ?? host) else {
       free(copy)
@@ -53,6 +55,21 @@ struct Endpoint: ~Copyable {
   deinit {
     free(host)
     free(serverName)
+  }
+
+  /// A host's name is in logs and in much that a program says of its session.
+  @inline(never)
+  private static func refuseText(
+    _ name: UnsafePointer<CChar>, _ option: StaticString
+  ) throws(Failure) {
+    guard Unquoted(keyIn: UnsafeRawBufferPointer(start: name, count: strlen(name))) != nil else {
+      return
+    }
+    throw Failure(APNS_ERR_ARGUMENT) {
+      $0.append(option)
+      $0.append(" is not a name: ")
+      $0.append(name)
+    }
   }
 
   /// "gateway.example:2195" at the end of a message.

@@ -49,7 +49,7 @@ static ZEND_INI_MH(update_text) {
   if (new_value && strlen(ZSTR_VAL(new_value)) != ZSTR_LEN(new_value)) return FAILURE;
   if (mh_arg3 && new_value && ZSTR_LEN(new_value) > 0 &&
       (stage == PHP_INI_STAGE_RUNTIME || stage == PHP_INI_STAGE_HTACCESS) &&
-      php_check_open_basedir(ZSTR_VAL(new_value))) {
+      !php_apns_is_allowed(ZSTR_VAL(new_value))) {
     return FAILURE;
   }
   return OnUpdateString(entry, new_value, mh_arg1, mh_arg2, mh_arg3, stage);

@@ -130,6 +130,7 @@ static const struct {
     {&php_apns_class.exception, "CAUSE_TOPIC", APNS_CAUSE_TOPIC},
     {&php_apns_class.exception, "CAUSE_HTTP2_NOT_BUILT_IN", APNS_CAUSE_HTTP2_NOT_BUILT_IN},
     {&php_apns_class.exception, "CAUSE_PROVIDER_TOKEN", APNS_CAUSE_PROVIDER_TOKEN},
+    {&php_apns_class.exception, "CAUSE_SEVERAL_IDENTITIES", APNS_CAUSE_SEVERAL_IDENTITIES},
     {&php_apns_class.push_type, "ALERT", APNS_PUSH_TYPE_ALERT},
     {&php_apns_class.push_type, "BACKGROUND", APNS_PUSH_TYPE_BACKGROUND},
     {&php_apns_class.push_type, "LOCATION", APNS_PUSH_TYPE_LOCATION},

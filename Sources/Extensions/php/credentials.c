@@ -121,7 +121,9 @@ static bool take_id(const char **id, const char *name, const char *ini) {
   if (strlen(ini) != 10 || strspn(ini,
                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                   "0123456789") != 10) {
-    php_apns_throw_argument("apns.%s of php.ini is \"%s\", not 10 letters and digits", name, ini);
+    char shown[PHP_APNS_SHOWN];
+    php_apns_throw_argument("apns.%s of php.ini is \"%s\", not 10 letters and digits", name,
+                            php_apns_quoted(ini, shown));
     return false;
   }
   *id = ini;
@@ -232,8 +234,10 @@ static int ask(const char *file, char *buffer, size_t capacity, void *context) {
 /* Adds to the error that its path comes from php.ini. */
 static void name_setting(const settings *settings, apns_error_t *error) {
   const char *path = settings->options.token_key_file;
-  char message[sizeof error->message];
-  if (!path || path != APNS_G(token_key_file) || !strstr(error->message, path)) return;
+  char message[sizeof error->message], shown[PHP_APNS_SHOWN];
+  if (!path || path != APNS_G(token_key_file) ||
+      !strstr(error->message, php_apns_quoted(path, shown)))
+    return;
   snprintf(message, sizeof message, "apns.token_key_file of php.ini: %s", error->message);
   memcpy(error->message, message, sizeof message);
 }

@@ -61,8 +61,19 @@ const char *php_apns_nearest(const char *given, php_apns_name_at name_at, const 
   return nearest ? nearest : containing;
 }
 
+static bool withhold(const char *given, size_t length, char out[PHP_APNS_SHOWN]) {
+  const char *why = apns_why_unquoted(given, length);
+  if (why) snprintf(out, PHP_APNS_SHOWN, "(%zu bytes, not shown: %s)", length, why);
+  return why != NULL;
+}
+
+const char *php_apns_quoted(const char *given, char out[PHP_APNS_SHOWN]) {
+  return withhold(given, strlen(given), out) ? out : given;
+}
+
 const char *php_apns_shown(const zend_string *given, char out[PHP_APNS_SHOWN]) {
   const size_t most = PHP_APNS_SHOWN - 4;
+  if (withhold(ZSTR_VAL(given), ZSTR_LEN(given), out)) return out;
   size_t length = 0;
   for (; length < ZSTR_LEN(given) && length < most; length++) {
     const unsigned char byte = (unsigned char)ZSTR_VAL(given)[length];

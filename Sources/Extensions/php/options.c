@@ -19,6 +19,20 @@ static const char *expected(const php_apns_option *option) {
 
 /* ---- Texts --------------------------------------------------------------- */
 
+/* PHP's own warnings quote the file. */
+bool php_apns_is_allowed(const char *file) {
+  if (!PG(open_basedir) || !*PG(open_basedir)) return true;
+  return !apns_why_unquoted(file, strlen(file)) && !php_check_open_basedir(file);
+}
+
+bool php_apns_may_open(const char *file) {
+  char shown[PHP_APNS_SHOWN];
+  if (php_apns_is_allowed(file)) return true;
+  if (!EG(exception))
+    php_apns_throw_argument("open_basedir does not allow %s", php_apns_quoted(file, shown));
+  return false;
+}
+
 static bool read_text(const php_apns_option *option, const zend_string *text, char *field) {
   if (option->type == PHP_APNS_BYTES) {
     *(const void **)field = ZSTR_VAL(text);
@@ -29,10 +43,7 @@ static bool read_text(const php_apns_option *option, const zend_string *text, ch
     zend_value_error("option '%s' must not contain null bytes", option->name);
     return false;
   }
-  if (option->type == PHP_APNS_PATH && php_check_open_basedir(ZSTR_VAL(text))) {
-    if (!EG(exception)) php_apns_throw_argument("open_basedir does not allow %s", ZSTR_VAL(text));
-    return false;
-  }
+  if (option->type == PHP_APNS_PATH && !php_apns_may_open(ZSTR_VAL(text))) return false;
   *(const char **)field = ZSTR_VAL(text);
   return true;
 }

@@ -87,7 +87,8 @@ static size_t find_key(const zend_string *name) {
   }
   if (index == key_count) {
     const char *nearest = php_apns_nearest(ZSTR_VAL(name), key_at, NULL);
-    php_apns_throw_argument("Apple has no key \"%s\"%s%s%s", ZSTR_VAL(name),
+    char shown[PHP_APNS_SHOWN];
+    php_apns_throw_argument("Apple has no key \"%s\"%s%s%s", php_apns_quoted(ZSTR_VAL(name), shown),
                             nearest ? "; did you mean \"" : "", nearest ? nearest : "",
                             nearest ? "\"?" : "");
   }

@@ -80,9 +80,10 @@ php_apns_tracked *php_apns_persistent_session(zend_string *name, php_apns_identi
     php_apns_tracked_release(tracked);
     tracked = NULL;
   }
+  char shown[PHP_APNS_SHOWN];
   if (tracked && memcmp(&tracked->fingerprint, fingerprint, sizeof *fingerprint) != 0) {
     php_apns_throw_argument("the persistent session \"%s\" was made with other options",
-                            ZSTR_VAL(name));
+                            php_apns_quoted(ZSTR_VAL(name), shown));
     return NULL;
   }
   if (!tracked) {
@@ -93,7 +94,7 @@ php_apns_tracked *php_apns_persistent_session(zend_string *name, php_apns_identi
     if (tracked) {
       apns_session_free(session);
       php_apns_throw_argument("the persistent session \"%s\" was made in the meantime",
-                              ZSTR_VAL(name));
+                              php_apns_quoted(ZSTR_VAL(name), shown));
       return NULL;
     }
     tracked = keep(name, session, &settings->options);

@@ -74,8 +74,9 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
   apns_session_options_t *options = &settings->options;
   if (options->protocol == APNS_PROTOCOL_DEFAULT && !options->host) {
     if (!protocol && php_apns_configured(APNS_G(protocol))) {
+      char shown[PHP_APNS_SHOWN];
       php_apns_throw_argument("apns.protocol of php.ini is \"%s\", not \"binary\" or \"http2\"",
-                              APNS_G(protocol));
+                              php_apns_quoted(APNS_G(protocol), shown));
       return false;
     }
     if (protocol) options->protocol = *protocol;

@@ -1,6 +1,5 @@
 #include "php_apns.h"
 
-#include "main/fopen_wrappers.h"
 #include "zend_exceptions.h"
 
 typedef struct strings_object {
@@ -62,10 +61,7 @@ PHP_METHOD(Apns_Strings, open) {
   apns_strings_t *strings = NULL;
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "P", &file) == FAILURE) return;
-  if (php_check_open_basedir(ZSTR_VAL(file))) {
-    if (!EG(exception)) php_apns_throw_argument("open_basedir does not allow %s", ZSTR_VAL(file));
-    return;
-  }
+  if (!php_apns_may_open(ZSTR_VAL(file))) return;
   if (apns_strings_open(ZSTR_VAL(file), &strings, &error) != APNS_OK) {
     php_apns_throw(&error);
     return;

@@ -20,6 +20,20 @@ PyObject *utf8_of(PyObject *text, const char *name) {
   return bytes;
 }
 
+PyObject *quoted(PyObject *text) {
+  char *bytes;
+  Py_ssize_t length;
+  PyObject *encoded = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
+  if (!encoded || PyBytes_AsStringAndSize(encoded, &bytes, &length)) {
+    Py_XDECREF(encoded);
+    return NULL;
+  }
+  const char *why = apns_why_unquoted(bytes, (size_t)length);
+  Py_DECREF(encoded);
+  return why ? PyUnicode_FromFormat("(%zd bytes, not shown: %s)", length, why)
+             : PyObject_Repr(text);
+}
+
 bool text_argument(PyObject *given, const char *name, const char **text_out, PyObject **owner_out) {
   char *text;
   Py_ssize_t length;
@@ -95,7 +109,9 @@ bool word_argument(PyObject *given, const char *name, const char *const *words,
       return true;
     }
   }
-  PyErr_Format(PyExc_ValueError, "unknown %s: %R", name, given);
+  PyObject *shown = quoted(given);
+  if (shown) PyErr_Format(PyExc_ValueError, "unknown %s: %U", name, shown);
+  Py_XDECREF(shown);
   return false;
 }
 

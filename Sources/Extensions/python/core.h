@@ -68,6 +68,8 @@ bool wrong_type(const char *name, const char *expected, PyObject *given);
 bool text_argument(PyObject *given, const char *name, const char **text_out, PyObject **owner_out);
 /* The text in UTF-8. An exception does not contain the text. */
 PyObject *utf8_of(PyObject *text, const char *name);
+/* How an exception quotes a text: its repr, or how long it is; see apns_why_unquoted(). */
+PyObject *quoted(PyObject *text);
 /* A list or tuple of texts, as many as there is room for. */
 bool texts_argument(PyObject *given, const char *name, const char **texts, size_t capacity,
                     size_t *count_out, PyObject **owner_out);

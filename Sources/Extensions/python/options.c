@@ -111,8 +111,11 @@ bool options_read(const module_state_t *state, const option_table_t *table, PyOb
     if (PyUnicode_CompareWithASCIIString(name, "credentials") == 0) continue;
     const option_t *option = find(table, name);
     if (!option) {
-      PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R", table->owner,
-                   name);
+      PyObject *shown = quoted(name);
+      if (shown)
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %U", table->owner,
+                     shown);
+      Py_XDECREF(shown);
       return false;
     }
     if (!read_option(option, value, structure, *owners_out)) return false;

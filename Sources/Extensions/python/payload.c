@@ -58,7 +58,11 @@ static size_t key_named(PyObject *name) {
   for (size_t i = 0; i < KEYS; i++) {
     if (PyUnicode_CompareWithASCIIString(name, keys[i].name) == 0) return i;
   }
-  PyErr_Format(PyExc_TypeError, "%R is not one of Apple's keys; add() is for the app's own", name);
+  PyObject *shown = quoted(name);
+  if (shown)
+    PyErr_Format(PyExc_TypeError, "%U is not one of Apple's keys; add() is for the app's own",
+                 shown);
+  Py_XDECREF(shown);
   return KEYS;
 }
 

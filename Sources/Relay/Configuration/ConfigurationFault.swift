@@ -1,3 +1,5 @@
+import APNSLibrary
+
 /// A mistake in a configuration file: which file, line and key, and what is wrong.
 package struct ConfigurationFault: Error, CustomStringConvertible, Equatable {
   package var file: String
@@ -8,7 +10,8 @@ package struct ConfigurationFault: Error, CustomStringConvertible, Equatable {
   package var message: String
 
   package var description: String {
-    [line > 0 ? "\(file):\(line)" : file, key, message].filter { !$0.isEmpty }
-      .joined(separator: ": ")
+    Redaction.of(
+      [line > 0 ? "\(file):\(line)" : file, key, message].filter { !$0.isEmpty }
+        .joined(separator: ": "))
   }
 }

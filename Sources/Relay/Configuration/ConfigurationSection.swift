@@ -1,3 +1,4 @@
+import APNSLibrary
 import Foundation
 import Yams
 
@@ -68,6 +69,11 @@ final class ConfigurationSection {
     guard let node = nodes[key] else { return nil }
     guard let scalar = node.scalar else { throw fault(key, "expected one value") }
     guard !scalar.string.utf8.contains(0) else { throw fault(key, "has a NUL in it") }
+    if scalar.string.contains(where: \.isNewline) || scalar.string.contains("-BEGIN"),
+      let told = Redaction.told(scalar.string)
+    {
+      throw fault(key, "has text \(told): write that into a file, and give the file's name")
+    }
     let isNull = scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
     return isNull || scalar.string.isEmpty ? nil : scalar.string
   }

@@ -1,3 +1,4 @@
+import APNSLibrary
 import CAPNS
 import Foundation
 import Logging
@@ -22,13 +23,13 @@ package struct RelayLog: LogHandler {
 
   package func log(event: LogEvent) {
     let level = event.level
-    let message = event.message
+    let message = Redaction.of("\(event.message)")
     let all = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
     let now = TimeText.of(RelayClock.now)
     var text: String
     if isJSON {
       text =
-        "{\"time\":\"\(now)\",\"level\":\"\(level)\",\"message\":\(RawJSON.quoted("\(message)"))"
+        "{\"time\":\"\(now)\",\"level\":\"\(level)\",\"message\":\(RawJSON.quoted(message))"
       for (key, value) in all {
         text += ",\(RawJSON.quoted(key)):\(RawJSON.quoted("\(value)"))"
       }

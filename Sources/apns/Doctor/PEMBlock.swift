@@ -15,7 +15,9 @@ struct PEMBlock {
     var open: (label: String, base64: String)?
     for line in text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
       let line = String(decoding: line, as: UTF8.self)
-      if line.hasPrefix("-----BEGIN "), line.hasSuffix("-----") {
+      if line.hasPrefix("-----BEGIN "), line.hasSuffix("-----"),
+        !line.dropFirst(5).dropLast(5).contains("-")
+      {
         open = (String(line.dropFirst(11).dropLast(5)), "")
       } else if line.hasPrefix("-----END "), let block = open {
         let data = Data(base64Encoded: block.base64)

@@ -1,3 +1,5 @@
+import APNSLibrary
+
 /// What was looked at, in order, and what is wrong with it.
 struct Report {
   enum Line {
@@ -12,13 +14,13 @@ struct Report {
   var isReachable: Bool?
 
   mutating func fine(_ about: String, _ message: String) {
-    lines.append(.fine(about: about, message))
+    lines.append(.fine(about: Self.redacted(about), Self.redacted(message)))
   }
   mutating func skip(_ about: String, _ reason: String) {
-    lines.append(.skipped(about: about, reason))
+    lines.append(.skipped(about: Self.redacted(about), Self.redacted(reason)))
   }
   mutating func add(_ finding: Finding?) {
-    if let finding { lines.append(.found(finding)) }
+    if let finding { lines.append(.found(Self.redacted(finding))) }
   }
   mutating func add(_ finding: Finding, severity: Finding.Severity) {
     var finding = finding
@@ -28,7 +30,19 @@ struct Report {
 
   /// Ahead of the line with this number.
   mutating func add(_ finding: Finding, before line: Int) {
-    lines.insert(.found(finding), at: min(line, lines.count))
+    lines.insert(.found(Self.redacted(finding)), at: min(line, lines.count))
+  }
+
+  private static func redacted(_ text: String) -> String {
+    Redaction.of(text, given: CommandLine.arguments)
+  }
+
+  private static func redacted(_ finding: Finding) -> Finding {
+    var finding = finding
+    finding.about = redacted(finding.about)
+    finding.message = redacted(finding.message)
+    finding.remedy = redacted(finding.remedy)
+    return finding
   }
 
   var findings: [Finding] {

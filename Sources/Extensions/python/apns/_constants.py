@@ -306,6 +306,9 @@ class Cause(CauseNumber):
     """The credentials' token_callback or sign_callback gave no token or signature (CREDENTIALS),
     or has none at the moment (TIMEOUT). The message has the callback's own words. Nothing is lost:
     the next call asks again."""
+    SEVERAL_IDENTITIES = 59
+    """The certificate's file or bytes hold several certificates for pushing, each with its key and
+    for another app or environment. Keep one of them."""
 
 
 class PushType(PushTypeNumber):

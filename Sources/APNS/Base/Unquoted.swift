@@ -1,0 +1,111 @@
+import CSystem
+
+/// Why a value that somebody gave is not quoted: a private key may be in it, given where a name
+/// belongs, and messages go to terminals and logs. This is the only place that decides it.
+enum Unquoted {
+  /// A line break, or another character that no name has.
+  case lines
+  /// A block of PEM, or the beginning of one.
+  case pem
+  /// Base64 that is as mixed as a key's.
+  case base64
+  /// More than any path has.
+  case length
+
+  private static let longestPath = 4096
+  private static let begin: StaticString = "-BEGIN"
+
+  /// Nil if the value may be quoted.
+  init?(_ value: UnsafeRawBufferPointer) {
+    if let key = Self(keyIn: value) {
+      self = key
+      return
+    }
+    for byte in value where byte < 0x20 {
+      self = .lines
+      return
+    }
+    guard value.count > Self.longestPath else { return nil }
+    self = .length
+  }
+
+  /// The same for text that may have several lines: nil unless a key is in it.
+  init?(keyIn text: UnsafeRawBufferPointer) {
+    if Self.hasPEM(text) {
+      self = .pem
+    } else if Self.hasKeyDigits(text) {
+      self = .base64
+    } else {
+      return nil
+    }
+  }
+
+  /// What a message says in its place. Each ends in NUL.
+  var words: StaticString {
+    switch self {
+    case .lines: "line breaks or the like"
+    case .pem: "PEM"
+    case .base64: "perhaps a key"
+    case .length: "longer than a path"
+    }
+  }
+
+  private static func hasPEM(_ text: UnsafeRawBufferPointer) -> Bool {
+    csystem_contains(text.baseAddress, text.count, begin.utf8Start, begin.utf8CodeUnitCount) != 0
+  }
+
+  private enum Digit {
+    case upper
+    case lower
+    case number
+    case sign
+
+    /// Nil if base64 has no such character.
+    init?(_ byte: UInt8) {
+      switch byte {
+      case 0x41...0x5A: self = .upper
+      case 0x61...0x7A: self = .lower
+      case 0x30...0x39: self = .number
+      case 0x2B, 0x2F, 0x3D: self = .sign
+      default: return nil
+      }
+    }
+  }
+
+  /// Whether 40 digits in a row have letters of both cases and numbers, and change between these as
+  /// often as chance has it: 26 times. Paths, hashes in hex and names in CamelCase do not.
+  private static func hasKeyDigits(_ text: UnsafeRawBufferPointer) -> Bool {
+    let width = 40
+    var (upper, lower, numbers, changes, run) = (0, 0, 0, 0, 0)
+    var last: Digit?
+    func count(_ digit: Digit, by step: Int) {
+      switch digit {
+      case .upper: upper &+= step
+      case .lower: lower &+= step
+      case .number: numbers &+= step
+      case .sign: break
+      }
+    }
+    func isChange(_ one: Digit, _ other: Digit) -> Bool {
+      one != other && one != .sign && other != .sign
+    }
+    for index in 0..<text.count {
+      guard let digit = Digit(text[index]) else {
+        (upper, lower, numbers, changes, run, last) = (0, 0, 0, 0, 0, nil)
+        continue
+      }
+      count(digit, by: 1)
+      if let last, isChange(last, digit) { changes &+= 1 }
+      last = digit
+      run &+= 1
+      if run > width, let gone = Digit(text[index &- width]),
+        let next = Digit(text[index &- width &+ 1])
+      {
+        count(gone, by: -1)
+        if isChange(gone, next) { changes &-= 1 }
+      }
+      if run >= width, upper >= 5, lower >= 5, numbers >= 2, changes >= 15 { return true }
+    }
+    return false
+  }
+}

@@ -1,0 +1,29 @@
+import APNSLibrary
+import Glibc
+
+/// Options that name a file, and were given what belongs into it.
+enum FileArguments {
+  private static let names = ["certificate", "p12", "key", "p8", "passphrase-file", "ca", "crl"]
+
+  /// Why the arguments cannot be used. The parser would take PEM for an option, because it begins
+  /// with hyphens. Nil: there is nothing of that kind.
+  static func fault(in arguments: ArraySlice<String>) -> String? {
+    for (index, argument) in zip(arguments.indices, arguments) {
+      guard argument.hasPrefix("--") else { continue }
+      let parts = argument.dropFirst(2).split(
+        separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard names.contains(String(parts[0])) else { continue }
+      let value =
+        parts.count == 2
+        ? String(parts[1]) : index + 1 < arguments.endIndex ? arguments[index + 1] : ""
+      guard let told = Redaction.told(value) else { continue }
+      // A path may be as long, or as mixed.
+      if exists(value) { continue }
+      return "--\(parts[0]) takes the name of a file, and was given text \(told): "
+        + "write that into a file that only its user may read"
+    }
+    return nil
+  }
+
+  private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+}

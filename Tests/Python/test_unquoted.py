@@ -1,0 +1,51 @@
+"""A key in place of a name is in no exception."""
+
+import base64
+import hashlib
+
+import apns
+import pytest
+
+# No key, but what looks like one.
+BODY = base64.b64encode(hashlib.sha512(b"a").digest() + hashlib.sha512(b"b").digest()).decode()
+PEM = f"-----BEGIN PRIVATE KEY-----\n{BODY[:64]}\n{BODY[64:]}\n-----END PRIVATE KEY-----\n"
+SHAPES = {
+    "pem": PEM,
+    "escaped": PEM.replace("\n", "\\n"),
+    "blanks": PEM.replace("\n", " "),
+    "base64": BODY,
+    "long": "x" * 5000 + BODY,
+}
+CALLS = {
+    "token_key_file": lambda key: apns.Credentials(token_key_file=key, key_id="ABC123DEFG", team_id="DEF123GHIJ"),
+    "certificate_file": lambda key: apns.Credentials(certificate_file=key),
+    "ca_directory": lambda key: apns.Credentials(ca_directory=key),
+    "pinned_keys": lambda key: apns.Credentials(pinned_keys=[key]),
+    "tls_min": lambda key: apns.Credentials(tls_min=key),
+    "key_id": lambda key: apns.Credentials(token_key=b"x", key_id=key, team_id="DEF123GHIJ"),
+    "unknown": lambda key: apns.Session(apns.Credentials(), **{key: 1}),
+    "host": lambda key: apns.Session(apns.Credentials(), host=key),
+    "protocol": lambda key: apns.Session(apns.Credentials(), protocol=key),
+    "addresses": lambda key: apns.Session(apns.Credentials(), addresses=key),
+    "payload": lambda key: apns.Payload(**{key: 1}),
+    "strings": lambda key: apns.Strings.open(key),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("call", CALLS)
+def test_no_exception_has_a_key(call, shape):
+    with pytest.raises(Exception) as raised:
+        CALLS[call](SHAPES[shape])
+    said = str(raised.value) + repr(raised.value)
+    parts = [BODY[at : at + 8] for at in range(len(BODY) - 8)]
+    assert [part for part in parts if part in said] == []
+
+
+def test_the_message_says_where_text_goes():
+    with pytest.raises(apns.CredentialsError) as raised:
+        apns.Credentials(token_key_file=PEM, key_id="ABC123DEFG", team_id="DEF123GHIJ")
+    assert str(raised.value) == (
+        f"token_key file ({len(PEM)} bytes, not shown: PEM) is text, not the name of a file: "
+        "text goes into token_key, in C token_key_bytes"
+    )
