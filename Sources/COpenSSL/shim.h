@@ -215,6 +215,56 @@ static inline void copenssl_bring_certificate_to_front(STACK_OF(X509) * stack, i
   if (moved) sk_X509_unshift(stack, moved);
 }
 
+static inline void copenssl_drop_certificate(STACK_OF(X509) * stack, int index) {
+  X509_free(sk_X509_delete(stack, index));
+}
+
+/* A stack of private keys, of the kind that 1.1.1 has too. */
+static inline OPENSSL_STACK *copenssl_new_keys(void) { return OPENSSL_sk_new_null(); }
+static inline int copenssl_key_count(const OPENSSL_STACK *keys) { return OPENSSL_sk_num(keys); }
+static inline EVP_PKEY *copenssl_key(const OPENSSL_STACK *keys, int index) {
+  return (EVP_PKEY *)OPENSSL_sk_value(keys, index);
+}
+static inline int copenssl_append_key(OPENSSL_STACK *keys, EVP_PKEY *key) {
+  return OPENSSL_sk_push(keys, key);
+}
+static inline void copenssl_drop_keys(OPENSSL_STACK *keys) {
+  while (OPENSSL_sk_num(keys) > 0) EVP_PKEY_free((EVP_PKEY *)OPENSSL_sk_pop(keys));
+}
+static inline void copenssl_free_keys(OPENSSL_STACK *keys) {
+  copenssl_drop_keys(keys);
+  OPENSSL_sk_free(keys);
+}
+
+/* Which of Apple's extensions for pushing a certificate has, 1.2.840.113635.100.6.3.n: bit n. */
+static inline uint32_t copenssl_push_uses(const X509 *certificate) {
+  static const unsigned char arc[] = {0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x03};
+  uint32_t uses = 0;
+  for (int index = 0; index < X509_get_ext_count(certificate); index++) {
+    const ASN1_OBJECT *object = X509_EXTENSION_get_object(X509_get_ext(certificate, index));
+    const unsigned char *bytes = OBJ_get0_data(object);
+    if (OBJ_length(object) == sizeof arc + 1 && !memcmp(bytes, arc, sizeof arc))
+      uses |= UINT32_C(1) << (bytes[sizeof arc] & 31);
+  }
+  return uses;
+}
+/* The first entry of that kind in the subject; NULL where there is none. */
+static inline const ASN1_STRING *copenssl_subject_entry(const X509 *certificate, int nid) {
+  X509_NAME *name = X509_get_subject_name(certificate);
+  const int index = X509_NAME_get_index_by_NID(name, nid, -1);
+  return index < 0 ? NULL : X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, index));
+}
+/* Both are for the same app in the same environments. */
+static inline int copenssl_is_same_app(const X509 *one, const X509 *other) {
+  const ASN1_STRING *app = copenssl_subject_entry(one, NID_userId);
+  const ASN1_STRING *others = copenssl_subject_entry(other, NID_userId);
+  return app && others && ASN1_STRING_cmp(app, others) == 0 &&
+         copenssl_push_uses(one) == copenssl_push_uses(other);
+}
+static inline int copenssl_ends_later(const X509 *one, const X509 *other) {
+  return ASN1_TIME_compare(X509_get0_notAfter(one), X509_get0_notAfter(other)) > 0;
+}
+
 /* The subject as RFC 2253 writes it, but in UTF-8. */
 static inline int copenssl_print_subject(BIO *bio, X509 *certificate) {
   return X509_NAME_print_ex(bio, X509_get_subject_name(certificate), 0,

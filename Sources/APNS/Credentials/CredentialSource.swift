@@ -26,9 +26,10 @@ struct CredentialSource: ~Copyable {
         $0.append(name)
       }
     }
+    let content: WipedBytes
     if let file {
       content = try WipedBytes(
-        file: file, named: name, largest: Self.largest, status: APNS_ERR_CREDENTIALS)
+        file: file, named: name, largest: Self.largest, status: APNS_ERR_CREDENTIALS, hasText: true)
     } else if let given {
       guard length > 0, length <= Self.largest else {
         throw Failure(APNS_ERR_ARGUMENT) {
@@ -41,6 +42,11 @@ struct CredentialSource: ~Copyable {
       content = try WipedBytes(copying: UnsafeRawBufferPointer(start: given, count: length))
     } else {
       return nil
+    }
+    if let mended = try MendedText.make(of: content.bytes) {
+      self.content = mended
+    } else {
+      self.content = content
     }
     self.file = file
     self.name = name
@@ -81,6 +87,31 @@ struct CredentialSource: ~Copyable {
     if TLSErrors.takeExhausted() { throw .outOfMemory }
   }
 
+  /// What there is in place of a certificate or a key, as far as it can be told.
+  @inline(never)
+  private func appendContents(to message: inout Message, wantsKey: Bool) {
+    if bytes.count == 0 {
+      message.append(": it is empty")
+    } else if !wantsKey, contains("PRIVATE KEY-----") || isKeyInDER {
+      message.append(", but a private key: a .p8 from Apple is a token_key")
+    } else if contains("CERTIFICATE REQUEST-----") {
+      message.append(", but a certificate request")
+    } else if contains("-----BEGIN CERTIFICATE-----") {
+      message.append(", but a certificate")
+    } else if contains("-----BEGIN PUBLIC KEY-----") {
+      message.append(", but a public key")
+    } else if contains("<html") || contains("<HTML") {
+      message.append(", but a web page")
+    }
+  }
+
+  /// A sequence that begins with the version of a key (RFC 5208, 5; RFC 5915, 3; RFC 8017, A.1.2).
+  private var isKeyInDER: Bool {
+    guard bytes.count > 8, bytes[0] == 0x30 else { return false }
+    let start = bytes[1] < 0x80 ? 2 : 2 &+ Int(bytes[1] & 3)
+    return bytes[start] == 2 && bytes[start &+ 1] == 1 && bytes[start &+ 2] <= 1
+  }
+
   /// "certificate file provider.pem holds no PEM certificate: …"
   @inline(never)
   func fault(
@@ -91,6 +122,9 @@ struct CredentialSource: ~Copyable {
       append(to: &$0)
       $0.append(" ")
       $0.append(text)
+      if cause == APNS_CAUSE_KEY_MISSING || cause == APNS_CAUSE_CERTIFICATE_MISSING {
+        appendContents(to: &$0, wantsKey: cause == APNS_CAUSE_KEY_MISSING)
+      }
       if let certificate {
         $0.append(" (")
         $0.append(subjectOf: certificate)
@@ -110,5 +144,16 @@ extension Message {
     let count = copenssl_written(bio, &start)
     guard let start, count > 0 else { return }
     append(text: UnsafeRawBufferPointer(start: start, count: count))
+  }
+
+  /// Appends the subject's common name, or nothing.
+  mutating func append(nameOf certificate: OpaquePointer) {
+    var bytes: UnsafeMutablePointer<UInt8>?
+    let entry = copenssl_subject_entry(certificate, NID_commonName)
+    guard let entry else { return }
+    let count = Int(ASN1_STRING_to_UTF8(&bytes, entry))
+    guard let bytes else { return }
+    append(text: UnsafeRawBufferPointer(start: bytes, count: max(0, count)))
+    copenssl_free(bytes)
   }
 }

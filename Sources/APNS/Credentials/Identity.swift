@@ -1,24 +1,34 @@
 import CAPNS
 import COpenSSL
 
-/// What the provider shows: certificates, and the key to the first of them.
+/// What the provider shows: certificates, and the key to the first of them. While it is read there
+/// may be several keys.
 struct Identity: ~Copyable {
   private let certificates: OpaquePointer
-  private(set) var key: OpaquePointer?
+  private let keys: OpaquePointer
+  /// Which of the keys is that of the first certificate.
+  private var place: CInt = 0
 
   @inline(never)
   init() throws(Failure) {
-    guard let stack = copenssl_new_certificates() else { throw .outOfMemory }
-    certificates = stack
+    guard let certificates = copenssl_new_certificates() else { throw .outOfMemory }
+    guard let keys = copenssl_new_keys() else {
+      copenssl_free_certificates(certificates)
+      throw .outOfMemory
+    }
+    self.certificates = certificates
+    self.keys = keys
   }
 
-  deinit { Self.drop(certificates, key) }
+  deinit { Self.drop(certificates, keys) }
 
   @inline(never)
-  private static func drop(_ certificates: OpaquePointer, _ key: OpaquePointer?) {
+  private static func drop(_ certificates: OpaquePointer, _ keys: OpaquePointer) {
     copenssl_free_certificates(certificates)
-    EVP_PKEY_free(key)
+    copenssl_free_keys(keys)
   }
+
+  var key: OpaquePointer? { copenssl_key(keys, place) }
 
   var count: CInt { copenssl_certificate_count(certificates) }
 
@@ -57,10 +67,21 @@ struct Identity: ~Copyable {
     return X509_get0_pubkey(again) != nil
   }
 
-  /// Takes over the key.
-  mutating func adopt(_ key: OpaquePointer) {
-    EVP_PKEY_free(self.key)
-    self.key = key
+  /// Each key is compared with each certificate.
+  private static let mostKeys: CInt = 20
+
+  var hasRoomForKeys: Bool { copenssl_key_count(keys) < Self.mostKeys }
+
+  /// Those that came with the certificates, where somebody gives another.
+  mutating func dropKeys() { copenssl_drop_keys(keys) }
+
+  /// Takes over the key, even if this fails.
+  @inline(never)
+  mutating func adopt(_ key: OpaquePointer) throws(Failure) {
+    guard copenssl_append_key(keys, key) > 0 else {
+      EVP_PKEY_free(key)
+      throw .outOfMemory
+    }
   }
 
   /// Reads every certificate of the source, in its order, and from PKCS#12 also the key.
@@ -103,7 +124,8 @@ struct Identity: ~Copyable {
     let errors = TLSErrors.take()
     if count == 0 {
       if errors.isNoMorePEM {
-        throw source.fault("holds no PEM certificate", cause: APNS_CAUSE_CERTIFICATE_MISSING)
+        throw source.fault(
+          "holds no PEM certificate", cause: APNS_CAUSE_CERTIFICATE_MISSING)
       }
       // No error also means that memory ran out, because reporting one takes memory.
       if errors.code == 0 { throw .outOfMemory }
@@ -113,32 +135,113 @@ struct Identity: ~Copyable {
     if !errors.isNoMorePEM { throw source.fault("has a broken certificate in its chain", errors) }
   }
 
-  /// Moves the key's certificate to the front; `source` is where the key came from, or the
-  /// certificate if the key is the host's.
+  /// Chooses the certificate and its key, and moves it to the front; `source` is where the keys came
+  /// from, or the certificate if the key is the host's.
   @inline(never)
   mutating func matchKey(
     from source: borrowing CredentialSource, isHosts: Bool = false
   ) throws(Failure) {
     TLSErrors.clear()
-    for index in 0..<count {
-      if X509_check_private_key(certificate(index), key) != 1 {
-        // The certificate belongs to another key, or memory ran out, which OpenSSL does not always
-        // report.
-        if copenssl_is_other_key(ERR_peek_last_error()) != 0 { continue }
-        try source.settle()
-        guard X509_check_private_key(certificate(index), key) == 1 else { continue }
+    var best: CInt?
+    var rival: CInt?
+    // The certificates that have a key here, of which one is shown. The others are in nobody's chain.
+    var owners = (UInt64(0), UInt64(0))
+    for place in 0..<copenssl_key_count(keys) {
+      for index in 0..<count where try isKey(copenssl_key(keys, place), of: index, source) {
+        if index < 64 {
+          owners.0 |= 1 << UInt64(index)
+        } else {
+          owners.1 |= 1 << UInt64(index & 63)
+        }
+        guard let chosen = best else {
+          (best, self.place) = (index, place)
+          continue
+        }
+        switch preference(index, to: chosen) {
+        case .better: (best, rival, self.place) = (index, nil, place)
+        case .equal: rival = index
+        case .worse: break
+        }
       }
-      TLSErrors.clear()
-      copenssl_bring_certificate_to_front(certificates, index)
-      return
     }
-    throw source.fault(
+    guard let best else { throw mismatch(source, isHosts: isHosts) }
+    if let rival { throw several(source, best, rival) }
+    copenssl_bring_certificate_to_front(certificates, best)
+    // From the last one on: what stands before a place does not move.
+    let last = count &- 1
+    for step in 0...last {
+      let index = last &- step
+      let isOwner =
+        index < 64
+        ? owners.0 >> UInt64(index) & 1 : owners.1 >> UInt64(index & 63) & 1
+      guard index != best, isOwner == 1 else { continue }
+      // Those before the best one stand one place further back now.
+      copenssl_drop_certificate(certificates, index < best ? index &+ 1 : index)
+    }
+  }
+
+  private enum Preference {
+    case better
+    case equal
+    case worse
+  }
+
+  /// Whether a certificate with its key is to be shown rather than another: one for pushing, then
+  /// one whose time it is, then of those for one app the one that ends last. Of those that are not
+  /// for pushing the first one is.
+  private func preference(_ index: CInt, to other: CInt) -> Preference {
+    guard let new = certificate(index), let old = certificate(other) else { return .worse }
+    let isForPushing = copenssl_push_uses(new) != 0
+    if isForPushing != (copenssl_push_uses(old) != 0) { return isForPushing ? .better : .worse }
+    guard isForPushing, index != other else { return .worse }
+    let isTime = Self.isTime(new)
+    if isTime != Self.isTime(old) { return isTime ? .better : .worse }
+    guard copenssl_is_same_app(new, old) != 0 else { return .equal }
+    return copenssl_ends_later(new, old) != 0 ? .better : .worse
+  }
+
+  private static func isTime(_ certificate: OpaquePointer) -> Bool {
+    X509_cmp_current_time(X509_get0_notBefore(certificate)) < 0
+      && X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0
+  }
+
+  private func isKey(
+    _ key: OpaquePointer?, of index: CInt, _ source: borrowing CredentialSource
+  ) throws(Failure) -> Bool {
+    if X509_check_private_key(certificate(index), key) != 1 {
+      // The certificate belongs to another key, or memory ran out, which OpenSSL does not always
+      // report.
+      if copenssl_is_other_key(ERR_peek_last_error()) != 0 { return false }
+      try source.settle()
+      guard X509_check_private_key(certificate(index), key) == 1 else { return false }
+    }
+    TLSErrors.clear()
+    return true
+  }
+
+  @inline(never)
+  private func mismatch(_ source: borrowing CredentialSource, isHosts: Bool) -> Failure {
+    source.fault(
       isHosts
         ? "holds no certificate that matches private_key"
         : count == 1
           ? "holds a key that does not match the certificate"
           : "holds a key that matches none of its certificates",
       .take(), certificate: certificate(0), cause: APNS_CAUSE_KEY_MISMATCH)
+  }
+
+  @inline(never)
+  private func several(
+    _ source: borrowing CredentialSource, _ one: CInt, _ other: CInt
+  ) -> Failure {
+    Failure(APNS_ERR_CREDENTIALS, cause: APNS_CAUSE_SEVERAL_IDENTITIES) {
+      source.append(to: &$0)
+      $0.append(" holds several identities for pushing: ")
+      if let certificate = certificate(one) { $0.append(nameOf: certificate) }
+      $0.append(" and ")
+      if let certificate = certificate(other) { $0.append(nameOf: certificate) }
+      $0.append("; keep one")
+    }
   }
 
   /// The gateway would refuse a certificate outside its time of validity.

@@ -27,7 +27,7 @@ struct PKCS12File: ~Copyable {
     return copenssl_read_pkcs12(bio, legacy)
   }
 
-  /// The file's first key and all its certificates.
+  /// The file's keys and certificates.
   @inline(never)
   func open(
     _ source: borrowing CredentialSource, _ passphrase: inout Passphrase
@@ -93,7 +93,7 @@ struct PKCS12File: ~Copyable {
       "is PKCS#12 that the passphrase does not open", .take(), cause: APNS_CAUSE_PASSPHRASE_WRONG)
   }
 
-  /// Adds the first key and all certificates to `identity`. False if OpenSSL cannot; its errors say
+  /// Adds all keys and certificates to `identity`. False if OpenSSL cannot; its errors say
   /// why. OpenSSL 3.0's own PKCS12_parse() looks for a key's cipher only in the program's context.
   @inline(never)
   private static func take(
@@ -110,18 +110,18 @@ struct PKCS12File: ~Copyable {
       for index in 0..<copenssl_bag_count(bags) {
         let bag = copenssl_bag(bags, index)
         switch PKCS12_SAFEBAG_get_nid(bag) {
-        case NID_keyBag where identity.key == nil:
-          guard let key = try PrivateKey.make(of: PKCS12_SAFEBAG_get0_p8inf(bag), source) else {
-            return false
+        case NID_keyBag, NID_pkcs8ShroudedKeyBag:
+          guard identity.hasRoomForKeys else { continue }
+          do throws(Failure) {
+            if let key = try key(in: bag, source, text, legacy, &budget) {
+              try identity.adopt(key)
+            } else if identity.key == nil {
+              return false
+            }
+          } catch {
+            // One that can be used may be enough.
+            if identity.key == nil || error.status == APNS_ERR_MEMORY { throw error }
           }
-          identity.adopt(key)
-        case NID_pkcs8ShroudedKeyBag where identity.key == nil:
-          try budget.charge(copenssl_bag_work(bag), source)
-          guard let opened = copenssl_unlock_key(bag, text, legacy) else { return false }
-          // This wipes the key too.
-          defer { PKCS8_PRIV_KEY_INFO_free(opened) }
-          guard let key = try PrivateKey.make(of: opened, source) else { return false }
-          identity.adopt(key)
         case NID_certBag where PKCS12_SAFEBAG_get_bag_nid(bag) == NID_x509Certificate:
           guard let certificate = PKCS12_SAFEBAG_get1_cert(bag) else { return false }
           try identity.append(certificate, from: source)
@@ -130,5 +130,20 @@ struct PKCS12File: ~Copyable {
       }
     }
     return true
+  }
+
+  /// Nil if OpenSSL cannot read it; its errors say why.
+  private static func key(
+    in bag: OpaquePointer?, _ source: borrowing CredentialSource, _ text: UnsafePointer<CChar>?,
+    _ legacy: UnsafePointer<copenssl_legacy_t>?, _ budget: inout UnlockBudget
+  ) throws(Failure) -> OpaquePointer? {
+    if PKCS12_SAFEBAG_get_nid(bag) == NID_keyBag {
+      return try PrivateKey.make(of: PKCS12_SAFEBAG_get0_p8inf(bag), source)
+    }
+    try budget.charge(copenssl_bag_work(bag), source)
+    guard let opened = copenssl_unlock_key(bag, text, legacy) else { return nil }
+    // This wipes the key too.
+    defer { PKCS8_PRIV_KEY_INFO_free(opened) }
+    return try PrivateKey.make(of: opened, source)
   }
 }

@@ -5,21 +5,45 @@ import CSystem
 /// Reading a private key, an EVP_PKEY, in every form it comes in.
 enum PrivateKey {
   /// The source's first key; the caller frees it.
-  @inline(never)
-  static func read(
-    from source: borrowing CredentialSource, _ passphrase: inout Passphrase
+  static func first(
+    of source: borrowing CredentialSource, _ passphrase: inout Passphrase
   ) throws(Failure) -> OpaquePointer {
-    if source.isPEM { return try readPEM(source, &passphrase) }
-    return try readDER(source, &passphrase)
+    var identity = try Identity()
+    try read(source, &passphrase, into: &identity, onlyFirst: true)
+    guard let key = identity.key, EVP_PKEY_up_ref(key) == 1 else { throw .outOfMemory }
+    return key
   }
 
-  /// Reads block by block: OpenSSL's own function decrypts before anybody can check what that
-  /// costs, and does so more than once.
-  private static func readPEM(
-    _ source: borrowing CredentialSource, _ passphrase: inout Passphrase
-  ) throws(Failure) -> OpaquePointer {
+  /// Adds the source's keys to `identity`. There is one at least, or this fails.
+  @inline(never)
+  static func read(
+    _ source: borrowing CredentialSource, _ passphrase: inout Passphrase,
+    into identity: inout Identity, onlyFirst: Bool = false
+  ) throws(Failure) {
+    guard source.isPEM else { return try identity.adopt(readDER(source, &passphrase)) }
     let bio = try source.reader()
     defer { BIO_free(bio) }
+    while identity.hasRoomForKeys {
+      do throws(Failure) {
+        guard let key = try next(bio, source, &passphrase) else { break }
+        try identity.adopt(key)
+        if onlyFirst { return }
+      } catch {
+        // One that can be used may be enough.
+        if identity.key == nil || error.status == APNS_ERR_MEMORY { throw error }
+        return
+      }
+    }
+    guard identity.key == nil else { return }
+    throw source.fault(
+      "holds no private key in PEM", cause: APNS_CAUSE_KEY_MISSING)
+  }
+
+  /// The next key in PEM; nil if there is none. Reads block by block: OpenSSL's own function decrypts
+  /// before anybody can check what that costs, and does so more than once.
+  private static func next(
+    _ bio: OpaquePointer, _ source: borrowing CredentialSource, _ passphrase: inout Passphrase
+  ) throws(Failure) -> OpaquePointer? {
     while true {
       var name: UnsafeMutablePointer<CChar>?
       var header: UnsafeMutablePointer<CChar>?
@@ -28,9 +52,7 @@ enum PrivateKey {
       TLSErrors.clear()
       guard PEM_read_bio(bio, &name, &header, &bytes, &count) == 1 else {
         let errors = TLSErrors.take()
-        if errors.isNoMorePEM {
-          throw source.fault("holds no private key in PEM", cause: APNS_CAUSE_KEY_MISSING)
-        }
+        if errors.isNoMorePEM { return nil }
         throw source.fault("holds a key that cannot be read", errors)
       }
       let room = count
@@ -40,6 +62,9 @@ enum PrivateKey {
         copenssl_wipe_and_free(bytes, room)
       }
       guard let name, let bytes, let kind = BlockKind(name) else { continue }
+      if header?.pointee == 0, isCut(bytes, count) {
+        throw source.fault("holds a key that cannot be read: it is cut short")
+      }
       if kind == .locked {
         var next = UnsafePointer<UInt8>?(bytes)
         guard let locked = d2i_X509_SIG(nil, &next, count) else {
@@ -57,6 +82,17 @@ enum PrivateKey {
       if let key = try make(of: bytes, count, source) { return key }
       throw unopened(source, passphrase, .take())
     }
+  }
+
+  /// DER that says that it has more bytes than are there.
+  private static func isCut(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+    guard count > 1, bytes[0] == 0x30 else { return false }
+    let sizeBytes = bytes[1] < 0x80 ? 0 : Int(bytes[1] & 0x7F)
+    guard sizeBytes <= 3 else { return false }
+    guard count > 2 &+ sizeBytes else { return true }
+    var length = sizeBytes == 0 ? Int(bytes[1]) : 0
+    for index in 0..<sizeBytes { length = length << 8 | Int(bytes[2 &+ index]) }
+    return length > count &- 2 &- sizeBytes
   }
 
   /// What the name of a PEM block says about it.
@@ -94,7 +130,13 @@ enum PrivateKey {
       return key
     }
     try source.settle()
-    throw source.fault("holds no private key in PEM or DER", cause: APNS_CAUSE_KEY_MISSING)
+    if let start = source.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
+      isCut(start, source.bytes.count)
+    {
+      throw source.fault("holds a key that cannot be read: it is cut short")
+    }
+    throw source.fault(
+      "holds no private key in PEM or DER", cause: APNS_CAUSE_KEY_MISSING)
   }
 
   // MARK: Keys that are not encrypted, or no longer

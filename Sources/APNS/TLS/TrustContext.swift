@@ -170,14 +170,16 @@ struct TrustContext: ~Copyable {
       if options.private_key != nil {
         throw Failure(APNS_ERR_ARGUMENT, "both a key and a private_key are given")
       }
-      identity.adopt(try PrivateKey.read(from: keySource, &keyPassphrase))
+      identity.dropKeys()
+      try PrivateKey.read(keySource, &keyPassphrase, into: &identity)
       try identity.matchKey(from: keySource)
     } else if let key = options.private_key {
       guard EVP_PKEY_up_ref(key) == 1 else { throw .outOfMemory }
-      identity.adopt(key)
+      identity.dropKeys()
+      try identity.adopt(key)
       try identity.matchKey(from: source, isHosts: true)
     } else {
-      if identity.key == nil { identity.adopt(try PrivateKey.read(from: source, &passphrase)) }
+      if identity.key == nil { try PrivateKey.read(source, &passphrase, into: &identity) }
       try identity.matchKey(from: source)
     }
     if options.accept_expired == 0 { try identity.checkDates(source) }

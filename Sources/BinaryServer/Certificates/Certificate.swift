@@ -104,6 +104,9 @@ package final class Certificate: @unchecked Sendable {
     return answer < 0 ? nil : answer == 1
   }
 
+  /// Whether it has one of Apple's extensions for pushing.
+  package var isForPushing: Bool { copenssl_push_uses(handle) != 0 }
+
   /// The texts in an extension that is a sequence; other elements are left out.
   package func texts(inExtension name: String) -> [String] {
     let object = OBJ_txt2obj(name, 1)

@@ -58,6 +58,17 @@ enum CredentialsCause {
       }
       return found(
         "key-missing", "name the key with --key, or put both into one file\(contents(file))")
+    case APNS_CAUSE_SEVERAL_IDENTITIES:
+      return found(
+        "several-identities",
+        "export one of them from Keychain, or give the key of the one that is meant with --key")
+    case APNS_CAUSE_FILE_UNREADABLE:
+      return found("file-is-text", "write the text into a file that only its user may read")
+    case APNS_CAUSE_CERTIFICATE_MISSING where error.message.contains("a .p8 from Apple"):
+      return found(
+        "certificate-missing",
+        "give a .p8 from Apple with --p8, --key-id and --team-id, and another key with --key beside its certificate\(contents(file))"
+      )
     case APNS_CAUSE_CERTIFICATE_MISSING:
       let isRequest = file?.labels.contains { $0.hasSuffix("CERTIFICATE REQUEST") } ?? false
       return found(

@@ -49,6 +49,7 @@ struct ProviderCheck {
     judge(environment(said, path))
     judge(topics(said, path))
     judge(usage(file, path))
+    judge(purpose(said, file, path))
     if isFine { report.fine(path, text(of: said)) }
     return time
   }
@@ -108,6 +109,20 @@ struct ProviderCheck {
       cause: "certificate-not-for-clients", about: path,
       message: "the certificate is not allowed for clients (extended key usage)",
       remedy: "give the push certificate; this one is for a server or for signing")
+  }
+
+  /// Of several certificates the library takes one for pushing, if there is one.
+  private func purpose(
+    _ said: ProviderCredentials.Description, _ file: CredentialFile?, _ path: String
+  ) -> Finding? {
+    guard target.isApple, !said.topics.isEmpty,
+      let shown = file?.certificates.first(where: { $0.subject.description == said.subject }),
+      !shown.isForPushing
+    else { return nil }
+    return Finding(
+      cause: "certificate-not-for-pushing", about: path,
+      message: "the certificate (\(said.subject ?? "")) has none of Apple's extensions for pushing",
+      remedy: "give the app's push certificate, \"Apple Push Services: …\" on the account page")
   }
 
   private func text(of said: ProviderCredentials.Description) -> String {

@@ -41,6 +41,16 @@ struct TokenKeyCheck {
         "token-key-not-p256",
         "give the AuthKey_….p8 from Apple's account page (Keys); the key of a certificate belongs in --key"
       )
+    case APNS_CAUSE_KEY_MISSING:
+      return found(
+        "token-key-missing",
+        "give the AuthKey_….p8 from Apple's account page (Keys); a certificate belongs in --certificate"
+      )
+    case APNS_CAUSE_FILE_MALFORMED:
+      return found(
+        "token-key-broken",
+        "give the whole .p8, from BEGIN to END; Apple lets it be downloaded once, so a copy of it, or a new key (Keys)"
+      )
     // The library looks at key_id first.
     case APNS_CAUSE_TOKEN_IDENTIFIER where isIdentifier(sources.keyIdentifier):
       return found(

@@ -91,7 +91,7 @@ struct TokenSigner: ~Copyable {
     _ source: borrowing CredentialSource, _ options: apns_credentials_options_t
   ) throws(Failure) -> OpaquePointer {
     var passphrase = Passphrase(options, for: source.file)
-    let key = try PrivateKey.read(from: source, &passphrase)
+    let key = try PrivateKey.first(of: source, &passphrase)
     guard copenssl_is_p256(key) == 1 else {
       EVP_PKEY_free(key)
       TLSErrors.clear()
