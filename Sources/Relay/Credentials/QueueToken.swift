@@ -1,5 +1,7 @@
-import COpenSSL
+import APNS
+import APNSLibrary
 import CAPNS
+import COpenSSL
 import Foundation
 
 /// Gives the library its provider tokens: the queue's, which is signed anew every 45 minutes by
@@ -29,22 +31,26 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
   private let team: String
   private let queue: any QueueEngine
 
-  init(p8: String, key: String, team: String, queue: any QueueEngine) throws {
-    guard let file = BIO_new_file(p8, "r") else {
-      throw QueueFault(description: "\(p8): cannot be read")
-    }
-    defer { BIO_free(file) }
-    guard let read = PEM_read_bio_PrivateKey(file, nil, nil, nil) else {
-      throw QueueFault(description: "\(p8): there is no private key in it")
+  init(
+    p8: String, key: String, team: String, passphrase: String? = nil, queue: any QueueEngine
+  ) throws {
+    let lent = LentStrings()
+    var options = apns_credentials_options_t()
+    options.size = MemoryLayout<apns_credentials_options_t>.size
+    options.token_key_file = lent.lend(p8)
+    options.key_id = lent.lend(key)
+    options.team_id = lent.lend(team)
+    options.passphrase = lent.lend(passphrase)
+    var error = apns_error_t()
+    error.size = MemoryLayout<apns_error_t>.size
+    let read = withExtendedLifetime(lent) { TokenKey.read(options, &error) }
+    guard let read else {
+      throw QueueFault(description: LibraryError(APNS_ERR_CREDENTIALS, error).message)
     }
     privateKey = read
     self.key = key
     self.team = team
     self.queue = queue
-    guard EVP_PKEY_get_base_id(read) == EVP_PKEY_EC, EVP_PKEY_get_bits(read) == 256 else {
-      EVP_PKEY_free(read)
-      throw QueueFault(description: "\(p8): the key is not EC on the curve P-256")
-    }
   }
 
   deinit { EVP_PKEY_free(privateKey) }

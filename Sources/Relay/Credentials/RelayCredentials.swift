@@ -20,11 +20,12 @@ final class RelayCredentials: @unchecked Sendable {
     options.size = MemoryLayout<apns_credentials_options_t>.size
     options.certificate_file = lent.lend(who.certificate)
     options.key_file = lent.lend(who.key)
+    var passphrase: String?
     if let file = who.passphraseFile {
       let text = try String(contentsOfFile: file, encoding: .utf8)
-      options.passphrase = lent.lend(
-        text.split(whereSeparator: \.isNewline).first.map(String.init) ?? "")
+      passphrase = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
     }
+    options.passphrase = lent.lend(passphrase)
     options.ca_file = lent.lend(who.ca)
     if let program = TokenProgram(app) {
       let source = ProgramTokenSource(
@@ -33,7 +34,8 @@ final class RelayCredentials: @unchecked Sendable {
       Self.ask(source, in: &options)
     } else if let p8 = who.p8, let key = who.keyID, let team = who.teamID {
       if who.token == .queue {
-        let source = try QueueToken(p8: p8, key: key, team: team, queue: queue)
+        let source = try QueueToken(
+          p8: p8, key: key, team: team, passphrase: passphrase, queue: queue)
         self.source = source
         Self.ask(source, in: &options)
       } else {

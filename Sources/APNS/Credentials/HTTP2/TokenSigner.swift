@@ -10,7 +10,7 @@ struct TokenSigner: ~Copyable {
   static let capacity = 256
 
   /// An EVP_PKEY; nil if the host signs.
-  private let key: OpaquePointer?
+  fileprivate let key: OpaquePointer?
   private let hostSign: apns_sign_t?
   private let hostContext: UnsafeMutableRawPointer?
   /// Key and team, each followed by a NUL.
@@ -264,5 +264,23 @@ struct TokenSigner: ~Copyable {
       }
     }
     return max(0, written)
+  }
+}
+
+/// The key of the options by itself, for the relay, which signs tokens that the queue keeps.
+package enum TokenKey {
+  /// An EVP_PKEY, which the caller frees; nil if there is none, and then `error` says why.
+  package static func read(
+    _ options: apns_credentials_options_t, _ error: UnsafeMutablePointer<apns_error_t>
+  ) -> OpaquePointer? {
+    do throws(Failure) {
+      guard let signer = try TokenSigner(options), let key = signer.key,
+        EVP_PKEY_up_ref(key) == 1
+      else { return nil }
+      return key
+    } catch let failure {
+      failure.report(to: error)
+      return nil
+    }
   }
 }
