@@ -194,6 +194,11 @@ static void what_is_no_key_is_named(void **state) {
   not_a_key("\n", 1, "holds no private key in PEM or DER");
   snprintf(text, sizeof text, "-----BEGIN PRIVATE KEY-----\n%.64s\n", body);
   not_a_key(text, strlen(text), "holds a key that cannot be read: it is cut short");
+  for (int length = 80; length < 84; length++) {
+    snprintf(text, sizeof text, "-----BEGIN PRIVATE KEY-----\n%.64s\n%.*s", body, length - 64,
+             body + 64);
+    not_a_key(text, strlen(text), "holds a key that cannot be read: it is cut short");
+  }
   not_a_key(body, 100, "holds a key that cannot be read: it is cut short");
   not_a_key(der, der_length - 1, "holds a key that cannot be read: it is cut short");
 

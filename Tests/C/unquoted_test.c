@@ -246,6 +246,18 @@ static void names_are_quoted(void **state) {
   }
 }
 
+/* The hash of a public key says nothing of a private one, and is what a user needs. */
+static void pins_are_quoted(void **state) {
+  (void)state;
+  assert_null(apns_why_unquoted("sha256//Wec45nQiFwKvHtuHxSAMGkt19k+uPSw9JlEkxhvYPHk=", 52));
+  assert_string_equal(apns_why_unquoted("Wec45nQiFwKvHtuHxSAMGkt19k+uPSw9JlEkxhvYPHk=", 44),
+                      "perhaps a key");
+  assert_string_equal(apns_why_unquoted("-----BEGIN", 10), "PEM");
+  assert_string_equal(apns_why_unquoted("a\nb", 3), "line breaks or the like");
+  assert_null(apns_why_unquoted(NULL, 0));
+  assert_null(apns_why_unquoted("key.p8", 6));
+}
+
 static int begin(void **state) {
   (void)state;
   all = identities_make();
@@ -265,7 +277,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_option_tells_a_key),  cmocka_unit_test(the_message_says_where_text_goes),
       cmocka_unit_test(no_session_tells_a_key), cmocka_unit_test(no_other_call_tells_a_key),
-      cmocka_unit_test(names_are_quoted),
+      cmocka_unit_test(names_are_quoted),       cmocka_unit_test(pins_are_quoted),
   };
   return cmocka_run_group_tests_name("what is not quoted", tests, begin, NULL);
 }

@@ -5,12 +5,12 @@ import json
 
 import pytest
 
-from setups import PRODUCTION, SANDBOX, Root, joined, openssl
+from setups import PRODUCTION, SANDBOX, Authority, joined, openssl
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    return Root(tmp_path_factory.mktemp("keys") / "root")
+    return Authority(tmp_path_factory.mktemp("keys") / "root")
 
 
 @pytest.fixture

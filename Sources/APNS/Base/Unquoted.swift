@@ -33,7 +33,7 @@ enum Unquoted {
   init?(keyIn text: UnsafeRawBufferPointer) {
     if Self.hasPEM(text) {
       self = .pem
-    } else if Self.hasKeyDigits(text) {
+    } else if !Self.isPin(text), Self.hasKeyDigits(text) {
       self = .base64
     } else {
       return nil
@@ -52,6 +52,13 @@ enum Unquoted {
 
   private static func hasPEM(_ text: UnsafeRawBufferPointer) -> Bool {
     csystem_contains(text.baseAddress, text.count, begin.utf8Start, begin.utf8CodeUnitCount) != 0
+  }
+
+  /// The hash of a public key, as pins have it.
+  private static func isPin(_ text: UnsafeRawBufferPointer) -> Bool {
+    let prefix: StaticString = "sha256//"
+    return text.count <= prefix.utf8CodeUnitCount &+ 44
+      && csystem_contains(text.baseAddress, min(text.count, 8), prefix.utf8Start, 8) != 0
   }
 
   private enum Digit {

@@ -142,6 +142,11 @@ enum MendedText {
           }
           index &+= 1
         }
+        // Where something is cut off, what is left shall be read as far as it goes.
+        if digits % 4 == 1 {
+          room.put(0x41)
+          digits &+= 1
+        }
         while digits % 4 != 0 {
           room.put(0x3D)
           digits &+= 1
