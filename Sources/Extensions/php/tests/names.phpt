@@ -49,8 +49,8 @@ session "zebra": ValueError: unknown option 'zebra'
 session "x": ValueError: unknown option 'x'
 session "": ValueError: unknown option ''
 session "5": ValueError: unknown option 5 of Apns\Session; options have names
-session "ho\nst\ufffd": ValueError: unknown option 'ho?st?'; did you mean 'host'?
-session "host\u0000": ValueError: unknown option 'host?'; did you mean 'host'?
+session "ho\nst\ufffd": ValueError: unknown option '(6 bytes, not shown: line breaks or the like)'; did you mean 'host'?
+session "host\u0000": ValueError: unknown option '(5 bytes, not shown: line breaks or the like)'; did you mean 'host'?
 session "hosthosthosthosthosthosthosthosthosthos: ValueError: unknown option 'hosthosthosthosthosthosthosthosthosthosthosthosthosthosthosthost...'
 named "conect_timeout_ms": ValueError: unknown option 'conect_timeout_ms'; did you mean 'connect_timeout_ms'?
 persistent "requst": ValueError: unknown option 'requst'; did you mean 'request'?
