@@ -50,8 +50,7 @@ static void base64(const void *bytes, size_t length, char *text) {
   EVP_EncodeBlock((unsigned char *)text, bytes, (int)length);
 }
 
-static void a_whole_key_in_any_shape(void **state) {
-  (void)state;
+TEST(a_whole_key_in_any_shape) {
   char text[4096];
   check_text("as it is", pem);
   check_taken("DER", der, der_length);
@@ -115,8 +114,7 @@ static void a_whole_key_in_any_shape(void **state) {
   }
 }
 
-static void older_forms_and_encrypted_ones(void **state) {
-  (void)state;
+TEST(older_forms_and_encrypted_ones) {
   static const key_form_t forms[] = {
       {.is_traditional = true},
       {.is_traditional = true, .is_der = true},
@@ -135,7 +133,7 @@ static void older_forms_and_encrypted_ones(void **state) {
       options.passphrase = "open sesame";
       apns_credentials_t *credentials = NULL;
       apns_error_t error = APNS_ERROR_INIT;
-      assert_ok(apns_credentials_new(&options, &credentials, &error), &error);
+      assert_ok(apns_credentials_new(&options, &credentials, &error));
       apns_credentials_free(credentials);
     }
     free(encoded);
@@ -144,8 +142,7 @@ static void older_forms_and_encrypted_ones(void **state) {
 }
 
 /* A certificate with its key, from an environment, is mended as a key is. */
-static void certificates_too(void **state) {
-  (void)state;
+TEST(certificates_too) {
   size_t length;
   char *given = identities_read(all->provider.together_file, &length);
   char *text = malloc(2 * length + 1), *end = text;
@@ -185,8 +182,7 @@ static apns_error_t not_a_key(const void *bytes, size_t length, const char *word
   return check_refused(&options, APNS_ERR_CREDENTIALS, "token_key in memory ", words);
 }
 
-static void what_is_no_key_is_named(void **state) {
-  (void)state;
+TEST(what_is_no_key_is_named) {
   char text[4096];
   size_t length;
   static const char page[] = "<!DOCTYPE html><html><body>Sign in</body></html>";
@@ -225,8 +221,7 @@ static void what_is_no_key_is_named(void **state) {
 }
 
 /* A .p8 where the certificate belongs. */
-static void a_key_is_no_certificate(void **state) {
-  (void)state;
+TEST(a_key_is_no_certificate) {
   apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
   options.ca_file = all->root.certificate_file;
   const struct {
@@ -244,8 +239,7 @@ static void a_key_is_no_certificate(void **state) {
 }
 
 /* Bytes of every kind are mended or refused, and never more than that. */
-static void any_change_of_a_byte(void **state) {
-  (void)state;
+TEST(any_change_of_a_byte) {
   static const char changes[] = {0, '\n', '\\', '-', ' ', 'A', '=', '"', (char)0xFF};
   char text[512];
   const size_t length = strlen(pem);
@@ -262,8 +256,7 @@ static void any_change_of_a_byte(void **state) {
     }
 }
 
-static int begin(void **state) {
-  (void)state;
+void before_all(void) {
   all = identities_make();
   key = keychain_key(false);
   rsa_key = keychain_key(true);
@@ -273,22 +266,10 @@ static int begin(void **state) {
   free(bytes);
   der = keychain_key_bytes(key, &(key_form_t){.is_der = true}, &der_length);
   base64(der, der_length, body);
-  return 0;
 }
 
-static int end(void **state) {
-  (void)state;
+void after_all(void) {
   EVP_PKEY_free(key);
   EVP_PKEY_free(rsa_key);
   free(der);
-  return 0;
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_whole_key_in_any_shape), cmocka_unit_test(older_forms_and_encrypted_ones),
-      cmocka_unit_test(certificates_too),         cmocka_unit_test(what_is_no_key_is_named),
-      cmocka_unit_test(a_key_is_no_certificate),  cmocka_unit_test(any_change_of_a_byte),
-  };
-  return cmocka_run_group_tests_name("key shapes", tests, begin, end);
 }

@@ -11,7 +11,7 @@ set(take_long json_reading_test keychain_test push_connections_test hostile_serv
 # They read what strangers wrote: bytes that are not there, or were never written, are likeliest here.
 set(memcheck_first
   json_reading_test payload_test payload_check_test strings_test tokens_test error_packets_test
-  feedback_test keychain_test provider_tokens_test hostile_service_test http2_test texts_test)
+  feedback_test key_shapes_test keychain_test provider_tokens_test hostile_service_test http2_test texts_test)
 
 # The others, in shares of some 150 s of a processor.
 set(memcheck_1
@@ -28,7 +28,8 @@ set(memcheck_4
   push_feedback_test reasons_test sending_test system_trust_test verification_test)
 set(memcheck_5
   carried_over_test connection_limit_test cpp/plain_test descriptors_test hardware_keys_test
-  proof_test push_headers_test reconnects_test sendpayload_test threads_test waiting_test)
+  proof_test push_headers_test reconnects_test sendpayload_test several_identities_test threads_test
+  unquoted_test waiting_test)
 
 function(apns_memcheck_label checked)
   string(REGEX REPLACE "^memcheck/" "" theme ${checked})

@@ -80,9 +80,9 @@ static void check_chosen(const selection_t *selection, const char *name, uint32_
     options.passphrase = "open sesame";
     apns_credentials_t *credentials = NULL;
     apns_error_t error = APNS_ERROR_INIT;
-    assert_ok(apns_credentials_new(&options, &credentials, &error), &error);
+    assert_ok(apns_credentials_new(&options, &credentials, &error));
     apns_credentials_description_t told = APNS_CREDENTIALS_DESCRIPTION_INIT;
-    assert_ok(apns_credentials_describe(credentials, &told, &error), &error);
+    assert_ok(apns_credentials_describe(credentials, &told, &error));
     assert_contains(told.subject, name);
     assert_int_equal(told.chain_length, chain_length);
     apns_credentials_free(credentials);
@@ -91,8 +91,7 @@ static void check_chosen(const selection_t *selection, const char *name, uint32_
   }
 }
 
-static void the_one_for_pushing_is_shown(void **state) {
-  (void)state;
+TEST(the_one_for_pushing_is_shown) {
   check_chosen(&(selection_t){{&distribution, &push}, {0, 1}}, push.name, 1);
   check_chosen(&(selection_t){{&push, &distribution}, {1, 0}}, push.name, 1);
   const push_certificate_t development = {.name = "Apple Development", .user_id = "OTHER"};
@@ -100,8 +99,7 @@ static void the_one_for_pushing_is_shown(void **state) {
 }
 
 /* Apple marks VoIP by another extension. */
-static void each_kind_of_pushing(void **state) {
-  (void)state;
+TEST(each_kind_of_pushing) {
   X509 *voip = keychain_certificate(
       &(push_certificate_t){.name = "VoIP Services: " APP, .user_id = APP ".voip"}, keys[1]);
   keychain_extend(voip, "1.2.840.113635.100.6.3.4", "\x05\x00", 2);
@@ -117,9 +115,9 @@ static void each_kind_of_pushing(void **state) {
   options.certificate_bytes = start;
   apns_credentials_t *credentials = NULL;
   apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(&options, &credentials, &error), &error);
+  assert_ok(apns_credentials_new(&options, &credentials, &error));
   apns_credentials_description_t told = APNS_CREDENTIALS_DESCRIPTION_INIT;
-  assert_ok(apns_credentials_describe(credentials, &told, &error), &error);
+  assert_ok(apns_credentials_describe(credentials, &told, &error));
   assert_contains(told.subject, "VoIP Services");
   apns_credentials_free(credentials);
   BIO_free(bio);
@@ -127,15 +125,13 @@ static void each_kind_of_pushing(void **state) {
   X509_free(other);
 }
 
-static void none_for_pushing_is_as_it_was(void **state) {
-  (void)state;
+TEST(none_for_pushing_is_as_it_was) {
   const push_certificate_t second = {.name = "second", .user_id = "SECOND"};
   check_chosen(&(selection_t){{&distribution, &second}, {0, 1}}, distribution.name, 1);
 }
 
 /* Renewed for the same app: with the same key or a new one, the one that ends last. */
-static void the_newer_one_of_an_app(void **state) {
-  (void)state;
+TEST(the_newer_one_of_an_app) {
   push_certificate_t newer = push, older = push, over = push, early = push;
   newer.name = "newer", newer.not_after = time(NULL) + 300 * DAY;
   older.name = "older";
@@ -150,8 +146,7 @@ static void the_newer_one_of_an_app(void **state) {
   }
 }
 
-static void two_apps_are_both_named(void **state) {
-  (void)state;
+TEST(two_apps_are_both_named) {
   push_certificate_t other = push, sandbox = push;
   other.name = "Apple Push Services: com.example.other", other.user_id = "com.example.other";
   sandbox.name = "Apple Development IOS Push Services: " APP, sandbox.for_production = false;
@@ -181,8 +176,7 @@ static void two_apps_are_both_named(void **state) {
 }
 
 /* A key beside the usable one that nobody can read. */
-static void a_second_key_that_is_broken(void **state) {
-  (void)state;
+TEST(a_second_key_that_is_broken) {
   apns_credentials_options_t options = trusting();
   size_t length;
   char *bytes = written(&(selection_t){{&push}, {1}}, false, &length);
@@ -199,27 +193,11 @@ static void a_second_key_that_is_broken(void **state) {
   free(bytes);
 }
 
-static int begin(void **state) {
-  (void)state;
+void before_all(void) {
   all = identities_make();
   for (int key = 0; key < 3; key++) keys[key] = keychain_key(false);
-  return 0;
 }
 
-static int end(void **state) {
-  (void)state;
+void after_all(void) {
   for (int key = 0; key < 3; key++) EVP_PKEY_free(keys[key]);
-  return 0;
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_one_for_pushing_is_shown),
-      cmocka_unit_test(each_kind_of_pushing),
-      cmocka_unit_test(none_for_pushing_is_as_it_was),
-      cmocka_unit_test(the_newer_one_of_an_app),
-      cmocka_unit_test(two_apps_are_both_named),
-      cmocka_unit_test(a_second_key_that_is_broken),
-  };
-  return cmocka_run_group_tests_name("several identities", tests, begin, end);
 }

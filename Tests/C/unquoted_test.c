@@ -104,8 +104,7 @@ static const char *shape(size_t index) {
   return text;
 }
 
-static void no_option_tells_a_key(void **state) {
-  (void)state;
+TEST(no_option_tells_a_key) {
   for (size_t field = 0; field < sizeof names / sizeof *names; field++) {
     const char *value;
     for (size_t index = 0; (value = shape(index)); index++) {
@@ -123,8 +122,7 @@ static void no_option_tells_a_key(void **state) {
   }
 }
 
-static void the_message_says_where_text_goes(void **state) {
-  (void)state;
+TEST(the_message_says_where_text_goes) {
   static const struct {
     const char *field, *words;
   } told[] = {
@@ -164,8 +162,7 @@ static int nowhere(const char *host, struct addrinfo **list, void *context) {
   return -2; /* EAI_NONAME */
 }
 
-static void no_session_tells_a_key(void **state) {
-  (void)state;
+TEST(no_session_tells_a_key) {
   const char *value;
   for (size_t index = 0; (value = shape(index)); index++) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
@@ -201,8 +198,7 @@ static void no_session_tells_a_key(void **state) {
   }
 }
 
-static void no_other_call_tells_a_key(void **state) {
-  (void)state;
+TEST(no_other_call_tells_a_key) {
   const char *value;
   for (size_t index = 0; (value = shape(index)); index++) {
     apns_error_t error = APNS_ERROR_INIT;
@@ -226,8 +222,7 @@ static void no_other_call_tells_a_key(void **state) {
 
 /* ---- What is still quoted ------------------------------------------------ */
 
-static void names_are_quoted(void **state) {
-  (void)state;
+TEST(names_are_quoted) {
   static const char *const paths[] = {
       "/etc/apns/AuthKey_ABC123DEFG.p8",
       "/Users/Anna/Library/Application Support/Example2024/PushCertificates/Provider.pem",
@@ -247,8 +242,7 @@ static void names_are_quoted(void **state) {
 }
 
 /* The hash of a public key says nothing of a private one, and is what a user needs. */
-static void pins_are_quoted(void **state) {
-  (void)state;
+TEST(pins_are_quoted) {
   assert_null(apns_why_unquoted("sha256//Wec45nQiFwKvHtuHxSAMGkt19k+uPSw9JlEkxhvYPHk=", 52));
   assert_string_equal(apns_why_unquoted("Wec45nQiFwKvHtuHxSAMGkt19k+uPSw9JlEkxhvYPHk=", 44),
                       "perhaps a key");
@@ -258,8 +252,7 @@ static void pins_are_quoted(void **state) {
   assert_null(apns_why_unquoted("key.p8", 6));
 }
 
-static int begin(void **state) {
-  (void)state;
+void before_all(void) {
   all = identities_make();
   EVP_PKEY *key = keychain_key(false);
   size_t length;
@@ -270,14 +263,4 @@ static int begin(void **state) {
   EVP_EncodeBlock((unsigned char *)body, bytes, (int)length);
   free(bytes);
   EVP_PKEY_free(key);
-  return 0;
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(no_option_tells_a_key),  cmocka_unit_test(the_message_says_where_text_goes),
-      cmocka_unit_test(no_session_tells_a_key), cmocka_unit_test(no_other_call_tells_a_key),
-      cmocka_unit_test(names_are_quoted),       cmocka_unit_test(pins_are_quoted),
-  };
-  return cmocka_run_group_tests_name("what is not quoted", tests, begin, NULL);
 }
