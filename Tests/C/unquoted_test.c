@@ -241,6 +241,27 @@ TEST(names_are_quoted) {
   }
 }
 
+/* A proxy as environments have it. */
+TEST(a_password_in_a_url_is_not_quoted) {
+  static const char *const urls[] = {"http://user:sesame@proxy.example:3128",
+                                     "user:sesame@proxy.example"};
+  for (size_t url = 0; url < 2; url++)
+    for (int is_proxy = 0; is_proxy < 2; is_proxy++) {
+      apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+      apns_credentials_t *credentials = provider_credentials();
+      apns_session_t *session = NULL;
+      options.host = is_proxy ? "127.0.0.1" : urls[url];
+      options.proxy_host = is_proxy ? urls[url] : NULL;
+      options.proxy_port = is_proxy ? 3128 : 0;
+      assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+                   is_proxy ? "proxy_host is not a name: (" : "host is not a name: (");
+      assert_contains(error.message, " bytes, not shown: perhaps a password)");
+      apns_credentials_free(credentials);
+    }
+  assert_null(apns_why_unquoted("https://proxy.example:3128/a@b", 30));
+  assert_null(apns_why_unquoted("user@proxy.example:3128", 23));
+}
+
 /* The hash of a public key says nothing of a private one, and is what a user needs. */
 TEST(pins_are_quoted) {
   assert_null(apns_why_unquoted("sha256//Wec45nQiFwKvHtuHxSAMGkt19k+uPSw9JlEkxhvYPHk=", 52));

@@ -9,6 +9,8 @@ enum Unquoted {
   case pem
   /// Base64 that is as mixed as a key's.
   case base64
+  /// A user and a password before a host, as URLs have them.
+  case password
   /// More than any path has.
   case length
 
@@ -25,8 +27,13 @@ enum Unquoted {
       self = .lines
       return
     }
-    guard value.count > Self.longestPath else { return nil }
-    self = .length
+    if Self.hasPassword(value) {
+      self = .password
+    } else if value.count > Self.longestPath {
+      self = .length
+    } else {
+      return nil
+    }
   }
 
   /// The same for text that may have several lines: nil unless a key is in it.
@@ -46,12 +53,27 @@ enum Unquoted {
     case .lines: "line breaks or the like"
     case .pem: "PEM"
     case .base64: "perhaps a key"
+    case .password: "perhaps a password"
     case .length: "longer than a path"
     }
   }
 
   private static func hasPEM(_ text: UnsafeRawBufferPointer) -> Bool {
     csystem_contains(text.baseAddress, text.count, begin.utf8Start, begin.utf8CodeUnitCount) != 0
+  }
+
+  /// "user:password@host", with what goes before it in a URL.
+  private static func hasPassword(_ value: UnsafeRawBufferPointer) -> Bool {
+    var hasColon = false
+    for index in 0..<value.count {
+      switch value[index] {
+      case 0x2F: hasColon = false
+      case 0x3A: hasColon = true
+      case 0x40: if hasColon { return true }
+      default: break
+      }
+    }
+    return false
   }
 
   /// The hash of a public key, as pins have it.

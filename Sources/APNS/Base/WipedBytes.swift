@@ -96,7 +96,7 @@ struct WipedBytes: ~Copyable {
   private static func isText(_ file: UnsafePointer<CChar>) -> Bool {
     switch Unquoted(UnsafeRawBufferPointer(start: file, count: strlen(file))) {
     case .pem, .lines, .length: true
-    case .base64, nil: false
+    case .base64, .password, nil: false
     }
   }
 

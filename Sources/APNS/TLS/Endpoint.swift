@@ -59,11 +59,12 @@ struct Endpoint: ~Copyable {
 
   /// A host's name is in logs and in much that a program says of its session.
   @inline(never)
-  private static func refuseText(
+  static func refuseText(
     _ name: UnsafePointer<CChar>, _ option: StaticString
   ) throws(Failure) {
-    guard Unquoted(keyIn: UnsafeRawBufferPointer(start: name, count: strlen(name))) != nil else {
-      return
+    switch Unquoted(UnsafeRawBufferPointer(start: name, count: strlen(name))) {
+    case .pem, .base64, .password: break
+    case .lines, .length, nil: return
     }
     throw Failure(APNS_ERR_ARGUMENT) {
       $0.append(option)

@@ -23,6 +23,7 @@ struct Proxy: ~Copyable {
       throw Failure(APNS_ERR_ARGUMENT, "proxy_host is NULL, but other proxy options are set")
     }
     if host.pointee == 0 { throw Failure(APNS_ERR_ARGUMENT, "proxy_host is empty") }
+    try Endpoint.refuseText(host, "proxy_host")
     if port == 0 { throw Failure(APNS_ERR_ARGUMENT, "proxy_port is 0") }
     if user == nil, password != nil {
       throw Failure(APNS_ERR_ARGUMENT, "proxy_password is given without proxy_user")

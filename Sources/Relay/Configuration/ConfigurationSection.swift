@@ -123,7 +123,9 @@ final class ConfigurationSection {
   func file(_ key: String) throws -> String? {
     guard let path = try path(key) else { return nil }
     guard access(path, R_OK) == 0 else {
-      throw fault(key, "\(path): \(String(cString: strerror(errno)))")
+      // What was given may be the secret itself.
+      let shown = key.hasSuffix("_file") ? "the file, whose name is not shown" : path
+      throw fault(key, "\(shown): \(String(cString: strerror(errno)))")
     }
     return path
   }

@@ -149,7 +149,8 @@ struct ProviderOptions: ParsableArguments {
       do throws(FileFault) {
         sources.passphrase = try SecretFile.firstLine(of: passphraseFile)
       } catch {
-        throw Exit.refusal("--passphrase-file: \(error)")
+        // What was given may be the passphrase itself.
+        throw Exit.refusal("--passphrase-file, whose name is not shown: \(error.message)")
       }
     } else if let said = getenv("APNS_PASSPHRASE") {
       sources.passphrase = String(cString: said)
