@@ -22,6 +22,7 @@ package final class OpenSSLServerContext: @unchecked Sendable {
       && (tls.sendsTickets || copenssl_forbid_tickets(pointer) == 1)
     if !isSet { throw .setUp(Self.lastError) }
     if tls.speaksHTTP2 { copenssl_take_http2(pointer) }
+    copenssl_show_given_chain(pointer)
     copenssl_keep_no_sessions(pointer)
     copenssl_release_buffers(pointer)
     copenssl_forbid_renegotiation(pointer)
