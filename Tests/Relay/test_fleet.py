@@ -71,7 +71,7 @@ def test_one_that_was_stopped_gives_its_connections_up(start, relay, shared):
     first = relay(simulator, queue=shared, name="first", settings={"lease_s": 1}, app=app).start().wait_ready()
     shared.add(*({"id": identifier(n), "token": token(n)} for n in range(100)))
     first.wait_said("has 1 of the 1")
-    first.signal(signal.SIGSTOP)
+    first.suspend()
     second = relay(simulator, queue=shared, name="second", settings={"lease_s": 1}, app=app).start().wait_ready()
     second.wait_said("has 1 of the 1")
     wait_until(lambda: second.metric("apns_relay_connection_share") == 1, "it does not take over")

@@ -304,7 +304,7 @@ def test_a_silent_relay_loses_its_entries_and_nothing_is_lost(start, relay, queu
     settings = {"settings": {"lease_s": 1}, "drain_s": 0.2}
     silent = relay(simulator, queue=queue, name="silent", **settings).start().wait_ready()
     simulator.wait("/counters", lambda counters: counters["received"] >= 20)
-    silent.signal(signal.SIGSTOP)
+    silent.suspend()
     simulator.control("DELETE", "/faults")
     living = relay(simulator, queue=queue, name="living", **settings).start().wait_ready()
     living.wait_done()
