@@ -48,7 +48,7 @@ extension BinarySession where Net: ~Copyable {
     return ageDue(channel, goal)
   }
 
-  @inline(__always)
+  @inline(never)
   private func ageDue(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal)
     -> Nanoseconds
   {

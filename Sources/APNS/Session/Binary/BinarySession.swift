@@ -253,6 +253,7 @@ extension BinarySession where Net: ~Copyable {
     if channel.pointee.phase == .open { keepSpare(channel, goal) }
   }
 
+  @inline(never)
   func needsConnection(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal) -> Bool
   {
     switch goal {

@@ -25,7 +25,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     for number in 0..<channelCount where channels[number].phase == .opening {
       close(channels + number)
     }
-    if hasConnection {
+    // One that is being left may still bring answers.
+    if getsOn {
       do throws(Failure) {
         if try !run(until: .leaving, by: limit), network.now < limit { return false }
       } catch {

@@ -27,18 +27,11 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// and what was added to those that go at once has not been tried.
   @inline(__always)
   private func retryDue(_ now: Nanoseconds) -> Nanoseconds {
-    if outbox.pointee.hasNewAgain || tookLeft, lackedTokenAt == nil { return 0 }
+    if outbox.pointee.hasNewAgain || tookLeft, tokenDue == .max { return 0 }
     guard let second = outbox.pointee.nextTry else { return .max }
     if let triedAt, Int32(bitPattern: second &- triedAt) <= 0 { return .max }
     let left = Int64(Int32(bitPattern: second &- Self.second(now)))
     return (now / 1_000_000_000 &+ left) &* 1_000_000_000
-  }
-
-  /// A provider token that could not be had is asked for again in a second.
-  @inline(__always)
-  private var tokenDue: Nanoseconds {
-    guard let lackedTokenAt else { return .max }
-    return lackedTokenAt &+ 1_000_000_000
   }
 
   /// Makes the next wait end when a connection is ready for what is wanted of it.

@@ -193,7 +193,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ time: SendTime
   ) -> Int? {
     let http = channel.pointee.http
-    guard lackedTokenAt == nil, http.pointee.takes(payloadCount: 1),
+    guard tokenDue == .max, http.pointee.takes(payloadCount: 1),
       let slot = outbox.pointee.takeDue(at: time.second)
     else { return nil }
     let request = outbox.pointee.request(slot)
@@ -209,11 +209,11 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     do throws(Failure) {
       try tokens?.update(&bearer)
     } catch {
-      // Answers are read meanwhile.
+      // In a second it is asked for again. Answers are read meanwhile.
       let now = network.now
       log?.at(now).lacksToken(error)
       outbox.pointee.putBack(slot)
-      lackedTokenAt = now
+      tokenDue = now &+ 1_000_000_000
       trouble.note(error)
       return nil
     }

@@ -51,8 +51,9 @@ struct HTTP2Session<
 
   /// When something was last read, for the time that answers took.
   var heardAt = SendTime(0, 0)
-  /// When no provider token could be had in the turn that is under way; nil: it could.
-  var lackedTokenAt: Nanoseconds?
+  /// When a provider token is asked for again that could not be had in the turn that is under way;
+  /// `max`: none is lacking.
+  var tokenDue = Nanoseconds.max
   /// The second at which the turn began to look for retries; nil: there were none.
   private(set) var triedAt: Seconds?
   /// In the turn that is under way a channel could not take what was next; and after that another
@@ -196,7 +197,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       if isReached(goal) { return true }
       // The caller hears of one channel's trouble only when no other channel makes progress. Without
       // a provider token none does.
-      if trouble.isThere, !getsOn || lackedTokenAt != nil, let failure = trouble.failure {
+      if trouble.isThere, !getsOn || tokenDue != .max, let failure = trouble.failure {
         throw failure
       }
       if deadline == .max { deadline = self.deadline(milliseconds: -1) }
@@ -217,7 +218,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   @inline(__always)
   private mutating func takeTurns(_ goal: SessionGoal, _ deadline: Nanoseconds) {
     trouble.forget()
-    lackedTokenAt = nil
+    tokenDue = .max
     (leftNext, tookLeft) = (false, false)
     let first = firstTurn
     for turn in 0..<channelCount {
@@ -241,7 +242,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// The program's event loop waits, and calls `process`.
   @inline(never)
   private mutating func leaveWaitingToLoop(_ goal: SessionGoal, until time: Nanoseconds) -> Bool {
-    if trouble.isThere, !getsOn || lackedTokenAt != nil, let failure = trouble.failure {
+    if trouble.isThere, !getsOn || tokenDue != .max, let failure = trouble.failure {
       standing.news.note(failure)
     }
     if isCutShort { standing.isSpent = true }
@@ -330,10 +331,11 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   }
 
   /// Some channel has a connection or is opening one.
-  @inline(__always)
-  private var getsOn: Bool {
-    for number in 0..<channelCount where channels[number].phase != .closed { return true }
-    return false
+  var getsOn: Bool {
+    @inline(never) get {
+      for number in 0..<channelCount where channels[number].phase != .closed { return true }
+      return false
+    }
   }
 
   private var outOfTime: Failure {

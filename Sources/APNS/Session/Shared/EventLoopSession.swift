@@ -84,6 +84,7 @@ extension EventLoopSession where Self: ~Copyable {
   }
 
   /// Works for the goal from now on; true if it is reached already.
+  @inline(never)
   mutating func pursue(_ goal: SessionGoal) throws(Failure) -> Bool {
     // What gives all notifications their ends gives room too.
     var isOwn = true
@@ -109,6 +110,7 @@ extension EventLoopSession where Self: ~Copyable {
     throw .notYet
   }
 
+  @inline(never)
   private mutating func tellNews() throws(Failure) {
     guard let failure = standing.news.failure else { return }
     standing.news.forget()
