@@ -38,7 +38,8 @@ sanitized() {
   clang=$(dirname "$(readlink -f "$(command -v swiftc)")")/clang
   [ -x "$clang" ] || skip "the Swift toolchain has no clang beside swiftc" || return
   cmake -S . -B "build/sanitize-$1" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_COMPILER="$clang" \
-    -DAPNS_SANITIZE="$1" -DAPNS_TESTS=ON "${@:2}" && cmake --build "build/sanitize-$1"
+    -DAPNS_SANITIZE="$1" -DAPNS_TESTS=ON "${@:2}" && cmake "build/sanitize-$1" >/dev/null &&
+    cmake --build "build/sanitize-$1"
 }
 address() { sanitized address; }
 
