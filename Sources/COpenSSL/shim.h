@@ -79,8 +79,8 @@ static inline void copenssl_empty_memory(BIO *bio) {
   BUF_MEM *fresh = BUF_MEM_new();
   if (fresh && BIO_set_mem_buf(bio, fresh, BIO_CLOSE) != 1) BUF_MEM_free(fresh);
 }
-/* A server shows its certificate as the file has it: by default OpenSSL adds what it trusts for others,
-   the root too. */
+/* A server shows its certificate as the file has it: by default OpenSSL adds what it trusts for
+   others, the root too. */
 static inline void copenssl_show_given_chain(SSL_CTX *context) {
   SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN);
 }

@@ -428,10 +428,10 @@ typedef enum apns_cause {
 const char *apns_cause_name(apns_cause_t cause);
 
 /** Why messages do not quote this text: somebody may have given a private key where a name belongs,
-    and messages go to terminals and logs. NULL: they quote it. Otherwise a few words, such as "PEM";
-    static. It is PEM or the beginning of it, has line breaks or other control characters, has as
-    many digits of base64 as a key, has a user's password before a host, or is longer than a path. The library's own messages go by this;
-    a program may for what it says itself. Any thread. */
+    and messages go to terminals and logs. NULL: they quote it. Otherwise a few words, such as
+   "PEM"; static. It is PEM or the beginning of it, has line breaks or other control characters, has
+   as many digits of base64 as a key, has a user's password before a host, or is longer than a path.
+   The library's own messages go by this; a program may for what it says itself. Any thread. */
 const char *apns_why_unquoted(const void *text, size_t length);
 
 /**

@@ -119,7 +119,8 @@ const char *php_apns_nearest(const char *given, php_apns_name_at name_at, const 
 /* What a caller gave, short and on one line. */
 #define PHP_APNS_SHOWN 68
 const char *php_apns_shown(const zend_string *given, char out[PHP_APNS_SHOWN]);
-/* The text itself, or in `out` how long it is where messages do not quote it: apns_why_unquoted(). */
+/* The text itself, or in `out` how long it is where messages do not quote it: apns_why_unquoted().
+ */
 const char *php_apns_quoted(const char *given, char out[PHP_APNS_SHOWN]);
 /* Whether open_basedir allows the file; the second throws an exception if not. */
 bool php_apns_is_allowed(const char *file);
