@@ -25,7 +25,8 @@ def drains(session):
 def closes(session):
     sends(session)
     in_poll(session, lambda session: session.stats().in_flight == 1)
-    with pytest.raises(apns.AgainError):
+    # The simulator may have closed, too, before this returns.
+    with contextlib.suppress(apns.AgainError):
         session.close(0.3)
 
 

@@ -134,7 +134,7 @@ enum MendedText {
         room.put("-----")
         var digits = 0
         while index < text.count, text[index] != 0x2D {
-          if text[index] == 0x3A { isFine = false }
+          if isDamage(text[index]) { isFine = false }
           if value(ofDigit: text[index]) != nil {
             if digits % 64 == 0 { room.put(0x0A) }
             room.put(text[index])
@@ -159,6 +159,14 @@ enum MendedText {
     }
     if isFine { return made }
     return nil
+  }
+
+  /// No digit, and nothing that stands around lines where they are quoted, indented or joined.
+  private static func isDamage(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0...0x20, 0x22, 0x23, 0x27, 0x2A, 0x2C, 0x2E, 0x3B, 0x3D, 0x3E, 0x5C, 0x60, 0x7C: false
+    default: byte < 0x7F && value(ofDigit: byte) == nil
+    }
   }
 
   /// What stands behind the next BEGIN; `index` goes to its end.

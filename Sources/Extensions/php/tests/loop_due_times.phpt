@@ -36,7 +36,6 @@ $close = function ($session) use ($send, $wait, $begun): void {
     $send($session);
     $wait($session, fn ($session) => $session->stats()['in_flight'] === 1);
     $begun(fn () => $session->close(300));
-    if (!$session->stats()['unresolved']) die("close did not wait\n");
 };
 $connect = fn ($session) => $begun(fn () => $session->connect());
 $accepted = fn ($session) => $session->stats()['accepted'] === 1;
