@@ -1,3 +1,5 @@
+import APNSLibrary
+
 /// Where a service is, taken out of what people have at hand: a name or an address, one with a
 /// port, or a URL such as https://api.push.apple.com or ssl://gateway.example:2195.
 struct ServiceAddress {
@@ -13,17 +15,21 @@ struct ServiceAddress {
 
   init(_ text: String) throws(Fault) {
     var rest = try Self.withoutScheme(text)
+    guard !rest.contains("@") else {
+      throw Fault(
+        message:
+          "a user before '@' is for a proxy: the provider is identified by certificate or key")
+    }
+    // Its parts would be quoted, which are too short to be known as those of a key.
+    if let told = Redaction.told(text) {
+      throw Fault(message: "\(told) is not the name of a host")
+    }
     if let slash = rest.firstIndex(where: { "/?#".contains($0) }) {
       let path = rest[slash...]
       rest = rest[..<slash]
       guard path == "/" else {
         throw Fault(message: "'\(path)' is a path: give only the host, the tool makes the path")
       }
-    }
-    guard !rest.contains("@") else {
-      throw Fault(
-        message:
-          "a user before '@' is for a proxy: the provider is identified by certificate or key")
     }
     let (host, port) = try Self.parts(rest)
     guard !host.isEmpty else { throw Fault(message: "'\(text)' names no host") }

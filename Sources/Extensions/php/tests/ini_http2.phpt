@@ -131,7 +131,7 @@ Apns\ArgumentException: apns.team_id of php.ini is "much too long", not 10 lette
 Apns\ArgumentException: apns.token_key_file of php.ini needs apns.key_id
 Apns\ArgumentException: apns.token_key_file of php.ini needs apns.team_id
 Apns\CredentialsException: apns.token_key_file of php.ini: token_key file /nowhere/key.p8: No such file or directory
-Apns\CredentialsException: apns.token_key_file of php.ini: token_key file ca.pem holds no private key in PEM
+Apns\CredentialsException: apns.token_key_file of php.ini: token_key file ca.pem holds no private key in PEM, but a certificate
 Apns\ArgumentException: apns.topic of php.ini: topic cannot have character 0x0a at 11
 accepted by HTTP/2, topic com.example.app
 Apns\ArgumentException: apns.topic of php.ini: topic has more than 255 bytes

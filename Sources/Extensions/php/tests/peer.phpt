@@ -44,7 +44,7 @@ TypeError: option 'pinned_keys' must be of type array, string given
 TypeError: option 'pinned_keys' must be an array of strings, int found
 ValueError: option 'pinned_keys' must not contain null bytes
 Apns\ArgumentException: pinned_key_count is not between 1 and 100
-Apns\ArgumentException: pinned_keys[0] is not sha256// followed by 32 bytes in base64: sha1//%s
+Apns\ArgumentException: pinned_keys[0] is not sha256// followed by 32 bytes in base64: (50 bytes, not shown: perhaps a key)
 Apns\CredentialsException: crl file /nonexistent/list.crl: No such file or directory
 Apns\TlsException: 127.0.0.1 is not verified: unable to get certificate CRL; crl_file and crl_directory have no list for it
 Apns\ArgumentException: security_level is 6, not 1 to 5

@@ -105,22 +105,22 @@ ValueError: option 'port' must be a whole number between 0 and 65535, '' given
 ValueError: option 'port' must be a whole number between 0 and 65535, '4.5' given
 ValueError: option 'port' must be a whole number between 0 and 65535, '1e2' given
 ValueError: option 'port' must be a whole number between 0 and 65535, '0x10' given
-ValueError: option 'port' must be a whole number between 0 and 65535, '443?' given
+ValueError: option 'port' must be a whole number between 0 and 65535, '(4 bytes, not shown: line breaks or the like)' given
 ValueError: option 'port' must be a whole number between 0 and 65535, '9999999999999999999999999999999999999999' given
-ValueError: option 'port' must be a whole number between 0 and 65535, 'a?b?' given
+ValueError: option 'port' must be a whole number between 0 and 65535, '(4 bytes, not shown: line breaks or the like)' given
 TypeError: option 'port' must be of type int, float given
 TypeError: option 'port' must be of type int, bool given
 ValueError: option 'keepalive_s' must be between -2147483648 and 2147483647, -3000000000 given
 ValueError: option 'window_bytes' must be between 0 and 4294967295, 4294967296 given
 ValueError: option 'protocol' must be 'binary' or 'http2', 'htpp2' given; did you mean 'http2'?
 ValueError: option 'protocol' must be 'binary' or 'http2', 'carrier pigeon' given
-ValueError: option 'protocol' must be 'binary' or 'http2', 'http2?' given; did you mean 'http2'?
+ValueError: option 'protocol' must be 'binary' or 'http2', '(6 bytes, not shown: line breaks or the like)' given; did you mean 'http2'?
 ValueError: option 'protocol' must be 'binary' or 'http2', '' given
 TypeError: option 'protocol' must be of type string or int, bool given
 ValueError: option 'format' must be 'simple', 'enhanced' or 'framed', 'framd' given; did you mean 'framed'?
 ValueError: option 'ambiguous' must be 'resend' or 'report', 'resent' given; did you mean 'resend'?
 ValueError: option 'report_accepted' must be true or false, on or off, 'maybe' given
-ValueError: option 'report_accepted' must be true or false, on or off, 'on?' given
+ValueError: option 'report_accepted' must be true or false, on or off, '(3 bytes, not shown: line breaks or the like)' given
 ValueError: option 'report_accepted' must be true or false, on or off, '2' given
 TypeError: option 'report_accepted' must be of type bool, float given
 ValueError: option 'report_accepted' must be true or false, on or off, 'long long long long long long long long long long long long long...' given
