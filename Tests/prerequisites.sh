@@ -101,6 +101,8 @@ need_builds() {
   need g++ command -v "${CXX:-c++}"
   need python3 command -v python3
   need openssl command -v openssl
+  # CMake looks for it when it makes the tests.
+  need valgrind command -v valgrind
   need libcmocka-dev has_header_after stdarg.h stddef.h setjmp.h stdint.h cmocka.h
   need libjansson-dev has_header jansson.h
   need libsqlite3-dev has_header sqlite3.h
