@@ -23,6 +23,8 @@ protocol Calling: ~Copyable {
   mutating func awaitEnds(milliseconds: Int32) throws(Failure)
   mutating func process() throws(Failure) -> Bool
   mutating func useCredentials()
+  /// Cancels the notification with that identifier, or all for 0.
+  mutating func cancel(_ identifier: UInt32) -> Int
   /// False when it has to be called again.
   @discardableResult
   mutating func close(milliseconds: Int32) -> Bool
@@ -35,6 +37,7 @@ extension Calling where Self: ~Copyable {
   mutating func play() {
     for _ in 0..<world.actions {
       renewIfWanted()
+      cancelIfWanted()
       act()
       if world.violation != nil { return }
     }
@@ -161,6 +164,31 @@ extension Calling where Self: ~Copyable {
     useCredentials()
     world.endCall()
     if world.usesLoop, world.due > world.clock { world.violate("renewed, and nobody is told") }
+    checkStats()
+  }
+
+  /// Does what apns_session_cancel() does.
+  private mutating func cancelIfWanted() {
+    guard world.wantsToCancel(), world.taken > 0 else { return }
+    world.beginCall("cancel", lasting: 0, waits: false, writes: false)
+    world.call.isStill = true
+    let before = stats
+    let isAll = world.cancelDice.below(3) == 0
+    let number = world.taken - 1 - world.cancelDice.below(min(world.taken, 60))
+    for each in isAll ? 0..<world.taken : number..<number + 1 { world.noteCancelling(each) }
+    world.say(isAll ? "everything is cancelled" : "\(number) is cancelled")
+    let count = UInt64(cancel(isAll ? 0 : world.identifier(number)))
+    world.endCall()
+    world.met(.cancellations, Int(count))
+    if stats.events != before.events + count || stats.unresolved + count != before.unresolved {
+      world.violate("\(count) are said to have ended, which is wrong")
+    }
+    if isAll, stats.unresolved > before.in_flight + UInt64(world.offered) {
+      world.violate("\(stats.unresolved) are left of all, and fewer were written")
+    }
+    if world.usesLoop, count > 0, world.due > world.clock {
+      world.violate("cancelled, and nobody is told")
+    }
     checkStats()
   }
 

@@ -7,7 +7,7 @@ enum Met: Int, CaseIterable {
   case brokenWrites, stalls, heldBack, writeTimeouts, answerTimeouts, renegotiations, lapses
   case ambiguousEnds, poison, givenUp, resends, duplicates
   case fullWindows, fullOfOutcomes, failedSends, deadlines, delays, rounds
-  case acceptedEvents, rejectedEvents, unknownEvents
+  case acceptedEvents, rejectedEvents, unknownEvents, cancellations, cancelledEvents
   case drains, closes, closesUndrained, frees, renewals
   case processed, gentleGoodbyes, goodbyes, goodbyesAtOnce, breaches, breachesHeard, blackHoles
   case refusedStreams, resets, cancels, unanswered, settings, pings, pingTimeouts, lefts
@@ -59,6 +59,8 @@ enum Met: Int, CaseIterable {
     case .acceptedEvents: "events: accepted"
     case .rejectedEvents: "events: rejected"
     case .unknownEvents: "events: unknown"
+    case .cancellations: "cancelled at once"
+    case .cancelledEvents: "events: cancelled"
     case .drains: "drains that came to an end"
     case .closes: "closes after a drain"
     case .closesUndrained: "closes without a drain"

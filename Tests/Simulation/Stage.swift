@@ -40,6 +40,9 @@ class Stage {
   private final var renewals = 0
   final var renewalDice = Dice(seed: 0)
   private static let mostRenewals = 40
+  /// The same for the notifications that the program cancels.
+  final var cancels = 0
+  final var cancelDice = Dice(seed: 0)
 
   /// What the lines carried. The session's counts have to equal it.
   final var counts = LineCounts()
@@ -80,6 +83,8 @@ class Stage {
     renewalDice = Dice(seed: seed ^ 0x7265_6E65_7761_6C73)
     renewals = renewalDice.happens(250) ? renewalDice.pick([30, 200, 600]) : 0
     credentials = 0
+    cancelDice = Dice(seed: seed ^ 0x6361_6E63_656C_7321)
+    cancels = cancelDice.happens(200) ? cancelDice.pick([30, 200, 600]) : 0
     clock = 1_000_000_000
     isHealed = false
     violation = nil
@@ -124,6 +129,11 @@ class Stage {
   final func renews() -> Bool {
     guard renewals > 0, !isHealed, credentials < Self.mostRenewals else { return false }
     return renewalDice.happens(renewals)
+  }
+
+  /// Whether the program cancels something now.
+  final func wantsToCancel() -> Bool {
+    cancels > 0 && !isHealed && cancelDice.happens(cancels)
   }
 
   // MARK: Time

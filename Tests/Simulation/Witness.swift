@@ -16,6 +16,11 @@ protocol Witness: Stage {
   func checkAccepted(_ number: Int)
   /// The session is being given other credentials.
   func noteRenewal()
+  /// The notification is being cancelled.
+  func noteCancelling(_ number: Int)
+  func identifier(_ number: Int) -> UInt32
+  /// At most so many notifications were given to TLS and not written in full.
+  var offered: Int { get }
   /// The program's event loop waits.
   func waitForDescriptor(until time: Int64) -> Bool
   var hasSomethingToDo: Bool { get }
@@ -35,13 +40,14 @@ extension Witness {
   func check(_ stats: apns_session_stats_t) {
     equal(stats.taken, taken, "taken")
     equal(
-      stats.accepted + stats.rejected + stats.unknown + stats.unresolved, taken,
-      "accepted, rejected, unknown and unresolved together")
+      stats.accepted + stats.rejected + stats.unknown + stats.cancelled + stats.unresolved, taken,
+      "accepted, rejected, unknown, cancelled and unresolved together")
     equal(stats.connects, counts.connects, "connects")
     equal(stats.bytes, counts.bytes, "bytes")
     equal(stats.records, counts.records, "records")
     let reported = reportsAccepted ? stats.accepted : 0
-    equal(stats.events, Int(reported + stats.rejected + stats.unknown) - told, "events")
+    let ended = reported + stats.rejected + stats.unknown + stats.cancelled
+    equal(stats.events, Int(ended) - told, "events")
     checkOwn(stats)
   }
 

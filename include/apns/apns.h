@@ -1687,11 +1687,29 @@ apns_status_t apns_session_flush(apns_session_t *session, apns_error_t *error_ou
 apns_status_t apns_session_drain(apns_session_t *session, int32_t timeout_ms,
                                  size_t *unresolved_out, apns_error_t *error_out);
 
+/**
+ * Takes back notifications: the one with that identifier, or all of the session with 0. After this
+ * call none of them is begun to be written, neither for the first time nor again.
+ *
+ * One that waits to be written ends at once as APNS_EVENT_CANCELLED; as APNS_EVENT_UNKNOWN if
+ * it was written on an earlier connection, which ended before the answer. One that is being
+ * written or in flight keeps waiting for its answer and ends by that; if no answer comes, as
+ * unknown. A status such as 429 then ends it as rejected, with retry_after_s.
+ *
+ * `cancelled_out` (which may be NULL) receives how many have ended by this call; 0 if no notification
+ * without an outcome has the identifier. Each has its event, which brings `user_data` back. The
+ * call does no I/O; for one identifier it takes time in proportion to the notifications in the
+ * session. It works while the session is closing too.
+ */
+apns_status_t apns_session_cancel(apns_session_t *session, uint32_t identifier,
+                                  size_t *cancelled_out, apns_error_t *error_out);
+
 /** How a notification ended. */
 typedef enum apns_event_kind {
   APNS_EVENT_ACCEPTED = 1, /* only with report_accepted */
   APNS_EVENT_REJECTED = 2, /* by the gateway; `reject` says why */
-  APNS_EVENT_UNKNOWN = 3   /* the connection or the session ended before the gateway's answer */
+  APNS_EVENT_UNKNOWN = 3,  /* the connection or the session ended before the gateway's answer */
+  APNS_EVENT_CANCELLED = 4 /* apns_session_cancel(): it did not arrive, and may be sent again */
 } apns_event_kind_t;
 
 typedef struct apns_event {
@@ -1749,7 +1767,7 @@ apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *eve
 
 /**
  * Counts since the session was made. Each notification counts as exactly one of accepted,
- * rejected, unknown and unresolved.
+ * rejected, unknown, cancelled and unresolved.
  */
 typedef struct apns_session_stats {
   size_t size;    /* set by APNS_SESSION_STATS_INIT */
@@ -1770,10 +1788,11 @@ typedef struct apns_session_stats {
      A caller that keeps notifications for a restart can forget those before it. */
   uint32_t first_unresolved;
   uint32_t reserved32;
+  uint64_t cancelled; /* by apns_session_cancel(), without having arrived */
 } apns_session_stats_t;
 
 #define APNS_SESSION_STATS_INIT \
-  { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** Fills in the counts. Does no I/O. */
 apns_status_t apns_session_stats(const apns_session_t *session, apns_session_stats_t *stats_out,

@@ -118,6 +118,28 @@ private struct Drain: SessionCall {
   }
 }
 
+@_cdecl("apns_session_cancel") @implementation
+public func apns_session_cancel(
+  _ session: OpaquePointer?, _ identifier: UInt32, _ cancelled: UnsafeMutablePointer<Int>?,
+  _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  answer(error) { () throws(Failure) in
+    let count = try pass(Cancel(identifier: identifier), to: session)
+    cancelled?.pointee = count
+  }
+}
+
+private struct Cancel: SessionCall {
+  let identifier: UInt32
+  static var isForClosed: Bool { true }
+
+  func perform(on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>) -> Int {
+    let count = session.pointee.cancel(identifier)
+    session.pointee.tellOutcomes()
+    return count
+  }
+}
+
 @_cdecl("apns_session_next_event") @implementation
 public func apns_session_next_event(
   _ session: OpaquePointer?, _ event: UnsafeMutablePointer<apns_event_t>?, _ timeout: Int32,

@@ -68,11 +68,16 @@ struct DeviceOrder {
     return true
   }
 
-  /// The first of a line has its end. Returns the next one if it was passed over.
+  /// A notification has its end. Returns the next one to its device, if that was passed over and
+  /// waits for nothing else.
   mutating func end(_ slot: Int) -> Int? {
     let turn = turns[slot]
     let number = UInt32(truncatingIfNeeded: slot &+ 1)
     let bucket = buckets + Int(turn.digest & mask)
+    if turn.waits {
+      leaveLine(number, bucket.pointee)
+      return nil
+    }
     var before: UInt32 = 0
     var other = bucket.pointee
     while other != number {
@@ -92,6 +97,25 @@ struct DeviceOrder {
     (turns[next].last, turns[next].neighbour) = (turn.last, turn.neighbour)
     turns[next].waits = false
     return turns[next].isPassed ? next : nil
+  }
+
+  /// One that waits is cancelled: its neighbours in the line close up. Its line is one of those that
+  /// begin with `first`.
+  private mutating func leaveLine(_ number: UInt32, _ first: UInt32) {
+    let behind = turns[Int(number) &- 1].behind
+    var first = first
+    while first != 0 {
+      var before = first
+      while before != 0, turns[Int(before) &- 1].behind != number {
+        before = turns[Int(before) &- 1].behind
+      }
+      if before != 0 {
+        turns[Int(before) &- 1].behind = behind
+        if behind == 0 { turns[Int(first) &- 1].last = before }
+        return
+      }
+      first = turns[Int(first) &- 1].neighbour
+    }
   }
 
   private static func isSame(

@@ -43,6 +43,7 @@ struct Outbox: ~Copyable {
   private(set) var accepted: UInt64 = 0
   private(set) var rejected: UInt64 = 0
   private(set) var unknown: UInt64 = 0
+  private(set) var cancelled: UInt64 = 0
   private(set) var resent: UInt64 = 0
   /// For requests that come one at a time: where the answer is kept whole. Somebody else's.
   var whole: UnsafeMutablePointer<WholeAnswer>?
@@ -194,7 +195,7 @@ struct Outbox: ~Copyable {
   /// The notification has its end, and the next one to its device may be sent.
   @inline(never)
   private mutating func endTurn(_ slot: Int) {
-    guard let next = order?.end(slot) else { return }
+    guard let next = order?.end(slot), !entries[next].isCancelled else { return }
     entries.append(next, to: &again)
     hasNewAgain = true
   }
@@ -310,6 +311,7 @@ struct Outbox: ~Copyable {
   /// The number of the connection that it was last sent on.
   func connection(_ slot: Int) -> Int { Int(entries[slot].connection) }
   func isRefused(_ slot: Int) -> Bool { entries[slot].isRefused }
+  func isCancelled(_ slot: Int) -> Bool { entries[slot].isCancelled }
   func refusals(_ slot: Int) -> UInt8 { entries[slot].refusals }
   func doubts(_ slot: Int) -> UInt8 { entries[slot].doubts }
 
@@ -433,6 +435,7 @@ struct Outbox: ~Copyable {
     case .accepted: accepted &+= 1
     case .rejected: rejected &+= 1
     case .unknown: unknown &+= 1
+    case .cancelled: cancelled &+= 1
     }
     entries[slot].outcome = outcome
     if order != nil { endTurn(slot) }
@@ -444,6 +447,39 @@ struct Outbox: ~Copyable {
     } else {
       giveBackEntry(slot)
     }
+  }
+
+  /// Sends the notification with that identifier, or any for 0, no more. Those that wait to be sent
+  /// have their end; the rest keep waiting for their answers. Returns how many have one.
+  @inline(never)
+  mutating func cancel(_ identifier: UInt32) -> Int {
+    var next = oldest
+    while next != 0 {
+      let slot = Int(next) &- 1
+      next = entries[slot].newer
+      if identifier != 0, entries[slot].identifier != identifier { continue }
+      entries[slot].isCancelled = true
+      if identifier != 0 { break }
+    }
+    entries.removeCancelled(from: &again)
+    let entries = entries
+    later.keep { !entries[$0].isCancelled }
+    let before = unresolved
+    next = oldest
+    while next != 0 {
+      let slot = Int(next) &- 1
+      next = entries[slot].newer
+      guard entries[slot].isCancelled, entries[slot].state == .queued else { continue }
+      if fresh == UInt32(truncatingIfNeeded: slot &+ 1) { fresh = next }
+      endCancelled(slot)
+    }
+    if order != nil { passOver() }
+    return before &- unresolved
+  }
+
+  /// It is known not to have arrived, unless an earlier try may have.
+  mutating func endCancelled(_ slot: Int) {
+    end(slot, as: entries[slot].doubts == 0 ? .cancelled : .unknown)
   }
 
   /// Everything without an end gets one.

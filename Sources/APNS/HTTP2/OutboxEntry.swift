@@ -31,6 +31,8 @@ struct OutboxEntry {
   var refusals: UInt8 = 0
   /// How often it was sent and nobody knows what became of it.
   var doubts: UInt8 = 0
+  /// It is not sent again.
+  var isCancelled = false
   /// A provider token was replaced for it.
   var hasNewToken = false
   /// The announced length of the answer's body plus one, 0 when none was announced; and how much of
@@ -85,7 +87,7 @@ struct OutboxEntry {
         retryAfter: lastReason.retryAfter(
           answered: Int(status), asked: body?.pointee.retryAfter ?? 0),
         id: Self.words(id), unique: Self.words(unique))
-    case .unknown:
+    case .unknown, .cancelled:
       guard lastStatus != 0 else { return nil }
       return ServiceAnswer(
         status: lastStatus, reason: lastReason.number, reasonText: lastReason.text ?? none,
@@ -195,6 +197,15 @@ extension UnsafeMutablePointer<OutboxEntry> {
       self[Int(list.last) &- 1].next = number
     }
     list.last = number
+  }
+
+  /// Takes the cancelled ones out of a list.
+  func removeCancelled(from list: inout OutboxList) {
+    var rest = list
+    list = OutboxList()
+    while let slot = takeFirst(of: &rest) {
+      if !self[slot].isCancelled { append(slot, to: &list) }
+    }
   }
 
   func prepend(_ slot: Int, to list: inout OutboxList) {

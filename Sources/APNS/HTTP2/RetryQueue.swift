@@ -56,6 +56,18 @@ struct RetryQueue {
     return slot
   }
 
+  /// Keeps only those whose slot passes.
+  @inline(never)
+  mutating func keep(where isKept: (Int) -> Bool) {
+    let all = count
+    count = 0
+    // Each goes to a place that was read before.
+    for place in 0..<all {
+      let wait = waits[place]
+      if isKept(Int(wait.slot)) { add(Int(wait.slot), due: wait.due) }
+    }
+  }
+
   mutating func forgetAll() { count = 0 }
 
   @inline(__always)

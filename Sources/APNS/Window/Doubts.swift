@@ -38,6 +38,14 @@ struct Doubts {
     return fifth
   }
 
+  /// The notification at `position` is taken out, and those behind it move up.
+  mutating func remove(_ position: Int) {
+    if once > position { once &-= 1 }
+    if twice > position { twice &-= 1 }
+    if thrice > position { thrice &-= 1 }
+    if fourTimes > position { fourTimes &-= 1 }
+  }
+
   /// The most that may be in flight while the oldest is at `position`. It shrinks each
   /// time, so that a notification that ends its connection is alone the fifth time.
   func flight(at position: Int) -> Int {

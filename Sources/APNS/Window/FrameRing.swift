@@ -82,6 +82,23 @@ struct FrameRing: ~Copyable {
     cursor = place
   }
 
+  /// Takes out a frame of which nothing was written. Those behind it in the same stretch move up.
+  mutating func remove(_ place: Int, size: Int) {
+    let isBeforeTurn = hasTurned && place >= tail
+    let stretchEnd = isBeforeTurn ? turn : head
+    let rest = stretchEnd &- place &- size
+    guard size > 0, rest >= 0 else { return }
+    memmove(base + place, base + (place &+ size), rest)
+    if isBeforeTurn { turn &-= size } else { head &-= size }
+    unwritten &-= size
+    if hasTurned, cursor == turn, cursor >= tail { cursor = 0 }
+  }
+
+  /// Whether removing the frame at `removed` moves the one at `place`.
+  func follows(_ place: Int, _ removed: Int) -> Bool {
+    place > removed && (!hasTurned || (place >= tail) == (removed >= tail))
+  }
+
   /// Frees everything before `place`. Unwritten bytes among it are not written any more.
   mutating func free(before place: Int) {
     let left = rank(head) &- rank(place)

@@ -28,12 +28,15 @@ enum Outcome: Equatable {
   case accepted
   case rejected(status: UInt8)
   case unknown
+  /// Taken back by the caller before the service looked at it.
+  case cancelled
 
   var word: UInt32 {
     switch self {
     case .accepted: 1 << 8
     case .rejected(let status): 2 << 8 | UInt32(status)
     case .unknown: 3 << 8
+    case .cancelled: 4 << 8
     }
   }
 
@@ -41,6 +44,7 @@ enum Outcome: Equatable {
     switch word >> 8 {
     case 1: self = .accepted
     case 2: self = .rejected(status: UInt8(truncatingIfNeeded: word))
+    case 4: self = .cancelled
     default: self = .unknown
     }
   }

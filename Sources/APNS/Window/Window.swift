@@ -28,11 +28,14 @@ struct Window: ~Copyable {
   private let limitsFlights: Bool
   /// The position up to which some token has a length that the gateway may reject.
   private var oddTokensEnd = 0
+  /// Some of those that were written are cancelled.
+  private var hasCancelled = false
 
   private(set) var taken: UInt64 = 0
   private(set) var accepted: UInt64 = 0
   private(set) var rejected: UInt64 = 0
   private(set) var unknown: UInt64 = 0
+  private(set) var cancelled: UInt64 = 0
   private(set) var resent: UInt64 = 0
   /// Of those, the ones whose connection ended and named nothing.
   private(set) var resentInDoubt: UInt64 = 0
@@ -302,11 +305,74 @@ struct Window: ~Copyable {
 
   @inline(never)
   private mutating func restart(wasWritten: Int) {
-    if wasWritten > first {
-      resent &+= UInt64(wasWritten &- first)
+    if first < end { ring.rewind(to: entries[first & mask].place) }
+    var again = wasWritten &- first
+    if hasCancelled { again &-= removeCancelled(writtenBefore: wasWritten) }
+    if again > 0 { resent &+= UInt64(again) }
+  }
+
+  // MARK: Cancelling
+
+  /// Writes the notification with that identifier, or any for 0, no more. Those of which nothing is
+  /// written get their outcomes, which are taken before others; the rest keep waiting for theirs.
+  /// Returns how many got one. `pending` is how many bytes TLS was given without having written them:
+  /// it has to be given the same bytes again.
+  mutating func cancel(_ identifier: UInt32, pending: Int) -> Int {
+    var begun = written(and: pending)
+    // The rest of a frame has to follow its beginning.
+    if begun < end, boundary(begun) < ring.written &+ pending { begun &+= 1 }
+    let before = end
+    if identifier != 0 {
+      guard first < end, let position = find(identifier) else { return 0 }
+      if position >= begun { remove(position) } else { keepFromResending(position) }
+    } else {
+      while end > begun { remove(end &- 1) }
+      for position in first..<max(first, begun) { keepFromResending(position) }
     }
-    guard first < end else { return }
-    ring.rewind(to: entries[first & mask].place)
+    return before &- end
+  }
+
+  private mutating func keepFromResending(_ position: Int) {
+    entries[position & mask].isCancelled = true
+    hasCancelled = true
+  }
+
+  /// Nothing is in flight any more: the cancelled ones get their outcomes. Returns how many of them lie
+  /// before that position.
+  private mutating func removeCancelled(writtenBefore written: Int) -> Int {
+    hasCancelled = false
+    var count = 0
+    var position = end
+    while position > first {
+      position &-= 1
+      guard entries[position & mask].isCancelled else { continue }
+      if position < written { count &+= 1 }
+      remove(position)
+    }
+    return count
+  }
+
+  /// Takes out a notification of which nothing is written on this connection. What may have arrived
+  /// on an earlier one stays unknown.
+  @inline(never)
+  private mutating func remove(_ position: Int) {
+    let outcome = hasDoubt(from: position) ? Outcome.unknown : .cancelled
+    if outcome == .cancelled { cancelled &+= 1 } else { unknown &+= 1 }
+    var removed = entries[position & mask]
+    let size = boundary(position &+ 1) &- boundary(position)
+    for behind in position &+ 1..<max(position &+ 1, end) {
+      var moved = entries[behind & mask]
+      if ring.follows(moved.place, removed.place) { moved.move(by: size) }
+      entries[(behind &- 1) & mask] = moved
+    }
+    ring.remove(removed.place, size: size)
+    end &-= 1
+    doubts.remove(position)
+    if oddTokensEnd > position { oddTokensEnd &-= 1 }
+    if first == end { ring.freeAll() }
+    removed.word = outcome.word
+    outcomes &-= 1
+    entries[outcomes & mask] = removed
   }
 
   /// Gives `first ..< position` their outcome.
@@ -318,6 +384,7 @@ struct Window: ~Copyable {
     case .accepted: accepted &+= UInt64(count)
     case .rejected: rejected &+= UInt64(count)
     case .unknown: unknown &+= UInt64(count)
+    case .cancelled: cancelled &+= UInt64(count)
     }
 
     // New outcomes are packed against `position` from the back. Those that nobody needs to

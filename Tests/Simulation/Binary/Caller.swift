@@ -115,6 +115,11 @@ struct Caller: Calling, ~Copyable {
     return isOpen
   }
 
+  mutating func cancel(_ identifier: UInt32) -> Int {
+    defer { session.tellOutcomes() }
+    return session.cancel(identifier)
+  }
+
   mutating func useCredentials() { session.replaceConnections() }
 
   mutating func close(milliseconds: Int32) -> Bool {
@@ -148,6 +153,7 @@ struct Caller: Calling, ~Copyable {
       case .accepted: .accepted
       case .rejected(let status): .rejected(status)
       case .unknown: .unknown
+      case .cancelled: .cancelled
       }
     world.say("the caller is told of \(number): \(end)")
     world.tell(number, event.identifier, end)

@@ -12,13 +12,15 @@ extension World {
     sent.pointee.told = end
     ledger.counts.told += 1
     let last = ledger.channels[sent.pointee.channel].lastTold
-    if number <= last { violate("\(number) is told after \(last)") }
+    // What is cancelled is told before others.
+    if number <= last, !scenario.cancels { violate("\(number) is told after \(last)") }
     ledger.channels[sent.pointee.channel].lastTold = number
     switch end {
     case .accepted:
       met(.acceptedEvents)
       if !reportsAccepted { violate("\(number) is told, and not wanted") }
     case .rejected: met(.rejectedEvents)
+    case .cancelled: met(.cancelledEvents)
     case .unknown, .none: met(.unknownEvents)
     }
     checkEnd(number, end)
@@ -41,13 +43,16 @@ extension World {
       guard case .bad(let reason) = sent.fate, reason == status, sent.wasRejected else {
         return violate("\(number) ends as rejected with \(status), which it was not")
       }
+    case .cancelled:
+      if sent.acceptor >= 0 { violate("\(number) ends as cancelled, and was accepted") }
+      if !sent.isCancelled { violate("\(number) ends as cancelled, and was not") }
     case .unknown, .none: checkUnknown(number)
     }
   }
 
   /// If killers alone end connections, only they fail to get through.
   private func checkUnknown(_ number: Int) {
-    guard scenario.isPoisonous, !isClosed else { return }
+    guard scenario.isPoisonous, scenario.isExact, !isClosed else { return }
     if case .killer = ledger.sent[number].fate { return }
     // Several killers can cause so many ends in a row without proof that everything in
     // doubt becomes unknown, as the header says.

@@ -6,6 +6,7 @@ enum End: Equatable {
   case accepted
   case rejected(UInt8)
   case unknown
+  case cancelled
 }
 
 /// How the gateway will treat a notification. It is decided when the notification is sent.
@@ -37,6 +38,7 @@ struct Sent {
   /// How often it was in flight on a connection that ended without a word.
   var doubts = 0
   var wasRejected = false
+  var isCancelled = false
   /// The outcome it must have by what the session has read; `none` if that cannot be told.
   var due = End.none
   /// The outcome that the caller was told.
@@ -153,7 +155,7 @@ struct Ledger {
     switch end {
     case .accepted: counts.accepted += 1
     case .rejected: counts.rejected += 1
-    case .unknown, .none: counts.unknown += 1
+    case .unknown, .cancelled, .none: counts.unknown += 1
     }
   }
 

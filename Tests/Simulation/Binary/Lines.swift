@@ -28,13 +28,26 @@ extension World {
     }
   }
 
+  func noteCancelling(_ number: Int) {
+    ledger.sent[number].isCancelled = true
+    for connection in lines where connection.phase == .open {
+      connection.cancelledFrom =
+        connection.offset + connection.streamCount + connection.pendingCount
+    }
+  }
+
+  func identifier(_ number: Int) -> UInt32 { ledger.sent[number].identifier }
+
+  /// Frames are not shorter than their tokens' 4 bytes and what stands before them.
+  var offered: Int { lines.reduce(0) { $0 + $1.pendingCount / 9 + 1 } }
+
   func opened(_ line: Int) {
     if !isHealed { drawWhim(line) }
   }
 
   func cameToNothing() {
     // A long silence counts as an achievement, which nobody but the session can see.
-    if scenario.isExact { pauseForNothing() }
+    if scenario.hasSentinels { pauseForNothing() }
   }
 
   private func drawWhim(_ line: Int) {

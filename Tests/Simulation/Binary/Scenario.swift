@@ -42,9 +42,13 @@ struct Scenario {
 
   var isQuiet: Bool { given.quiet_period_ms != 0 }
   var isSimple: Bool { given.format == Int32(APNS_FORMAT_SIMPLE.rawValue) }
+  /// What the gateway has is proven by a sentinel.
+  var hasSentinels: Bool { !isQuiet && !isSimple }
+  /// The program cancels notifications, and only the session knows which of them it had written.
+  var cancels = false
   /// Every count and outcome can be predicted exactly. With the quiet period, or without
   /// identifiers, they depend on when the session takes silence for an answer.
-  var isExact: Bool { !isQuiet && !isSimple }
+  var isExact: Bool { hasSentinels && !cancels }
   /// Only killers end connections without a word, so only they are ever in doubt for good.
   var isPoisonous = false
 

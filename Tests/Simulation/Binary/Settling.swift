@@ -40,7 +40,7 @@ extension World {
     } else if connection.isDone || connection.isBroken {
       met(connection.ending == .goodbye ? .silentGoodbyes : .silentResets)
     } else if connection.credentials != credentials, connection.refusedSince == 0,
-      connection.frames == 0 || !scenario.isExact
+      connection.frames == 0 || !scenario.hasSentinels
     {
       // It had nothing to prove, or silence has proven it.
       return ledger.end(serial, as: connection.frames == 0 ? .ambiguous : .settled)
@@ -154,7 +154,7 @@ extension World {
     let since = lines[line].refusedSince
     if since > 0, clock - since >= writeTimeout { return met(.writeTimeouts) }
     let took = lines[line].tookAt
-    if scenario.isExact, since == 0, took > 0, clock - took >= answerTimeout {
+    if scenario.hasSentinels, since == 0, took > 0, clock - took >= answerTimeout {
       return met(.answerTimeouts)
     }
     violate("\(lines[line]) is dropped, and there was nothing wrong with it")

@@ -29,6 +29,9 @@ final class World: Stage, Wired, Witness {
   override func play(seed: UInt64) {
     begin(seed: seed)
     scenario = Scenario(&dice)
+    scenario.cancels = cancels > 0
+    // What another status means depends on which notifications have their outcomes.
+    if scenario.cancels { scenario.sentinelStatuses = [2] }
     adopt(scenario.given, scenario.faults)
     clearLines()
     ledger.reset()

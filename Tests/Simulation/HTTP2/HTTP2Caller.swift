@@ -188,6 +188,11 @@ struct HTTP2Caller: Calling, ~Copyable {
 
   mutating func process() throws(Failure) -> Bool { try session.process() }
 
+  mutating func cancel(_ identifier: UInt32) -> Int {
+    defer { session.tellOutcomes() }
+    return session.cancel(identifier)
+  }
+
   mutating func useCredentials() {
     session.replaceConnections(world.showsToken ? ModelToken(world) : nil)
   }
@@ -214,6 +219,7 @@ struct HTTP2Caller: Calling, ~Copyable {
       case .accepted: .accepted
       case .rejected: .rejected(status: answer?.status ?? 0, reason: answer?.reason ?? 0)
       case .unknown: .unknown
+      case .cancelled: .cancelled
       }
     world.say("the caller is told of \(number): \(end)")
     world.tell(

@@ -103,6 +103,7 @@ extension HTTP2World {
     let sent = ledger.sent[number]
     // The contents of a record that was not taken for a while may be out of date by now.
     let isLate = connection.everRefused
+    if sent.isCancelled, !isLate { violate("\(number) is sent after it was cancelled") }
     if sent.told != .none, !isLate { violate("\(number) is sent after its end was told") }
     if sent.newest >= 0 {
       met(.resends)
@@ -225,6 +226,7 @@ extension HTTP2World {
     let number = ledger.asked[index].number
     let sent = ledger.sent + number
     met(.processed)
+    if sent.pointee.told == .cancelled { violate("\(number) is processed, and was cancelled") }
     if sent.pointee.processor >= 0 {
       met(.duplicates)
       let first = ledger.asked[sent.pointee.processor]
@@ -343,6 +345,10 @@ extension HTTP2World {
       ledger.toldRejected += 1
       checkRejected(number, status, reason, event)
       checkIdentifier(number, event)
+    case .cancelled:
+      met(.cancelledEvents)
+      if sent.pointee.processor >= 0 { violate("\(number) ends as cancelled, and was processed") }
+      if !sent.pointee.isCancelled { violate("\(number) ends as cancelled, and was not") }
     case .unknown, .none:
       met(.unknownEvents)
       ledger.toldUnknown += 1
@@ -388,6 +394,7 @@ extension HTTP2World {
   /// A notification that may be retried has to be retried as long as there is time.
   private func checkPatience(_ number: Int, _ asked: Asked) {
     let sent = ledger.sent[number]
+    if sent.isCancelled { return }
     let remedy = Reason(UInt32(asked.reason)).remedy(answered: Int(asked.status))
     switch remedy {
     case .reject, .unregistered: return
@@ -428,6 +435,13 @@ extension HTTP2World {
     let isOpen = sent.newest >= 0 && ledger.asked[sent.newest].seen == .open
     if isOpen, clock - ledger.asked[sent.newest].at < answerTimeout {
       return violate("\(number) ends as unknown while it waits for an answer")
+    }
+    if sent.isCancelled {
+      let isUnseen = unseenDrops > sent.unseenDropsBefore || hiddenRefusals > 0
+      if !isDoubtful, !isOpen, !isUnseen, sent.doubts + sent.refusals == 0 {
+        violate("\(number) ends as unknown and not as cancelled")
+      }
+      return
     }
     let refusals = sent.refusals + hiddenRefusals
     // It was refused again and again, until there was no time for another try.
@@ -477,6 +491,10 @@ extension HTTP2World {
       : told < ledger.asked.count && ledger.asked[told].number == number
     if !isRight { violate("\(number) is told with another's apns-id") }
   }
+
+  func noteCancelling(_ number: Int) { ledger.sent[number].isCancelled = true }
+  func identifier(_ number: Int) -> UInt32 { ledger.sent[number].identifier }
+  var offered: Int { 0 }
 
   func isTold(_ number: Int) -> Bool { ledger.sent[number].told != .none }
   func wasAccepted(_ number: Int) -> Bool { ledger.sent[number].processor >= 0 }

@@ -4,6 +4,7 @@ enum HTTP2End: Equatable {
   case accepted
   case rejected(status: UInt16, reason: UInt8)
   case unknown
+  case cancelled
 }
 
 /// How the service treats a notification on any connection. It is decided when the
@@ -57,6 +58,7 @@ struct HTTP2Sent {
   var putOff = 0
   /// Requests whose answer the session may or may not have heard.
   var unsureDoubts = 0
+  var isCancelled = false
   /// How many connections had been dropped, before it was taken, that may have had requests
   /// the service never saw.
   var unseenDropsBefore = 0

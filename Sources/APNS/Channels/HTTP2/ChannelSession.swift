@@ -125,7 +125,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     switch outcome?.outcome {
     case .accepted: return
     case .rejected: throw refusal(of: operation)
-    case .unknown, nil: throw unanswered(operation)
+    case .unknown, .cancelled, nil: throw unanswered(operation)
     }
   }
 

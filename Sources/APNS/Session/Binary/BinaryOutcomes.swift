@@ -59,6 +59,17 @@ extension BinarySession where Net: ~Copyable {
     return false
   }
 
+  mutating func cancel(_ identifier: UInt32) -> Int {
+    var count = 0
+    for index in 0..<options.connections {
+      let isStalled =
+        channels[index].connection.stalledSince != nil && !channels[index].sentinel.isBegun
+      count &+= channels[index].window.cancel(
+        identifier, pending: isStalled ? channels[index].stalledRecord : 0)
+    }
+    return count
+  }
+
   /// A count over all channels.
   func sum(_ count: (borrowing Window) -> Int) -> Int {
     var sum = 0
@@ -77,6 +88,7 @@ extension BinarySession where Net: ~Copyable {
       stats.accepted &+= window.pointee.window.accepted
       stats.rejected &+= window.pointee.window.rejected
       stats.unknown &+= window.pointee.window.unknown
+      stats.cancelled &+= window.pointee.window.cancelled
       stats.resent &+= window.pointee.window.resent
       stats.unresolved &+= UInt64(window.pointee.window.unresolved.magnitude)
       stats.events &+= UInt64(window.pointee.window.waitingOutcomes.magnitude)

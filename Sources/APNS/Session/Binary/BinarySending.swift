@@ -221,14 +221,23 @@ extension BinarySession where Net: ~Copyable {
       channel.pointee.connection.stalledSince = nil
       return true
     case .full:
-      channel.pointee.stalledRecord = record.count
+      noteStalled(channel, record)
       try stalled(channel, mustRead: false)
     case .needsReading:
-      channel.pointee.stalledRecord = record.count
+      noteStalled(channel, record)
       try stalled(channel, mustRead: true)
     case .broken: try broken(channel, network.failure(channel.pointee.connection.number))
     }
     return false
+  }
+
+  /// TLS keeps what it was given first, and not what more it is given when that is tried again.
+  private func noteStalled(
+    _ channel: UnsafeMutablePointer<BinaryChannel>, _ record: UnsafeRawBufferPointer
+  ) {
+    if channel.pointee.connection.stalledSince == nil {
+      channel.pointee.stalledRecord = record.count
+    }
   }
 
   @inline(never)

@@ -60,6 +60,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   private mutating func tryLater(
     _ slot: Int, _ reason: Reason = .none, isServerError: Bool = false
   ) -> Bool {
+    if outbox.pointee.isCancelled(slot) { return false }
     let tries = outbox.pointee.tries(slot)
     let pause = max(
       isServerError ? options.serverErrorSchedule[tries] : options.retrySchedule[tries],
@@ -90,7 +91,9 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Whether there is a newer provider token than the one refused with this notification. Asked
   /// once for each.
   private mutating func renewToken(_ slot: Int) -> Bool {
-    guard let refused = outbox.pointee.takeRefusedToken(slot) else { return false }
+    guard !outbox.pointee.isCancelled(slot),
+      let refused = outbox.pointee.takeRefusedToken(slot)
+    else { return false }
     // The session's credentials are others by now.
     if refused == Outbox.replacedToken { return true }
     return (try? tokens?.replace(&bearer, refused: refused)) == true
@@ -106,6 +109,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   /// The stream ended without an answer.
   private mutating func unanswered(_ slot: Int) {
+    if outbox.pointee.isCancelled(slot) { return outbox.pointee.endCancelled(slot) }
     if outbox.pointee.isRefused(slot) {
       outbox.pointee.metrics.pointee.resends_unprocessed &+= 1
       // The service has not looked at it; if that goes on, it gets time.

@@ -33,6 +33,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   var unresolved: Int { outbox.pointee.unresolved }
   var waitingOutcomes: Int { outbox.pointee.waitingOutcomes }
 
+  mutating func cancel(_ identifier: UInt32) -> Int { outbox.pointee.cancel(identifier) }
+
   func count(into stats: inout apns_session_stats_t) {
     stats.connects = connects
     stats.bytes = bytes
@@ -41,6 +43,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     stats.accepted = outbox.pointee.accepted
     stats.rejected = outbox.pointee.rejected
     stats.unknown = outbox.pointee.unknown
+    stats.cancelled = outbox.pointee.cancelled
     stats.resent = outbox.pointee.resent
     stats.unresolved = UInt64(outbox.pointee.unresolved.magnitude)
     stats.events = UInt64(outbox.pointee.waitingOutcomes.magnitude)

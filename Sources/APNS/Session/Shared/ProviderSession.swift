@@ -35,6 +35,11 @@ protocol ProviderSession: ~Copyable {
   mutating func flush() throws(Failure)
   /// Waits until every notification has its end.
   mutating func drain(milliseconds: Int32) throws(Failure)
+  /// Writes the notification with that identifier, or any for 0, no more. Returns how many have their
+  /// end by that.
+  mutating func cancel(_ identifier: UInt32) -> Int
+  /// What a call other than `process` found is told to an event loop.
+  mutating func tellOutcomes()
   /// The next outcome; nil when none came in time.
   mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome?
   /// False when this call may wait no longer: the next call continues.
