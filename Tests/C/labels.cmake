@@ -24,7 +24,7 @@ set(memcheck_3
   broadcast_test checks_test cpp/loop_test credentials_test event_loop_test lookup_test
   push_event_loop_test readme_test retries_test structures_test token_callbacks_test)
 set(memcheck_4
-  broken_rules_test closing_test cpp/payload_test deadlines_test fork_test metrics_test
+  broken_rules_test cancel_test closing_test cpp/payload_test deadlines_test fork_test metrics_test
   push_feedback_test reasons_test sending_test system_trust_test verification_test)
 set(memcheck_5
   carried_over_test connection_limit_test cpp/plain_test descriptors_test hardware_keys_test
