@@ -239,7 +239,7 @@ def test_a_full_window_makes_callers_wait(start, who, run, protocol):
 
 
 @pytest.mark.parametrize("keeps", [True, False])
-def test_cancellation_loses_nothing(start, who, run, protocol, keeps):
+def test_cancelled_sends_are_taken_back(start, who, run, protocol, keeps):
     simulator = start("--http2-port", 0, control=True)
 
     async def main():
@@ -260,12 +260,33 @@ def test_cancellation_loses_nothing(start, who, run, protocol, keeps):
         assert session.queued == 0
         await session.drain(DEADLINE)
         await session.close()
-        # Those that were taken came to the gateway, and no others.
-        assert (
-            simulator.control("GET", "/counters")[1]["accepted"] == session.stats().taken == taken
-        )
+        stats = session.stats()
+        assert stats.cancelled > 0
+        assert stats.accepted + stats.cancelled == stats.taken == taken
+        assert simulator.control("GET", "/counters")[1]["accepted"] == stats.accepted
         events = [event async for event in session.events()]
-        assert [event.user_data for event in events] == (list(range(taken)) if keeps else [])
+        assert sorted(event.user_data for event in events) == (list(range(taken)) if keeps else [])
+
+    run(main())
+
+
+def test_a_send_whose_time_is_over_is_not_sent_later(start, who, run, protocol):
+    simulator = start("--http2-port", 0, control=True)
+
+    async def main():
+        async with apns.aio.Session(who, **place(simulator, protocol)) as session:
+            await session.connect()
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(session.send(TOKEN, HELLO, user_data="late"), 0.000001)
+            posted = [await session.post(TOKEN, HELLO) for _ in range(3)]
+            assert session.cancel(posted[1]) == 1
+            await session.drain(DEADLINE)
+            events = [await anext(session.events()) for _ in range(session.stats().cancelled)]
+            assert {event.kind for event in events} == {apns.EventKind.CANCELLED}
+            assert posted[1] in {event.identifier for event in events}
+        stats = session.stats()
+        assert stats.accepted + stats.cancelled == stats.taken
+        assert simulator.control("GET", "/counters")[1]["accepted"] == stats.accepted
 
     run(main())
 

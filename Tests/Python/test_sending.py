@@ -289,3 +289,24 @@ def test_a_log_handler_that_raises_changes_nothing(start, connect, monkeypatch):
     finally:
         logger.removeFilter(refuse)
     assert [each.exc_type for each in unraisable] == [ZeroDivisionError]
+
+
+def test_what_was_not_written_is_taken_back(start, connect):
+    simulator = start(control=True)
+    with connect(simulator, report_accepted=True) as session:
+        identifiers = [session.send(TOKEN, HELLO, user_data=n, more=True) for n in range(6)]
+        assert session.cancel(identifiers[2]) == 1
+        assert session.cancel(identifiers[2]) == 0
+        session.drain(240)
+        assert session.stats().accepted == 5
+        for n in range(6, 9):
+            session.send(TOKEN, HELLO, user_data=n, more=True)
+        assert session.cancel() == 3
+        with pytest.raises(ValueError, match="identifier is 0, not what send"):
+            session.cancel(0)
+    events = list(session)
+    cancelled = [event for event in events if event.kind is apns.EventKind.CANCELLED]
+    assert sorted(event.user_data for event in cancelled) == [2, 6, 7, 8]
+    assert cancelled[0].why == "cancelled: taken back, and it did not arrive"
+    assert session.stats()[-1] == session.stats().cancelled == 4
+    assert len(accepted(simulator)) == 5

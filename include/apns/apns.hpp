@@ -1277,6 +1277,7 @@ struct Event : apns_event_t {
   bool is_accepted() const noexcept { return kind == APNS_EVENT_ACCEPTED; }
   bool is_rejected() const noexcept { return kind == APNS_EVENT_REJECTED; }
   bool is_unknown() const noexcept { return kind == APNS_EVENT_UNKNOWN; }
+  bool is_cancelled() const noexcept { return kind == APNS_EVENT_CANCELLED; }
 
   /** Why it was rejected, as the binary interface says it. */
   apns_reject_t reject() const noexcept { return static_cast<apns_reject_t>(apns_event_t::reject); }
@@ -1415,6 +1416,18 @@ class Session : public detail::Owner<apns_session_t> {
     const apns_status_t status = try_drain(timeout, &unresolved, &slot.error);
     if (status != APNS_ERR_TIMEOUT) detail::is_done(status, slot);
     return unresolved;
+  }
+
+  /**
+   * Takes back the notification with that identifier, or with 0 all of the session, as
+   * apns_session_cancel() does. Returns how many ended by this call; their events bring
+   * `user_data` back.
+   */
+  std::size_t cancel(std::uint32_t identifier = 0) {
+    detail::Slot slot;
+    std::size_t count = 0;
+    detail::is_done(try_cancel(identifier, &count, &slot.error), slot);
+    return count;
   }
 
   /** The next outcome, within `timeout`, or none: while (auto event = session.next_event()) */
@@ -1580,6 +1593,11 @@ class Session : public detail::Owner<apns_session_t> {
   apns_status_t try_drain(Milliseconds timeout, std::size_t *unresolved_out = nullptr,
                           apns_error_t *error = nullptr) noexcept {
     return apns_session_drain(get(), detail::timeout(timeout), unresolved_out, error);
+  }
+
+  apns_status_t try_cancel(std::uint32_t identifier = 0, std::size_t *cancelled_out = nullptr,
+                           apns_error_t *error = nullptr) noexcept {
+    return apns_session_cancel(get(), identifier, cancelled_out, error);
   }
 
   apns_status_t try_next_event(apns_event_t &event_out, Milliseconds timeout = Milliseconds{0},

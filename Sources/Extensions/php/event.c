@@ -97,11 +97,14 @@ PHP_METHOD(Apns_Event, isUnknown) {
   RETURN_BOOL(number(ZEND_THIS, KIND) == APNS_EVENT_UNKNOWN);
 }
 
+PHP_METHOD(Apns_Event, isCancelled) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  RETURN_BOOL(number(ZEND_THIS, KIND) == APNS_EVENT_CANCELLED);
+}
+
 PHP_METHOD(Apns_Event, __toString) {
   if (zend_parse_parameters_none() == FAILURE) return;
   switch (number(ZEND_THIS, KIND)) {
-    case APNS_EVENT_ACCEPTED:
-      RETURN_STRING("accepted");
     case APNS_EVENT_REJECTED: {
       zval *reason = OBJ_PROP_NUM(Z_OBJ_P(ZEND_THIS), REASON_TEXT);
       if (Z_TYPE_P(reason) == IS_STRING && Z_STRLEN_P(reason) > 0) {
@@ -111,7 +114,7 @@ PHP_METHOD(Apns_Event, __toString) {
                             apns_reject_text((apns_reject_t)number(ZEND_THIS, REJECT))));
     }
     default:
-      RETURN_STRING("unknown");
+      RETURN_STRING(php_apns_kind_text((int32_t)number(ZEND_THIS, KIND)));
   }
 }
 

@@ -131,7 +131,7 @@ static void log_note(const php_apns_tracked *tracked, const php_apns_record *rec
            "apns: session \"%s\" ends, and nobody took the outcome of notification %u of request "
            "\"%s\" to %s: %s%s",
            ZSTR_VAL(tracked->name), record->identifier, ZSTR_VAL(record->request->name), token,
-           record->kind == APNS_EVENT_REJECTED ? "rejected, " : "unknown",
+           record->kind == APNS_EVENT_REJECTED ? "rejected, " : php_apns_kind_text(record->kind),
            record->kind != APNS_EVENT_REJECTED ? ""
            : record->answer                    ? record->answer->reason_text
                                                : apns_reject_text((apns_reject_t)record->reject));

@@ -321,6 +321,8 @@ typedef struct php_apns_tracked {
   bool is_closed;
   bool holds_back; /* something waits for more */
   bool speaks_http2;
+  /* Outcomes come in the order of the notifications. */
+  bool has_order;
   bool never_waits;
   php_apns_provider *provider; /* that the session may ask; NULL: none */
   php_apns_log *log;           /* of the script; NULL: none */

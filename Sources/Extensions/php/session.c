@@ -326,6 +326,29 @@ PHP_METHOD(Apns_Session, drain) {
   }
 }
 
+PHP_METHOD(Apns_Session, cancel) {
+  zend_long identifier = 0;
+  bool is_all = true;
+  size_t count = 0;
+  apns_error_t error = APNS_ERROR_INIT;
+  ZEND_PARSE_PARAMETERS_START(0, 1)
+  Z_PARAM_OPTIONAL
+  Z_PARAM_LONG_OR_NULL(identifier, is_all)
+  ZEND_PARSE_PARAMETERS_END();
+  php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
+  if (!tracked) return;
+  if (!is_all && (identifier < 1 || identifier > UINT32_MAX)) {
+    zend_argument_value_error(1, "must be what send() returned, or null");
+    return;
+  }
+  tracked->has_order = false;
+  if (apns_session_cancel(tracked->session, (uint32_t)identifier, &count, &error) != APNS_OK) {
+    php_apns_throw(&error);
+    return;
+  }
+  RETURN_LONG((zend_long)count);
+}
+
 static void next_event(INTERNAL_FUNCTION_PARAMETERS, bool of_others) {
   zend_long given = 0;
   int32_t timeout;
@@ -379,6 +402,7 @@ PHP_METHOD(Apns_Session, stats) {
   COUNT(in_flight);
   COUNT(window);
   COUNT(first_unresolved);
+  COUNT(cancelled);
 #undef COUNT
   /* The outcomes that this object keeps, not the library. */
   add_assoc_long(return_value, "left", (zend_long)tracked->left.count);

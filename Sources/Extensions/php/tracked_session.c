@@ -9,6 +9,7 @@ php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
   php_apns_tracked *tracked = pecalloc(1, sizeof *tracked, true);
   tracked->session = session;
   tracked->speaks_http2 = options->protocol == APNS_PROTOCOL_HTTP2;
+  tracked->has_order = !tracked->speaks_http2;
   tracked->never_waits = options->nonblocking;
   tracked->references = 1;
   tracked->prune_at = PRUNE_LEAST;
@@ -40,15 +41,15 @@ static bool is_before(uint32_t a, uint32_t b) { return (int32_t)(a - b) < 0; }
 /*
  * Drops records of notifications that have their end and no outcome waiting in the library. It
  * tells how far all have their end, but not which of them wait to be taken; yet the oldest of those
- * is younger than one just taken, `taken`. By HTTP/2 they come in any order, so that nothing can be
- * said of those that wait.
+ * is younger than one just taken, `taken`. By HTTP/2, and where some were cancelled, they come in any
+ * order, so that nothing can be said of those that wait.
  */
 static void prune(php_apns_tracked *tracked, const uint32_t *taken) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   php_apns_records dead = {NULL, NULL, 0};
   php_apns_record *record;
   if (apns_session_stats(tracked->session, &stats, NULL) != APNS_OK) return;
-  if (stats.events > 0 && (!taken || tracked->speaks_http2)) return;
+  if (stats.events > 0 && (!taken || !tracked->has_order)) return;
   while ((record = tracked->sent.first)) {
     if (stats.first_unresolved != 0 && !is_before(record->identifier, stats.first_unresolved))
       break;

@@ -21,6 +21,8 @@ const char *php_apns_kind_text(int32_t kind) {
       return "accepted";
     case APNS_EVENT_REJECTED:
       return "rejected";
+    case APNS_EVENT_CANCELLED:
+      return "cancelled";
     default:
       return "unknown";
   }
@@ -59,6 +61,8 @@ zend_string *php_apns_why(const php_apns_record *record) {
                         apns_reject_text((apns_reject_t)record->reject), record->reject,
                         words ? ": " : "", words ? words : "");
     }
+    case APNS_EVENT_CANCELLED:
+      return zend_string_init(ZEND_STRL("cancelled: taken back, and it did not arrive"), false);
     default:
       if (answer) {
         return tell_answer("unknown: the session ended before another try; the last answer",

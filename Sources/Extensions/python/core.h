@@ -27,7 +27,7 @@ typedef struct module_state {
   PyObject *exception_classes; /* by status */
   PyObject *log_changes, *tell_line;
   PyObject *channel_description, *channels_answer; /* make them */
-  PyObject *event_kinds[APNS_EVENT_UNKNOWN + 1];
+  PyObject *event_kinds[APNS_EVENT_CANCELLED + 1];
   PyObject *severities[APNS_FINDING_WARNING + 1];
   PyObject *reject_class, *reason_class;
   PyObject *rejects[256], *reasons[256]; /* members of the classes, made when first needed */

@@ -220,6 +220,13 @@ static PyMethodDef methods[] = {
      "reached. Its `unresolved` says how many notifications have no outcome yet; they stay\n"
      "in the session. Other threads run meanwhile, and can use the session in turn; Ctrl-C\n"
      "ends the wait."},
+    {"cancel", (PyCFunction)(void (*)(void))session_cancel, METH_VARARGS | METH_KEYWORDS,
+     "cancel($self, /, identifier=None)\n--\n\n"
+     "Takes back the notification with that identifier, or all of the session. None is begun\n"
+     "to be written after this call, neither for the first time nor again.\n\n"
+     "Those of which nothing was written end as EventKind.CANCELLED, or as UNKNOWN if an earlier\n"
+     "connection may have delivered them; the rest keep waiting for their answers. Returns how\n"
+     "many ended; each has its event."},
     {"next_event", (PyCFunction)(void (*)(void))session_next_event, METH_VARARGS | METH_KEYWORDS,
      "next_event($self, /, timeout=0)\n--\n\n"
      "Takes the next outcome: an Event, or None if there is none. Outcomes come in the order\n"

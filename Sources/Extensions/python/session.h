@@ -71,6 +71,7 @@ PyObject *session_use_credentials(PyObject *self, PyObject *credentials);
 PyObject *session_connect(PyObject *self, PyObject *none);
 PyObject *session_flush(PyObject *self, PyObject *none);
 PyObject *session_drain(PyObject *self, PyObject *args, PyObject *keywords);
+PyObject *session_cancel(PyObject *self, PyObject *args, PyObject *keywords);
 PyObject *session_close(PyObject *self, PyObject *args, PyObject *keywords);
 PyObject *session_enter(PyObject *self, PyObject *none);
 PyObject *session_exit(PyObject *self, PyObject *args);

@@ -115,6 +115,30 @@ PyObject *session_drain(PyObject *object, PyObject *args, PyObject *keywords) {
   Py_RETURN_NONE;
 }
 
+PyObject *session_cancel(PyObject *object, PyObject *args, PyObject *keywords) {
+  static char *names[] = {"identifier", NULL};
+  session_t *self = (session_t *)object;
+  apns_error_t error = APNS_ERROR_INIT;
+  PyObject *given = Py_None;
+  size_t count = 0;
+  unsigned long identifier = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O:cancel", names, &given)) return NULL;
+  if (given != Py_None) {
+    identifier = PyLong_AsUnsignedLong(given);
+    if (PyErr_Occurred()) return NULL;
+    if (identifier < 1 || identifier > UINT32_MAX) {
+      return PyErr_Format(PyExc_ValueError, "identifier is %lu, not what send() returned",
+                          identifier);
+    }
+  }
+  if (!object_lock_acquire(&self->lock, "session")) return NULL;
+  apns_status_t status =
+      apns_session_cancel(self->session, (uint32_t)identifier, &count, &error);
+  object_lock_release(&self->lock);
+  if (status) return raise_error(self->state, &error);
+  return PyLong_FromSize_t(count);
+}
+
 /* One slice of closing; `status_out` is its result. */
 static bool close_slice(session_t *self, int32_t ms, apns_status_t *status_out,
                         apns_error_t *error) {

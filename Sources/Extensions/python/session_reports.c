@@ -19,13 +19,16 @@ static PyStructSequence_Field stats_fields[] = {
     {"window", "Bytes of the window that unresolved ones use."},
     {"first_unresolved",
      "All notifications sent before the one with this identifier have an outcome; 0: all have."},
+    {"cancelled", "Taken back by cancel(); they did not arrive."},
     {NULL, NULL}};
+
+enum { STATS_COUNT = sizeof stats_fields / sizeof *stats_fields - 1 };
 
 static PyStructSequence_Desc stats_shape = {
     "apns.Stats",
     "Counts since the session was made. A notification is in exactly one of accepted,\n"
-    "rejected, unknown, unresolved. A named tuple.",
-    stats_fields, 13};
+    "rejected, unknown, cancelled, unresolved. A named tuple.",
+    stats_fields, STATS_COUNT};
 
 PyObject *session_stats(PyObject *object, PyObject *none) {
   apns_error_t error = APNS_ERROR_INIT;
@@ -40,9 +43,9 @@ PyObject *session_stats(PyObject *object, PyObject *none) {
   const uint64_t counts[] = {stats.taken,           stats.accepted, stats.rejected,  stats.unknown,
                              stats.unresolved,      stats.resent,   stats.connects,  stats.bytes,
                              stats.records,         events,         stats.in_flight, stats.window,
-                             stats.first_unresolved};
+                             stats.first_unresolved, stats.cancelled};
   PyObject *result = PyStructSequence_New(self->state->stats);
-  for (int i = 0; result && i < 13; i++) {
+  for (int i = 0; result && i < STATS_COUNT; i++) {
     PyObject *count = PyLong_FromUnsignedLongLong(counts[i]);
     if (!count) Py_CLEAR(result);
     if (result) PyStructSequence_SetItem(result, i, count);

@@ -278,7 +278,7 @@ final class Event
     public readonly mixed $userData;
     /** With a persistent session: the name of the request that sent it; else null. */
     public readonly ?string $request;
-    /** "accepted", "rejected" or "unknown". */
+    /** "accepted", "rejected", "unknown" or "cancelled". */
     public readonly string $kindText;
     /**
      * How it ended and why, in one line of plain words for a log or a person, such as
@@ -294,7 +294,10 @@ final class Event
 
     public function isUnknown(): bool {}
 
-    /** "accepted", "rejected: invalid token", "rejected: BadDeviceToken", "unknown". */
+    /** Taken back by Session::cancel(); it did not arrive. */
+    public function isCancelled(): bool {}
+
+    /** "accepted", "rejected: invalid token", "rejected: BadDeviceToken", "unknown", "cancelled". */
     public function __toString(): string {}
 }
 
@@ -386,6 +389,15 @@ final class Session implements \IteratorAggregate
 
     /** Waits until the outcome of every notification is known. */
     public function drain(int $timeoutMs = -1): void {}
+
+    /**
+     * Takes back the notification with that identifier, or with null all of the session, those of
+     * earlier requests too. None is begun to be written after this call, neither for the first
+     * time nor again. Those of which nothing was written end as cancelled, or as unknown if an
+     * earlier connection may have delivered them; the rest keep waiting for their answers. Returns
+     * how many ended; each has its event.
+     */
+    public function cancel(?int $identifier = null): int {}
 
     /** Waits up to $timeoutMs for the next outcome; null: there is none. */
     public function nextEvent(int $timeoutMs = 0): ?Event {}

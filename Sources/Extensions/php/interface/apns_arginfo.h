@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 89618ea29a939066e46dce442a0b0bb0c52d308b */
+ * Stub hash: 23c01d0a10ad86601c8cc39cc7d476212b26ce47 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
@@ -120,6 +120,8 @@ ZEND_END_ARG_INFO()
 
 #define arginfo_class_Apns_Event_isUnknown arginfo_class_Apns_Exception_isRetryable
 
+#define arginfo_class_Apns_Event_isCancelled arginfo_class_Apns_Exception_isRetryable
+
 #define arginfo_class_Apns_Event___toString arginfo_class_Apns_Token_toBase64
 
 #define arginfo_class_Apns_Events___construct arginfo_class_Apns_Token___construct
@@ -174,6 +176,10 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_drain, 0, 0, 
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, timeoutMs, IS_LONG, 0, "-1")
 ZEND_END_ARG_INFO()
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_cancel, 0, 0, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, identifier, IS_LONG, 1, "null")
+ZEND_END_ARG_INFO()
+
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Apns_Session_nextEvent, 0, 0, Apns\\Event, 1)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, timeoutMs, IS_LONG, 0, "0")
 ZEND_END_ARG_INFO()
@@ -200,8 +206,7 @@ ZEND_END_ARG_INFO()
 
 #define arginfo_class_Apns_Session_close arginfo_class_Apns_Session_drain
 
-ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Apns_Session_stream, 0, 0, 0)
-ZEND_END_ARG_INFO()
+#define arginfo_class_Apns_Session_stream arginfo_class_Apns_Token___construct
 
 #define arginfo_class_Apns_Session_process arginfo_class_Apns_Exception_isRetryable
 
@@ -217,7 +222,7 @@ ZEND_END_ARG_INFO()
 
 #define arginfo_class_Apns_Feedback_getIterator arginfo_class_Apns_Events_getIterator
 
-#define arginfo_class_Apns_Feedback_stream arginfo_class_Apns_Session_stream
+#define arginfo_class_Apns_Feedback_stream arginfo_class_Apns_Token___construct
 
 #define arginfo_class_Apns_Channels___construct arginfo_class_Apns_Session___construct
 
@@ -236,9 +241,10 @@ ZEND_END_ARG_INFO()
 #define arginfo_class_Apns_Channels_list arginfo_class_Apns_Session_gone
 
 #define arginfo_class_Apns_Channels_answer arginfo_class_Apns_Credentials_describe
+
 #define arginfo_class_Apns_Channels_cancel arginfo_class_Apns_Session_connect
 
-#define arginfo_class_Apns_Channels_stream arginfo_class_Apns_Session_stream
+#define arginfo_class_Apns_Channels_stream arginfo_class_Apns_Token___construct
 
 #define arginfo_class_Apns_Channels_timeoutMs arginfo_class_Apns_Session_timeoutMs
 
@@ -276,6 +282,7 @@ ZEND_METHOD(Apns_Event, __construct);
 ZEND_METHOD(Apns_Event, isAccepted);
 ZEND_METHOD(Apns_Event, isRejected);
 ZEND_METHOD(Apns_Event, isUnknown);
+ZEND_METHOD(Apns_Event, isCancelled);
 ZEND_METHOD(Apns_Event, __toString);
 ZEND_METHOD(Apns_Events, __construct);
 ZEND_METHOD(Apns_Events, getIterator);
@@ -287,6 +294,7 @@ ZEND_METHOD(Apns_Session, send);
 ZEND_METHOD(Apns_Session, sendMany);
 ZEND_METHOD(Apns_Session, flush);
 ZEND_METHOD(Apns_Session, drain);
+ZEND_METHOD(Apns_Session, cancel);
 ZEND_METHOD(Apns_Session, nextEvent);
 ZEND_METHOD(Apns_Session, events);
 ZEND_METHOD(Apns_Session, nextLeftEvent);
@@ -455,6 +463,7 @@ static const zend_function_entry class_Apns_Event_methods[] = {
 	ZEND_ME(Apns_Event, isAccepted, arginfo_class_Apns_Event_isAccepted, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Event, isRejected, arginfo_class_Apns_Event_isRejected, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Event, isUnknown, arginfo_class_Apns_Event_isUnknown, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Event, isCancelled, arginfo_class_Apns_Event_isCancelled, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Event, __toString, arginfo_class_Apns_Event___toString, ZEND_ACC_PUBLIC)
 	ZEND_FE_END
 };
@@ -476,6 +485,7 @@ static const zend_function_entry class_Apns_Session_methods[] = {
 	ZEND_ME(Apns_Session, sendMany, arginfo_class_Apns_Session_sendMany, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, flush, arginfo_class_Apns_Session_flush, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, drain, arginfo_class_Apns_Session_drain, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Session, cancel, arginfo_class_Apns_Session_cancel, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, nextEvent, arginfo_class_Apns_Session_nextEvent, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, events, arginfo_class_Apns_Session_events, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, nextLeftEvent, arginfo_class_Apns_Session_nextLeftEvent, ZEND_ACC_PUBLIC)

@@ -366,6 +366,8 @@ class EventKind(Word):
     """By the gateway; `reject` says why."""
     UNKNOWN = 3
     """The connection or the session ended before the gateway's answer."""
+    CANCELLED = 4
+    """cancel(): it did not arrive, and may be sent again."""
 
 
 class Format(enum.IntEnum):

@@ -35,6 +35,8 @@ def _why(event: Event) -> str:
         text = f"rejected: {event.reject.text} (status {event.reject.value})"
         words = REJECTS.get(event.reject)
         return f"{text}: {words}" if words else text
+    if event.kind is EventKind.CANCELLED:
+        return "cancelled: taken back, and it did not arrive"
     if event.http_status:
         return f"unknown: the session ended before another try; the last answer: {_answer(event)}"
     return "unknown: the connection or the session ended before the answer"

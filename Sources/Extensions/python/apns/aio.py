@@ -64,7 +64,7 @@ _FINAL = (ArgumentError, ClosedError, ForkedError)
 class _Queued:
     """A notification that waits for room in the window."""
 
-    __slots__ = ("future", "wants_outcome", "token", "payload", "options")
+    __slots__ = ("future", "wants_outcome", "token", "payload", "options", "identifier")
 
     def __init__(
         self,
@@ -79,6 +79,7 @@ class _Queued:
         self.token = token
         self.payload = payload
         self.options = options
+        self.identifier: int | None = None  # once the session has taken it
 
 
 def _watch(loop: asyncio.AbstractEventLoop, descriptor: int, session: weakref.ref[Session]) -> None:
@@ -254,16 +255,22 @@ class Session:
         it is proven: at the latest after prove_after, or as soon as the window is full or somebody
         drains. HTTP/2 answers each at once.
 
-        Cancellation loses nothing: a notification that the session has taken stays in it, and its
-        outcome is an event, see keep_cancelled. One that still waited for room is not sent.
+        Cancellation, such as by asyncio.wait_for(), takes the notification back, as cancel() does.
+        If it was taken by the session its outcome is an event, see keep_cancelled: CANCELLED if
+        nothing of it was written, else what became of it.
         """
         future: asyncio.Future[Event] = self._loop.create_future()
-        self._put(
+        one = self._put(
             future, True, token, payload,
             user_data=user_data, expiry=expiry, priority=priority, topic=topic,
             push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
         )  # fmt: skip
-        return await future
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if one.identifier in self._awaiting:
+                self.cancel(one.identifier)
+            raise
 
     async def post(
         self,
@@ -326,7 +333,7 @@ class Session:
         token: Token | None,
         payload: Content,
         **options: Any,
-    ) -> None:
+    ) -> _Queued:
         self._require_open()
         one = _Queued(future, wants_outcome, token, payload, options)
         # Thousands of tasks may begin in one turn of the loop.
@@ -335,8 +342,9 @@ class Session:
         elif not self._queue:
             self._credit -= 1
             if self._take(one):
-                return
+                return one
         self._queue.append(one)
+        return one
 
     def _take(self, one: _Queued) -> bool:
         """Sends it, or fails it. False where it has to wait."""
@@ -358,6 +366,7 @@ class Session:
         except Exception as error:  # such as a TypeError of an argument
             _fail(one.future, error)
             return True
+        one.identifier = identifier
         if one.wants_outcome:
             self._awaiting[identifier] = one.future
         else:
@@ -417,6 +426,19 @@ class Session:
             raise error from None
         finally:
             self._draining.remove(future)
+
+    def cancel(self, identifier: int | None = None) -> int:
+        """Takes back the notification with that identifier, as post() returns it, or all of them.
+
+        None is begun to be written after this call, neither for the first time nor again. Those
+        of which nothing was written end as EventKind.CANCELLED, or as UNKNOWN if an earlier
+        connection may have delivered them; the rest keep waiting for their answers. Returns how
+        many ended. What waits for room in the window has not been taken, and is not cancelled.
+        """
+        count = self._core.cancel(identifier)
+        if count:
+            self._schedule()
+        return count
 
     async def close(self, timeout: float | None = None) -> None:
         """Writes what waits, and listens until the gateway has answered, for at most `timeout`
