@@ -42,8 +42,8 @@ static service_reply_t wait_at_gate(void *context, const service_push_t *push) {
 
 static service_t *gated_service(gate_t *gate, uint32_t streams) {
   sem_init(&gate->opens, 0, 0);
-  return service_start(&(service_options_t){
-      .judge = wait_at_gate, .context = gate, .streams = streams});
+  return service_start(
+      &(service_options_t){.judge = wait_at_gate, .context = gate, .streams = streams});
 }
 
 static void open_gate(gate_t *gate, size_t count) {
@@ -215,8 +215,7 @@ TEST(what_was_held_back_is_taken_back) {
   assert_int_equal(notifications_in(heard), 7);
   for (size_t index = 0, n = 1; n < 9; n++)
     if (n != 4) assert_carries(heard, index++, n);
-  for (size_t n = 0; n < 3; n++)
-    assert_int_equal(one_event(session).kind, APNS_EVENT_CANCELLED);
+  for (size_t n = 0; n < 3; n++) assert_int_equal(one_event(session).kind, APNS_EVENT_CANCELLED);
   session_end(session, gateway);
 }
 

@@ -319,6 +319,29 @@ def test_a_silent_relay_loses_its_entries_and_nothing_is_lost(start, relay, queu
     assert queue.value("SELECT count(*) FROM workers") == 0
 
 
+@pytest.mark.parametrize("faults", [{"bad_every": 1, "bad_reason": "ServiceUnavailable"}, {"handshake_delay_ms": 4000}])
+def test_a_relay_that_wakes_up_sends_nothing_of_others(start, relay, queue, faults):
+    """Its session has notifications that wait for another try, or for a connection, when its lease is over."""
+    simulator = start(faults=faults)
+    queue.add(*({"id": identifier(n), "token": token(n)} for n in range(20)))
+    settings = {"settings": {"lease_s": 1}}
+    silent = relay(simulator, queue=queue, name="silent", **settings).start().wait_ready()
+    if "bad_every" in faults:
+        simulator.wait("/counters", lambda counters: sum(counters["rejected"].values()) >= 20)
+    else:
+        wait_until(lambda: len(queue.held()) == 20, "nothing is claimed")
+    silent.suspend()
+    simulator.control("DELETE", "/faults")
+    living = relay(simulator, queue=queue, name="living", **settings).start().wait_ready()
+    living.wait_done()
+    silent.signal(signal.SIGCONT)
+    silent.wait_said("silent for too long")
+    wait_until(lambda: silent.metric("apns_relay_in_hand") == 0, "it still has what others took")
+    silent.stop()
+    assert queue.counts() == {"accepted": 20}
+    assert len(pushes(simulator)) == 20
+
+
 def test_who_was_away_itself_does_not_judge(start, relay, queue):
     """The queue was out of reach for longer than the lease, so nobody could say that it lives: whoever is heard
     first does not take the entries of the others."""

@@ -1696,10 +1696,10 @@ apns_status_t apns_session_drain(apns_session_t *session, int32_t timeout_ms,
  * written or in flight keeps waiting for its answer and ends by that; if no answer comes, as
  * unknown. A status such as 429 then ends it as rejected, with retry_after_s.
  *
- * `cancelled_out` (which may be NULL) receives how many have ended by this call; 0 if no notification
- * without an outcome has the identifier. Each has its event, which brings `user_data` back. The
- * call does no I/O; for one identifier it takes time in proportion to the notifications in the
- * session. It works while the session is closing too.
+ * `cancelled_out` (which may be NULL) receives how many have ended by this call; 0 if no
+ * notification without an outcome has the identifier. Each has its event, which brings `user_data`
+ * back. The call does no I/O; for one identifier it takes time in proportion to the notifications
+ * in the session. It works while the session is closing too.
  */
 apns_status_t apns_session_cancel(apns_session_t *session, uint32_t identifier,
                                   size_t *cancelled_out, apns_error_t *error_out);

@@ -41,8 +41,8 @@ static bool is_before(uint32_t a, uint32_t b) { return (int32_t)(a - b) < 0; }
 /*
  * Drops records of notifications that have their end and no outcome waiting in the library. It
  * tells how far all have their end, but not which of them wait to be taken; yet the oldest of those
- * is younger than one just taken, `taken`. By HTTP/2, and where some were cancelled, they come in any
- * order, so that nothing can be said of those that wait.
+ * is younger than one just taken, `taken`. By HTTP/2, and where some were cancelled, they come in
+ * any order, so that nothing can be said of those that wait.
  */
 static void prune(php_apns_tracked *tracked, const uint32_t *taken) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;

@@ -132,8 +132,7 @@ PyObject *session_cancel(PyObject *object, PyObject *args, PyObject *keywords) {
     }
   }
   if (!object_lock_acquire(&self->lock, "session")) return NULL;
-  apns_status_t status =
-      apns_session_cancel(self->session, (uint32_t)identifier, &count, &error);
+  apns_status_t status = apns_session_cancel(self->session, (uint32_t)identifier, &count, &error);
   object_lock_release(&self->lock);
   if (status) return raise_error(self->state, &error);
   return PyLong_FromSize_t(count);

@@ -40,10 +40,20 @@ PyObject *session_stats(PyObject *object, PyObject *none) {
   uint64_t events = stats.events + outcomes_count(&self->outcomes);
   object_lock_release(&self->lock);
   if (status) return raise_error(self->state, &error);
-  const uint64_t counts[] = {stats.taken,           stats.accepted, stats.rejected,  stats.unknown,
-                             stats.unresolved,      stats.resent,   stats.connects,  stats.bytes,
-                             stats.records,         events,         stats.in_flight, stats.window,
-                             stats.first_unresolved, stats.cancelled};
+  const uint64_t counts[] = {stats.taken,
+                             stats.accepted,
+                             stats.rejected,
+                             stats.unknown,
+                             stats.unresolved,
+                             stats.resent,
+                             stats.connects,
+                             stats.bytes,
+                             stats.records,
+                             events,
+                             stats.in_flight,
+                             stats.window,
+                             stats.first_unresolved,
+                             stats.cancelled};
   PyObject *result = PyStructSequence_New(self->state->stats);
   for (int i = 0; result && i < STATS_COUNT; i++) {
     PyObject *count = PyLong_FromUnsignedLongLong(counts[i]);

@@ -2,7 +2,8 @@ import CAPNS
 
 /// How the service, or the library, answered.
 struct Answer {
-  enum Kind { case accepted, rejected, unknown }
+  /// Cancelled is what the worker took back before it was written.
+  enum Kind { case accepted, rejected, unknown, cancelled }
 
   var held: HeldEntry
   /// Its place in the entry's tokens.

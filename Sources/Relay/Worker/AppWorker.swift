@@ -145,6 +145,8 @@ package final class AppWorker: @unchecked Sendable {
     while true {
       let drainUntil = obey()
       let now = RelayClock.steady
+      // First: what is others' by now is neither written nor added to.
+      stayKnown(now)
       keepShare(now)
       if let drainUntil {
         cutOutbox()
@@ -155,7 +157,6 @@ package final class AppWorker: @unchecked Sendable {
       } else {
         claim(now)
       }
-      stayKnown(now)
       send()
       note(session.process())
       takeAnswers()
@@ -367,20 +368,23 @@ package final class AppWorker: @unchecked Sendable {
   }
 
   private func stayKnown(_ now: Int64) {
-    guard now >= nextRenewal else { return }
     let lease = Int64(settings.leaseS * 1000)
-    nextRenewal = now + max(50, min(1000, lease / 4))
     let clock = RelayClock.now
+    // The steady clock stands still while the machine sleeps.
+    let wasAway = clock - lastHeard > lease / 2
+    guard now >= nextRenewal || wasAway else { return }
+    nextRenewal = now + max(50, min(1000, lease / 4))
     // One that was away itself, because it was stopped or the queue was out of reach, cannot tell who
     // is silent: the others may have been away too, and get their time to be heard.
-    if clock - lastHeard > lease / 2 { judgesFrom = now + lease }
+    if wasAway { judgesFrom = now + lease }
     do {
-      if now >= nextLook {
+      if now >= nextLook || wasAway {
         nextLook = now + max(50, lease / 4)
         if try !queue.renew(seat, at: clock) {
           log.warning("this worker was silent for too long, and others have taken its entries")
-          // What the session has not taken yet is theirs to send.
+          // What was not written yet is theirs to send.
           cutOutbox()
+          session.cancelAll()
           finishesUntil = now + Self.finishMS
           seat = try queue.join(app: app.name, named: Self.name, at: clock)
         }
@@ -404,6 +408,8 @@ package final class AppWorker: @unchecked Sendable {
 
   private func end(_ drainUntil: Int64) {
     if inHand > 0 {
+      session.cancelAll()
+      takeAnswers()
       log.notice("\(inHand) notifications have no answer yet; they are delivered again")
       let limit = RelayClock.steady + 2000
       while !session.close(withinMS: 0), RelayClock.steady < limit {

@@ -19,7 +19,7 @@ final class HeldEntry {
   var laterS: Int?
   /// Why it is delivered again, in the words of an answer or of the library.
   var againBecause = ""
-  /// It is not sent any further: the relay stops.
+  /// It is not sent any further: the relay stops, or others have the entry.
   var isCut = false
   /// What becomes of it; nil while it is under way.
   var next: Verdict.Next?
@@ -140,8 +140,10 @@ struct DeliveryRules {
     case .rejected where answer.httpStatus == 403:
       // The provider is refused, not this notification.
       putOff(held, Self.pauseOfRefusedProviderS, answer.reason)
-    case _ where answer.retryAfterS > 0: putOff(held, answer.retryAfterS, answer.reason)
+    case .rejected where answer.retryAfterS > 0, .unknown where answer.retryAfterS > 0:
+      putOff(held, answer.retryAfterS, answer.reason)
     case .rejected: held.end(at: answer.position, answer.outcome(.rejected))
+    case .cancelled: held.isCut = true
     case .unknown where unknown == .record: held.end(at: answer.position, answer.outcome(.unknown))
     case .unknown: held.againBecause = answer.reason
     }

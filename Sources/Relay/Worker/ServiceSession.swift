@@ -136,6 +136,10 @@ final class ServiceSession {
     answer.apnsID = withUnsafeBytes(of: &event.pointee.apns_id) { PushID($0) }
     switch UInt32(bitPattern: event.pointee.kind) {
     case APNS_EVENT_ACCEPTED.rawValue: break
+    case APNS_EVENT_CANCELLED.rawValue:
+      answer.kind = .cancelled
+      // An earlier answer that asked for another try is none.
+      (answer.httpStatus, answer.retryAfterS) = (0, 0)
     case APNS_EVENT_REJECTED.rawValue:
       answer.kind = .rejected
       answer.code = apns_reason_t(rawValue: UInt32(bitPattern: event.pointee.reason))
@@ -151,6 +155,9 @@ final class ServiceSession {
       if answer.reason.isEmpty { answer.reason = "the connection ended before an answer" }
     }
   }
+
+  /// Writes nothing more of what it has. What was not written ends as cancelled.
+  func cancelAll() { _ = apns_session_cancel(handle, 0, nil, nil) }
 
   /// Begins to close; true once it is closed. What has no answer then ends as unknown.
   func close(withinMS milliseconds: Int32) -> Bool {

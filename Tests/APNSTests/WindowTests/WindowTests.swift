@@ -324,6 +324,7 @@ struct WindowRun: ~Copyable {
       case .unknown:
         if !shownUnknown { return "\(number) unknown without a reason" }
         if !gateway.arrived.contains(number) { return "\(number) unknown, but never sent whole" }
+      case .cancelled: return "\(number) cancelled, which nobody did"
       }
     }
     return nil

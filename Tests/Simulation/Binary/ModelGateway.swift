@@ -64,7 +64,8 @@ extension World {
     if connection.offset - frame.length >= connection.heldFrom {
       violate("\(number) on \(connection), whose credentials were replaced")
     }
-    if ledger.sent[number].isCancelled, connection.offset - frame.length >= connection.cancelledFrom {
+    if ledger.sent[number].isCancelled, connection.offset - frame.length >= connection.cancelledFrom
+    {
       violate("\(number) is written on \(connection), and was cancelled")
     }
     if ledger.sent[number].doubts >= 5 { violate("\(number) is written a sixth time") }
@@ -119,7 +120,9 @@ extension World {
     if connection.frames == 0, !ledger.channels[channel].wasRefused {
       violate("a sentinel with nothing to prove")
     }
-    if scenario.isExact, !isProofDue(channel), !ledger.isInDoubt(channel) { violate("a sentinel that nobody wants") }
+    if scenario.isExact, !isProofDue(channel), !ledger.isInDoubt(channel) {
+      violate("a sentinel that nobody wants")
+    }
     guard let identifier = frame.identifier, identifier != 0,
       connection.lastNumber < 0
         || identifier != ledger.sent[connection.lastNumber].identifier
