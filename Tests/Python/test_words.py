@@ -87,7 +87,7 @@ def test_hex_digits_as_bytes_are_refused(start, connect, digits):
 
 
 def test_a_kind_is_a_word():
-    assert [str(kind) for kind in apns.EventKind] == ["accepted", "rejected", "unknown"]
+    assert [str(kind) for kind in apns.EventKind] == ["accepted", "rejected", "unknown", "cancelled"]
     assert f"{apns.EventKind.REJECTED} {apns.EventKind.REJECTED:>10} {apns.EventKind.REJECTED:d}" == "rejected   rejected 2"
     assert "%s %d" % (apns.EventKind.UNKNOWN, apns.EventKind.UNKNOWN) == "unknown 3"
     assert str(apns.Reason.TOPIC_DISALLOWED) == f"{apns.Reason.TOPIC_DISALLOWED}" == "TopicDisallowed"

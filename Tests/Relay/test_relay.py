@@ -327,7 +327,7 @@ def test_a_relay_that_wakes_up_sends_nothing_of_others(start, relay, queue, faul
     settings = {"settings": {"lease_s": 1}}
     silent = relay(simulator, queue=queue, name="silent", **settings).start().wait_ready()
     if "bad_every" in faults:
-        simulator.wait("/counters", lambda counters: sum(counters["rejected"].values()) >= 20)
+        simulator.wait("/counters", lambda counters: sum(counters["reasons"].values()) >= 20)
     else:
         wait_until(lambda: len(queue.held()) == 20, "nothing is claimed")
     silent.suspend()

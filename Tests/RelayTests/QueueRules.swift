@@ -618,6 +618,33 @@ import Testing
       }.contains("another relay has been making"))
   }
 
+  /// The one who waits asked before the token was made.
+  @Test(arguments: Engine.here) func whoWaitsForTheProviderTokenTakesIt(_ engine: Engine) throws {
+    let (one, other) = (try open(engine), try open(engine))
+    let now = RelayClock.now
+    let got = Mutex<Result<SharedToken, any Error>?>(nil)
+    let (asks, hasEnded) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let token = try one.providerToken(
+      team: "T", key: "K", madeAfter: now - 1000, at: now, within: 60_000
+    ) {
+      Thread.detachNewThread {
+        asks.signal()
+        got.withLock { got in
+          got = Result {
+            try other.providerToken(
+              team: "T", key: "K", madeAfter: now - 1000, at: now, within: 60_000
+            ) { throw QueueFault(description: "two tokens") }
+          }
+        }
+        hasEnded.signal()
+      }
+      asks.wait()
+      return SharedToken(text: "one", made: now + 1000)
+    }
+    hasEnded.wait()
+    #expect(try got.withLock { try $0?.get() } == token)
+  }
+
   @Test(arguments: Engine.here) func outcomesAreTrimmedByAge(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue([entry("a"), entry("b")], at: now)

@@ -28,6 +28,8 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
 
   private let privateKey: OpaquePointer
   private let key: String
+  /// By which the queue knows the key: another file under the same id is another key.
+  private let keyMark: String
   private let team: String
   private let queue: any QueueEngine
 
@@ -49,6 +51,7 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
     }
     privateKey = read
     self.key = key
+    keyMark = "\(key) \(Self.fingerprint(of: read))"
     self.team = team
     self.queue = queue
   }
@@ -61,11 +64,22 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
     // A refused one is replaced as soon as APNs allows another.
     let life = need == .refused ? Self.soonestMS : Self.lifetimeMS
     let token = try queue.providerToken(
-      team: team, key: key, madeAfter: now - life, at: now, within: Self.makingMS
+      team: team, key: keyMark, madeAfter: now - life, at: now, within: Self.makingMS
     ) {
       SharedToken(text: try signed(at: now / 1000), made: now)
     }
     return (token, now)
+  }
+
+  /// The beginning of its public half's SHA-256, in hex.
+  private static func fingerprint(of key: OpaquePointer) -> String {
+    var bytes: UnsafeMutablePointer<UInt8>?
+    let count = i2d_PUBKEY(key, &bytes)
+    defer { CRYPTO_free(bytes, nil, 0) }
+    guard count > 0, let bytes else { return "" }
+    var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+    guard EVP_Digest(bytes, Int(count), &digest, nil, EVP_sha256(), nil) == 1 else { return "" }
+    return digest.prefix(8).map { String(format: "%02x", $0) }.joined()
   }
 
   func tryToken() throws { try token(.first) }

@@ -148,4 +148,12 @@ package struct SharedToken: Equatable, Sendable {
   package var text: String
   /// UNIX milliseconds.
   package var made: Int64
+
+  /// Clocks that differ by less are the same to us.
+  private static let toleranceMS: Int64 = 2000
+
+  /// One from the future is not to be trusted: the clock was set back.
+  package func isFresh(after oldest: Int64, at now: Int64) -> Bool {
+    made > oldest && made <= now + Self.toleranceMS
+  }
 }

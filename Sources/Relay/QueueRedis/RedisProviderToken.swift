@@ -1,8 +1,6 @@
 import Foundation
 
 extension RedisQueue {
-  /// Clocks that differ by less are the same to us.
-  private static let toleranceMS: Int64 = 2000
   /// The service takes a token for an hour: nothing is left behind after that.
   private static let keptMS = 3_600_000
 
@@ -25,8 +23,11 @@ extension RedisQueue {
   ) throws -> SharedToken {
     let place = "apns:jwt:{\(team):\(key)}"
     let lock = place + ":maker"
-    let limit = RelayClock.steady + 2 * makingMS
+    let began = RelayClock.steady
+    let limit = began + 2 * makingMS
     while true {
+      // Who waits for another to make it is older by then.
+      let now = now + RelayClock.steady - began
       if let token = try storedToken(place, oldest, now) { return token }
       let mark = UUID().uuidString
       if try demand(RedisCommand("SET", lock, mark, "NX", "PX", "\(makingMS)"), of: place).text
@@ -66,9 +67,8 @@ extension RedisQueue {
       (0...1 << 53).contains(time)
     else { return nil }
     let made = time - (try ahead(place))
-    // One from the future is not to be trusted: the clock was set back.
-    guard made > oldest, made <= now + Self.toleranceMS else { return nil }
-    return SharedToken(text: text, made: made)
+    let token = SharedToken(text: text, made: made)
+    return token.isFresh(after: oldest, at: now) ? token : nil
   }
 
   private func demand(_ command: RedisCommand, of place: String) throws -> RedisReply {

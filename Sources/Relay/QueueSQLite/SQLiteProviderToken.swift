@@ -13,10 +13,15 @@ extension SQLiteQueue {
   ) throws -> SharedToken {
     let note = "maker of the provider token \(team) \(key)"
     let mark = UUID().uuidString
-    let limit = RelayClock.steady + 2 * makingMS
+    let began = RelayClock.steady
+    let limit = began + 2 * makingMS
     while true {
+      // Who waits for another to make it is older by then.
+      let waited = RelayClock.steady - began
       let (token, isOurs) = try change { database -> (SharedToken?, Bool) in
-        if let token = try Self.stored(database, team, key, oldest, now) { return (token, false) }
+        if let token = try Self.stored(database, team, key, oldest, now + waited) {
+          return (token, false)
+        }
         let time = RelayClock.now
         let maker = try String.fetchOne(
           database, sql: "SELECT text FROM notes WHERE app = '' AND name = ?", arguments: [note])
@@ -61,8 +66,8 @@ extension SQLiteQueue {
     let row = try Row.fetchOne(
       database, sql: "SELECT token, made FROM provider_tokens WHERE team = ? AND key = ?",
       arguments: [team, key])
-    // One from the future is not to be trusted: the clock was set back.
-    guard let row, (row[1] as Int64) > oldest, (row[1] as Int64) <= now else { return nil }
-    return SharedToken(text: row[0], made: row[1])
+    guard let row else { return nil }
+    let token = SharedToken(text: row[0], made: row[1])
+    return token.isFresh(after: oldest, at: now) ? token : nil
   }
 }
