@@ -11,8 +11,8 @@ COPY bin/apns /apns
 COPY LICENSE licenses /licenses/
 USER 990:990
 WORKDIR /srv
-EXPOSE 8443 2195 2196 8080
+EXPOSE 8443 8080
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["/apns", "simulate"]
-CMD ["--host", "0.0.0.0", "--http2-port", "8443", "--dashboard-host", "0.0.0.0", "--dashboard-port", "8080", \
+CMD ["--host", "0.0.0.0", "--dashboard-host", "0.0.0.0", "--dashboard-port", "8080", \
      "--certificates", "/srv/certificates"]

@@ -4,11 +4,11 @@ extension SimulatedGateway {
   package struct Configuration: Sendable {
     package var host = "127.0.0.1"
     /// 0 takes a free port.
-    package var gatewayPort = 2195
-    package var feedbackPort = 2196
-    /// nil: no HTTP/2.
-    package var http2Port: Int?
-    /// Where channels are managed, over HTTP/2; nil: nowhere. Needs `http2Port`.
+    package var http2Port = 8443
+    /// The binary interface; nil: not there.
+    package var gatewayPort: Int?
+    package var feedbackPort: Int?
+    /// Where channels are managed, over HTTP/2; nil: nowhere.
     package var channelsPort: Int?
     /// How many channels an app may have.
     package var channelsMax = 10_000

@@ -1,5 +1,4 @@
-import Glibc
-import NIOCore
+import BinaryServer
 
 /// Why a service cannot listen.
 package struct ListenError: Error, CustomStringConvertible {
@@ -7,29 +6,17 @@ package struct ListenError: Error, CustomStringConvertible {
     case gateway, feedback, http2, channels, control, dashboard
   }
 
-  package var service: Service
-  package var host: String
-  package var port: Int
-  package var message: String
-  /// The port is the problem, not the host.
-  package var isPort: Bool
+  private let failure: ListenFailure
+  /// The option that is to blame.
+  package let option: String
 
   package init(_ error: any Error, _ service: Service, _ host: String, _ port: Int) {
-    self.service = service
-    self.host = host
-    self.port = port
-    switch error {
-    case let error as IOError:
-      message = Errno(error.errnoCode).description
-      isPort = error.errnoCode == EADDRINUSE || error.errnoCode == EACCES
-    case is SocketAddressError.UnknownHost:
-      message = "unknown host"
-      isPort = false
-    default:
-      message = "\(error)"
-      isPort = false
-    }
+    let setting = "--\(service.rawValue)-port"
+    failure = ListenFailure(error, host, port, setting: setting)
+    option =
+      failure.isPort || service == .control
+      ? setting : service == .dashboard ? "--dashboard-host" : "--host"
   }
 
-  package var description: String { "cannot listen on \(host) port \(port): \(message)" }
+  package var description: String { "\(option): \(failure)" }
 }

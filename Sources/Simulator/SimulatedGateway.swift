@@ -9,12 +9,12 @@ import NIOPosix
 /// A gateway and a feedback service that behave as Apple's were seen to behave, and as badly as
 /// they are told to. Runs from `start` to `stop`.
 package final class SimulatedGateway: Sendable {
-  package let gatewayPort: Int
-  package let feedbackPort: Int
-  /// nil if there is no HTTP/2.
-  package let http2Port: Int?
+  /// nil if there is no binary interface.
+  package var gatewayPort: Int? { listeners[.gateway]?.port }
+  package var feedbackPort: Int? { listeners[.feedback]?.port }
+  package let http2Port: Int
   /// nil if there is no management of channels.
-  package let channelsPort: Int?
+  package var channelsPort: Int? { listeners[.channels]?.port }
   /// nil if there is no control interface.
   package var controlPort: Int? { controlListener?.port }
   package let ledger: Ledger
@@ -25,21 +25,18 @@ package final class SimulatedGateway: Sendable {
   /// The control interface asks for the end of the run. The caller decides.
   package let shutdownRequests: AsyncStream<Void>
 
-  private let listeners: [Listener]
+  private let listeners: [ListenError.Service: Listener]
   private let controlListener: Listener?
   private let group: MultiThreadedEventLoopGroup
   private let records: RecordFiles
   private let channels: [OpenChannels]
 
   private init(
-    listeners: [Listener], controlListener: Listener?, service: ControlService,
+    listeners: [ListenError.Service: Listener], controlListener: Listener?, service: ControlService,
     shutdownRequests: AsyncStream<Void>, group: MultiThreadedEventLoopGroup,
     records: RecordFiles
   ) {
-    gatewayPort = listeners[0].port
-    feedbackPort = listeners[1].port
-    http2Port = listeners.count > 2 ? listeners[2].port : nil
-    channelsPort = listeners.count > 3 ? listeners[3].port : nil
+    http2Port = listeners[.http2]?.port ?? 0
     self.controlListener = controlListener
     ledger = service.ledger
     feedback = service.feedback
@@ -60,7 +57,7 @@ package final class SimulatedGateway: Sendable {
     let faultsInForce = try FaultsInForce(
       configuration.faults, seed: configuration.seed, certificates: configuration.certificates,
       bounds: (configuration.tlsMin, configuration.tlsMax),
-      speaksHTTP2: configuration.http2Port != nil, sendsTickets: configuration.sendsTickets)
+      sendsTickets: configuration.sendsTickets)
     let isWatched = configuration.controlPort != nil
     let ledger = Ledger(
       watchesDuplicates: isWatched || configuration.ledger != nil
@@ -77,73 +74,75 @@ package final class SimulatedGateway: Sendable {
     let feedbackChannels = OpenChannels()
     let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
     do {
-      let gateway = try await listen(
-        .gateway, on: configuration.gatewayPort, configuration.host, group, logger
-      ) { channel in
-        let number = ledger.open(from: channel.remoteAddress?.text ?? "")
-        var logger = logger
-        logger[metadataKey: "connection"] = "\(number)"
-        let faults = ConnectionFaults(faultsInForce: faultsInForce, number: number)
-        gatewayChannels.add(channel, number)
-        let connection = SimulatedConnection(
-          number: number, rules: configuration.rules, faults: faults, ledger: ledger,
-          records: records, logger: logger)
-        let handler = BinaryHandler(
-          rules: configuration.rules.frames, delegate: connection, logger: logger)
-        try addHandlers(channel, faults, logger, handler)
-      }
-      let feedbackNumbers = NIOLockedValueBox(0)
-      let feedbackListener = try await listen(
-        .feedback, on: configuration.feedbackPort, configuration.host, group, logger
-      ) { channel in
-        let number = feedbackNumbers.withLockedValue { number in
-          number += 1
-          return number
+      var listeners: [ListenError.Service: Listener] = [:]
+      if let port = configuration.gatewayPort {
+        listeners[.gateway] = try await listen(
+          .gateway, on: port, configuration.host, group, logger
+        ) { channel in
+          let number = ledger.open(from: channel.remoteAddress?.text ?? "")
+          var logger = logger
+          logger[metadataKey: "connection"] = "\(number)"
+          let faults = ConnectionFaults(faultsInForce: faultsInForce, number: number)
+          gatewayChannels.add(channel, number)
+          let connection = SimulatedConnection(
+            number: number, rules: configuration.rules, faults: faults, ledger: ledger,
+            records: records, logger: logger)
+          let handler = BinaryHandler(
+            rules: configuration.rules.frames, delegate: connection, logger: logger)
+          try addHandlers(channel, faults, logger, handler)
         }
-        var logger = logger
-        logger[metadataKey: "feedback"] = "\(number)"
-        let faults = ConnectionFaults(faultsInForce: faultsInForce, number: number)
-        feedbackChannels.add(channel, number)
-        let connection = SimulatedFeedback(
-          list: feedback, faults: faults, ledger: ledger, logger: logger)
-        let handler = FeedbackHandler(delegate: connection, logger: logger)
-        try addHandlers(channel, faults, logger, handler)
       }
-      var listeners = [gateway, feedbackListener]
-      if let port = configuration.http2Port {
-        var keys = configuration.providerKeys
-        try configuration.certificates.prepareTokenKey()
-        keys.append(try configuration.certificates.tokenKey)
-        let services = HTTP2Services(
-          rules: PushRules(rules: configuration.rules), ledger: ledger, records: records,
-          feedback: feedback, unregistered: unregistered, tokens: ProviderTokens(keys),
-          broadcasts: broadcasts, isSandbox: configuration.isSandbox)
-        var ports = [(ListenError.Service.http2, port)]
-        if let port = configuration.channelsPort { ports.append((.channels, port)) }
-        for (name, port) in ports {
-          let service: ConnectionFaults.Service = name == .channels ? .channels : .http2
-          var services = services
-          services.takesOrders = name == .channels
-          let theirs = services
-          listeners.append(
-            try await listen(name, on: port, configuration.host, group, logger) { channel in
-              let peer = channel.remoteAddress?.text ?? ""
-              let number = ledger.open(from: peer, service: service)
-              var logger = logger
-              logger[metadataKey: "connection"] = "\(number)"
-              let faults = ConnectionFaults(
-                faultsInForce: faultsInForce, number: number, service: service)
-              gatewayChannels.add(channel, number)
-              let handler = PushHandler(
-                connection: number, services: theirs, faults: faults, logger: logger)
-              try addHandlers(channel, faults, logger, handler)
-            })
+      if let port = configuration.feedbackPort {
+        let feedbackNumbers = NIOLockedValueBox(0)
+        listeners[.feedback] = try await listen(
+          .feedback, on: port, configuration.host, group, logger
+        ) { channel in
+          let number = feedbackNumbers.withLockedValue { number in
+            number += 1
+            return number
+          }
+          var logger = logger
+          logger[metadataKey: "feedback"] = "\(number)"
+          let faults = ConnectionFaults(faultsInForce: faultsInForce, number: number)
+          feedbackChannels.add(channel, number)
+          let connection = SimulatedFeedback(
+            list: feedback, faults: faults, ledger: ledger, logger: logger)
+          let handler = FeedbackHandler(delegate: connection, logger: logger)
+          try addHandlers(channel, faults, logger, handler)
+        }
+      }
+      var keys = configuration.providerKeys
+      try configuration.certificates.prepareTokenKey()
+      keys.append(try configuration.certificates.tokenKey)
+      let services = HTTP2Services(
+        rules: PushRules(rules: configuration.rules), ledger: ledger, records: records,
+        feedback: feedback, unregistered: unregistered, tokens: ProviderTokens(keys),
+        broadcasts: broadcasts, isSandbox: configuration.isSandbox)
+      var ports = [(ListenError.Service.http2, configuration.http2Port)]
+      if let port = configuration.channelsPort { ports.append((.channels, port)) }
+      for (name, port) in ports {
+        let service: ConnectionFaults.Service = name == .channels ? .channels : .http2
+        var services = services
+        services.takesOrders = name == .channels
+        let theirs = services
+        listeners[name] = try await listen(name, on: port, configuration.host, group, logger) {
+          channel in
+          let peer = channel.remoteAddress?.text ?? ""
+          let number = ledger.open(from: peer, service: service)
+          var logger = logger
+          logger[metadataKey: "connection"] = "\(number)"
+          let faults = ConnectionFaults(
+            faultsInForce: faultsInForce, number: number, service: service)
+          gatewayChannels.add(channel, number)
+          let handler = PushHandler(
+            connection: number, services: theirs, faults: faults, logger: logger)
+          try addHandlers(channel, faults, logger, handler)
         }
       }
       let (requests, continuation) = AsyncStream.makeStream(of: Void.self)
       let service = ControlService(
         ledger: ledger, feedback: feedback, unregistered: unregistered, broadcasts: broadcasts,
-        faults: faultsInForce, listeners: listeners,
+        faults: faultsInForce, listeners: Array(listeners.values),
         gatewayChannels: gatewayChannels, feedbackChannels: feedbackChannels,
         requestShutdown: { continuation.yield() })
       var controlListener: Listener?
@@ -151,7 +150,7 @@ package final class SimulatedGateway: Sendable {
         controlListener = try await control(service, on: port, group, logger)
       }
       if let time = faultsInForce.rules.refuseTime {
-        for listener in listeners { await listener.refuse(for: time) }
+        for listener in listeners.values { await listener.refuse(for: time) }
       }
       return SimulatedGateway(
         listeners: listeners, controlListener: controlListener, service: service,
@@ -171,7 +170,7 @@ package final class SimulatedGateway: Sendable {
     await visitLoops()
     await service.controlChannels.cut()
     await service.answersUnderWay.end()
-    for listener in listeners { await listener.close() }
+    for listener in listeners.values { await listener.close() }
     await visitLoops()
     for channels in channels { await channels.cut() }
     try? await group.shutdownGracefully()

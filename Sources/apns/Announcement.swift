@@ -5,9 +5,9 @@ import Simulator
 /// What the simulator prints when it listens.
 struct Announcement {
   var host: String
-  var gatewayPort: Int
-  var feedbackPort: Int
-  var http2Port: Int?
+  var gatewayPort: Int?
+  var feedbackPort: Int?
+  var http2Port: Int
   var channelsPort: Int?
   var controlPort: Int?
   var dashboardHost = ""
@@ -32,20 +32,21 @@ struct Announcement {
 
   var text: String {
     """
-    To connect to it:
-      openssl s_client -connect \(address(gatewayPort, at: peer)) -CAfile \(shell(certificates.ca)) \\
-        -cert \(shell(certificates.provider)) -key \(shell(certificates.provider))
+    To push to it, with this certificate or a provider token:
+      curl --http2 --cacert \(shell(certificates.ca)) --cert \(shell(certificates.provider)) \\
+        -d '{"aps":{"alert":"Hello"}}' https://\(address(http2Port, at: peer))/3/device/\(String(repeating: "5f79cfda", count: 8))
+    Key \(CertificateDirectory.tokenKeyIdentifier) of team \(CertificateDirectory.tokenTeam), for provider tokens:
+      \(certificates.tokenKeyFile)
     To push to it from C:
       credentials_options.certificate_file = \(JSONLiteral.string(certificates.provider));
       credentials_options.ca_file = \(JSONLiteral.string(certificates.ca));
+      session_options.protocol = APNS_PROTOCOL_HTTP2;
       session_options.host = \(JSONLiteral.string(peer));
-      session_options.port = \(gatewayPort);
-      feedback_options.host = \(JSONLiteral.string(peer));
-      feedback_options.port = \(feedbackPort);
+      session_options.port = \(http2Port);
     Certificate and key in separate files:
       \(certificates.providerCertificate)
       \(certificates.providerKey)
-    \(http2Text)\(channelsText)\(controlText)\(dashboardText)To repeat this run: --seed \(seed)
+    \(binaryText)\(channelsText)\(controlText)\(dashboardText)To repeat this run: --seed \(seed)
     \(ready)
 
     """
@@ -64,16 +65,27 @@ struct Announcement {
       }.joined() + "certificates=\(certificates.path)"
   }
 
-  private var http2Text: String {
-    guard let http2Port else { return "" }
-    return """
-      To push to it over HTTP/2, with the certificate above or a provider token:
-        curl --http2 --cacert \(shell(certificates.ca)) --cert \(shell(certificates.provider)) \\
-          -d '{"aps":{"alert":"Hello"}}' https://\(address(http2Port, at: peer))/3/device/\(String(repeating: "5f79cfda", count: 8))
-      Key \(CertificateDirectory.tokenKeyIdentifier) of team \(CertificateDirectory.tokenTeam), for provider tokens:
-        \(certificates.tokenKeyFile)
+  private var binaryText: String {
+    let gateway = gatewayPort.map {
+      """
+      To connect to the binary gateway:
+        openssl s_client -connect \(address($0, at: peer)) -CAfile \(shell(certificates.ca)) \\
+          -cert \(shell(certificates.provider)) -key \(shell(certificates.provider))
+      To push to it from C, with the certificate above:
+        session_options.host = \(JSONLiteral.string(peer));
+        session_options.port = \($0);
 
       """
+    }
+    let feedback = feedbackPort.map {
+      """
+      To read its feedback from C:
+        feedback_options.host = \(JSONLiteral.string(peer));
+        feedback_options.port = \($0);
+
+      """
+    }
+    return (gateway ?? "") + (feedback ?? "")
   }
 
   private var channelsText: String {
@@ -115,9 +127,9 @@ struct Announcement {
   var json: String {
     let fields: [(String, String)] = [
       ("host", JSONLiteral.string(host)),
-      ("gateway_port", "\(gatewayPort)"),
-      ("feedback_port", "\(feedbackPort)"),
-      ("http2_port", number(http2Port)),
+      ("gateway_port", number(gatewayPort)),
+      ("feedback_port", number(feedbackPort)),
+      ("http2_port", "\(http2Port)"),
       ("channels_port", number(channelsPort)),
       ("control_port", number(controlPort)),
       ("dashboard_port", number(dashboardPort)),
@@ -127,7 +139,7 @@ struct Announcement {
       ("provider", JSONLiteral.string(certificates.provider)),
       ("provider_certificate", JSONLiteral.string(certificates.providerCertificate)),
       ("provider_key", JSONLiteral.string(certificates.providerKey)),
-      ("token_key", http2Port == nil ? "null" : JSONLiteral.string(certificates.tokenKeyFile)),
+      ("token_key", JSONLiteral.string(certificates.tokenKeyFile)),
       ("token_key_id", JSONLiteral.string(CertificateDirectory.tokenKeyIdentifier)),
       ("token_team_id", JSONLiteral.string(CertificateDirectory.tokenTeam)),
       ("pid", "\(getpid())"),

@@ -39,10 +39,10 @@ struct Send: ParsableCommand {
 
       To the simulator, which says where its certificates are:
 
-          apns send --protocol binary --host 127.0.0.1 --port 2195 \\
+          apns send --host 127.0.0.1 --port 8443 \\
             --ca simulator-certificates/ca.pem \\
-            --certificate simulator-certificates/provider.pem \\
-            --alert Hello 5f79cfda
+            --certificate simulator-certificates/provider.pem --alert Hello \\
+            5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412
 
       THE PROVIDER identifies itself with a certificate (--certificate or --p12), over HTTP/2 and \
       the binary interface, or with the key of provider tokens (--p8 with --team-id), over HTTP/2 \

@@ -12,10 +12,17 @@ extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 /// The device tokens that count as well formed.
 enum TokenSize: String, CaseIterable, ExpressibleByArgument {
-  case any
+  case apple = "32-100"
   case bytes32 = "32"
+  case any
 
-  var range: ClosedRange<Int> { self == .any ? 1...100 : 32...32 }
+  var range: ClosedRange<Int> {
+    switch self {
+    case .apple: 32...100
+    case .bytes32: 32...32
+    case .any: 1...100
+    }
+  }
 }
 
 /// Which of Apple's services HTTP/2 stands in for.
@@ -34,20 +41,26 @@ struct Simulate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run a simulated APNs: HTTP/2, the binary gateway and the feedback service.",
     discussion: """
-      Both protocols, and a page that shows what arrives:
+      HTTP/2, and a page that shows what arrives:
 
-          apns simulate --http2-port 8443 --dashboard-port 8191
+          apns simulate --dashboard-port 8191
 
-      Reject every hundredth notification, and wait before saying so:
+      Reject every hundredth notification:
 
-          apns simulate --fault bad_every=100 --fault error_delay_ms=200,1000
+          apns simulate --fault bad_every=100 --fault bad_reason=BadDeviceToken
+
+      The binary interface too, with error packets that come late:
+
+          apns simulate --binary --fault bad_every=100 \\
+            --fault error_delay_ms=200,1000
 
       The first start makes certificates. Each start prints how to connect, then a line that \
       begins with "ready". SIGINT and SIGTERM end the run and print what it saw; SIGHUP and \
       SIGUSR1 print that and let the run go on. Logs go to standard error. As a service of systemd \
       (Type=notify) it says when it is ready.
 
-      Without faults it behaves well.
+      Without faults it behaves well. It is as strict as APNs: about the size of tokens, and about \
+      payloads, which have to be JSON.
 
       FAULTS are given as --fault name=value, or as members of a JSON object in a --rules file or \
       sent to /faults of the control interface. The JSON may be an array of such objects: then \
@@ -58,7 +71,7 @@ struct Simulate: AsyncParsableCommand {
 
       \(FaultText.list)
 
-      HTTP/2, with --http2-port: POST /3/device/<hex token>, with a client certificate or a \
+      HTTP/2, on --http2-port: POST /3/device/<hex token>, with a client certificate or a \
       provider token. Some faults are for HTTP/2 only; all others apply too, except those of error \
       packets. Devices in the feedback, from --feedback or /unregistered, are answered with 410. \
       A key for provider tokens is kept beside the certificates.
@@ -86,22 +99,37 @@ struct Simulate: AsyncParsableCommand {
   @Option(help: "The name or address to listen on.")
   var host = "127.0.0.1"
 
-  @Option(help: ArgumentHelp("The gateway's port; 0 picks a free one.", valueName: "port"))
-  var gatewayPort: UInt16 = 2195
+  @Option(help: ArgumentHelp("The port for HTTP/2; 0 picks a free one.", valueName: "port"))
+  var http2Port: UInt16 = 8443
 
-  @Option(help: ArgumentHelp("The feedback service's port; 0 picks a free one.", valueName: "port"))
-  var feedbackPort: UInt16 = 2196
+  @Flag(
+    help: """
+      Listen for the binary interface as well: the gateway on port 2195, the feedback service on 2196.
+      """)
+  var binary = false
 
   @Option(
+    name: .customLong("gateway-port"),
     help: ArgumentHelp(
-      "The port for HTTP/2, which is off by default; 0 picks a free one.", valueName: "port"))
-  var http2Port: UInt16?
+      "The binary gateway's port, with or without --binary; 0 picks a free one.",
+      valueName: "port"))
+  var givenGatewayPort: UInt16?
+
+  @Option(
+    name: .customLong("feedback-port"),
+    help: ArgumentHelp(
+      "The feedback service's port, with or without --binary; 0 picks a free one.",
+      valueName: "port"))
+  var givenFeedbackPort: UInt16?
+
+  private var gatewayPort: UInt16? { givenGatewayPort ?? (binary ? 2195 : nil) }
+  private var feedbackPort: UInt16? { givenFeedbackPort ?? (binary ? 2196 : nil) }
 
   @Option(
     help: ArgumentHelp(
       """
       The port for the management of broadcast channels, over HTTP/2, which is off by default; 0 \
-      picks a free one. Needs --http2-port.
+      picks a free one.
       """, valueName: "port"))
   var channelsPort: UInt16?
 
@@ -162,8 +190,9 @@ struct Simulate: AsyncParsableCommand {
   )
   var sessionTickets = false
 
-  @Option(help: "The size of a valid device token: any from 1 to 100 bytes, or only 32.")
-  var tokenSize = TokenSize.any
+  @Option(
+    help: "The size of a valid device token: 32 to 100 bytes, only 32, or any from 1 byte on.")
+  var tokenSize = TokenSize.apple
 
   @Option(
     help: ArgumentHelp(
@@ -175,10 +204,12 @@ struct Simulate: AsyncParsableCommand {
   var framedPayloadMax = PayloadMax.bytes2048
 
   @Flag(
-    help:
-      "Accept only payloads that are JSON with an object aps, or MDM; others are answered with status 1, or PayloadEmpty over HTTP/2."
-  )
-  var checkPayload = false
+    inversion: .prefixedNo,
+    help: """
+      Accept only payloads that are JSON with an object aps, or MDM; others are answered with \
+      status 1, or PayloadEmpty over HTTP/2.
+      """)
+  var checkPayload = true
 
   @Option(
     help: ArgumentHelp(
@@ -191,8 +222,18 @@ struct Simulate: AsyncParsableCommand {
       """, valueName: "topic"))
   var topic: [String] = []
 
-  private var topics: [String] {
-    topic.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map(String.init)
+  private var topics: [String] { Self.parts(topic) }
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      An app of the team that signs provider tokens. With them the answer to an app that is none \
+      of these is TopicDisallowed. May be repeated, or name several with commas. Default: all apps.
+      """, valueName: "topic"))
+  var teamTopic: [String] = []
+
+  private static func parts(_ lists: [String]) -> [String] {
+    lists.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map(String.init)
   }
 
   @Option(
@@ -290,37 +331,22 @@ struct Simulate: AsyncParsableCommand {
     if tlsMin > tlsMax {
       throw ValidationError("--tls-min \(tlsMin.rawValue) is above --tls-max \(tlsMax.rawValue)")
     }
-    if gatewayPort == feedbackPort, gatewayPort != 0 {
-      throw ValidationError("--gateway-port and --feedback-port are both \(gatewayPort)")
-    }
-    if let http2Port, http2Port != 0, http2Port == gatewayPort || http2Port == feedbackPort {
-      throw ValidationError("--http2-port \(http2Port) is already used for another service")
-    }
-    if let channelsPort {
-      if http2Port == nil { throw ValidationError("--channels-port needs --http2-port") }
-      if channelsPort != 0, [gatewayPort, feedbackPort, http2Port].contains(channelsPort) {
-        throw ValidationError("--channels-port \(channelsPort) is already used for another service")
-      }
+    var taken: Set<UInt16> = []
+    for (option, port) in [
+      ("--gateway-port", gatewayPort), ("--feedback-port", feedbackPort),
+      ("--http2-port", http2Port), ("--channels-port", channelsPort),
+      ("--control-port", controlPort), ("--dashboard-port", dashboardPort),
+    ] {
+      guard let port, port != 0, !taken.insert(port).inserted else { continue }
+      throw ValidationError("\(option) \(port) is already used for another service")
     }
     if channelsMax < 0 { throw ValidationError("--channels-max \(channelsMax) is below 0") }
-    if http2Port == nil, !providerKey.isEmpty {
-      throw ValidationError("--provider-key needs --http2-port")
-    }
-    if let controlPort, controlPort != 0,
-      [gatewayPort, feedbackPort, http2Port, channelsPort].contains(controlPort)
-    {
-      throw ValidationError("--control-port \(controlPort) is already used for another service")
-    }
-    if let dashboardPort, dashboardPort != 0,
-      [gatewayPort, feedbackPort, http2Port, channelsPort, controlPort].contains(dashboardPort)
-    {
-      throw ValidationError("--dashboard-port \(dashboardPort) is already used for another service")
-    }
     if dashboardPort == nil, !lproj.isEmpty {
       throw ValidationError("--lproj needs --dashboard-port")
     }
     if controlKeeps <= 0 { throw ValidationError("--control-keeps must be at least 1") }
     if topics.contains("") { throw ValidationError("--topic is empty") }
+    if Self.parts(teamTopic).contains("") { throw ValidationError("--team-topic is empty") }
     if topics.count > 1, topics.contains("any") {
       throw ValidationError("--topic any cannot be used with other topics")
     }
@@ -414,7 +440,7 @@ struct Simulate: AsyncParsableCommand {
       announcement.dashboardHost = Self.bare(dashboardHost)
     } catch let error as ListenError {
       _ = await simulator.stop()
-      throw refusal("\(error.isPort ? "--dashboard-port" : "--dashboard-host"): \(error)")
+      throw refusal("\(error)")
     }
   }
 
@@ -429,9 +455,9 @@ struct Simulate: AsyncParsableCommand {
     var configuration = SimulatedGateway.Configuration(
       certificates: CertificateDirectory(certificates))
     configuration.host = Self.bare(host)
-    configuration.gatewayPort = Int(gatewayPort)
-    configuration.feedbackPort = Int(feedbackPort)
-    configuration.http2Port = http2Port.map(Int.init)
+    configuration.gatewayPort = gatewayPort.map(Int.init)
+    configuration.feedbackPort = feedbackPort.map(Int.init)
+    configuration.http2Port = Int(http2Port)
     configuration.channelsPort = channelsPort.map(Int.init)
     configuration.channelsMax = channelsMax
     configuration.appsWithoutBroadcasts = noBroadcasts
@@ -454,6 +480,7 @@ struct Simulate: AsyncParsableCommand {
     if dashboardPort != nil { configuration.recentPushes = RecentPushes() }
     configuration.rules.checksPayloads = checkPayload
     if !topics.isEmpty { configuration.rules.topic = topics == ["any"] ? .any : .only(topics) }
+    if !teamTopic.isEmpty { configuration.rules.teamTopics = Self.parts(teamTopic) }
     configuration.faults = try faults()
     if let ledger {
       configuration.ledger = try named("--ledger") {
@@ -503,9 +530,7 @@ struct Simulate: AsyncParsableCommand {
     } catch let error as JSONError {
       throw refusal("--fault or --rules: \(error.message)")
     } catch let error as ListenError {
-      throw refusal(
-        "\(error.isPort || error.service == .control ? "--\(error.service.rawValue)-port" : "--host"): \(error)"
-      )
+      throw refusal("\(error)")
     }
   }
 

@@ -21,7 +21,7 @@ assert "\n500 accepted, 0 rejected, 0 unknown\n" in readme
 
 
 def simulate(directory, port, ledger):
-    command = [tool, "simulate", "--gateway-port", "0", "--feedback-port", "0", "--http2-port", str(port)]
+    command = [tool, "simulate", "--http2-port", str(port), "--token-size", "any"]
     command += ["--certificates", f"{directory}/certificates", "--ledger", ledger, "--json"]
     command += ["--log-level", "critical", "--parent", str(os.getpid())]
     gateway = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

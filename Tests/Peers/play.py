@@ -79,7 +79,7 @@ class Simulator(Process):
     def __init__(self, row, programs, directory):
         self.ledger = os.path.join(directory, "ledger")
         command = [programs.tool, "simulate", "--json", "--certificates", programs.certificates, "--ledger", self.ledger]
-        command += ["--log-level", "critical", "--parent", str(os.getpid())]
+        command += ["--log-level", "critical", "--parent", str(os.getpid()), "--token-size", "any", "--no-check-payload"]
         for port in ("gateway", "feedback", "http2", "control"):
             command += [f"--{port}-port", "0"]
         for word in row.peer[1:]:

@@ -691,3 +691,22 @@ def test_a_killed_relay_keeps_its_word(start, open_door, people):
         assert not whole or len(there) == behind - first
     assert [len(run) for run in runs].count(3) == 1 and runs[-1][2:] == ["whole"]
     assert len(arrived) > 800 and door.queue.counts() == {"accepted": len(arrived)}
+
+
+@pytest.mark.parametrize("setting", ["doors.gateway.port", "doors.gateway.feedback_port", "doors.web.port", "status.port"])
+def test_a_port_that_another_has(start, relay, people, setting):
+    """It is said in the words of the simulator."""
+    doors = {"gateway": {"type": "binary", "port": 0, "feedback_port": 0, "fingerprints": {"shop": people.listed_print}},
+             "web": {"type": "http", "port": 0}}
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        *rooms, name = setting.split(".")
+        if rooms[0] == "doors":
+            doors[rooms[1]][name] = port
+        one = relay(start(), doors=doors)
+        if rooms == ["status"]:
+            one.file.write_text(json.dumps(json.loads(one.file.read_text()) | {"status": {"port": port}}))
+        one.start()
+        assert one.process.wait(DEADLINE) != 0
+    assert (f"port {port} of 127.0.0.1 is in use already: give another one with {setting}, or end the program that listens there "
+            "('ss -ltnp' names it)") in one.log.read_text()

@@ -464,10 +464,11 @@ def test_payload_limits(start, option, frame, most):
     assert simulator.stop()["accepted"] == 1
 
 
-@pytest.mark.parametrize("size, answer", [("any", error(2, 3)), ("32", error(5, 2))])
-def test_token_sizes(start, size, answer):
+@pytest.mark.parametrize("size, length, answer", [
+    ("any", 100, error(2, 3)), ("any", 1, error(2, 3)), ("32", 100, error(5, 2)), ("32-100", 100, error(2, 3)), ("32-100", 31, error(5, 2))])
+def test_token_sizes(start, size, length, answer):
     simulator = start("--token-size", size)
-    sent = enhanced(1) + enhanced(2, bytes(100)) + enhanced(3, b"")
+    sent = enhanced(1) + enhanced(2, bytes(length)) + enhanced(3, b"")
     assert story(simulator.connect(), sent) == (answer, CLEAN)
 
 
@@ -477,8 +478,8 @@ def test_starts_at_once(start):
 
 
 def test_many_side_by_side(tmp_path):
-    """All at once, on a directory where no certificates are yet; they are made once and are their owner's."""
-    command = [tool(), "simulate", "--json", "--gateway-port", "0", "--feedback-port", "0"]
+    """All at once, on a directory where no certificates are yet; they are made once, and the keys are their owner's."""
+    command = [tool(), "simulate", "--json", "--http2-port", "0", "--gateway-port", "0", "--feedback-port", "0"]
     command += ["--control-port", "0", "--certificates", str(tmp_path / "deep" / "new")]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(8)]
     try:
@@ -499,7 +500,12 @@ def test_many_side_by_side(tmp_path):
             one.stdout.close()
     assert ends == [0] * 8
     made = {path: path.read_bytes() for path in (tmp_path / "deep" / "new").iterdir()}
-    assert {path.stat().st_mode & 0o777 for path in made} == {0o600} and (tmp_path / "deep" / "new").stat().st_mode & 0o777 == 0o700
+    modes = {path.name: path.stat().st_mode & 0o777 for path in made}
+    public = {"ca.pem", "server.pem", "provider-certificate.pem"}
+    assert {name for name, mode in modes.items() if mode == 0o644} == public
+    assert all(mode == 0o600 and "KEY" in (tmp_path / "deep" / "new" / name).read_text() for name, mode in modes.items() if name not in public)
+    # Others get as far as the file.
+    assert (tmp_path / "deep" / "new").stat().st_mode & 0o777 == 0o755
     Simulator(tmp_path / "deep" / "new").stop()
     assert {path: path.read_bytes() for path in made} == made
 

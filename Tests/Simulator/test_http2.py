@@ -216,6 +216,30 @@ def test_another_topic_is_not_the_certificates(start):
         assert client.push(headers=[("apns-topic", "org.example.other")]) == (400, "TopicDisallowed")
 
 
+def test_strict_by_default(start):
+    simulator = start(*Simulator.STRICT)
+    with Client(simulator) as client:
+        for token, answer in ((bytes(32), 200), (bytes(100), 200), (bytes.fromhex("5f79"), 400), (bytes(31), 400)):
+            assert client.push(token=token) == (answer, None if answer == 200 else "BadDeviceToken"), token
+        for text in ("5f79", "a" * 65, "g" * 64, "ab" * 101):
+            assert client.push(path=f"/3/device/{text}") == (400, "BadDeviceToken"), text
+        for payload in (b"Hello", b"[]", b'{"alert":"x"}', b'{"aps":{}'):
+            assert client.push(payload) == (400, "PayloadEmpty"), payload
+
+
+def test_topics_of_the_team(start):
+    """With a provider token; a certificate has its own."""
+    simulator = start("--team-topic", "com.example.one,com.example.two", "--team-topic", "com.example.three")
+    bearer = jwt(simulator)
+    with Client(simulator, certificate=False) as client:
+        for topic, answer in (("com.example.one", None), ("com.example.two.voip", None), ("com.example.three", None),
+                              ("org.example.other", "TopicDisallowed"), ("com.example", "TopicDisallowed")):
+            headers = [("authorization", f"bearer {bearer}"), ("apns-topic", topic)]
+            assert client.push(headers=headers) == (400 if answer else 200, answer), topic
+    with Client(simulator) as client:
+        assert client.push() == (200, None)
+
+
 def test_mdm(start):
     simulator = start(*HTTP2, "--check-payload")
     with Client(simulator) as client:

@@ -76,6 +76,18 @@ def test_which_are_bad(shared, faults, bad):
         assert [number for number in range(10) if client.push(token=token(number))[0] != 200] == bad
 
 
+@pytest.mark.parametrize("over, bad", [(None, [2, 5]), ("run", [2, 5]), ("connection", [])])
+def test_every_third_whatever_brings_it(shared, over, bad):
+    """One push for each connection, as `apns send` and curl do it."""
+    simulator = shared({"bad_every": 3, **({"count_over": over} if over else {})})
+
+    def push(number):
+        with Client(simulator) as client:
+            return client.push(token=token(number))[0]
+
+    assert [number for number in range(7) if push(number) != 200] == bad
+
+
 def shares(start, seed):
     simulator = start(*HTTP2, "--seed", seed, faults={"bad_share": 0.2, "bad_reason": ["TooManyRequests", "BadDeviceToken"]})
     with Client(simulator) as client:

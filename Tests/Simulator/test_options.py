@@ -24,16 +24,16 @@ PAGE = (ROOT / "Documentation/Simulator.md").read_text()
         (["--rules", "/nonexistent"], "--rules: /nonexistent: No such file or directory"),
         (["--bad-tokens", "/nonexistent"], "--bad-tokens: /nonexistent: No such file or directory"),
         (["--ledger", "/nonexistent/x"], "--ledger: /nonexistent/x: No such file or directory"),
-        (["--control-port", "2195"], "--control-port 2195 is already used for another service"),
-        (["--http2-port", "2196"], "--http2-port 2196 is already used for another service"),
+        (["--binary", "--control-port", "2195"], "--control-port 2195 is already used for another service"),
+        (["--binary", "--http2-port", "2196"], "--http2-port 2196 is already used for another service"),
+        (["--gateway-port", "7", "--feedback-port", "7"], "--feedback-port 7 is already used for another service"),
+        (["--control-port", "8443"], "--control-port 8443 is already used for another service"),
         (["--control-port", "7", "--http2-port", "7"], "--control-port 7 is already used for another service"),
-        (["--channels-port", "0"], "--channels-port needs --http2-port"),
         (["--http2-port", "7", "--channels-port", "7"], "--channels-port 7 is already used for another service"),
         (["--channels-max", "-1"], "--channels-max"),
         (["--environment", "staging"], "--environment"),
         (["--fault", "services=none"], "services: expected one of all, pushes, channels"),
         (["--subscriptions", "/nonexistent"], "--subscriptions: /nonexistent: No such file or directory"),
-        (["--provider-key", "a:b:c"], "--provider-key needs --http2-port"),
         (["--http2-port", "0", "--provider-key", "a:b:c"], "--provider-key: a:b:c: expected KEYID:TEAMID:FILE"),
         (["--http2-port", "0", "--provider-key", "KEY0000001:TEAM000001:/nonexistent"],
          "--provider-key: /nonexistent: No such file or directory"),
@@ -42,6 +42,7 @@ PAGE = (ROOT / "Documentation/Simulator.md").read_text()
         (["--fault", "goaway=soon"], "goaway: expected one of graceful, immediate, open"),
         (["--topic", ""], "--topic is empty"),
         (["--topic", "com.example.app,"], "--topic is empty"),
+        (["--team-topic", ""], "--team-topic is empty"),
         (["--topic", "any", "--topic", "com.example.app"], "--topic any cannot be used with other topics"),
         (["--fault", "cut_after_bytes=20-10"], "cut_after_bytes: 20 is above 10"),
         (["--fault", "cut_after_bytes=10-x"], "cut_after_bytes: expected a number, or two of them such as 10-20"),
@@ -105,7 +106,7 @@ OPTIONS = [
     ("answers=each", "each"), ("reset_code=7", None), ("token_renewal_min_s=1200", None), ("credit_share=0.5", None),
     ("connection_share=1", None), ("sentinel=own", None), ("cut_after_bytes=null", None),
 ]
-OTHERS = [("error_delay_ms=[5,5]", 5), ("bad_reason=418 Teapot", "418 Teapot"), ("count_over=connection", None)]
+OTHERS = [("error_delay_ms=[5,5]", 5), ("bad_reason=418 Teapot", "418 Teapot"), ("count_over=connection", "connection")]
 
 
 @pytest.mark.parametrize("options", [OPTIONS, OTHERS, [("bad_reason=BadDeviceToken", None)]])
@@ -144,6 +145,27 @@ def test_ready_has_every_port(certificates, host):
             run.terminate()
 
 
+def test_http2_alone(certificates):
+    """Unless the binary interface is asked for, so that others may have its ports."""
+    for options, open_ports in (
+        ([], {"http2"}), (["--feedback-port", "0"], {"http2", "feedback"}), (["--gateway-port", "0"], {"http2", "gateway"})):
+        command = [tool(), "simulate", "--http2-port", "0", "--json", *options, "--certificates", certificates]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+            ready = json.loads(run.stdout.readline())
+            run.terminate()
+        assert {name for name in ("gateway", "feedback", "http2") if ready[f"{name}_port"] is not None} == open_ports
+
+
+@pytest.mark.parametrize("service", ["http2", "gateway", "feedback", "channels", "control", "dashboard"])
+def test_a_port_that_another_has(certificates, service):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        said = refusal(certificates, ["--http2-port", "0", f"--{service}-port", str(port)])
+    assert said == (
+        f"Error: --{service}-port: port {port} of 127.0.0.1 is in use already: give another one with --{service}-port, "
+        "or end the program that listens there ('ss -ltnp' names it)\n")
+
+
 def refusal(certificates, arguments):
     ran = subprocess.run(
         [tool(), "simulate", "--certificates", certificates, *arguments],
@@ -180,9 +202,9 @@ def test_page_commands(certificates, tmp_path):
     (tmp_path / "MyApp" / "fr.lproj" / "Localizable.strings").write_text('"KEY" = "texte";')
     (tmp_path / "rules.json").write_text(re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)[0])
     for _, _, _, *words in commands:
-        ports = "--gateway-port 0 --feedback-port 0 --certificates".split()
-        words = [re.sub("8190|8191|8443|8444", "0", word) for word in words] + (
-            [] if "--help" in words else [*ports, certificates])
+        ports = "--gateway-port 0 --feedback-port 0".split() if "--binary" in words else []
+        words = [re.sub("8190|8191|8444", "0", word) for word in words] + (
+            [] if "--help" in words else ["--http2-port", "0", *ports, "--certificates", certificates])
         with subprocess.Popen([tool(), *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as run:
             for line in run.stdout:
                 if line.startswith("ready "):

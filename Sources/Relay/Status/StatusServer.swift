@@ -1,3 +1,4 @@
+import BinaryServer
 import Foundation
 import Synchronization
 
@@ -53,9 +54,9 @@ final class StatusServer: @unchecked Sendable {
     guard listener >= 0, bind(listener, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0,
       listen(listener, 1024) == 0
     else {
-      let reason = String(cString: strerror(errno))
+      let failure = ListenFailure(errno: errno, host, port, setting: "status.port")
       if listener >= 0 { close(listener) }
-      throw QueueFault(description: "status: \(host) port \(port): \(reason)")
+      throw QueueFault(description: "status: \(failure)")
     }
     self.listener = listener
     var address = sockaddr_storage()

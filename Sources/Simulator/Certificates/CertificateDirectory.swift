@@ -94,23 +94,28 @@ package struct CertificateDirectory: Sendable {
       made += part
       defer { made += "/" }
       if made.isEmpty || access(made, F_OK) == 0 { continue }
-      if mkdir(made, 0o700) != 0, errno != EEXIST {
+      if mkdir(made, 0o755) != 0, errno != EEXIST {
         throw CertificateError(path: made, message: Errno.last.description)
       }
     }
   }
 
   private func write(_ issued: IssuedCertificates) throws(CertificateError) {
-    try write(issued.server, to: server)
+    try write(issued.server, to: server, mode: Self.forAll)
     try write(issued.serverKey, to: serverKey)
     try write(issued.provider + issued.providerKey, to: provider)
-    try write(issued.provider, to: providerCertificate)
+    try write(issued.provider, to: providerCertificate, mode: Self.forAll)
     try write(issued.providerKey, to: providerKey)
-    try write(issued.ca, to: ca)
+    try write(issued.ca, to: ca, mode: Self.forAll)
   }
 
-  private func write(_ text: String, to file: String) throws(CertificateError) {
-    let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+  /// A certificate is no secret, and whoever connects as another user needs `ca`.
+  private static let forAll: mode_t = 0o644
+
+  private func write(
+    _ text: String, to file: String, mode: mode_t = 0o600
+  ) throws(CertificateError) {
+    let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
     guard descriptor >= 0 else {
       throw CertificateError(path: file, message: Errno.last.description)
     }

@@ -169,7 +169,7 @@ final class ConnectionFaults {
 
   /// Counts one more notification; true if it is bad.
   private func judge(_ token: UnsafeRawBufferPointer) -> Bool {
-    judged = faults.counting == .run ? counts?.judge() ?? 0 : judged + 1
+    judged = faults.counting == .connection ? judged + 1 : counts?.judge() ?? 0
     return isBad(token)
   }
 

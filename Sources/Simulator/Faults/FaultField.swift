@@ -33,8 +33,9 @@ package struct FaultField: Sendable {
             + "total; default: every time"),
         .choice(
           "count_over", \.counting,
-          "whether bad_every, cut_after and shutdown_after count the notifications of each "
-            + "connection or of the whole run; default: connection"),
+          "whether bad_every, cut_after, shutdown_after and goaway_after count the notifications of "
+            + "each connection or of the whole run; default: bad_every the run, the others each "
+            + "connection"),
       ]
     ),
     (
@@ -42,7 +43,10 @@ package struct FaultField: Sendable {
       [
         .tokens("bad_tokens", \.badTokens, "those to these tokens"),
         .tokens("bad_prefixes", \.badPrefixes, "those to tokens that begin like this"),
-        .count("bad_every", \.badEvery, 1, "every n-th"),
+        .count(
+          "bad_every", \.badEvery, 1,
+          "every n-th of those that nothing else is wrong with, over all connections unless "
+            + "count_over says connection"),
         .share(
           "bad_share", \.badShare,
           "those to this share of all tokens; the same seed picks the same tokens"),
@@ -302,15 +306,31 @@ package struct FaultField: Sendable {
     _ name: String, _ path: Path<Choice>, _ text: String
   ) -> FaultField {
     let rest = Faults()[keyPath: path]
-    let words = Choice.allCases.map(\.rawValue)
-    return field(name, path, words.joined(separator: "|"), text) { (json) throws(JSONError) in
-      guard let choice = json.string.flatMap(Choice.init(rawValue:)) else {
-        throw JSONError("expected one of \(words.joined(separator: ", "))", at: json.offset)
-      }
-      return choice
+    let words = Choice.allCases.map(\.rawValue).joined(separator: "|")
+    return field(name, path, words, text) { (json) throws(JSONError) in
+      try chosen(json)
     } _: {
       $0 == rest ? nil : "\"\($0.rawValue)\""
     }
+  }
+
+  private static func choice<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
+    _ name: String, _ path: Path<Choice?>, _ text: String
+  ) -> FaultField {
+    let words = Choice.allCases.map(\.rawValue).joined(separator: "|")
+    return field(name, path, words, text) { (json) throws(JSONError) in
+      try chosen(json)
+    } _: {
+      $0.map { "\"\($0.rawValue)\"" }
+    }
+  }
+
+  private static func chosen<Choice: RawRepresentable<String> & CaseIterable>(
+    _ json: JSONValue
+  ) throws(JSONError) -> Choice {
+    if let choice = json.string.flatMap(Choice.init(rawValue:)) { return choice }
+    let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+    throw JSONError("expected one of \(words)", at: json.offset)
   }
 
   private static func tokens(

@@ -40,7 +40,8 @@ package struct Faults: Sendable {
   package var services = Services.all
   package var connections: ClosedRange<Int>?
   package var connectionShare = 1.0
-  package var counting = Counting.connection
+  /// nil: each connection, and the run for `bad_every`.
+  package var counting: Counting?
   package var times: Int?
 
   /// How GOAWAY ends an HTTP/2 connection.

@@ -6,7 +6,6 @@ package final class FaultsInForce: Sendable {
   /// TLS with the same versions for either protocol.
   struct Contexts: Sendable {
     var binary: OpenSSLServerContext
-    /// The same as `binary` if there is no HTTP/2.
     var http2: OpenSSLServerContext
 
     func context(for service: ConnectionFaults.Service) -> OpenSSLServerContext {
@@ -29,31 +28,28 @@ package final class FaultsInForce: Sendable {
   package let seed: UInt64
   private let certificates: CertificateDirectory
   private let bounds: (min: TLSBound, max: TLSBound)
-  private let speaksHTTP2: Bool
   /// All binary connections send session tickets.
   private let sendsTickets: Bool
   private let state: NIOLockedValueBox<Snapshot>
 
   init(
     _ rules: FaultRules, seed: UInt64, certificates: CertificateDirectory,
-    bounds: (min: TLSBound, max: TLSBound), speaksHTTP2: Bool = false, sendsTickets: Bool = false
+    bounds: (min: TLSBound, max: TLSBound), sendsTickets: Bool = false
   ) throws {
     self.seed = seed
     self.certificates = certificates
     self.bounds = bounds
-    self.speaksHTTP2 = speaksHTTP2
     self.sendsTickets = sendsTickets
     let binary = try certificates.context(
       min: bounds.min, max: bounds.max, sendsTickets: sendsTickets)
     let spared = Contexts(
       binary: binary,
-      http2: speaksHTTP2
-        // Apple's gateway demands at least 1.2.
-        ? try certificates.http2Context(min: max(bounds.min, .tls1_2), max: .tls1_3) : binary)
+      // Apple's gateway demands at least 1.2.
+      http2: try certificates.http2Context(min: max(bounds.min, .tls1_2), max: .tls1_3))
     state = NIOLockedValueBox(
       Snapshot(
         rules: rules,
-        tls: try Self.contexts(rules, certificates, bounds, spared, speaksHTTP2, sendsTickets),
+        tls: try Self.contexts(rules, certificates, bounds, spared, sendsTickets),
         counts: rules.all.map(RunCounts.init), sparedTLS: spared))
   }
 
@@ -66,7 +62,7 @@ package final class FaultsInForce: Sendable {
 
   func set(_ rules: FaultRules) throws {
     let tls = try Self.contexts(
-      rules, certificates, bounds, current.sparedTLS, speaksHTTP2, sendsTickets)
+      rules, certificates, bounds, current.sparedTLS, sendsTickets)
     let counts = rules.all.map(RunCounts.init)
     state.withLockedValue {
       $0.rules = rules
@@ -78,8 +74,7 @@ package final class FaultsInForce: Sendable {
 
   private static func contexts(
     _ rules: FaultRules, _ certificates: CertificateDirectory,
-    _ bounds: (min: TLSBound, max: TLSBound), _ spared: Contexts, _ speaksHTTP2: Bool,
-    _ sendsTickets: Bool
+    _ bounds: (min: TLSBound, max: TLSBound), _ spared: Contexts, _ sendsTickets: Bool
   ) throws -> [Contexts] {
     try rules.all.map { faults in
       if faults.tlsMin == nil, faults.tlsMax == nil, !faults.sessionTickets { return spared }
@@ -94,9 +89,8 @@ package final class FaultsInForce: Sendable {
         min: low, max: high, sendsTickets: faults.sessionTickets || sendsTickets)
       return Contexts(
         binary: binary,
-        http2: speaksHTTP2
-          ? try certificates.http2Context(
-            min: faults.tlsMin ?? min(.tls1_2, high), max: faults.tlsMax ?? .tls1_3) : binary)
+        http2: try certificates.http2Context(
+          min: faults.tlsMin ?? min(.tls1_2, high), max: faults.tlsMax ?? .tls1_3))
     }
   }
 }

@@ -4,6 +4,8 @@ final class ConnectionAuthority {
   let topics: [String]?
   /// Apps whose topics with a suffix it covers as well.
   fileprivate let apps: [String]
+  /// Those that a provider token is for; nil: all.
+  private let teamTopics: [String]?
   private let tokens: ProviderTokens
   private var origin: TokenOrigin
 
@@ -12,15 +14,16 @@ final class ConnectionAuthority {
   /// The last good header, and its token.
   private var last: (authorization: String, token: ReceivedProviderToken)?
 
-  init(topics: [String]?, rule: TopicRule?, tokens: ProviderTokens, address: String) {
+  init(topics: [String]?, rules: GatewayRules, tokens: ProviderTokens, address: String) {
     self.topics = topics
     // A certificate that lists several topics lists those with a suffix too.
     var apps = topics?.count == 1 ? topics ?? [] : []
     // The simulator issues one certificate only, so it covers the gateway's other apps too.
-    if case .only(let names)? = rule, topics?.contains(where: names.contains) == true {
+    if case .only(let names)? = rules.topic, topics?.contains(where: names.contains) == true {
       apps += names
     }
     self.apps = apps
+    teamTopics = topics == nil ? rules.teamTopics : nil
     self.tokens = tokens
     origin = TokenOrigin(address: address)
   }
@@ -48,6 +51,9 @@ final class ConnectionAuthority {
   /// The push's topic, or why there is none.
   func topic(of request: ReceivedPush) -> Result<String, PushFault> {
     if let topic = request.topic {
+      if let teamTopics, !teamTopics.contains(where: { TopicKind.belongs(topic, to: $0) }) {
+        return .failure(PushFault(reason: .topicDisallowed))
+      }
       guard let topics, !topics.contains(topic),
         !apps.contains(where: { TopicKind.belongs(topic, to: $0) })
       else { return .success(topic) }
@@ -59,9 +65,9 @@ final class ConnectionAuthority {
 }
 
 extension ConnectionAuthority {
-  /// Why the provider's certificate does not let it do this to an app's channels; nil if it does.
+  /// Why certificate or token do not let the provider do this to an app's channels; nil if they do.
   func fault(ofApp app: String) -> PushReason? {
-    topics.flatMap { TopicKind.fault(of: app, among: $0 + apps) }
+    (topics.map { $0 + apps } ?? teamTopics).flatMap { TopicKind.fault(of: app, among: $0) }
   }
 }
 

@@ -117,7 +117,7 @@ final class PushHandler: ChannelDuplexHandler {
     let peer = PeerIdentity(context)
     let topics = peer.certificate.map(CertificateTopics.all)
     let authority = ConnectionAuthority(
-      topics: topics, rule: services.rules.rules.topic, tokens: services.tokens,
+      topics: topics, rules: services.rules.rules, tokens: services.tokens,
       address: context.channel.remoteAddress?.host ?? "")
     judge = PushJudge(authority: authority, services: services, faults: faults)
     isAuthorized = topics != nil

@@ -9,6 +9,8 @@ package struct GatewayRules: Sendable {
     didSet { frames.payloadFault = checksPayloads ? Self.payloadFault : nil }
   }
   package var topic: TopicRule?
+  /// The apps that a provider token may push to; nil: all.
+  package var teamTopics: [String]?
 
   private static let payloadFault: @Sendable (WireNotification) -> String? = {
     PayloadJudge.fault(of: $0)

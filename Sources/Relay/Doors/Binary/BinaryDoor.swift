@@ -47,8 +47,9 @@ package final class BinaryDoor: Door {
     var limits = FrameRules(legacyPayloadMax: door.payloadMax)
     limits.framedPayloadMax = door.payloadMax
     let rules = limits
-    let gateway = try listen(door.host, door.port, door.portFile, context, group) {
-      channel, logger in
+    let gateway = try listen(
+      door.host, door.port, "doors.\(door.name).port", door.portFile, context, group
+    ) { channel, logger in
       let connection = DoorConnection(context, logger: logger)
       let handlers: [any ChannelHandler] = [
         try OpenSSLServerHandler(context.tls), HandshakeDeadline(), connection,
@@ -58,7 +59,7 @@ package final class BinaryDoor: Door {
     }
     guard let port = door.feedbackPort else { return [gateway] }
     let feedback = try listen(
-      door.host, port, door.feedbackPortFile, context, group
+      door.host, port, "doors.\(door.name).feedback_port", door.feedbackPortFile, context, group
     ) { channel, logger in
       let handlers: [any ChannelHandler] = [
         ReadingWitness(), try OpenSSLServerHandler(context.tls), HandshakeDeadline(),
@@ -70,7 +71,8 @@ package final class BinaryDoor: Door {
   }
 
   private static func listen(
-    _ host: String, _ port: Int, _ portFile: String?, _ context: BinaryDoorContext,
+    _ host: String, _ port: Int, _ setting: String, _ portFile: String?,
+    _ context: BinaryDoorContext,
     _ group: MultiThreadedEventLoopGroup,
     _ addHandlers: @escaping @Sendable (any Channel, Logger) throws -> Void
   ) throws -> any Channel {
@@ -100,8 +102,7 @@ package final class BinaryDoor: Door {
       }
       return channel
     } catch let error as IOError {
-      throw QueueFault(
-        description: "\(host) port \(port): \(String(cString: strerror(error.errnoCode)))")
+      throw QueueFault(description: "\(ListenFailure(error, host, port, setting: setting))")
     }
   }
 

@@ -1,3 +1,4 @@
+import BinaryServer
 import Foundation
 import NIOCore
 import NIOHTTP1
@@ -62,9 +63,11 @@ package final class HTTPDoor: Door, @unchecked Sendable {
       }
     } catch {
       try? group.syncShutdownGracefully()
-      throw QueueFault(
-        description:
-          "doors.\(door.name): \(door.socket ?? "\(door.host) port \(door.port)"): \(error)")
+      let setting = "doors.\(door.name)"
+      let reason =
+        door.socket.map { "\($0): \(error)" }
+        ?? "\(ListenFailure(error, door.host, door.port, setting: "\(setting).port"))"
+      throw QueueFault(description: "\(setting): \(reason)")
     }
     port = listener.localAddress?.port ?? 0
     if let file = door.portFile {
