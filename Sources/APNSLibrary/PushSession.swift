@@ -78,6 +78,8 @@ package final class PushSession {
     package var quietPeriodMS: UInt32 = 0
     /// Sends nothing twice, whatever the service answers, and keeps no second connection ready.
     package var sendsOnce = false
+    /// No call waits longer than this, and the same call made again continues; 0: no limit.
+    package var waitMaxMS: UInt32 = 0
     /// Who is told what the session does; nil: nobody.
     package var log: SessionLines?
 
@@ -87,6 +89,9 @@ package final class PushSession {
   private let handle: OpaquePointer
   private let lent = LentStrings()
   private let log: SessionLines?
+  private let waitMaxMS: UInt32
+  /// How many calls in a row ended because they may wait no longer.
+  private var slices: UInt32 = 0
   private var notification = apns_notification_t()
   /// Why the service cannot be reached, in the library's words; nil once it was reached. That the
   /// session took a notification proves nothing: it may wait in the window.
@@ -122,6 +127,7 @@ package final class PushSession {
       options.no_standby = 1
       options.retry_timeout_ms = 1
     }
+    options.wait_max_ms = wanted.waitMaxMS
     wanted.log?.ask(in: &options)
     var handle: OpaquePointer?
     try withExtendedLifetime(strings) { () throws(LibraryError) in
@@ -129,6 +135,7 @@ package final class PushSession {
     }
     self.handle = handle!
     log = wanted.log
+    waitMaxMS = wanted.waitMaxMS
     notification.size = MemoryLayout<apns_notification_t>.size
     notification.expiry = delivery.expiry
     notification.priority = delivery.priority
@@ -151,12 +158,20 @@ package final class PushSession {
   }
 
   private func note(_ error: LibraryError?) {
-    if error == nil {
+    guard let error else {
       trouble = nil
-    } else if let error, error.isConnection {
+      slices = 0
+      return
+    }
+    guard error.isConnection, error.cause != APNS_CAUSE_ANSWER_TIMEOUT else { return }
+    // That a connection takes longer than a slice of the wait is nothing to tell.
+    slices += 1
+    if error.status != APNS_ERR_TIMEOUT || slices * waitMaxMS >= Self.telling || waitMaxMS == 0 {
       trouble = error.message
     }
   }
+
+  private static let telling: UInt32 = 2000
 
   /// Does not write at once, because more notifications follow.
   package func send(_ sent: SentNotification, _ payload: [UInt8]) throws(LibraryError) {
@@ -208,7 +223,7 @@ package final class PushSession {
       note(error)
       throw error
     }
-    trouble = nil
+    note(nil)
     guard let data = event.user_data else { return nil }
     let sent = Unmanaged<SentNotification>.fromOpaque(data).takeRetainedValue()
     var outcome = SendOutcome(sent: sent, kind: .accepted)
@@ -253,8 +268,10 @@ package final class PushSession {
     }
   }
 
-  package func close(within milliseconds: Int32) {
-    _ = try? calling { apns_session_close(handle, milliseconds, $0) }
+  /// False while it is not closed yet, which only a session with `waitMaxMS` says.
+  @discardableResult
+  package func close(within milliseconds: Int32) -> Bool {
+    libraryError { apns_session_close(handle, milliseconds, $0) }?.status != APNS_ERR_TIMEOUT
   }
 
   /// Notifications without an outcome.

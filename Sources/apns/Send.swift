@@ -83,11 +83,16 @@ struct Send: ParsableCommand {
       --resume skips each device that has an outcome, except unknown ones. Notifications that \
       were in flight when the run was killed, at most one window (4 MiB of notifications, see \
       --window), may have arrived: they are sent again and marked "again", or, with \
-      --at-most-once, not sent and marked unknown. The exit status is that of the whole list: 1 \
-      if an earlier run had rejections, even if nothing is left to send.
+      --at-most-once, not sent and marked unknown. Summary and exit status are those of the whole \
+      list: 1 if an earlier run had rejections, even if nothing is left to send. In JSON "this_run" \
+      has the figures of this run.
 
-      Ctrl-C stops reading the list, waits for the outcomes of what is in flight, and reports. A \
-      second Ctrl-C does not wait.
+      PROGRESS counts outcomes: the bar is the share of the list that has one, the rate is \
+      outcomes in a second, and the time left follows from both. A gateway of the binary interface \
+      gives most outcomes at the end.
+
+      Ctrl-C stops reading the list, says what it waits for, waits for the outcomes of what is in \
+      flight, and reports. A second Ctrl-C does not wait, and ends within a second.
 
       \(Exit.text)
       """)

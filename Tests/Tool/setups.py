@@ -179,8 +179,8 @@ class Services:
 
         return self.serve(talk)
 
-    def proxy(self, status=None):
-        """Refuses with that status, or opens the way."""
+    def proxy(self, status=None, to=None):
+        """Refuses with that status, or opens the way, to this port of this machine whatever is asked for."""
 
         def talk(connection):
             request = b""
@@ -191,7 +191,7 @@ class Services:
                 connection.close()
                 return
             host, port = request.split()[1].decode().rsplit(":", 1)
-            far = socket.create_connection((host, int(port)))
+            far = socket.create_connection(("127.0.0.1", to) if to else (host, int(port)))
             self.sockets.append(far)
             connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
             for one, other in ((connection, far), (far, connection)):

@@ -9,6 +9,7 @@ import uuid
 import pytest
 
 from conftest import http2, outcomes
+from setups import Services
 from test_http2 import token_words
 
 HEX = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
@@ -179,11 +180,27 @@ def test_a_broadcast(tool, start, state, made):
     ran = tool(*words, "--apns-id", name)
     assert ran.returncode == 0, ran
     line = re.fullmatch(rf"{re.escape(channel)}  accepted  \(request {name}, unique id ([0-9a-f-]+)\)\n", ran.stdout)
-    assert line and f"by its unique id: {CONSOLE}\n" in ran.stderr, ran
+    # It knows nothing of a push to this machine.
+    assert line and CONSOLE not in ran.stderr, ran
     outcome, totals = [json.loads(one) for one in tool(*words, "--json", "--expires-in", "60").stdout.splitlines()]
     assert uuid.UUID(outcome.pop("request_id")) and outcome.pop("unique_id")
-    assert outcome == {"n": 1, "channel": channel, "outcome": "accepted", "http_status": 200} and totals["console"] == CONSOLE
+    assert outcome == {"n": 1, "channel": channel, "outcome": "accepted", "http_status": 200} and "console" not in totals
     assert [one[0]["aps"]["content-state"] for one in pushes(simulator)] == [STATE] * 2
+
+
+def test_where_apple_shows_deliveries(tool, state, made):
+    """Here a proxy leads elsewhere than to Apple."""
+    simulator, channel = made()
+    services = Services()
+    try:
+        words = ["send", *token_words(simulator), "--topic", APP, "--channel", channel, "--live-activity", "update", *state,
+                 "--host", "api.sandbox.push.apple.com", "--port", 443, "--server-name", "localhost",
+                 "--proxy", f"127.0.0.1:{services.proxy(to=simulator.ready['http2_port'])}"]
+        ran = tool(*words)
+        assert ran.returncode == 0 and f"by its unique id: {CONSOLE}\n" in ran.stderr, ran
+        assert json.loads(tool(*words, "--json").stdout.splitlines()[-1])["console"] == CONSOLE
+    finally:
+        services.close()
 
 
 def test_production_gives_no_unique_id(tool, start, state, made):

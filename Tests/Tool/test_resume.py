@@ -180,8 +180,14 @@ def test_a_finished_run_again_ends_as_it_did(tool, start, tmp_path):
         assert ran.returncode == status, ran
         assert f"Skipped: {len(tokens)} that already had an outcome" in ran.stderr
         assert ("1 of them not accepted" in ran.stderr) == bool(status)
+        # The summary is of the whole list.
+        first = ran.stderr.splitlines()[0]
+        assert first.startswith(f"1 accepted{f', 1 {name}' if status else ''} of the whole list; in this run 0 accepted in "), first
+        assert ("  rejected: invalid token, 1" in ran.stderr) == (name == "rejected")
         totals = json.loads(tool(*words, "--resume", "--json").stdout)
         assert (totals["passed_over"], totals["passed_over_not_accepted"]) == (len(tokens), status)
+        assert (totals["accepted"], totals["rejected"] + totals["refused"]) == (1, status)
+        assert totals["reasons"] == ({"invalid token": 1} if name == "rejected" else {}) and set(totals["this_run"].values()) == {0}
         assert simulator.control("GET", "/counters")[1]["connections"] == connections
         assert (tmp_path / name).read_text() == text
     # What an earlier run could not know stays so with --at-most-once, and is a status of 1.

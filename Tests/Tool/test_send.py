@@ -11,6 +11,7 @@ import pytest
 
 import prometheus
 from conftest import binary, http2, lines, mode, outcomes, provider
+from setups import Services
 
 HEX = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
 BAD = "bad0" * 16
@@ -196,17 +197,72 @@ def test_control_c_drains_and_reports(tool, simulator, tmp_path):
 
 def test_progress_on_a_terminal(tool, simulator, tmp_path):
     make_list(tmp_path / "list.csv", 1000)
-    words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--rate", 1000]
+    words = ["send", *http2(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--rate", 1000]
     terminal = tool.terminal(*words, columns=100)
     assert terminal.end() == 0
     drawn = terminal.output.decode().split("\r")
-    assert any(re.search(r"[█░]{8,} +\d+% 0 accepted, [\d,]+ waiting, [\d,]+/s, \d:\d\d left", line) for line in drawn), drawn
+    assert any(re.search(r"[█░]{8,} +\d+% [\d,]+ accepted.*, [\d,]+/s, \d:\d\d left", line) for line in drawn), drawn
     assert all(len(re.sub("\x1b.*", "", line)) < 100 for line in drawn[:-1])
     assert re.fullmatch(r"1,000 accepted in [\d.]+ s\n", terminal.screen())
     ran = tool(*words, "--progress", "0.2")
     assert ran.returncode == 0 and "\r" not in ran.stderr and "\x1b" not in ran.stderr
     assert re.search(r"^\d+%, \d+ accepted, .*/s", ran.stderr, re.M), ran.stderr
     assert ran.stdout == ""
+
+
+@pytest.mark.parametrize("window", [16384, 1 << 20])
+def test_progress_counts_outcomes_and_goes_on(tool, shared, tmp_path, window):
+    """The answers come late: all of the list is read, or the window is full, and nothing is done."""
+    simulator = shared({"answer_delay_ms": 3000})
+    make_list(tmp_path / "list.csv", 120)
+    terminal = tool.terminal("send", *http2(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--window", window, "--payload-max", 1000, columns=100)
+    assert terminal.end() == 0
+    drawn = [line for line in terminal.output.decode().split("\r") if " 0 accepted" in line]
+    assert len(drawn) >= 3, terminal.output
+    assert all(re.search(r" 0% 0 accepted, \d+ waiting, 0/s\x1b", line) for line in drawn), drawn
+
+
+@pytest.mark.parametrize("speaks", [http2, binary])
+@pytest.mark.parametrize("window", [16384, 1 << 20])
+def test_control_c_while_nothing_comes(tool, shared, tmp_path, speaks, window):
+    """What is waited for is said at once, and the second one ends, whatever the session does."""
+    simulator = shared({"no_answer": 1} if speaks is http2 else {"stall_after_bytes": 1})
+    make_list(tmp_path / "list.csv", 2000)
+    words = ["send", *speaks(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--window", window, "--payload-max", 1000, "--results", "results"]
+    terminal = tool.terminal(*words, columns=120)
+    terminal.until("waiting").interrupt()
+    terminal.until(r"Interrupted: waiting for the outcomes of [\d,]+ notifications that were sent; a second Ctrl-C ends at once")
+    began = time.monotonic()
+    assert terminal.interrupt().end() == 1
+    # Within a second; the rest is for other programs on this machine.
+    assert time.monotonic() - began < 5
+    assert "continue with the same command and --resume" in terminal.screen()
+
+
+def test_control_c_before_it_is_connected(tool, simulator):
+    services = Services()
+    try:
+        words = [services.silent() if word == simulator.gateway[1] else word for word in binary(simulator)]
+        terminal = tool.terminal("send", *words, "--connect-timeout", 100, "--alert", "Hello", HEX, "-vv", columns=120)
+        terminal.until("connection 1").interrupt()
+        assert terminal.end() == 1
+    finally:
+        services.close()
+
+
+def test_outcomes_while_a_list_is_being_written(tool, simulator):
+    """Nothing waits for the line after it."""
+    running = subprocess.Popen(
+        list(map(str, [tool.path, "send", *http2(simulator), "--tokens", "-", "--alert", "x", "--json"])),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with running:
+        for number in (7, 8):
+            running.stdin.write(f"{number:064x}\n")
+            running.stdin.flush()
+            assert json.loads(running.stdout.readline())["outcome"] == "accepted"
+        running.stdin.close()
+        assert json.loads(running.stdout.readline())["accepted"] == 2
+    assert running.returncode == 0
 
 
 def test_rate(tool, simulator, tmp_path):

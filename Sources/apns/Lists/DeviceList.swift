@@ -21,6 +21,11 @@ final class DeviceList {
   /// The record as it is in the file, without the end of its last line.
   private(set) var source: [UInt8] = []
 
+  /// False if the next record has not begun to come within the time.
+  func isReady(within milliseconds: CInt) -> Bool {
+    held != nil || lines.isReady(within: milliseconds)
+  }
+
   /// `token`: the name under which the list has the tokens.
   init(
     _ path: String, of kind: Addressee.Kind = .device, token: String = "token"

@@ -35,6 +35,13 @@ final class LineReader {
     buffer.deallocate()
   }
 
+  /// False if nothing came within the time, from a pipe for example.
+  func isReady(within milliseconds: CInt) -> Bool {
+    if from < to || size != nil { return true }
+    var look = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&look, 1, milliseconds) != 0
+  }
+
   /// Without its end, LF or CRLF; nil at the end of the file, or when interrupted.
   func next() throws(FileFault) -> [UInt8]? {
     var text: [UInt8] = []

@@ -8,12 +8,15 @@ struct DoneRecords {
   private var beyond: Set<Int> = []
   /// Outcome unknown: nobody knows whether they arrived.
   private(set) var doubtful: Set<Int> = []
+  /// The outcomes, the last one of each device.
+  private(set) var counts = OutcomeCounts()
   /// Rejected or refused. Nothing is sent to them again.
-  private(set) var failed = 0
+  var failed: Int { counts[.rejected] + counts[.refused] }
 
-  mutating func insert(_ number: Int, as kind: SendOutcome.Kind) {
-    if kind == .unknown { doubtful.insert(number) } else { doubtful.remove(number) }
-    if kind == .rejected || kind == .refused { failed += 1 }
+  mutating func insert(_ number: Int, as kind: SendOutcome.Kind, _ reason: String) {
+    if doubtful.remove(number) != nil { counts.forgetUnknown() }
+    if kind == .unknown { doubtful.insert(number) }
+    counts.add(kind, reason)
     guard number > through else { return }
     if number > through + 1 {
       beyond.insert(number)

@@ -14,15 +14,26 @@ struct OutcomeCounts {
   var ended: Int { counts.values.reduce(0, +) }
 
   mutating func add(_ outcome: SendOutcome) {
-    counts[outcome.kind, default: 0] += 1
+    add(outcome.kind, outcome.reason)
     if !outcome.uniqueIdentifier.isEmpty { hasUniqueIdentifiers = true }
     if outcome.sent.isAgain, outcome.kind == .accepted { again += 1 }
-    if outcome.kind == .rejected || reasons.count < 64 {
-      if !outcome.reason.isEmpty, outcome.kind == .rejected {
-        reasons[outcome.reason, default: 0] += 1
-      }
-    }
   }
+
+  mutating func add(_ kind: SendOutcome.Kind, _ reason: String) {
+    counts[kind, default: 0] += 1
+    if kind == .rejected, !reason.isEmpty { reasons[reason, default: 0] += 1 }
+  }
+
+  /// These and the others; what only one run knows is that of the others.
+  func with(_ others: OutcomeCounts) -> OutcomeCounts {
+    var sum = others
+    sum.counts.merge(counts, uniquingKeysWith: +)
+    sum.reasons.merge(reasons, uniquingKeysWith: +)
+    return sum
+  }
+
+  /// A device of unknown outcome gets another one.
+  mutating func forgetUnknown() { counts[.unknown, default: 0] -= 1 }
 
   var isAllAccepted: Bool { self[.accepted] == ended }
 

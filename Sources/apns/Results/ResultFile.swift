@@ -137,7 +137,9 @@ final class ResultFile {
       case .string(let outcome)? = object["outcome"]?.content,
       let kind = SendOutcome.Kind(rawValue: outcome)
     {
-      done.insert(number, as: kind)
+      var reason = ""
+      if case .string(let text)? = object["reason"]?.content { reason = text }
+      done.insert(number, as: kind, reason)
       return true
     }
     return false

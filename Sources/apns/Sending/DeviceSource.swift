@@ -29,6 +29,9 @@ final class DeviceSource {
     return min(1, Double(list.position) / Double(size))
   }
 
+  /// False if the list's next line has not begun to come within the time.
+  func isReady(within milliseconds: CInt) -> Bool { list?.isReady(within: milliseconds) ?? true }
+
   /// `wanted` says which devices are worth their work; nil is handed out for the others.
   func next(where wanted: (Int) -> Bool) throws(FileFault) -> (number: Int, device: Device?)? {
     number += 1

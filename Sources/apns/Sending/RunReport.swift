@@ -2,7 +2,10 @@ import APNSLibrary
 
 /// What a run came to, for machines and for people.
 struct RunReport {
+  /// Of this run.
   var tally: OutcomeCounts
+  /// Of the whole list, with what earlier runs brought.
+  var whole: OutcomeCounts
   var elapsed: Double
   var passedOver = 0
   /// Of those passed over: what earlier runs did not get accepted.
@@ -15,18 +18,28 @@ struct RunReport {
   var failure: String?
   /// The list came to its end.
   var isWhole = true
+  /// It was Apple's service.
+  var isApples = true
 
-  init(tally: OutcomeCounts, elapsed: Double) {
+  init(tally: OutcomeCounts, whole: OutcomeCounts, elapsed: Double) {
     self.tally = tally
+    self.whole = whole
     self.elapsed = elapsed
   }
 
+  private var namesConsole: Bool { isApples && tally.hasUniqueIdentifiers }
+
   var lines: [String] {
-    var lines = [ProgressLine.counts(tally) + " in " + Self.seconds(elapsed)]
-    for (reason, count) in tally.reasons.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
+    let time = " in " + Self.seconds(elapsed)
+    var lines = [
+      ProgressLine.counts(whole)
+        + (passedOver == 0
+          ? time : " of the whole list; in this run \(ProgressLine.counts(tally))" + time)
+    ]
+    for (reason, count) in whole.reasons.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
       lines.append("  rejected: \(reason), \(OutcomeCounts.grouped(count))")
     }
-    if tally.hasUniqueIdentifiers {
+    if namesConsole {
       lines.append("Apple's console finds a delivery by its unique id: \(AppleConsole.address)")
     }
     if passedOver > 0 {
@@ -56,10 +69,15 @@ struct RunReport {
     var totals = JSONMembers()
     totals.add("done", json: isWhole ? "true" : "false")
     for kind in [SendOutcome.Kind.accepted, .rejected, .unknown, .refused] {
-      totals.add(kind.rawValue, number: tally[kind])
+      totals.add(kind.rawValue, number: whole[kind])
     }
+    var run = JSONMembers()
+    for kind in [SendOutcome.Kind.accepted, .rejected, .unknown, .refused] {
+      run.add(kind.rawValue, number: tally[kind])
+    }
+    totals.add("this_run", json: run.object)
     var reasons = JSONMembers()
-    for (reason, count) in tally.reasons.sorted(by: { $0.key < $1.key }) {
+    for (reason, count) in whole.reasons.sorted(by: { $0.key < $1.key }) {
       reasons.add(reason, number: count)
     }
     totals.add("reasons", json: reasons.object)
@@ -69,7 +87,7 @@ struct RunReport {
     totals.add("again", number: tally.again)
     totals.add("resent", number: resent)
     totals.add("seconds", json: "\((elapsed * 1000).rounded() / 1000)")
-    if tally.hasUniqueIdentifiers { totals.add("console", text: AppleConsole.address) }
+    if namesConsole { totals.add("console", text: AppleConsole.address) }
     if let failure { totals.add("error", text: failure) }
     return totals.object
   }

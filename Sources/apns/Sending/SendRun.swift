@@ -8,6 +8,8 @@ struct SendRun {
   private static let batch = 64
   /// Asks the service if no outcome came for so long.
   private static let patienceForWord = 10.0
+  /// How many ms a call of the session may wait, so that progress is drawn and Ctrl-C heard.
+  private static let slice: UInt32 = 200
 
   private let command: Send
   private let credentials: ProviderCredentials
@@ -18,15 +20,19 @@ struct SendRun {
   private let progress: ProgressLine
   private var session: PushSession?
   private var tally = OutcomeCounts()
+  /// What earlier runs brought to the devices that this one has brought nothing.
+  private var earlier = OutcomeCounts()
   private var output = ""
   private var isChecked = false
   private var isConnected = false
-  private var taken = 0
+  /// Devices of the list so far, whatever became of them.
+  private var begun = 0
   private var lastSent = 0
   private var passedOver = 0
   private var inDoubt = 0
   private var skippedShare = 0.0
   private var lastWord = Clock.now
+  private var lastAsked = Clock.now
   private var nextDue = 0.0
   private var failure: LibraryError?
   private var hasSaidInterrupted = false
@@ -75,6 +81,7 @@ struct SendRun {
       throw Exit.refusal("--results: \(error)")
     }
     inDoubt = results?.inDoubt ?? 0
+    earlier = results?.done.counts ?? earlier
   }
 
   /// The exit status.
@@ -82,6 +89,7 @@ struct SendRun {
     if command.dryRun { return try check() }
     let session: PushSession
     var options = command.sessionOptions(credentials)
+    options.waitMaxMS = Self.slice
     if command.verbose > 0 { options.log = lines(command.verbose) }
     do throws(LibraryError) {
       session = try PushSession(options, credentials: credentials, delivery: command.delivery)
@@ -107,8 +115,7 @@ struct SendRun {
     }
     report()
     if failure != nil { return Exit.unreachable }
-    let isAll = tally.isAllAccepted && failedBefore == 0
-    return isAll && Interruption.times == 0 ? .success : Exit.someRejected
+    return whole.isAllAccepted && Interruption.times == 0 ? .success : Exit.someRejected
   }
 
   /// What the session does, on standard error, between two drawings of the progress.
@@ -137,21 +144,31 @@ struct SendRun {
 
   // MARK: Sending
 
-  /// Connects before the first one is sent. If all have outcomes, no connection is needed.
-  private mutating func connect(_ session: PushSession) throws {
-    guard !isConnected else { return }
-    do throws(LibraryError) {
-      try session.connect()
-    } catch {
-      try write()
-      throw Exit.unreached(error, command.provider.shown)
+  /// Connects before the first one is sent. If all have outcomes, no connection is needed. False if
+  /// it was interrupted.
+  private mutating func connect(_ session: PushSession) throws -> Bool {
+    let limit = Clock.now + command.service.connectTimeout
+    while !isConnected {
+      do throws(LibraryError) {
+        try session.connect()
+        isConnected = true
+      } catch {
+        if Interruption.times > 0 { return false }
+        if error.status == APNS_ERR_TIMEOUT, Clock.now < limit { continue }
+        try write()
+        throw Exit.unreached(error, command.provider.shown)
+      }
     }
-    isConnected = true
+    return true
   }
 
   private mutating func sendAll(_ session: PushSession) throws {
     var sinceLook = 0
     while Interruption.times == 0 {
+      while !source.isReady(within: CInt(Self.slice)), Interruption.times == 0 {
+        _ = try? session.flush()
+        try look(session, within: 0)
+      }
       let results = results
       let isAtMostOnce = command.atMostOnce
       let next = try source.next { number in
@@ -161,6 +178,7 @@ struct SendRun {
           : !results.done.contains(number) || results.done.doubtful.contains(number)
       }
       guard let next else { break }
+      begun += 1
       guard let device = next.device else {
         passedOver += 1
         skippedShare = source.share ?? 0
@@ -182,13 +200,12 @@ struct SendRun {
             SendOutcome(sent: sent, kind: .unknown, reason: "an interrupted run may have sent it"))
         } else {
           if !isChecked { try checkFirst(payload) }
-          try connect(session)
+          guard try connect(session) else { return }
           try results?.begin(number)
           try pace(session)
           let sent = SentNotification(
             number: number, token: to.token, channel: to.channel, isAgain: isAgain)
           guard try send(sent, payload, session) else { return }
-          taken += 1
           lastSent = max(lastSent, number)
         }
       }
@@ -200,11 +217,12 @@ struct SendRun {
     }
   }
 
-  /// False if the service is lost for good.
+  /// False if it was not sent, because the service is lost for good or the run interrupted.
   private mutating func send(
     _ sent: SentNotification, _ payload: [UInt8], _ session: PushSession
   ) throws -> Bool {
     var lostSince: Double?
+    var hasSaidLost = false
     while true {
       do throws(LibraryError) {
         try session.send(sent, payload)
@@ -220,13 +238,24 @@ struct SendRun {
             failure = error
             return false
           }
-          if lostSince == nil { say("\(explained(error)); trying again") }
-          lostSince = lostSince ?? Clock.now
-          if Clock.now - lostSince! >= command.patience || Interruption.times > 0 {
+          let isSlice = error.status == APNS_ERR_TIMEOUT
+          if isSlice, Interruption.times > 0 { return false }
+          // An answer shows that it is not lost.
+          let since = max(lostSince ?? Clock.now, lastWord)
+          lostSince = since
+          let lost = Clock.now - since
+          let isWorthTelling =
+            !isSlice
+            || error.cause != APNS_CAUSE_ANSWER_TIMEOUT && lost >= command.service.connectTimeout
+          if isWorthTelling, !hasSaidLost {
+            say("\(explained(error)); trying again")
+            hasSaidLost = true
+          }
+          if lost >= command.patience || Interruption.times > 0 {
             failure = error
             return false
           }
-          Clock.pause(0.1)
+          if !isSlice { Clock.pause(0.1) }
         }
         try look(session, within: 0)
       }
@@ -268,18 +297,25 @@ struct SendRun {
       // The next notification meets the same error, and waits for it to pass.
       if milliseconds > 0 { Clock.pause(Double(milliseconds) / 1000) }
     }
-    if Clock.now - lastWord > Self.patienceForWord {
-      lastWord = Clock.now
+    if Clock.now - max(lastWord, lastAsked) > Self.patienceForWord {
+      lastAsked = Clock.now
       if session.unresolved > 0 { _ = try? session.drain(within: 1000) }
     }
     try write()
+    sayInterrupted(session)
+    let ended = tally.ended + passedOver
     progress.show(
-      tally, sent: taken, waiting: session.unresolved, share: source.share, skipped: skippedShare,
-      trouble: session.trouble)
+      whole, ended: tally.ended, waiting: session.unresolved,
+      share: source.share.map { $0 * Double(ended) / Double(max(begun, 1)) },
+      skipped: skippedShare, trouble: session.trouble)
   }
+
+  /// The outcomes of the whole list.
+  private var whole: OutcomeCounts { earlier.with(tally) }
 
   private mutating func take(_ outcome: SendOutcome) {
     tally.add(outcome)
+    if results?.done.doubtful.contains(outcome.sent.number) ?? false { earlier.forgetUnknown() }
     lastWord = Clock.now
     if let results {
       results.write(outcome.json)
@@ -314,17 +350,22 @@ struct SendRun {
       }
       try look(session, within: 0)
     }
-    session.close(within: Interruption.times < 2 ? 2000 : 0)
+    let limit = Clock.now + 2
+    while Interruption.times < 2, Clock.now < limit {
+      if session.close(within: Int32((limit - Clock.now) * 1000)) { break }
+      try look(session, within: 0)
+    }
+    session.close(within: 0)
     try look(session, within: 0)
     progress.clear()
   }
 
   private mutating func sayInterrupted(_ session: PushSession) {
-    guard Interruption.times > 0, !hasSaidInterrupted else { return }
+    guard Interruption.times > 0, !hasSaidInterrupted, session.unresolved > 0 else { return }
     hasSaidInterrupted = true
     say(
-      "Interrupted: waiting for \(OutcomeCounts.grouped(session.unresolved)) outcomes; "
-        + "a second Ctrl-C ends at once")
+      "Interrupted: waiting for the outcomes of \(OutcomeCounts.grouped(session.unresolved)) "
+        + "notifications that were sent; a second Ctrl-C ends at once")
   }
 
   /// The library's message, and what an alert in the handshake means.
@@ -395,7 +436,11 @@ struct SendRun {
   }
 
   private func report() {
-    var report = RunReport(tally: tally, elapsed: progress.elapsed)
+    var report = RunReport(tally: tally, whole: whole, elapsed: progress.elapsed)
+    report.isApples =
+      PushTarget(
+        host: command.service.address?.host, sandbox: command.service.sandbox, offline: false
+      ).isApple
     report.passedOver = passedOver
     report.failedBefore = failedBefore
     report.inDoubt = inDoubt

@@ -17,15 +17,16 @@ final class ProgressLine {
 
   var elapsed: Double { Clock.now - began }
 
-  /// `share`: how much of the list is done, if known; `trouble`: why it waits.
+  /// `ended`: how many outcomes this run has; `share`: how much of the list has one, if known;
+  /// `trouble`: why it waits.
   func show(
-    _ tally: OutcomeCounts, sent: Int, waiting: Int, share: Double?, skipped: Double,
+    _ tally: OutcomeCounts, ended: Int, waiting: Int, share: Double?, skipped: Double,
     trouble: String?
   ) {
     let now = Clock.now
     guard interval > 0, now - last >= interval else { return }
     last = now
-    let rate = Double(sent) / max(elapsed, 0.001)
+    let rate = Double(ended) / max(elapsed, 0.001)
     var left = ""
     if let share, share > skipped {
       let seconds = elapsed * (1 - share) / (share - skipped)
