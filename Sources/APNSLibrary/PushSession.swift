@@ -97,9 +97,15 @@ package final class PushSession {
   /// session took a notification proves nothing: it may wait in the window.
   package private(set) var trouble: String?
 
-  package init(_ wanted: Options, credentials: ProviderCredentials, delivery: Delivery)
-    throws(LibraryError)
-  {
+  package convenience init(
+    _ wanted: Options, credentials: ProviderCredentials, delivery: Delivery
+  ) throws(LibraryError) {
+    try self.init(wanted, credentials: credentials.handle, delivery: delivery)
+  }
+
+  package init(
+    _ wanted: Options, credentials: OpaquePointer, delivery: Delivery
+  ) throws(LibraryError) {
     let strings = LentStrings()
     var options = apns_session_options_t()
     options.size = MemoryLayout<apns_session_options_t>.size
@@ -131,7 +137,7 @@ package final class PushSession {
     wanted.log?.ask(in: &options)
     var handle: OpaquePointer?
     try withExtendedLifetime(strings) { () throws(LibraryError) in
-      try calling { apns_session_new(&options, credentials.handle, &handle, $0) }
+      try calling { apns_session_new(&options, credentials, &handle, $0) }
     }
     self.handle = handle!
     log = wanted.log

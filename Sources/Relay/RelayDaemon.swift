@@ -41,10 +41,17 @@ package final class RelayDaemon: @unchecked Sendable {
     refused = RefusedTokens(queue, log: log)
   }
 
-  /// Tries what the configuration names, and pushes nothing. What it finds wrong, app by app, and
-  /// what the one who runs it should know.
+  /// How far a check goes.
+  package enum Trial: Comparable {
+    case files, connection
+    /// To a device that cannot be.
+    case push
+  }
+
+  /// Tries what the configuration names. What it finds wrong, app by app, and what the one who runs
+  /// it should know.
   package static func check(
-    _ configuration: RelayConfiguration
+    _ configuration: RelayConfiguration, trying trial: Trial
   ) -> (faults: [String], warnings: [String]) {
     var faults: [String] = []
     let queue: any QueueEngine
@@ -59,6 +66,9 @@ package final class RelayDaemon: @unchecked Sendable {
         let credentials = try RelayCredentials(app, queue: queue, log: nil)
         try credentials.tryToken()
         _ = try ServiceSession(app, credentials, log: nil)
+        let service = ServiceTrial(app, credentials)
+        if trial >= .connection { try service.connect() }
+        if trial >= .push { try service.push() }
       } catch {
         faults.append("apps.\(app.name): \(error)")
       }

@@ -15,7 +15,7 @@ struct RelayCommand: ParsableCommand {
       acknowledges each when its outcome is recorded there.
 
           apns relay --print-config > relay.yaml     every option, to be filled in
-          apns relay --config relay.yaml --check     tries credentials and queue, pushes nothing
+          apns relay --config relay.yaml --check     tries queue, credentials and services
           apns relay --config relay.yaml             runs until SIGTERM; SIGHUP reloads
           apns enqueue --config relay.yaml --app shop --alert Hello 5f79cfda4d01aa3a
           apns relay guard --config relay.yaml       why a binary door forgets bad tokens
@@ -38,7 +38,7 @@ struct RelayCommand: ParsableCommand {
       } else if !message.isEmpty {
         tell(message)
       }
-      exit(withError: status)
+      exit(withError: status == .validationFailure ? ExitCode(2) : status)
     }
   }
 
@@ -67,8 +67,25 @@ struct Run: ParsableCommand {
   @Flag(help: "Print the queue's tables, for a producer that makes the file by itself.")
   var printSchema = false
 
-  @Flag(help: "Try credentials and queue, and push nothing.")
+  @Flag(
+    help: """
+      Try queue and credentials, connect to the service of each app, and push nothing. Faults and \
+      warnings are lines that begin with their place; the last lines say what was not tried.
+      """)
   var check = false
+
+  @Flag(help: "With --check: push to a device that cannot be, too. Nobody gets it.")
+  var tryPush = false
+
+  @Flag(help: "With --check: connect to no service.")
+  var offline = false
+
+  func validate() throws {
+    if tryPush || offline, !check {
+      throw ValidationError("\(tryPush ? "--try-push" : "--offline") is for --check")
+    }
+    if tryPush, offline { throw ValidationError("--try-push cannot be used with --offline") }
+  }
 
   func run() throws {
     if printSchema {
@@ -93,15 +110,34 @@ struct Run: ParsableCommand {
       return
     }
     if check {
-      let (faults, warnings) = RelayDaemon.check(wanted)
-      for fault in faults { print(fault) }
-      for warning in warnings { print("warning: \(warning)") }
-      guard faults.isEmpty else { throw ExitCode(1) }
-      let names = wanted.apps.map(\.name).joined(separator: ", ")
-      print("ok: the queue can be written, and the credentials of \(names) can be used")
+      try check(wanted)
       return
     }
     try push(wanted, config)
+  }
+
+  private func check(_ wanted: RelayConfiguration) throws {
+    let (faults, warnings) = RelayDaemon.check(
+      wanted, trying: tryPush ? .push : offline ? .files : .connection)
+    for fault in faults { print(fault) }
+    for warning in warnings { print("warning: \(warning)") }
+    guard faults.isEmpty else {
+      print("not tried: what comes behind a fault")
+      throw ExitCode(1)
+    }
+    let names = wanted.apps.map(\.name).joined(separator: ", ")
+    let credentials = "the credentials of \(names) can be used"
+    let services = "the services \(tryPush ? "take their pushes" : "answer over HTTP/2")"
+    print(
+      "ok: the queue can be written"
+        + (offline ? ", and \(credentials)" : ", \(credentials), and \(services)"))
+    if offline { print("not tried: the services, to which nothing was connected (--offline)") }
+    if !offline, !tryPush {
+      print(
+        "not tried: a push, which alone shows what a service says of token and topic "
+          + "(--try-push)")
+    }
+    if !wanted.doors.isEmpty { print("not tried: whether the doors' ports are free") }
   }
 
   private func push(_ wanted: RelayConfiguration, _ file: String) throws {

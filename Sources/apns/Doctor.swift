@@ -21,7 +21,7 @@ struct Doctor: ParsableCommand {
 
       A gateway or the simulator, which says where its certificates are:
 
-          apns doctor --protocol binary --host 127.0.0.1 --port 2195 \\
+          apns doctor --host 127.0.0.1 --port 8443 --try-push \\
             --ca simulator-certificates/ca.pem \\
             --certificate simulator-certificates/provider.pem
 
@@ -30,8 +30,10 @@ struct Doctor: ParsableCommand {
 
           apns doctor --relay 192.168.1.10 --certificate old-provider.pem
 
-      It connects once or a few times, without pushing anything. A service only judges a provider \
-      token when it gets a push: --token sends a silent push to that device.
+      It connects once or a few times, shakes hands, waits for the SETTINGS of HTTP/2, and pushes \
+      nothing. A service only judges a provider token and the topic when it gets a push: --try-push \
+      sends one to a device that cannot be, --token a silent one to that device. What was not tried \
+      is told as skipped.
 
       A device token does not show its environment. If you allow it, the push also goes to the \
       other one, and the answers tell:
@@ -83,6 +85,13 @@ struct Doctor: ParsableCommand {
       """, valueName: "environment"))
   var otherEnvironment: String?
 
+  @Flag(
+    help: """
+      Also send a silent push to a device that cannot be, and explain the service's answer. \
+      Nobody gets it.
+      """)
+  var tryPush = false
+
   @Flag(help: "Check only the files, without a connection.") var offline = false
   @Flag(help: "Print one JSON object.") var json = false
 
@@ -93,6 +102,9 @@ struct Doctor: ParsableCommand {
     }
     if offline, token != nil {
       throw ValidationError("--token needs a connection: it cannot be used with --offline")
+    }
+    if tryPush, offline || token != nil {
+      throw ValidationError("--try-push cannot be used with \(offline ? "--offline" : "--token")")
     }
     if let otherEnvironment {
       if token == nil { throw ValidationError("--other-environment is for --token: give one") }
@@ -127,6 +139,7 @@ struct Doctor: ParsableCommand {
       ("--p8", provider.p8 != nil), ("--crl", provider.revocations != nil),
       ("--pin", !provider.pins.isEmpty), ("--protocol", wire == .binary),
       ("--topic", topic != nil), ("--token", token != nil), ("--offline", offline),
+      ("--try-push", tryPush),
       ("--time-server", timeServer != nil),
       ("--dangerously-accept-any-peer", provider.dangerouslyAcceptAnyPeer),
     ]
@@ -180,18 +193,19 @@ struct Doctor: ParsableCommand {
     let beforeService = report.lines.count
     if offline {
       report.isReachable = nil
+      report.skip("service", "not connected to, and nothing was pushed: --offline")
       let isHTTP2 = wire == .http2
       let peer = service.peer(sandbox: isHTTP2 ? APNS_HOST_HTTP2_SANDBOX : APNS_HOST_SANDBOX)
       report.add(AppleAddress(ServicePlace(peer, isHTTP2: isHTTP2), isHTTP2: isHTTP2)?.finding)
     } else if !isTrusting {
-      report.skip("service", "not connected to: fix --ca first")
+      report.skip("service", "not connected to, and nothing was pushed: fix --ca first")
     } else {
       let isHTTP2 = wire == .http2
       let check = ServiceCheck(
         sources: sources,
         peer: service.peer(sandbox: isHTTP2 ? APNS_HOST_HTTP2_SANDBOX : APNS_HOST_SANDBOX),
         isHTTP2: isHTTP2, hasCertificate: ownTime != nil, hasTokenKey: hasTokenKey,
-        device: device, topic: topic, other: other)
+        device: device, triesPush: tryPush, topic: topic, other: other)
       if let theirs = check.run(&report) { times.append(theirs) }
     }
     if provider.namesNobody, !offline {

@@ -14,7 +14,9 @@ from redis_cluster import SLOTS, Cluster, ClusterQueue, slot
 from redis_queue import Authority, RedisQueue, Refusal, Server
 from relaying import DEADLINE, pushes, relay_program, token, wait_until
 
-FINE = "ok: the queue can be written, and the credentials of shop can be used\n"
+FINE = (
+    "ok: the queue can be written, the credentials of shop can be used, and the services answer over HTTP/2\n"
+    "not tried: a push, which alone shows what a service says of token and topic (--try-push)\n")
 
 
 @pytest.fixture
@@ -214,7 +216,7 @@ def test_a_single_redis_is_no_cluster(start, relay, server):
     queue.setting = {"redis": {"url": f"redis+cluster://127.0.0.1:{port}"}}
     one = relay(start(), queue=queue)
     assert run(one, "--check") == (
-        1, f"queue: redis://127.0.0.1:{port}: it is no node of a cluster, and needs redis:// in place of redis+cluster://\n")
+        1, f"queue: redis://127.0.0.1:{port}: it is no node of a cluster, and needs redis:// in place of redis+cluster://\nnot tried: what comes behind a fault\n")
 
 
 class Liar:

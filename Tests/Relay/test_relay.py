@@ -254,7 +254,7 @@ def test_broadcasts_are_enqueued_once(start, relay, queue, tmp_path):
     ran = enqueue("--campaign", tmp_path / "campaign.yaml", "--id", "y", "--alert", "x", token(1))
     assert ran.stdout == "1 entries enqueued, 0 known already; 1 devices; id y\n", ran
     ran = enqueue(*plain, token(1))
-    assert ran.returncode == 64 and "either --channel or devices" in ran.stderr
+    assert ran.returncode == 2 and "either --channel or devices" in ran.stderr
     one.start().wait_ready().wait_done()
     assert queue.counts() == {"accepted": 3}
     assert sorted((push.get("channel", ""), push["token"]) for push in pushes(simulator)) == sorted(
@@ -487,9 +487,30 @@ def test_check(start, relay, queue, tmp_path):
     def check(*words):
         return subprocess.run([relay_program(), "--config", one.file, *words], capture_output=True, text=True)
 
-    ran = check("--check")
-    assert (ran.returncode, ran.stdout) == (0, "ok: the queue can be written, and the credentials of shop can be used\n")
+    ran = check("--check", "--offline")
+    assert (ran.returncode, ran.stdout) == (
+        0, "ok: the queue can be written, and the credentials of shop can be used\n"
+        "not tried: the services, to which nothing was connected (--offline)\n")
     assert simulator.control("GET", "/counters")[1]["connections"] == 0
+    ran = check("--check")
+    assert (ran.returncode, ran.stdout) == (
+        0, "ok: the queue can be written, the credentials of shop can be used, and the services answer over HTTP/2\n"
+        "not tried: a push, which alone shows what a service says of token and topic (--try-push)\n")
+    assert simulator.control("GET", "/counters")[1]["received"] == 0
+    ran = check("--check", "--try-push")
+    assert (ran.returncode, ran.stdout) == (
+        0, "ok: the queue can be written, the credentials of shop can be used, and the services take their pushes\n")
+    assert simulator.control("PUT", "/faults", {"bad_every": 1, "bad_reason": "TopicDisallowed"})[0] == 200
+    ran = check("--check", "--try-push")
+    assert (ran.returncode, ran.stdout) == (1, "apps.shop: 127.0.0.1: a push was rejected: TopicDisallowed\nnot tried: what comes behind a fault\n"), ran
+    for words, said in (["--offline"], "--offline is for --check"), (["--check", "--offline", "--try-push"], "cannot be used with --offline"):
+        assert check(*words).returncode == 2 and said in check(*words).stderr
+    with socket.socket() as nobody:  # and nobody else will listen there
+        nobody.bind(("127.0.0.1", 0))
+        one.write({"shop": {"port": nobody.getsockname()[1]}})
+        ran = check("--check")
+        assert ran.returncode == 1 and ran.stdout.startswith("apps.shop: ") and "Connection refused" in ran.stdout, ran
+        assert check("--check", "--offline").returncode == 0
     one.write({"shop": {"credentials": {"certificate": simulator.ready["ca"]}}})
     ran = check("--check")
     assert ran.returncode == 1 and ran.stdout.startswith("apps.shop: "), ran

@@ -188,6 +188,9 @@ def test_a_program_that_changed_is_asked_at_once(simulator, giver, relay, queue)
     wait_until(lambda: len(giver.runs) == 2, "it is not run again")
 
 
+UNTRIED = "not tried: what comes behind a fault\n"
+
+
 def test_check_and_print(simulator, giver, relay, queue, tmp_path):
     one = relay(simulator, queue=queue, app={"credentials": giver.credentials})
 
@@ -201,7 +204,7 @@ def test_check_and_print(simulator, giver, relay, queue, tmp_path):
     giver.mark("sealed")
     ran = run("--check")
     assert ran.returncode == 1, ran
-    assert ran.stdout == f"apps.shop: {giver.program}: it ended with status 1: the vault is sealed, …\n", ran
+    assert ran.stdout == f"apps.shop: {giver.program}: it ended with status 1: the vault is sealed, …\n{UNTRIED}", ran
     printed = run("--print-config").stdout
     assert f'program: [{json.dumps(str(giver.program))}, "for shop"]' in printed
     giver.program.chmod(0o600)

@@ -113,7 +113,8 @@ class Services:
         self.threads[-1].start()
         return port
 
-    def tls(self, certificate, key, alpn=("h2",), authority=None, lowest=None):
+    def tls(self, certificate, key, alpn=("h2",), authority=None, lowest=None, settings=True):
+        """Of HTTP/2 it speaks the SETTINGS."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         if lowest:
             context.minimum_version = lowest
@@ -126,6 +127,8 @@ class Services:
 
         def talk(connection):
             with context.wrap_socket(connection, server_side=True) as secure:
+                if settings and secure.selected_alpn_protocol() == "h2":
+                    secure.sendall(b"\0\0\0\4\0\0\0\0\0")
                 while secure.recv(4096):
                     pass
 

@@ -12,7 +12,7 @@ import pytest
 
 from conftest import binary, http2, provider
 from setups import DAY, PRODUCTION, SANDBOX, Authority, Services, joined, openssl, pump, shifted_clock
-from simulator import ROOT
+from simulator import ROOT, Simulator
 from terminal import same_screen
 from test_http2 import token_words
 
@@ -431,6 +431,30 @@ def test_usage(tool):
     assert ran.returncode == 2 and "--p8 is for HTTP/2" in ran.stderr
 
 
+def test_a_service_that_only_shakes_hands_for_http2(tool, setup):
+    port = setup.services.tls(*setup.made.server, authority=setup.made.ca, settings=False)
+    ran = tool("doctor", *at(port, setup.made), "--connect-timeout", 1, "--json")
+    told = json.loads(ran.stdout)
+    assert ran.returncode == 3 and [one["cause"] for one in told["checks"] if "cause" in one] == ["no-settings"], told
+    assert told["reachable"] is False
+
+
+def test_a_push_to_nobody_finds_what_a_connection_does_not(tool, setup):
+    """A topic of another team; and nobody gets it."""
+    simulator = setup.start("--team-topic", "com.example.app", control=True)
+    words = ["doctor", *token_words(simulator), "--topic", "org.example.other", "--json"]
+    ran = tool(*words)
+    (untried,) = [one for one in json.loads(ran.stdout)["checks"] if one["state"] == "skipped"]
+    assert ran.returncode == 0 and "--try-push" in untried["message"], ran
+    ran = tool(*words, "--try-push")
+    (found,) = [one for one in json.loads(ran.stdout)["checks"] if "cause" in one]
+    assert ran.returncode == 1 and found["cause"] == "push-topic-disallowed" and found["about"] == "push", ran
+    assert simulator.control("GET", "/accepted")[1]["notifications"] == []
+    for more in ["--offline"], ["--token", "5f79cfda" * 8]:
+        ran = tool(*words, "--try-push", *more)
+        assert ran.returncode == 2 and f"--try-push cannot be used with {more[0]}" in ran.stderr, ran
+
+
 HEALTHY = {
     "http2": lambda setup: http2(setup.shared()),
     "http2-tls-1.3": lambda setup: http2(setup.start("--http2-port", 0, "--tls-max", "1.3")),
@@ -440,6 +464,9 @@ HEALTHY = {
     "http2-tls-1.3-alone": lambda setup: http2(setup.start("--http2-port", 0, "--tls-min", "1.3", "--tls-max", "1.3")),
     "binary-tls-1.3-alone": lambda setup: binary(setup.start("--tls-min", "1.3", "--tls-max", "1.3")),
     "push": lambda setup: [*http2(setup.shared()), "--token", "5f79cfda" * 8],
+    "try-push": lambda setup: [*http2(setup.start(*Simulator.STRICT, faults={"bad_every": 1})), "--try-push"],
+    "try-push-binary": lambda setup: [*binary(setup.shared({"bad_every": 1})), "--try-push"],
+    "try-push-token": lambda setup: [*token_words(setup.shared({"bad_every": 1})), "--topic", "com.example.app", "--try-push"],
     "binary-push": lambda setup: [*binary(setup.shared()), "--token", "5f79cfda" * 8],
     "token": lambda setup: [*token_words(setup.shared()), "--topic", "com.example.app", "--token", "5f79cfda" * 8],
     "proxy": lambda setup: [*http2(setup.shared()), "--proxy", f"127.0.0.1:{setup.services.proxy()}"],
@@ -469,12 +496,14 @@ def test_nothing_is_found_where_nothing_is_wrong(tool, setup, name):
     ran = tool("doctor", *words, "--json")
     told = json.loads(ran.stdout)
     assert ran.returncode == 0 and told["ok"] is True, told
-    assert {one["state"] for one in told["checks"]} == {"ok"}
+    # What was not tried is said: a push by all that pushed nothing.
+    untried = [one["about"] for one in told["checks"] if one["state"] == "skipped"]
+    assert untried == (["service"] if "--offline" in words else ["push"] if not {"--token", "--try-push"} & set(words) else []), told
     assert told.get("reachable") == (None if "--offline" in words else True)
     if name == "token":  # a second run would make another
         return
     ran = tool("doctor", *words)
-    assert ran.returncode == 0 and ran.stdout.endswith("Nothing is wrong.\n")
+    assert ran.returncode == 0 and ran.stdout.endswith(f"Nothing is wrong.{' 1 was not tried.' if untried else ''}\n")
 
 
 def test_every_rejection_is_explained(tool, setup):

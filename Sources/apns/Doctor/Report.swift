@@ -75,7 +75,10 @@ struct Report {
     var counts: [String] = []
     if problems > 0 { counts.append(problems == 1 ? "1 problem" : "\(problems) problems") }
     if warnings > 0 { counts.append(warnings == 1 ? "1 warning" : "\(warnings) warnings") }
-    return counts.isEmpty ? "Nothing is wrong." : counts.joined(separator: ", ") + "."
+    let skipped = lines.count { if case .skipped = $0 { true } else { false } }
+    let untried =
+      skipped == 0 ? "" : skipped == 1 ? " 1 was not tried." : " \(skipped) were not tried."
+    return (counts.isEmpty ? "Nothing is wrong." : counts.joined(separator: ", ") + ".") + untried
   }
 
   private static func wrapped(_ text: String, _ indent: String, _ columns: Int?) -> String {

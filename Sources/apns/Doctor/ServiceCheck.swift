@@ -11,6 +11,8 @@ struct ServiceCheck {
   var hasTokenKey: Bool
   /// To be pushed to.
   var device: [UInt8]?
+  /// Push to a device that cannot be.
+  var triesPush: Bool
   var topic: String?
   /// Where the push may go too, to find out which environment the device's token is of.
   var other: Peer?
@@ -24,7 +26,8 @@ struct ServiceCheck {
     if !addresses.isEmpty, addresses != [named] {
       report.fine(named, addresses.joined(separator: ", "))
     }
-    let error = connect()
+    var hasSettings = true
+    let error = connect(&hasSettings)
     let isAtTLS = error.map(ConnectionCause.isAtTLS) ?? true
     let look = isAtTLS ? TLSLook.take(place, peer: peer, isHTTP2: isHTTP2) : TLSLook()
     report.isReachable = error == nil
@@ -38,22 +41,79 @@ struct ServiceCheck {
     if let error {
       // Why nobody answers where Apple no longer is says more than how.
       report.add(apple?.finding ?? cause.finding(error, look))
+      report.skip(Self.push, "not tried: the service was not reached")
     } else {
-      report.fine(place.name, text(of: look))
+      report.fine(place.name, text(of: look, hasSettings: hasSettings))
       if let finding = apple?.finding {
         report.add(finding, severity: .warning)
       }
       if let refusal = refusal(look) {
         report.add(cause.finding(refusal, look))
         report.isReachable = false
+        report.skip(Self.push, "not tried: the service does not let this provider in")
+      } else if !hasSettings {
+        report.add(
+          Finding(
+            cause: "no-settings", about: place.name,
+            message:
+              "it agrees to HTTP/2 (ALPN h2) in the handshake, but sends no SETTINGS, with which HTTP/2 begins",
+            remedy:
+              "check --port; ask the service's operator whether the server behind its TLS speaks HTTP/2; otherwise raise --connect-timeout"
+          ))
+        report.isReachable = false
+        report.skip(Self.push, "not tried: the service does not speak HTTP/2")
       } else if apple?.isForChannels == true {
         report.skip(
-          "push", "this service manages channels and takes no pushes, broadcasts included")
+          Self.push, "this service manages channels and takes no pushes, broadcasts included")
       } else if let device {
         push(to: device, &report)
+      } else if triesPush {
+        pushToNoDevice(&report)
+      } else {
+        report.skip(
+          Self.push,
+          "not tried: what the service says of \(hasTokenKey ? "the provider token" : "the provider") and the topic shows only when something is pushed; --try-push pushes to a device that cannot be, --token to one of yours"
+        )
       }
     }
     return look.certificates.first.map { CertificateTime($0, whose: "the service's certificate") }
+  }
+
+  private static let push = "push"
+
+  private func pushToNoDevice(_ report: inout Report) {
+    var options = options
+    options.topic = topic
+    do throws(LibraryError) {
+      let who = try credentials()
+      let outcome = try withExtendedLifetime(who) { () throws(LibraryError) in
+        try ServiceProbe(options).push(who.handle)
+      }
+      guard let outcome else {
+        report.add(
+          Finding(
+            cause: "push-unanswered", about: Self.push,
+            message: "the service does not answer a push to a device that cannot be",
+            remedy: "try again; ask the service's operator"))
+        return
+      }
+      if outcome.isBadToken {
+        report.fine(
+          Self.push,
+          "a device that cannot be is all that it refuses (\(outcome.reason)): it takes pushes of this provider; whether a device belongs to the topic is not tried (--token)"
+        )
+      } else if outcome.kind == .accepted {
+        report.fine(
+          Self.push, "accepted, though there is no such device: the service does not judge tokens")
+      } else {
+        report.add(ReasonCause.finding(outcome, about: Self.push))
+      }
+    } catch {
+      report.add(
+        Finding(
+          cause: "push-not-sent", about: Self.push, message: error.message,
+          remedy: "check what you send with apns send --dry-run; try again"))
+    }
   }
 
   private func push(to device: [UInt8], _ report: inout Report) {
@@ -71,7 +131,20 @@ struct ServiceCheck {
   }
 
   /// What the library says of a connection with what can be used.
-  private func connect(belowTLS13: Bool = false) -> LibraryError? {
+  private func connect(_ hasSettings: inout Bool) -> LibraryError? {
+    do throws(LibraryError) {
+      let who = try credentials()
+      let heard = try withExtendedLifetime(who) { () throws(LibraryError) in
+        try ServiceProbe(options).connect(who.handle)
+      }
+      hasSettings = heard || !isHTTP2
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private func connect(belowTLS13: Bool) -> LibraryError? {
     do throws(LibraryError) {
       let session = try PushSession(
         options, credentials: credentials(belowTLS13: belowTLS13), delivery: Delivery())
@@ -125,11 +198,11 @@ struct ServiceCheck {
     }
   }
 
-  private func text(of look: TLSLook) -> String {
+  private func text(of look: TLSLook, hasSettings: Bool) -> String {
     var words = ["connected"]
     if let proxy = peer.proxyHost { words[0] += " through the proxy \(proxy)" }
     if let version = look.hello.version { words.append("TLS \(version)") }
-    if isHTTP2 { words.append("HTTP/2") }
+    if isHTTP2 { words.append(hasSettings ? "HTTP/2 with its SETTINGS" : "HTTP/2 agreed") }
     if let own = look.certificates.first {
       words.append(
         "\(own.subject), issued by \(own.issuer), until \(Clock.written(own.validUntil))")

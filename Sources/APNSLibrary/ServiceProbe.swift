@@ -1,0 +1,61 @@
+import CAPNS
+import Glibc
+
+/// Tries a service with a connection of its own.
+package struct ServiceProbe {
+  /// No service knows this device.
+  package static let noDevice = [UInt8](repeating: 0, count: 32)
+  private static let silentPush = Array(#"{"aps":{"content-available":1}}"#.utf8)
+
+  package var options: PushSession.Options
+
+  package init(_ options: PushSession.Options) { self.options = options }
+
+  private var patienceMS: Int {
+    options.peer.connectTimeoutMS == 0 ? 10_000 : Int(options.peer.connectTimeoutMS)
+  }
+
+  /// Connects and shakes hands. True if SETTINGS came, with which a service of HTTP/2 begins.
+  package func connect(_ credentials: OpaquePointer) throws(LibraryError) -> Bool {
+    var options = options
+    let heard = Heard()
+    if options.isHTTP2 {
+      options.log = SessionLines(upTo: APNS_LOG_TRACE) { _, line in
+        if line.contains("< SETTINGS"), !line.contains("ACK") { heard.isHeard = true }
+      }
+    }
+    let session = try PushSession(options, credentials: credentials, delivery: Delivery())
+    try session.connect()
+    var left = patienceMS
+    // That the connection ends meanwhile is for the caller to find out: it hears why.
+    while options.isHTTP2, !heard.isHeard, left > 0, session.trouble == nil {
+      _ = try? session.next(within: 0)
+      usleep(10_000)
+      left -= 10
+    }
+    session.close(within: 0)
+    return heard.isHeard
+  }
+
+  private final class Heard { var isHeard = false }
+
+  /// What the service says of a silent push to a device that cannot be; nil: nothing.
+  package func push(_ credentials: OpaquePointer) throws(LibraryError) -> SendOutcome? {
+    var (options, delivery) = (options, Delivery())
+    options.reportsAmbiguous = true
+    delivery.priority = 5
+    let session = try PushSession(options, credentials: credentials, delivery: delivery)
+    try session.send(
+      SentNotification(number: 1, token: Self.noDevice, isAgain: false), Self.silentPush)
+    try session.flush()
+    _ = try session.drain(within: Int32(clamping: patienceMS))
+    return try session.next(within: 0)
+  }
+}
+
+extension SendOutcome {
+  /// The word on a device that there is not: all else was right.
+  package var isBadToken: Bool {
+    kind == .rejected && (lastReason == "BadDeviceToken" || lastReason.isEmpty && status == 8)
+  }
+}
