@@ -202,7 +202,7 @@ def test_where_nodes_are_away(start, relay, cluster):
     first, second = (node.port for node in nodes.primaries)
     assert check(f"redis+cluster://127.0.0.1:1,127.0.0.1:{second}") == (0, FINE)
     assert check(f"redis://127.0.0.1:{first}") == (
-        1, f"queue: redis://127.0.0.1:{first}: it is a node of a cluster, which needs redis+cluster://host:port, or rediss+cluster://\n")
+        1, f"queue: redis://127.0.0.1:{first}: it is a node of a cluster, which needs redis+cluster://host:port, or rediss+cluster://\nnot tried: what comes behind a fault\n")
     code, said = check(f"redis+cluster://127.0.0.1:{first}/2")
     assert code == 2 and "queue.redis.url: a cluster has only the database 0, and not 2" in said
     nodes.primaries[1].kill()
