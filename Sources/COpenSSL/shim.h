@@ -519,6 +519,13 @@ static inline PKCS8_PRIV_KEY_INFO *copenssl_unlock_key(PKCS12_SAFEBAG *bag, cons
 static inline int copenssl_offer_http2(SSL *ssl) {
   return SSL_set_alpn_protos(ssl, (const unsigned char *)"\2h2", 3) == 0;
 }
+/* Has a function called with each of the peer's extensions, of which 16 is ALPN (RFC 7301). */
+typedef void (*copenssl_extension)(SSL *ssl, int from_server, int type, const unsigned char *data,
+                                   int length, void *context);
+static inline void copenssl_hear_extensions(SSL *ssl, copenssl_extension hear, void *context) {
+  SSL_set_tlsext_debug_callback(ssl, hear);
+  SSL_set_tlsext_debug_arg(ssl, context);
+}
 static inline int copenssl_has_http2(const SSL *ssl) {
   const unsigned char *name = NULL;
   unsigned length = 0;

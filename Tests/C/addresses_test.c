@@ -1,12 +1,14 @@
 /* The option addresses: no name is looked up, and the certificate is still the name's. */
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "provider.h"
+#include "Gateway/loopback.h"
+#include "looping.h"
 #include "proxy.h"
 
 static int never_asked(const char *host, struct addrinfo **list, void *context) {
@@ -151,6 +153,144 @@ TEST(what_is_no_address) {
     assert_contains(error.message, bad[index].said);
   }
   apns_credentials_free(credentials);
+}
+
+/* ---- Addresses that do not answer -------------------------------------------------- */
+
+/* A port with a queue of connections that is full: the kernel answers no SYN more. */
+static uint16_t silent_port;
+static _Atomic size_t dead_tries;
+
+/* Linked before libc's. At 127.0.0.9 and the like nobody answers. */
+int connect(int descriptor, const struct sockaddr *address, socklen_t size) {
+  int (*system)(int, const struct sockaddr *, socklen_t);
+  *(void **)&system = dlsym(RTLD_NEXT, "connect");
+  struct sockaddr_in target;
+  if (address->sa_family != AF_INET) return system(descriptor, address, size);
+  memcpy(&target, address, sizeof target);
+  if ((ntohl(target.sin_addr.s_addr) & 0xFF) < 9) return system(descriptor, address, size);
+  dead_tries++;
+  target.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  target.sin_port = htons(silent_port);
+  return system(descriptor, (const struct sockaddr *)&target, sizeof target);
+}
+
+static void silence_a_port(void) {
+  dead_tries = 0;
+  if (silent_port) return;
+  const int listener = loopback_listen(false, 0, &silent_port);
+  assert_true(listener >= 0);
+  assert_int_equal(listen(listener, 0), 0);
+  const struct sockaddr_in address = {
+      .sin_family = AF_INET, .sin_port = htons(silent_port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  for (int count = 0; count < 8; count++) {
+    const int one = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_true(one >= 0);
+    connect(one, (const struct sockaddr *)&address, sizeof address);
+  }
+}
+
+static void connects_past_the_dead(const char *addresses, bool is_loop, bool has_proxy,
+                                   size_t tries) {
+  static const proxy_answer_t opens[] = {PROXY_OPENS};
+  silence_a_port();
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  proxy_t *proxy = has_proxy ? proxy_start(gateway_port(gateway), opens, 1) : NULL;
+  apns_session_options_t options = options_at(gateway, addresses);
+  options.nonblocking = is_loop;
+  if (has_proxy) {
+    options.proxy_host = "proxy.invalid";
+    options.proxy_port = proxy_port(proxy);
+  }
+  apns_session_t *session = session_to(gateway, &options);
+  const int64_t start = clock_ms();
+  if (is_loop) connect_strictly(session);
+  if (!is_loop) assert_ok(apns_session_connect(session, &error));
+  assert_within(start, 250 * (int64_t)tries);
+  assert_int_equal(dead_tries, tries);
+  apns_session_free(session);
+  if (proxy) proxy_stop(proxy);
+  gateway_stop(gateway);
+}
+
+TEST(a_dead_address_costs_little) {
+  for (int is_loop = 0; is_loop < 2; is_loop++)
+    for (int has_proxy = 0; has_proxy < 2; has_proxy++) {
+      connects_past_the_dead("127.0.0.9, 127.0.0.1", is_loop, has_proxy, 1);
+      connects_past_the_dead("127.0.0.9, 127.0.0.2, 127.0.0.10, 127.0.0.1", is_loop, has_proxy, 2);
+      /* More than are tried at once. */
+      connects_past_the_dead(
+          "127.0.0.9,127.0.0.9,127.0.0.9,127.0.0.9,127.0.0.9,127.0.0.9,"
+          "127.0.0.9,127.0.0.9,127.0.0.9,127.0.0.1",
+          is_loop, has_proxy, 9);
+    }
+}
+
+/* Where all are dead, the time of the connection counts. */
+TEST(all_are_dead) {
+  for (int is_loop = 0; is_loop < 2; is_loop++) {
+    silence_a_port();
+    gateway_t *gateway = gateway_start(NULL, NULL);
+    apns_session_options_t options = options_at(gateway, "127.0.0.9, 127.0.0.10");
+    options.connect_timeout_ms = 600;
+    options.nonblocking = is_loop;
+    apns_session_t *session = session_to(gateway, &options);
+    apns_status_t status = apns_session_connect(session, &error);
+    while (is_loop && (status == APNS_ERR_AGAIN || status == APNS_OK))
+      status = strict_turn(session);
+    assert_status(APNS_ERR_TIMEOUT, status);
+    assert_int_equal(error.cause, APNS_CAUSE_CONNECT_TIMEOUT);
+    assert_true(dead_tries >= 2);
+    session_end(session, gateway);
+  }
+}
+
+/* Each connection but the first goes where the last one did. */
+TEST(what_worked_last_is_tried_first) {
+  silence_a_port();
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_at(gateway, "127.0.0.9, 127.0.0.1");
+  options.no_standby = 1;
+  apns_session_t *session = session_to(gateway, &options);
+  for (size_t n = 0; n < 3; n++) {
+    send_range(session, n, n + 1);
+    drain(session);
+  }
+  assert_int_equal(stats_of(session).connects, 3);
+  assert_int_equal(dead_tries, 1);
+  session_end(session, gateway);
+}
+
+TEST(a_feedback_gets_past_the_dead) {
+  static const uint8_t list[] = {0, 0, 0, 7, 0, 2, 0xab, 0xcd};
+  const gateway_step_t script[] = {SAY(list, sizeof list), END};
+  for (int is_loop = 0; is_loop < 2; is_loop++) {
+    silence_a_port();
+    gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+    apns_credentials_t *credentials = provider_credentials();
+    apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+    apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+    apns_feedback_t *feedback = NULL;
+    options.host = "feedback.invalid";
+    options.server_name = "localhost";
+    options.port = gateway_port(gateway);
+    options.connect_timeout_ms = options.read_timeout_ms = AMPLE_MS;
+    options.addresses = "127.0.0.9, 127.0.0.1";
+    options.nonblocking = is_loop;
+    const int64_t start = clock_ms();
+    assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
+    apns_status_t status;
+    while ((status = apns_feedback_next(feedback, &tuple, &error)) == APNS_ERR_AGAIN) {
+      struct pollfd watched = {.fd = apns_feedback_fd(feedback), .events = POLLIN};
+      assert_int_equal(poll(&watched, 1, AMPLE_MS), 1);
+    }
+    assert_ok(status);
+    assert_within(start, 250);
+    assert_int_equal(dead_tries, 1);
+    apns_feedback_free(feedback);
+    apns_credentials_free(credentials);
+    gateway_stop(gateway);
+  }
 }
 
 static int errno_of_bind(int family, const void *address, socklen_t size) {

@@ -138,6 +138,39 @@ static int without_descriptors(void *argument) {
   return 0;
 }
 
+/* Whichever file it is that cannot be opened, and the system's own certificates. */
+static int files_without_descriptors(void *context) {
+  const identities_t *identities = context;
+  const char *certificate = identities->provider.certificate_file;
+  const apns_credentials_options_t init = APNS_CREDENTIALS_OPTIONS_INIT;
+  apns_credentials_options_t kinds[] = {init, init, init, init, init};
+  kinds[0].ca_file = identities->root.certificate_file;
+  kinds[1].certificate_file = certificate;
+  kinds[2].crl_file = certificate;
+  kinds[3].token_key_file = certificate;
+  kinds[3].key_id = "ABC123DEFG", kinds[3].team_id = "DEF123GHIJ";
+  for (int index = 0; index < 5; index++) {
+    apns_error_t error = APNS_ERROR_INIT;
+    apns_credentials_t *credentials = NULL;
+    const struct rlimit few = {32, 32};
+    int kept[64], count = 0;
+    CHILD_REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    while (count < 64 && (kept[count] = dup(0)) >= 0) count++;
+    CHILD_REQUIRE(count < 64);
+    const apns_status_t status = apns_credentials_new(kinds + index, &credentials, &error);
+    while (count > 0) close(kept[--count]);
+    if (error.cause == APNS_CAUSE_HTTP2_NOT_BUILT_IN) continue;
+    CHILD_REQUIRE(status == APNS_ERR_MEMORY && apns_status_is_retryable(status));
+    CHILD_REQUIRE(error.cause == APNS_CAUSE_DESCRIPTORS && error.sys_errno == EMFILE);
+  }
+  return 0;
+}
+
+TEST(files_that_no_descriptor_is_left_for) {
+  if (getenv("APNS_TESTS_LIGHT")) skip();
+  assert_child_is_fine(files_without_descriptors, (void *)(uintptr_t)identities_make());
+}
+
 /* It may be otherwise the next time: no file and no peer is to blame. */
 TEST(no_descriptor_left_is_retryable) {
   /* valgrind has descriptors of its own. */

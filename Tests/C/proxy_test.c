@@ -132,6 +132,12 @@ TEST(every_way_to_say_yes) {
       {.text = "HTTP/1.1 299 Well\n\n", .opens = true},
       {.text = "HTTP/1.1 200 OK\r\nX-One: 1\r\nX-Two: 2\r\n\r\n", .opens = true, .piecemeal = true},
       {.text = longest, .opens = true},
+      /* What comes before the answer (RFC 9110, 15.2). */
+      {.text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", .opens = true},
+      {.text =
+           "HTTP/1.1 102\r\nX-One: 1\r\n\r\nHTTP/1.1 103 Early Hints\n\nHTTP/1.0 200 OK\r\n\r\n",
+       .opens = true,
+       .piecemeal = true},
   };
   for (size_t index = 0; index < sizeof answers / sizeof *answers; index++)
     check_asked(answers + index, NULL, NULL, NULL);
@@ -187,6 +193,11 @@ TEST(refusals) {
       {"\x15\x03\x01\x02\x02(\n\n", "does not speak HTTP: "},
       {"HTTP/1.1\r\n\r\n", "does not speak HTTP: HTTP/1.1"},
       {"\r\n\r\n", "does not speak HTTP"},
+      {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 403 Forbidden\r\n\r\n", "refused: 403 Forbidden"},
+      {"HTTP/1.1 2xx yes\r\n\r\n", "does not speak HTTP: HTTP/1.1 2xx yes"},
+      {"HTTP/9.9 200 OK\r\n\r\n", "does not speak HTTP: HTTP/9.9 200 OK"},
+      {"HTTP/1.1 2000 OK\r\n\r\n", "does not speak HTTP: HTTP/1.1 2000"},
+      {"HTTP/1.1 099 OK\r\n\r\n", "does not speak HTTP: HTTP/1.1 099"},
   };
   for (size_t index = 0; index < sizeof cases / sizeof *cases; index++)
     for (int piecemeal = 0; piecemeal < 2; piecemeal++) {

@@ -19,6 +19,10 @@ class Link: CustomStringConvertible {
   final var opensAt: Int64 = 0
   final var opensWell = true
   final var openingEnds: Int64 = 0
+  /// Addresses before the one that opens, when the next is tried, and how long that one takes.
+  final var deadAddresses = 0
+  final var nextTry = Int64.max
+  final var opensAfter: Int64 = 0
 
   // Towards the peer.
   final var up: Int64 = 0

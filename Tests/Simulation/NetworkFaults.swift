@@ -4,6 +4,8 @@ struct NetworkFaults {
   var openingMax: Int64 = 0
   var failingOpens = 0
   var hangingOpens = 0
+  /// Connections whose first addresses do not answer.
+  var deadAddresses = 0
   /// Connections that have something to read that is not data: a session ticket.
   var tickets = 0
   var partialWrites = 0
@@ -29,6 +31,7 @@ struct NetworkFaults {
     if dice.happens(50) { renegotiations = 50 }
     if dice.happens(200) { failingOpens = dice.pick([20, 100, 600]) }
     if dice.happens(100) { hangingOpens = dice.pick([20, 200]) }
+    if dice.happens(100) { deadAddresses = dice.pick([100, 1000]) }
     if dice.happens(lapsing) { lapseMax = dice.pick([1_000_000, 100_000_000, 3_000_000_000]) }
   }
 }

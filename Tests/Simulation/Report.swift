@@ -1,7 +1,7 @@
 /// What the runs have met. It shows that they reach everything.
 enum Met: Int, CaseIterable {
   case notifications, singles, arrays, connections, spares, sparesUsed
-  case refusedConnects, failedHandshakes, openingTimeouts, refusals
+  case refusedConnects, failedHandshakes, deadAddresses, openingTimeouts, refusals
   case rejections, shutdowns, sentinels, sentinelsNamed, sentinelsUnnamed, sentinelsInDoubt
   case nameless, strangers, noises, silentGoodbyes, silentResets, cutPackets, splitPackets
   case brokenWrites, stalls, heldBack, writeTimeouts, answerTimeouts, renegotiations, lapses
@@ -23,6 +23,7 @@ enum Met: Int, CaseIterable {
     case .sparesUsed: "spare connections used"
     case .refusedConnects: "connects refused"
     case .failedHandshakes: "handshakes failed"
+    case .deadAddresses: "addresses that did not answer"
     case .openingTimeouts: "openings timed out"
     case .refusals: "ends: the provider turned down"
     case .rejections: "ends: a rejection"

@@ -75,12 +75,20 @@ extension Wired {
     connection.isSpare = isSpare
     connection.credentials = credentials
     connection.openingEnds = deadline
+    connection.nextTry = .max
     connection.up = dice.time(upTo: faults.delayMax)
     connection.down = dice.time(upTo: faults.delayMax)
     let longest = isHealed ? min(faults.openingMax, (deadline - clock) / 2) : faults.openingMax
     connection.opensAt = clock + dice.time(upTo: longest)
     connection.opensWell = isHealed || !dice.happens(faults.failingOpens)
     if !isHealed, dice.happens(faults.hangingOpens) { connection.opensAt = .max }
+    connection.deadAddresses =
+      !isHealed && dice.happens(faults.deadAddresses) ? dice.pick([1, 2, 5]) : 0
+    if connection.opensAt < .max, connection.deadAddresses > 0 {
+      dial(connection)
+    } else {
+      connection.deadAddresses = 0
+    }
     begun(line)
     say("\(lines[line]) is begun\(isSpare ? ", a spare one" : "")")
   }
@@ -93,9 +101,15 @@ extension Wired {
       met(.openingTimeouts)
       throw openingFailed(line, Failure(APNS_ERR_TIMEOUT, "the handshake took too long"))
     }
+    // Only the time tells that the next address has to be tried.
+    if connection.deadAddresses > 0, clock >= connection.nextTry {
+      met(.deadAddresses)
+      connection.deadAddresses -= 1
+      dial(connection)
+    }
     guard clock >= connection.opensAt else {
       let readiness: Readiness = line & 1 == 0 ? .reading : .writing
-      return .waits(readiness, until: connection.openingEnds)
+      return .waits(readiness, until: min(connection.nextTry, connection.openingEnds))
     }
     if connection.credentials != credentials {
       violate("\(connection) opens with credentials that were replaced")
@@ -116,6 +130,16 @@ extension Wired {
     say("\(connection) is open, \(connection.up / 1000) us to its peer")
     opened(line)
     return .open
+  }
+
+  /// Nobody answers at a dead address. The one behind the last of them opens.
+  private func dial(_ connection: Wire) {
+    if connection.deadAddresses == 0 {
+      (connection.nextTry, connection.opensAt) = (.max, clock + connection.opensAfter)
+    } else {
+      if connection.nextTry == .max { connection.opensAfter = connection.opensAt - clock }
+      (connection.nextTry, connection.opensAt) = (clock + 250_000_000, .max)
+    }
   }
 
   private func openingFailed(_ line: Int, _ failure: Failure) -> Failure {

@@ -1,56 +1,68 @@
 import CAPNS
 import CSystem
 
-/// Connects a TCP socket: tries the addresses of a name one after the other.
+/// Connects a TCP socket to one of the addresses of a name. The next address is tried after a moment
+/// or when one has failed, and the first that answers is used (RFC 8305, 5).
 struct Dialing: ~Copyable {
   /// Until the addresses of the name are known.
   private var query: NameQuery?
   private var list: PeerAddresses?
   private var known: PeerAddress?
+  /// Tried first, if it is one of the addresses.
+  private let preferred: PeerAddress?
   private let port: UInt16
   private let keepAlive: KeepAlive
   private let deadline: Deadline
-  /// When the current address has to have answered: a dead one must not use up the time of the
-  /// addresses after it.
-  private var share: Deadline
-  private var descriptor: CInt = -1
+  /// Sockets that are being connected, the oldest first.
+  private var attempts = InlineArray<6, CInt>(repeating: -1)
+  private var count = 0
+  /// An epoll instance over them, once there were two; -1: none. Sockets that are closed are taken
+  /// out, because a copy in another process would keep them there.
+  private var epoll: CInt = -1
+  private var nextTry = Deadline(nanoseconds: 0)
   private var lastError = ETIMEDOUT
+
+  /// The Connection Attempt Delay of RFC 8305.
+  private static let pause: Nanoseconds = 250_000_000
 
   /// Connects to the addresses of a name. Fails if it is known already that there are none.
   static func begin(
-    _ query: consuming NameQuery, port: UInt16, keepAlive: KeepAlive, by deadline: Deadline
+    _ query: consuming NameQuery, port: UInt16, preferring preferred: PeerAddress?,
+    keepAlive: KeepAlive, by deadline: Deadline
   ) throws(Failure) -> Dialing {
-    var dialing = Dialing(query, port, keepAlive, deadline)
+    var dialing = Dialing(query, port, preferred, keepAlive, deadline)
     _ = try dialing.lookUp()
     return dialing
   }
 
   private init(
-    _ query: consuming NameQuery, _ port: UInt16, _ keepAlive: KeepAlive, _ deadline: Deadline
+    _ query: consuming NameQuery, _ port: UInt16, _ preferred: PeerAddress?,
+    _ keepAlive: KeepAlive, _ deadline: Deadline
   ) {
     self.query = consume query
     list = nil
-    (known, self.port, self.keepAlive) = (nil, port, keepAlive)
-    (self.deadline, share) = (deadline, deadline)
+    (known, self.preferred, self.port) = (nil, preferred, port)
+    (self.keepAlive, self.deadline) = (keepAlive, deadline)
   }
 
   /// Connects to an address that answered before.
   init(_ address: PeerAddress, keepAlive: KeepAlive, by deadline: Deadline) {
     query = nil
     list = nil
-    (known, port, self.keepAlive) = (address, 0, keepAlive)
-    (self.deadline, share) = (deadline, deadline)
+    (known, preferred, port) = (address, nil, 0)
+    (self.keepAlive, self.deadline) = (keepAlive, deadline)
   }
 
   deinit {
-    if descriptor >= 0 { _ = close(descriptor) }
+    for index in 0..<count { _ = close(attempts[index]) }
+    if epoll >= 0 { _ = close(epoll) }
   }
 
-  /// The socket that is being connected, or what the look-up waits for; -1 if there is neither.
+  /// What is being waited on: the look-up, a socket, or all sockets; -1 if there is nothing.
   var pending: CInt {
     switch query {
     case .some(let query): query.descriptor
-    case nil: descriptor
+    case nil: epoll >= 0 ? epoll : attempts[0]
     }
   }
 
@@ -69,23 +81,12 @@ struct Dialing: ~Copyable {
       return .unresolved(error)
     }
     while true {
-      if descriptor < 0 {
-        guard begin() else { return .failed(systemError: lastError) }
-        continue
-      }
-      if Readiness.look(for: .writing, on: descriptor) != nil {
-        lastError = csystem_socket_error(descriptor)
-        if lastError == 0 {
-          defer { descriptor = -1 }
-          return .connected(descriptor)
-        }
-      } else if !share.hasPassed {
-        return .waits(.writing, until: share)
-      } else {
-        lastError = ETIMEDOUT
-      }
-      _ = close(descriptor)
-      descriptor = -1
+      if let connected = takeConnected() { return .connected(connected) }
+      if deadline.hasPassed { return .failed(systemError: count == 0 ? lastError : ETIMEDOUT) }
+      if count == 0 || nextTry.hasPassed, begin() { continue }
+      if count == 0 { return .failed(systemError: lastError) }
+      return .waits(
+        epoll >= 0 ? .reading : .writing, until: hasMore ? nextTry.earlier(deadline) : deadline)
     }
   }
 
@@ -96,14 +97,46 @@ struct Dialing: ~Copyable {
     list = try query?.advance()
     if list == nil { return query?.due }
     query = nil
+    if let preferred { list?.prefer(preferred) }
     return nil
   }
 
-  /// Starts connecting to the next address; false if there is none, or no time.
+  /// The oldest socket that is connected, which is no longer an attempt; nil: none is. Those that
+  /// failed are closed, and the next address need not wait any longer.
+  private mutating func takeConnected() -> CInt? {
+    var index = 0
+    while index < count {
+      let descriptor = attempts[index]
+      guard Readiness.look(for: .writing, on: descriptor) != nil else {
+        index &+= 1
+        continue
+      }
+      remove(index)
+      let error = csystem_socket_error(descriptor)
+      if error == 0 { return descriptor }
+      lastError = error
+      nextTry = Deadline(nanoseconds: 0)
+      _ = close(descriptor)
+    }
+    return nil
+  }
+
+  private mutating func remove(_ index: Int) {
+    if epoll >= 0 { csystem_epoll_remove(epoll, attempts[index]) }
+    count &-= 1
+    for next in index..<count { attempts[next] = attempts[next &+ 1] }
+    attempts[count] = -1
+  }
+
+  private mutating func giveUpOldest() {
+    let descriptor = attempts[0]
+    remove(0)
+    _ = close(descriptor)
+  }
+
+  /// Starts connecting to the next address; false if there is none.
   private mutating func begin() -> Bool {
-    while !deadline.hasPassed, let address = nextAddress() {
-      let left = deadline.nanoseconds &- Deadline.now
-      share = Deadline(nanoseconds: Deadline.now &+ left / (untried &+ 1))
+    while let address = nextAddress() {
       let made = csystem_tcp_socket(address.family)
       guard made >= 0 else {
         lastError = csystem_errno()
@@ -114,7 +147,8 @@ struct Dialing: ~Copyable {
       keepAlive.apply(to: made)
       switch address.connect(made) {
       case 0, EINPROGRESS, EINTR:
-        descriptor = made
+        add(made)
+        nextTry = Deadline(nanoseconds: Deadline.now &+ Self.pause)
         return true
       case let code:
         lastError = code
@@ -122,6 +156,26 @@ struct Dialing: ~Copyable {
       }
     }
     return false
+  }
+
+  /// Where not all can be watched, the oldest give way.
+  private mutating func add(_ descriptor: CInt) {
+    if count == attempts.count { giveUpOldest() }
+    if count == 1, epoll < 0 {
+      epoll = csystem_epoll()
+      if !watch(attempts[0]) { giveUpOldest() }
+    }
+    if epoll >= 0, !watch(descriptor) {
+      while count > 0 { giveUpOldest() }
+      _ = close(epoll)
+      epoll = -1
+    }
+    attempts[count] = descriptor
+    count &+= 1
+  }
+
+  private func watch(_ descriptor: CInt) -> Bool {
+    epoll >= 0 && csystem_epoll_add(epoll, descriptor, Readiness.writing.rawValue, 0) == 0
   }
 
   private mutating func nextAddress() -> PeerAddress? {
@@ -132,11 +186,11 @@ struct Dialing: ~Copyable {
     return list?.next(port: port)
   }
 
-  /// How many addresses have not been tried.
-  private var untried: Int64 {
+  /// There are addresses that have not been tried.
+  private var hasMore: Bool {
     switch list {
-    case .some(let list): Int64(list.left)
-    case nil: 0
+    case .some(let list): list.left > 0
+    case nil: known != nil
     }
   }
 }

@@ -143,13 +143,17 @@ struct Endpoint: ~Copyable {
     return failure.saying { appendAdvice(to: &$0) }
   }
 
-  /// Starts connecting to the endpoint, or to the proxy before it. `known` saves the name lookup.
+  /// Starts connecting to the endpoint, or to the proxy before it. `known` saves the name lookup;
+  /// `preferred` is tried first.
   @inline(never)
-  func dial(_ known: PeerAddress?, by deadline: Deadline) throws(Failure) -> Dialing {
+  func dial(
+    _ known: PeerAddress?, preferring preferred: PeerAddress?, by deadline: Deadline
+  ) throws(Failure) -> Dialing {
     if let known { return Dialing(known, keepAlive: keepAlive, by: deadline) }
     let query = try lookup.begin(for: proxy.host ?? host, by: deadline)
     return try Dialing.begin(
-      query, port: proxy.host == nil ? port : proxy.port, keepAlive: keepAlive, by: deadline)
+      query, port: proxy.host == nil ? port : proxy.port, preferring: preferred,
+      keepAlive: keepAlive, by: deadline)
   }
 
   /// The request for a tunnel through the proxy; nil if there is no proxy.

@@ -74,8 +74,11 @@ struct NameQuery: ~Copyable {
   @inline(never)
   mutating func advance() throws(Failure) -> PeerAddresses? {
     if let found = found.take() { return found }
-    let answer = function == nil ? try askService() : try askFunction()
-    if let answer { return answer }
+    var answer = function == nil ? try askService() : try askFunction()
+    if answer != nil {
+      answer?.alternates = true
+      return answer
+    }
     guard deadline.hasPassed else { return nil }
     if csystem_is_exhausted() != 0 { throw .outOfMemory }
     throw Failure(APNS_ERR_TIMEOUT, cause: APNS_CAUSE_LOOKUP_TIMEOUT) {

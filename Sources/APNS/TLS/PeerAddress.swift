@@ -31,6 +31,14 @@ struct PeerAddress {
     return other
   }
 
+  /// Whatever the ports.
+  func isSame(as other: PeerAddress) -> Bool {
+    guard size == other.size else { return false }
+    return withUnsafePointer(to: with(port: 0).storage) { own in
+      withUnsafePointer(to: other.with(port: 0).storage) { memcmp(own, $0, Int(size)) == 0 }
+    }
+  }
+
   /// Appends the address without its port.
   @inline(never)
   func append(to message: inout Message) {

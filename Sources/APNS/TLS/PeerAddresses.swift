@@ -7,6 +7,8 @@ struct PeerAddresses: ~Copyable {
   private let room: Int
   private var count = 0
   private var tried = 0
+  /// After an address of one family comes one of the other, while there is one (RFC 8305, 4).
+  var alternates = false
 
   /// An empty list for so many.
   init(room: Int) throws(Failure) {
@@ -30,8 +32,29 @@ struct PeerAddresses: ~Copyable {
 
   mutating func next(port: UInt16) -> PeerAddress? {
     guard tried < count else { return nil }
+    if alternates, tried > 0 {
+      let last = addresses[tried &- 1].family
+      var other = tried
+      while other < count, addresses[other].family == last { other &+= 1 }
+      if other < count { bringForward(other) }
+    }
     defer { tried &+= 1 }
     return addresses[tried].with(port: port)
+  }
+
+  /// That address is the next, if it is one of them and has not been tried.
+  mutating func prefer(_ address: PeerAddress) {
+    for index in tried..<count where addresses[index].isSame(as: address) {
+      return bringForward(index)
+    }
+  }
+
+  private mutating func bringForward(_ index: Int) {
+    let address = addresses[index]
+    memmove(
+      addresses + tried + 1, addresses + tried,
+      (index &- tried) &* MemoryLayout<PeerAddress>.stride)
+    addresses[tried] = address
   }
 
   /// The same addresses, none of which has been tried.

@@ -8,6 +8,8 @@ struct ProxyTunnel: ~Copyable {
   private var sent = 0
   private let answer: UnsafeMutableRawBufferPointer
   private var count = 0
+  /// The bytes of 1xx answers before it.
+  private var passedOver = 0
 
   /// The longest answer that is read: status line and header fields.
   private static let longestAnswer = 8192
@@ -45,15 +47,16 @@ struct ProxyTunnel: ~Copyable {
     }
     while true {
       // Reads one byte at a time: what follows the answer comes from the gateway.
-      guard count < answer.count, let base = answer.baseAddress else {
+      guard passedOver &+ count < answer.count, let base = answer.baseAddress else {
         throw Self.failure(endpoint, " gave an answer longer than 8192 bytes")
       }
       let received = csystem_receive(descriptor, base + count, 1)
       if received > 0 {
         count &+= 1
         if isWhole {
-          try judge(endpoint)
-          return nil
+          if try judge(endpoint) { return nil }
+          passedOver &+= count
+          count = 0
         }
       } else if received == 0 {
         throw Self.failure(endpoint, " closed the connection without an answer")
@@ -89,14 +92,14 @@ struct ProxyTunnel: ~Copyable {
       ? APNS_CAUSE_PROXY_AUTHENTICATION : APNS_CAUSE_PROXY_REFUSED
   }
 
-  /// "HTTP/1.1 200 Connection established": any 2xx opens the tunnel.
-  private func judge(_ endpoint: borrowing Endpoint) throws(Failure) {
+  /// "HTTP/1.1 200 Connection established": any 2xx opens the tunnel. False: it is a 1xx, behind
+  /// which the answer is still to come (RFC 9110, 15.2).
+  private func judge(_ endpoint: borrowing Endpoint) throws(Failure) -> Bool {
     var end = 0
     while end < count, answer[end] != 0x0D, answer[end] != 0x0A { end &+= 1 }
-    let isHTTP =
-      end >= 12 && answer[0] == 0x48 && answer[1] == 0x54 && answer[2] == 0x54
-      && answer[3] == 0x50 && answer[4] == 0x2F && answer[8] == 0x20
-    if isHTTP, answer[9] == 0x32 { return }
+    let isHTTP = isStatusLine(end)
+    if isHTTP, answer[9] == 0x31 { return false }
+    if isHTTP, answer[9] == 0x32 { return true }
     // Declared as StaticString: converting a String pulls in 8 KB of the standard library.
     let verdict: StaticString = isHTTP ? " refused: " : " does not speak HTTP: "
     throw Failure(APNS_ERR_NETWORK, cause: isHTTP ? cause : APNS_CAUSE_PROXY_NOT_HTTP) {
@@ -104,5 +107,17 @@ struct ProxyTunnel: ~Copyable {
       $0.append(verdict)
       $0.append(text: UnsafeRawBufferPointer(rebasing: answer[min(isHTTP ? 9 : 0, end)..<end]))
     }
+  }
+
+  /// "HTTP/1.x", a space, three digits, and nothing or a space behind them (RFC 9112, 4).
+  private func isStatusLine(_ end: Int) -> Bool {
+    let version: StaticString = "HTTP/1."
+    guard end >= 12 else { return false }
+    for index in 0..<version.utf8CodeUnitCount where answer[index] != version.utf8Start[index] {
+      return false
+    }
+    guard answer[7] == 0x30 || answer[7] == 0x31, answer[8] == 0x20 else { return false }
+    for index in 9..<12 where answer[index] &- 0x30 > 9 { return false }
+    return answer[9] >= 0x31 && answer[9] <= 0x35 && (end == 12 || answer[12] == 0x20)
   }
 }

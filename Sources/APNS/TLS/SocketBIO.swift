@@ -14,6 +14,8 @@ struct SocketState {
   /// An allocation failed between two socket calls. OpenSSL does not always report that.
   private(set) var ranOut = false
   var peerFault = PeerFault()
+  /// The protocol that the peer chose by ALPN, if it is not the one that it was offered.
+  var otherProtocol = Message()
   /// How many bytes may be read before the reading call has to return. OpenSSL itself goes on for
   /// as long as the peer sends records that OpenSSL handles on its own.
   var allowance = 0
@@ -114,4 +116,16 @@ private func controlSocket(
   case BIO_CTRL_EOF: bio.flatMap { state(of: $0) }?.pointee.hasEnded == true ? 1 : 0
   default: 0
   }
+}
+
+/// OpenSSL's callback for each of the peer's extensions: OpenSSL only says that one of them is bad.
+/// ALPN's has the length of a list, then that of its one name, and the name (RFC 7301, 3.1).
+func noteProtocol(
+  _ ssl: OpaquePointer?, _ isServers: CInt, _ type: CInt, _ data: UnsafePointer<UInt8>?,
+  _ count: CInt, _ context: UnsafeMutableRawPointer?
+) {
+  guard type == 16, count > 3, let data, let context else { return }
+  let name = UnsafeRawBufferPointer(start: data + 3, count: Int(count) &- 3)
+  if name.count == 2, name[0] == 0x68, name[1] == 0x32 { return }
+  context.assumingMemoryBound(to: SocketState.self).pointee.otherProtocol.append(text: name)
 }

@@ -24,15 +24,16 @@ struct TLSConnection: ~Copyable {
   /// The number of the session that was offered; 0: none was.
   private let offer: UInt32
 
-  /// Starts a connection to the address `known`, or to any address of the name.
+  /// Starts a connection to the address `known`, or to any address of the name, `preferred` first.
   @inline(never)
   static func begin(
     to endpoint: borrowing Endpoint, trusting trust: borrowing TrustContext,
-    resuming offer: borrowing TLSOffer, at known: PeerAddress?, by deadline: Deadline
+    resuming offer: borrowing TLSOffer, at known: PeerAddress?,
+    preferring preferred: PeerAddress? = nil, by deadline: Deadline
   ) throws(Failure) -> TLSConnection {
     let dialing: Dialing
     do throws(Failure) {
-      dialing = try endpoint.dial(known, by: deadline)
+      dialing = try endpoint.dial(known, preferring: preferred, by: deadline)
     } catch {
       throw endpoint.explain(error)
     }
@@ -63,6 +64,7 @@ struct TLSConnection: ~Copyable {
     #if APNS_HTTP2
       if endpoint.speaksHTTP2 {
         guard copenssl_offer_http2(ssl) == 1 else { throw .outOfMemory }
+        copenssl_hear_extensions(ssl, noteProtocol, state)
         // Answers are short records, and many arrive at once.
         SSL_set_read_ahead(ssl, 1)
       }
@@ -192,10 +194,7 @@ struct TLSConnection: ~Copyable {
     if let wanted = try shakeHands(endpoint) { return .waits(wanted, until: deadline) }
     #if APNS_HTTP2
       if endpoint.speaksHTTP2, copenssl_has_http2(ssl) == 0 {
-        throw Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_NO_HTTP2) {
-          $0.append("the service does not speak HTTP/2: ")
-          endpoint.append(to: &$0)
-        }
+        throw lacksHTTP2(endpoint)
       }
     #endif
     isOpen = true
@@ -247,8 +246,22 @@ struct TLSConnection: ~Copyable {
     }
   }
 
+  @inline(never)
+  private func lacksHTTP2(_ endpoint: borrowing Endpoint) -> Failure {
+    Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_NO_HTTP2) {
+      $0.append("the service does not speak HTTP/2")
+      if state.pointee.otherProtocol.count > 0 {
+        $0.append(" but ")
+        $0.append(state.pointee.otherProtocol)
+      }
+      $0.append(": ")
+      endpoint.append(to: &$0)
+    }
+  }
+
   private func handshakeFailure(_ endpoint: borrowing Endpoint) -> Failure {
     let errors = TLSErrors.take()
+    if state.pointee.otherProtocol.count > 0, errors.alert == nil { return lacksHTTP2(endpoint) }
     if isExhausted(errors) {
       return errors.exhausted {
         $0.append("the TLS handshake with ")

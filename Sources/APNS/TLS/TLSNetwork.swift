@@ -13,6 +13,7 @@ struct TLSNetwork: Network, ~Copyable {
   private var events: EventDescriptor?
   /// Left by the last connection for the next.
   private var resumption = TLSOffer()
+  /// Where the last connection was opened.
   private var address: PeerAddress?
   private var seed: UInt64
   private(set) var handshakes = Handshakes()
@@ -78,7 +79,7 @@ struct TLSNetwork: Network, ~Copyable {
     do throws(Failure) {
       connections[number] = try TLSConnection.begin(
         to: endpoint, trusting: trust, resuming: resumption, at: isSpare ? address : nil,
-        by: Deadline(nanoseconds: deadline))
+        preferring: address, by: Deadline(nanoseconds: deadline))
     } catch {
       failed(error)
       throw error

@@ -113,6 +113,19 @@ struct TrustContext: ~Copyable {
       return
     }
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, notePeerFault)
+    // OpenSSL takes a file that it cannot open for want of a descriptor for one that holds nothing.
+    let probe = csystem_epoll()
+    if probe < 0, csystem_errno() == EMFILE || csystem_errno() == ENFILE {
+      let code = csystem_errno()
+      throw Failure(APNS_ERR_MEMORY, systemError: code) {
+        if options.ca_file == nil { $0.append("the trusted certificates") }
+        if let file = options.ca_file {
+          $0.append("ca_file ")
+          $0.append(file)
+        }
+      }
+    }
+    if probe >= 0 { _ = close(probe) }
     if options.ca_file == nil, options.ca_directory == nil {
       if SystemTrust.add(to: context) == .noMemory { throw .outOfMemory }
       return
