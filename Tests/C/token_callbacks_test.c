@@ -168,6 +168,21 @@ TEST(no_token_now) {
   apns_session_free(session), apns_credentials_free(credentials);
 }
 
+/* It may ask for a longer pause. */
+TEST(a_host_that_fails_says_for_how_long) {
+  host_t host = {.token = "-", .renew_after_s = 3600};
+  apns_credentials_t *credentials = hosted(&host);
+  apns_session_t *session = signing_session(service, credentials);
+  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
+  for (size_t n = 0; n < 3; n++) {
+    assert_caused(APNS_ERR_CREDENTIALS, apns_session_flush(session, &error),
+                  APNS_CAUSE_PROVIDER_TOKEN);
+    assert_int_equal(host.asked, n < 2 ? 1 : 2);
+    clock_forward(2000 * 1000);
+  }
+  apns_session_free(session), apns_credentials_free(credentials);
+}
+
 TEST(a_host_that_fails) {
   static const struct {
     host_t host;
@@ -192,6 +207,7 @@ TEST(a_host_that_fails) {
     assert_contains(error.message, kinds[n].words);
     assert_counts(session, 1, 0, 0, 0, 1);
     host = (host_t){.token = "mended"};
+    clock_forward(1000);
     drain(session);
     assert_counts(session, 1, 1, 0, 0, 0);
     apns_session_free(session), apns_credentials_free(credentials);
@@ -302,9 +318,35 @@ TEST(signatures_that_are_none) {
                   APNS_CAUSE_PROVIDER_TOKEN);
     assert_contains(error.message, "sign_callback gave no signature");
     how.length = 0;
+    clock_forward(1000);
     drain(session);
     assert_counts(session, 1, 1, 0, 0, 0);
     apns_session_free(session), apns_credentials_free(credentials);
+  }
+}
+
+/* And not on every call. */
+TEST(a_callback_that_fails_is_asked_once_a_second) {
+  host_t host = {.token = "-"};
+  signing_t how = {.length = -1};
+  apns_credentials_options_t signs = signed_by(&how);
+  apns_credentials_t *both[] = {hosted(&host), credentials_of(&signs)};
+  for (size_t index = 0; index < 2; index++) {
+    apns_session_t *session = signing_session(service, both[index]);
+    const int64_t start = clock_ms();
+    for (size_t n = 0; n < 2000; n++)
+      assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));
+    for (size_t n = 0; n < 100; n++)
+      assert_caused(APNS_ERR_CREDENTIALS, apns_session_flush(session, &error),
+                    APNS_CAUSE_PROVIDER_TOKEN);
+    const size_t asked = index ? how.times : host.asked;
+    assert_in_range(asked, 1, (size_t)(clock_ms() - start) / 1000 + 2);
+    if (index) how.length = 0;
+    host.token = "mended";
+    clock_forward(1000);
+    drain(session);
+    assert_counts(session, 2000, 2000, 0, 0, 0);
+    apns_session_free(session), apns_credentials_free(both[index]);
   }
 }
 

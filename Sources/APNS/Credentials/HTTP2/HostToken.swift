@@ -21,6 +21,8 @@ struct HostToken {
   /// Until then it has none, by the clock that never goes back.
   private var hasNoneUntil: Int64?
   private var refusedAt: Int64?
+  /// After how many seconds it is asked again if it failed.
+  private(set) var failurePause: Int64 = 1
 
   /// Nil if the options have no such source.
   init?(_ options: apns_credentials_options_t) {
@@ -51,8 +53,9 @@ struct HostToken {
     let capacity = request.capacity
     let length = Int(ask(&request, context))
     let seconds = Int64(request.renew_after_s)
+    let pause = seconds == 0 ? 1 : min(seconds, Self.longest)
+    failurePause = length < 0 ? pause : 1
     if length == 0 {
-      let pause = seconds == 0 ? 1 : min(seconds, Self.longest)
       hasNoneUntil = now.steady &+ pause
       return .notNow(seconds: pause)
     }
