@@ -20,7 +20,8 @@ static void check_named(uint8_t status, size_t place) {
   assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error));
   assert_int_equal(unresolved, 0);
 
-  bool is_rejection = status != APNS_REJECT_SHUTDOWN;
+  /* Nothing is wrong with the named one, or it is the last accepted one. */
+  bool is_rejection = status != APNS_REJECT_NONE && status != APNS_REJECT_SHUTDOWN;
   assert_counts(session, BATCH, BATCH - is_rejection, is_rejection, 0, 0);
   if (is_rejection) assert_event(session, APNS_EVENT_REJECTED, status, place);
   assert_no_event(session);
@@ -41,6 +42,29 @@ TEST(each_status_at_each_place) {
   static const size_t places[] = {0, 4, BATCH - 1};
   for (size_t index = 0; index < sizeof statuses; index++)
     for (size_t place = 0; place < 3; place++) check_named(statuses[index], places[place]);
+}
+
+/* ---- No gateway ------------------------------------------------------------ */
+
+/* A service that speaks HTTP/2, or a web server that was sent what is no HTTP. */
+TEST(a_service_of_http_is_named) {
+  static const char web[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
+  static const uint8_t settings[] = {0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100};
+  static const gateway_step_t scripts[][3] = {{SAY(settings, sizeof settings), END},
+                                              {SAY(web, sizeof web - 1), END}};
+  for (size_t index = 0; index < 2; index++) {
+    gateway_t *gateway = gateway_start(NULL, SCRIPTS(scripts[index]));
+    apns_session_options_t options = options_for(gateway);
+    options.ambiguous = APNS_AMBIGUOUS_REPORT;
+    apns_session_t *session = session_to(gateway, &options);
+    send_range(session, 0, 1);
+    apns_event_t event = APNS_EVENT_INIT;
+    assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
+    assert_int_equal(event.kind, APNS_EVENT_UNKNOWN);
+    assert_string_equal(event.reason_text,
+                        "the peer speaks HTTP: set the option protocol to HTTP/2: 127.0.");
+    session_end(session, gateway);
+  }
 }
 
 /* ---- Vectors ------------------------------------------------------------ */
@@ -64,7 +88,7 @@ static void check_vector(const json_t *vector) {
   drain(session);
   int status =
       (int)json_integer_value(json_object_get(json_object_get(vector, "packet"), "status"));
-  if (is_valid && status != APNS_REJECT_SHUTDOWN) {
+  if (is_valid && status != APNS_REJECT_NONE && status != APNS_REJECT_SHUTDOWN) {
     assert_counts(session, BATCH, BATCH - 1, 1, 0, 0);
     assert_event(session, APNS_EVENT_REJECTED, status, 3);
   } else {

@@ -720,6 +720,51 @@ TEST(a_token_that_never_does_is_a_rejection) {
   push_end(session, service);
 }
 
+/* ---- Answers that APNs does not give ---------------------------------------------- */
+
+static service_reply_t answers_otherwise(void *context, const service_push_t *push) {
+  (void)push;
+  return (service_reply_t){.status = *(const int *)context};
+}
+
+/* Whoever took it would get it twice. */
+TEST(another_2xx_is_neither_a_rejection_nor_sent_again) {
+  static const int statuses[] = {201, 202, 204, 299};
+  for (size_t index = 0; index < sizeof statuses / sizeof *statuses; index++) {
+    service_t *service = service_judging(answers_otherwise, (void *)(uintptr_t)&statuses[index]);
+    apns_session_t *session = push_session(service, NULL);
+    send_range(session, 0, 1);
+    drain(session);
+    apns_event_t event = one_event(session);
+    assert_int_equal(event.kind, APNS_EVENT_UNKNOWN);
+    assert_int_equal(event.http_status, statuses[index]);
+    assert_int_equal(event.reason, APNS_REASON_NONE);
+    assert_int_equal(event.retry_after_s, 0);
+    assert_counts(session, 1, 0, 0, 1, 0);
+    apns_session_free(session);
+    service_stop(service);
+    assert_int_equal(service_count(service), 1);
+    service_free(service);
+  }
+}
+
+static service_reply_t informs_first(void *context, const service_push_t *push) {
+  static const char *const fields[] = {
+      ":status", "103", "content-length", "7", "link", "</a>", NULL,
+      ":status", "200", "content-length", "0", NULL,   NULL};
+  (void)context, (void)push;
+  return (service_reply_t){.fields = fields};
+}
+
+TEST(a_1xx_has_fields_of_its_own) {
+  service_t *service = service_judging(informs_first, NULL);
+  apns_session_t *session = push_session(service, NULL);
+  send_range(session, 0, 3);
+  drain(session);
+  assert_counts(session, 3, 3, 0, 0, 0);
+  push_end(session, service);
+}
+
 /* ---- What cannot be -------------------------------------------------------------- */
 
 TEST(a_peer_without_http2_is_named) {
@@ -728,5 +773,14 @@ TEST(a_peer_without_http2_is_named) {
   apns_session_t *session = push_session(service, NULL);
   assert_fails(APNS_ERR_PROTOCOL, apns_session_connect(session, &error),
                "the service does not speak HTTP/2: localhost:");
+  push_end(session, service);
+}
+
+TEST(a_peer_that_chooses_another_protocol_is_named) {
+  const service_options_t options = {.chooses = "http/1.1"};
+  service_t *service = service_start(&options);
+  apns_session_t *session = push_session(service, NULL);
+  assert_caused(APNS_ERR_PROTOCOL, apns_session_connect(session, &error), APNS_CAUSE_NO_HTTP2);
+  assert_contains(error.message, "the service does not speak HTTP/2 but http/1.1: localhost:");
   push_end(session, service);
 }

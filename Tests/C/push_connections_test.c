@@ -224,7 +224,7 @@ TEST(what_was_put_off_to_the_end_tells_why) {
   event = unknown_after((service_reply_t){.action = SERVE_SILENCE});
   assert_int_equal(event.reason, APNS_REASON_NONE);
   assert_int_equal(event.http_status, 0);
-  assert_string_equal(event.reason_text, "");
+  assert_string_equal(event.reason_text, "the session was closed before an answer came");
 }
 
 /* One notification, of which the first sending comes to `first`. */

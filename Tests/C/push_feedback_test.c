@@ -55,6 +55,7 @@ static void read_list(apns_session_t *session) {
 typedef struct gone {
   size_t every, round;
   const char *body; /* NULL: as APNs has it */
+  bool is_long;     /* the body stays where it is */
   int status;       /* 0: 410 */
   char text[128];
 } gone_t;
@@ -68,7 +69,10 @@ static service_reply_t judge(void *context, const service_push_t *push) {
   snprintf(gone->text, sizeof gone->text, "{\"reason\":\"%s\",\"timestamp\":%zu}",
            n % 2 ? "ExpiredToken" : "Unregistered",
            (1400000000 + 1000 * gone->round + n) * 1000 + 999);
-  reply.body = gone->body ? gone->body : gone->text;
+  if (gone->is_long)
+    reply.long_body = gone->body;
+  else
+    reply.body = gone->body ? gone->body : gone->text;
   return reply;
 }
 
@@ -182,6 +186,41 @@ TEST(only_what_apns_says_is_gone) {
   check_one(410, "{\"reason\":\"BadDeviceToken\"}", 0);
   check_one(400, "{\"reason\":\"Unregistered\",\"timestamp\":1400000000000}", 0);
   check_one(400, "{\"reason\":\"BadDeviceToken\"}", 0);
+}
+
+/* Somebody else, or another Apple, says more in his answer. Up to 4 KB of it is read. */
+TEST(long_answers_are_read) {
+  static const char *const forms[] = {
+      "{\"message\":\"%.*s\",\"timestamp\":1400000000999,\"reason\":\"Unregistered\"}",
+      "{\"reason\":\"Unregistered\",\"more\":[{\"reason\":\"%.*s\"}],\"timestamp\":1400000000999}",
+      "{\"timestamp\":1400000000999,\"a\":\"%.*s\",\"reason\":\"Unregistered\",\"b\":null}",
+  };
+  static const size_t lengths[] = {254, 255, 256, 257, 600, 4095, 4096, 4097, 9000};
+  char filling[9000], body[9001];
+  memset(filling, 'x', sizeof filling);
+  for (size_t form = 0; form < 3; form++)
+    for (size_t index = 0; index < sizeof lengths / sizeof *lengths; index++) {
+      const int rest = (int)(lengths[index] - (size_t)snprintf(NULL, 0, forms[form], 0, ""));
+      snprintf(body, sizeof body, forms[form], rest, filling);
+      assert_int_equal(strlen(body), lengths[index]);
+      gone_t gone = {.every = 1, .body = body, .is_long = true};
+      service_t *service = service_with(&gone);
+      apns_session_t *session = push_session(service, NULL);
+      send_range(session, 0, 2);
+      drain(session);
+      const bool is_read = lengths[index] <= 4096;
+      for (int n = 0; n < 2; n++) {
+        apns_event_t event = APNS_EVENT_INIT;
+        assert_ok(apns_session_next_event(session, &event, 0, &error));
+        assert_int_equal(event.kind, APNS_EVENT_REJECTED);
+        assert_int_equal(event.http_status, 410);
+        assert_string_equal(event.reason_text, is_read ? "Unregistered" : "");
+        assert_int_equal(event.timestamp, is_read ? 1400000000 : 0);
+      }
+      read_list(session);
+      assert_int_equal(registry.count, is_read ? 2 : 0);
+      push_end(session, service);
+    }
 }
 
 TEST(memory_is_bounded) {

@@ -105,6 +105,20 @@ class Hostile(Peer):
                     link.end(way)
                 self.deliver(n)
 
+    # ---- Says of each that there is no error; the connection stays, or ends after so many
+
+    def no_errors(self, link, frames):
+        after, count = int(self.number("after", 1 << 30)), 0
+        while True:
+            for identifier, n in self.take(link, frames):
+                self.deliver(n)
+                self.ledger.felt_once()
+                link.out += packet(0, identifier)
+                count += 1
+                if count == after:
+                    link.flush()
+                    link.end("fin")
+
     # ---- Takes all in silence, and closes each connection after so many
 
     def closing(self, link, frames):

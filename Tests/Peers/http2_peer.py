@@ -392,6 +392,17 @@ class Hostile(Peer):
         own.link.out += goaway(0, NO_ERROR, b'{"reason":"Shutdown"}')
         own.end(self.option("way", "fin"))
 
+    def goaway_answering(self, own):
+        """Says that it processed nothing, and delivers and answers all the same."""
+        while not own.count:
+            waiting = self.requests(own)
+        own.feel()
+        own.link.out += goaway(0)
+        while True:
+            for stream, n in waiting:
+                own.accept(stream, n)
+            waiting = self.requests(own)
+
     # ---- In order: what stands behind another peer
 
     def fussy(self, own):
@@ -399,7 +410,7 @@ class Hostile(Peer):
         while True:
             for stream, n in self.requests(own):
                 own.link.out += frame(WINDOW_UPDATE, 0, 0, b"\0\0\1\0") + frame(0xFA, 0, 0, b"grease")
-                own.link.out += frame(HEADERS, END_HEADERS, stream, status(b"103"))
+                own.link.out += frame(HEADERS, END_HEADERS, stream, status(b"103") + field(b"content-length", b"7"))
                 if n % 10 == 0:
                     own.link.out += frame(PING, 0, 0, b"are you?") + settings(streams=900 + n % 200)
                 own.feel()

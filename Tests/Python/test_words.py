@@ -59,7 +59,9 @@ def test_what_has_no_end_has_its_token_when_the_session_is_closed(start, connect
     session.close(0)
     (unknown,) = session
     assert (str(unknown.kind), unknown.token) == ("unknown", TOKEN)
-    assert unknown.why == "unknown: the connection or the session ended before the answer"
+    assert unknown.reason_text == "the session was closed before an answer came"
+    why = "unknown: the connection or the session ended before the answer"
+    assert unknown.why == f"{why}: {unknown.reason_text}"
 
 
 @pytest.mark.parametrize("digits", ["ab" * 32, "AB" * 40, "<5f79cfda 4d01aa3a 11c833f9 7b52df2a 7a210252 e21b01fa "

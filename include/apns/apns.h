@@ -339,7 +339,8 @@ typedef enum apns_cause {
   /* Peer and provider have no version of TLS in common (alert 70, or the peer chose a version
      below tls_min). Usually the peer's versions are too old. */
   APNS_CAUSE_TLS_VERSION = 32,
-  /* The peer does not speak HTTP/2: alert 120, or PROTOCOL if the handshake succeeded. */
+  /* The peer does not speak HTTP/2: alert 120, or PROTOCOL if it chose another protocol, as
+     http/1.1, or none. */
   APNS_CAUSE_NO_HTTP2 = 33,
   /* The peer wants a certificate, and the credentials have none (alert 116, or any alert that
      peers use for this after they asked for one). Set certificate_file. */
@@ -416,7 +417,7 @@ typedef enum apns_cause {
 
   /* The credentials' token_callback or sign_callback gave no token or signature (CREDENTIALS), or
      has none at the moment (TIMEOUT). The message has the callback's own words. Nothing is lost:
-     the next call asks again. */
+     a call that comes later, by a second or renew_after_s, asks again. */
   APNS_CAUSE_PROVIDER_TOKEN = 58,
   /** The certificate's file or bytes hold several certificates for pushing, each with its key and
       for another app or environment. Keep one of them. */
@@ -873,7 +874,7 @@ typedef struct apns_token_request {
   size_t capacity;     /* of `token`: APNS_PROVIDER_TOKEN_MAX */
 
   /* Set by the callback: after how many seconds it is asked again. With a token, 0 means 2,700
-     (45 minutes), and 86,400 is the most. Without one, 0 means 1. */
+     (45 minutes), and 86,400 is the most. Without one, be it a failure, 0 means 1. */
   uint32_t renew_after_s;
 
   /* Set by the callback where it gives no token: why, for the message of apns_error_t. Ends in
@@ -892,7 +893,7 @@ typedef struct apns_token_request {
  * that signs. Writes the text of the JSON Web Token, without "bearer ", to `request->token` and
  * returns its length. 0 means "not now": the last token stays in use. A negative number is a
  * failure. Without a token nothing is sent and nothing is lost: the notifications stay in the
- * session, and a later call asks again and sends them. Meanwhile flush, drain and next_event
+ * session, and a call after renew_after_s asks again and sends them. Meanwhile flush, drain and next_event
  * return APNS_ERR_TIMEOUT ("not now", and there was none before) or APNS_ERR_CREDENTIALS (a
  * failure) with APNS_CAUSE_PROVIDER_TOKEN; a send function that took its notification returns
  * APNS_OK.
@@ -917,7 +918,7 @@ typedef int (*apns_provider_token_t)(apns_token_request_t *request, void *contex
  * SHA-256) and writes the signature to `signature`: either the two numbers r and s with 32 bytes
  * each, or the DER that OpenSSL and PKCS#11 wrappers make of them. It returns the length: 64 is
  * taken for the first, any other for DER. 0 or a negative number is a failure, as that of an
- * apns_provider_token_t is.
+ * apns_provider_token_t is; it is asked again after a second.
  *
  * `context` is the options' sign_context. When, on which thread and under which lock it is called
  * is as with apns_provider_token_t; but the library decides when, every 45 to 55 minutes.
@@ -1435,7 +1436,8 @@ typedef struct apns_session_options {
   void *lookup_context;
 
   /* IPv4 and IPv6 addresses with commas between them, such as "17.188.1.1, 2620:149::1". They are
-     tried in this order and no name is looked up, not even by `lookup`. They are those of `host`,
+     tried in this order, the one that worked last first, and no name is looked up, not even by
+     `lookup`. They are those of `host`,
      or of `proxy_host` if there is a proxy. The certificate must still carry `server_name`, or
      `host`. NULL: the name is looked up. */
   const char *addresses;
@@ -1729,8 +1731,10 @@ typedef struct apns_event {
 
   /* What the service answered; HTTP/2 only, otherwise 0 and "". If the outcome is unknown,
      `reason`, `http_status` and `reason_text` are the last answer that asked to send it again
-     later, such as TooManyProviderTokenUpdates; 0 and "" if there was none. The text of a
-     reason that is not listed is then "". */
+     later, such as TooManyProviderTokenUpdates, or a 2xx other than 200, which APNs does not
+     give; the text of a reason that is not listed is then "". If there was no such answer they
+     are 0, and `reason_text` is the beginning of why the last connection ended, over the binary
+     interface too. */
   int32_t reason;       /* apns_reason_t */
   uint16_t http_status; /* such as 200, 410 */
   uint16_t reserved16;

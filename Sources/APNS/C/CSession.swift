@@ -154,6 +154,10 @@ public func apns_session_next_event(
     }
     var told = apns_event_t()
     tell(outcome, in: &told)
+    if outcome.outcome == .unknown, outcome.answer == nil {
+      let end = try pass(LastEnd(), to: session)
+      withUnsafeMutableBytes(of: &told.reason_text) { end.copy(to: $0) }
+    }
     try fill(event, from: &told)
   }
   return isDone ? APNS_DONE : status
@@ -173,6 +177,14 @@ private struct NextOutcome: SessionCall {
     _ = try checkedSize(UnsafePointer(event))
     return try session.pointee.nextOutcome(milliseconds: milliseconds)
   }
+}
+
+private struct LastEnd: SessionCall {
+  static var isForClosed: Bool { true }
+
+  func perform(
+    on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>
+  ) throws(Failure) -> Message { session.pointee.lastEnd }
 }
 
 @_cdecl("apns_session_stats") @implementation

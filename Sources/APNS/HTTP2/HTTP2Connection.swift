@@ -44,6 +44,8 @@ struct HTTP2Connection {
   private(set) var hasSettings = false
   /// The peer takes no more streams, or their numbers have run out.
   private(set) var isLeaving = false
+  /// The peer said so by GOAWAY.
+  private var hasHeardGoodbye = false
   /// How many streams were answered, and whether one of them was accepted.
   private(set) var answers: UInt64 = 0
   private(set) var hasAccepted = false
@@ -98,7 +100,7 @@ struct HTTP2Connection {
     rest = UnsafeRawBufferPointer(start: nil, count: 0)
     (hasSettings, isLeaving, hasAccepted, isAsked) = (false, false, false, false)
     (answers, partsWritten, flightLimit) = (0, 0, FlightLimit())
-    hasFailed = false
+    (hasFailed, hasHeardGoodbye) = (false, false)
   }
 
   /// Begins no more streams here.
@@ -278,6 +280,12 @@ struct HTTP2Connection {
     if entry.pointee.isRefused, !isLeaving, entry.pointee.refusals < .max {
       entry.pointee.refusals &+= 1
     }
+    // A service that takes requests and never answers one may look at them all the same.
+    if entry.pointee.isRefused, hasHeardGoodbye, !entry.pointee.isReset, answers == 0,
+      entry.pointee.turnedAway < .max
+    {
+      entry.pointee.turnedAway &+= 1
+    }
     if entry.pointee.isAnswered {
       answers &+= 1
       if entry.pointee.status < 300 { hasAccepted = true }
@@ -321,6 +329,8 @@ struct HTTP2Connection {
       entry.pointee.status = status
       return true
     }
+    // Fields of a 1xx are none of the answer's, which is still to come.
+    if isAnswered, entry.pointee.status < 200 { return name.first != 0x3A }
     if Self.isText(name, "apns-id"), isAnswered {
       if isTold(entry), let id = UUIDText.bytes(value) { entry.pointee.id = id }
       return true
@@ -485,7 +495,7 @@ struct HTTP2Connection {
   fileprivate mutating func heardPong() { isAsked = false }
 
   fileprivate mutating func heardGoodbye() {
-    isLeaving = true
+    (isLeaving, hasHeardGoodbye) = (true, true)
     outbox.pointee.metrics.pointee.goaways &+= 1
   }
 

@@ -104,7 +104,7 @@ struct Outbox: ~Copyable {
 
   deinit {
     // An entry that was given back has no body.
-    for slot in 0..<touched { free(entries[slot].body) }
+    for slot in 0..<touched { (entries + slot).freeBody() }
     free(told)
     free(metrics)
     free(memory)
@@ -314,6 +314,7 @@ struct Outbox: ~Copyable {
   func isCancelled(_ slot: Int) -> Bool { entries[slot].isCancelled }
   func refusals(_ slot: Int) -> UInt8 { entries[slot].refusals }
   func doubts(_ slot: Int) -> UInt8 { entries[slot].doubts }
+  func turnedAway(_ slot: Int) -> UInt8 { entries[slot].turnedAway }
 
   // MARK: What comes of it
 
@@ -385,9 +386,14 @@ struct Outbox: ~Copyable {
   mutating func readAnswer(_ slot: Int) -> (reason: Reason, goneSince: Int64, isRepeated: Bool) {
     let reason = entries[slot].body?.pointee.judge() ?? .other
     let isRepeated = entries[slot].lastReason == reason
+    note(reason, slot)
+    return (reason, entries[slot].body?.pointee.goneSince ?? 0, isRepeated)
+  }
+
+  /// If it ends as unknown, the caller is told that answer.
+  mutating func note(_ reason: Reason, _ slot: Int) {
     entries[slot].lastStatus = entries[slot].status
     entries[slot].lastReason = reason
-    return (reason, entries[slot].body?.pointee.goneSince ?? 0, isRepeated)
   }
 
   /// It is sent again at once.
@@ -414,10 +420,7 @@ struct Outbox: ~Copyable {
     later.add(slot, due: due)
   }
 
-  private mutating func forget(_ slot: Int) {
-    free(entries[slot].body)
-    entries[slot].body = nil
-  }
+  private mutating func forget(_ slot: Int) { (entries + slot).freeBody() }
 
   /// What may have arrived may be sent again, and the answer could be another.
   var mayRepeat: Bool {

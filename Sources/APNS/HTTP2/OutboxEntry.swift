@@ -54,6 +54,9 @@ struct OutboxEntry {
   /// Which provider token it was sent with.
   var tokenGeneration: UInt32 = 0
   var lastReason = Reason.none
+  /// How often it was sent on a connection that answered nothing and then said by GOAWAY that it
+  /// had looked at nothing.
+  var turnedAway: UInt8 = 0
   var outcome = Outcome.unknown
   /// What `sentAt` lacks to the whole time, see `SendTime`. It fills the entry's last two bytes.
   var sentFraction: UInt16 = 0
@@ -117,10 +120,15 @@ enum OutboxState: UInt8 {
 /// in it.
 struct AnswerText {
   /// More than any of Apple's reasons takes.
-  static let capacity = 255
+  private static let capacity = 255
+  /// A body that somebody else wrote, or another Apple, is read up to this length.
+  static let most = 4 << 10
   // First, so that it lies at the address of the whole.
   var bytes = InlineArray<255, UInt8>(repeating: 0)
   private(set) var count: UInt8 = 0
+  /// A longer body, from malloc, and its length; nil while there is none.
+  private var long: UnsafeMutableRawPointer?
+  private var longCount = 0
   /// UNIX milliseconds since when the device is gone; 0: not said, or not judged.
   private(set) var goneSince: Int64 = 0
   /// After how many seconds the service asks to send the notification again; 0: not said.
@@ -141,18 +149,46 @@ struct AnswerText {
 
   /// Keeps as much as there is room for.
   mutating func append(_ more: UnsafeRawBufferPointer) {
+    if long != nil || more.count > Self.capacity &- Int(count) { return lengthen(more) }
     for byte in more {
-      guard Int(count) < Self.capacity else { return }
       bytes[Int(count)] = byte
       count &+= 1
     }
   }
 
+  @inline(never)
+  private mutating func lengthen(_ more: UnsafeRawBufferPointer) {
+    if long == nil {
+      guard let memory = malloc(Self.most) else { return }
+      longCount = Int(count)
+      withUnsafeBytes(of: &bytes) {
+        if let base = $0.baseAddress { memory.copyMemory(from: base, byteCount: longCount) }
+      }
+      long = memory
+    }
+    let taken = min(more.count, Self.most &- longCount)
+    if let long, let base = more.baseAddress, taken > 0 {
+      (long + longCount).copyMemory(from: base, byteCount: taken)
+    }
+    longCount &+= taken
+  }
+
+  mutating func freeLong() {
+    free(long)
+    (long, longCount) = (nil, 0)
+  }
+
   /// Reads the object, and keeps of it what the caller will be told.
   mutating func judge() -> Reason {
     let length = Int(count)
-    let said = withUnsafeBytes(of: &bytes) {
-      AnswerBody(UnsafeRawBufferPointer(rebasing: $0[0..<length]))
+    let said: AnswerBody
+    if let long {
+      said = AnswerBody(UnsafeRawBufferPointer(start: long, count: longCount))
+      freeLong()
+    } else {
+      said = withUnsafeBytes(of: &bytes) {
+        AnswerBody(UnsafeRawBufferPointer(rebasing: $0[0..<length]))
+      }
     }
     goneSince = said.timestamp
     count = UInt8(truncatingIfNeeded: said.text.count)
@@ -176,6 +212,12 @@ extension UnsafeMutablePointer<OutboxEntry> {
     body.initialize(to: AnswerText())
     pointee.body = body
     return body
+  }
+
+  func freeBody() {
+    pointee.body?.pointee.freeLong()
+    free(pointee.body)
+    pointee.body = nil
   }
 }
 

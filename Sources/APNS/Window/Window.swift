@@ -198,12 +198,14 @@ struct Window: ~Copyable {
     case rejected(after: Int)
     /// The gateway proved something and found no fault.
     case proven
+    /// The gateway said of a notification that nothing is wrong, so the connection goes on.
+    case noError
     /// The packet names nothing in flight, so it proves nothing.
     case ambiguous
   }
 
-  /// An error packet arrived and the connection is over. Whatever the packet did not settle
-  /// waits to be written again.
+  /// An error packet arrived and, unless its status is that there is no error, the connection is
+  /// over. Whatever the packet did not settle waits to be written again.
   mutating func errorPacket(
     status: UInt8, identifier: UInt32, sentinel: Sentinel
   ) -> Verdict {
@@ -216,6 +218,12 @@ struct Window: ~Copyable {
     guard identifier != 0, first < end, let named = find(identifier),
       boundary(named) < ring.written
     else { return .ambiguous }
+    // Nobody discards what follows a notification without an error. If the connection ends all the
+    // same, that is in doubt.
+    if status == ErrorPacket.noError {
+      resolve(through: named &+ 1, as: .accepted)
+      return .noError
+    }
     let proven = boundary(named)
     resolve(through: named, as: .accepted)
     // With the status shutdown the packet names the last accepted notification.

@@ -2,6 +2,8 @@
 package struct ErrorPacket: Equatable, Sendable {
   package static let command: UInt8 = 8
   package static let size = 6
+  /// The status of a notification that has no error.
+  package static let noError: UInt8 = 0
   /// The status whose identifier names the last accepted notification.
   package static let shutdown: UInt8 = 10
 

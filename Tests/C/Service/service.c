@@ -528,7 +528,13 @@ static void *serve_all(void *argument) {
 
 static int choose_http2(SSL *ssl, const unsigned char **out, unsigned char *length,
                         const unsigned char *offered, unsigned count, void *argument) {
-  (void)ssl, (void)argument;
+  (void)ssl;
+  const service_t *service = argument;
+  if (service->options.chooses) {
+    *out = (const unsigned char *)service->options.chooses;
+    *length = (unsigned char)strlen(service->options.chooses);
+    return SSL_TLSEXT_ERR_OK;
+  }
   return nghttp2_select_next_protocol((unsigned char **)out, length, offered, count) == 1
              ? SSL_TLSEXT_ERR_OK
              : SSL_TLSEXT_ERR_NOACK;
@@ -552,7 +558,7 @@ service_t *service_start(const service_options_t *options) {
   SSL_CTX_set_mode(service->context,
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   if (!service->options.speaks_no_http2)
-    SSL_CTX_set_alpn_select_cb(service->context, choose_http2, NULL);
+    SSL_CTX_set_alpn_select_cb(service->context, choose_http2, service);
   service->listener = loopback_listen(false, 0, &service->port);
   REQUIRE(service->listener >= 0);
   REQUIRE(pipe2(service->wakeup, O_CLOEXEC) == 0);

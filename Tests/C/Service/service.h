@@ -69,6 +69,7 @@ typedef struct service_options {
   uint32_t stream_window;  /* bytes; 0: 65,535 */
   bool answers_early;      /* when the headers are there, and resets the stream: as nginx does */
   bool speaks_no_http2;    /* no ALPN */
+  const char *chooses;     /* by ALPN, whatever was offered */
   bool trickles;           /* an answer to each record */
   bool shuts_first_window; /* the first connection's window is never opened again */
   bool gives_credit_late;  /* only when all of a connection's window was used */

@@ -54,6 +54,8 @@ struct HTTP2Sent {
   /// Requests that ended in doubt, and requests that were refused.
   var doubts = 0
   var refusals = 0
+  /// Requests that were refused by GOAWAY.
+  var turnedAway = 0
   /// Answers that asked for another try later.
   var putOff = 0
   /// Requests whose answer the session may or may not have heard.

@@ -21,6 +21,8 @@ final class HTTP2World: Stage, Wired, Witness {
   /// the last one was dropped, and how many there were.
   var unseenDrop: Int64 = -1
   var unseenDrops = 0
+  /// GOAWAYs that the session has read.
+  var goodbyes = 0
   /// When a connection last ended that may have had requests and refused the provider.
   var turnedDownAt: Int64 = -1
   /// Refused streams whose notifications nobody knows.

@@ -36,6 +36,8 @@ extension BinarySession where Net: ~Copyable {
       if now >= limit { return false }
       network.wait(until: limit)
     }
+    reconnects.ended(
+      reconnects.reason.failure, otherwise: "the session was closed before it was proven")
     for index in 0..<options.connections {
       close(channels + index)
       channels[index].window.abandon()

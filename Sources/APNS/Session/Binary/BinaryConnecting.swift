@@ -162,6 +162,7 @@ extension BinarySession where Net: ~Copyable {
     let counts = logEnd(channel, failure)
     defer { logResent(channel, since: counts) }
     close(channel)
+    reconnects.ended(failure, otherwise: "the gateway ended the connection without naming one")
     if let failure, failure.refusesProvider {
       let hadSomething = channel.pointee.window.hasInFlight
       channel.pointee.window.connectionRefused()

@@ -77,6 +77,8 @@ extension BinarySession where Net: ~Copyable {
     return sum
   }
 
+  var lastEnd: Message { reconnects.lastEnd }
+
   func count(into stats: inout apns_session_stats_t) {
     stats.connects = connects
     stats.bytes = bytes

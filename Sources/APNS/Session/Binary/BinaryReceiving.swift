@@ -60,6 +60,25 @@ extension BinarySession where Net: ~Copyable {
   private mutating func received(
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ bytes: UnsafeRawBufferPointer
   ) throws(Failure) {
+    var rest = bytes
+    while rest.count > 0, channel.pointee.phase == .open {
+      let missing = ErrorPacket.size &- channel.pointee.packet.count
+      try receivedPacket(channel, rest)
+      rest = UnsafeRawBufferPointer(rebasing: rest[min(missing, rest.count)...])
+    }
+  }
+
+  /// "HTTP/1.1 400", or a server's first SETTINGS: three bytes for its length, then its type
+  /// (RFC 9113, 3.4 and 4.1).
+  private static func isOfHTTP(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    if bytes.count >= 4, bytes[0] == 0, bytes[3] == 4 { return true }
+    return bytes.count >= 5 && bytes[0] == 0x48 && bytes[1] == 0x54 && bytes[2] == 0x54
+      && bytes[3] == 0x50 && bytes[4] == 0x2F
+  }
+
+  private mutating func receivedPacket(
+    _ channel: UnsafeMutablePointer<BinaryChannel>, _ bytes: UnsafeRawBufferPointer
+  ) throws(Failure) {
     let packet: ErrorPacket?
     do throws(WireError) {
       packet = try channel.pointee.packet.read(bytes)
@@ -67,6 +86,10 @@ extension BinarySession where Net: ~Copyable {
       try connectionEnded(
         channel,
         Failure(APNS_ERR_PROTOCOL) {
+          if Self.isOfHTTP(bytes) {
+            $0.append("the peer speaks HTTP: set the option protocol to HTTP/2: ")
+            return network.append(to: &$0)
+          }
           $0.append("the answer from ")
           network.append(to: &$0)
           $0.append(" is not an error packet: it begins with 0x")
@@ -81,6 +104,13 @@ extension BinarySession where Net: ~Copyable {
       status: packet.status, identifier: packet.identifier, sentinel: channel.pointee.sentinel)
     {
     case .ambiguous: return try connectionEnded(channel, nil)
+    case .noError:
+      reconnects.achieved()
+      channel.pointee.ambiguousEnds = 0
+      channel.pointee.hasProven = true
+      channel.pointee.emptyReads = 0
+      if !channel.pointee.window.hasInFlight { channel.pointee.settled() }
+      return
     case .proven:
       if channel.pointee.sentinel.isWhole {
         metrics.noteAnswer(after: network.now &- channel.pointee.lastWrite)

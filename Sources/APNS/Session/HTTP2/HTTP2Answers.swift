@@ -24,11 +24,18 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if status == 200 {
       // Only a 200 says that a connection achieved something: a service in trouble answers too.
       reconnects.achieved()
+      hasLeftInVain = false
       return outbox.pointee.end(slot, as: .accepted)
     }
-    if status < 300, outbox.pointee.whole != nil {
-      reconnects.achieved()
-      return outbox.pointee.end(slot, as: .accepted)
+    if status < 300 {
+      if outbox.pointee.whole != nil {
+        reconnects.achieved()
+        return outbox.pointee.end(slot, as: .accepted)
+      }
+      // APNs has no such answer. It is no refusal; and whoever took the notification would get it
+      // twice if it were sent again.
+      outbox.pointee.note(.none, slot)
+      return outbox.pointee.end(slot, as: .unknown)
     }
     let answer = outbox.pointee.readAnswer(slot)
     metrics.noteAnswer(status: Int(status), reason: answer.reason.number)
@@ -46,7 +53,10 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       log?.at(network.now).tokenRefused(answer.reason)
       if renewToken(slot) { return outbox.pointee.sendAgain(slot) }
     case .reconnectOnce:
-      leaveConnection(slot)
+      // If the next connection says the same before anything was accepted, the one after it would
+      // too.
+      if !hasLeftInVain { leaveConnection(slot) }
+      hasLeftInVain = true
       if !answer.isRepeated, tryLater(slot, answer.reason) { return }
     }
     metrics.pointee.retries_asked &-= 1
@@ -111,9 +121,16 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   private mutating func unanswered(_ slot: Int) {
     if outbox.pointee.isCancelled(slot) { return outbox.pointee.endCancelled(slot) }
     if outbox.pointee.isRefused(slot) {
+      // Each time it may have arrived all the same.
+      let turnedAway = outbox.pointee.turnedAway(slot)
+      if turnedAway &+ outbox.pointee.doubts(slot) >= FlightLimit.mostDoubts {
+        reconnects.ended(nil, otherwise: "five connections took it and ended by GOAWAY")
+        return outbox.pointee.end(slot, as: .unknown)
+      }
       outbox.pointee.metrics.pointee.resends_unprocessed &+= 1
       // The service has not looked at it; if that goes on, it gets time.
       if outbox.pointee.refusals(slot) <= 3 {
+        if turnedAway > 1, tryLater(slot) { return }
         sentAgain &+= 1
         return outbox.pointee.sendAgain(slot)
       }
@@ -126,6 +143,22 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       outbox.pointee.metrics.pointee.resends_in_doubt &+= 1
       return outbox.pointee.sendAgain(slot)
     }
+    noteEnd(slot)
     outbox.pointee.end(slot, as: .unknown)
+  }
+
+  /// Where the connection has not ended, its stream has.
+  private mutating func noteEnd(_ slot: Int) {
+    let number = outbox.pointee.connection(slot)
+    guard number < channelCount, channels[number].phase == .open else { return }
+    let why: StaticString
+    if outbox.pointee.isRefused(slot) {
+      why = "the service refused its stream each time"
+    } else if outbox.pointee.entry(slot).pointee.isReset {
+      why = "the service reset the stream or gave no whole answer"
+    } else {
+      why = "no answer to it came within answer_timeout_ms"
+    }
+    reconnects.ended(nil, otherwise: why)
   }
 }

@@ -38,6 +38,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       }
     }
     leaveConnections()
+    reconnects.ended(
+      reconnects.reason.failure, otherwise: "the session was closed before an answer came")
     outbox.pointee.abandon()
     isClosed = true
     log?.at(network.now).closed(self)

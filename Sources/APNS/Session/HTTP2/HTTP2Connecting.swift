@@ -56,6 +56,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     let owed = channel.pointee.http.pointee.inFlight
     let refuses = failure?.refusesProvider ?? false
     log?.at(network.now).ended(channel.pointee.connection, failure, inFlight: owed)
+    reconnects.ended(failure, otherwise: "the peer ended the connection without an answer")
     let (again, unknown) = (sentAgain, outbox.pointee.unknown)
     close(channel)
     if refuses {

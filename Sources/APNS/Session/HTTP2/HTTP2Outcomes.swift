@@ -35,6 +35,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   mutating func cancel(_ identifier: UInt32) -> Int { outbox.pointee.cancel(identifier) }
 
+  var lastEnd: Message { reconnects.lastEnd }
+
   func count(into stats: inout apns_session_stats_t) {
     stats.connects = connects
     stats.bytes = bytes

@@ -60,6 +60,9 @@ struct HTTP2Session<
   /// one took it, so that the first may take what follows.
   var leftNext = false
   var tookLeft = false
+  /// A connection was left because of an answer that asks for another one, and nothing was accepted
+  /// since.
+  var hasLeftInVain = false
   /// What a channel met in the turn that is under way.
   var trouble = LastFailure()
   var connects: UInt64 = 0

@@ -33,6 +33,7 @@ extension Reconnects {
     } catch {
       connection.close(on: &network)
       log?.at(network.now).refused(connection, isSpare: false, error)
+      ended(error, otherwise: "")
       achievedNothing(on: &network)
       throw error
     }

@@ -55,6 +55,8 @@ protocol ProviderSession: ~Copyable {
   var due: Nanoseconds { get }
   var bell: CInt { get }
 
+  /// Why the last outcome is unknown that was so without an answer.
+  var lastEnd: Message { get }
   /// Notifications without an end.
   var unresolved: Int { get }
   /// Fills in the counts for the caller.

@@ -13,6 +13,9 @@ struct Reconnects {
   /// Why the last connection that achieved nothing was given up, if that is known. A caller that
   /// waits for the next one is told.
   private(set) var reason = LastFailure()
+  /// Why the last connection ended or was not made, for the events of those whose outcome is
+  /// unknown.
+  private(set) var lastEnd = Message()
   private let longestPause: Nanoseconds
   /// With a cap, half of a minute's connections may be made at once; the other half is spread over
   /// the minute, so that no minute sees more. How far apart those are; 0: no cap.
@@ -56,6 +59,13 @@ struct Reconnects {
   }
 
   mutating func note(_ failure: Failure) { reason.note(failure) }
+
+  /// What leaves outcomes unknown from now on; `otherwise`: where there is no failure.
+  @inline(never)
+  mutating func ended(_ failure: Failure?, otherwise: StaticString) {
+    lastEnd = Message()
+    if let failure { failure.append(to: &lastEnd) } else { lastEnd.append(otherwise) }
+  }
 
   /// What happened so far explains nothing that comes.
   mutating func forgetReason() { reason.forget() }

@@ -39,7 +39,8 @@ def _why(event: Event) -> str:
         return "cancelled: taken back, and it did not arrive"
     if event.http_status:
         return f"unknown: the session ended before another try; the last answer: {_answer(event)}"
-    return "unknown: the connection or the session ended before the answer"
+    end = f": {event.reason_text}" if event.reason_text else ""
+    return f"unknown: the connection or the session ended before the answer{end}"
 
 
 why = property(_why, doc="How it ended and why, in one line of plain words, for a log or a person.")
