@@ -270,7 +270,7 @@ todays_seeds() {
   local seed
   seed=$(date +%Y%m%d)
   Tests/Simulation/run --from "${seed}0000" --seeds 20000 &&
-    Tests/Simulation/run --from "${seed}0000" --seeds 10000 --event-loop --protocol binary &&
+    Tests/Simulation/run --from "${seed}0000" --seeds 10000 --event-loop &&
     python3 Tests/Payload/differential --scripts 50000 --seed "$seed" --program build/release/Tests/Payload/payload_scripts
 }
 

@@ -103,8 +103,9 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
     guard overdue > 0 else { return }
     log?.at(now).overdue(overdue, options.answerTimeout, on: channel.pointee.connection)
-    // Until the cancellation is sent, nghttp2 ignores answers to these streams.
-    _ = try writeRecords(channel)
+    // Until the cancellation is sent, nghttp2 ignores answers to these streams. Then there is room
+    // for others.
+    if try writeRecords(channel), channel.pointee.phase == .open { channel.pointee.isUnread = true }
   }
 
   /// Asks a connection that has been silent for long whether it still works, before something is

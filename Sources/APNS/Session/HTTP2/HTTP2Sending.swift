@@ -152,6 +152,10 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     var time = SendTime(nanoseconds: now)
     // Nothing was expected until now.
     if channel.pointee.http.pointee.inFlight == 0 { channel.pointee.lastReceived = now }
+    // While the peer takes nothing, another connection can take what waits.
+    if channel.pointee.connection.stalledSince != nil {
+      guard try writeRecords(channel), channel.pointee.phase == .open else { return }
+    }
     var isWhole = false
     var turns = Self.mostTurns
     repeat {
@@ -175,11 +179,14 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         isWhole = begun < HTTP2Connection.recordSize
       }
       let owed = leftNext ? channel.pointee.http.pointee.owed : 0
+      let inFlight = channel.pointee.http.pointee.inFlight
       // A stream that was begun waits for its answer, so all of it has to be written.
       guard try writeRecords(channel), channel.pointee.phase == .open
       else { return }
       // What found no room beside payloads on their way may be sent in parts behind them.
       if owed > 0, channel.pointee.http.pointee.owed == 0 { isWhole = false }
+      // A stream that was answered early ends when the rest of its request is written.
+      if channel.pointee.http.pointee.inFlight < inFlight { isWhole = false }
       if !isWhole {
         try receiveIfDue(channel)
         time = SendTime(nanoseconds: channel.pointee.connection.askedAt)

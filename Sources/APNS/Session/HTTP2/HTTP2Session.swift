@@ -392,6 +392,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       // One that is opening will show what it takes.
       if channels[number].phase == .opening { return false }
       if case .connection = goal { return false }
+      if channels[number].connection.stalledSince != nil { continue }
       let http = channels[number].http
       if http.pointee.isNew || http.pointee.takes(payloadCount: options.payloadMax) {
         return false
