@@ -38,7 +38,7 @@ protocol Wired: Stage {
 }
 
 extension Wired {
-  static var mostLines: Int { 8 }
+  static var mostLines: Int { 9 }
 
   /// Resets all lines before a run.
   func clearLines() { lines = (0..<Self.mostLines).map { newConnection($0) } }

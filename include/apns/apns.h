@@ -1158,7 +1158,10 @@ typedef enum apns_format {
  * What happens to notifications in flight when a connection ends without saying which one
  * failed. A notification that was in flight at five such ends becomes unknown, even with
  * APNS_AMBIGUOUS_RESEND: it may be what ends the connections. To spare the others, fewer are in
- * flight together after each such end, down to one, until something is proven.
+ * flight together after each such end, down to one, until something is proven. HTTP/2: from the
+ * second end on they have a connection of their own, beside `connections`, and the others go on.
+ * A stream that is given up (answer_timeout_ms) or reset is no such end, but the fifth time its
+ * notification becomes unknown too.
  *
  * Over the binary interface this is so only if something can be proven (with the simple format,
  * only with quiet_period_ms). There, all that were in flight become unknown after 64 such ends
@@ -1343,7 +1346,8 @@ typedef struct apns_session_options {
   /* Connections used at the same time, each with its part of the window; 0: 1, at most 64.
      Every rejection costs its connection the delay of one answer, so several connections lose
      less time. Order is kept within a connection only. HTTP/2: this is a maximum; another
-     connection is made when the streams or the flow control of the existing ones are the limit. */
+     connection is made when the streams or the flow control of the existing ones are the limit.
+     One more is made for what may be ending connections, see `ambiguous`. */
   uint32_t connections;
 
   /* Not 0: no standby connection is made. Otherwise one is made ready when the window is half

@@ -36,8 +36,7 @@ public func apns_session_new(
   }
 }
 
-/// The connections to the service: two for each that the options ask for. The second is a standby,
-/// or one that is being left and still owes answers.
+/// The connections to the service.
 @inline(never)
 func network(
   _ given: apns_session_options_t, _ checked: SessionOptions, _ credentials: OpaquePointer?,
@@ -51,7 +50,7 @@ func network(
     keepAlive: KeepAlive(seconds: given.keepalive_s), speaksHTTP2: checked.speaksHTTP2,
     lookup: NameLookup(given.lookup, given.lookup_context, addresses: given.addresses))
   return try TLSNetwork(
-    connections: 2 &* checked.connections, to: endpoint, trusting: share(credentials),
+    connections: checked.places, to: endpoint, trusting: share(credentials),
     neverWaits: checked.neverWaits)
 }
 

@@ -38,7 +38,7 @@ struct HTTP2Connection {
 
   /// Streams without an answer.
   private(set) var inFlight = 0
-  /// How many may be in flight together because some are in doubt.
+  /// How many may be in flight together because of those that connections ended with.
   private var flightLimit = FlightLimit()
   /// The peer's SETTINGS have come.
   private(set) var hasSettings = false
@@ -165,11 +165,16 @@ struct HTTP2Connection {
     mutating get { hasSettings && !isLeaving && !takes(payloadCount: 1) }
   }
 
-  /// Whether a notification that was in doubt so often may join those in flight.
+  /// Whether a notification that was in flight at so many ends may join those that are now.
   @inline(__always)
-  mutating func takes(doubts: UInt8) -> Bool {
-    doubts == 0 || inFlight < FlightLimit.most(for: doubts)
+  mutating func takes(ends: UInt8) -> Bool {
+    ends == 0
+      || inFlight < FlightLimit.most(for: ends)
+        && (!FlightLimit.isApart(ends) || inFlight == flightLimit.apart)
   }
+
+  /// It carries what flies apart from others.
+  var isApart: Bool { flightLimit.apart > 0 }
 
   /// Sends a request, whose header fields are written with its frame. Returns its stream, or nil
   /// when this connection takes no more.
@@ -188,7 +193,7 @@ struct HTTP2Connection {
       return nil
     }
     inFlight &+= 1
-    flightLimit.joined(outbox.pointee.doubts(slot))
+    flightLimit.joined(outbox.pointee.ends(slot))
     owed &+= payloadCount
     return stream
   }
@@ -295,7 +300,7 @@ struct HTTP2Connection {
 
   private mutating func left(_ slot: Int) {
     inFlight &-= 1
-    flightLimit.left(outbox.pointee.doubts(slot))
+    flightLimit.left(outbox.pointee.ends(slot))
   }
 
   /// A request was submitted and can no longer be sent: it never had a stream, and no other will

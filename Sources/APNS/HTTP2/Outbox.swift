@@ -26,6 +26,8 @@ struct Outbox: ~Copyable {
   /// To be sent at once, because they were sent before or passed over; and later.
   private var again = OutboxList()
   private var later: RetryQueue
+  /// Of those to be sent at once, the ones that fly apart from others.
+  private var apart = OutboxList()
   /// With the option `device_order`.
   private var order: DeviceOrder?
   /// Something was added to `again` since that was last asked for.
@@ -230,9 +232,15 @@ struct Outbox: ~Copyable {
 
   /// Nothing waits to be sent, now or later.
   @inline(__always)
-  var hasNothingToSend: Bool { again.isEmpty && fresh == 0 && later.next == nil }
+  var hasNothingToSend: Bool {
+    again.isEmpty && fresh == 0 && later.next == nil && apart.isEmpty
+  }
 
-  /// Something may be sent now.
+  /// Something that flies apart from others waits to be sent.
+  @inline(__always)
+  var hasApart: Bool { !apart.isEmpty }
+
+  /// Something else may be sent now.
   func isDue(at second: Seconds) -> Bool {
     if !again.isEmpty || fresh != 0 { return true }
     guard let next = later.next else { return false }
@@ -245,7 +253,7 @@ struct Outbox: ~Copyable {
   mutating func takeNewAgain() -> Bool {
     guard hasNewAgain else { return false }
     hasNewAgain = false
-    return !again.isEmpty
+    return !again.isEmpty || !apart.isEmpty
   }
 
   /// The second at which the first of those that wait for another try may be sent.
@@ -255,7 +263,11 @@ struct Outbox: ~Copyable {
   /// The slot of the next one to be sent.
   mutating func takeDue(at second: Seconds) -> Int? {
     if let slot = entries.takeFirst(of: &again) { return slot }
-    if later.next != nil, let slot = later.take(at: second) { return slot }
+    while later.next != nil, let slot = later.take(at: second) {
+      guard FlightLimit.isApart(entries[slot].ends) else { return slot }
+      entries.append(slot, to: &apart)
+      hasNewAgain = true
+    }
     guard fresh != 0 else { return nil }
     let slot = Int(fresh) &- 1
     fresh = entries[slot].newer
@@ -263,9 +275,14 @@ struct Outbox: ~Copyable {
     return slot
   }
 
+  /// The next one of those that fly apart from others.
+  mutating func takeApart() -> Int? { entries.takeFirst(of: &apart) }
+
   /// It could not be sent after all, and is the next one again.
   mutating func putBack(_ slot: Int) {
-    if again.isEmpty, entries[slot].sentAt == 0, entries[slot].newer == fresh {
+    if FlightLimit.isApart(entries[slot].ends) {
+      entries.prepend(slot, to: &apart)
+    } else if again.isEmpty, entries[slot].sentAt == 0, entries[slot].newer == fresh {
       fresh = UInt32(truncatingIfNeeded: slot &+ 1)
     } else {
       entries.prepend(slot, to: &again)
@@ -315,6 +332,7 @@ struct Outbox: ~Copyable {
   func refusals(_ slot: Int) -> UInt8 { entries[slot].refusals }
   func doubts(_ slot: Int) -> UInt8 { entries[slot].doubts }
   func turnedAway(_ slot: Int) -> UInt8 { entries[slot].turnedAway }
+  func ends(_ slot: Int) -> UInt8 { entries[slot].ends }
 
   // MARK: What comes of it
 
@@ -364,7 +382,10 @@ struct Outbox: ~Copyable {
   /// Everything that a connection had in flight is handled like what was answered, in order.
   @inline(never)
   mutating func connectionEnded(_ connection: UInt16) {
-    forEachInFlight(on: connection) { $0.streamEnded($1) }
+    forEachInFlight(on: connection) {
+      if !$0.isRefused($1), $0.ends($1) < .max { $0.entry($1).pointee.ends &+= 1 }
+      $0.streamEnded($1)
+    }
   }
 
   /// Those in flight on a connection, the oldest first.
@@ -401,7 +422,11 @@ struct Outbox: ~Copyable {
     whole?.pointee.clear()
     entries[slot].state = .queued
     forget(slot)
-    entries.append(slot, to: &again)
+    if FlightLimit.isApart(entries[slot].ends) {
+      entries.append(slot, to: &apart)
+    } else {
+      entries.append(slot, to: &again)
+    }
     hasNewAgain = true
   }
 
@@ -465,6 +490,7 @@ struct Outbox: ~Copyable {
       if identifier != 0 { break }
     }
     entries.removeCancelled(from: &again)
+    entries.removeCancelled(from: &apart)
     let entries = entries
     later.keep { !entries[$0].isCancelled }
     let before = unresolved
@@ -487,7 +513,7 @@ struct Outbox: ~Copyable {
 
   /// Everything without an end gets one.
   mutating func abandon() {
-    (again, answered) = (OutboxList(), OutboxList())
+    (again, apart, answered) = (OutboxList(), OutboxList(), OutboxList())
     later.forgetAll()
     order = nil
     inFlight = 0

@@ -29,8 +29,10 @@ struct OutboxEntry {
   var isRefused = false
   /// How often it was refused so while the connection took others.
   var refusals: UInt8 = 0
-  /// How often it was sent and nobody knows what became of it.
+  /// How often it was sent and nobody knows what became of it, and how often because its connection
+  /// ended.
   var doubts: UInt8 = 0
+  var ends: UInt8 = 0
   /// It is not sent again.
   var isCancelled = false
   /// A provider token was replaced for it.
@@ -58,7 +60,7 @@ struct OutboxEntry {
   /// had looked at nothing.
   var turnedAway: UInt8 = 0
   var outcome = Outcome.unknown
-  /// What `sentAt` lacks to the whole time, see `SendTime`. It fills the entry's last two bytes.
+  /// What `sentAt` lacks to the whole time, see `SendTime`.
   var sentFraction: UInt16 = 0
 
   init(

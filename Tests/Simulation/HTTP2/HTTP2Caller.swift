@@ -163,6 +163,7 @@ struct HTTP2Caller: Calling, ~Copyable {
 
   private func drawFate(_ scenario: HTTP2Scenario) -> HTTP2Fate {
     if world.dice.happens(scenario.killers) { return .killer }
+    if world.dice.happens(scenario.silent) { return .silent }
     if world.dice.happens(scenario.gone) {
       return .gone(since: 1_600_000_000_000 + Int64(world.dice.below(1 << 36)))
     }

@@ -69,7 +69,7 @@ extension HTTP2World {
   }
 
   /// A request's stream is over for the session.
-  func see(_ index: Int, _ end: Seen, isSure: Bool = true) {
+  func see(_ index: Int, _ end: Seen, isSure: Bool = true, ofConnection: Bool = false) {
     guard ledger.asked[index].seen == .open else { return }
     ledger.asked[index].seen = end
     say("stream \(ledger.asked[index].stream) of \(ledger.asked[index].number) is over: \(end)")
@@ -78,7 +78,14 @@ extension HTTP2World {
     (sent.pointee.lastEnd, sent.pointee.freeSince) = (end, clock)
     if end.isDoubtful {
       if isSure { sent.pointee.doubts += 1 } else { sent.pointee.unsureDoubts += 1 }
-      isAnyDoubtful = true
+    }
+    if end.isDoubtful, ofConnection {
+      sent.pointee.mostEnds += 1
+      // One that had waited for so long may have been given up before the connection ended.
+      if clock - ledger.asked[index].at < answerTimeout - faults.lapseMax {
+        sent.pointee.ends += 1
+        isAnyDoubtful = true
+      }
     }
     if end == .refused { sent.pointee.refusals += 1 }
   }
@@ -194,17 +201,27 @@ extension HTTP2World {
   /// The more often a notification was in doubt, the fewer may be in flight with it, so that
   /// the session finds the one that ends connections before it has sent the others too often.
   private func checkCompany(of number: Int, on connection: HTTP2Link) {
-    var doubts = ledger.sent[number].doubts
+    var (most, least) = (ledger.sent[number].ends, mostEnds(of: number))
     for index in connection.requests where index >= 0 && ledger.asked[index].seen == .open {
       // This notification will be in doubt only if this connection ends without an answer.
-      doubts = max(doubts, ledger.sent[ledger.asked[index].number].doubts)
+      most = max(most, ledger.sent[ledger.asked[index].number].ends)
+      least = min(least, mostEnds(of: ledger.asked[index].number))
     }
-    let most = [Int.max, 256, 32, 4, 1][min(doubts, 4)]
-    if connection.openRequests + 1 > most {
+    let allowed = [Int.max, 256, 32, 4, 1][min(most, 4)]
+    if connection.openRequests + 1 > allowed {
       violate(
-        "\(number) flies with \(connection.openRequests) others, and one was in doubt \(doubts) times"
+        "\(number) flies with \(connection.openRequests) others, and \(most) connections ended with one"
       )
     }
+    if most > 1, least < 2 {
+      violate("\(number) does not fly apart: \(most) connections ended with one on \(connection)")
+    }
+  }
+
+  /// At how many ends it may have been in flight: the service has not seen all that was written.
+  func mostEnds(of number: Int) -> Int {
+    let sent = ledger.sent[number]
+    return sent.mostEnds + unseenDrops - sent.unseenDropsBefore
   }
 
   /// How often a notification may be sent if nobody knows what became of it.
@@ -262,7 +279,10 @@ extension HTTP2World {
     let owes = connection.requests.contains {
       $0 >= 0 && ledger.asked[$0].seen == .open
     }
-    if mayHide || owes, !connection.isRefused { met(.ambiguousEnds) }
+    if mayHide || owes, !connection.isRefused {
+      met(.ambiguousEnds)
+      doubtfulEnds += 1
+    }
     // A connection that refused the provider has looked at no request.
     if mayHide, !connection.isRefused {
       unseenDrop = clock
@@ -276,7 +296,8 @@ extension HTTP2World {
     for index in connection.requests where index >= 0 {
       see(
         index,
-        ledger.asked[index].isStatusRead ? .half : connection.isRefused ? .refused : .doubt)
+        ledger.asked[index].isStatusRead ? .half : connection.isRefused ? .refused : .doubt,
+        ofConnection: true)
     }
   }
 
@@ -295,6 +316,12 @@ extension HTTP2World {
     if !owes {
       if connection.hasReadGoodbye || connection.isToBeLeft
         || connection.credentials != credentials
+      {
+        return met(.lefts)
+      }
+      // What may be ending connections has none of its own any more.
+      if isAnyApart, connection.openRequests == 0,
+        lines.count(where: { $0.phase != .closed }) > Int(given.connections)
       {
         return met(.lefts)
       }

@@ -16,6 +16,8 @@ enum HTTP2Fate {
   case gone(since: Int64)
   /// It ends every connection that carries it.
   case killer
+  /// It is never answered.
+  case silent
 }
 
 extension Seen {
@@ -53,6 +55,9 @@ struct HTTP2Sent {
   var freeSince: Int64 = 0
   /// Requests that ended in doubt, and requests that were refused.
   var doubts = 0
+  /// Of those in doubt, the ones whose connection ended; and those where it may have been so.
+  var ends = 0
+  var mostEnds = 0
   var refusals = 0
   /// Requests that were refused by GOAWAY.
   var turnedAway = 0
@@ -114,6 +119,8 @@ struct HTTP2Ledger {
   static let most = 2000
   let sent: UnsafeMutablePointer<HTTP2Sent>
   private(set) var taken = 0
+  /// All before it were begun, or told.
+  var firstWaiting = 0
   var asked: [Asked] = []
   var connections = 0
   var answersRead = 0
@@ -129,7 +136,7 @@ struct HTTP2Ledger {
   init() { sent = .allocate(capacity: Self.most) }
 
   mutating func reset() {
-    (taken, connections, answersRead) = (0, 0, 0)
+    (taken, connections, answersRead, firstWaiting) = (0, 0, 0, 0)
     (told, toldAccepted, toldRejected, toldUnknown, goneTold) = (0, 0, 0, 0, 0)
     asked.removeAll(keepingCapacity: true)
     lastOfDevice.removeAll(keepingCapacity: true)

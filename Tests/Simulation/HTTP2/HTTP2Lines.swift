@@ -10,7 +10,9 @@ extension HTTP2World {
 
   func willOpen(_ line: Int, isSpare: Bool) {
     if isSpare { violate("a spare connection, by HTTP/2") }
-    if lines.count(where: { $0.phase != .closed && !$0.isSettling }) >= Int(given.connections) {
+    // What may be ending connections gets one of its own.
+    let most = Int(given.connections) + (isAnyApart ? 1 : 0)
+    if lines.count(where: { $0.phase != .closed && !$0.isSettling }) >= most {
       violate("one connection more than \(given.connections)")
     }
     if isAnsweredEarly { cameToSomething() }
@@ -60,8 +62,34 @@ extension HTTP2World {
 
   // MARK: Waiting
 
+  /// What is never answered, or may be ending connections, keeps no other notification waiting.
+  private func checkOthersGoOn(until time: Int64) {
+    // A service that is gone has not seen what was begun. A connection for the others may be opening.
+    guard scenario.isPoisonOnly, scenario.devices == 0, time - clock > 50_000_000, !lacksToken,
+      !lines.contains(where: { $0.phase == .opening || $0.phase == .open && $0.isDeaf })
+    else { return }
+    while ledger.firstWaiting < ledger.taken,
+      ledger.sent[ledger.firstWaiting].asked > 0 || isTold(ledger.firstWaiting)
+    {
+      ledger.firstWaiting += 1
+    }
+    let isFree = lines.contains {
+      $0.phase == .open && $0.hasReadSettings && !$0.isSettling && $0.pingedAt == 0
+        && (!$0.showsToken || $0.hasReadAnswer) && $0.openRequests < min(scenario.streamsMax, 99)
+        && !$0.requests.contains {
+          $0 >= 0 && ledger.asked[$0].seen == .open && mostEnds(of: ledger.asked[$0].number) > 1
+        }
+    }
+    guard isFree else { return }
+    for number in ledger.firstWaiting..<ledger.taken
+    where ledger.sent[number].asked == 0 && !isTold(number) && mostEnds(of: number) < 2 {
+      violate("\(call.name) waits \((time - clock) / 1000) us, and \(number) could be sent")
+    }
+  }
+
   /// The session waits for an answer no longer than the options say.
   func checkWaiting(until time: Int64) {
+    checkOthersGoOn(until: time)
     guard time - clock > answerTimeout + 1_000_000_000 else { return }
     // If a line takes nothing, the service has not heard what was given up.
     for connection in lines

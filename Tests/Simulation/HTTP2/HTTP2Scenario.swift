@@ -48,6 +48,7 @@ struct HTTP2Scenario {
   var bad = 0
   var gone = 0
   var killers = 0
+  var silent = 0
   var payloadSizes = 1...40
   var expiring = 0
   var ownIdentifiers = 0
@@ -55,7 +56,7 @@ struct HTTP2Scenario {
   /// Not 0: the notifications go to so many devices, each of which has its order.
   var devices = 0
 
-  /// The only fault is notifications that end their connections.
+  /// The only fault is notifications that end their connections, or are never answered.
   var isPoisonOnly = false
 
   private static let topic: StaticString = "com.example.app"
@@ -75,7 +76,7 @@ struct HTTP2Scenario {
     if !isPoisonOnly, dice.happens(200) { lackingTokens = dice.pick([50, 500]) }
   }
 
-  /// All good notifications get through, whatever the killers do.
+  /// All good notifications get through, whatever the killers and the silent ones do.
   private mutating func leaveOnlyPoison(_ dice: inout Dice) {
     isPoisonOnly = true
     faults = NetworkFaults()
@@ -89,7 +90,8 @@ struct HTTP2Scenario {
     answerDelayMax = min(answerDelayMax, 50_000_000)
     // A request that waits for a window while the caller is away could be given up.
     (windowMin, creditDelayMax, payloadSizes) = (65_535, 0, 1...100)
-    killers = dice.pick([3, 20, 100])
+    killers = dice.pick([0, 3, 20, 100])
+    silent = killers == 0 ? dice.pick([3, 20, 100]) : dice.pick([0, 0, 3, 20])
   }
 
   /// A notification is known by its apns-id, because its token is another one's too. A device that
@@ -165,6 +167,7 @@ struct HTTP2Scenario {
     if dice.happens(600) { bad = dice.pick([5, 30, 150]) }
     if dice.happens(300) { gone = dice.pick([5, 100]) }
     if dice.happens(50) { killers = dice.pick([2, 20]) }
+    if dice.happens(50) { silent = dice.pick([2, 20]) }
     if dice.happens(200) { expiring = 200 }
     if dice.happens(400) { ownIdentifiers = 500 }
     payloadSizes =

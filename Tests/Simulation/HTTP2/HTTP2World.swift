@@ -15,8 +15,12 @@ final class HTTP2World: Stage, Wired, Witness {
   /// Until when no provider token can be had, and whether one was asked for in vain.
   var lacksTokenUntil: Int64 = 0
   var lacksToken = false
-  /// Some notification was in doubt.
+  /// Some notification was in doubt at the end of a connection.
   var isAnyDoubtful = false
+  /// Connections that ended and may have left something in doubt. After two such ends there may be
+  /// notifications that fly apart from others.
+  var doubtfulEnds = 0
+  var isAnyApart: Bool { doubtfulEnds > 1 }
   /// Connections that were dropped and may have had requests the service never saw: when
   /// the last one was dropped, and how many there were.
   var unseenDrop: Int64 = -1
@@ -73,6 +77,7 @@ final class HTTP2World: Stage, Wired, Witness {
     ledger.reset()
     showsToken = scenario.showsToken
     (oldestToken, unseenDrop, unseenDrops, isAnyDoubtful) = (0, -1, 0, false)
+    doubtfulEnds = 0
     (isClosing, hiddenRefusals, isAnsweredEarly) = (false, 0, false)
     turnedDownAt = -1
     (lacksTokenUntil, lacksToken) = (0, false)

@@ -92,6 +92,7 @@ extension HTTP2Link {
     case .killer:
       world.say("\(self) is killed by \(asked.number)")
       end(world.dice.below(2) == 0 ? .goodbye : .broken)
+    case .silent: world.met(.unanswered)
     case .bad(let number): reject(index, Reason(UInt32(number)))
     case .gone(let time):
       world.ledger.asked[index].timestamp = time

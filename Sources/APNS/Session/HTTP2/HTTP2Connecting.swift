@@ -14,7 +14,11 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   private mutating func openConnection(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: SessionGoal
   ) throws(Failure) -> Bool {
-    if channel.pointee.phase == .closed, !needsConnection(goal) { return false }
+    if channel.pointee.phase == .closed {
+      let number = channel.pointee.number
+      let isNeeded = number == apart ? isMissing(number, goal) : needsConnection(goal)
+      if !isNeeded { return false }
+    }
     guard
       try reconnects.open(
         &channel.pointee.connection, on: &network, within: options.connectTimeout)

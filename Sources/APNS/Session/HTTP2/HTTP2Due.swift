@@ -11,7 +11,12 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     for number in 0..<channelCount {
       let channel = channels + number
       switch channel.pointee.phase {
-      case .closed: mayOpen = true
+      case .closed:
+        if number != apart {
+          mayOpen = true
+        } else if isMissing(number, goal) {
+          due = min(due, reconnects.earliest)
+        }
       case .opening: due = min(due, channel.pointee.connection.opening.until)
       case .open:
         if channel.pointee.isUnread { return 0 }

@@ -25,7 +25,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     } catch {
       // It is no failure that no outcome came in time, but it is one that nothing could be sent.
       let isStuck =
-        outbox.pointee.inFlight == 0 && outbox.pointee.isDue(at: Self.second(network.now))
+        outbox.pointee.inFlight == 0
+        && (outbox.pointee.hasApart || outbox.pointee.isDue(at: Self.second(network.now)))
       if error.status != APNS_ERR_TIMEOUT || isStuck { throw error }
     }
   }
@@ -33,7 +34,11 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   var unresolved: Int { outbox.pointee.unresolved }
   var waitingOutcomes: Int { outbox.pointee.waitingOutcomes }
 
-  mutating func cancel(_ identifier: UInt32) -> Int { outbox.pointee.cancel(identifier) }
+  mutating func cancel(_ identifier: UInt32) -> Int {
+    // A connection may be one too many by that.
+    if hadApart, options.neverWaits { hurry() }
+    return outbox.pointee.cancel(identifier)
+  }
 
   var lastEnd: Message { reconnects.lastEnd }
 

@@ -162,7 +162,10 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   ) {
     // A connection with an unanswered PING takes nothing either; that does not count.
     if channel.pointee.http.pointee.isAsked { return }
-    guard channel.pointee.http.pointee.isStarved, outbox.pointee.isDue(at: Self.second(now)) else {
+    let isDue =
+      channel.pointee.number == apart
+      ? outbox.pointee.hasApart : outbox.pointee.isDue(at: Self.second(now))
+    guard channel.pointee.http.pointee.isStarved, isDue else {
       channel.pointee.starvedSince = nil
       return
     }
@@ -203,6 +206,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     let now = network.now
     guard channel.pointee.http.pointee.inFlight > 0 else {
       channel.pointee.lastReceived = now
+      if hadApart { leaveApart(channel) }
       // The last answer may have been given up rather than received.
       if channel.pointee.http.pointee.isLeaving || channel.pointee.http.pointee.isOver {
         leave(channel)

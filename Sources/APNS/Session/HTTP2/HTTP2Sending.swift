@@ -200,17 +200,20 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ time: SendTime
   ) -> Int? {
     let http = channel.pointee.http
+    let isApart = isForApart(channel)
     guard tokenDue == .max, http.pointee.takes(payloadCount: 1),
-      let slot = outbox.pointee.takeDue(at: time.second)
+      let slot = isApart
+        ? outbox.pointee.takeApart()
+        : outbox.pointee.takeDue(at: time.second)
     else { return nil }
     let request = outbox.pointee.request(slot)
     let payloadCount = request.payload.count
-    guard http.pointee.takes(doubts: outbox.pointee.doubts(slot)),
+    guard http.pointee.takes(ends: outbox.pointee.ends(slot)),
       http.pointee.takes(payloadCount: payloadCount)
         || http.pointee.takes(payloadCount: payloadCount, inParts: isLastResort)
     else {
       outbox.pointee.putBack(slot)
-      leftNext = true
+      leftNext = leftNext || !isApart
       return nil
     }
     do throws(Failure) {

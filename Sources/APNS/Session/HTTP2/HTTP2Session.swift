@@ -17,8 +17,8 @@ struct HTTP2Session<
   var bearer: BearerText
   let outbox: UnsafeMutablePointer<Outbox>
   let gone: UnsafeMutablePointer<GoneDevices>
-  /// Twice as many as connections are used side by side: the others are being left but still owe
-  /// answers.
+  /// Twice as many as connections are used side by side, for those that are being left but still owe
+  /// answers, and one for what flies apart from others.
   let channels: UnsafeMutablePointer<HTTP2Channel>
   let channelCount: Int
   /// Where bytes are read to first, a record at a time: too much for the stack.
@@ -45,6 +45,11 @@ struct HTTP2Session<
   var isClosed = false
   /// No more notifications are taken; the session only waits for answers.
   var isLeaving = false
+
+  /// The channel of what flies apart from others; negative: nothing has to. Once there was one, there
+  /// may be a connection too many.
+  var apart = -1 { didSet { if apart >= 0 { hadApart = true } } }
+  var hadApart = false
 
   /// At most so many connections, those on their way out included; `max`: nobody set a limit.
   var connectionLimit = Int.max
@@ -97,7 +102,7 @@ struct HTTP2Session<
       Outbox.end(outbox)
       throw .outOfMemory
     }
-    let count = 2 &* options.connections
+    let count = options.places
     guard
       let channels = malloc(count &* MemoryLayout<HTTP2Channel>.stride)?
         .bindMemory(to: HTTP2Channel.self, capacity: count)
@@ -180,7 +185,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if standing.isSpent { return isReached(goal) }
     var deadline = given ?? .max
     // Each channel's turn is bounded; the turns of many are bounded by the clock.
-    if deadline == .max, channelCount > 2, !options.neverWaits {
+    if deadline == .max, options.connections > 1, !options.neverWaits {
       deadline = self.deadline(milliseconds: -1)
     }
     var limit = WaitLimit(options)
@@ -189,7 +194,10 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       isCutShort = false
       // Retries whose time has come are sent while streams are free.
       triedAt = outbox.pointee.nextTry == nil ? nil : Self.second(network.now)
+      if outbox.pointee.hasApart { chooseApart() }
       takeTurns(goal, deadline)
+      // What ended in this turn may have left an idle channel for them.
+      if outbox.pointee.hasApart, chooseApart() { isCutShort = true }
       // What could not be sent here may go out on another channel at once.
       let isJudged = judgeAnswered()
       if !trouble.isThere, outbox.pointee.takeNewAgain() || isJudged || tookLeft {
@@ -296,7 +304,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// The deadline is so long past that the remaining channels miss their turn.
   @inline(__always)
   private func isOverdue(_ deadline: Nanoseconds) -> Bool {
-    deadline != .max && channelCount > 2 && network.now &- deadline > 20_000_000
+    deadline != .max && options.connections > 1 && network.now &- deadline > 20_000_000
   }
 
   @inline(__always)
@@ -370,7 +378,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       if channel.pointee.phase == .open { try send(channel, goal) }
       if channel.pointee.phase == .open { try awaitAnswers(channel) }
     } while channel.pointee.phase == .closed
-      ? needsConnection(goal) : channel.pointee.phase == .open && channel.pointee.isUnread
+      ? needsConnection(goal) || isMissing(channel.pointee.number, goal)
+      : channel.pointee.phase == .open && channel.pointee.isUnread
   }
 
   /// How often a channel reads and sends a record before the session reads the clock.
@@ -387,7 +396,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       if outbox.pointee.hasNothingToSend { return false }
     }
     var taking = 0
-    for number in 0..<channelCount where channels[number].isTaking {
+    for number in 0..<channelCount where channels[number].isTaking && !isForApart(channels + number)
+    {
       taking &+= 1
       // One that is opening will show what it takes.
       if channels[number].phase == .opening { return false }

@@ -48,6 +48,10 @@ struct SessionOptions {
   /// could not name it.
   var usesSentinel: Bool { quietPeriod == 0 && command != .simple }
 
+  /// How many connections there may be. Beside each that is used stands a standby one, or one that is
+  /// being left and still owes answers; over HTTP/2 one more is for what flies apart from others.
+  var places: Int { 2 &* connections &+ (speaksHTTP2 ? 1 : 0) }
+
   /// So many ms; negative: the session's own timeouts.
   func time(_ milliseconds: Int32) -> Nanoseconds {
     milliseconds < 0 ? connectTimeout &+ writeTimeout : Int64(milliseconds) &* 1_000_000
