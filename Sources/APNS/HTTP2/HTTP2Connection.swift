@@ -21,6 +21,8 @@ struct HTTP2Connection {
   fileprivate let record: UnsafeMutablePointer<UInt8>
   fileprivate var filled = 0
   fileprivate var written = 0
+  /// Records written so far.
+  private var records: UInt16 = 0
   /// What nghttp2 has returned and the record had no room for.
   fileprivate var rest = UnsafeRawBufferPointer(start: nil, count: 0)
   /// nghttp2 has failed for good.
@@ -204,6 +206,7 @@ struct HTTP2Connection {
   mutating func wrote(_ count: Int) {
     written &+= count
     if written >= filled { (filled, written) = (0, 0) }
+    records &+= 1
   }
 
   /// HTTP/2 has ended on this connection in both directions.
@@ -401,6 +404,25 @@ struct HTTP2Connection {
     entry.pointee.isWhole = true
     let length = entry.pointee.bodyLength
     if length > 0, length &- 1 != entry.pointee.bodyHeard { entry.pointee.isReset = true }
+    if !isWritten(slot) { answeredEarly(slot) }
+  }
+
+  /// All of the request was written.
+  private func isWritten(_ slot: Int) -> Bool {
+    let (entry, payload) = (outbox.pointee.entry(slot), outbox.pointee.request(slot).payload)
+    let left = entry.pointee.record &- records
+    return payload.count == 0 || Int(entry.pointee.sent) == payload.count && left > 1
+  }
+
+  /// The answer came before all of the request was written. A service may refuse what it has not
+  /// seen whole (RFC 9113, 8.1), but not have accepted it. The rest is of no use.
+  @inline(never)
+  private mutating func answeredEarly(_ slot: Int) {
+    let entry = outbox.pointee.entry(slot)
+    if entry.pointee.status < 300 { entry.pointee.isReset = true }
+    guard Int(entry.pointee.sent) < outbox.pointee.request(slot).payload.count else { return }
+    _ = nghttp2_submit_rst_stream(
+      codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), entry.pointee.stream, NGHTTP2_CANCEL.rawValue)
   }
 
   /// Nil when it is no status, or one that HTTP/2 does not have.
@@ -563,6 +585,9 @@ struct HTTP2Connection {
     let count = min(room, payload.count &- sent)
     if defers(stream, rest: payload.count &- sent, room: room) { return nil }
     if let base = payload.baseAddress { memcpy(buffer, base + sent, count) }
+    // What the record has no room for begins the next one.
+    let isOver = filled &+ Self.frameHead &+ count > Self.recordSize
+    entry.pointee.record = isOver ? records &+ 1 : records
     entry.pointee.sent = UInt16(truncatingIfNeeded: sent &+ count)
     owed = max(0, owed &- count)
     partsWritten &+= 1

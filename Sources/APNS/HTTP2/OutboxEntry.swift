@@ -23,7 +23,7 @@ struct OutboxEntry {
   var status: UInt16 = 0
   /// The answer is complete.
   var isWhole = false
-  /// The peer reset its stream by an error, or its answer is malformed.
+  /// The peer reset its stream by an error, or its answer is malformed or came too soon to be true.
   var isReset = false
   /// The peer ended its stream without having looked at it.
   var isRefused = false
@@ -62,6 +62,8 @@ struct OutboxEntry {
   var outcome = Outcome.unknown
   /// What `sentAt` lacks to the whole time, see `SendTime`.
   var sentFraction: UInt16 = 0
+  /// The connection's record with the end of its payload. It fills the entry's last two bytes.
+  var record: UInt16 = 0
 
   init(
     userData: UnsafeMutableRawPointer?, identifier: UInt32, place: UInt32, takenAt: Seconds

@@ -24,6 +24,11 @@ extension HTTP2World {
       if !ledger.asked[index].isComplete { isAnsweredEarly = true }
     case .answered(let index):
       guard ledger.asked[index].seen == .open else { return }
+      if ledger.asked[index].isEarly {
+        // Not all of it was written, so it cannot be true.
+        guard ledger.asked[index].isComplete else { return see(index, .half) }
+        process(index)
+      }
       ledger.asked[index].isEndRead = true
       ledger.answersRead += 1
       ledger.sent[ledger.asked[index].number].answered = index

@@ -97,6 +97,8 @@ struct Asked {
   var received = 0
   var isComplete = false
   var isJudged = false
+  /// It was accepted before it was complete.
+  var isEarly = false
   /// The service has closed its end of the stream.
   var isClosed = false
   var generation: UInt32?

@@ -40,6 +40,7 @@ struct HTTP2Scenario {
   var later = 0
   var interims = 0
   var judgesEarly = 0
+  var acceptsEarly = 0
   var staleTokens = 0
   var lackingTokens = 0
   var retryAfter = 0
@@ -86,7 +87,7 @@ struct HTTP2Scenario {
     given.connects_per_minute = 0
     (refusals, ends, goodbyes, breaches, blackHoles, noPongs) = (0, 0, 0, 0, 0, 0)
     (refusedStreams, resetsBefore, resetsAfter, resetsBehindStatus) = (0, 0, 0, 0)
-    (unanswered, settingsChanges, interims) = (0, 0, 0)
+    (unanswered, settingsChanges, interims, acceptsEarly) = (0, 0, 0, 0)
     answerDelayMax = min(answerDelayMax, 50_000_000)
     // A request that waits for a window while the caller is away could be given up.
     (windowMin, creditDelayMax, payloadSizes) = (65_535, 0, 1...100)
@@ -159,6 +160,10 @@ struct HTTP2Scenario {
     if dice.happens(300) { later = dice.pick([10, 100, 600]) }
     if dice.happens(100) { interims = 200 }
     if dice.happens(300) { judgesEarly = 500 }
+    // TLS takes a record whole or not at all, and the session counts on that here.
+    if judgesEarly > 0, faults.partialWrites == 0, dice.happens(300) {
+      acceptsEarly = dice.pick([20, 300])
+    }
     if dice.happens(500) { staleTokens = dice.pick([5, 50]) }
     if dice.happens(200) { retryAfter = dice.pick([100, 1000]) }
   }

@@ -83,7 +83,9 @@ extension HTTP2Link {
     guard !asked.isJudged, !asked.isClosed, asked.stream <= lastStream else { return }
     let fate = world.ledger.sent[asked.number].fate
     switch fate {
-    case .good where !asked.isComplete: return
+    case .good where !asked.isComplete:
+      guard !world.isHealed, world.dice.happens(world.scenario.acceptsEarly) else { return }
+      world.ledger.asked[index].isEarly = true
     default: break
     }
     world.ledger.asked[index].isJudged = true
@@ -97,6 +99,9 @@ extension HTTP2Link {
     case .gone(let time):
       world.ledger.asked[index].timestamp = time
       reject(index, Reason(26))
+    case .good where world.ledger.asked[index].isEarly:
+      world.ledger.asked[index].status = 200
+      answer(index)
     case .good: judgeGood(index)
     }
   }
@@ -195,7 +200,7 @@ extension HTTP2Link {
       agenda.add(.reset(index, code: code), at: bodyTime)
     } else if isInParts {
       agenda.add(.body(index), at: bodyTime)
-    } else if !asked.isComplete, world.dice.below(2) == 0 {
+    } else if !asked.isComplete, !asked.isEarly, world.dice.below(2) == 0 {
       agenda.add(.reset(index, code: NGHTTP2_NO_ERROR.rawValue), at: bodyTime)
     }
   }
