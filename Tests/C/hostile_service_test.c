@@ -195,6 +195,35 @@ TEST(an_outcome_that_nobody_takes_holds_up_nobody) {
   push_end(session, service);
 }
 
+static service_reply_t answer_only_the_first(void *context, const service_push_t *push) {
+  (void)context;
+  const service_reply_t fine = {0}, none = {.action = SERVE_SILENCE};
+  return number_of(push) == 0 ? fine : none;
+}
+
+/* Each answer becomes an outcome and gives no room, so nothing is waited for. */
+TEST(an_outcome_in_the_way_is_said_at_once) {
+  service_t *service = service_judging(answer_only_the_first, NULL);
+  apns_session_options_t options = small_options(service);
+  options.report_accepted = 1;
+  options.answer_timeout_ms = options.write_timeout_ms = 1800 * 1000;
+  apns_session_t *session = push_session(service, &options);
+  send_range(session, 0, 1);
+  drain(session);
+  apns_status_t status = APNS_OK;
+  size_t count = 1;
+  while (status == APNS_OK && count < 1000) {
+    status = apns_session_send(session, notification(count), 0, NULL, &error);
+    if (status == APNS_OK) count++;
+  }
+  assert_int_equal(status, APNS_ERR_FULL);
+  assert_int_equal(stats_of(session).events, 1);
+  one_event(session);
+  send_range(session, count, count + 1);
+  apns_session_close(session, 0, &error);
+  push_end(session, service);
+}
+
 TEST(outcomes_that_nobody_takes_are_said) {
   service_reply_t bad = {.status = 400, .body = "{\"reason\":\"BadDeviceToken\"}"};
   service_t *service = service_judging(same_for_all, &bad);

@@ -306,6 +306,8 @@ struct Call {
   var mayWrite = false
   /// It may neither read nor write, and opens nothing.
   var isStill = false
+  /// Outcomes that can be taken are what stands in its way.
+  var isFullOfOutcomes = false
   var steps = 0
   /// Waits in a row that ended at once with nothing read, written or opened in between.
   var vainWaits = 0

@@ -10,6 +10,7 @@ extension Wired {
 
   func wait(until time: Int64) {
     if !call.mayWait { violate("\(call.name) waits") }
+    if call.isFullOfOutcomes { violate("\(call.name) waits, and outcomes stand in its way") }
     if time > call.latest {
       violate("\(call.name) would wait \((time - call.latest) / 1000) us beyond its deadline")
     }

@@ -117,8 +117,12 @@ struct Outbox: ~Copyable {
   var largestRequest: Int { store.size }
   /// Bytes of requests without an end.
   var live: Int { store.used }
-  /// Outcomes that nobody takes hold half of the entries.
-  var isFullOfOutcomes: Bool { waitingOutcomes > capacity / 2 }
+  /// Outcomes that nobody takes are what stands in the way: they hold half of the entries, or those
+  /// that an answer would not give back.
+  var isFullOfOutcomes: Bool {
+    waitingOutcomes > capacity / 2
+      || reportsAccepted && waitingOutcomes > 0 && unused.isEmpty && touched == capacity
+  }
 
   /// Where a request of `size` bytes goes; nil when there is no room now.
   @inline(__always)

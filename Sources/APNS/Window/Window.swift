@@ -70,8 +70,12 @@ struct Window: ~Copyable {
   var waitingOutcomes: Int { first &- outcomes }
   /// Nothing waits to be written or for an outcome.
   var isEmpty: Bool { first == end }
-  /// Outcomes that nobody takes fill half of the window's places.
-  var isFullOfOutcomes: Bool { waitingOutcomes > mask / 2 }
+  /// Outcomes that nobody takes are what stands in the way: they fill half of the window's places, or
+  /// those that a proof would not give back.
+  var isFullOfOutcomes: Bool {
+    waitingOutcomes > mask / 2
+      || reportsAccepted && waitingOutcomes > 0 && end &- outcomes > mask
+  }
   var hasUnwritten: Bool { ring.unwritten > 0 }
   /// Notifications that the connection has in full and whose outcome is unknown.
   var inFlight: Int { written &- first }

@@ -97,6 +97,8 @@ struct HTTP2Caller: Calling, ~Copyable {
         // The same as apns_session_send() does.
         let push = try session.notification(
           &given, payload: payload, payloadCount: payload.count)
+        world.call.isFullOfOutcomes = isFullOfOutcomes
+        defer { world.call.isFullOfOutcomes = false }
         do throws(Failure) {
           return try session.take(push, payloadCount: payload.count, userData: userData) { _ in
             payload
@@ -123,6 +125,15 @@ struct HTTP2Caller: Calling, ~Copyable {
       outbox.pointee.live < outbox.pointee.largestRequest / 4
       && outbox.pointee.unresolved + outbox.pointee.waitingOutcomes < outbox.pointee.capacity / 4
     if isRoomy { world.violate("a send finds no room, and there is") }
+  }
+
+  /// Each place has an outcome in the end, so nobody but the caller makes room.
+  private var isFullOfOutcomes: Bool {
+    let (unresolved, waiting) = (
+      session.outbox.pointee.unresolved, session.outbox.pointee.waitingOutcomes
+    )
+    return options.reportsAccepted && waiting > 0
+      && unresolved + waiting == session.outbox.pointee.capacity
   }
 
   private static func text(_ text: StaticString) -> UnsafePointer<CChar> {

@@ -22,6 +22,7 @@ extension BinarySession where Net: ~Copyable {
     if options.connections > 1 { chooseChannel(size) }
     waitsSince = 0
     if channels[taking].phase != .open, !options.neverWaits {
+      if areFullOfOutcomes, channel(withRoomFor: size) == nil { throw isFull }
       waitsSince = network.now
       try connect()
     }
@@ -98,7 +99,7 @@ extension BinarySession where Net: ~Copyable {
   @inline(never)
   private mutating func makeRoom(_ size: Int) throws(Failure) -> Int? {
     guard size <= channels[0].window.largestFrame else { throw tooLarge }
-    if areFullOfOutcomes {
+    if areFullOfOutcomes, channel(withRoomFor: size) == nil {
       log?.at(network.now).full(waitingOutcomes, needsCaller: true)
       return nil
     }
@@ -111,25 +112,24 @@ extension BinarySession where Net: ~Copyable {
       if waitsSince == 0 { waitsSince = network.now }
       try run(until: .room(size), by: restOfWait)
     }
-    for index in 0..<options.connections {
-      if let place = room(for: size, in: index) {
-        taking = index
-        return place
-      }
-    }
+    guard let index = channel(withRoomFor: size) else { return nil }
+    taking = index
+    return room(for: size, in: index)
+  }
+
+  func hasRoom(for size: Int) -> Bool { channel(withRoomFor: size) != nil || areFullOfOutcomes }
+
+  private func channel(withRoomFor size: Int) -> Int? {
+    for index in 0..<options.connections where room(for: size, in: index) != nil { return index }
     return nil
   }
 
-  func hasRoom(for size: Int) -> Bool {
-    for index in 0..<options.connections where room(for: size, in: index) != nil { return true }
-    return areFullOfOutcomes
-  }
-
+  /// Of some channel. If none has room, that is the sooner to be had.
   private var areFullOfOutcomes: Bool {
-    for index in 0..<options.connections where !channels[index].window.isFullOfOutcomes {
-      return false
+    for index in 0..<options.connections where channels[index].window.isFullOfOutcomes {
+      return true
     }
-    return true
+    return false
   }
 
   /// A record's worth waits to be written.

@@ -48,6 +48,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
     waitsSince = 0
     if !hasConnection, !options.neverWaits {
+      if outbox.pointee.isFullOfOutcomes, outbox.pointee.reserve(size) == nil { throw isFull }
       waitsSince = network.now
       try connect()
     }
