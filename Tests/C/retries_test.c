@@ -88,6 +88,24 @@ TEST(a_service_that_asks_for_a_longer_pause_gets_it) {
   assert_true(script.came_at[3] - script.came_at[2] >= 2000);
 }
 
+/* Nobody knows whether the second try arrived, whatever was answered to the first. */
+TEST(an_earlier_answer_says_nothing_of_a_try_in_doubt) {
+  script_t script = {.replies = {{.status = 429, .body = too_many}, {.action = SERVE_DROP}}};
+  service_t *service = service_judging(follow, &script);
+  apns_session_options_t options = push_options(service);
+  options.retry_schedule = "1";
+  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  apns_session_t *session = push_session(service, &options);
+  send_range(session, 0, 1);
+  drain(session);
+  apns_event_t event = one_event(session);
+  assert_int_equal(event.kind, APNS_EVENT_UNKNOWN);
+  assert_int_equal(event.retry_after_s, 0);
+  assert_int_equal(event.http_status, 0);
+  assert_int_equal(event.reason, APNS_REASON_NONE);
+  push_end(session, service);
+}
+
 TEST(a_mistake_in_a_schedule_is_named) {
   static const struct {
     const char *schedule, *message;

@@ -1728,8 +1728,8 @@ typedef struct apns_event {
      wait for that: as long as the service asked for (retry-after), a day at most, else 900 after
      5xx, 1,200 after TooManyProviderTokenUpdates, and 60 after another 429 or a connection that
      the service closes. If the outcome is unknown, the same by the last answer that asked to
-     send it again later. 0: there is no point in sending it again as it is, or nobody knows
-     whether it arrived. */
+     send it again later, if no later try went without an answer. 0: there is no point in sending
+     it again as it is, or nobody knows whether it arrived. */
   uint32_t retry_after_s;
   void *user_data; /* the notification's */
 

@@ -375,7 +375,11 @@ struct Outbox: ~Copyable {
     inFlight &-= 1
     if !entries[slot].isAnswered {
       entries[slot].status = 0
-      if !entries[slot].isRefused, entries[slot].doubts < .max { entries[slot].doubts &+= 1 }
+      if !entries[slot].isRefused {
+        // What an earlier answer asked for says nothing about this try.
+        entries[slot].lastStatus = 0
+        if entries[slot].doubts < .max { entries[slot].doubts &+= 1 }
+      }
     }
     entries[slot].state = .answered
     entries.append(slot, to: &answered)
