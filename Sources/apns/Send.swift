@@ -136,7 +136,7 @@ struct Send: ParsableCommand {
       "The app's identifier, for HTTP/2. Default: the certificate's.", valueName: "id"))
   var topic: String?
 
-  @Option(help: "The kind of push. Default: what the payload looks like. HTTP/2 only.")
+  @Option(help: "The kind of push. Default: that of topic, certificate and payload. HTTP/2 only.")
   var pushType: PushKind?
 
   @Option(
@@ -301,7 +301,9 @@ struct Send: ParsableCommand {
     if let payloadMax { return Int(payloadMax) }
     if wire == .binary { return Int(APNS_PAYLOAD_MAX_FRAMED) }
     if isBroadcast { return Int(APNS_PAYLOAD_MAX_BROADCAST) }
-    return Int(pushType == .voip ? APNS_PAYLOAD_MAX_VOIP : APNS_PAYLOAD_MAX_HTTP2)
+    // What the certificate says is known later: the session counts again.
+    let isVoIP = pushType == .voip || pushType == nil && topic?.hasSuffix(".voip") == true
+    return Int(isVoIP ? APNS_PAYLOAD_MAX_VOIP : APNS_PAYLOAD_MAX_HTTP2)
   }
 
   /// Live Activities have a topic of their own, made of the app's. The library knows it for channels.

@@ -1,7 +1,9 @@
 /* Header fields by HTTP/2: what is asked arrives as it was said, however little the service
    remembers of it; and an answer is one only where it is formed like one. */
+#include <openssl/pem.h>
 #include <stdio.h>
 
+#include "keychain.h"
 #include "pushing.h"
 
 /* ---- What is asked -------------------------------------------------------- */
@@ -363,7 +365,14 @@ TEST(type_and_topic_that_are_not_said) {
       {{CHANGED, "a.push-type.controls", 0}, "controls", "a.push-type.controls"},
       {{CHANGED, NULL, APNS_PUSH_TYPE_CONTROLS}, "controls", "com.example.app.push-type.controls"},
       {{"{\"aps\":{}}", NULL, APNS_PUSH_TYPE_VOIP}, "voip", "com.example.app.voip"},
-      {{"{\"aps\":{}}", "com.example.voip", 0}, "alert", "com.example.voip"},
+      {{"{\"aps\":{}}", "com.example.voip", APNS_PUSH_TYPE_ALERT}, "alert", "com.example.voip"},
+      {{"{\"call\":7}", "a.voip", 0}, "voip", "a.voip"},
+      {{"{\"aps\":{\"content-available\":1}}", "a.voip", 0}, "voip", "a.voip"},
+      {{"{\"aps\":{}}", "a.voip-ptt", 0}, "pushtotalk", "a.voip-ptt"},
+      {{"{\"aps\":{}}", "a.complication", 0}, "complication", "a.complication"},
+      {{"{}", "a.pushkit.fileprovider", 0}, "fileprovider", "a.pushkit.fileprovider"},
+      {{"{\"aps\":{}}", "a.location-query", 0}, "location", "a.location-query"},
+      {{"{\"aps\":{}}", "com.apple.mgmt.External.7", 0}, "mdm", "com.apple.mgmt.External.7"},
       {{"{\"mdm\":\"p\"}", "com.apple.mgmt.External.7", 0}, "mdm", "com.apple.mgmt.External.7"},
   };
 #define CASES (sizeof cases / sizeof *cases)
@@ -375,6 +384,76 @@ TEST(type_and_topic_that_are_not_said) {
   }
   drain(session);
   apns_session_free(session);
+  service_stop(service);
+  for (size_t index = 0; index < CASES; index++) {
+    assert_string_equal(service_push(service, index)->push_type, cases[index].type);
+    assert_string_equal(service_push(service, index)->topic, cases[index].topic);
+  }
+#undef CASES
+  service_free(service);
+}
+
+/* Where nobody says a type and a topic, the certificate does, by its names and its extensions. */
+TEST(type_and_topic_of_the_certificate) {
+  static const char *const all[] = {"a.voip", "a.voip.voip", "a.voip.complication", NULL};
+  static const struct {
+    push_certificate_t certificate;
+    bool is_for_voip;
+    const char *session_topic, *payload;
+    apns_push_type_t said;
+    const char *type, *topic;
+  } cases[] = {
+      {{.user_id = "a.b.voip"}, true, NULL, "{\"call\":7}", 0, "voip", ""},
+      {{.user_id = "a.b.voip"}, false, NULL, "{\"aps\":{\"alert\":\"a\"}}", 0, "voip", ""},
+      {{.user_id = "a.b"}, true, NULL, "{\"call\":7}", 0, "voip", "a.b.voip"},
+      {{.user_id = "a.b.voip"}, true, "a.b", "{\"call\":7}", 0, "voip", "a.b.voip"},
+      {{.user_id = "a.b.complication"}, false, NULL, "{\"aps\":{}}", 0, "complication", ""},
+      {{.user_id = "com.apple.mgmt.External.7"}, false, NULL, "{\"mdm\":\"p\"}", 0, "mdm", ""},
+      {{.user_id = "a.b", .for_sandbox = true}, true, NULL, "{\"aps\":{}}", 0, "alert", ""},
+      {{.user_id = "a.b"}, false, NULL, "{\"aps\":{}}", APNS_PUSH_TYPE_VOIP, "voip", "a.b.voip"},
+      {{.user_id = "a.b"}, false, NULL, ACTIVITY, 0, "liveactivity", "a.b.push-type.liveactivity"},
+      /* An app's own name ends in .voip, which the certificate says by its other topics. */
+      {{.user_id = "a.voip", .topics = all}, false, NULL, "{\"aps\":{}}", 0, "alert", ""},
+      {{.user_id = "a.voip", .topics = all}, false, "a.voip", "{\"aps\":{}}", 0, "alert", "a.voip"},
+      {{.user_id = "a.voip", .topics = all}, false, "a.voip.voip", "{}", 0, "voip", "a.voip.voip"},
+  };
+#define CASES (sizeof cases / sizeof *cases)
+  service_t *service = service_start(NULL);
+  EVP_PKEY *key = keychain_key(false);
+  for (size_t index = 0; index < CASES; index++) {
+    push_certificate_t traits = cases[index].certificate;
+    traits.name = "Provider";
+    X509 *certificate = keychain_certificate(&traits, key);
+    if (cases[index].is_for_voip)
+      keychain_extend(certificate, "1.2.840.113635.100.6.3.4", "\x05\x00", 2);
+    BIO *bio = BIO_new(BIO_s_mem());
+    PEM_write_bio_X509(bio, certificate);
+    PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL);
+    char *start;
+    apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
+    options.ca_file = identities_make()->root.certificate_file;
+    options.certificate_length = (size_t)BIO_get_mem_data(bio, &start);
+    options.certificate_bytes = start;
+    apns_credentials_t *credentials = credentials_of(&options);
+    apns_session_options_t given = push_options(service);
+    given.topic = cases[index].session_topic;
+    given.checks = APNS_CHECK_ALL;
+    apns_session_t *session = session_with(&given, credentials);
+    told_t told = {cases[index].payload, NULL, cases[index].said};
+    apns_notification_t push = telling(&told);
+    assert_ok(apns_session_send(session, &push, 0, NULL, &error));
+    /* Another type contradicts the certificate. */
+    push.push_type = APNS_PUSH_TYPE_BACKGROUND;
+    if (index < 6)
+      assert_fails(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
+                   "push_type is background, but the certificate is for ");
+    drain(session);
+    apns_session_free(session);
+    apns_credentials_free(credentials);
+    BIO_free(bio);
+    X509_free(certificate);
+  }
+  EVP_PKEY_free(key);
   service_stop(service);
   for (size_t index = 0; index < CASES; index++) {
     assert_string_equal(service_push(service, index)->push_type, cases[index].type);
@@ -431,6 +510,12 @@ TEST(what_does_not_fit_is_refused_where_asked_for) {
        "push_type is voip, but the topic does not end in .voip"},
       {{"{\"aps\":{}}", "a.push-type.widgets", APNS_PUSH_TYPE_ALERT},
        "push_type is alert, but the topic ends in .push-type.widgets"},
+      {{"{\"aps\":{}}", "a.voip", APNS_PUSH_TYPE_ALERT},
+       "push_type is alert, but the topic ends in .voip"},
+      {{"{\"aps\":{}}", "a.complication", APNS_PUSH_TYPE_BACKGROUND},
+       "push_type is background, but the topic ends in .complication"},
+      {{"{\"aps\":{}}", "com.apple.mgmt.External.7", APNS_PUSH_TYPE_ALERT},
+       "push_type is alert, but the topic is for mdm"},
       {{ACTIVITY, NULL, APNS_PUSH_TYPE_ALERT},
        "push_type is alert, but the payload is a Live Activity's"},
       {{CHANGED, NULL, 0},
@@ -455,7 +540,6 @@ TEST(what_does_not_fit_is_refused_where_asked_for) {
        APNS_PUSH_TYPE_CONTROLS},
       {"{\"mdm\":\"p\"}", "com.example.mdm", APNS_PUSH_TYPE_MDM},
       {"{\"mdm\":\"p\"}", NULL, APNS_PUSH_TYPE_ALERT},
-      {"{\"aps\":{}}", "a.voip", APNS_PUSH_TYPE_ALERT},
       {"{\"aps\":{\"alert\":\"a\"}}", NULL, APNS_PUSH_TYPE_BACKGROUND},
       {"{\"call\":7}", "a.voip", APNS_PUSH_TYPE_VOIP},
   };
@@ -467,7 +551,7 @@ TEST(what_does_not_fit_is_refused_where_asked_for) {
     assert_says(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
                 wrong[index].message);
     assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
-    assert_int_equal(error.cause, index < 3 ? APNS_CAUSE_TOPIC : APNS_CAUSE_NONE);
+    assert_int_equal(error.cause, index < 6 ? APNS_CAUSE_TOPIC : APNS_CAUSE_NONE);
   }
   /* None of them cost a connection. */
   assert_int_equal(service_connections(service), 0);

@@ -79,9 +79,9 @@ def test_duplicates_by_identifier(simulator):
             "7", UUID[:-1], UUID + "a", UUID.replace("-", "a", 1), "g" + UUID[1:])],
         ({"headers": [("apns-id", UUID.upper())]}, 200, None),
         ({"headers": [("apns-push-type", "alarm")]}, 400, "InvalidPushType"),
-        *[({"headers": [("apns-push-type", kind)]}, 200, None) for kind in (
-            "alert", "background", "location", "voip", "complication", "fileprovider", "mdm", "liveactivity",
-            "pushtotalk", "widgets", "controls")],
+        *[({"headers": [("apns-push-type", kind)]}, 200, None) for kind in ("alert", "background", "mdm")],
+        *[({"headers": [("apns-push-type", kind)]}, 400, "InvalidPushType") for kind in (
+            "location", "voip", "complication", "fileprovider", "liveactivity", "pushtotalk", "widgets", "controls")],
         ({"headers": [("apns-expiration", "soon")]}, 400, "BadExpirationDate"),
         ({"headers": [("apns-expiration", "0")]}, 200, None),
         *[({"headers": [("apns-priority", str(number))]}, 200, None) for number in (1, 5, 10)],
@@ -101,7 +101,7 @@ def test_duplicates_by_identifier(simulator):
         ({"payload": b'{"aps":1}'}, 400, "PayloadEmpty"),
         ({"payload": sized(4096)}, 200, None),
         ({"payload": sized(4097)}, 413, "PayloadTooLarge"),
-        ({"payload": sized(LONG), "headers": [("apns-push-type", "voip")]}, 200, None),
+        ({"payload": sized(LONG), "headers": [("apns-push-type", "voip"), ("apns-topic", TOPIC + ".voip")]}, 200, None),
         ({"payload": sized(LONG + 1), "headers": [("apns-push-type", "voip")]}, 413, "PayloadTooLarge"),
         ({"payload": sized(16384)}, 413, "PayloadTooLarge"),
     ],
@@ -179,8 +179,9 @@ def test_topics(start):
             assert to(TOPIC + unknown) == (400, "DeviceTokenNotForTopic")
 
 
-KINDS = [".voip", ".voip-ptt", ".complication", ".pushkit.fileprovider", ".location-query", ".push-type.liveactivity",
-         ".push-type.widgets", ".push-type.controls"]
+KINDS = {".voip": "voip", ".voip-ptt": "pushtotalk", ".complication": "complication", ".pushkit.fileprovider": "fileprovider",
+         ".location-query": "location", ".push-type.liveactivity": "liveactivity", ".push-type.widgets": "widgets",
+         ".push-type.controls": "controls"}
 
 
 @pytest.mark.parametrize("options", [[], ["--topic", TOPIC], ["--topic", f"org.example.other,{TOPIC}"]])
@@ -191,6 +192,9 @@ def test_kinds_of_an_app(start, options, certificate):
     with Client(simulator, certificate=certificate) as client:
         for kind in KINDS:
             assert client.push(headers=[*bearer, ("apns-topic", TOPIC + kind)]) == (200, None), kind
+            for type in ("alert", "background", "mdm", *KINDS.values()):
+                answer = client.push(headers=[*bearer, ("apns-topic", TOPIC + kind), ("apns-push-type", type)])
+                assert answer == ((200, None) if type == KINDS[kind] else (400, "InvalidPushType")), (kind, type)
         refusal = client.push(headers=[*bearer, ("apns-topic", TOPIC + ".other")])
         assert refusal == ((400, "TopicDisallowed") if certificate else (400, "DeviceTokenNotForTopic") if options else (200, None))
 
@@ -263,6 +267,30 @@ a=UTF8:app
         assert client.push(headers=[("apns-topic", TOPIC)]) == (200, None)
         assert client.push(headers=[("apns-topic", TOPIC + ".voip")]) == (200, None)
         assert client.push(headers=[("apns-topic", TOPIC + ".other")]) == (400, "TopicDisallowed")
+
+
+@pytest.mark.parametrize("name, type, other", [
+    (TOPIC + ".voip", "voip", "alert"), ("com.apple.mgmt.External.7", "mdm", "alert"), (TOPIC, "alert", "voip")])
+def test_the_certificate_says_the_type(start, tmp_path, name, type, other):
+    simulator = start(*HTTP2, "--certificates", make_certificates(tmp_path / "own", f"/UID={name}/CN=provider"))
+    with Client(simulator) as client:
+        assert client.push() == (200, None)
+        assert client.push(headers=[("apns-push-type", type)]) == (200, None)
+        assert client.push(headers=[("apns-push-type", other)]) == (400, "InvalidPushType")
+
+
+def test_an_app_whose_name_ends_like_a_kind(start, tmp_path):
+    names = ["org.example.voip", "org.example.voip.voip"]
+    made = make_certificates(tmp_path / "own", f"/UID={names[0]}/CN=provider", f"""1.2.840.113635.100.6.3.6=ASN1:SEQUENCE:topics
+[topics]
+a=UTF8:{names[0]}
+b=UTF8:{names[1]}
+""")
+    simulator = start(*HTTP2, "--certificates", made)
+    with Client(simulator) as client:
+        for topic, type in zip(names, ("alert", "voip")):
+            assert client.push(headers=[("apns-topic", topic), ("apns-push-type", type)]) == (200, None)
+        assert client.push(headers=[("apns-topic", names[0]), ("apns-push-type", "voip")]) == (400, "InvalidPushType")
 
 
 def test_a_foreign_certificate_is_refused(simulator, tmp_path):

@@ -5,6 +5,7 @@ import re
 import uuid
 
 from conftest import http2, outcomes
+from simulator import make_certificates
 from terminal import same_screen
 
 HEX = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
@@ -77,3 +78,20 @@ def test_wrong_key(tool, simulator, tmp_path):
     words[words.index("--key-id") + 1] = "ABCDE12345"
     ran = tool("send", *words, "--topic", "com.example.app", "--alert", "x", HEX)
     assert ran.returncode == 1 and "InvalidProviderToken" in ran.stdout + ran.stderr, ran
+
+
+def test_a_certificate_for_voip(tool, start, tmp_path):
+    """The push type is that of the certificate, in the doctor's push too; another one is refused."""
+    made = make_certificates(tmp_path / "own", "/UID=com.example.app.voip/CN=VoIP Services: com.example.app",
+                             "extendedKeyUsage=clientAuth\n1.2.840.113635.100.6.3.4=ASN1:NULL\n")
+    simulator = start("--http2-port", 0, "--control-port", 0, "--certificates", made)
+    peer = [*http2(simulator), "--server-name", "localhost"]
+    for words in ([], ["--topic", "com.example.app"], ["--topic", "com.example.app.voip"]):
+        ran = tool("send", *peer, *words, "--alert", "A call", HEX)
+        assert ran.returncode == 0, ran
+        ran = tool("doctor", *peer, *words, "--token", HEX)
+        assert ran.returncode == 0 and ran.stdout.endswith("Nothing is wrong.\n"), ran
+    pushes = simulator.control("GET", "/accepted?from=0&limit=10")[1]["notifications"]
+    assert [one["push_type"] for one in pushes] == ["voip"] * 6
+    ran = tool("send", *peer, "--push-type", "alert", "--alert", "A call", HEX)
+    assert ran.returncode == 1 and "rejected: InvalidPushType" in ran.stdout, ran

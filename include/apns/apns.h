@@ -1209,8 +1209,8 @@ typedef enum apns_check {
   /* The payload has an error that apns_payload_check() finds (its warnings do not count), needs
      priority 5 and has priority 10, or would start a Live Activity by a broadcast. Reads the
      payload once and allocates nothing. A builder's payload has no errors and is not read. HTTP/2,
-     also what does not fit the push type: a topic without the type's suffix, or with the
-     `.push-type.` of another one; liveactivity without a key of a Live Activity, widgets and
+     also what does not fit the push type: a topic without the type's suffix; a topic or a
+     certificate for another type; liveactivity without a key of a Live Activity, widgets and
      controls without `content-changed`, mdm without `mdm`; alert with a Live Activity or
      `content-changed`, and nothing that is shown or wakes the app. */
   APNS_CHECK_PAYLOAD = 1,
@@ -1394,8 +1394,9 @@ typedef struct apns_session_options {
 
   /* HTTP/2: the topic of notifications that name none, the app's bundle identifier; NULL: the
      certificate's. Where the push type needs a suffix (see apns_push_type_t) and this topic
-     lacks it, it is appended; a topic that ends in `.push-type.liveactivity`, `.widgets` or
-     `.controls` stays as it is. 1 to 255 bytes, no spaces and no control characters. */
+     lacks it, it is appended, to the certificate's topic where this is NULL; a topic that ends in
+     `.push-type.liveactivity`, `.widgets` or `.controls` stays as it is. 1 to 255 bytes, no spaces
+     and no control characters. */
   const char *topic;
 
   /* HTTP/2: after this many ms without data from the peer the session sends a PING (RFC 9113,
@@ -1539,11 +1540,14 @@ apns_status_t apns_session_connect(apns_session_t *session, apns_error_t *error_
  * notification's own topic is never changed.
  */
 typedef enum apns_push_type {
-  /* That of the topic, if it ends in a suffix below that begins with .push-type. Otherwise that of
-     the payload: liveactivity if its aps has event, with content-state or dismissal-date;
-     background if its aps has content-available 1 and neither alert, badge nor sound; mdm if it
-     has mdm and no aps. All else is alert: content-changed does not say whether it is for
-     widgets or for controls. */
+  /* That of the topic, if it ends in a suffix below or begins with com.apple.mgmt. (mdm). Where the
+     notification names no topic, that of the session or else of the certificate counts, and a
+     certificate for VoIP only says voip. If the name of an app ends in a suffix, say the type; a
+     certificate that lists all topics of the app makes that clear too. Otherwise that of the
+     payload: liveactivity if its aps has event, with content-state or dismissal-date; background
+     if its aps has content-available 1 and neither alert, badge nor sound; mdm if it has mdm and
+     no aps. All else is alert: content-changed does not say whether it is for widgets or for
+     controls. */
   APNS_PUSH_TYPE_DEFAULT = 0,
   APNS_PUSH_TYPE_ALERT = 1,
   APNS_PUSH_TYPE_BACKGROUND = 2,   /* only with priority 5; 0 means 5 */

@@ -47,11 +47,10 @@ func share(_ credentials: OpaquePointer?) throws(Failure) -> TrustContext {
 }
 
 #if APNS_HTTP2
-  /// The app that the certificate is for first of all: its subject's UID.
-  func certificateTopic(of credentials: OpaquePointer?) -> UnsafePointer<CChar>? {
-    guard let credentials else { return nil }
-    let said = UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.describe()
-    return said.topic_count > 0 ? said.topics?.pointee : nil
+  /// What the certificate says of topics, as long as the credentials are there.
+  func certificateTopics(of credentials: OpaquePointer?) -> ProviderTopics {
+    guard let credentials else { return ProviderTopics() }
+    return UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.topics
   }
 
   /// The provider token of the credentials, if they have one.

@@ -16,7 +16,7 @@ public func apns_session_new(
           let network = try network(
             given, checked, credentials, orHost: "api.push.apple.com", orPort: APNS_PORT_HTTP2)
           var defaults = try RequestDefaults.make(given)
-          defaults.use(certificateTopic: certificateTopic(of: credentials))
+          defaults.use(certificateTopics(of: credentials))
           return try HTTP2Session.make(
             checked, defaults: defaults, tokens: shareToken(credentials), network: network)
         }

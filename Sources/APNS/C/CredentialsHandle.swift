@@ -80,6 +80,26 @@ struct CredentialsHandle: ~Copyable {
   }
 
   #if APNS_HTTP2
+    var topics: ProviderTopics {
+      switch description {
+      case .some(let said):
+        var topics = ProviderTopics()
+        (topics.list, topics.count) = (said.topics, said.topicCount)
+        topics.isForVoIP = said.isForVoIP
+        // The service goes by the provider token.
+        topics.isShown = !hasToken
+        return topics
+      case .none: return ProviderTopics()
+      }
+    }
+
+    private var hasToken: Bool {
+      switch token {
+      case .some: true
+      case .none: false
+      }
+    }
+
     /// The token for one more session; nil if the provider shows its certificate and has no token.
     func shareToken() -> ProviderToken? {
       switch token {

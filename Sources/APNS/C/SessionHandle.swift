@@ -104,7 +104,7 @@ struct SessionHandle {
         let tokens = shareToken(credentials)
         try session.pointee.requireTopics(for: tokens)
         guard session.pointee.network.use(trust) else { return }
-        session.pointee.defaults.use(certificateTopic: certificateTopic(of: credentials))
+        session.pointee.defaults.use(certificateTopics(of: credentials))
         session.pointee.replaceConnections(tokens)
     #endif
     }

@@ -10,6 +10,8 @@ struct CertificateDescription: ~Copyable {
   let notBefore: UNIXSeconds
   let notAfter: UNIXSeconds
   let environments: UInt32
+  /// It has Apple's extension for VoIP, and none for alerts.
+  let isForVoIP: Bool
 
   var topics: UnsafePointer<UnsafePointer<CChar>?> {
     UnsafeRawPointer(memory).assumingMemoryBound(to: UnsafePointer<CChar>?.self)
@@ -58,11 +60,11 @@ struct CertificateDescription: ~Copyable {
     topicCount = topics.count
     notBefore = Self.seconds(X509_get0_notBefore(certificate))
     notAfter = Self.seconds(X509_get0_notAfter(certificate))
+    let uses = copenssl_push_uses(certificate)
     environments =
-      (Self.hasExtension(certificate, "1.2.840.113635.100.6.3.1")
-        ? APNS_ENVIRONMENT_SANDBOX.rawValue : 0)
-      | (Self.hasExtension(certificate, "1.2.840.113635.100.6.3.2")
-        ? APNS_ENVIRONMENT_PRODUCTION.rawValue : 0)
+      (uses & 1 << 1 != 0 ? APNS_ENVIRONMENT_SANDBOX.rawValue : 0)
+      | (uses & 1 << 2 != 0 ? APNS_ENVIRONMENT_PRODUCTION.rawValue : 0)
+    isForVoIP = uses & (1 << 1 | 1 << 2 | 1 << 4) == 1 << 4
   }
 
   deinit { free(memory) }
@@ -75,9 +77,6 @@ struct CertificateDescription: ~Copyable {
     return Int64(days) &* 86_400 &+ Int64(seconds)
   }
 
-  private static func hasExtension(_ certificate: OpaquePointer, _ name: StaticString) -> Bool {
-    TopicList.extensionIndex(certificate, name) >= 0
-  }
 }
 
 /// Collects the topics, each once, one after the other in a memory BIO.
@@ -119,7 +118,7 @@ private struct TopicList {
     }
   }
 
-  static func extensionIndex(_ certificate: OpaquePointer, _ name: StaticString) -> CInt {
+  private static func extensionIndex(_ certificate: OpaquePointer, _ name: StaticString) -> CInt {
     guard let object = OBJ_txt2obj(name.utf8Start, 1) else { return -1 }
     defer { ASN1_OBJECT_free(object) }
     return X509_get_ext_by_OBJ(certificate, object, -1)

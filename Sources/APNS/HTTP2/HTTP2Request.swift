@@ -18,6 +18,9 @@ struct HTTP2Request {
   let topic: UnsafeRawBufferPointer
   /// Goes behind the topic: what the push type needs and a session's topic lacks.
   let topicSuffix: UnsafeRawBufferPointer
+  /// The type that the topic, or the certificate, is for.
+  private let named: PushType?
+  private let isWallets: Bool
   /// Empty: no collapse identifier.
   let collapse: UnsafeRawBufferPointer
   /// None: APNs makes one.
@@ -29,12 +32,14 @@ struct HTTP2Request {
   static let topicMax = 255
 
   /// `topic` is used if the notification names none; `topicCount` is its length if it was
-  /// checked before. `payloadMax` 0 stands for the limit of the push type. A payload without bytes,
-  /// only with a count, has to be read when it has been written.
+  /// checked before. `certificate` is the topic that the service then takes from the certificate, and
+  /// `isFor` the type that one of them is for. `payloadMax` 0 stands for the limit of the push type.
+  /// A payload without bytes, only with a count, has to be read when it has been written.
   init(
     _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer,
     payloadCount: Int, payloadMax: Int, topic fallback: UnsafePointer<CChar>?,
-    topicCount: Int? = nil, needsTopic: Bool
+    topicCount: Int? = nil, certificate: UnsafePointer<CChar>? = nil, isFor: PushType? = nil,
+    needsTopic: Bool
   ) throws(Failure) {
     let length = given.pointee.token_length
     guard length > 0, length <= Int(APNS_TOKEN_MAX) else {
@@ -50,26 +55,39 @@ struct HTTP2Request {
         APNS_ERR_ARGUMENT, "the payload is empty", reject: APNS_REJECT_MISSING_PAYLOAD)
     }
     let isSessions = Self.isEmpty(given.pointee.topic)
+    var topic: UnsafeRawBufferPointer
     if isSessions, let topicCount {
       topic = UnsafeRawBufferPointer(start: fallback, count: topicCount)
     } else {
       topic = try Self.topic(isSessions ? fallback : given.pointee.topic)
     }
+    named = isSessions ? isFor : PushType.named(in: topic)
     if needsTopic, topic.count == 0 {
       throw Failure(
         APNS_ERR_ARGUMENT, "there is no topic, and a provider token needs one",
         reject: APNS_REJECT_MISSING_TOPIC, cause: APNS_CAUSE_TOPIC)
     }
     // The types that a payload can turn out to have share a limit.
-    if let type = try Self.type(given.pointee.push_type, of: topic) {
+    if let type = try Self.type(given.pointee.push_type, or: named) {
       self.type = type
       infersType = false
     } else {
       type = PushType.inferred(from: payload)
       infersType = payload.count == 0
     }
-    topicSuffix =
-      isSessions ? Self.missingSuffix(of: topic, for: type) : .init(start: nil, count: 0)
+    var suffix = UnsafeRawBufferPointer(start: nil, count: 0)
+    var wallets = topic
+    if isSessions, topic.count == 0, let certificate {
+      let its = UnsafeRawBufferPointer(start: certificate, count: strlen(certificate))
+      suffix = Self.missingSuffix(of: its, for: type)
+      if suffix.count > 0 { topic = its }
+      wallets = its
+    } else if isSessions {
+      suffix = Self.missingSuffix(of: topic, for: type)
+    }
+    isWallets = PushType.begins(wallets, "pass.")
+    self.topic = topic
+    topicSuffix = suffix
     let limit = payloadMax == 0 ? type.payloadMax : min(payloadMax, type.payloadMax)
     guard payloadCount <= limit else {
       throw Self.refusal(
@@ -132,6 +150,7 @@ struct HTTP2Request {
     }
     expiry = max(0, given.pointee.expiry)
     topic = try Self.bundle(Self.isEmpty(given.pointee.topic) ? fallback : given.pointee.topic)
+    (named, isWallets) = (nil, false)
     if !Self.isEmpty(given.pointee.collapse_id) {
       throw Self.refusal("a broadcast has no collapse_id")
     }
@@ -150,6 +169,7 @@ struct HTTP2Request {
     priority = operation.rawValue
     expiry = nil
     topic = app
+    (named, isWallets) = (nil, false)
     topicSuffix = UnsafeRawBufferPointer(start: nil, count: 0)
     collapse = UnsafeRawBufferPointer(start: nil, count: 0)
     identifier = .none
@@ -252,12 +272,10 @@ struct HTTP2Request {
     return text.pointee == 0
   }
 
-  /// The type that the notification or its topic says; nil if the payload has to.
+  /// The type that the notification says, or its topic; nil if the payload has to.
   @inline(__always)
-  private static func type(
-    _ given: UInt8, of topic: UnsafeRawBufferPointer
-  ) throws(Failure) -> PushType? {
-    if given == 0 { return PushType.named(in: topic) }
+  private static func type(_ given: UInt8, or named: PushType?) throws(Failure) -> PushType? {
+    if given == 0 { return named }
     guard let type = PushType(rawValue: given) else {
       throw refusal("push_type is ", Int(given), ", not an apns_push_type_t")
     }
@@ -268,23 +286,30 @@ struct HTTP2Request {
   private static func missingSuffix(
     of topic: UnsafeRawBufferPointer, for type: PushType
   ) -> UnsafeRawBufferPointer {
-    guard type.rawValue > PushType.background.rawValue, topic.count > 0, !type.fits(topic),
-      PushType.named(in: topic) == nil
-    else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-    return type.topicSuffix
+    guard type.rawValue > PushType.background.rawValue, topic.count > 0, !type.fits(topic) else {
+      return UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+    // The name of an app may end in `.voip`, and none in `.push-type.widgets`.
+    switch PushType.named(in: topic) {
+    case .liveactivity, .widgets, .controls: return UnsafeRawBufferPointer(start: nil, count: 0)
+    default: return type.topicSuffix
+    }
   }
 
   /// Refuses a topic that APNs refuses for the push type, and a payload that a device ignores with
   /// that type.
   @inline(never)
   func check(_ traits: PayloadTraits) throws(Failure) {
-    // A broadcast has the bundle id in its path.
-    let isNamed = topic.count > 0 && topicSuffix.count == 0 && mark == 0
-    if isNamed, !type.fits(topic) {
-      throw mismatch(type, "the topic does not end in ", type.topicSuffix)
+    if let named, named != type {
+      let words: StaticString =
+        PushType.named(in: topic) != named
+        ? "the certificate is for " : named == .mdm ? "the topic is for " : "the topic ends in "
+      let isSuffix = named != .mdm && topic.count > 0 && named.fits(topic)
+      throw mismatch(named, words, isSuffix ? named.topicSuffix : named.text)
     }
-    if isNamed, let named = PushType.named(in: topic), named != type {
-      throw mismatch(named, "the topic ends in ", named.topicSuffix)
+    // A broadcast has the bundle id in its path.
+    if topic.count > 0, topicSuffix.count == 0, mark == 0, !type.fits(topic) {
+      throw mismatch(type, "the topic does not end in ", type.topicSuffix)
     }
     if type.suits(traits) { return }
     let words: StaticString =

@@ -64,8 +64,7 @@ enum PushType: UInt8 {
     return head > 0 && memcmp(start + head, end, suffix.count) == 0
   }
 
-  /// The type that a topic names. Only some of them do: the name of an app may end in `.voip`.
-  @inline(__always)
+  /// The type that a topic names, by its end or as one of device management.
   static func named(in topic: UnsafeRawBufferPointer) -> PushType? {
     guard topic.count > 2 else { return nil }
     let type: PushType
@@ -73,9 +72,30 @@ enum PushType: UInt8 {
     case (0x74, 0x79): type = .liveactivity
     case (0x74, 0x73): type = .widgets
     case (0x6C, 0x73): type = .controls
-    default: return nil
+    case (0x69, 0x70): type = .voip
+    case (0x6F, 0x6E): type = .complication
+    case (0x65, 0x72): type = .fileprovider
+    case (0x72, 0x79): type = .location
+    case (0x74, 0x74): type = .pushtotalk
+    default: return begins(topic, "com.apple.mgmt.") ? .mdm : nil
     }
-    return type.fits(topic) ? type : nil
+    if type.fits(topic) { return type }
+    return begins(topic, "com.apple.mgmt.") ? .mdm : nil
+  }
+
+  @inline(never)
+  static func begins(_ topic: UnsafeRawBufferPointer, _ start: StaticString) -> Bool {
+    guard topic.count > start.utf8CodeUnitCount, let base = topic.baseAddress else { return false }
+    return memcmp(base, start.utf8Start, start.utf8CodeUnitCount) == 0
+  }
+
+  /// Whether `other` is this topic with what a push type needs behind it: then this one is an app's
+  /// own, even if the name of the app ends in `.voip`.
+  static func isApp(_ topic: UnsafeRawBufferPointer, of other: UnsafeRawBufferPointer) -> Bool {
+    guard let type = named(in: other), let base = topic.baseAddress, let start = other.baseAddress,
+      topic.count &+ type.topicSuffix.count == other.count
+    else { return false }
+    return type != .mdm && memcmp(base, start, topic.count) == 0
   }
 
   /// The type a payload is meant for: that of a Live Activity or of device management; background

@@ -27,7 +27,7 @@ static const meaning reasons[] = {
     {APNS_REASON_BAD_MESSAGE_ID, "the apns_id is not a UUID"},
     {APNS_REASON_BAD_PRIORITY, "the priority does not go with this kind of push"},
     {APNS_REASON_DUPLICATE_HEADERS, "a header field came twice"},
-    {APNS_REASON_INVALID_PUSH_TYPE, "the push_type is not one, or not the payload's"},
+    {APNS_REASON_INVALID_PUSH_TYPE, "the push_type is not the topic's; it follows topic and certificate if it is left away"},
     {APNS_REASON_BAD_PATH, "the request went to a path that is not there"},
     {APNS_REASON_METHOD_NOT_ALLOWED, "the request was not a POST"},
     {APNS_REASON_IDLE_TIMEOUT, "the connection was idle too long"},

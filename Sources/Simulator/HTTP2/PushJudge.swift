@@ -65,6 +65,12 @@ final class PushJudge {
     case .success(let topic): push.topic = topic
     }
     return rules.fault(ofToken: push.token) ?? rules.fault(ofTopic: push.topic ?? "")
+      ?? faultOfType(push)
+  }
+
+  private func faultOfType(_ push: Push) -> PushReason? {
+    guard let type = push.request.type, let topic = push.topic else { return nil }
+    return TopicKind.takes(type, topic, among: authority.topics ?? []) ? nil : .invalidPushType
   }
 
   private func faultOfForm(_ push: inout Push) -> PushReason? {

@@ -1,9 +1,13 @@
 /// The suffixes that Apple appends to an app's topic for kinds of pushes other than alerts.
 enum TopicKind {
+  /// With the push type that each is for.
   private static let suffixes = [
-    ".voip", ".voip-ptt", ".complication", ".pushkit.fileprovider", ".location-query",
-    ".push-type.liveactivity", ".push-type.widgets", ".push-type.controls",
+    ".voip": "voip", ".voip-ptt": "pushtotalk", ".complication": "complication",
+    ".pushkit.fileprovider": "fileprovider", ".location-query": "location",
+    ".push-type.liveactivity": "liveactivity", ".push-type.widgets": "widgets",
+    ".push-type.controls": "controls",
   ]
+  private static let management = "com.apple.mgmt."
 
   private static let liveActivities = ".push-type.liveactivity"
 
@@ -22,6 +26,16 @@ enum TopicKind {
 
   /// True for the app's own topic and for those with a suffix.
   static func belongs(_ topic: String, to app: String) -> Bool {
-    topic == app || topic.hasPrefix(app) && suffixes.contains(String(topic.dropFirst(app.count)))
+    topic == app || topic.hasPrefix(app) && suffixes[String(topic.dropFirst(app.count))] != nil
+  }
+
+  /// Whether a push of this type may go to the topic: one with a suffix takes only its own type,
+  /// and a type with a suffix goes to no other topic. `topics` are the certificate's: what others
+  /// of them begin with is an app's own name, even if it ends in `.voip`.
+  static func takes(_ type: String, _ topic: String, among topics: [String]) -> Bool {
+    if topic.hasPrefix(management) { return type == "mdm" }
+    let isApp = topics.contains { $0 != topic && belongs($0, to: topic) }
+    let end = isApp ? nil : suffixes.first { topic.hasSuffix($0.key) && topic != $0.key }
+    return end.map { $0.value == type } ?? !suffixes.values.contains(type)
   }
 }

@@ -80,10 +80,18 @@ enum ReasonCause {
     Known(
       reasons: ["BadTopic", "invalid topic size"], meaning: "there is no such app",
       remedy:
-        "give --topic, the app's bundle identifier; push types such as voip add an ending to it"),
+        "give --topic, the app's bundle identifier; the library adds what a --push-type needs"),
     Known(
-      reasons: ["DeviceTokenNotForTopic"], meaning: "the token belongs to another app",
-      remedy: "give the --topic of the app that the token belongs to"),
+      reasons: ["InvalidPushType"], meaning: "the push type is not the topic's",
+      remedy:
+        "leave out --push-type: it follows the topic and the certificate; .voip at a topic's end is for VoIP, the app's own topic for alerts"
+    ),
+    Known(
+      reasons: ["DeviceTokenNotForTopic"],
+      meaning: "the token belongs to another app, or to another kind of push",
+      remedy:
+        "give the --topic of the app that the token belongs to; tokens of PushKit (VoIP) are for the topic that ends in .voip, others are not"
+    ),
     Known(
       reasons: ["BadDeviceToken", "invalid token", "invalid token size"],
       meaning: "the service does not know the token",
@@ -122,7 +130,7 @@ enum ReasonCause {
     Known(
       reasons: [
         "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "DuplicateHeaders",
-        "InvalidPushType", "MissingPushType", "BadPath", "MethodNotAllowed",
+        "MissingPushType", "BadPath", "MethodNotAllowed",
       ], meaning: "the service does not accept the library's default request",
       remedy: "check that --host is APNs or compatible with it, and that no proxy changes headers"),
     Known(

@@ -99,13 +99,17 @@ import Testing
     #expect(type(of: payload) == .mdm)
   }
 
-  /// Only what no app's own name ends in.
   @Test(arguments: [
     ("com.example.app.push-type.liveactivity", PushType.liveactivity),
     ("com.example.app.push-type.widgets", .widgets),
     ("a.push-type.controls", .controls),
     (".push-type.controls", nil), ("com.example.controls", nil), ("com.example.liveactivity", nil),
-    ("com.example.app.push-type.widget", nil), ("com.example.app.voip", nil), ("s", nil), ("", nil),
+    ("com.example.app.push-type.widget", nil), ("s", nil), ("", nil),
+    ("com.example.app.voip", .voip), ("com.example.app.voip-ptt", .pushtotalk), (".voip", nil),
+    ("com.example.app.complication", .complication), ("a.location-query", .location),
+    ("com.example.app.pushkit.fileprovider", .fileprovider), ("com.example.fileprovider", nil),
+    ("com.example.app.VOIP", nil), ("com.example.appvoip", nil), ("com.example.voip.app", nil),
+    ("com.apple.mgmt.External.7", .mdm), ("com.apple.mgmt.", nil), ("com.apple.mgmt.n.tion", .mdm),
   ])
   func topics(_ topic: String, _ type: PushType?) {
     var topic = topic
@@ -192,7 +196,9 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
       let request = try HTTP2Request(
         &given, payload: isBuilt ? UnsafeRawBufferPointer(start: nil, count: 0) : written,
         payloadCount: written.count, payloadMax: payloadMax, topic: UnsafePointer(texts[3]),
-        needsTopic: needsTopic)
+        isFor: texts[3].flatMap {
+          PushType.named(in: UnsafeRawBufferPointer(start: $0, count: strlen($0)))
+        }, needsTopic: needsTopic)
       return body((request, try request.kind(of: written)))
     }
   }

@@ -58,7 +58,7 @@ struct ChannelsHandle: ~Copyable {
     options.retry_timeout_ms = 1
     options.ping_after_ms = -1
     let checked = try SessionOptions(options)
-    let topic = given.topic ?? certificateTopic(of: credentials)
+    let topic = given.topic ?? certificateTopics(of: credentials).first
     let app = try HTTP2Request.bundle(topic, reject: APNS_REJECT_NONE)
     let network = try network(
       options, checked, credentials, orHost: "api-manage-broadcast.push.apple.com",

@@ -14,7 +14,9 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
     return try HTTP2Request(
       given, payload: payload, payloadCount: payloadCount, payloadMax: options.payloadMax,
-      topic: defaults.topic, topicCount: defaults.topicCount, needsTopic: tokens != nil)
+      topic: defaults.topic, topicCount: defaults.topicCount,
+      certificate: tokens == nil ? defaults.certificateTopic : nil, isFor: defaults.pushType,
+      needsTopic: tokens != nil)
   }
 
   func check(_ notification: HTTP2Request, _ traits: PayloadTraits) throws(Failure) {

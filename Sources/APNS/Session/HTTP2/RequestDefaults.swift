@@ -9,6 +9,8 @@ struct RequestDefaults: ~Copyable {
   let topicCount: Int
   /// Of the certificate: the app of broadcasts that name none. The service knows it for the others.
   private var certificateText: UnsafeMutablePointer<CChar>?
+  /// What notifications are that say neither a push type nor a topic; nil: what their payload is.
+  private(set) var pushType: PushType?
 
   /// Copies the names. The port is left out when it is the usual one of https.
   static func make(_ given: apns_session_options_t) throws(Failure) -> RequestDefaults {
@@ -54,6 +56,8 @@ struct RequestDefaults: ~Copyable {
     authorityCount = strlen(authority)
     topicText = topic
     self.topicCount = topicCount
+    pushType =
+      topic.flatMap { PushType.named(in: UnsafeRawBufferPointer(start: $0, count: topicCount)) }
   }
 
   private static func append(_ port: UInt16, to text: UnsafeMutablePointer<CChar>) {
@@ -77,10 +81,17 @@ struct RequestDefaults: ~Copyable {
 
   var certificateTopic: UnsafePointer<CChar>? { UnsafePointer(certificateText) }
 
-  /// Copies the certificate's topic; nil: it has none. Without memory broadcasts have to name it.
-  mutating func use(certificateTopic: UnsafePointer<CChar>?) {
+  /// Copies the certificate's topic, if it has one. Without memory broadcasts have to name it.
+  mutating func use(_ certificate: ProviderTopics) {
     free(certificateText)
-    certificateText = certificateTopic.flatMap { strdup($0) }
+    certificateText = certificate.first.flatMap { strdup($0) }
+    if let topicText {
+      let topic = UnsafeRawBufferPointer(start: topicText, count: topicCount)
+      pushType =
+        (certificate.isApp(topic) ? nil : PushType.named(in: topic)) ?? certificate.pushType
+    } else {
+      pushType = certificate.pushType
+    }
   }
 
   var authority: UnsafeRawBufferPointer {

@@ -62,7 +62,7 @@ rejected: BadExpirationDate (HTTP 400): the expiry is not one
 rejected: BadMessageId (HTTP 400): the apns_id is not a UUID
 rejected: BadPriority (HTTP 400): the priority does not go with this kind of push
 rejected: DuplicateHeaders (HTTP 400): a header field came twice
-rejected: InvalidPushType (HTTP 400): the push_type is not one, or not the payload's
+rejected: InvalidPushType (HTTP 400): the push_type is not the topic's; it follows topic and certificate if it is left away
 rejected: BadPath (HTTP 404): the request went to a path that is not there
 rejected: MethodNotAllowed (HTTP 405): the request was not a POST
 rejected: IdleTimeout (HTTP 400): the connection was idle too long

@@ -315,11 +315,14 @@ class PushType(PushTypeNumber):
     """What kind of push a notification is, for HTTP/2 (the header apns-push-type)."""
 
     DEFAULT = 0
-    """That of the topic, if it ends in a suffix below that begins with .push-type. Otherwise that
-    of the payload: liveactivity if its aps has event, with content-state or dismissal-date;
-    background if its aps has content-available 1 and neither alert, badge nor sound; mdm if it has
-    mdm and no aps. All else is alert: content-changed does not say whether it is for widgets or
-    for controls."""
+    """That of the topic, if it ends in a suffix below or begins with com.apple.mgmt. (mdm). Where
+    the notification names no topic, that of the session or else of the certificate counts, and a
+    certificate for VoIP only says voip. If the name of an app ends in a suffix, say the type; a
+    certificate that lists all topics of the app makes that clear too. Otherwise that of the
+    payload: liveactivity if its aps has event, with content-state or dismissal-date; background if
+    its aps has content-available 1 and neither alert, badge nor sound; mdm if it has mdm and no
+    aps. All else is alert: content-changed does not say whether it is for widgets or for controls.
+    """
     ALERT = 1
     BACKGROUND = 2
     """Only with priority 5; 0 means 5."""
@@ -429,8 +432,8 @@ class Check(enum.IntFlag):
     """The payload has an error that check_payload() finds (its warnings do not count), needs
     priority 5 and has priority 10, or would start a Live Activity by a broadcast. Reads the
     payload once and allocates nothing. A builder's payload has no errors and is not read. HTTP/2,
-    also what does not fit the push type: a topic without the type's suffix, or with the
-    `.push-type.` of another one; liveactivity without a key of a Live Activity, widgets and
+    also what does not fit the push type: a topic without the type's suffix; a topic or a
+    certificate for another type; liveactivity without a key of a Live Activity, widgets and
     controls without `content-changed`, mdm without `mdm`; alert with a Live Activity or
     `content-changed`, and nothing that is shown or wakes the app."""
     EXPIRY = 2

@@ -31,7 +31,7 @@ REASONS: dict[Reason, str] = {
     Reason.BAD_MESSAGE_ID: "the apns_id is not a UUID",
     Reason.BAD_PRIORITY: "the priority does not go with this kind of push",
     Reason.DUPLICATE_HEADERS: "a header field came twice",
-    Reason.INVALID_PUSH_TYPE: "the push_type is not one, or not the payload's",
+    Reason.INVALID_PUSH_TYPE: "the push_type is not the topic's; it follows topic and certificate if it is left away",
     Reason.BAD_PATH: "the request went to a path that is not there",
     Reason.METHOD_NOT_ALLOWED: "the request was not a POST",
     Reason.IDLE_TIMEOUT: "the connection was idle too long",
