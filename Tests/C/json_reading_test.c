@@ -187,6 +187,7 @@ static bool check_alike(const char *text, size_t length) {
   char *copy = pages + 4 * page - length;
   memcpy(copy, text, length);
   plain_t p = {.text = (const uint8_t *)copy, .length = length};
+  if (length >= 3 && !memcmp(copy, "\xEF\xBB\xBF", 3)) p.at = 3;
   if (value(&p)) {
     spaces(&p);
     if (p.at < length) broken(&p, "there is text after the end", p.at);
@@ -199,11 +200,13 @@ static bool check_alike(const char *text, size_t length) {
   bool is_alike = true;
   if (p.fault)
     is_alike = status == APNS_ERR_ARGUMENT &&
-               (count > 32 || (last->severity == APNS_FINDING_ERROR && last->offset == p.place));
+               (count > 32 || (last->severity == APNS_FINDING_ERROR &&
+                               (last->offset == p.place || strstr(last->message, "UTF-16"))));
   else if (last && last->severity == APNS_FINDING_ERROR)
     is_alike = strstr(last->message, " is not ") ||
                strstr(last->message, "a payload is an object") ||
-               strstr(last->message, "has an element");
+               strstr(last->message, "has an element") || strstr(last->message, "looks like ") ||
+               strstr(last->message, "was encoded twice");
   if (!is_alike) {
     print_error("%s at %zu, but %s at %zu: ", p.fault ? p.fault : "fine", p.place,
                 last ? last->message : "fine", last ? last->offset : 0);

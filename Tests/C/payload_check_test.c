@@ -304,16 +304,17 @@ TEST(each_key_that_apple_documents) {
 TEST(what_only_a_live_activity_has) {
   assert_one("{'aps':{'alert':{'body':'b','sound':'s'}}}", WARNING, 28, "'sound' belongs in 'aps'");
   assert_one("{'aps':{'alert':{'title':{'loc-key':'a'}}}}", ERROR, 25, "'title' is not a string");
-  assert_one("{'aps':{'event':'stop','timestamp':1}}", WARNING, 16,
+  assert_one("{'aps':{'event':'stop','timestamp':1800000000}}", WARNING, 16,
              "'event' is not start, update or end");
   assert_one("{'aps':{'content-changed':false}}", WARNING, 26,
              "'content-changed' has an effect only as true");
   assert_one("{'aps':{'content-changed':1}}", ERROR, 26, "'content-changed' is not true");
-  assert_one("{'aps':{'event':'end','timestamp':1,'input-push-token':2}}", WARNING, 55,
+  assert_one("{'aps':{'event':'end','timestamp':1800000000,'input-push-token':2}}", WARNING, 64,
              "'input-push-token' has an effect only as 1");
   /* The alert may come before what tells that there is a Live Activity. */
   assert_clean(
-      "{'aps':{'alert':{'title':{'loc-key':'a'},'sound':'s'},'event':'\\u0065nd','timestamp':1.5}"
+      "{'aps':{'alert':{'title':{'loc-key':'a'},'sound':'s'},'event':'\\u0065nd','timestamp':"
+      "1800000000.5}"
       "}");
   told_t told = check("{'aps':{'event':'start'}}");
   assert_int_equal(told.status, APNS_OK);
@@ -322,6 +323,132 @@ TEST(what_only_a_live_activity_has) {
   assert_found(told, 4, WARNING, 7, 1, 8,
                "'attributes' is missing, which a Live Activity needs here");
   assert_one("{'mdm':1}", WARNING, 0, "there is no 'aps', so the device shows nothing by itself");
+}
+
+#define READS ": a device reads UNIX seconds, "
+
+/* Times that are not in UNIX seconds, for each key, and what was probably meant. */
+TEST(times_of_a_live_activity) {
+  static const char *const keys[] = {"timestamp", "stale-date", "dismissal-date"};
+  static const struct {
+    const char *number, *message;
+  } wrong[] = {
+      {"1795600000000", "milliseconds" READS "1795600000"},
+      {"1795600000000.5", "milliseconds" READS "1795600000"},
+      {"1.7956e12", "milliseconds" READS "1795600000"},
+      {"17956E+8", "milliseconds" READS "1795600000"},
+      {"1795600000123456", "microseconds" READS "1795600000"},
+      {"1795600000123456789", "nanoseconds" READS "1795600000"},
+      {"817292800", "seconds since 2001" READS "1795600000"},
+      {"817292800.123456", "seconds since 2001" READS "1795600000"},
+      {"817292800000", "milliseconds since 2001" READS "1795600000"},
+      {"900", "a duration" READS "time(NULL) + 900"},
+      {"14400.0", "a duration" READS "time(NULL) + 14400"},
+      {"1", "a duration" READS "time(NULL) + 1"},
+      {"-5", "a duration" READS "time(NULL)"},
+  };
+  static const char *const fine[] = {"1000000000", "1795600000",      "1795600000.25",
+                                     "1.7956e9",   "179560000000e-2", "99999999999"};
+  char json[256], message[160];
+  for (size_t key = 0; key < sizeof keys / sizeof *keys; key++) {
+    const int offset = sprintf(json, "{'aps':{'%s':", keys[key]);
+    for (size_t index = 0; index < sizeof wrong / sizeof *wrong; index++) {
+      snprintf(json + offset, sizeof json - (size_t)offset, "%s,'event':'end'%s}}",
+               wrong[index].number, key ? ",'timestamp':1795600000" : "");
+      snprintf(message, sizeof message, "'%s' looks like %s", keys[key], wrong[index].message);
+      told_t told = check_text(json, strlen(json));
+      assert_found(told, 0, ERROR, (size_t)offset, 1, (uint32_t)offset + 1, message);
+      assert_int_equal(told.count, 1);
+    }
+    for (size_t index = 0; index < sizeof fine / sizeof *fine; index++) {
+      snprintf(json + offset, sizeof json - (size_t)offset, "%s,'event':'end'%s}}", fine[index],
+               key ? ",'timestamp':1795600000" : "");
+      told_t told = check_text(json, strlen(json));
+      if (told.count) fail_msg("%s: %s", json, told.findings[0].message);
+    }
+  }
+  /* What is over is dismissed at once. */
+  assert_clean("{'aps':{'event':'end','timestamp':1795600000,'dismissal-date':0}}");
+  assert_one("{'aps':{'event':'end','timestamp':0}}", ERROR, 34,
+             "'timestamp' looks like a duration" READS "time(NULL)");
+}
+
+TEST(numbers_that_a_device_ignores) {
+  static const char *const badges[] = {"-1", "2147483648", "4294967296", "99999999999",
+                                       "99999999999999999999999999"};
+  char json[96];
+  for (size_t index = 0; index < sizeof badges / sizeof *badges; index++) {
+    snprintf(json, sizeof json, "{'aps':{'badge':%s}}", badges[index]);
+    told_t told = check_text(json, strlen(json));
+    assert_found(told, 0, ERROR, 16, 1, 17,
+                 "'badge' is not from 0 to 2147483647, so the device ignores it");
+  }
+  assert_clean("{'aps':{'badge':2147483647}}");
+  assert_clean("{'aps':{'badge':0}}");
+  static const char *const volumes[] = {"80", "1.01", "1.0000001", "-0.1",
+                                        "-1", "2e0",  "1e2",       "10e-0"};
+  for (size_t index = 0; index < sizeof volumes / sizeof *volumes; index++) {
+    snprintf(json, sizeof json, "{'aps':{'sound':{'volume':%s}}}", volumes[index]);
+    told_t told = check_text(json, strlen(json));
+    assert_found(told, 0, ERROR, 26, 1, 27, "'volume' is not from 0 to 1");
+  }
+  static const char *const heard[] = {"0",    "1",   "1.0",   "0.999", "-0",
+                                      "-0.0", "1e0", "10e-1", "5e-1"};
+  for (size_t index = 0; index < sizeof heard / sizeof *heard; index++) {
+    snprintf(json, sizeof json, "{'aps':{'sound':{'volume':%s}}}", heard[index]);
+    told_t told = check_text(json, strlen(json));
+    if (told.count) fail_msg("%s: %s", json, told.findings[0].message);
+  }
+}
+
+/* Text that went through an encoder once more than it had to. */
+TEST(what_was_escaped_twice) {
+#define TWICE " has an escape that was escaped twice: the device shows its backslash"
+  assert_one("{'aps':{'alert':'a\\\\nb'}}", WARNING, 18, "'alert'" TWICE);
+  assert_one("{'aps':{'alert':{'body':'caf\\\\u00e9'}}}", WARNING, 28, "'body'" TWICE);
+  assert_one("{'aps':{'alert':{'title':'\\\\\\'a'}}}", WARNING, 26, "'title'" TWICE);
+  assert_one("{'aps':{'alert':{'loc-args':['a','\\\\tb']}}}", WARNING, 34, "'loc-args'" TWICE);
+  assert_clean("{'aps':{'alert':'a\\nb\\u00e9\\'c\\''}}");
+  assert_clean("{'aps':{'alert':'C:\\\\new\\\\\\u0041'}}");
+  assert_clean("{'aps':{'alert':'a\\\\ b \\\\u12 \\\\'}}");
+  /* What else has an escape is the app's. */
+  assert_clean("{'aps':{},'k':'a\\\\nb'}");
+  assert_one("'{\\'aps\\':{}}'", ERROR, 0,
+             "the payload is a string with JSON in it: it was encoded twice");
+  assert_one("{'aps':'{\\'alert\\':1}'}", ERROR, 7,
+             "'aps' is a string with JSON in it: it was encoded twice");
+  assert_one("{\\'aps\\':{}}", ERROR, 1,
+             "the JSON's own quotation marks are escaped: it was encoded twice");
+}
+
+TEST(where_a_file_is_not_utf_8) {
+  told_t told = check("\xEF\xBB\xBF{'aps':{'alert':'a'}}");
+  assert_found(told, 0, WARNING, 0, 1, 1,
+               "the payload begins with a byte order mark, which not every reader accepts: leave "
+               "it out");
+  assert_int_equal(told.count, 1);
+  assert_int_equal(told.status, APNS_OK);
+  static const struct {
+    const char *bytes;
+    size_t length;
+  } wide[] = {
+      {"\xFF\xFE{\0\"\0a\0", 8},
+      {"\xFE\xFF\0{\0\"\0a", 8},
+      {"{\0\"\0a\0\"\0", 8},
+      {"\0{\0\"\0a\0\"", 8},
+  };
+  for (size_t index = 0; index < sizeof wide / sizeof *wide; index++) {
+    told = check_bytes(wide[index].bytes, wide[index].length, 0);
+    assert_int_equal(told.status, APNS_ERR_ARGUMENT);
+    assert_string_equal(told.findings[0].message, "the JSON is in UTF-16, and has to be in UTF-8");
+  }
+}
+
+TEST(device_management_beside_an_alert) {
+  assert_one("{'aps':{},'mdm':'p'}", WARNING, 10,
+             "'mdm' is for device management, whose payload has no 'aps'");
+  assert_one("{'mdm':'p','aps':{}}", WARNING, 1,
+             "'mdm' is for device management, whose payload has no 'aps'");
 }
 
 TEST(places_are_those_an_editor_shows) {
@@ -409,6 +536,9 @@ TEST(every_json_vector) {
   vectors_each(file, index, vector) {
     size_t length;
     uint8_t *json = vector_bytes(vector, "hex", &length);
+    /* In the middle of a payload it is no mark. */
+    const bool has_mark = length > 3 && !memcmp(json, "\xEF\xBB\xBF", 3);
+    if (has_mark) memmove(json, json + 3, length -= 3);
     char payload[20000];
     size_t head = (size_t)sprintf(payload, "{\"aps\":{},\"k\":");
     memcpy(payload + head, json, length);

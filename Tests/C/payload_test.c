@@ -340,7 +340,7 @@ static void assert_passes_the_check(apns_payload_t *p) {
 
 TEST(a_live_activity_starts_and_ends) {
   apns_payload_t *p = payload_of(4096, NULL);
-  assert_ok(apns_payload_set_integer(p, APNS_KEY_TIMESTAMP, 1234, &error));
+  assert_ok(apns_payload_set_integer(p, APNS_KEY_TIMESTAMP, 1800000000, &error));
   assert_ok(apns_payload_set_string(p, APNS_KEY_EVENT, S("start"), &error));
   assert_ok(apns_payload_set_json(p, APNS_KEY_CONTENT_STATE, S(STATE), &error));
   assert_ok(apns_payload_set_string(p, APNS_KEY_ATTRIBUTES_TYPE, S("AdventureAttributes"), &error));
@@ -350,7 +350,7 @@ TEST(a_live_activity_starts_and_ends) {
   assert_ok(apns_payload_set_json(p, APNS_KEY_BODY, S(BODY), &error));
   assert_ok(apns_payload_set_string(p, APNS_KEY_ALERT_SOUND, S("chime.aiff"), &error));
   assert_ok(apns_payload_set_integer(p, APNS_KEY_INPUT_PUSH_TOKEN, 1, &error));
-  assert_writes(p, "{'aps':{'timestamp':1234,'event':'start','content-state':" STATE
+  assert_writes(p, "{'aps':{'timestamp':1800000000,'event':'start','content-state':" STATE
                    ",'attributes-type':'AdventureAttributes','attributes':{'hero':{'name':'Panda'}}"
                    ",'alert':{'title':" TITLE ",'body':" BODY
                    ",'sound':'chime.aiff'},'input-push-token':1}}");
@@ -436,7 +436,7 @@ TEST(a_json_that_is_refused_changes_nothing) {
   apns_payload_t *nested = payload_of(8192, NULL);
   assert_ok(apns_payload_set_json(nested, APNS_KEY_ATTRIBUTES, deep, length + 509, &error));
   assert_ok(apns_payload_set_string(nested, APNS_KEY_EVENT, S("end"), &error));
-  assert_ok(apns_payload_set_integer(nested, APNS_KEY_TIMESTAMP, 1, &error));
+  assert_ok(apns_payload_set_integer(nested, APNS_KEY_TIMESTAMP, 1800000000, &error));
   assert_passes_the_check(nested);
   apns_payload_free(nested);
   memcpy(deep + length - 2, "[[]]", 4);

@@ -322,7 +322,7 @@ TEST(a_reason_that_would_not_stay_in_its_line) {
 
 /* ---- Push type and topic ---------------------------------------------------- */
 
-#define ACTIVITY "{\"aps\":{\"timestamp\":1,\"event\":\"update\",\"content-state\":{}}}"
+#define ACTIVITY "{\"aps\":{\"timestamp\":1800000000,\"event\":\"update\",\"content-state\":{}}}"
 #define CHANGED "{\"aps\":{\"content-changed\":true}}"
 
 /* A notification of this type and with this topic of its own; 0 and NULL: it says none. */
@@ -469,19 +469,31 @@ TEST(a_builders_live_activity) {
   apns_session_t *session = session_of_app(service, APNS_CHECK_ALL);
   apns_payload_t *payload = NULL;
   assert_ok(apns_payload_new(NULL, &payload, &error));
-  assert_ok(apns_payload_set_integer(payload, APNS_KEY_TIMESTAMP, 1, &error));
+  assert_ok(apns_payload_set_integer(payload, APNS_KEY_TIMESTAMP, 1800000000, &error));
   assert_ok(apns_payload_set_string(payload, APNS_KEY_EVENT, "end", 3, &error));
   apns_notification_t push = *notification(1);
   push.payload = NULL, push.payload_length = 0;
   push.push_type = APNS_PUSH_TYPE_LIVEACTIVITY;
   assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error));
   push.push_type = 0;
-  assert_ok(apns_payload_set_integer(payload, APNS_KEY_DISMISSAL_DATE, 2, &error));
+  assert_ok(apns_payload_set_integer(payload, APNS_KEY_DISMISSAL_DATE, 0, &error));
   assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error));
   push.push_type = APNS_PUSH_TYPE_ALERT;
   assert_says(APNS_ERR_ARGUMENT,
               apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error),
               "push_type is alert, but the payload is a Live Activity's");
+  /* What no device acts on, a builder takes, and a session that checks does not. */
+  push.push_type = 0;
+  assert_ok(apns_payload_set_integer(payload, APNS_KEY_STALE_DATE, 1795600000000, &error));
+  assert_says(APNS_ERR_ARGUMENT,
+              apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error),
+              "payload: 'stale-date' looks like milliseconds: a device reads UNIX seconds, "
+              "1795600000");
+  apns_payload_reset(payload);
+  assert_ok(apns_payload_set_integer(payload, APNS_KEY_BADGE, -1, &error));
+  assert_says(APNS_ERR_ARGUMENT,
+              apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error),
+              "payload: 'badge' is not from 0 to 2147483647, so the device ignores it");
   apns_payload_reset(payload);
   assert_ok(apns_payload_set_integer(payload, APNS_KEY_CONTENT_CHANGED, 1, &error));
   push.push_type = APNS_PUSH_TYPE_WIDGETS;
@@ -525,13 +537,17 @@ TEST(what_does_not_fit_is_refused_where_asked_for) {
       {{"{\"aps\":{}}", NULL, APNS_PUSH_TYPE_WIDGETS},
        "push_type is widgets, but the payload has no content-changed"},
       {{"{\"aps\":{}}", NULL, APNS_PUSH_TYPE_MDM}, "push_type is mdm, but the payload has no mdm"},
+      {{"{\"alert\":\"no aps around it\"}", NULL, 0},
+       "push_type is alert, but the payload has no aps"},
+      {{"{}", NULL, APNS_PUSH_TYPE_BACKGROUND},
+       "push_type is background, but the payload has no aps"},
   };
 #define WRONG (sizeof wrong / sizeof *wrong)
   /* Everything else may mean something to the app, or to a later device. */
   static const told_t fine[] = {
       {ACTIVITY, NULL, 0},
       {ACTIVITY, NULL, APNS_PUSH_TYPE_LOCATION},
-      {"{\"aps\":{\"event\":\"end\",\"timestamp\":1}}", NULL, APNS_PUSH_TYPE_LIVEACTIVITY},
+      {"{\"aps\":{\"event\":\"end\",\"timestamp\":1800000000}}", NULL, APNS_PUSH_TYPE_LIVEACTIVITY},
       {"{\"aps\":{\"event\":\"end\",\"content-state\":{},\"alert\":\"a\"}}", NULL,
        APNS_PUSH_TYPE_ALERT},
       {"{\"aps\":{\"content-changed\":true,\"alert\":\"a\"}}", NULL, 0},
@@ -542,6 +558,9 @@ TEST(what_does_not_fit_is_refused_where_asked_for) {
       {"{\"mdm\":\"p\"}", NULL, APNS_PUSH_TYPE_ALERT},
       {"{\"aps\":{\"alert\":\"a\"}}", NULL, APNS_PUSH_TYPE_BACKGROUND},
       {"{\"call\":7}", "a.voip", APNS_PUSH_TYPE_VOIP},
+      {"{}", "pass.com.example.ticket", 0},
+      {"{}", "pass.com.example.ticket", APNS_PUSH_TYPE_BACKGROUND},
+      {"{\"container-identifier\":\"c\"}", "a.pushkit.fileprovider", 0},
   };
 #define FINE (sizeof fine / sizeof *fine)
   service_t *service = service_start(NULL);

@@ -12,6 +12,7 @@
 
 static apns_error_t error = APNS_ERROR_INIT;
 static const char *token = "5f79cfda4d01aa3a", *payload = "{\"aps\":{}}";
+static uint8_t push_type;
 
 static int tell(apns_status_t status) {
   if (status != APNS_OK && status != APNS_DONE) printf("%s\n", error.message);
@@ -26,6 +27,7 @@ static apns_status_t send_one(apns_session_t *session, uint32_t flags) {
   push.token = bytes;
   push.payload = payload;
   push.payload_length = strlen(payload);
+  push.push_type = push_type;
   return status ? status : apns_session_send(session, &push, flags, NULL, &error);
 }
 
@@ -49,6 +51,14 @@ static void take_events(apns_session_t *session, int32_t timeout_ms) {
                        : apns_reject_text((apns_reject_t)event.reject));
 }
 
+static void tell_findings(void) {
+  apns_payload_finding_t findings[8] = {APNS_PAYLOAD_FINDING_INIT};
+  size_t count = 0;
+  apns_payload_check(payload, strlen(payload), 0, findings, 8, &count, NULL);
+  for (size_t index = 0; index < count && index < 8; index++)
+    printf("%s\n", findings[index].message);
+}
+
 static void step(const char *name, apns_session_t *session, const apns_session_options_t *where,
                  const apns_credentials_t *who) {
   if (!strcmp(name, "connect")) tell(apns_session_connect(session, &error));
@@ -57,6 +67,7 @@ static void step(const char *name, apns_session_t *session, const apns_session_o
     while (tell(send_one(session, APNS_SEND_MORE))) continue;
   if (!strcmp(name, "check"))
     tell(apns_payload_check(payload, strlen(payload), 0, NULL, 0, NULL, &error));
+  if (!strcmp(name, "findings")) tell_findings();
   if (!strcmp(name, "drain")) tell(apns_session_drain(session, 500, NULL, &error));
   if (!strcmp(name, "events")) take_events(session, 2000);
   if (!strcmp(name, "close")) tell(apns_session_close(session, 500, &error));
@@ -114,6 +125,10 @@ int main(int argc, char **argv) {
     NUMBER("connects_per_minute", where.connects_per_minute, uint32_t)
     NUMBER("report_accepted", where.report_accepted, int32_t)
     NUMBER("ambiguous", where.ambiguous, int32_t)
+    NUMBER("protocol", where.protocol, int32_t)
+    NUMBER("checks", where.checks, uint32_t)
+    NUMBER("push_type", push_type, uint8_t)
+    TEXT("topic", where.topic)
     TEXT("token", token)
     TEXT("payload", payload)
   }

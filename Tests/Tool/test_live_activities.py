@@ -133,6 +133,8 @@ UPDATE = ["--live-activity", "update", "--content-state", "{}"]
     ([*START, "--input-push-channel", "match 1"], "'match 1' is not a channel's id"),
     ([*UPDATE, "--stale-date", "tomorrow"], "--stale-date must be UNIX seconds"),
     ([*UPDATE, "--stale-date", "1800000000000"], "looks like milliseconds"),
+    ([*UPDATE, "--stale-date", "900"], "'900' looks like a duration: give +900, from now"),
+    ([*UPDATE, "--stale-date", "817292800"], "looks like seconds since 2001: give 1795600000"),
     ([*UPDATE, "--relevance-score", "high"], "--relevance-score must be a number"),
     ([*UPDATE, "--badge", "1"], "has no --badge"), ([*UPDATE, "--subtitle", "x"], "has no --subtitle"),
     ([*UPDATE, "--payload", "x"], "--payload is the whole payload"),
@@ -168,7 +170,7 @@ def test_usage_of_broadcasts(tool, words, said):
 def test_a_broadcast_starts_nothing(tool, tmp_path):
     """However its payload is made."""
     (tmp_path / "start.json").write_text(json.dumps({"aps": {
-        "timestamp": 1, "event": "start", "content-state": {}, "attributes-type": "A", "attributes": {}, "alert": {"title": "A"}}}))
+        "timestamp": 1800000000, "event": "start", "content-state": {}, "attributes-type": "A", "attributes": {}, "alert": {"title": "A"}}}))
     ran = tool("send", "--channel", NEW, "--payload", "start.json", "--host", "127.0.0.1", "--topic", APP, "--dry-run")
     assert ran.returncode == 1 and "cannot start a Live Activity" in ran.stdout, ran
 

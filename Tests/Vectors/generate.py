@@ -1234,6 +1234,7 @@ def python_says(data):
 JSON_DIFFERENCES = {
     "half a surrogate pair, for which UTF-8 has no bytes",
     "nested deeper than 512",
+    "begins with a byte order mark",
 }
 
 
@@ -1304,7 +1305,7 @@ def json_texts():
     no("space-line-separator", "[\u20281]")
     no("space-zero-width", "[\u200b1]")
     no("space-word-joiner", "[\u2060]")
-    no("byte-order-mark", "\ufeff{}")
+    yes("byte-order-mark", "\ufeff{}", "{}", differs="begins with a byte order mark")
     no("byte-order-mark-alone", "\ufeff")
     no("utf-16", "[1]".encode("utf-16-le"))
     no("utf-16-with-mark", '["a"]'.encode("utf-16"))

@@ -814,13 +814,16 @@ typedef struct apns_payload_finding {
 
 /**
  * Checks a payload that the caller made: JSON (RFC 8259), an object, `aps` an object in it,
- * Apple's keys of the right type, at most `limit` bytes (0: APNS_PAYLOAD_MAX_FRAMED).
+ * Apple's keys of the right type, at most `limit` bytes (0: APNS_PAYLOAD_MAX_FRAMED). The times of
+ * a Live Activity have to be times in UNIX seconds, not milliseconds, a duration or seconds since
+ * 2001; a badge has to be 0 to 2,147,483,647, a volume 0 to 1.
  *
  * APNS_OK: no error. APNS_ERR_ARGUMENT: `error_out` has the first one, with line, column and
  * byte. Warnings are about what a device ignores: a key that Apple does not have, with the key
  * that was probably meant; an alert that is an array; a key that is there twice; a Live Activity
  * without a key that its event needs; no `aps`, unless device management or a file provider is
- * meant (`mdm`, `container-identifier`).
+ * meant (`mdm`, `container-identifier`), and `mdm` beside `aps`; text whose escapes were escaped
+ * twice; a byte order mark, which is read over.
  *
  * `findings` is the caller's array for all errors and warnings, in order; NULL and 0 if the
  * status is enough. Only its first element has to be set up by APNS_PAYLOAD_FINDING_INIT.
@@ -1208,14 +1211,17 @@ typedef int (*apns_lookup_t)(const char *host, struct addrinfo **list_out, void 
 typedef enum apns_check {
   /* The payload has an error that apns_payload_check() finds (its warnings do not count), needs
      priority 5 and has priority 10, or would start a Live Activity by a broadcast. Reads the
-     payload once and allocates nothing. A builder's payload has no errors and is not read. HTTP/2,
-     also what does not fit the push type: a topic without the type's suffix; a topic or a
-     certificate for another type; liveactivity without a key of a Live Activity, widgets and
-     controls without `content-changed`, mdm without `mdm`; alert with a Live Activity or
-     `content-changed`, and nothing that is shown or wakes the app. */
+     payload once and allocates nothing. Of a builder's payload only the badge and the times of a
+     Live Activity are looked at: it has no other errors. HTTP/2, also what does not fit the push
+     type: a topic without the type's suffix; a topic or a certificate for another type; alert and
+     background without `aps`, except for the pass of a wallet (its topic begins with `pass.`) and
+     with `mdm`; liveactivity without a key of a Live Activity, widgets and controls without
+     `content-changed`, mdm without `mdm`; alert with a Live Activity or `content-changed`, and
+     nothing that is shown or wakes the app. */
   APNS_CHECK_PAYLOAD = 1,
   /* The expiry is in the past, or is no plausible time in UNIX seconds: it looks like a
-     duration (3600) or like milliseconds. 0 and APNS_EXPIRY_ONCE are fine. */
+     duration (3600), like milliseconds or like seconds since 2001. 0 and APNS_EXPIRY_ONCE are fine.
+   */
   APNS_CHECK_EXPIRY = 2,
   APNS_CHECK_ALL = 3 /* both */
 } apns_check_t;

@@ -38,25 +38,22 @@ func checkBroadcast(
     reject: APNS_REJECT_PROCESSING_ERROR)
 }
 
-/// No time is earlier than this (September 2001), and no duration longer.
-private let earliestTime: UNIXSeconds = 1_000_000_000
-/// No time in seconds is later (the year 5138), and every time in milliseconds is.
-private let latestTime: UNIXSeconds = 100_000_000_000
-
 /// Checks the time until which to try; 0 and APNS_EXPIRY_ONCE are not times.
 private func check(expiry: UNIXSeconds) throws(Failure) {
   guard expiry > 0 else { return }
   let now = csystem_unix_seconds()
-  if expiry >= now, expiry < latestTime { return }
+  let unlikely = UnlikelyTime(expiry)
+  if expiry >= now, unlikely == nil { return }
   throw Failure(APNS_ERR_ARGUMENT, reject: APNS_REJECT_PROCESSING_ERROR) {
     $0.append("expiry is ")
     $0.append(Int(expiry))
-    if expiry < earliestTime {
-      $0.append(", which looks like a duration: give a UNIX time, time(NULL) + ")
-      $0.append(Int(expiry))
-    } else if expiry >= latestTime {
-      $0.append(", which looks like milliseconds: give the UNIX time in seconds, ")
-      $0.append(Int(expiry / 1000))
+    if let unlikely {
+      $0.append(", which looks like")
+      $0.append(what: unlikely)
+      $0.append(
+        unlikely.isDuration
+          ? ": give a UNIX time, time(NULL) + " : ": give the UNIX time in seconds, ")
+      $0.append(Int(unlikely.seconds))
     } else {
       $0.append(", ")
       $0.append(Int(now &- expiry))

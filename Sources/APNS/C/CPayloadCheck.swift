@@ -34,6 +34,17 @@ func check(_ payload: UnsafeRawBufferPointer) throws(Failure) -> PayloadTraits {
   return traits
 }
 
+/// Throws what was found in a builder's payload.
+@inline(never)
+func check(_ finding: PayloadFinding?) throws(Failure) {
+  guard let finding else { return }
+  let list = FindingList(UnsafeRawBufferPointer(start: nil, count: 0), limit: 0)
+  throw Failure(APNS_ERR_ARGUMENT, reject: finding.reject) {
+    $0.append("payload: ")
+    list.describe(finding, &$0)
+  }
+}
+
 /// The findings, as far as the caller's array has room. The first element states the size of all
 /// elements; the others need not be set up.
 private struct FindingList {
@@ -102,7 +113,8 @@ private struct FindingList {
     }
   }
 
-  private func describe(_ finding: PayloadFinding, _ message: inout Message) {
+  func describe(_ finding: PayloadFinding, _ message: inout Message) {
+    if finding.reason == .encodedTwice, finding.name == nil { message.append("the payload") }
     if let name = finding.name {
       message.append("'")
       message.append(name: name)
@@ -120,6 +132,8 @@ private struct FindingList {
       message.append(bytes.count &- limit)
       message.append(" more than ")
       message.append(limit)
+    case .time:
+      if let time = finding.time { message.append(payload: time) }
     case .unknownKey:
       guard let like = finding.like else { return }
       message.append("; '")
@@ -146,6 +160,10 @@ extension PayloadFinding.Reason {
       a payload is an object, in braces
        is not
        has an element that is not a string
+       is a string with JSON in it: it was encoded twice
+       is not from 0 to 2147483647, so the device ignores it
+       is not from 0 to 1
+       looks like
       the payload has
       there is no 'aps', so the device shows nothing by itself
        is an array, which the device ignores
@@ -158,6 +176,9 @@ extension PayloadFinding.Reason {
        is not start, update or end
        has an effect only as true
        is missing, which a Live Activity needs here
+      the payload begins with a byte order mark, which not every reader accepts: leave it out
+       is for device management, whose payload has no 'aps'
+       has an escape that was escaped twice: the device shows its backslash
 
       """)[Int(rawValue)]
   }
@@ -182,7 +203,36 @@ extension PayloadType {
       a string
       true
       a string
+      a number
+      an integer
+      a number
+      a number
 
       """)[Int(rawValue)]
+  }
+}
+
+extension Message {
+  /// " milliseconds: a device reads UNIX seconds, 1795600000".
+  @inline(never)
+  fileprivate mutating func append(payload time: UnlikelyTime) {
+    append(what: time)
+    append(": a device reads UNIX seconds, ")
+    if time.isDuration { append("time(NULL)") }
+    if !time.isDuration || time.seconds > 0 {
+      if time.isDuration { append(" + ") }
+      append(Int(time.seconds))
+    }
+  }
+
+  /// " milliseconds", " seconds since 2001" or " a duration".
+  @inline(never)
+  mutating func append(what time: UnlikelyTime) {
+    if time.isDuration { return append(" a duration") }
+    append(" ")
+    append(
+      text: WordList("seconds\0milliseconds\0microseconds\0nanoseconds\0")[
+        Int(time.unit.rawValue)])
+    if time.isFrom2001 { append(" since 2001") }
   }
 }

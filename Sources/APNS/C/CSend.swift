@@ -197,6 +197,7 @@ private func take(
     _ = try check(&adopted, payload: nil, session.pointee.options)
     try checkBroadcast(&adopted, session.pointee.options) { builder.pointee.startsActivity }
     if session.pointee.options.checks & APNS_CHECK_PAYLOAD.rawValue != 0 {
+      try check(builder.pointee.finding)
       try session.pointee.check(notification, builder.pointee.traits)
     }
   }

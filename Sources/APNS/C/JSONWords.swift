@@ -17,6 +17,8 @@ extension JSONFault.Reason {
       half a surrogate pair
       not UTF-8
       nested deeper than 512
+      the JSON's own quotation marks are escaped: it was encoded twice
+      the JSON is in UTF-16, and has to be in UTF-8
 
       """)[Int(rawValue)]
   }

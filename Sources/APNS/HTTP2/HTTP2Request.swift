@@ -311,6 +311,10 @@ struct HTTP2Request {
     if topic.count > 0, topicSuffix.count == 0, mark == 0, !type.fits(topic) {
       throw mismatch(type, "the topic does not end in ", type.topicSuffix)
     }
+    // The pass of a wallet is told that it changed by anything, and `{}` is usual.
+    if !traits.hasAps, !traits.hasMDM, type.needsAps, !isWallets, mark == 0 {
+      throw mismatch(nil, "the payload has no aps", UnsafeRawBufferPointer(start: nil, count: 0))
+    }
     if type.suits(traits) { return }
     let words: StaticString =
       switch type {

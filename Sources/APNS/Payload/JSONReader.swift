@@ -5,6 +5,7 @@ struct JSONFault: Error {
     case value, nameOrEnd, name, colon, commaOrBracket, commaOrBrace, nothing
     case number, controlCharacter, escape, surrogate, utf8
     case tooDeep
+    case escapedQuote, utf16
   }
 
   var reason: Reason
@@ -54,6 +55,28 @@ struct JSONReader {
     base = bytes.baseAddress ?? UnsafeRawPointer(nothing.utf8Start)
     count = bytes.count
     deepest = Self.deepest &- depth
+    if Self.hasMark(bytes) { offset = 3 }
+  }
+
+  /// Whether the text begins with a byte order mark, which is no part of it (RFC 8259, 8.1).
+  static func hasMark(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    bytes.count >= 3 && bytes[0] == 0xEF && bytes[1] == 0xBB && bytes[2] == 0xBF
+  }
+
+  /// What is wrong where something else was expected: the whole text may be in UTF-16, or be escaped.
+  @inline(never)
+  private func fault(_ at: Int, _ byte: UInt8, or reason: JSONFault.Reason) -> JSONFault {
+    if at < 2, count >= 4 {
+      // A NUL in every second byte.
+      if byte == 0, bytes[at] == bytes[at &+ 2], bytes[1 &- at] != 0, bytes[3 &- at] != 0 {
+        return JSONFault(.utf16, at: 0)
+      }
+      if at == 0, byte >= 0xFE, bytes[1] == byte ^ 1 { return JSONFault(.utf16, at: 0) }
+    }
+    if byte == 0x5C, at &+ 1 < count, bytes[at &+ 1] == 0x22 {
+      return JSONFault(.escapedQuote, at: at)
+    }
+    return JSONFault(reason, at: at)
   }
 
   @inline(__always)
@@ -128,7 +151,7 @@ struct JSONReader {
   @inline(never)
   private mutating func noName(_ at: Int, _ byte: UInt8) throws(JSONFault) -> Token {
     if byte == 0x7D, expected == .firstName { return close(at) }
-    throw JSONFault(expected == .name ? .name : .nameOrEnd, at: at)
+    throw fault(at, byte, or: expected == .name ? .name : .nameOrEnd)
   }
 
   /// Spaces are rare, but where there is one there are usually several.
@@ -187,7 +210,7 @@ struct JSONReader {
     case 0x66: return try readWord(at, "false", .word)
     case 0x6E: return try readWord(at, "null", .null)
     case 0x2D: return try readNumber(at)
-    default: throw JSONFault(.value, at: at)
+    default: throw fault(at, byte, or: .value)
     }
   }
 

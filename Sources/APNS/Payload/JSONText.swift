@@ -145,6 +145,36 @@ enum JSONText {
     return end &- offset
   }
 
+  /// Where valid JSON text has an escape that was escaped once more, such as `\\n` or `\\u00e9`; nil
+  /// if nowhere. The path of a file, `C:\\new`, is not taken for one.
+  @inline(never)
+  static func escapedTwice(in text: UnsafeRawBufferPointer) -> Int? {
+    var index = 0
+    while index &+ 2 < text.count {
+      guard text[index] == 0x5C else {
+        index &+= 1
+        continue
+      }
+      guard text[index &+ 1] == 0x5C else {
+        index &+= 2
+        continue
+      }
+      switch text[index &+ 2] {
+      case 0x6E, 0x72, 0x74: if index == 0 || text[index &- 1] != 0x3A { return index }
+      case 0x75:
+        if index &+ 6 < text.count,
+          (3...6).allSatisfy({ TokenText.value(ofDigit: text[index &+ $0]) != nil })
+        {
+          return index
+        }
+      case 0x5C: if index &+ 3 < text.count, text[index &+ 3] == 0x22 { return index }
+      default: break
+      }
+      index &+= 2
+    }
+    return nil
+  }
+
   /// Where the first byte from `offset` on stands that is not such ASCII, or the end of the text.
   @inline(__always)
   static func plainEnd(_ text: UnsafeRawBufferPointer, from offset: Int) -> Int {

@@ -425,6 +425,30 @@ struct PayloadBuilder: ~Copyable {
     }
   }
 
+  /// A number that no device acts on, which a builder takes all the same.
+  var finding: PayloadFinding? {
+    @inline(never) get {
+      for index in 0..<order.count {
+        let key = order[index]
+        guard let base = store.base, key == .badge || key.isTime else { continue }
+        let piece = pieces[Int(key.rawValue)]
+        let number = UnsafeRawBufferPointer(
+          start: base + (Int(piece.offset) &+ Int(piece.head)),
+          count: Int(piece.length &- piece.head))
+        let name = UnsafeRawBufferPointer(
+          start: key.name.utf8Start, count: key.name.utf8CodeUnitCount)
+        if key == .badge {
+          if !PayloadCheck.isBadge(number) { return PayloadFinding(.badge, at: 0, name: name) }
+          continue
+        }
+        var finding = PayloadFinding(.time, at: 0, name: name)
+        finding.time = PayloadCheck.unlikely(number, key == .dismissalDate ? .timeOrNow : .time)
+        if finding.time != nil { return finding }
+      }
+      return nil
+    }
+  }
+
   /// What will be written, and how.
   struct Plan {
     var size: Int

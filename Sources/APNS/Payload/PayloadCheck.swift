@@ -52,11 +52,14 @@ struct PayloadCheck: ~Copyable {
   }
 
   private mutating func walk(_ report: Report) throws(JSONFault) {
+    if JSONReader.hasMark(bytes) { tell(PayloadFinding(.mark, at: 0), report) }
     let first = try reader.next()
     if first == .beginObject {
       try walkTop(report)
     } else {
-      tell(PayloadFinding(.notAnObject, at: place(of: first)), report)
+      tell(
+        PayloadFinding(holdsJSON(first) ? .encodedTwice : .notAnObject, at: place(of: first)),
+        report)
     }
     while try reader.next() != .end {}
   }
@@ -65,6 +68,7 @@ struct PayloadCheck: ~Copyable {
   private mutating func walkTop(_ report: Report) throws(JSONFault) {
     var needsNoAps = false
     let start = reader.start
+    var management: PayloadFinding?
     while try reader.next() == .name {
       let text = reader.token
       let hasEscape = reader.hasEscape
@@ -76,11 +80,10 @@ struct PayloadCheck: ~Copyable {
           try walk(.aps, report)
           continue
         }
-        var finding = PayloadFinding(.type, at: place(of: value), name: text)
-        finding.type = .object
-        tell(finding, report)
+        tell(wrong(.object, value, text), report)
       } else if value == .string, Self.is(text, "mdm", hasEscape) {
         traits.hasMDM = true
+        management = finding(.besideMDM, text)
       } else if findsWarnings {
         if belongsInAps(text, hasEscape) { tell(finding(.belongsInAps, text), report) }
         // What device management and file providers are sent is no notification.
@@ -88,6 +91,7 @@ struct PayloadCheck: ~Copyable {
       }
       try skip(value)
     }
+    if traits.hasAps, let management { tell(management, report) }
     if !traits.hasAps, !traits.hasMDM, !needsNoAps {
       tell(PayloadFinding(.noAps, at: start), report)
     }
@@ -163,6 +167,7 @@ struct PayloadCheck: ~Copyable {
       tell(wrong(type, value, name), report)
       return try skip(value)
     }
+    if value == .string, reader.hasEscape { judgeEscapes(name, report) }
     switch type {
     case .alert, .sound, .text:
       guard value == .beginObject else { return }
@@ -175,6 +180,8 @@ struct PayloadCheck: ~Copyable {
         if reader.depth < depth { break }
         if element != .string {
           tell(PayloadFinding(.elementType, at: reader.start, name: name), report)
+        } else if reader.hasEscape {
+          judgeEscapes(name, report)
         }
         try skip(element)
       }
@@ -200,6 +207,17 @@ struct PayloadCheck: ~Copyable {
       } else {
         tell(PayloadFinding(.unknownEvent, at: place(of: value), name: name), report)
       }
+    case .share:
+      if WholeNumber.isShare(reader.token) { return }
+      tell(PayloadFinding(.volume, at: reader.start, name: name), report)
+    case .badge:
+      if Self.isBadge(reader.token) { return }
+      tell(PayloadFinding(.badge, at: reader.start, name: name), report)
+    case .time, .timeOrNow:
+      guard let time = Self.unlikely(reader.token, type) else { return }
+      var finding = PayloadFinding(.time, at: reader.start, name: name)
+      finding.time = time
+      tell(finding, report)
     case .yes:
       // The words of JSON are true and false.
       if reader.end &- reader.start == 4 { return }
@@ -214,9 +232,33 @@ struct PayloadCheck: ~Copyable {
     _ type: PayloadType, _ value: JSONReader.Token, _ name: UnsafeRawBufferPointer
   ) -> PayloadFinding {
     let isArray = type == .alert && value == .beginArray
-    var finding = PayloadFinding(isArray ? .alertIsArray : .type, at: place(of: value), name: name)
+    let isTwice = type == .object && holdsJSON(value)
+    var finding = PayloadFinding(
+      isArray ? .alertIsArray : isTwice ? .encodedTwice : .type, at: place(of: value), name: name)
     finding.type = type
     return finding
+  }
+
+  /// Whether the value is a string with an object of JSON in it.
+  private func holdsJSON(_ value: JSONReader.Token) -> Bool {
+    value == .string && reader.hasEscape && reader.token[0] == 0x7B
+  }
+
+  static func isBadge(_ number: UnsafeRawBufferPointer) -> Bool {
+    (0...Int64(Int32.max)).contains(WholeNumber.read(number))
+  }
+
+  /// Nil if the number may be a time. A dismissal that is over means at once.
+  static func unlikely(_ number: UnsafeRawBufferPointer, _ type: PayloadType) -> UnlikelyTime? {
+    let number = WholeNumber.read(number)
+    return type == .timeOrNow && number == 0 ? nil : UnlikelyTime(number)
+  }
+
+  /// Tells of text that a device would show with its escapes, such as a backslash and an n.
+  @inline(never)
+  private func judgeEscapes(_ name: UnsafeRawBufferPointer, _ report: Report) {
+    guard findsWarnings, let at = JSONText.escapedTwice(in: reader.token) else { return }
+    tell(PayloadFinding(.escapedTwice, at: reader.start &+ at, name: name), report)
   }
 
   @inline(__always)

@@ -2,10 +2,10 @@
 struct PayloadFinding {
   enum Reason: UInt8 {
     // The gateway or the device cannot read these.
-    case json, notAnObject, type, elementType, size
+    case json, notAnObject, type, elementType, encodedTwice, badge, volume, time, size
     // These are delivered and then ignored.
     case noAps, alertIsArray, unknownKey, belongsInAlert, belongsInAps, duplicate, notOne
-    case unknownLevel, unknownEvent, notTrue, missing
+    case unknownLevel, unknownEvent, notTrue, missing, mark, besideMDM, escapedTwice
   }
 
   var reason: Reason
@@ -15,6 +15,7 @@ struct PayloadFinding {
   var name: UnsafeRawBufferPointer?
   var json = JSONFault.Reason.end
   var type = PayloadType.any
+  var time: UnlikelyTime?
   /// The key that the author probably meant.
   var like: UnsafeRawBufferPointer?
 
@@ -33,13 +34,15 @@ enum PayloadType: UInt8 {
   /// A string, or in a Live Activity an object with the keys of a localization.
   case text
   case yes, event
+  /// From 0 to 1; what fits the icon; UNIX seconds, of which 0 may mean at once.
+  case share, badge, time, timeOrNow
 
   func holds(_ token: JSONReader.Token) -> Bool {
     switch self {
     case .any: true
     case .string, .level, .event: token == .string
-    case .integer, .one: token == .integer
-    case .number: token == .integer || token == .fraction
+    case .integer, .one, .badge: token == .integer
+    case .number, .share, .time, .timeOrNow: token == .integer || token == .fraction
     case .strings: token == .beginArray
     case .object: token == .beginObject
     case .alert, .sound, .text: token == .string || token == .beginObject

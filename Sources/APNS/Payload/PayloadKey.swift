@@ -30,6 +30,9 @@ enum PayloadKey: UInt8 {
     rawValue >= Self.title.rawValue && rawValue <= Self.locArgs.rawValue || self == .alertSound
   }
 
+  /// Whether the value is a time of a Live Activity, in UNIX seconds.
+  var isTime: Bool { self == .timestamp || self == .staleDate || self == .dismissalDate }
+
   /// Whether the key may be an object with the keys of a localization, in a Live Activity.
   var isText: Bool { self == .title || self == .body }
 

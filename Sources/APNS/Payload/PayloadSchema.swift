@@ -12,7 +12,7 @@ enum PayloadObject {
     case .aps:
       """
       GFalert
-      CFbadge
+      PFbadge
       HFsound
       JRcontent-available
       JPmutable-content
@@ -25,9 +25,9 @@ enum PayloadObject {
       EIurl-args
       FNcontent-state
       NFevent
-      DJtimestamp
-      DKstale-date
-      DOdismissal-date
+      QJtimestamp
+      QKstale-date
+      ROdismissal-date
       BPattributes-type
       FKattributes
       JQinput-push-token
@@ -58,7 +58,7 @@ enum PayloadObject {
       """
       CIcritical
       BEname
-      DGvolume
+      OGvolume
 
       """
     case .text:

@@ -152,6 +152,9 @@ enum PushType: UInt8 {
     return traits.hasMDM && !traits.hasAps ? .mdm : .alert
   }
 
+  /// What the others mean is the app's.
+  var needsAps: Bool { self == .alert || self == .background }
+
   /// Whether a device or the service may make something of this payload with this type.
   func suits(_ traits: PayloadTraits) -> Bool {
     switch self {
@@ -172,7 +175,7 @@ enum PushType: UInt8 {
   private static func mayBeOther(_ payload: UnsafeRawBufferPointer) -> Bool {
     guard let start = payload.baseAddress, payload.count > 8 else { return false }
     let end = start + payload.count
-    var next = start
+    var next = JSONReader.hasMark(payload) ? start + 3 : start
     // To the first name's quotation mark.
     while end - next > 2 {
       let byte = next.load(as: UInt8.self)

@@ -145,7 +145,11 @@ enum ActivityTime {
     guard let seconds = seconds(text, now: 0) else {
       return "must be UNIX seconds, a date and time, +seconds from now, or {{field}} of the list"
     }
-    return seconds > 99_999_999_999 ? "'\(text)' looks like milliseconds: give seconds" : nil
+    if seconds > 99_999_999_999 { return "'\(text)' looks like milliseconds: give seconds" }
+    guard seconds < 1_000_000_000, text != "0", text.allSatisfy(\.isNumber) else { return nil }
+    return seconds < 500_000_000
+      ? "'\(text)' looks like a duration: give +\(text), from now"
+      : "'\(text)' looks like seconds since 2001: give \(seconds + 978_307_200)"
   }
 
   /// A time from now stays as it was typed where `now` is nil.
