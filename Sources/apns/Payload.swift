@@ -56,7 +56,7 @@ struct Payload: ParsableCommand {
   func run() throws {
     var bytes: [UInt8]
     do throws(FileFault) {
-      bytes = try WholeText.read(file)
+      bytes = try WholeText.readText(file)
     } catch {
       throw Exit.refusal("\(error)")
     }

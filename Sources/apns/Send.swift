@@ -357,7 +357,7 @@ struct Send: ParsableCommand {
         )
       }
       do throws(FileFault) {
-        source = try WholeText.read(payload.payload ?? "-")
+        source = try WholeText.readText(payload.payload ?? "-")
       } catch {
         throw Exit.refusal("--payload: \(error)")
       }

@@ -539,7 +539,7 @@ TEST(what_does_not_fit_is_refused_where_asked_for) {
       {{"{\"aps\":{}}", NULL, APNS_PUSH_TYPE_MDM}, "push_type is mdm, but the payload has no mdm"},
       {{"{\"alert\":\"no aps around it\"}", NULL, 0},
        "push_type is alert, but the payload has no aps"},
-      {{"{}", NULL, APNS_PUSH_TYPE_BACKGROUND},
+      {{"{\"a\":1}", NULL, APNS_PUSH_TYPE_BACKGROUND},
        "push_type is background, but the payload has no aps"},
   };
 #define WRONG (sizeof wrong / sizeof *wrong)
@@ -558,6 +558,7 @@ TEST(what_does_not_fit_is_refused_where_asked_for) {
       {"{\"mdm\":\"p\"}", NULL, APNS_PUSH_TYPE_ALERT},
       {"{\"aps\":{\"alert\":\"a\"}}", NULL, APNS_PUSH_TYPE_BACKGROUND},
       {"{\"call\":7}", "a.voip", APNS_PUSH_TYPE_VOIP},
+      {"{}", NULL, 0},
       {"{}", "pass.com.example.ticket", 0},
       {"{}", "pass.com.example.ticket", APNS_PUSH_TYPE_BACKGROUND},
       {"{\"container-identifier\":\"c\"}", "a.pushkit.fileprovider", 0},

@@ -34,6 +34,7 @@ static const struct {
     {"behindEnd", "expected the end after the last brace"},
     {"binaryList", "binary property list"},
     {"xmlList", "property list in XML"},
+    {"catalog", "string catalog (.xcstrings)"},
     {"directive", "begins neither %@ nor %n$@ nor %%"},
     {"tooFewArguments", "the text uses argument "},
 };

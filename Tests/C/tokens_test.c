@@ -53,6 +53,12 @@ TEST(every_invalid_vector) {
       assert_contains(error.message, "odd number of hex digits");
     } else if (vector_is(fault, "reason", "noDigits")) {
       assert_contains(error.message, "no hex digit");
+    } else if (vector_is(fault, "reason", "description")) {
+      assert_string_equal(
+          error.message,
+          "this is how Swift and iOS 13 print Data, and not the token: the app has "
+          "to send each byte in hex, map { String(format: \"%02x\", $0) }.joined()");
+      assert_int_equal(error.reject, APNS_REJECT_INVALID_TOKEN);
     } else {
       assert_true(vector_is(fault, "reason", "tooLong"));
       assert_contains(error.message, "more than 100");

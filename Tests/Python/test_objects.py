@@ -178,6 +178,12 @@ def test_untrusted(start, certificates, connect):
 
 def test_tokens_as_text():
     assert apns.token_from_hex("<00FF 10>") == b"\x00\xff\x10"
+    assert apns.token_from_hex("00ff10\n") == apns.token_from_hex("00ff10\r\n") == b"\x00\xff\x10"
+    assert apns.token_from_base64("AP8Q\n") == b"\x00\xff\x10"
+    with pytest.raises(apns.ArgumentError, match="is not hex"):
+        apns.token_from_hex("00ff10\n\n")
+    with pytest.raises(apns.ArgumentError, match="this is how Swift and iOS 13 print Data"):
+        apns.token_from_hex("{length = 32, bytes = 0x5f79cfda 4d01aa3a ... 9ee0e412 }")
     assert apns.token_to_hex(b"\x00\xff\x10") == "00ff10"
     assert apns.token_to_base64(b"\x00\xff\x10") == "AP8Q"
     assert apns.token_from_base64("AP8Q") == b"\x00\xff\x10"
@@ -301,13 +307,13 @@ def test_payload():
 
 
 def test_live_activity():
-    payload = apns.Payload(event="start", timestamp=1, attributes_type="Match", attributes={})
+    payload = apns.Payload(event="start", timestamp=1800000000, attributes_type="Match", attributes={})
     payload.set(content_state={"score": [1, 0]}, input_push_token=1, alert_sound="goal.caf")
     payload.set(title={"loc-key": "GOAL", "loc-args": ["Jenna"]}, body="b")
     written = payload.write()
     assert json.loads(written) == {
         "aps": {
-            "event": "start", "timestamp": 1, "attributes-type": "Match", "attributes": {},
+            "event": "start", "timestamp": 1800000000, "attributes-type": "Match", "attributes": {},
             "content-state": {"score": [1, 0]}, "input-push-token": 1,
             "alert": {"sound": "goal.caf", "title": {"loc-key": "GOAL", "loc-args": ["Jenna"]}, "body": "b"},
         }

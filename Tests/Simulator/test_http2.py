@@ -251,6 +251,26 @@ def test_mdm(start):
         assert client.push(b'{"mdm":7}', headers=[("apns-push-type", "mdm")]) == (400, "PayloadEmpty")
 
 
+def test_payloads_without_aps(start):
+    """What VoIP, file providers, locations and passes of Wallet are sent is not Apple's to read."""
+    simulator = start(*HTTP2, "--check-payload")
+    bearer = ("authorization", f"bearer {jwt(simulator)}")
+    with Client(simulator, certificate=False) as client:
+        def push(payload, topic, type=None):
+            return client.push(payload, headers=[bearer, ("apns-topic", topic), *([("apns-push-type", type)] if type else [])])
+        fine, empty = (200, None), (400, "PayloadEmpty")
+        for kind in (".voip", ".pushkit.fileprovider", ".location-query", ".complication", ".voip-ptt"):
+            for type in (None, KINDS[kind]):
+                for payload in (b"{}", b'{"call":7}', b'{"container-identifier":"c","domain":"d"}', b'{"aps":{}}'):
+                    assert push(payload, TOPIC + kind, type) == fine, (kind, type, payload)
+            assert push(b"[]", TOPIC + kind) == push(b'{"aps":1}', TOPIC + kind) == push(b"7", TOPIC + kind) == empty
+        for type in (None, "alert", "background"):
+            assert push(b"{}", "pass.com.example.ticket", type) == fine
+            assert push(b"{}", TOPIC, type) == empty
+        assert push(b'{"mdm":7}', "com.apple.mgmt.External.7", "mdm") == empty
+        assert push(b'\xef\xbb\xbf{"aps":{}}', TOPIC) == fine
+
+
 def test_a_certificate_for_several_topics(start, tmp_path):
     made = make_certificates(tmp_path / "own", f"/UID={TOPIC}/CN=provider", f"""1.2.840.113635.100.6.3.6=ASN1:SEQUENCE:topics
 [topics]

@@ -191,3 +191,14 @@ def test_also_rejected_of_what_cannot_tell(tool):
     assert ran.returncode == 2 and "--also-rejected needs results of apns send" in ran.stderr
     ran = tool("feedback", "--also-rejected", "--from", "results", "--csv")
     assert ran.returncode == 2 and "--csv" in ran.stderr
+
+
+@pytest.mark.parametrize("head", ["token,registered\r\n", ""])
+def test_a_byte_order_mark_stays(tool, tmp_path, head):
+    """Without it a spreadsheet reads the list in another encoding."""
+    lines = [f"{n:02x}" * 32 + ",1\r\n" for n in (1, 2)]
+    (tmp_path / "gone").write_text(f"token,timestamp\n{'01' * 32},2000000000\n")
+    (tmp_path / "list").write_bytes(("\ufeff" + head + "".join(lines)).encode())
+    ran = tool("feedback", "--from", "gone", "--prune", "list", "--output", "new", "--ignore-registration")
+    assert ran.returncode == 0, ran
+    assert (tmp_path / "new").read_bytes() == ("\ufeff" + head + lines[1]).encode()

@@ -69,3 +69,21 @@ def test_text_from_elsewhere_moves_nothing_in_the_terminal(tool, tmp_path):
     assert terminal.end() == 0
     screen = terminal.screen()  # fails on escape sequences and control characters
     assert "\\u{1b}" in screen and not set("\u202e\u2066\u0085\x1b") & set(screen)
+
+
+def test_how_a_payload_is_encoded(tool, tmp_path):
+    (tmp_path / "push.json").write_text('{"aps":{"alert":"x"}}', encoding="utf-8-sig")
+    ran = tool("payload", "push.json", "--json")
+    assert ran.returncode == 0 and json.loads(ran.stdout)["bytes"] == 21 and json.loads(ran.stdout)["findings"] == [], ran
+    (tmp_path / "push.json").write_text('{"aps":{"alert":"x"}}', encoding="utf-16")
+    ran = tool("payload", "push.json")
+    assert ran.returncode == 2 and "is in UTF-16: save it as UTF-8" in ran.stderr, ran
+
+
+def test_strings_that_are_none(tool, tmp_path):
+    (tmp_path / "push.json").write_text('{"aps":{"alert":{"loc-key":"k"}}}')
+    for text, said in (('{"sourceLanguage" : "en"}', "string catalog (.xcstrings)"), ("<?xml ?>", "property list in XML; give the strings file"),
+                       ("bplist00", "STRINGS_FILE_OUTPUT_ENCODING=UTF-8")):  # fmt: skip
+        (tmp_path / "a").write_text(text)
+        ran = tool("payload", "push.json", "--strings", "a")
+        assert ran.returncode == 2 and said in ran.stderr and "plutil" not in ran.stderr, ran

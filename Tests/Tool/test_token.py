@@ -58,3 +58,32 @@ def test_duplicates_in_a_list(tool, tmp_path):
     (tmp_path / "clean.csv").write_text(f"{HEX}\n{'ab' * 32}\n")
     assert tool("token", "--list", "clean.csv").returncode == 0
     assert tool("token", "--list", "none.csv").returncode == 2
+
+
+def test_several_tokens_in_a_line(tool, tmp_path):
+    one, two = "ab" * 32, "cd" * 32
+    for line in (f"{one} {two}", f"{one},{two}", f"{one};{two}", f"{one}\t{two}", f"{one} {two} {one}"):
+        (tmp_path / "list").write_text(f"{line}\n{one}\n")
+        ran = tool("token", "--list", "list")
+        assert ran.returncode == 1 and "line 1: " in ran.stdout and "tokens in one line: give each its own" in ran.stdout, (line, ran)
+    for fine in (" ".join(one[at:at + 8] for at in range(0, 64, 8)), f"<{one}>", f"{one},Anna,12"):
+        (tmp_path / "list").write_text(f"{fine}\n")
+        assert tool("token", "--list", "list").returncode == 0, fine
+    (tmp_path / "list").write_text(f"token,before\n{one},{two}\n")
+    assert tool("token", "--list", "list").returncode == 0
+
+
+def test_how_a_list_is_encoded(tool, tmp_path):
+    token = "ab" * 32
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
+        (tmp_path / "list").write_text(f"token\n{token}\n", encoding=encoding)
+        ran = tool("token", "--list", "list")
+        assert ran.returncode == 2 and "list:1: is in UTF-16: save it as UTF-8" in ran.stderr, ran
+    (tmp_path / "list").write_text(f"token\n{token}\n", encoding="utf-8-sig")
+    assert tool("token", "--list", "list").returncode == 0
+
+
+def test_what_data_prints(tool):
+    for text in ("{length = 32, bytes = 0x5f79cfda 4d01aa3a ... 9ee0e412 }", "32 bytes"):
+        ran = tool("token", text)
+        assert ran.returncode == 1 and "this is how Swift and iOS 13 print Data, and not the token" in ran.stderr, ran

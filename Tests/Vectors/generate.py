@@ -861,9 +861,14 @@ def tokens():
         bad_character("before-a", "0`", 1, ord("`")),
         bad_character("odd-and-character", "5fx", 2, ord("x")),
         bad_character("0x", f"0x{hexed}", 1, ord("x")),
-        bad_character("nsdata-ios-13", "{length = 32, bytes = 0x5f79cfda 4d01aa3a 11c833f9 7b52df2a"
-                      " ... a73d3463 9ee0e412 }", 0, ord("{"),
-                      comment="The description since iOS 13 leaves the middle out."),
+        bad("nsdata-ios-13", "{length = 32, bytes = 0x5f79cfda 4d01aa3a 11c833f9 7b52df2a ... a73d3463 9ee0e412 }",
+            "description", "What iOS 13 and later print, without the middle."),
+        bad("nsdata-ios-13-whole", "{length = 32, bytes = 0x5f79cfda 4d01aa3a 11c833f9 7b52df2a"
+            " 7a210252 e21b01fa a73d3463 9ee0e412}", "description"),
+        bad("nsdata-ios-13-compact", " {length=32,bytes=0x5f79cfda4d01}", "description"),
+        bad("data-of-swift", "32 bytes", "description"),
+        bad("data-of-swift-in-brackets", "<32 bytes: 5f79>", "description"),
+        bad_character("bytes-of-something", "bytes", 1, 0x79),
         bad_character("dashes", "5f79cfda-4d01aa3a", 8, ord("-")),
         bad_character("quoted", f'"{hexed}"', 0, ord('"')),
         bad_character("comma", f"{hexed},", 64, ord(",")),
@@ -1135,6 +1140,11 @@ def strings():
         bad("nul", b'"a" = "b\0c";', "nulCharacter", 1, 9),
         bad("binary", b"bplist00\xd1\x01\x02", "binaryList", 1, 1),
         bad("xml", '<?xml version="1.0" encoding="UTF-8"?>\n<plist><dict/></plist>', "xmlList", 1, 1),
+        bad("xml-with-mark", '\ufeff<?xml version="1.0"?>\n<plist/>', "xmlList", 1, 1),
+        bad("xml-without-declaration", "<plist version='1.0'><dict/></plist>", "xmlList", 1, 1),
+        bad("catalog", '{\n  "sourceLanguage" : "en",\n  "strings" : { "k" : {} },\n  "version" : "1.0"\n}', "catalog", 1, 1),
+        bad("catalog-compact", '{"sourceLanguage":"en"}', "catalog", 1, 1),
+        bad("colon-in-strings", '"a" : "b";', "noEqualSign", 1, 5),
     ]
     return {
         "comment": [

@@ -1214,8 +1214,8 @@ typedef enum apns_check {
      payload once and allocates nothing. Of a builder's payload only the badge and the times of a
      Live Activity are looked at: it has no other errors. HTTP/2, also what does not fit the push
      type: a topic without the type's suffix; a topic or a certificate for another type; alert and
-     background without `aps`, except for the pass of a wallet (its topic begins with `pass.`) and
-     with `mdm`; liveactivity without a key of a Live Activity, widgets and controls without
+     background without `aps`, except for `{}`, which passes of Wallet are sent, and with `mdm`;
+     liveactivity without a key of a Live Activity, widgets and controls without
      `content-changed`, mdm without `mdm`; alert with a Live Activity or `content-changed`, and
      nothing that is shown or wakes the app. */
   APNS_CHECK_PAYLOAD = 1,

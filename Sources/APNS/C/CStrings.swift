@@ -210,9 +210,12 @@ extension Message {
     case .noText: "the value is not a string"
     case .noSemicolon: "expected ';'"
     case .behindEnd: "expected the end after the last brace"
-    case .binaryList: "this is a binary property list; convert it to text with plutil -convert"
+    case .binaryList:
+      "this is a binary property list, as Xcode builds it; give the strings file of the sources, or build with STRINGS_FILE_OUTPUT_ENCODING=UTF-8"
     case .xmlList:
-      "this is a property list in XML; convert it to a strings file with plutil -convert"
+      "this is a property list in XML; give the strings file that it was made of, with lines such as \"key\" = \"value\";"
+    case .catalog:
+      "this is JSON, such as a string catalog (.xcstrings); give the Localizable.strings of a language, which Xcode exports and builds from it"
     case .tooLarge: "larger than 16 MiB"
     case .outOfMemory: "out of memory"
     }

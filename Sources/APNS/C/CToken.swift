@@ -143,6 +143,9 @@ extension Message {
     case .notHex(let position, let byte):
       append(character: byte, at: position)
       append(" is not hex")
+    case .description:
+      append("this is how Swift and iOS 13 print Data, and not the token: ")
+      append("the app has to send each byte in hex, map { String(format: \"%02x\", $0) }.joined()")
     case .oddDigits(let count):
       append("an odd number of hex digits: ")
       append(count)
@@ -185,7 +188,7 @@ extension TokenText.Fault {
     switch self {
     case .noDigits: APNS_REJECT_MISSING_TOKEN
     case .tooLong: APNS_REJECT_INVALID_TOKEN_SIZE
-    case .notHex, .oddDigits: APNS_REJECT_INVALID_TOKEN
+    case .notHex, .oddDigits, .description: APNS_REJECT_INVALID_TOKEN
     }
   }
 }

@@ -20,7 +20,6 @@ struct HTTP2Request {
   let topicSuffix: UnsafeRawBufferPointer
   /// The type that the topic, or the certificate, is for.
   private let named: PushType?
-  private let isWallets: Bool
   /// Empty: no collapse identifier.
   let collapse: UnsafeRawBufferPointer
   /// None: APNs makes one.
@@ -76,16 +75,13 @@ struct HTTP2Request {
       infersType = payload.count == 0
     }
     var suffix = UnsafeRawBufferPointer(start: nil, count: 0)
-    var wallets = topic
     if isSessions, topic.count == 0, let certificate {
       let its = UnsafeRawBufferPointer(start: certificate, count: strlen(certificate))
       suffix = Self.missingSuffix(of: its, for: type)
       if suffix.count > 0 { topic = its }
-      wallets = its
     } else if isSessions {
       suffix = Self.missingSuffix(of: topic, for: type)
     }
-    isWallets = PushType.begins(wallets, "pass.")
     self.topic = topic
     topicSuffix = suffix
     let limit = payloadMax == 0 ? type.payloadMax : min(payloadMax, type.payloadMax)
@@ -150,7 +146,7 @@ struct HTTP2Request {
     }
     expiry = max(0, given.pointee.expiry)
     topic = try Self.bundle(Self.isEmpty(given.pointee.topic) ? fallback : given.pointee.topic)
-    (named, isWallets) = (nil, false)
+    named = nil
     if !Self.isEmpty(given.pointee.collapse_id) {
       throw Self.refusal("a broadcast has no collapse_id")
     }
@@ -169,7 +165,7 @@ struct HTTP2Request {
     priority = operation.rawValue
     expiry = nil
     topic = app
-    (named, isWallets) = (nil, false)
+    named = nil
     topicSuffix = UnsafeRawBufferPointer(start: nil, count: 0)
     collapse = UnsafeRawBufferPointer(start: nil, count: 0)
     identifier = .none
@@ -311,8 +307,8 @@ struct HTTP2Request {
     if topic.count > 0, topicSuffix.count == 0, mark == 0, !type.fits(topic) {
       throw mismatch(type, "the topic does not end in ", type.topicSuffix)
     }
-    // The pass of a wallet is told that it changed by anything, and `{}` is usual.
-    if !traits.hasAps, !traits.hasMDM, type.needsAps, !isWallets, mark == 0 {
+    // A pass of Wallet is told that it changed by `{}`.
+    if !traits.hasAps, !traits.hasMDM, !traits.isEmpty, type.needsAps, mark == 0 {
       throw mismatch(nil, "the payload has no aps", UnsafeRawBufferPointer(start: nil, count: 0))
     }
     if type.suits(traits) { return }

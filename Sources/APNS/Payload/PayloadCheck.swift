@@ -69,7 +69,9 @@ struct PayloadCheck: ~Copyable {
     var needsNoAps = false
     let start = reader.start
     var management: PayloadFinding?
+    traits.isEmpty = true
     while try reader.next() == .name {
+      traits.isEmpty = false
       let text = reader.token
       let hasEscape = reader.hasEscape
       if findsWarnings, !isNew() { tell(finding(.duplicate, text), report) }

@@ -5,6 +5,8 @@ struct PayloadTraits {
   /// `aps` has `content-available` and nothing else.
   var onlyWakes = false
   var hasAps = false
+  /// The payload is `{}`.
+  var isEmpty = false
   /// It has `mdm`, by which device management calls a device.
   var hasMDM = false
 

@@ -7,6 +7,8 @@ package enum TokenText {
   package enum Fault: Error {
     /// The character at `position`, in bytes from 0, is not hex.
     case notHex(position: Int, byte: UInt8)
+    /// What Swift and iOS print of the token's `Data`, which is not the token.
+    case description
     case oddDigits(count: Int)
     case noDigits
     case tooLong(bytes: Int)
@@ -40,6 +42,7 @@ package enum TokenText {
       position &+= 1
       if byte == 0x20 || byte == 0x3C || byte == 0x3E { continue }
       guard let value = value(ofDigit: byte) else {
+        if isDescription(text) { throw .description }
         throw .notHex(position: position &- 1, byte: byte)
       }
       if digits & 1 == 0 {
@@ -53,6 +56,28 @@ package enum TokenText {
     if digits & 1 != 0 { throw .oddDigits(count: digits) }
     if digits >> 1 > longest { throw .tooLong(bytes: digits >> 1) }
     return digits >> 1
+  }
+
+  /// Whether the text is `{length = 32, bytes = 0x5f79cfda … 9ee0e412 }`, as iOS 13 and later print
+  /// `NSData`, or `32 bytes`, as Swift prints `Data`.
+  @inline(never)
+  private static func isDescription(_ text: UnsafeRawBufferPointer) -> Bool {
+    var at = 0
+    while at < text.count, text[at] <= 0x20 || text[at] == 0x3C { at &+= 1 }
+    if at < text.count, text[at] == 0x7B { return begins(text, at &+ 1, "length") }
+    let start = at
+    while at < text.count, text[at] &- 0x30 < 10 { at &+= 1 }
+    return at > start && at &- start < 4 && begins(text, at, " bytes")
+  }
+
+  private static func begins(
+    _ text: UnsafeRawBufferPointer, _ from: Int, _ word: StaticString
+  ) -> Bool {
+    guard text.count &- from >= word.utf8CodeUnitCount else { return false }
+    for index in 0..<word.utf8CodeUnitCount where text[from &+ index] != word.utf8Start[index] {
+      return false
+    }
+    return true
   }
 
   /// The four bytes of eight digits, as they lie in memory; nil if one is not a digit.

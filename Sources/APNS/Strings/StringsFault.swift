@@ -5,7 +5,7 @@ struct StringsFault: Error {
     case unknownEscape, unicodeEscape, octalEscape
     case openString, openComment, openBrace
     case noKey, noEqualSign, noValue, noText, noSemicolon, behindEnd
-    case binaryList, xmlList, tooLarge, outOfMemory
+    case binaryList, xmlList, catalog, tooLarge, outOfMemory
   }
 
   var reason: Reason

@@ -9,14 +9,34 @@ struct StringsParser {
     if starts(file, with: "bplist") {
       throw StringsFault(reason: .binaryList, place: TextPlace())
     }
-    if starts(file, with: "<?xml") { throw StringsFault(reason: .xmlList, place: TextPlace()) }
+    let start = starts(file, with: "\u{FEFF}") ? 3 : 0
+    if starts(file, with: "<?xml", at: start) || starts(file, with: "<plist", at: start)
+      || starts(file, with: "<!DOCTYPE plist", at: start)
+    {
+      throw StringsFault(reason: .xmlList, place: TextPlace())
+    }
     var parser = StringsParser(reader: try CharacterReader(file))
-    try parser.parseAll(into: &table)
+    do throws(StringsFault) {
+      try parser.parseAll(into: &table)
+    } catch {
+      // JSON, in which a colon is behind the first key.
+      guard error.reason == .noEqualSign, error.character == 0x3A, parser.isInBrace else {
+        throw error
+      }
+      throw StringsFault(reason: .catalog, place: TextPlace())
+    }
   }
 
-  private static func starts(_ file: UnsafeRawBufferPointer, with text: StaticString) -> Bool {
-    guard file.count >= text.utf8CodeUnitCount else { return false }
-    for index in 0..<text.utf8CodeUnitCount where file[index] != text.utf8Start[index] {
+  /// The pairs have a brace around them.
+  private var isInBrace = false
+
+  private init(reader: CharacterReader) { self.reader = reader }
+
+  private static func starts(
+    _ file: UnsafeRawBufferPointer, with text: StaticString, at start: Int = 0
+  ) -> Bool {
+    guard file.count &- start >= text.utf8CodeUnitCount else { return false }
+    for index in 0..<text.utf8CodeUnitCount where file[start &+ index] != text.utf8Start[index] {
       return false
     }
     return true
@@ -27,6 +47,7 @@ struct StringsParser {
     // A complete property list may have braces around its pairs.
     let brace = reader.current == 0x7B ? reader.place : nil
     if brace != nil {
+      isInBrace = true
       try reader.advance()
       try skipBlanks()
     }

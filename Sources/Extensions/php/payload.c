@@ -132,12 +132,45 @@ static bool set_texts(apns_payload_t *payload, size_t key, HashTable *list) {
   return is_fine;
 }
 
+#define ENCODING                                                                                   \
+  (PHP_JSON_UNESCAPED_SLASHES | PHP_JSON_UNESCAPED_UNICODE | PHP_JSON_UNESCAPED_LINE_TERMINATORS | \
+   PHP_JSON_PRESERVE_ZERO_FRACTION)
+
+static void append_key(smart_str *path, const zend_string *name, zend_ulong number) {
+  if (!name) {
+    smart_str_append_printf(path, "[" ZEND_ULONG_FMT "]", number);
+  } else if (path->s == NULL || ZSTR_LEN(path->s) < 100) {
+    smart_str_append_printf(path, "['%.*s']", (int)MIN(ZSTR_LEN(name), 40), ZSTR_VAL(name));
+  }
+}
+
+/* Appends the keys that lead to a text that is not UTF-8; false: there is none in it. */
+static bool find_unencodable(zval *value, smart_str *path, int depth) {
+  ZVAL_DEREF(value);
+  if (Z_TYPE_P(value) == IS_STRING) {
+    smart_str json = {0};
+    php_json_encode(&json, value, ENCODING);
+    smart_str_free(&json);
+    return JSON_G(error_code) != PHP_JSON_ERROR_NONE;
+  }
+  if (Z_TYPE_P(value) != IS_ARRAY || depth > 32) return false;
+  zend_ulong number;
+  zend_string *name;
+  zval *element;
+  ZEND_HASH_FOREACH_KEY_VAL(Z_ARRVAL_P(value), number, name, element) {
+    const size_t length = path->s ? ZSTR_LEN(path->s) : 0;
+    append_key(path, name, number);
+    if (find_unencodable(element, path, depth + 1)) return true;
+    if (path->s) ZSTR_LEN(path->s) = length;
+  }
+  ZEND_HASH_FOREACH_END();
+  return false;
+}
+
 /* NULL, and an exception. */
 static zend_string *encode(zval *value) {
   smart_str json = {0};
-  php_json_encode(&json, value,
-                  PHP_JSON_UNESCAPED_SLASHES | PHP_JSON_UNESCAPED_UNICODE |
-                      PHP_JSON_UNESCAPED_LINE_TERMINATORS | PHP_JSON_PRESERVE_ZERO_FRACTION);
+  php_json_encode(&json, value, ENCODING);
   if (EG(exception) || JSON_G(error_code) != PHP_JSON_ERROR_NONE || !json.s) {
     smart_str_free(&json);
     if (!EG(exception)) {
@@ -145,8 +178,13 @@ static zend_string *encode(zval *value) {
       ZVAL_STRING(&function, "json_last_error_msg");
       ZVAL_UNDEF(&message);
       call_user_function(NULL, NULL, &function, &message, 0, NULL);
-      php_apns_refuse(APNS_REJECT_PROCESSING_ERROR, "it cannot be encoded as JSON: %s",
-                      Z_TYPE(message) == IS_STRING ? Z_STRVAL(message) : "unknown error");
+      smart_str path = {0};
+      const bool is_found = find_unencodable(value, &path, 0) && path.s;
+      smart_str_0(&path);
+      php_apns_refuse(APNS_REJECT_PROCESSING_ERROR, "it cannot be encoded as JSON: %s%s%s",
+                      Z_TYPE(message) == IS_STRING ? Z_STRVAL(message) : "unknown error",
+                      is_found ? ", at " : "", is_found ? ZSTR_VAL(path.s) : "");
+      smart_str_free(&path);
       zval_ptr_dtor(&message);
       zval_ptr_dtor(&function);
     }
@@ -292,14 +330,108 @@ static zend_string *write_payload(apns_payload_t *payload, size_t *cut) {
   return json;
 }
 
+static bool is_empty_array(zval *value) {
+  if (!value) return false;
+  ZVAL_DEREF(value);
+  return Z_TYPE_P(value) == IS_ARRAY && zend_hash_num_elements(Z_ARRVAL_P(value)) == 0;
+}
+
+/* PHP's [] is both an array and an object: where Apple has an object, it is one. */
+static zend_string *encode_payload(zval *given) {
+  static const char *const objects[] = {"content-state", "attributes"};
+  if (is_empty_array(given)) return zend_string_init("{}", 2, false);
+  zval *aps = zend_hash_str_find(Z_ARRVAL_P(given), "aps", 3);
+  if (aps) ZVAL_DEREF(aps);
+  if (!aps || Z_TYPE_P(aps) != IS_ARRAY) return encode(given);
+  zval copy, inside;
+  if (is_empty_array(aps)) {
+    object_init(&inside);
+  } else {
+    ZVAL_ARR(&inside, zend_array_dup(Z_ARRVAL_P(aps)));
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
+      const size_t length = strlen(objects[i]);
+      zval object;
+      if (!is_empty_array(zend_hash_str_find(Z_ARRVAL(inside), objects[i], length))) continue;
+      object_init(&object);
+      zend_hash_str_update(Z_ARRVAL(inside), objects[i], length, &object);
+    }
+  }
+  ZVAL_ARR(&copy, zend_array_dup(Z_ARRVAL_P(given)));
+  zend_hash_str_update(Z_ARRVAL(copy), "aps", 3, &inside);
+  zend_string *json = encode(&copy);
+  zval_ptr_dtor(&copy);
+  return json;
+}
+
+/* Appends the keys of the array that lead to an offset of the JSON that PHP made of it. */
+static void append_path(smart_str *path, const char *json, size_t length, size_t offset) {
+  struct {
+    bool is_object, needs_key;
+    size_t key, key_length;
+    zend_ulong index;
+  } levels[16], *top = NULL;
+  size_t depth = 0;
+  for (size_t at = 0; at < length; at++) {
+    const bool is_key = json[at] == '"' && top && top->needs_key;
+    if (at >= offset && !is_key) break;
+    if (json[at] == '"') {
+      const size_t start = at + 1;
+      for (at = start; at < length && json[at] != '"'; at++) at += json[at] == '\\';
+      if (is_key) {
+        top->needs_key = false;
+        top->key = start;
+        top->key_length = at - start;
+      }
+      if (at >= offset) break;
+    } else if (json[at] == '{' || json[at] == '[') {
+      if (depth == sizeof levels / sizeof *levels) return;
+      top = &levels[depth++];
+      memset(top, 0, sizeof *top);
+      top->is_object = top->needs_key = json[at] == '{';
+    } else if (json[at] == '}' || json[at] == ']') {
+      top = --depth ? &levels[depth - 1] : NULL;
+    } else if (json[at] == ',' && top) {
+      top->index++;
+      top->needs_key = top->is_object;
+    }
+  }
+  for (size_t level = 0; level < depth; level++) {
+    if (!levels[level].is_object) {
+      append_key(path, NULL, levels[level].index);
+    } else if (levels[level].key_length) {
+      zend_string *name =
+          zend_string_init(json + levels[level].key, levels[level].key_length, false);
+      append_key(path, name, 0);
+      zend_string_release(name);
+    }
+  }
+}
+
+void php_apns_content_name_key(const php_apns_content *content, apns_error_t *error) {
+  const char *place =
+      strncmp(error->message, "payload, line ", 14) == 0 ? strstr(error->message, "(byte ") : NULL;
+  const char *said = place ? strstr(place, "): ") : NULL;
+  if (!said || !content->is_of_array) return;
+  smart_str path = {0};
+  append_path(&path, ZSTR_VAL(content->json), ZSTR_LEN(content->json),
+              (size_t)strtoul(place + 6, NULL, 10));
+  smart_str_0(&path);
+  char words[sizeof error->message];
+  snprintf(words, sizeof words, "payload%s: %s", path.s ? ZSTR_VAL(path.s) : "", said + 3);
+  memcpy(error->message, words, sizeof words);
+  smart_str_free(&path);
+}
+
 bool php_apns_content_from(php_apns_content *content, zval *given) {
   content->builder = NULL;
   content->json = NULL;
+  content->is_of_array = false;
   ZVAL_DEREF(given);
   if (Z_TYPE_P(given) == IS_STRING) {
     content->json = zend_string_copy(Z_STR_P(given));
   } else if (Z_TYPE_P(given) == IS_ARRAY) {
-    content->json = encode(given);
+    content->json = encode_payload(given);
+    content->is_of_array = true;
   } else if (Z_TYPE_P(given) == IS_OBJECT && Z_OBJCE_P(given) == php_apns_class.payload) {
     content->builder = payload_of(given);
   } else {

@@ -252,9 +252,12 @@ void php_apns_payload_register(void);
 typedef struct php_apns_content {
   const apns_payload_t *builder; /* as long as the Payload lives */
   zend_string *json;             /* to be released */
+  bool is_of_array; /* `json` was made of an array */
 } php_apns_content;
 /* False, and an exception. */
 bool php_apns_content_from(php_apns_content *content, zval *given);
+/* What the library says of a place in the JSON, about the keys of the array that it was made of. */
+void php_apns_content_name_key(const php_apns_content *content, apns_error_t *error);
 
 void php_apns_strings_register(void);
 

@@ -117,6 +117,7 @@ static uint32_t send_push(zend_object *object, const push *push, bool more) {
     } else {
       identifier = 0;
       php_apns_record_free(record);
+      php_apns_content_name_key(&content, &error);
       php_apns_throw(&error);
     }
     php_apns_provider_resume(tracked->provider);

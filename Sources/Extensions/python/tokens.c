@@ -12,6 +12,9 @@ static bool read_text(const module_state_t *state, PyObject *text, reader_t read
   PyObject *utf8 = PyUnicode_AsUTF8String(text);
   if (!utf8) return false;
   bool fine = PyBytes_AsStringAndSize(utf8, &bytes, &count) == 0;
+  /* A line of a file comes with its end. */
+  if (fine && count > 0 && bytes[count - 1] == '\n') count--;
+  if (fine && count > 0 && bytes[count - 1] == '\r') count--;
   if (fine && reader(bytes, (size_t)count, buffer, APNS_TOKEN_MAX, length_out, &error)) {
     raise_error(state, &error);
     fine = false;

@@ -93,6 +93,11 @@ package final class DeviceLines {
 
   /// What is wrong with a token; nil: nothing.
   static func fault(ofToken text: String) -> String? {
+    // What NSData prints has blanks after eight digits.
+    let words = text.split(separator: " ")
+    if words.count > 1, words.allSatisfy({ $0.utf8.count >= 32 }) {
+      return "\(words.count) tokens in one line: give each its own"
+    }
     do {
       _ = try DeviceToken.hex(Array(text.utf8))
       return nil

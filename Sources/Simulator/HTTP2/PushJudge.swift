@@ -82,7 +82,7 @@ final class PushJudge {
   private func faultOfBody(_ push: Push) -> PushReason? {
     if push.isOrder { return nil }
     return push.request.payload.withUnsafeReadableBytes { payload in
-      services.rules.fault(ofPayload: payload)
+      services.rules.fault(ofPayload: payload, push.request.type, topic: push.topic)
         ?? (push.app == nil ? nil : BroadcastRules.fault(ofPayload: payload))
     }
   }

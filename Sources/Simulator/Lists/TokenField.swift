@@ -44,6 +44,7 @@ extension TextFault {
         (0x21...0x7e).contains(byte)
         ? "'\(Character(UnicodeScalar(byte)))'" : "byte \(byte)"
       self.init(message: "\(name) is not a hex digit", offset: position)
+    case .description: self.init(message: "this is how Data is printed, and no token", offset: 0)
     case .oddDigits:
       let digits = text.indices.filter { Self.isDigit(text[$0]) }
       self.init(message: "the number of hex digits is odd", offset: digits.last ?? 0)

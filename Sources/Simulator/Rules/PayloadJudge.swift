@@ -8,7 +8,7 @@ enum PayloadJudge {
   static func fault(of notification: WireNotification) -> String? {
     switch read(notification.payload) {
     case .wrong(let fault): return fault
-    case .mdm: return nil
+    case .noAps: return nil
     case .aps(let members):
       if notification.priority == 10, members.count == 1, members[0].name == "content-available" {
         return "priority 10, but nothing except content-available"
@@ -17,19 +17,20 @@ enum PayloadJudge {
     }
   }
 
-  /// The same for a payload without a frame.
-  static func fault(of payload: UnsafeRawBufferPointer) -> String? {
-    if case .wrong(let fault) = read(payload) { fault } else { nil }
+  /// The same for a payload without a frame; `needsAps` is false where the push type and the topic
+  /// leave it to the app, or to Wallet.
+  static func fault(of payload: UnsafeRawBufferPointer, needsAps: Bool) -> String? {
+    if case .wrong(let fault) = read(payload, needsAps: needsAps) { fault } else { nil }
   }
 
   private enum Content {
     case wrong(String)
-    /// For device management, which has no aps: {"mdm": "…"}.
-    case mdm
+    /// Without aps: {"mdm": "…"} for device management, and where none is needed.
+    case noAps
     case aps([JSONValue.Member])
   }
 
-  private static func read(_ bytes: UnsafeRawBufferPointer) -> Content {
+  private static func read(_ bytes: UnsafeRawBufferPointer, needsAps: Bool = true) -> Content {
     let payload: JSONValue
     do throws(JSONError) {
       payload = try JSONParser.read(bytes)
@@ -37,7 +38,7 @@ enum PayloadJudge {
       return .wrong("payload: \(error.message), at byte \(error.offset)")
     }
     guard case .object = payload.content else { return .wrong("payload: not an object") }
-    if payload["aps"] == nil, payload["mdm"]?.string != nil { return .mdm }
+    if payload["aps"] == nil, !needsAps || payload["mdm"]?.string != nil { return .noAps }
     guard let aps = payload["aps"], case .object(let members) = aps.content else {
       return .wrong("payload: there is no object aps")
     }

@@ -56,9 +56,12 @@ package struct PushRules {
 
   /// Why the payload is refused, if payloads are checked at all. Apple's list has no reason of its
   /// own for that.
-  func fault(ofPayload payload: UnsafeRawBufferPointer) -> PushReason? {
+  func fault(
+    ofPayload payload: UnsafeRawBufferPointer, _ type: String?, topic: String?
+  ) -> PushReason? {
     guard rules.checksPayloads else { return nil }
-    return PayloadJudge.fault(of: payload) == nil ? nil : .payloadEmpty
+    let needsAps = TopicKind.needsAps(type, topic ?? "")
+    return PayloadJudge.fault(of: payload, needsAps: needsAps) == nil ? nil : .payloadEmpty
   }
 
   /// Why no device token belongs to the topic; nil if they do or if no topics are set.

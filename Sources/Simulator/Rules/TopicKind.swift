@@ -29,6 +29,14 @@ enum TopicKind {
     topic == app || topic.hasPrefix(app) && suffixes[String(topic.dropFirst(app.count))] != nil
   }
 
+  /// Whether the payload needs an `aps`. What VoIP and a file provider are sent is the app's, and a
+  /// pass of Wallet is sent `{}`.
+  static func needsAps(_ type: String?, _ topic: String) -> Bool {
+    if topic.hasPrefix("pass.") { return false }
+    let type = type ?? suffixes.first { topic.hasSuffix($0.key) }?.value ?? "alert"
+    return ["alert", "background", "liveactivity", "widgets", "controls", "mdm"].contains(type)
+  }
+
   /// Whether a push of this type may go to the topic: one with a suffix takes only its own type,
   /// and a type with a suffix goes to no other topic. `topics` are the certificate's: what others
   /// of them begin with is an app's own name, even if it ends in `.voip`.

@@ -20,7 +20,12 @@ extension Addressee.Kind {
   /// Whether a list without names can begin with this field.
   func begins(with field: [UInt8]) -> Bool {
     switch self {
-    case .device: (try? DeviceToken.hex(field)) != nil
+    // Several tokens in a line are told of when it is read.
+    case .device:
+      (try? DeviceToken.hex(field)) != nil
+        || (field.split { $0 == 0x20 }.first.map {
+          $0.count >= 32 && (try? DeviceToken.hex(Array($0))) != nil
+        }) == true
     // A word could be base64 too. The identifiers of channels have 24 characters.
     case .channel: field.count >= 16 && field.count % 4 == 0 && ChannelID(field) != nil
     }

@@ -13,6 +13,7 @@ final class DeviceList {
   static let token = Array("token".utf8)
 
   private let lines: LineReader
+  private let isDevices: Bool
   private var form: Form?
   private var held: (text: [UInt8], line: Int)?
   private var number = 0
@@ -31,6 +32,7 @@ final class DeviceList {
     _ path: String, of kind: Addressee.Kind = .device, token: String = "token"
   ) throws(FileFault) {
     lines = try LineReader(path)
+    isDevices = kind == .device
     let wanted = kind == .device ? Array(token.utf8) : kind.field
     var first = try lines.next()
     while let text = first, text.allSatisfy(Self.isBlank) { first = try lines.next() }
@@ -72,6 +74,7 @@ final class DeviceList {
   var path: String { lines.path }
   var size: Int? { lines.size }
   var position: Int { lines.position }
+  var mark: [UInt8] { lines.mark }
   /// The end of the line read last, CRLF or LF.
   var ending: [UInt8] { lines.ending }
 
@@ -117,6 +120,11 @@ final class DeviceList {
         throw FileFault(path: path, line: line, column: error.column, message: error.message)
       }
       if let fields {
+        let count = tokens(in: fields)
+        guard count < 2 else {
+          throw FileFault(
+            path: path, line: line, message: "\(count) tokens in one line: give each its own")
+        }
         guard fields.count <= names.count else {
           throw FileFault(
             path: path, line: line,
@@ -134,6 +142,26 @@ final class DeviceList {
       }
     }
   }
+
+  /// How many tokens there are where one belongs: in a field, or in a list without names in several.
+  private func tokens(in fields: [[UInt8]]) -> Int {
+    let isNamed = header != nil
+    guard isDevices else { return 0 }
+    var most = 0
+    var inLine = 0
+    for field in fields {
+      let words = field.split { $0 == 0x20 || $0 == 0x09 || $0 == 0x2C || $0 == 0x3B }
+      let found = words.count {
+        $0.count >= Self.shortest && (try? DeviceToken.hex(Array($0))) != nil
+      }
+      most = max(most, found == words.count ? found : 0)
+      if found == 1, words.count == 1 { inLine += 1 }
+    }
+    return isNamed ? most : max(most, inLine)
+  }
+
+  /// In hex digits. What `NSData` prints has blanks after eight.
+  private static let shortest = 32
 
   private func record(json text: [UInt8], _ line: Int) throws(FileFault) -> DeviceRecord {
     let members: [JSONValue.Member]

@@ -13,6 +13,8 @@ final class LineReader {
   private(set) var position = 0
   /// The end of the last line, CRLF or LF.
   private(set) var ending: [UInt8] = [0x0A]
+  /// The byte order mark at the beginning of the file, if it has one.
+  private(set) var mark: [UInt8] = []
   private let descriptor: CInt
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 1)
   private var from = 0
@@ -72,7 +74,12 @@ final class LineReader {
       text.removeLast()
       ending = [0x0D, 0x0A]
     }
-    if line == 1, text.starts(with: [0xEF, 0xBB, 0xBF]) { text.removeFirst(3) }
+    if line == 1 {
+      if TextMark.isUTF16(text) {
+        throw FileFault(path: path, line: 1, message: TextMark.fault)
+      }
+      mark = TextMark.cut(&text)
+    }
     return text
   }
 
@@ -90,8 +97,34 @@ final class LineReader {
   }
 }
 
+/// What a text begins with that says how it is encoded.
+enum TextMark {
+  static let fault = "is in UTF-16: save it as UTF-8, or convert it (iconv -f UTF-16 -t UTF-8)"
+  private static let utf8: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+  /// Leaves out a mark of UTF-8, and returns it.
+  static func cut(_ text: inout [UInt8]) -> [UInt8] {
+    guard text.starts(with: utf8) else { return [] }
+    text.removeFirst(utf8.count)
+    return utf8
+  }
+
+  static func isUTF16(_ text: [UInt8]) -> Bool {
+    text.starts(with: [0xFF, 0xFE]) || text.starts(with: [0xFE, 0xFF])
+      || text.prefix(4).count { $0 == 0 } == 2 && text.count >= 4
+  }
+}
+
 /// A file read whole.
 enum WholeText {
+  /// The same without a byte order mark.
+  static func readText(_ path: String) throws(FileFault) -> [UInt8] {
+    var text = try read(path)
+    if TextMark.isUTF16(text) { throw FileFault(path: path, message: TextMark.fault) }
+    _ = TextMark.cut(&text)
+    return text
+  }
+
   static let longest = 1 << 24
 
   static func read(_ path: String) throws(FileFault) -> [UInt8] {

@@ -5,7 +5,7 @@ enum ObjectText {
   /// As a template it may have {{name}} where no JSON would.
   static func read(_ given: String, isTemplate: Bool) throws(FileFault) -> String {
     let isTyped = given.hasPrefix("{")
-    let text = isTyped ? Array(given.utf8) : try WholeText.read(given)
+    let text = isTyped ? Array(given.utf8) : try WholeText.readText(given)
     if !isTemplate || Template(text, hasFields: true).names.isEmpty {
       do throws(JSONError) {
         guard case .object = try JSONParser.read(text).content else {

@@ -34,7 +34,7 @@ struct Pruning {
 
   func run(_ gone: GoneDeviceList) throws(FileFault) -> Counts {
     var counts = Counts()
-    var text: [UInt8] = []
+    var text = list.mark
     if let header = list.header { text += header + list.ending }
     while true {
       var isKept = true

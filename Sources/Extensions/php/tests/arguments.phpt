@@ -73,7 +73,7 @@ empty payload: Apns\ArgumentException: the payload is empty
 long payload: Apns\ArgumentException: the payload has 3000 bytes, more than 2048
 payload null: TypeError: a payload must be of type Apns\Payload, array or string, null given
 payload object: TypeError: a payload must be of type Apns\Payload, array or string, stdClass given
-payload of broken UTF-8: Apns\ArgumentException: it cannot be encoded as JSON: Malformed UTF-8 characters, possibly incorrectly encoded
+payload of broken UTF-8: Apns\ArgumentException: it cannot be encoded as JSON: Malformed UTF-8 characters, possibly incorrectly encoded, at ['aps']
 payload NAN: Apns\ArgumentException: it cannot be encoded as JSON: Inf and NaN cannot be JSON encoded
 payload in itself: Apns\ArgumentException: it cannot be encoded as JSON: Recursion detected
 payload that throws: DomainException: not me

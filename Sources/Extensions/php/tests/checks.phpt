@@ -104,7 +104,7 @@ once: taken
 good: taken
 no aps: taken
 warning: taken
-badge: payload, line 1, column 17 (byte 16): 'badge' is not an integer (1 processing error)
+badge: payload['aps']['badge']: 'badge' is not an integer (1 processing error)
 no JSON: payload, line 1, column 2 (byte 1): expected a key in quotation marks or '}' (1 processing error)
 in sendMany(): payload, line 1, column 8 (byte 7): 'aps' is not an object (1 processing error)
 past: expiry is 1290000000, long ago, so APNs would not try at all; APNS_EXPIRY_ONCE (-1) tries once (1 processing error)
@@ -118,7 +118,7 @@ bytes: the device token has 0 bytes, not 1 to 100 (2 missing device token)
 many bytes: the device token has 101 bytes, not 1 to 100 (5 invalid token size)
 no payload: the payload is empty (4 missing payload)
 long payload: the payload has 3020 bytes, more than 2048 (7 invalid payload size)
-no UTF-8: it cannot be encoded as JSON: Malformed UTF-8 characters, possibly incorrectly encoded (1 processing error)
+no UTF-8: it cannot be encoded as JSON: Malformed UTF-8 characters, possibly incorrectly encoded, at ['aps'] (1 processing error)
 priority: priority is 300, not 5 or 10 (1 processing error)
 topic: topic has a null byte (6 invalid topic size)
 the call: checks is 4, which has bits that apns_check_t does not define (0 no errors encountered)

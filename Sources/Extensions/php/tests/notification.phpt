@@ -22,11 +22,16 @@ $session->drain(240000);
 foreach ($simulator->accepted(3) as $one) {
     echo json_encode([$one['token'] === $token, $one['payload'], $one['expiry'], $one['priority']]), "\n";
 }
+foreach ([[], ['aps' => []], ['aps' => ['event' => 'end', 'timestamp' => 1800000000, 'content-state' => []], 'list' => []]] as $empty) {
+    $session->send($token, $empty);
+}
+$session->drain(240000);
+foreach (array_slice($simulator->accepted(6), 3) as $one) echo $one['payload'], "\n";
 foreach (['simple' => Apns\Session::FORMAT_SIMPLE, 'enhanced' => Apns\Session::FORMAT_ENHANCED] as $name => $format) {
     $other = $simulator->session(format: $format, quiet_period_ms: 50);
     $other->send($token, '{"aps":{}}');
     $other->drain(240000);
-    $list = $simulator->accepted(4);
+    $list = $simulator->accepted(7);
     echo "$name: command ", end($list)['command'], "\n";
     unset($other);
 }
@@ -34,5 +39,8 @@ foreach (['simple' => Apns\Session::FORMAT_SIMPLE, 'enhanced' => Apns\Session::F
 [true,"{\"aps\":{}}",4000000000,10]
 [true,"{\"aps\":{\"alert\":\"Hello\",\"badge\":1}}",0,5]
 [true,"{\"aps\":{\"badge\":0}}",null,null]
+{}
+{"aps":{}}
+{"aps":{"event":"end","timestamp":1800000000,"content-state":{}},"list":[]}
 simple: command 0
 enhanced: command 1

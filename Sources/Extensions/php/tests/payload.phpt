@@ -35,7 +35,7 @@ foreach (Apns\Payload::check("{\n  \"aps\": 5}") as $finding) echo json_encode($
 var_dump(Apns\Payload::check('{"aps":{"alert":"x"}}'), count(Apns\Payload::check('{"aps":{' . implode(',', array_map(fn ($n) => "\"k$n\":1", range(1, 40))) . '}}')));
 echo thrown(fn () => Apns\Payload::check('{}', -1)), "\n";
 $payload = new Apns\Payload();
-$live = (string) $payload->set('timestamp', 1)->set('event', 'start')->set('content-state', ['score' => [1, 0]])
+$live = (string) $payload->set('timestamp', 1800000000)->set('event', 'start')->set('content-state', ['score' => [1, 0]])
     ->set('attributes-type', 'Match')->set('attributes', [])->set('input-push-token', 1)
     ->set('alert', ['title' => ['loc-key' => 'GOAL', 'loc-args' => ['Jenna']], 'body' => 'b', 'sound' => 'goal.caf']);
 echo $live, "\n";
@@ -63,7 +63,7 @@ Apns\ArgumentException: title is not UTF-8 at byte 0
 Apns\ArgumentException: relevance-score is NaN or infinite, which JSON cannot express
 Apns\ArgumentException: custom key 'aps' is Apple's: set what is in it with apns_payload_set_string() and the like
 Apns\ArgumentException: custom key 'x' is NaN or infinite, which JSON cannot express
-Apns\ArgumentException: it cannot be encoded as JSON: Malformed UTF-8 characters, possibly incorrectly encoded
+Apns\ArgumentException: it cannot be encoded as JSON: Malformed UTF-8 characters, possibly incorrectly encoded, at [0]
 Apns\ArgumentException: it cannot be encoded as JSON: Type is not supported
 Apns\ArgumentException: the payload has 3020 bytes, 972 more than its limit of 2048
 ValueError: option 'limit' must be between 0 and 9223372036854775807, -1 given
@@ -73,7 +73,7 @@ array(0) {
 }
 int(40)
 ValueError: Apns\Payload::check(): Argument #2 ($limit) must not be negative
-{"aps":{"timestamp":1,"event":"start","content-state":{"score":[1,0]},"attributes-type":"Match","attributes":{},"input-push-token":1,"alert":{"title":{"loc-key":"GOAL","loc-args":["Jenna"]},"body":"b","sound":"goal.caf"}}}
+{"aps":{"timestamp":1800000000,"event":"start","content-state":{"score":[1,0]},"attributes-type":"Match","attributes":{},"input-push-token":1,"alert":{"title":{"loc-key":"GOAL","loc-args":["Jenna"]},"body":"b","sound":"goal.caf"}}}
 array(0) {
 }
 TypeError: "content-state" must be of type array, string given
