@@ -296,7 +296,7 @@ TEST(a_broadcast_starts_nothing) {
     const char *payload;
     bool is_refused;
   } given[] = {
-      {"{\"aps\":{\"timestamp\":1,\"event\":\"start\",\"content-state\":{}}}", true},
+      {"{\"aps\":{\"timestamp\":1800000000,\"event\":\"start\",\"content-state\":{}}}", true},
       {"{\"a\":{\"event\":\"start\"},\"aps\":{\"content-state\":{\"event\":\"x\"},"
        "\"\\u0065vent\":\"st\\u0061rt\"}}",
        true},

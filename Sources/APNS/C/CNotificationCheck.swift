@@ -50,9 +50,10 @@ private func check(expiry: UNIXSeconds) throws(Failure) {
     if let unlikely {
       $0.append(", which looks like")
       $0.append(what: unlikely)
-      $0.append(
+      let advice: StaticString =
         unlikely.isDuration
-          ? ": give a UNIX time, time(NULL) + " : ": give the UNIX time in seconds, ")
+        ? ": give a UNIX time, time(NULL) + " : ": give the UNIX time in seconds, "
+      $0.append(advice)
       $0.append(Int(unlikely.seconds))
     } else {
       $0.append(", ")

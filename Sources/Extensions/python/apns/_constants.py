@@ -241,7 +241,8 @@ class Cause(CauseNumber):
     """Peer and provider have no version of TLS in common (alert 70, or the peer chose a version
     below tls_min). Usually the peer's versions are too old."""
     NO_HTTP2 = 33
-    """The peer does not speak HTTP/2: alert 120, or PROTOCOL if the handshake succeeded."""
+    """The peer does not speak HTTP/2: alert 120, or PROTOCOL if it chose another protocol, as
+    http/1.1, or none."""
     CERTIFICATE_WANTED = 34
     """The peer wants a certificate, and the credentials have none (alert 116, or any alert that
     peers use for this after they asked for one). Set certificate_file."""
@@ -305,7 +306,7 @@ class Cause(CauseNumber):
     PROVIDER_TOKEN = 58
     """The credentials' token_callback or sign_callback gave no token or signature (CREDENTIALS),
     or has none at the moment (TIMEOUT). The message has the callback's own words. Nothing is lost:
-    the next call asks again."""
+    a call that comes later, by a second or renew_after_s, asks again."""
     SEVERAL_IDENTITIES = 59
     """The certificate's file or bytes hold several certificates for pushing, each with its key and
     for another app or environment. Keep one of them."""
