@@ -71,6 +71,11 @@ __attribute__((noinline)) static int csystem_is_exhausted(void) {
   return !piece;
 }
 
+/* A line on standard error, written at once. */
+static inline void csystem_say(const char *peer, const char *words) {
+  dprintf(STDERR_FILENO, "apns: %s: %s\n", peer, words);
+}
+
 static inline int csystem_errno(void) { return errno; }
 static inline void csystem_set_errno(int value) { errno = value; }
 

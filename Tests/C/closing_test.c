@@ -1,4 +1,7 @@
 /* Ending a session: gently, abruptly, and what can still be asked of it then. */
+#include <inttypes.h>
+#include <unistd.h>
+
 #include "provider.h"
 
 static const gateway_step_t record_all[] = {TAKE_ALL, END};
@@ -286,6 +289,86 @@ TEST(freeing_with_events_untaken_and_frames_unwritten) {
   apns_session_drain(session, 100, NULL, NULL);
   assert_ok(apns_session_send(session, notification(5), APNS_SEND_MORE, NULL, &error));
   session_end(session, gateway);
+}
+
+/* ---- The option close_timeout_ms ---------------------------------------- */
+
+/* What the log was told of a session that was freed. */
+typedef struct said {
+  uint64_t count;
+  int lines;
+} said_t;
+
+static void listen(const apns_log_record_t *record, void *context) {
+  said_t *said = context;
+  if (record->kind != APNS_LOGGED_CLOSED || record->level != APNS_LOG_ERROR) return;
+  said->count = record->count;
+  said->lines++;
+}
+
+/* Sends 2,000 and frees the session. Returns what was said, on standard error where `log` is false.
+ */
+static said_t freed(const gateway_step_t *script, uint32_t ms, bool nonblocking, bool log) {
+  said_t said = {0};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_session_options_t options = options_for(gateway);
+  options.close_timeout_ms = ms;
+  options.nonblocking = nonblocking;
+  if (log) options.log = listen, options.log_context = &said;
+  apns_session_t *session = session_to(gateway, &options);
+  for (size_t n = 0; n < 2000; n++)
+    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error));
+  FILE *heard = tmpfile();
+  const int standard = dup(STDERR_FILENO);
+  assert_true(heard && standard >= 0 && dup2(fileno(heard), STDERR_FILENO) >= 0);
+  apns_session_free(session);
+  dup2(standard, STDERR_FILENO);
+  close(standard);
+  rewind(heard);
+  char line[200], words[200];
+  snprintf(words, sizeof words, "apns: 127.0.0.1:%u: the session ended, and %%" SCNu64,
+           gateway_port(gateway));
+  while (fgets(line, sizeof line, heard)) {
+    assert_int_equal(sscanf(line, words, &said.count), 1);
+    said.lines++;
+  }
+  fclose(heard);
+  gateway_stop(gateway);
+  return said;
+}
+
+TEST(freeing_with_time_gives_all_their_end) {
+  const gateway_step_t proves[] = {TAKE_SENTINEL, NAME_LAST(2), END};
+  for (int way = 0; way < 4; way++)
+    assert_int_equal(freed(proves, AMPLE_MS, way & 1, way & 2).lines, 0);
+}
+
+TEST(freeing_says_how_many_have_no_end) {
+  for (int way = 0; way < 4; way++) {
+    const said_t said = freed(record_all, 50, way & 1, way & 2);
+    assert_int_equal(said.count, 2000);
+    assert_int_equal(said.lines, 1);
+  }
+}
+
+TEST(freeing_without_time_says_it_to_the_log_only) {
+  const said_t told = freed(record_all, 0, false, true);
+  assert_int_equal(told.count, 2000);
+  assert_int_equal(told.lines, 1);
+  assert_int_equal(freed(record_all, 0, false, false).lines, 0);
+}
+
+TEST(freeing_a_closed_session_says_nothing) {
+  said_t said = {0};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_options_t options = options_for(gateway);
+  options.close_timeout_ms = AMPLE_MS;
+  options.log = listen, options.log_context = &said;
+  apns_session_t *session = session_to(gateway, &options);
+  send_range(session, 0, 10);
+  assert_ok(apns_session_close(session, 0, &error));
+  session_end(session, gateway);
+  assert_int_equal(said.lines, 0);
 }
 
 TEST(freeing_nothing) {

@@ -332,6 +332,27 @@ TEST(the_log_is_told) {
   assert_int_equal(seen.lines, 1);
 }
 
+TEST(the_destructor_waits_and_says_what_has_no_outcome) {
+  const gateway_step_t script[] = {step(STEP_TAKE_ALL), step(STEP_END)};
+  std::uint64_t count = 0;
+  const auto push = [&](const Gateway &gateway, std::uint32_t timeout) {
+    apns::SessionOptions options = gateway.session_options();
+    assert_int_equal(options.close_timeout_ms, 5000);
+    options.close_timeout_ms = timeout;
+    options.log_level = APNS_LOG_ERROR;
+    options.log = [](const apns_log_record_t *record, void *context) {
+      *static_cast<std::uint64_t *>(context) += record->count;
+    };
+    options.log_context = &count;
+    apns::Session session(apns::Credentials(provider_options()), options);
+    for (int n = 0; n < 300; n++) session.send({token_of(1), json}, APNS_SEND_MORE);
+  };
+  push(Gateway(), AMPLE_MS);
+  assert_int_equal(count, 0);
+  push(Gateway(script), 50);
+  assert_int_equal(count, 300);
+}
+
 TEST(draining_in_vain_says_how_many) {
   const gateway_step_t script[] = {step(STEP_TAKE_ALL), step(STEP_END)};
   const Gateway gateway(script);

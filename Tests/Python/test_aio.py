@@ -441,12 +441,14 @@ def test_a_session_that_is_forgotten_leaves_the_loop(start, who, run):
         await session.connect()
         await session.post(TOKEN, HELLO)
         descriptor = session._descriptor
-        with pytest.warns(ResourceWarning, match="1 notifications"):
-            del session
-            gc.collect()
+        del session
+        gc.collect()
+        while apns.aio._Unclosed.all:
+            await asyncio.sleep(0.01)
         assert not asyncio.get_running_loop().remove_reader(descriptor)
 
     run(main())
+    assert simulator.stop()["accepted"] == 1
 
 
 # ---- Feedback -----------------------------------------------------------------------------------

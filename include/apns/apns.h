@@ -1231,7 +1231,8 @@ typedef enum apns_check {
  */
 typedef enum apns_log_level {
   APNS_LOG_DEFAULT = 0, /* info */
-  APNS_LOG_ERROR = 1,   /* nothing can be sent until somebody acts: the provider is refused */
+  APNS_LOG_ERROR = 1,   /* nothing can be sent until somebody acts: the provider is refused; or
+                           notifications were lost with the session */
   APNS_LOG_WARNING = 2, /* something failed, and the session continues by itself */
   APNS_LOG_NOTICE = 3,  /* worth knowing: a pause, notifications that are sent again */
   APNS_LOG_INFO = 4,    /* the usual: connections made, provider tokens renewed */
@@ -1260,7 +1261,8 @@ typedef enum apns_log_kind {
   APNS_LOGGED_TOKEN = 12,    /* info: another provider token; warning: APNs refused one; error:
                                 there is none */
   APNS_LOGGED_CACHE = 13,    /* warning: the token_cache_file cannot be used, and why */
-  APNS_LOGGED_CLOSED = 14,   /* info: the session has closed, and its counts */
+  APNS_LOGGED_CLOSED = 14,   /* info: the session has closed, and its counts; error: it was freed,
+                                and `count` notifications have no outcome */
   APNS_LOGGED_CONNECTING = 15, /* debug: a connection is begun */
   APNS_LOGGED_ASKED = 16,      /* debug: the peer is asked whether it is there, by a PING; binary:
                                   for proof */
@@ -1298,7 +1300,7 @@ typedef struct apns_log_record {
  *
  * It runs on the thread of the call that has something to say, in the middle of it. It must not
  * call anything of that session, must return (no exception, no longjmp), and should be quick: the
- * session waits. A session that is freed without apns_session_close() says nothing more.
+ * session waits. The last line may come from apns_session_free().
  *
  * A peer cannot flood a log: of each kind five lines are said at once and then one every ten
  * seconds. What is left out in between is counted in the next line of that kind. Only frames are
@@ -1466,8 +1468,11 @@ typedef struct apns_session_options {
   /* Is told in words what the session does. NULL: nobody is, and nothing is put into words. */
   apns_log_t log;
   void *log_context;
-  int32_t log_level;  /* apns_log_level_t; 0: info */
-  int32_t reserved32; /* zero */
+  int32_t log_level; /* apns_log_level_t; 0: info */
+
+  /* apns_session_free() of a session that nobody closed waits up to so many ms until what was taken
+     has its outcome, with `nonblocking` too; 0: it drops that at once. See there. */
+  uint32_t close_timeout_ms;
 } apns_session_options_t;
 
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
@@ -1937,8 +1942,14 @@ apns_status_t apns_session_close(apns_session_t *session, int32_t timeout_ms,
                                  apns_error_t *error_out);
 
 /**
- * Frees the session and everything it holds; an open one is closed without waiting. NULL is
- * fine.
+ * Frees the session and everything it holds. NULL is fine.
+ *
+ * With the option `close_timeout_ms` it first drains and closes one that nobody closed, within that
+ * time together; connections are made and made again for that. Without it, an open one is closed
+ * without waiting. If notifications then have no outcome, one line says how many: an error of the
+ * kind APNS_LOGGED_CLOSED with its `count`, to `log`; without a log, but with `close_timeout_ms`, to
+ * standard error. After OpenSSL's own end (in a static destructor or an atexit() handler from before
+ * the first credentials) nothing can be sent any more, so that all of them have none.
  */
 void apns_session_free(apns_session_t *session);
 

@@ -1191,6 +1191,9 @@ struct SessionOptions {
   apns_log_t log = nullptr; /* must not throw */
   void *log_context = nullptr;
   apns_log_level_t log_level = APNS_LOG_DEFAULT;
+  /* How long the destructor waits for outcomes; 0: it drops what has none. exit() and
+     std::quick_exit() destroy no local object. */
+  std::uint32_t close_timeout_ms = 5000;
 };
 
 /** One notification to one device or channel: an apns_notification_t, and a view of token and
@@ -1536,6 +1539,7 @@ class Session : public detail::Owner<apns_session_t> {
     given.log = options.log;
     given.log_context = options.log_context;
     given.log_level = options.log_level;
+    given.close_timeout_ms = options.close_timeout_ms;
     apns_session_t *made = nullptr;
     if (filling.status == APNS_OK) apns_session_new(&given, credentials.get(), &made, error);
     return Session(made);

@@ -252,5 +252,6 @@ private struct Close: SessionCall {
 @_cdecl("apns_session_free") @implementation
 public func apns_session_free(_ session: OpaquePointer?) {
   guard let session else { return }
+  endGently(session)
   SessionHandle(session).discard()
 }

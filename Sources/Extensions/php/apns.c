@@ -92,7 +92,7 @@ PHP_INI_BEGIN()
   PATH(token_cache)
   NUMBER(connect_timeout_ms, "0", 0x7fffffff)
   NUMBER(write_timeout_ms, "0", 0x7fffffff)
-  NUMBER(close_timeout_ms, "1000", 0x7fffffff)
+  NUMBER(close_timeout_ms, "5000", 0x7fffffff)
   ZEND_INI_ENTRY3_EX("apns.checks", "all", PHP_INI_ALL, update_checks,
                      (void *)XtOffsetOf(zend_apns_globals, checks), GLOBALS_BASE, NULL, NULL)
 PHP_INI_END()

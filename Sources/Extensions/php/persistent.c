@@ -29,8 +29,8 @@ static php_apns_tracked *find(const zend_string *name) {
 }
 
 static php_apns_tracked *keep(const zend_string *name, apns_session_t *session,
-                              const apns_session_options_t *options) {
-  php_apns_tracked *tracked = php_apns_tracked_new(session, options);
+                              const php_apns_session_settings *settings) {
+  php_apns_tracked *tracked = php_apns_tracked_new(session, settings);
   tracked->is_persistent = true;
   tracked->name = zend_string_init(ZSTR_VAL(name), ZSTR_LEN(name), true);
   if (!APNS_G(persistent)) {
@@ -97,7 +97,7 @@ php_apns_tracked *php_apns_persistent_session(zend_string *name, php_apns_identi
                               php_apns_quoted(ZSTR_VAL(name), shown));
       return NULL;
     }
-    tracked = keep(name, session, &settings->options);
+    tracked = keep(name, session, settings);
     tracked->fingerprint = *fingerprint;
   } else if (tracked->is_closed && !renew(tracked, identity, settings)) {
     return NULL;

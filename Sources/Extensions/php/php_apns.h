@@ -327,6 +327,8 @@ typedef struct php_apns_tracked {
   /* Outcomes come in the order of the notifications. */
   bool has_order;
   bool never_waits;
+  int32_t close_timeout_ms;
+  char peer[280];              /* "host:port" */
   php_apns_provider *provider; /* that the session may ask; NULL: none */
   php_apns_log *log;           /* of the script; NULL: none */
   zend_string *name;           /* persistent */
@@ -334,9 +336,16 @@ typedef struct php_apns_tracked {
   php_apns_fingerprint fingerprint;
 } php_apns_tracked;
 
+typedef struct php_apns_session_settings {
+  apns_session_options_t options;
+  zval *log;
+  zval *request;            /* for persistent ones only */
+  int32_t close_timeout_ms; /* the library's own wait would be in one piece */
+} php_apns_session_settings;
+
 /* Takes over the session. */
 php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
-                                       const apns_session_options_t *options);
+                                       const php_apns_session_settings *settings);
 void php_apns_tracked_release(php_apns_tracked *tracked);
 /* The process is not the one that made the session. */
 bool php_apns_tracked_is_inherited(const php_apns_tracked *tracked);
@@ -349,7 +358,8 @@ php_apns_record *php_apns_tracked_next(php_apns_tracked *tracked, bool of_others
 void php_apns_tracked_collect(php_apns_tracked *tracked);
 /* From here on outcomes are another request's. */
 void php_apns_tracked_leave_request(php_apns_tracked *tracked);
-/* Learns what can be learned within apns.close_timeout_ms, and closes. */
+/* Learns what can be learned within close_timeout_ms, and closes; what has no outcome then is
+   logged. Does nothing with one that was closed. */
 void php_apns_tracked_finish(php_apns_tracked *tracked);
 
 /* Makes what the script gives: the options of the library; false, and an exception. */
@@ -357,6 +367,8 @@ bool php_apns_log_make(zval *given, bool is_persistent, apns_log_t *told_out, vo
                        php_apns_log **log_out);
 /* Tells the script's logger, after a call of the library. */
 void php_apns_log_tell(php_apns_tracked *tracked);
+/* Says to the script's logger, or to PHP's error log, that notifications have no outcome. */
+void php_apns_log_loss(php_apns_tracked *tracked, uint64_t count);
 /* The same of a log that may be NULL, and that lives as long as this takes. */
 void php_apns_log_tell_lines(php_apns_log *log);
 zval *php_apns_log_logger(php_apns_log *log);
@@ -366,12 +378,6 @@ void php_apns_log_free(php_apns_log *log);
 #define PHP_APNS_LEFT_MAX 65536
 
 /* ---- Sessions, events, feedback ------------------------------------------ */
-
-typedef struct php_apns_session_settings {
-  apns_session_options_t options;
-  zval *log;
-  zval *request; /* for persistent ones only */
-} php_apns_session_settings;
 
 void php_apns_session_register(void);
 /* NULL, and an exception: nobody constructed it. */

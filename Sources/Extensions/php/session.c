@@ -65,6 +65,7 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
   settings->options = nothing;
   settings->options.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
   settings->options.write_timeout_ms = (uint32_t)APNS_G(write_timeout_ms);
+  settings->options.close_timeout_ms = (uint32_t)APNS_G(close_timeout_ms);
   settings->options.checks = (uint32_t)APNS_G(checks);
   if (!php_apns_read_options(known, given, named, settings) ||
       !php_apns_read_option(known, "proxy_password", password, settings)) {
@@ -90,6 +91,8 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
       if (!options->server_name) options->server_name = php_apns_configured(APNS_G(server_name));
     }
   }
+  settings->close_timeout_ms = (int32_t)MIN(options->close_timeout_ms, INT32_MAX);
+  options->close_timeout_ms = 0;
   if (settings->request && Z_TYPE_P(settings->request) == IS_NULL) settings->request = NULL;
   if (settings->request &&
       (Z_TYPE_P(settings->request) != IS_STRING || Z_STRLEN_P(settings->request) == 0)) {
@@ -133,6 +136,8 @@ static void end(zend_object *object) {
 static void destroy(zend_object *object) {
   session_object *own = of(object);
   php_apns_tracked *tracked = own->tracked;
+  /* After a fatal error no destructor was called. */
+  end(object);
   own->tracked = NULL;
   if (tracked) php_apns_tracked_release(tracked);
   zend_object_std_dtor(object);
@@ -207,7 +212,7 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
       php_apns_log_free(log);
       php_apns_session_refused(&settings.options, &error);
     } else {
-      own->tracked = php_apns_tracked_new(session, &settings.options);
+      own->tracked = php_apns_tracked_new(session, &settings);
       own->tracked->provider = php_apns_provider_share(identity.provider);
       own->tracked->log = log;
     }

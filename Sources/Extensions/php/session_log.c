@@ -143,6 +143,12 @@ static void drop(php_apns_log *log) {
   log->count = 0;
 }
 
+/* At the end of a request what the logger needs may be gone; exit() ends the script. */
+static bool can_tell(const php_apns_log *log) {
+  return !log->is_telling && !(EG(flags) & EG_FLAGS_OBJECT_STORE_NO_REUSE) &&
+         !(EG(exception) && zend_is_unwind_exit(EG(exception)));
+}
+
 void php_apns_log_tell(php_apns_tracked *tracked) {
   if (!tracked->log) return;
   tracked->references++;
@@ -150,11 +156,28 @@ void php_apns_log_tell(php_apns_tracked *tracked) {
   php_apns_tracked_release(tracked);
 }
 
+void php_apns_log_loss(php_apns_tracked *tracked, uint64_t count) {
+  apns_log_record_t record = APNS_LOG_RECORD_INIT;
+  char words[96];
+  snprintf(words, sizeof words, "the session ended, and %" PRIu64 " notifications have no outcome",
+           count);
+  record.level = APNS_LOG_ERROR;
+  record.kind = APNS_LOGGED_CLOSED;
+  record.count = count;
+  record.peer = tracked->peer;
+  record.line = words;
+  if (!tracked->log || !can_tell(tracked->log)) {
+    write_to_error_log(&record, NULL);
+    return;
+  }
+  keep(&record, tracked->log);
+  php_apns_log_tell(tracked);
+}
+
 void php_apns_log_tell_lines(php_apns_log *log) {
   if (!log || !log->first || log->is_telling) return;
-  /* At the end of a request what the logger needs may be gone. */
   if (EG(flags) & EG_FLAGS_OBJECT_STORE_NO_REUSE) return drop(log);
-  if (EG(exception) && zend_is_unwind_exit(EG(exception))) return;
+  if (!can_tell(log)) return;
   log->is_telling = true;
   zend_exception_save();
   bool goes_on = true;

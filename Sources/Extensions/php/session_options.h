@@ -34,4 +34,5 @@
   OPTION(addresses, TEXT, NULL) \
   OPTION(retry_schedule, TEXT, NULL) \
   OPTION(server_error_schedule, TEXT, NULL) \
-  OPTION(log_level, I32, php_apns_log_levels)
+  OPTION(log_level, I32, php_apns_log_levels) \
+  OPTION(close_timeout_ms, U32, NULL)

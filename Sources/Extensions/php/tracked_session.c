@@ -1,11 +1,14 @@
 /* A session of the library, with the records of what it sent. */
 #include "php_apns.h"
 
+#include <poll.h>
+
 /* Fewer records than this are not worth looking through. */
 #define PRUNE_LEAST 1024
 
 php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
-                                       const apns_session_options_t *options) {
+                                       const php_apns_session_settings *settings) {
+  const apns_session_options_t *options = &settings->options;
   php_apns_tracked *tracked = pecalloc(1, sizeof *tracked, true);
   tracked->session = session;
   tracked->speaks_http2 = options->protocol == APNS_PROTOCOL_HTTP2;
@@ -13,6 +16,14 @@ php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
   tracked->never_waits = options->nonblocking;
   tracked->references = 1;
   tracked->prune_at = PRUNE_LEAST;
+  tracked->close_timeout_ms = settings->close_timeout_ms;
+  snprintf(tracked->peer, sizeof tracked->peer, "%s:%d",
+           options->host           ? options->host
+           : tracked->speaks_http2 ? APNS_HOST_HTTP2_PRODUCTION
+                                   : APNS_HOST_PRODUCTION,
+           options->port           ? options->port
+           : tracked->speaks_http2 ? APNS_PORT_HTTP2
+                                   : APNS_PORT_GATEWAY);
   return tracked;
 }
 
@@ -136,37 +147,67 @@ void php_apns_tracked_leave_request(php_apns_tracked *tracked) {
   tracked->request = NULL;
 }
 
-/* As the library's calls wait, where the session's own do not. */
-static apns_status_t drain(php_apns_tracked *tracked, int32_t timeout) {
-  int64_t deadline = php_apns_now_ms() + timeout;
-  apns_status_t status;
-  do {
-    status = apns_session_drain(tracked->session, timeout, NULL, NULL);
-  } while (status != APNS_OK && status != APNS_ERR_CLOSED && tracked->never_waits &&
-           php_apns_wait_process(tracked->session, deadline));
-  return status;
+/* ---- The end ----------------------------------------------------------------------- */
+
+enum {
+  GOODBYE_MS = 1000, /* for the peer's, where everything has its outcome */
+  PAUSE_MS = 10      /* before a call that did not wait is made again */
+};
+
+/* After a call that is not done: waits for what the next one needs. */
+static void go_on(php_apns_tracked *tracked, int64_t began, int64_t deadline) {
+  if (tracked->never_waits) {
+    php_apns_wait_process(tracked->session, deadline);
+  } else if (php_apns_now_ms() - began < PAUSE_MS) {
+    poll(NULL, 0, PAUSE_MS);
+  }
 }
 
-static void close_session(php_apns_tracked *tracked, int32_t timeout) {
-  /* The library counts the timeout itself. */
-  const int64_t deadline = INT64_MAX;
-  while (apns_session_close(tracked->session, timeout, NULL) == APNS_ERR_AGAIN &&
-         php_apns_wait_process(tracked->session, deadline)) {
-    continue;
+static int32_t left_until(int64_t deadline, int64_t now) {
+  return deadline > now ? (int32_t)MIN(deadline - now, INT32_MAX) : 0;
+}
+
+static void drain(php_apns_tracked *tracked, int64_t deadline) {
+  int64_t now;
+  while ((now = php_apns_now_ms()) < deadline) {
+    apns_error_t error = APNS_ERROR_INIT;
+    apns_status_t status =
+        apns_session_drain(tracked->session, left_until(deadline, now), NULL, &error);
+    /* Another try mends nothing else, and the script is not asked for a token any more. */
+    if (!apns_status_is_retryable(status) || error.cause == APNS_CAUSE_PROVIDER_TOKEN) return;
+    go_on(tracked, now, deadline);
   }
+}
+
+static void close_session(php_apns_tracked *tracked, int64_t deadline) {
+  int64_t now = php_apns_now_ms();
+  while (apns_status_is_retryable(
+      apns_session_close(tracked->session, left_until(deadline, now), NULL))) {
+    go_on(tracked, now, deadline);
+    now = php_apns_now_ms();
+  }
+}
+
+/* Notifications that ended without an outcome, or have none yet. */
+static uint64_t lost(const php_apns_tracked *tracked) {
+  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+  apns_session_stats(tracked->session, &stats, NULL);
+  return stats.unknown + stats.unresolved;
 }
 
 void php_apns_tracked_finish(php_apns_tracked *tracked) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
-  int32_t timeout = (int32_t)APNS_G(close_timeout_ms);
+  const int64_t began = php_apns_now_ms();
+  int64_t deadline = began + tracked->close_timeout_ms;
   if (tracked->is_closed || apns_session_stats(tracked->session, &stats, NULL) != APNS_OK) return;
   tracked->is_closed = true;
   if (tracked->provider) tracked->provider->is_at_rest = true;
+  const uint64_t before = stats.unknown;
   /* Draining sends again what a rejection discarded; closing does not. */
-  if (stats.unresolved > 0 && timeout > 0 && drain(tracked, timeout) != APNS_OK) {
-    timeout = 0;
-  }
-  close_session(tracked, timeout);
+  if (stats.unresolved > 0) drain(tracked, deadline);
+  if (lost(tracked) == before) deadline = MIN(deadline, php_apns_now_ms() + GOODBYE_MS);
+  close_session(tracked, deadline);
   php_apns_log_tell(tracked);
+  if (lost(tracked) > before) php_apns_log_loss(tracked, lost(tracked) - before);
   if (tracked->provider) tracked->provider->is_at_rest = false;
 }

@@ -146,9 +146,9 @@ bool option_ms_argument(PyObject *given, const char *name, uint32_t *ms_out) {
   return true;
 }
 
-bool timeout_argument(PyObject *given, int32_t *ms_out) {
+bool timeout_argument(PyObject *given, const char *name, int32_t *ms_out) {
   double ms = -1;
-  if (given && given != Py_None && !milliseconds(given, "timeout", INT32_MAX, &ms)) return false;
+  if (given && given != Py_None && !milliseconds(given, name, INT32_MAX, &ms)) return false;
   *ms_out = (int32_t)ms;
   return true;
 }

@@ -25,7 +25,9 @@ typedef struct module_state {
   PyTypeObject *credentials, *channels, *description, *device, *event, *events, *feedback, *finding,
       *payload, *session, *stats, *strings;
   PyObject *exception_classes; /* by status */
-  PyObject *log_changes, *tell_line;
+  PyObject *log_changes, *log_loss, *tell_line;
+  PyObject *end_with_process;                      /* arranges for sessions_end() */
+  struct session *sessions;                        /* the last one made, of those that are there */
   PyObject *channel_description, *channels_answer; /* make them */
   PyObject *event_kinds[APNS_EVENT_CANCELLED + 1];
   PyObject *severities[APNS_FINDING_WARNING + 1];
@@ -82,7 +84,7 @@ bool option_ms_argument(PyObject *given, const char *name, uint32_t *ms_out);
 bool word_argument(PyObject *given, const char *name, const char *const *words,
                    long long *value_out);
 /* How long a call waits; None: -1. */
-bool timeout_argument(PyObject *given, int32_t *ms_out);
+bool timeout_argument(PyObject *given, const char *name, int32_t *ms_out);
 /* A new reference to bytes of a bytes-like object; other types are a TypeError that says
    `expected`. */
 PyObject *bytes_argument(PyObject *given, const char *name, const char *expected);
@@ -96,6 +98,7 @@ typedef enum option_kind {
   OPTION_I32,           /* int32_t */
   OPTION_COUNT,         /* uint32_t, at least 1 */
   OPTION_SECONDS,       /* uint32_t in ms, from seconds as a number */
+  OPTION_TIMEOUT,       /* the same, and 0 is a time */
   OPTION_WHOLE_SECONDS, /* int32_t in ms, from whole seconds; -1: never */
   OPTION_SWITCH,        /* int32_t, from a truth value */
   OPTION_SWITCH_OFF,    /* int32_t, from the opposite of a truth value */
@@ -166,6 +169,8 @@ bool object_lock_init(object_lock_t *lock, const module_state_t *state);
 void object_lock_free(object_lock_t *lock);
 /* False in a child of the process that made the object. */
 bool object_lock_is_of_this_process(const object_lock_t *lock);
+/* The same for at most so many ms, and without an exception; handles no signals. */
+bool object_lock_acquire_in_time(object_lock_t *lock, int64_t ms);
 /* Lets other threads run while it waits. False with ForkedError, or the exception of a signal
    handler. */
 bool object_lock_acquire(object_lock_t *lock, const char *what);

@@ -1,4 +1,4 @@
-#include "core.h"
+#include "session.h"
 #ifdef APNS_OPENSSL_LIBRARY
 #include "loaded.h"
 #endif
@@ -76,6 +76,8 @@ static PyMethodDef functions[] = {
      "encode_json(value, /)\n--\n\n"
      "The JSON that send() makes from a dict, as bytes: the same as json.dumps() with\n"
      "ensure_ascii=False, separators=(\",\", \":\") and allow_nan=False."},
+    {"end_sessions", sessions_end, METH_NOARGS,
+     "end_sessions()\n--\n\nEnds the sessions that nobody closed, each within its close_timeout."},
     {NULL, NULL, 0, NULL}};
 
 static int load(PyObject *module) {

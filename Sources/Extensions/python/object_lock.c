@@ -52,4 +52,14 @@ bool object_lock_acquire(object_lock_t *lock, const char *what) {
   return true;
 }
 
+bool object_lock_acquire_in_time(object_lock_t *lock, int64_t ms) {
+  PyLockStatus status;
+  if (!object_lock_is_of_this_process(lock)) return false;
+  if (PyThread_acquire_lock(lock->lock, NOWAIT_LOCK)) return true;
+  Py_BEGIN_ALLOW_THREADS;
+  status = PyThread_acquire_lock_timed(lock->lock, ms * 1000, 0);
+  Py_END_ALLOW_THREADS;
+  return status == PY_LOCK_ACQUIRED;
+}
+
 void object_lock_release(object_lock_t *lock) { PyThread_release_lock(lock->lock); }

@@ -23,6 +23,13 @@ static bool read_whole_seconds(const option_t *option, PyObject *given, int32_t 
   return true;
 }
 
+static bool read_timeout(const option_t *option, PyObject *given, uint32_t *field) {
+  int32_t ms = 0;
+  if (!timeout_argument(given, option->name, &ms)) return false;
+  *field = (uint32_t)ms;
+  return true;
+}
+
 static bool read_switch(const option_t *option, PyObject *given, int32_t *field) {
   int is_true = PyObject_IsTrue(given);
   if (is_true < 0) return false;
@@ -63,6 +70,8 @@ static bool read_option(const option_t *option, PyObject *given, char *structure
       return read_text(option, given, field, owners);
     case OPTION_SECONDS:
       return option_ms_argument(given, option->name, (uint32_t *)field);
+    case OPTION_TIMEOUT:
+      return read_timeout(option, given, (uint32_t *)field);
     case OPTION_WHOLE_SECONDS:
       return read_whole_seconds(option, given, (int32_t *)field);
     case OPTION_WORD:

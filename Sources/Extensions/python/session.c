@@ -6,6 +6,7 @@
 /* ---- Options ------------------------------------------------------------------------ */
 
 #define EVENTS_MAX (1 << 20)
+#define CLOSE_MS 5000
 
 typedef struct settings {
   apns_session_options_t options;
@@ -24,6 +25,7 @@ static bool read_settings(session_t *self, PyObject *args, PyObject *keywords, s
   apns_session_options_t *options = &settings->options;
   PyObject *credentials;
   options->checks = APNS_CHECK_ALL;
+  options->close_timeout_ms = CLOSE_MS;
   settings->events_max = EVENTS_MAX;
   PyObject *others = log_take(keywords, &self->log);
   if (PyErr_Occurred()) return false;
@@ -43,6 +45,9 @@ static bool read_settings(session_t *self, PyObject *args, PyObject *keywords, s
      that the program does not want are no events. */
   options->report_accepted = 1;
   options->wait_max_ms = SLICE_MS;
+  /* The library would wait in one piece. */
+  self->close_ms = whole_ms(options->close_timeout_ms);
+  options->close_timeout_ms = 0;
   options->lookup = self->never_waits ? lookup_name_at_once : lookup_name;
   options->lookup_context = &self->lookup;
   Py_INCREF(credentials);
@@ -84,6 +89,23 @@ static bool make(session_t *self, PyObject *args, PyObject *keywords) {
   return fine;
 }
 
+/* Puts it among those that end with the process. */
+static bool join(session_t *self) {
+  PyObject *nothing = PyObject_CallFunction(self->state->end_with_process, NULL);
+  Py_XDECREF(nothing);
+  if (!nothing) return false;
+  self->older = self->state->sessions;
+  if (self->older) self->older->newer = self;
+  self->state->sessions = self;
+  return true;
+}
+
+static void leave(session_t *self) {
+  if (self->newer) self->newer->older = self->older;
+  if (self->older) self->older->newer = self->newer;
+  if (self->state->sessions == self) self->state->sessions = self->older;
+}
+
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
   module_state_t *state = state_of_type(type);
   session_t *self = state ? object_alloc(type) : NULL;
@@ -93,7 +115,7 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   Py_INCREF(self->module);
   self->logged = (apns_session_stats_t)APNS_SESSION_STATS_INIT;
   self->closed = true; /* until it is made */
-  if (object_lock_init(&self->lock, state) && make(self, args, keywords)) {
+  if (object_lock_init(&self->lock, state) && make(self, args, keywords) && join(self)) {
     self->closed = false;
     return (PyObject *)self;
   }
@@ -120,32 +142,16 @@ static int session_clear(PyObject *object) {
   return 0;
 }
 
-/* No notification is lost without a word. */
-static void warn_of_loss(session_t *self) {
-  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
-  if (self->closed || apns_session_stats(self->session, &stats, NULL) || stats.unresolved == 0)
-    return;
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
-  PyObject *number = PyLong_FromUnsignedLongLong(stats.unresolved);
-  if (!number ||
-      PyErr_ResourceWarning(
-          NULL, 1, "a session to %U, port %d, was never closed: %S notifications have no outcome",
-          self->host, (int)self->port, number)) {
-    PyErr_WriteUnraisable(NULL);
-  }
-  Py_XDECREF(number);
-  PyErr_Restore(type, value, trace);
-}
+/* By the collector, while what it refers to is still whole. */
+static void session_finalize(PyObject *object) { session_end((session_t *)object); }
 
 static void session_dealloc(PyObject *object) {
   session_t *self = (session_t *)object;
   PyObject_GC_UnTrack(object);
   if (self->weakrefs) PyObject_ClearWeakRefs(object);
-  if (self->session) {
-    if (object_lock_is_of_this_process(&self->lock)) warn_of_loss(self);
-    apns_session_free(self->session);
-  }
+  leave(self);
+  session_end(self);
+  apns_session_free(self->session);
   log_lines_free(&self->lines);
   Py_XDECREF(self->log);
   lookup_end(&self->lookup);
@@ -180,6 +186,7 @@ static PyObject *session_repr(PyObject *object) {
 static PyMemberDef members[] = {
     {"credentials", T_OBJECT_EX, offsetof(session_t, credentials), READONLY,
      "The Credentials that new connections use."},
+    {"_close_ms", T_INT, offsetof(session_t, close_ms), 0, NULL},
     {"host", T_OBJECT_EX, offsetof(session_t, host), READONLY, "The gateway's name or address."},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(session_t, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
@@ -300,20 +307,18 @@ static const char doc[] =
     "    goes to sys.unraisablehook.\n\n"
     "Threads: any number may use a session, one at a time; the others wait. Fork: in a\n"
     "child process every method raises ForkedError and does no I/O, and nothing that the\n"
-    "child does disturbs the parent's connection. If a session is freed without close()\n"
-    "while notifications have no outcome, there is a ResourceWarning.";
+    "child does disturbs the parent's connection. End: a session that nobody closed is\n"
+    "drained and closed at the end of the process, or with the last reference to it, within\n"
+    "close_timeout, with `nonblocking` too. os._exit() and signals that end the process\n"
+    "at once leave no time for that.";
 
-static PyType_Slot slots[] = {{Py_tp_new, session_new},
-                              {Py_tp_dealloc, session_dealloc},
-                              {Py_tp_traverse, session_traverse},
-                              {Py_tp_clear, session_clear},
-                              {Py_tp_repr, session_repr},
-                              {Py_tp_iter, session_iter},
-                              {Py_tp_members, members},
-                              {Py_tp_getset, properties},
-                              {Py_tp_methods, methods},
-                              {Py_tp_doc, (void *)doc},
-                              {0, NULL}};
+static PyType_Slot slots[] = {
+    {Py_tp_new, session_new},           {Py_tp_dealloc, session_dealloc},
+    {Py_tp_finalize, session_finalize}, {Py_tp_traverse, session_traverse},
+    {Py_tp_clear, session_clear},       {Py_tp_repr, session_repr},
+    {Py_tp_iter, session_iter},         {Py_tp_members, members},
+    {Py_tp_getset, properties},         {Py_tp_methods, methods},
+    {Py_tp_doc, (void *)doc},           {0, NULL}};
 
 static PyType_Spec spec = {"apns.Session", sizeof(session_t), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};

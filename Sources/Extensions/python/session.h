@@ -15,6 +15,7 @@ typedef struct session {
   bool reports_accepted, speaks_http2, never_waits, closed;
   int32_t connect_ms;  /* connect_timeout */
   int32_t patience_ms; /* what a timeout of None is */
+  int32_t close_ms;    /* close_timeout */
   size_t events_max;
   pending_table_t pending;
   /* With the lock. */
@@ -22,9 +23,17 @@ typedef struct session {
   outcomes_t unreported;       /* accepted, and no event: their pending entries are to be dropped */
   apns_session_stats_t logged; /* the counts that were last compared for the log */
   lookup_t *lookup;
-  PyObject *log;     /* NULL: nobody listens */
-  log_lines_t lines; /* with the lock */
+  PyObject *log;                 /* NULL: nobody listens */
+  log_lines_t lines;             /* with the lock */
+  struct session *older, *newer; /* with the interpreter lock: see module_state_t */
 } session_t;
+
+/* ---- session_end.c ---------------------------------------------------------------- */
+
+/* Gives a session that nobody closed its end, before it is destroyed. */
+void session_end(session_t *self);
+/* The same for all of the module, for the end of the process. */
+PyObject *sessions_end(PyObject *module, PyObject *none);
 
 /* ---- session_events.c ------------------------------------------------------------ */
 

@@ -105,7 +105,7 @@ bool session_timeout(PyObject *args, PyObject *keywords, const char *format, PyO
                      int32_t *ms_out) {
   static char *names[] = {"timeout", NULL};
   return PyArg_ParseTupleAndKeywords(args, keywords, format, names, &given) &&
-         timeout_argument(given, ms_out);
+         timeout_argument(given, "timeout", ms_out);
 }
 
 PyObject *session_drain(PyObject *object, PyObject *args, PyObject *keywords) {

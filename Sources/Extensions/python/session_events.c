@@ -88,7 +88,9 @@ bool session_run_deferred(session_t *self, deferred_t *deferred) {
   }
   outcomes_free(&deferred->unreported);
   if (deferred->lines.first) {
-    log_lines_tell((PyObject *)self, self->state, self->log, &deferred->lines);
+    /* One that is being destroyed is not shown. */
+    log_lines_tell(Py_REFCNT(self) > 0 ? (PyObject *)self : NULL, self->state, self->log,
+                   &deferred->lines);
   }
   const bool fine = log_changes_since(self, &deferred->before, &deferred->after);
   if (!type) return fine;
@@ -237,7 +239,9 @@ static PyType_Spec iterator_spec = {"apns.Events", sizeof(iterator_t), 0,
 bool session_events_load(module_state_t *state) {
   state->log_changes = load_attribute("apns._log", "changes");
   state->tell_line = load_attribute("apns._log", "tell");
-  if (state->log_changes && state->tell_line)
+  state->log_loss = load_attribute("apns._log", "loss");
+  state->end_with_process = load_attribute("apns._exit", "end_with_process");
+  if (state->log_changes && state->tell_line && state->log_loss && state->end_with_process)
     state->events = load_type(state->module, &iterator_spec);
   return state->events != NULL;
 }

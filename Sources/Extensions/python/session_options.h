@@ -36,10 +36,11 @@
   OPTION("addresses", TEXT, addresses, NULL) \
   OPTION("retry_schedule", TEXT, retry_schedule, NULL) \
   OPTION("server_error_schedule", TEXT, server_error_schedule, NULL) \
-  OPTION("log_level", WORD, log_level, log_level_words)
+  OPTION("log_level", WORD, log_level, log_level_words) \
+  OPTION("close_timeout", TIMEOUT, close_timeout_ms, NULL)
 
 #define SESSION_SIGNATURE \
-  "host=None, server_name=None, port=0, format=0, connect_timeout=None, write_timeout=None, answer_timeout=None, window_bytes=0, payload_max=0, ambiguous=0, report_accepted=False, quiet_period=None, zero_proves=False, connections=0, standby=True, connects_per_minute=0, reconnect_pause_max=None, keepalive=0, proxy_host=None, proxy_user=None, proxy_password=None, proxy_port=0, protocol=0, device_order=False, topic=None, ping_after=0, retry_timeout=None, prove_after=0, checks=3, nonblocking=False, addresses=None, retry_schedule=None, server_error_schedule=None, log_level=0"
+  "host=None, server_name=None, port=0, format=0, connect_timeout=None, write_timeout=None, answer_timeout=None, window_bytes=0, payload_max=0, ambiguous=0, report_accepted=False, quiet_period=None, zero_proves=False, connections=0, standby=True, connects_per_minute=0, reconnect_pause_max=None, keepalive=0, proxy_host=None, proxy_user=None, proxy_password=None, proxy_port=0, protocol=0, device_order=False, topic=None, ping_after=0, retry_timeout=None, prove_after=0, checks=3, nonblocking=False, addresses=None, retry_schedule=None, server_error_schedule=None, log_level=0, close_timeout=None"
 
 /* For the docstring, from meanings.txt. */
 #define SESSION_OPTIONS_TEXT \
@@ -129,6 +130,10 @@
   "log_level\n" \
   "    A LogLevel, or \"error\", \"warning\", \"notice\", \"info\" (the default), \"debug\" or\n" \
   "    \"trace\": the last one that the log is told.\n" \
+  "close_timeout\n" \
+  "    How long the end of the process, or of a session that nobody closed, waits for\n" \
+  "    outcomes. Then one line says how many notifications have none. Default: 5; 0: it\n" \
+  "    does not wait.\n" \
   "checks\n" \
   "    Flags of Check: mistakes that a gateway or a device would silently ignore, and\n" \
   "    that the send methods refuse with ArgumentError. Default: all; 0: none.\n"

@@ -27,6 +27,8 @@
   FOR_EACH_TYPE(DO, state)         \
   DO((state)->exception_classes)   \
   DO((state)->log_changes)         \
+  DO((state)->log_loss)            \
+  DO((state)->end_with_process)    \
   DO((state)->channel_description) \
   DO((state)->channels_answer)     \
   DO((state)->tell_line) DO((state)->reject_class) DO((state)->reason_class)

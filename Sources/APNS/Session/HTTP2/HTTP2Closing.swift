@@ -4,6 +4,8 @@ import CAPNS
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   mutating func leaveToParent() { network.silence() }
 
+  func describePeer(in message: inout Message) { network.append(to: &message) }
+
   mutating func close(milliseconds: Int32) -> Bool {
     close(by: deadline(milliseconds: milliseconds))
   }

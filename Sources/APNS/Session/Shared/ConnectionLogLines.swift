@@ -170,4 +170,16 @@ extension UnsafeMutablePointer<SessionLog> {
     pointee.words.append(" sent again")
     put()
   }
+
+  /// The session was freed before these had an outcome.
+  @inline(never)
+  func freed(_ count: UInt64) {
+    var line = LogLine(APNS_LOGGED_CLOSED, APNS_LOG_ERROR)
+    line.count = Int(clamping: count)
+    guard begin(line) else { return }
+    pointee.words.append("the session ended, and ")
+    pointee.words.append(count)
+    pointee.words.append(" notifications have no outcome")
+    put()
+  }
 }

@@ -7,6 +7,8 @@ protocol ProviderSession: ~Copyable {
   associatedtype Notification
 
   var options: SessionOptions { get }
+  /// Nil if nobody listens.
+  var log: UnsafeMutablePointer<SessionLog>? { get }
   /// It takes no more notifications.
   var isClosing: Bool { get }
 
@@ -44,6 +46,8 @@ protocol ProviderSession: ~Copyable {
   mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome?
   /// False when this call may wait no longer: the next call continues.
   mutating func close(milliseconds: Int32) -> Bool
+  /// Writes whom the session pushes to, as "host:port".
+  func describePeer(in message: inout Message)
 
   /// For a program's event loop: does what can be done now. False when the session has closed.
   mutating func process() throws(Failure) -> Bool

@@ -38,6 +38,8 @@ struct SessionOptions {
   /// What each notification is checked for: bits of `apns_check_t`.
   let checks: UInt32
   let log: LogTarget
+  /// How long a session that nobody closed works for its end; 0: not at all.
+  let closeTimeout: Nanoseconds
 
   /// After so many such ends in a row, with nothing proven in between, no notification is to blame.
   /// The first culprit is found by the fifth end; where several stand side by side, each of the
@@ -118,6 +120,7 @@ struct SessionOptions {
     }
     log = LogTarget(
       tell: given.log, context: given.log_context, level: UInt32(bitPattern: level))
+    closeTimeout = Self.nanoseconds(given.close_timeout_ms, or: 0)
     connections = given.connections == 0 ? 1 : Int(given.connections)
     if connections > Self.mostConnections {
       throw Self.refusal("connections", connections, "not 1 to 64")
@@ -169,7 +172,6 @@ extension apns_session_options_t {
   /// The name of the first reserved field that is not zero.
   var usedReserve: StaticString? {
     if reserved16 != 0 { return "reserved16" }
-    if reserved.0 | reserved.1 | reserved.2 != 0 { return "reserved" }
-    return reserved32 != 0 ? "reserved32" : nil
+    return reserved.0 | reserved.1 | reserved.2 != 0 ? "reserved" : nil
   }
 }

@@ -340,7 +340,13 @@ final class Session implements \IteratorAggregate
      * With `nonblocking` no method waits, for a script with an event loop: see stream() and
      * process(). The send methods take a notification while the window has room, else they throw
      * an AgainException. connect(), flush(), drain() and close() begin what they are for and throw
-     * it until it is done. A session that ends unclosed still waits for apns.close_timeout_ms.
+     * it until it is done.
+     *
+     * A session that nobody closed is drained and closed with the last reference to it, or with the
+     * script, after exit() and after a fatal error too, with `nonblocking` too: within
+     * `close_timeout_ms`, 5,000 if neither the script nor apns.close_timeout_ms of php.ini says
+     * else; 0 does not wait. What has no outcome then is one line with its number for the `log`, or
+     * for PHP's error log. A child made by a fork sends nothing for its parent.
      *
      * `log` is told in words what the session does, up to `log_level`: true is PHP's error log. An
      * object with a method log(), such as a PSR-3 logger, and a callable take the level as PSR-3

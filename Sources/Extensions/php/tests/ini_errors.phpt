@@ -32,49 +32,49 @@ var_dump(@ini_set('apns.port', 'many'), error_get_last()['message'], ini_set('ap
 ?>
 --EXPECT--
 - apns.port = 2195
-2195 1000 all
+2195 5000 all
 - apns.port = "443"
-443 1000 all
+443 5000 all
 - apns.port =
-0 1000 all
+0 5000 all
 - apns.close_timeout_ms =
-0 1000 all
+0 5000 all
 - apns.port = many
 Warning: apns.port must be a whole number between 0 and 65535, 'many' given in Unknown on line 0
-0 1000 all
+0 5000 all
 - apns.port = 65536
 Warning: apns.port must be a whole number between 0 and 65535, '65536' given in Unknown on line 0
-0 1000 all
+0 5000 all
 - apns.connect_timeout_ms = -1
 Warning: apns.connect_timeout_ms must be a whole number between 0 and 2147483647, '-1' given in Unknown on line 0
-0 1000 all
+0 5000 all
 - apns.write_timeout_ms = 5s
 Warning: apns.write_timeout_ms must be a whole number between 0 and 2147483647, '5s' given in Unknown on line 0
-0 1000 all
+0 5000 all
 - apns.prot = 2195
 Warning: unknown setting 'apns.prot' in php.ini; did you mean 'apns.port'? in Unknown on line 0
-0 1000 all
+0 5000 all
 - apns.conect_timeout_ms = 5
 Warning: unknown setting 'apns.conect_timeout_ms' in php.ini; did you mean 'apns.connect_timeout_ms'? in Unknown on line 0
-0 1000 all
+0 5000 all
 - apns.passphrse = hush
 Warning: unknown setting 'apns.passphrse' in php.ini; did you mean 'apns.passphrase'? in Unknown on line 0
-0 1000 all
+0 5000 all
 - apns.zebra = 1
 Warning: unknown setting 'apns.zebra' in php.ini in Unknown on line 0
-0 1000 all
+0 5000 all
 - apns.checks = off
-0 1000
+0 5000
 - apns.checks = expiry
-0 1000 expiry
+0 5000 expiry
 - apns.checks = sometimes
 Warning: apns.checks must be 'all', 'payload', 'expiry' or 'none', 'sometimes' given in Unknown on line 0
-0 1000 all
+0 5000 all
 - apnsx.port = 1
-0 1000 all
+0 5000 all
 - apns.topic = com.example.app
 ; apns.tpic = x
-0 1000 all
+0 5000 all
 - ini_set()
 bool(false)
 string(66) "apns.port must be a whole number between 0 and 65535, 'many' given"

@@ -2,6 +2,8 @@
 Provider tokens: shared by a file, and given by a callable
 --EXTENSIONS--
 apns
+--INI--
+error_log=/dev/null
 --SKIPIF--
 <?php
 require __DIR__ . '/skip.inc';

@@ -452,7 +452,8 @@ class LogLevel(enum.IntEnum):
     DEFAULT = 0
     """Info."""
     ERROR = 1
-    """Nothing can be sent until somebody acts: the provider is refused."""
+    """Nothing can be sent until somebody acts: the provider is refused; or notifications were lost
+    with the session."""
     WARNING = 2
     """Something failed, and the session continues by itself."""
     NOTICE = 3
@@ -501,7 +502,8 @@ class LogKind(Word):
     CACHE = 13
     """Warning: the token_cache_file cannot be used, and why."""
     CLOSED = 14
-    """Info: the session has closed, and its counts."""
+    """Info: the session has closed, and its counts; error: it was freed, and `count` notifications
+    have no outcome."""
     CONNECTING = 15
     """Debug: a connection is begun."""
     ASKED = 16

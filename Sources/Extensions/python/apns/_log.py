@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import sys
 from collections.abc import Callable
 from typing import Union
 
@@ -58,6 +59,17 @@ LEVELS = {
     LogLevel.DEBUG: logging.DEBUG,
     LogLevel.TRACE: logging.DEBUG,
 }
+
+
+def loss(log: Log | None, host: str, port: int, count: int) -> None:
+    """A session ended, and so many notifications have no outcome: one line, that nobody can miss."""
+    peer, words = f"{host}:{port}", f"the session ended, and {count} notifications have no outcome"
+    if log is not None:
+        tell(log, LogLevel.ERROR, LogKind.CLOSED, words, peer, 0, 0, count, 0, 0, 0)
+    elif logger.hasHandlers() and logger.isEnabledFor(logging.ERROR):
+        logger.error("%s: %s", peer, words)
+    else:
+        print(f"apns: {peer}: {words}", file=sys.stderr, flush=True)
 
 
 def tell(

@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import collections
+import contextlib
 import logging
 import time
 import weakref
@@ -88,6 +89,41 @@ def _watch(loop: asyncio.AbstractEventLoop, descriptor: int, session: weakref.re
         alive._process()
     else:
         loop.remove_reader(descriptor)
+
+
+class _Unclosed:
+    """A session that nobody closed or knows any more works for its end in its loop. What it has not
+    reached when the loop ends, the end of the process goes on with."""
+
+    all: set[_Unclosed] = set()
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, core: _core.Session) -> None:
+        self.loop, self.core = loop, core
+        self.all.add(self)
+
+    def begin(self) -> None:
+        self.loop.add_reader(self.core.fileno(), self.work)
+        self.loop.call_later(self.core._close_ms / 1000, self.end)
+        self.work()
+
+    def work(self) -> None:
+        try:
+            self.core.process()
+            self.core.drain()
+        except AgainError:
+            return
+        except Error as error:
+            # Such as of a connection, which is made again.
+            if error.is_retryable:
+                return
+        self.end()
+
+    def end(self) -> None:
+        if self in self.all:
+            self.all.remove(self)
+            self.loop.remove_reader(self.core.fileno())
+            # Its time is over, and its destruction does not wait.
+            self.core._close_ms = 0
 
 
 def _resolve(future: asyncio.Future[Any], result: Any = None) -> None:
@@ -486,8 +522,13 @@ class Session:
         await self.close(1)
 
     def __del__(self) -> None:
-        if getattr(self, "_descriptor", -1) >= 0 and not self._loop.is_closed():
-            self._loop.remove_reader(self._descriptor)
+        if getattr(self, "_descriptor", -1) < 0 or self._loop.is_closed():
+            return
+        self._loop.remove_reader(self._descriptor)
+        # Its destruction would wait.
+        if self._core.stats().unresolved:
+            with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+                self._loop.call_soon_threadsafe(_Unclosed(self._loop, self._core).begin)
 
     # ---- In the loop ----------------------------------------------------------------------
 

@@ -1,0 +1,82 @@
+import CAPNS
+import COpenSSL
+import CSystem
+
+/// Before a session is freed: within the option `close_timeout_ms` what it took gets its outcome, and
+/// what has none then is said.
+func endGently(_ session: OpaquePointer) {
+  guard let end = try? pass(WhatIsLeft(), to: session), end.unresolved > 0 else { return }
+  var left = end.unresolved
+  // Without OpenSSL, which may have ended before a static object, nothing can be sent.
+  if end.timeout > 0, OPENSSL_init_ssl(0, nil) != 0 {
+    let deadline = Deadline(nanoseconds: Deadline.now &+ end.timeout)
+    drain(session, by: deadline)
+    close(session, by: deadline)
+    left = ((try? pass(WhatIsLeft(), to: session).unknown) ?? 0) &- end.unknown
+  }
+  if left > 0 { _ = try? pass(Loss(count: left), to: session) }
+}
+
+private func drain(_ session: OpaquePointer, by deadline: Deadline) {
+  while !deadline.hasPassed {
+    let status = apns_session_drain(session, deadline.milliseconds, nil, nil)
+    // Another try mends nothing else.
+    guard apns_status_is_retryable(status) != 0 else { return }
+    goOn(session, by: deadline)
+  }
+}
+
+private func close(_ session: OpaquePointer, by deadline: Deadline) {
+  // Where all have their outcome, the peer's own goodbye is waited for, and not for long.
+  let goodbye = Deadline(milliseconds: 1000).earlier(deadline)
+  let isDone = (try? pass(WhatIsLeft(), to: session).unresolved) == 0
+  let end = isDone ? goodbye : deadline
+  while apns_status_is_retryable(apns_session_close(session, end.milliseconds, nil)) != 0 {
+    goOn(session, by: end)
+  }
+}
+
+/// After a call that is not done: waits for what the next one needs.
+private func goOn(_ session: OpaquePointer, by deadline: Deadline) {
+  // Some calls do not wait, such as without a provider token.
+  let pause: CInt = 10
+  let descriptor = apns_session_fd(session)
+  var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+  poll(&watched, 1, min(deadline.milliseconds, descriptor < 0 ? pause : .max))
+  if descriptor >= 0 { _ = apns_session_process(session, nil) }
+}
+
+private struct WhatIsLeft: SessionCall {
+  static var isForClosed: Bool { true }
+
+  func perform(
+    on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>
+  ) -> (unresolved: UInt64, unknown: UInt64, timeout: Nanoseconds) {
+    var stats = apns_session_stats_t()
+    session.pointee.count(into: &stats)
+    return (stats.unresolved, stats.unknown, session.pointee.options.closeTimeout)
+  }
+}
+
+/// Says how many have no outcome.
+private struct Loss: SessionCall {
+  let count: UInt64
+  static var isForClosed: Bool { true }
+
+  func perform(on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>) throws(Failure) {
+    if let log = session.pointee.log { return log.at(Deadline.now).freed(count) }
+    guard session.pointee.options.closeTimeout > 0 else { return }
+    let target = LogTarget(
+      tell: writeToStandardError, context: nil, level: APNS_LOG_ERROR.rawValue)
+    let log = try target.open { session.pointee.describePeer(in: &$0) }
+    log?.freed(count)
+    log?.end()
+  }
+}
+
+private func writeToStandardError(
+  _ record: UnsafePointer<apns_log_record_t>?, _ context: UnsafeMutableRawPointer?
+) {
+  guard let record else { return }
+  csystem_say(record.pointee.peer, record.pointee.line)
+}
