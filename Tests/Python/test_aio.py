@@ -433,6 +433,117 @@ def test_an_exception_closes_at_once(start, who, run, protocol):
     run(main())
 
 
+def test_another_loop_is_refused_before_anything_is_taken(start, who, protocol):
+    simulator = start("--http2-port", 0)
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+
+    async def make():
+        return apns.aio.Session(who, **place(simulator, protocol), report_accepted=True)
+
+    there = lambda coroutine: asyncio.run_coroutine_threadsafe(coroutine, loop).result(DEADLINE)
+    session = there(make())
+
+    async def first_event():
+        async for event in session.events():
+            return event
+
+    async def block():
+        async with session:
+            pass
+
+    async def use():
+        with pytest.raises(apns.ArgumentError, match="event loop that it was made in"):
+            session.post_nowait(TOKEN, HELLO)
+        with pytest.raises(apns.ArgumentError, match="event loop that it was made in"):
+            session.use_credentials(who)
+
+    calls = [
+        lambda: session.send(TOKEN, HELLO), lambda: session.post(TOKEN, HELLO), session.connect, session.drain,
+        session.close, first_event, block,
+    ]  # fmt: skip
+    try:
+        asyncio.run(use())
+        for call in calls:
+            with pytest.raises(apns.ArgumentError, match="127.0.0.1, port .* event loop that it was made in"):
+                asyncio.run(asyncio.wait_for(call(), DEADLINE))
+        # A thread without a loop, too.
+        with pytest.raises(apns.ArgumentError, match="run_coroutine_threadsafe"):
+            session.post_nowait(TOKEN, HELLO)
+        assert session.stats().taken == 0 and not session.closed
+        assert there(session.send(TOKEN, HELLO)).kind is ACCEPTED
+        there(session.close())
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+    assert simulator.stop()["accepted"] == 1
+
+
+def test_another_loop_cannot_use_feedback_and_channels(start, who, run):
+    simulator = start("--http2-port", 0)
+
+    async def make():
+        options = {"host": "127.0.0.1", "topic": TOPIC}
+        made = [apns.aio.Feedback(who, host="127.0.0.1", port=simulator.feedback[1])]
+        if HAS_HTTP2:
+            made.append(apns.aio.Channels(who, port=1, **options))
+        return made
+
+    async def refused(things):
+        for thing in things:
+            with pytest.raises(apns.ArgumentError, match="event loop that it was made in"):
+                await (thing.list() if isinstance(thing, apns.aio.Channels) else thing.__anext__())
+            with pytest.raises(apns.ArgumentError, match="event loop that it was made in"):
+                thing.close()
+
+    asyncio.run(refused(run(make())))
+
+
+def test_leaving_the_block_has_a_bound(start, who, run):
+    """A gateway that never proves anything."""
+    simulator = start(faults={"stall_after_bytes": 0, "stall_ms": 1000000})
+
+    async def main():
+        options = {**place(simulator, "binary"), "connect_timeout": 30, "write_timeout": 0.5}
+        with pytest.raises(apns.TimeoutError) as caught:
+            async with apns.aio.Session(who, **options) as session:
+                session._patience = 0.5
+                await session.post(TOKEN, HELLO)
+        assert caught.value.unresolved == 1
+        assert [event.kind async for event in session.events()] == [UNKNOWN]
+
+    run(main())
+
+
+def test_what_a_token_provider_raises_is_no_failure_of_what_was_taken(start, certificates):
+    if not HAS_HTTP2:
+        pytest.skip("without HTTP/2")
+    simulator = start("--http2-port", 0)
+    asked, troubles = [], []
+
+    def provider(need):
+        asked.append(need)
+        if len(asked) == 1:
+            raise ZeroDivisionError("not today")
+        return None
+
+    who = apns.Credentials(token_provider=provider, ca_file=certificates / "ca.pem")
+
+    async def main():
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: troubles.append(context["exception"]))
+        session = apns.aio.Session(who, **place(simulator, "http2"))
+        await asyncio.gather(*(session.post(TOKEN, HELLO) for _ in range(500)))
+        while len(asked) < 2:
+            await asyncio.sleep(0.01)
+        assert session.stats().taken == 500
+        await session.close(0)
+
+    asyncio.run(main())
+    assert all(isinstance(one, ZeroDivisionError) for one in troubles) and troubles
+
+
 def test_a_session_that_is_forgotten_leaves_the_loop(start, who, run):
     simulator = start()
 

@@ -148,6 +148,7 @@ PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
   push_buffers_free(&buffers);
   if (!is_calm) {
     annotate_exception("taken", status == APNS_OK);
+    if (status == APNS_OK) annotate_exception("identifier", identifier);
     return NULL;
   }
   if (status) return raise_error(self->state, &error);

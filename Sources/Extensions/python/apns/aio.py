@@ -20,6 +20,7 @@ import builtins
 import collections
 import contextlib
 import logging
+import threading
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable
@@ -126,6 +127,30 @@ class _Unclosed:
             self.core._close_ms = 0
 
 
+class _Home:
+    """The loop that something was made in, and in which alone it can be used."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.thread = threading.get_ident()
+
+    def require(self, what: str) -> None:
+        """Before anything is taken: a call from elsewhere would not learn what came of it."""
+        try:
+            running = asyncio.get_running_loop()
+        except RuntimeError:
+            if threading.get_ident() == self.thread:
+                return
+        else:
+            if running is self.loop:
+                return
+        raise ArgumentError(
+            f"{what} is used outside of the event loop that it was made in:"
+            " asyncio.run_coroutine_threadsafe() calls it from another loop or thread",
+            Status.ERR_ARGUMENT,
+        )
+
+
 def _resolve(future: asyncio.Future[Any], result: Any = None) -> None:
     if not future.done():
         future.set_result(result)
@@ -139,9 +164,11 @@ def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
 class Session:
     """A provider's session with one gateway, in the running event loop.
 
-    It takes the options of apns.Session, all but nonblocking, and is made in a coroutine. As an
-    asynchronous context manager it drains and closes at the end of the block; after an exception
-    it closes at once.
+    It takes the options of apns.Session, all but nonblocking, and is made in a coroutine. Its loop
+    alone can use it: a call from elsewhere is an ArgumentError, and nothing was taken. As an
+    asynchronous context manager it drains and closes at the end of the block, for at most
+    connect_timeout and write_timeout together and one second more, 21 by default; then it raises
+    TimeoutError, and what has no outcome is unknown. After an exception it closes at once.
 
     on_news
         Is called with each apns.Error that tells of a connection, such as one that cannot be
@@ -173,7 +200,8 @@ class Session:
             raise ValueError("events_max is not at least 1")
         self.on_news = on_news
         self.last_error: Error | None = None
-        self._loop = asyncio.get_running_loop()
+        self._home = _Home()
+        self._loop = self._home.loop
         self._keep_cancelled = keep_cancelled
         self._reports_accepted = report_accepted
         self._events_max = events_max
@@ -356,8 +384,8 @@ class Session:
             raise FullError("events wait: take them from events()", Status.ERR_FULL)
         if self._queue:
             raise AgainError("others wait for room in the window", Status.ERR_AGAIN)
-        return self._core.send(
-            token, payload, more=True,
+        return self._send(
+            token, payload,
             user_data=user_data, expiry=expiry, priority=priority, topic=topic,
             push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
         )  # fmt: skip
@@ -390,7 +418,7 @@ class Session:
             return False
         try:
             # The loop's next turn writes what its tasks sent in this one, all together.
-            identifier = self._core.send(one.token, one.payload, more=True, **one.options)
+            identifier = self._send(one.token, one.payload, **one.options)
         except (AgainError, FullError):
             return False
         except Error as error:
@@ -410,8 +438,26 @@ class Session:
         return True
 
     def _require_open(self) -> None:
+        self._require_home()
         if self.closed:
             raise ClosedError("the session was closed", Status.ERR_CLOSED)
+
+    def _send(self, token: Token | None, payload: Content, **options: Any) -> int:
+        try:
+            return self._core.send(token, payload, more=True, **options)
+        except Exception as error:
+            # Such as of a token_provider, which the session asked while it wrote others.
+            if not getattr(error, "taken", 0):
+                raise
+            self._report(error)
+            return int(error.identifier)  # type: ignore[attr-defined]
+
+    def _report(self, error: Exception) -> None:
+        """What a function of the program raised is nobody's failure but its own."""
+        self._loop.call_exception_handler({"message": f"in {self!r}", "exception": error})
+
+    def _require_home(self) -> None:
+        self._home.require(f"the session to {self.host}, port {self.port}")
 
     # ---- Outcomes -----------------------------------------------------------------------
 
@@ -420,6 +466,7 @@ class Session:
 
         Ends when the session has closed and all were taken. Each event goes to one taker.
         """
+        self._require_home()
         given = 0
         while True:
             while self._events:
@@ -451,6 +498,7 @@ class Session:
         `unresolved` says how many notifications have no outcome yet; they stay in the session.
         Events may still wait to be taken.
         """
+        self._require_home()
         future: asyncio.Future[None] = self._loop.create_future()
         self._draining.append(future)
         try:
@@ -483,6 +531,7 @@ class Session:
         What has no outcome then ends as unknown. What still waited for room raises ClosedError
         from send() and post(). Closing goes on where the caller is cancelled.
         """
+        self._require_home()
         if self._is_over:
             return
         if self._ended is None:
@@ -540,6 +589,8 @@ class Session:
                 self._has_closed = True
         except Error as error:
             self._tell(error)
+        except Exception as error:  # such as of a token_provider
+            self._report(error)
         self._look()
 
     def _tell(self, error: Error) -> None:
@@ -667,7 +718,8 @@ class _ByDescriptor(Generic[_Core]):
             raise TypeError(
                 f"apns.aio.{type(self).__name__}() takes no nonblocking: it never waits"
             )
-        self._loop = asyncio.get_running_loop()
+        self._home = _Home()
+        self._loop = self._home.loop
         self._core: _Core = make(credentials, nonblocking=True, **options)
         self._waiter: asyncio.Future[None] | None = None
 
@@ -676,8 +728,12 @@ class _ByDescriptor(Generic[_Core]):
         """Whether close() was called."""
         return self._core.closed
 
+    def _require_home(self) -> None:
+        self._home.require(f"apns.aio.{type(self).__name__}")
+
     def close(self) -> None:
         """Closes the connection. A task that waits gets ClosedError."""
+        self._require_home()
         if self._waiter is not None:
             self._loop.remove_reader(self._core.fileno())
             _resolve(self._waiter)
@@ -728,6 +784,7 @@ class Feedback(_ByDescriptor["_core.Feedback"]):
         return self
 
     async def __anext__(self) -> Device:
+        self._require_home()
         self._given += 1
         # Other tasks have their turn while a long list is read.
         if self._given % _TURN_COUNT == 0:
@@ -781,6 +838,7 @@ class Channels(_ByDescriptor["_core.Channels"]):
         return await self._ask(self._core.list)
 
     async def _ask(self, request: Callable[..., _T], *arguments: Any) -> _T:
+        self._require_home()
         async with self._turn:
             while True:
                 try:
