@@ -9,7 +9,8 @@ typedef struct channels_object {
   apns_channels_t *channels; /* NULL: not constructed */
   php_apns_provider *provider;
   php_apns_log *log;
-  pid_t process;  /* that made it */
+  pid_t process; /* that made it */
+  bool never_waits;
   bool is_asking; /* a callable of the script may want to ask, too */
   zend_object std;
 } channels_object;
@@ -40,8 +41,18 @@ static bool read_settings(settings *settings, HashTable *given, HashTable *named
   memset(settings, 0, sizeof *settings);
   settings->options = nothing;
   settings->options.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
+  settings->options.wait_max_ms = PHP_APNS_SLICE_MS;
   return php_apns_read_options(&php_apns_channels_options, given, named, settings) &&
          php_apns_read_option(&php_apns_channels_options, "proxy_password", password, settings);
+}
+
+/* Whether a request is to be asked on, after a slice; false too with the exception of a handler. */
+static bool goes_on(channels_object *own, apns_status_t status) {
+  if (!php_apns_interrupt()) {
+    apns_channels_cancel(own->channels);
+    return false;
+  }
+  return status == APNS_ERR_AGAIN && !own->never_waits;
 }
 
 static void throw_refusal(const apns_channels_options_t *options, const apns_error_t *error) {
@@ -123,6 +134,7 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
       own->provider = php_apns_provider_share(identity.provider);
       own->log = log;
       own->process = getpid();
+      own->never_waits = options->nonblocking;
     }
   }
   php_apns_identity_end(&identity);
@@ -161,8 +173,9 @@ static void tell_refusal(const channels_object *own, zend_object *thrown) {
 /* Ends a request; false, and an exception. */
 static bool end(channels_object *own, apns_status_t status, const apns_error_t *error) {
   php_apns_provider_resume(own->provider);
-  if (status != APNS_OK) php_apns_throw(error);
-  if (status == APNS_ERR_REFUSED && EG(exception)) tell_refusal(own, EG(exception));
+  const bool is_refused = status == APNS_ERR_REFUSED && !EG(exception);
+  if (status != APNS_OK) php_apns_throw_after(error);
+  if (is_refused) tell_refusal(own, EG(exception));
   own->is_asking = false;
   /* The logger may take the last variable that holds the object. */
   GC_ADDREF(&own->std);
@@ -200,8 +213,11 @@ PHP_METHOD(Apns_Channels, create) {
   if (!take_storage(given, &storage)) return;
   channels_object *own = begin(ZEND_THIS);
   if (!own) return;
-  apns_status_t status =
-      apns_channel_create(own->channels, (apns_storage_t)storage, channel, sizeof channel, &error);
+  apns_status_t status;
+  do {
+    status = apns_channel_create(own->channels, (apns_storage_t)storage, channel, sizeof channel,
+                                 &error);
+  } while (goes_on(own, status));
   if (status == APNS_OK) RETVAL_STRING(channel);
   end(own, status, &error);
 }
@@ -221,7 +237,10 @@ PHP_METHOD(Apns_Channels, describe) {
   const char *channel = channel_argument(execute_data);
   channels_object *own = channel ? begin(ZEND_THIS) : NULL;
   if (!own) return;
-  apns_status_t status = apns_channel_describe(own->channels, channel, &said, &error);
+  apns_status_t status;
+  do {
+    status = apns_channel_describe(own->channels, channel, &said, &error);
+  } while (goes_on(own, status));
   if (status == APNS_OK) {
     array_init(return_value);
     add_assoc_long(return_value, "storage", said.storage);
@@ -235,7 +254,10 @@ PHP_METHOD(Apns_Channels, delete) {
   const char *channel = channel_argument(execute_data);
   channels_object *own = channel ? begin(ZEND_THIS) : NULL;
   if (!own) return;
-  apns_status_t status = apns_channel_delete(own->channels, channel, &error);
+  apns_status_t status;
+  do {
+    status = apns_channel_delete(own->channels, channel, &error);
+  } while (goes_on(own, status));
   end(own, status, &error);
 }
 
@@ -245,7 +267,10 @@ PHP_METHOD(Apns_Channels, list) {
   if (zend_parse_parameters_none() == FAILURE) return;
   channels_object *own = begin(ZEND_THIS);
   if (!own) return;
-  apns_status_t status = apns_channels_list(own->channels, &error);
+  apns_status_t status;
+  do {
+    status = apns_channels_list(own->channels, &error);
+  } while (goes_on(own, status));
   if (status == APNS_OK) {
     array_init(return_value);
     while (apns_channels_next(own->channels, &channel) == APNS_OK) {

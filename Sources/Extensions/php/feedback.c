@@ -8,6 +8,7 @@
 typedef struct feedback_object {
   apns_feedback_t *feedback;
   pid_t process; /* that made it */
+  int32_t read_ms;
   zend_object std;
 } feedback_object;
 
@@ -42,6 +43,7 @@ static bool read_settings(settings *settings, HashTable *given, HashTable *named
     settings->options.host = host && *host ? host : NULL;
     if (!settings->options.server_name) settings->options.server_name = name && *name ? name : NULL;
   }
+  settings->options.wait_max_ms = PHP_APNS_SLICE_MS;
   return true;
 }
 
@@ -56,7 +58,12 @@ static bool take(zend_object *object, bool of_others, int32_t timeout_ms, zval *
     php_apns_throw_unconstructed(object);
     return false;
   }
-  apns_status_t status = apns_feedback_next(own->feedback, &tuple, &error);
+  apns_status_t status;
+  const int64_t deadline = php_apns_now_ms() + own->read_ms;
+  do {
+    status = apns_feedback_next(own->feedback, &tuple, &error);
+    if (!php_apns_interrupt()) return false;
+  } while (status == APNS_ERR_TIMEOUT && php_apns_now_ms() < deadline);
   if (status == APNS_DONE) return true;
   if (status != APNS_OK) {
     php_apns_throw(&error);
@@ -101,6 +108,22 @@ void php_apns_feedback_register(void) {
   handlers.compare = zend_objects_not_comparable;
 }
 
+/* A timeout of the options. */
+static int32_t milliseconds(uint32_t given) {
+  return given ? (int32_t)MIN(given, INT32_MAX) : 10000;
+}
+
+static void wait_for_connection(feedback_object *own, int32_t timeout_ms) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_status_t status;
+  const int64_t deadline = php_apns_now_ms() + timeout_ms;
+  do {
+    status = apns_feedback_connect(own->feedback, &error);
+    if (!php_apns_interrupt()) return;
+  } while (status == APNS_ERR_TIMEOUT && php_apns_now_ms() < deadline);
+  if (status != APNS_OK) php_apns_throw(&error);
+}
+
 static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
   (void)return_value;
   zval *who = NULL, *password = NULL;
@@ -122,6 +145,9 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
     } else {
       own->feedback = feedback;
       own->process = getpid();
+      own->read_ms = milliseconds(settings.options.read_timeout_ms);
+      if (!settings.options.nonblocking)
+        wait_for_connection(own, milliseconds(settings.options.connect_timeout_ms));
     }
   }
   php_apns_identity_end(&identity);

@@ -116,7 +116,7 @@ void php_apns_persistent_end_request(void) {
     if (php_apns_tracked_is_inherited(tracked)) continue;
     if (tracked->holds_back) {
       /* A failure loses nothing: the next request meets it again. */
-      tracked->holds_back = apns_session_flush(tracked->session, NULL) != APNS_OK;
+      tracked->holds_back = php_apns_flush(tracked, NULL) != APNS_OK;
     }
     php_apns_tracked_leave_request(tracked);
   }

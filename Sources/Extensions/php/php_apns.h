@@ -327,6 +327,8 @@ typedef struct php_apns_tracked {
   /* Outcomes come in the order of the notifications. */
   bool has_order;
   bool never_waits;
+  int32_t connect_ms;  /* the session's own timeouts */
+  int32_t patience_ms; /* what a timeout of -1 is */
   int32_t close_timeout_ms;
   char peer[280];              /* "host:port" */
   php_apns_provider *provider; /* that the session may ask; NULL: none */
@@ -361,6 +363,26 @@ void php_apns_tracked_leave_request(php_apns_tracked *tracked);
 /* Learns what can be learned within close_timeout_ms, and closes; what has no outcome then is
    logged. Does nothing with one that was closed. */
 void php_apns_tracked_finish(php_apns_tracked *tracked);
+
+/* ---- waiting.c: calls that wait ---------------------------------------------------- */
+
+/* The library waits for so long at a time. */
+#define PHP_APNS_SLICE_MS 50
+
+/* Runs what interrupts the script. False: with an exception. */
+bool php_apns_interrupt(void);
+/* How long the next slice before the deadline is. */
+int32_t php_apns_slice(int64_t deadline);
+/* The end of a wait of so many ms; -1: the session's own timeouts. */
+int64_t php_apns_deadline(const php_apns_tracked *tracked, int32_t timeout_ms);
+typedef apns_status_t (*php_apns_step)(apns_session_t *session, int32_t ms, apns_error_t *error);
+/* Makes a call of the library until it is done or its time is over. Perhaps with an exception. */
+apns_status_t php_apns_wait(php_apns_tracked *tracked, php_apns_step step, int32_t timeout_ms,
+                            int64_t deadline, apns_error_t *error);
+/* Writes what waits; as php_apns_wait(). */
+apns_status_t php_apns_flush(php_apns_tracked *tracked, apns_error_t *error);
+/* Throws, where no handler of a signal has thrown. */
+void php_apns_throw_after(const apns_error_t *error);
 
 /* Makes what the script gives: the options of the library; false, and an exception. */
 bool php_apns_log_make(zval *given, bool is_persistent, apns_log_t *told_out, void **context_out,

@@ -70,6 +70,24 @@ static bool take_push_type(const zval *given, const char *what, zend_long *out) 
   return false;
 }
 
+/* Sends it, in slices where the window is full; handlers that throw end that. */
+static apns_status_t take(php_apns_tracked *tracked, const apns_notification_t *notification,
+                          const apns_payload_t *builder, uint32_t flags, uint32_t *identifier,
+                          apns_error_t *error) {
+  const int64_t deadline = php_apns_deadline(tracked, -1);
+  for (;;) {
+    const int64_t began = php_apns_now_ms();
+    const apns_status_t status =
+        builder ? apns_session_send_payload(tracked->session, notification, builder, flags,
+                                            identifier, NULL, error)
+                : apns_session_send(tracked->session, notification, flags, identifier, error);
+    if (status != APNS_ERR_TIMEOUT || tracked->never_waits) return status;
+    if (!php_apns_interrupt()) return status;
+    if (php_apns_now_ms() - began < PHP_APNS_SLICE_MS || php_apns_now_ms() >= deadline)
+      return status;
+  }
+}
+
 /* The identifier; 0, and an exception. */
 static uint32_t send_push(zend_object *object, const push *push, bool more) {
   apns_notification_t notification = APNS_NOTIFICATION_INIT;
@@ -99,26 +117,25 @@ static uint32_t send_push(zend_object *object, const push *push, bool more) {
     if (notification.token_length > 0) notification.token = token;
     notification.user_data = record;
     notification.expiry = push->expiry;
-    apns_status_t status;
+    notification.payload = content.builder ? NULL : ZSTR_VAL(content.json);
+    notification.payload_length = content.builder ? 0 : ZSTR_LEN(content.json);
     const uint32_t flags = more ? APNS_SEND_MORE : 0;
-    if (content.builder) {
-      status = apns_session_send_payload(tracked->session, &notification, content.builder, flags,
-                                         &identifier, NULL, &error);
-    } else {
-      notification.payload = ZSTR_VAL(content.json);
-      notification.payload_length = ZSTR_LEN(content.json);
-      status = apns_session_send(tracked->session, &notification, flags, &identifier, &error);
-    }
+    const int64_t began = php_apns_now_ms();
+    apns_status_t status =
+        take(tracked, &notification, content.builder, flags, &identifier, &error);
     if (status == APNS_OK) {
       record->identifier = identifier;
       php_apns_records_append(&tracked->sent, record);
       tracked->holds_back = more;
       if (tracked->sent.count >= tracked->prune_at) php_apns_tracked_prune(tracked);
+      /* What a slice was too short for; the next call meets any failure again. */
+      if (!more && !tracked->never_waits && php_apns_now_ms() - began >= PHP_APNS_SLICE_MS)
+        php_apns_flush(tracked, NULL);
     } else {
       identifier = 0;
       php_apns_record_free(record);
       php_apns_content_name_key(&content, &error);
-      php_apns_throw(&error);
+      php_apns_throw_after(&error);
     }
     php_apns_provider_resume(tracked->provider);
     php_apns_log_tell(tracked);
@@ -296,9 +313,7 @@ PHP_METHOD(Apns_Session, sendMany) {
   if (tracked && !more && tracked->holds_back) {
     /* What was taken is written whatever ended the loop; a failure loses nothing, and
        the next call meets it again. */
-    tracked->holds_back = apns_session_flush(tracked->session, NULL) != APNS_OK;
-    php_apns_provider_resume(tracked->provider);
-    php_apns_log_tell(tracked);
+    tracked->holds_back = php_apns_flush(tracked, NULL) != APNS_OK;
   }
   php_apns_tell_taken(batch.taken);
   RETURN_LONG((zend_long)batch.taken);

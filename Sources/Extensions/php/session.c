@@ -93,6 +93,7 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
   }
   settings->close_timeout_ms = (int32_t)MIN(options->close_timeout_ms, INT32_MAX);
   options->close_timeout_ms = 0;
+  options->wait_max_ms = PHP_APNS_SLICE_MS;
   if (settings->request && Z_TYPE_P(settings->request) == IS_NULL) settings->request = NULL;
   if (settings->request &&
       (Z_TYPE_P(settings->request) != IS_STRING || Z_STRLEN_P(settings->request) == 0)) {
@@ -288,13 +289,24 @@ PHP_METHOD(Apns_Session, useCredentials) {
   php_apns_identity_end(&identity);
 }
 
+static apns_status_t connect_step(apns_session_t *session, int32_t ms, apns_error_t *error) {
+  (void)ms;
+  return apns_session_connect(session, error);
+}
+
+static apns_status_t drain_step(apns_session_t *session, int32_t ms, apns_error_t *error) {
+  return apns_session_drain(session, ms, NULL, error);
+}
+
 PHP_METHOD(Apns_Session, connect) {
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters_none() == FAILURE) return;
   php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
   if (!tracked) return;
-  if (apns_session_connect(tracked->session, &error) != APNS_OK) php_apns_throw(&error);
-  php_apns_log_tell(tracked);
+  if (php_apns_wait(tracked, connect_step, -1, php_apns_deadline(tracked, tracked->connect_ms),
+                    &error) != APNS_OK) {
+    php_apns_throw_after(&error);
+  }
 }
 
 PHP_METHOD(Apns_Session, flush) {
@@ -302,11 +314,8 @@ PHP_METHOD(Apns_Session, flush) {
   if (zend_parse_parameters_none() == FAILURE) return;
   php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
   if (!tracked) return;
-  apns_status_t status = apns_session_flush(tracked->session, &error);
-  php_apns_provider_resume(tracked->provider);
-  php_apns_log_tell(tracked);
-  if (status != APNS_OK) {
-    php_apns_throw(&error);
+  if (php_apns_flush(tracked, &error) != APNS_OK) {
+    php_apns_throw_after(&error);
     return;
   }
   tracked->holds_back = false;
@@ -320,14 +329,13 @@ PHP_METHOD(Apns_Session, drain) {
   if (!php_apns_timeout(given, 1, &timeout)) return;
   php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
   if (!tracked) return;
-  apns_status_t status = apns_session_drain(tracked->session, timeout, NULL, &error);
-  php_apns_provider_resume(tracked->provider);
-  php_apns_log_tell(tracked);
+  apns_status_t status =
+      php_apns_wait(tracked, drain_step, timeout, php_apns_deadline(tracked, timeout), &error);
   if (status == APNS_OK) {
     tracked->holds_back = false;
     php_apns_tracked_prune(tracked);
   } else {
-    php_apns_throw(&error);
+    php_apns_throw_after(&error);
   }
 }
 
@@ -528,6 +536,10 @@ PHP_METHOD(Apns_Session, request) {
   RETURN_STRINGL(ZSTR_VAL(tracked->request->name), ZSTR_LEN(tracked->request->name));
 }
 
+static apns_status_t close_step(apns_session_t *session, int32_t ms, apns_error_t *error) {
+  return apns_session_close(session, ms, error);
+}
+
 PHP_METHOD(Apns_Session, close) {
   zend_long given = -1;
   int32_t timeout;
@@ -536,11 +548,12 @@ PHP_METHOD(Apns_Session, close) {
   if (!php_apns_timeout(given, 1, &timeout)) return;
   php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
   if (!tracked) return;
-  apns_status_t status = apns_session_close(tracked->session, timeout, &error);
-  php_apns_provider_resume(tracked->provider);
-  php_apns_log_tell(tracked);
+  apns_status_t status =
+      php_apns_wait(tracked, close_step, timeout, php_apns_deadline(tracked, timeout), &error);
+  /* A handler has thrown, or the last slice ended with the time. */
+  if (status == APNS_ERR_TIMEOUT) status = apns_session_close(tracked->session, 0, &error);
   if (status != APNS_OK) {
-    php_apns_throw(&error);
+    php_apns_throw_after(&error);
     return;
   }
   tracked->is_closed = true;

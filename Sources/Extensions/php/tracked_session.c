@@ -6,6 +6,11 @@
 /* Fewer records than this are not worth looking through. */
 #define PRUNE_LEAST 1024
 
+/* A timeout of the options. */
+static int32_t milliseconds(uint32_t given) {
+  return given ? (int32_t)MIN(given, INT32_MAX) : 10000;
+}
+
 php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
                                        const php_apns_session_settings *settings) {
   const apns_session_options_t *options = &settings->options;
@@ -16,6 +21,9 @@ php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
   tracked->never_waits = options->nonblocking;
   tracked->references = 1;
   tracked->prune_at = PRUNE_LEAST;
+  tracked->connect_ms = milliseconds(options->connect_timeout_ms);
+  const int64_t both = (int64_t)tracked->connect_ms + milliseconds(options->write_timeout_ms);
+  tracked->patience_ms = (int32_t)MIN(both, INT32_MAX);
   tracked->close_timeout_ms = settings->close_timeout_ms;
   snprintf(tracked->peer, sizeof tracked->peer, "%s:%d",
            options->host           ? options->host
@@ -108,7 +116,7 @@ static apns_status_t pull(php_apns_tracked *tracked, int32_t timeout_ms, apns_er
 php_apns_record *php_apns_tracked_next(php_apns_tracked *tracked, bool of_others,
                                        int32_t timeout_ms) {
   apns_error_t error = APNS_ERROR_INIT;
-  int64_t deadline = php_apns_now_ms() + timeout_ms;
+  const int64_t deadline = php_apns_deadline(tracked, timeout_ms);
   php_apns_records *records = of_others ? &tracked->left : &tracked->own;
   /* The outcomes of an inherited session belong to the parent. */
   if (php_apns_tracked_is_inherited(tracked)) {
@@ -117,18 +125,22 @@ php_apns_record *php_apns_tracked_next(php_apns_tracked *tracked, bool of_others
     return NULL;
   }
   while (!records->first) {
-    apns_status_t status = pull(tracked, timeout_ms, &error);
+    const int64_t began = php_apns_now_ms();
+    const int32_t slice = tracked->never_waits ? timeout_ms : php_apns_slice(deadline);
+    const apns_status_t status = pull(tracked, slice, &error);
+    const int64_t now = php_apns_now_ms();
     php_apns_log_tell(tracked);
-    if (status == APNS_DONE) return records->first;
-    if (status != APNS_OK) {
+    if (!php_apns_interrupt()) return NULL;
+    if (status == APNS_OK) continue;
+    if ((status == APNS_DONE || status == APNS_ERR_TIMEOUT) && !tracked->never_waits &&
+        now - began >= slice && now < deadline) {
+      continue;
+    }
+    if (status != APNS_DONE) {
       php_apns_throw(&error);
       return NULL;
     }
-    if (EG(exception)) return NULL;
-    if (timeout_ms > 0) {
-      int64_t rest = deadline - php_apns_now_ms();
-      timeout_ms = rest > 0 ? (int32_t)rest : 0;
-    }
+    break;
   }
   return records->first;
 }
