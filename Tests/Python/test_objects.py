@@ -512,3 +512,46 @@ def test_each_module_is_for_its_openssl():
         assert own == set(newer) and bool(newer) == (module.parent.name == "_openssl_1_1_1")
         name = "libssl.so.3" if module.parent.name == "_openssl_3" else "libssl.so.1.1"
         assert re.findall(rb"\0(libssl\.so\.[\d.]+)\0", module.read_bytes()) == [name.encode()]
+
+
+@pytest.mark.parametrize(
+    "make, given, meant",
+    [
+        (apns.Session, "connect_timout", "connect_timeout"),
+        (apns.Session, "hots", "host"),
+        (apns.Session, "something_else", None),
+        (apns.Feedback, "read_timeout_ms", "read_timeout"),
+        (apns.Channels, "topics", "topic"),
+    ],
+)
+def test_an_unknown_option_names_what_was_meant(who, make, given, meant):
+    with pytest.raises(TypeError) as caught:
+        make(who, **{given: 1})
+    said = f"{make.__name__}() got an unexpected keyword argument '{given}'"
+    assert str(caught.value) == said + (f"; did you mean '{meant}'?" if meant else "")
+
+
+TYPED = """
+import apns, apns.aio
+
+where: apns.SessionOptions = {"protocol": "http2", "topic": "com.example.app", "close_timeout": 2.5}
+channels: apns.ChannelsOptions = {"environment": "sandbox"}
+
+def push(who: apns.Credentials, token: str) -> bool:
+    with apns.Session(who, **where) as session:
+        session.send(token, {"aps": {"alert": "Hello"}})
+    return all(event.is_accepted for event in session)
+
+async def post(who: apns.Credentials, token: str) -> str:
+    async with apns.aio.Session(who, **where) as session:
+        return (await session.send(token, {"aps": {}})).why
+"""
+
+
+def test_the_documented_idiom_is_typed(tmp_path):
+    api = pytest.importorskip("mypy.api")
+    program = tmp_path / "program.py"
+    program.write_text(TYPED)
+    assert api.run(["--strict", "--cache-dir", str(tmp_path / "cache"), str(program)])[2] == 0
+    program.write_text(TYPED.replace('"http2"', '"http3"'))
+    assert api.run(["--strict", "--cache-dir", str(tmp_path / "cache"), str(program)])[2] == 1

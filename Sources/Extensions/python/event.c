@@ -34,7 +34,8 @@ static PyStructSequence_Desc description = {"apns.Event",
 
 /* Attributes of Event that are written in Python. */
 static bool add_attributes(PyObject *event) {
-  static const char *const names[] = {"why", "__repr__"};
+  static const char *const names[] = {"why", "is_accepted", "is_rejected", "is_unknown",
+                                      "__repr__"};
   bool fine = true;
   for (size_t i = 0; fine && i < sizeof names / sizeof *names; i++) {
     PyObject *attribute = load_attribute("apns._why", names[i]);

@@ -103,6 +103,31 @@ static PyObject *read_credentials(const module_state_t *state, const option_tabl
   return credentials;
 }
 
+/* Names the option that was probably meant. */
+static void refuse(const option_table_t *table, PyObject *name) {
+  PyObject *shown = quoted(name), *names = PyList_New(0);
+  PyObject *find_nearest = load_attribute("difflib", "get_close_matches");
+  for (size_t i = 0; names && i < table->count; i++) {
+    PyObject *known = PyUnicode_FromString(table->list[i].name);
+    if (!known || PyList_Append(names, known)) Py_CLEAR(names);
+    Py_XDECREF(known);
+  }
+  PyObject *found =
+      find_nearest && names ? PyObject_CallFunction(find_nearest, "OOi", name, names, 1) : NULL;
+  PyObject *nearest = found && PyList_Size(found) > 0 ? PyList_GetItem(found, 0) : NULL;
+  if (shown && found && nearest) {
+    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %U; did you mean '%U'?",
+                 table->owner, shown, nearest);
+  } else if (shown && found) {
+    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %U", table->owner,
+                 shown);
+  }
+  Py_XDECREF(found);
+  Py_XDECREF(find_nearest);
+  Py_XDECREF(names);
+  Py_XDECREF(shown);
+}
+
 bool options_read(const module_state_t *state, const option_table_t *table, PyObject *args,
                   PyObject *keywords, void *structure, PyObject **credentials_out,
                   PyObject **owners_out) {
@@ -120,11 +145,7 @@ bool options_read(const module_state_t *state, const option_table_t *table, PyOb
     if (PyUnicode_CompareWithASCIIString(name, "credentials") == 0) continue;
     const option_t *option = find(table, name);
     if (!option) {
-      PyObject *shown = quoted(name);
-      if (shown)
-        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %U", table->owner,
-                     shown);
-      Py_XDECREF(shown);
+      refuse(table, name);
       return false;
     }
     if (!read_option(option, value, structure, *owners_out)) return false;

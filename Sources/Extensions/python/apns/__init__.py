@@ -111,6 +111,7 @@ from ._errors import (
 )
 from ._log import LogLine
 from ._notification import Content, Notification, Token
+from ._options import ChannelsOptions, FeedbackOptions, SessionOptions
 
 __version__ = version()
 
@@ -129,6 +130,7 @@ __all__ = [
     "AgainError", "ArgumentError", "ClosedError", "CredentialsError", "Error", "ForkedError", "FullError", "InDoubtError",
     "NetworkError", "ProtocolError", "RefusedError", "TimeoutError", "TLSError",
     "Content", "LogLine", "Notification", "Token",
+    "ChannelsOptions", "FeedbackOptions", "SessionOptions",
 ]  # fmt: skip
 
 # Tracebacks, reprs and pickles use the names that a program uses.

@@ -43,6 +43,11 @@ def _why(event: Event) -> str:
     return f"unknown: the connection or the session ended before the answer{end}"
 
 
+is_accepted = property(lambda event: event.kind is EventKind.ACCEPTED, doc="Whether it was accepted.")
+is_rejected = property(lambda event: event.kind is EventKind.REJECTED, doc="Whether it was rejected.")
+is_unknown = property(
+    lambda event: event.kind is EventKind.UNKNOWN, doc="Whether nobody knows if it arrived."
+)
 why = property(_why, doc="How it ended and why, in one line of plain words, for a log or a person.")
 
 
