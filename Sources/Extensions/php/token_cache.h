@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* An identifier goes into the file's name; the library refuses any other. */
@@ -16,15 +17,25 @@ static bool apns_is_token_identifier(const char *text) {
          strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == 10;
 }
 
+/* As the library has it: it is there, the user's or root's, and nobody else can write there. */
+static inline bool apns_can_hold_a_token(const char *directory) {
+  struct stat found;
+  return !stat(directory, &found) && S_ISDIR(found.st_mode) &&
+         (found.st_uid == geteuid() || found.st_uid == 0) &&
+         !(found.st_mode & (S_IWGRP | S_IWOTH)) && !access(directory, W_OK | X_OK);
+}
+
 /*
  * The file for this key and team. Its directory is `configured`, else the environment's
  * APNS_TOKEN_CACHE, else XDG_RUNTIME_DIR, else /run/user/ with the user's number; "off" for one of
- * the first two means none. The library looks whether the directory can be used. False: no cache.
+ * the first two means none. The library looks whether the directory can be used, and warns of one
+ * that somebody named; the usual one is left alone where it cannot. False: no cache.
  */
 static inline bool apns_token_cache_file(const char *configured, const char *key_id,
                                          const char *team_id, char *path, size_t size) {
   char usual[64];
   const char *directory = configured && *configured ? configured : getenv("APNS_TOKEN_CACHE");
+  const bool is_named = directory && *directory;
   if (!apns_is_token_identifier(key_id) || !apns_is_token_identifier(team_id)) return false;
   if (directory && strcmp(directory, "off") == 0) return false;
   if (!directory || !*directory) directory = getenv("XDG_RUNTIME_DIR");
@@ -32,6 +43,7 @@ static inline bool apns_token_cache_file(const char *configured, const char *key
     snprintf(usual, sizeof usual, "/run/user/%lu", (unsigned long)geteuid());
     directory = usual;
   }
+  if (!is_named && !apns_can_hold_a_token(directory)) return false;
   const int length = snprintf(path, size, "%s/apns-%s-%s.token", directory, team_id, key_id);
   return length > 0 && (size_t)length < size && length < 4000;
 }
