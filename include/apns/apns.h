@@ -896,9 +896,9 @@ typedef struct apns_token_request {
  * that signs. Writes the text of the JSON Web Token, without "bearer ", to `request->token` and
  * returns its length. 0 means "not now": the last token stays in use. A negative number is a
  * failure. Without a token nothing is sent and nothing is lost: the notifications stay in the
- * session, and a call after renew_after_s asks again and sends them. Meanwhile flush, drain and next_event
- * return APNS_ERR_TIMEOUT ("not now", and there was none before) or APNS_ERR_CREDENTIALS (a
- * failure) with APNS_CAUSE_PROVIDER_TOKEN; a send function that took its notification returns
+ * session, and a call after renew_after_s asks again and sends them. Meanwhile flush, drain and
+ * next_event return APNS_ERR_TIMEOUT ("not now", and there was none before) or APNS_ERR_CREDENTIALS
+ * (a failure) with APNS_CAUSE_PROVIDER_TOKEN; a send function that took its notification returns
  * APNS_OK.
  *
  * `context` is the options' token_context. It is asked for the first token, when renew_after_s

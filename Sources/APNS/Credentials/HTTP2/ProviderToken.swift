@@ -33,7 +33,7 @@ struct ProviderToken: TokenSource, ~Copyable {
     /// No other process is asked before, by the clock that never goes back.
     var nextLook: Int64?
     /// Why the host last gave no token or signature, and until when it is not asked again.
-    var failure = LastFailure()
+    var failure: Failure?
     var failsUntil: Int64 = 0
 
     init(_ signer: consuming TokenSigner?, _ host: HostToken?, _ cache: consuming TokenCache?) {
@@ -151,8 +151,9 @@ struct ProviderToken: TokenSource, ~Copyable {
       if shared.pointee.policy.generation == known { news.origin = .none }
       leave()
     }
-    if now.steady >= shared.pointee.failsUntil { shared.pointee.failure.forget() }
-    if let failure = shared.pointee.failure.failure { throw failure }
+    if now.steady < shared.pointee.failsUntil, let failure = shared.pointee.failure {
+      throw failure
+    }
     // APNs refused the token that is still the last one here.
     let isRefused = generation == shared.pointee.policy.generation && generation != nil
     do throws(Failure) {
@@ -163,7 +164,7 @@ struct ProviderToken: TokenSource, ~Copyable {
       }
     } catch {
       if error.cause == APNS_CAUSE_PROVIDER_TOKEN, error.status == APNS_ERR_CREDENTIALS {
-        shared.pointee.failure.note(error)
+        shared.pointee.failure = error
         shared.pointee.failsUntil = now.steady &+ (shared.pointee.host?.failurePause ?? 1)
       }
       throw error
