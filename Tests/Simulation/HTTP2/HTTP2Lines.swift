@@ -66,7 +66,9 @@ extension HTTP2World {
   private func checkOthersGoOn(until time: Int64) {
     // A service that is gone has not seen what was begun. A connection for the others may be opening.
     guard scenario.isPoisonOnly, scenario.devices == 0, time - clock > 50_000_000, !lacksToken,
-      !lines.contains(where: { $0.phase == .opening || $0.phase == .open && $0.isDeaf })
+      !lines.contains(where: {
+        $0.phase == .opening || $0.phase == .open && ($0.isDeaf || !$0.hasReadSettings)
+      })
     else { return }
     while ledger.firstWaiting < ledger.taken,
       ledger.sent[ledger.firstWaiting].asked > 0 || isTold(ledger.firstWaiting)
@@ -82,7 +84,9 @@ extension HTTP2World {
     }
     guard isFree else { return }
     for number in ledger.firstWaiting..<ledger.taken
-    where ledger.sent[number].asked == 0 && !isTold(number) && mostEnds(of: number) < 2 {
+    where ledger.sent[number].asked == 0 && !isTold(number) && !ledger.sent[number].isCancelled
+      && mostEnds(of: number) < 2
+    {
       violate("\(call.name) waits \((time - clock) / 1000) us, and \(number) could be sent")
     }
   }

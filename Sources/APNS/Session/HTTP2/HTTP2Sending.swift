@@ -203,9 +203,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ time: SendTime
   ) -> Int? {
     let http = channel.pointee.http
-    let isApart = isForApart(channel)
     guard tokenDue == .max, http.pointee.takes(payloadCount: 1),
-      let slot = isApart
+      let slot = isForApart(channel)
         ? outbox.pointee.takeApart()
         : outbox.pointee.takeDue(at: time.second)
     else { return nil }
@@ -216,7 +215,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         || http.pointee.takes(payloadCount: payloadCount, inParts: isLastResort)
     else {
       outbox.pointee.putBack(slot)
-      leftNext = leftNext || !isApart
+      leftNext = true
       return nil
     }
     do throws(Failure) {
