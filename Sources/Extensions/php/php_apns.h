@@ -252,7 +252,7 @@ void php_apns_payload_register(void);
 typedef struct php_apns_content {
   const apns_payload_t *builder; /* as long as the Payload lives */
   zend_string *json;             /* to be released */
-  bool is_of_array; /* `json` was made of an array */
+  bool is_of_array;              /* `json` was made of an array */
 } php_apns_content;
 /* False, and an exception. */
 bool php_apns_content_from(php_apns_content *content, zval *given);

@@ -4,11 +4,13 @@
 #ifndef APNS_EXTENSIONS_TOKEN_CACHE_H
 #define APNS_EXTENSIONS_TOKEN_CACHE_H
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* An identifier goes into the file's name; the library refuses any other. */
@@ -20,8 +22,14 @@ static bool apns_is_token_identifier(const char *text) {
 /* As the library has it: it is there, the user's or root's, and nobody else can write there. */
 static inline bool apns_can_hold_a_token(const char *directory) {
   struct stat found;
-  return !stat(directory, &found) && S_ISDIR(found.st_mode) &&
-         (found.st_uid == geteuid() || found.st_uid == 0) &&
+  /* glibc has the function stat only since 2.33; the structure of 64-bit systems is the kernel's.
+   */
+#if defined(__LP64__) && defined(SYS_newfstatat)
+  if (syscall(SYS_newfstatat, AT_FDCWD, directory, &found, 0)) return false;
+#else
+  if (stat(directory, &found)) return false;
+#endif
+  return S_ISDIR(found.st_mode) && (found.st_uid == geteuid() || found.st_uid == 0) &&
          !(found.st_mode & (S_IWGRP | S_IWOTH)) && !access(directory, W_OK | X_OK);
 }
 
