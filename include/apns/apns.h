@@ -1947,9 +1947,9 @@ apns_status_t apns_session_close(apns_session_t *session, int32_t timeout_ms,
  * With the option `close_timeout_ms` it first drains and closes one that nobody closed, within that
  * time together; connections are made and made again for that. Without it, an open one is closed
  * without waiting. If notifications then have no outcome, one line says how many: an error of the
- * kind APNS_LOGGED_CLOSED with its `count`, to `log`; without a log, but with `close_timeout_ms`, to
- * standard error. After OpenSSL's own end (in a static destructor or an atexit() handler from before
- * the first credentials) nothing can be sent any more, so that all of them have none.
+ * kind APNS_LOGGED_CLOSED with its `count`, to `log`; without a log, but with `close_timeout_ms`,
+ * to standard error. After OpenSSL's own end (in a static destructor or an atexit() handler from
+ * before the first credentials) nothing can be sent any more, so that all of them have none.
  */
 void apns_session_free(apns_session_t *session);
 
