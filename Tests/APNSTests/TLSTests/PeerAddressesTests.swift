@@ -12,7 +12,8 @@ struct PeerAddressesTests {
     list.alternates = alternates
     if let preferred {
       var other = try GivenAddresses.read(preferred)
-      list.prefer(try #require(other.next(port: 2195)))
+      let first = other.next(port: 2195)
+      list.prefer(try #require(first))
     }
     var told = Message()
     while let address = list.next(port: 443) {

@@ -299,7 +299,7 @@ struct WindowRun: ~Copyable {
       switch verdict {
       case .rejected(let bytes): isRejection && bytes >= 0 && bytes < window.ring.size
       case .proven: !isRejection
-      case .ambiguous: false
+      case .ambiguous, .noError: false
       }
     if !isRight {
       return "a packet of \(packet) came to \(verdict)"
