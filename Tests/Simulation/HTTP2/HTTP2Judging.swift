@@ -533,7 +533,8 @@ extension HTTP2World {
 
   func noteCancelling(_ number: Int) { ledger.sent[number].isCancelled = true }
   func identifier(_ number: Int) -> UInt32 { ledger.sent[number].identifier }
-  var offered: Int { 0 }
+  /// What was answered early is written no further, and may be judged by the next call.
+  var offered: Int { isAnsweredEarly ? taken : 0 }
 
   func isTold(_ number: Int) -> Bool { ledger.sent[number].told != .none }
   func wasAccepted(_ number: Int) -> Bool { ledger.sent[number].processor >= 0 }
