@@ -107,7 +107,7 @@ struct Outbox: ~Copyable {
   deinit {
     // An entry that was given back has no body.
     for slot in 0..<touched { (entries + slot).freeBody() }
-    free(told)
+    freeTold()
     free(metrics)
     free(memory)
   }
@@ -572,10 +572,15 @@ struct Outbox: ~Copyable {
     return taken
   }
 
+  private func freeTold() {
+    told?.pointee.freeLong()
+    free(told)
+  }
+
   private mutating func tookOutcome() {
     guard let slot = entries.takeFirst(of: &ended) else { return }
     waitingOutcomes &-= 1
-    free(told)
+    freeTold()
     told = entries[slot].body
     entries[slot].body = nil
     giveBackEntry(slot)
