@@ -96,7 +96,7 @@ static apns_status_t pull(php_apns_tracked *tracked, int32_t timeout_ms, apns_er
   php_apns_record *record = (php_apns_record *)event.user_data;
   record->kind = event.kind;
   record->reject = event.reject;
-  if (event.http_status != 0) {
+  if (event.http_status != 0 || event.reason_text[0] != '\0') {
     record->answer = pemalloc(sizeof *record->answer, true);
     record->answer->timestamp = event.timestamp;
     record->answer->retry_after = event.retry_after_s;

@@ -68,6 +68,8 @@ zend_string *php_apns_why(const php_apns_record *record) {
         return tell_answer("unknown: the session ended before another try; the last answer",
                            answer);
       }
-      return strpprintf(0, "unknown: the connection or the session ended before the answer");
+      return strpprintf(0, "unknown: the connection or the session ended before the answer%s%s",
+                        record->answer ? ": " : "",
+                        record->answer ? record->answer->reason_text : "");
   }
 }

@@ -32,7 +32,7 @@ bool outcomes_take(outcomes_t *outcomes, outcome_t *outcome_out) {
 }
 
 outcome_t outcome_make(const apns_event_t *event, answer_t *answer) {
-  if (answer && event->http_status == 0) {
+  if (answer && event->http_status == 0 && event->reason_text[0] == '\0') {
     free(answer);
     answer = NULL;
   }

@@ -6,9 +6,9 @@
 /* ---- With the lock --------------------------------------------------------------- */
 
 /* Memory for the service's answer in the next event; false: there is none. */
-static bool reserve_answer(const session_t *self, answer_t **answer_out) {
-  *answer_out = self->speaks_http2 ? malloc(sizeof **answer_out) : NULL;
-  return *answer_out || !self->speaks_http2;
+static bool reserve_answer(answer_t **answer_out) {
+  *answer_out = malloc(sizeof **answer_out);
+  return *answer_out != NULL;
 }
 
 /* Keeps what is still needed of an outcome; there is room. */
@@ -30,7 +30,7 @@ size_t session_collect(session_t *self) {
          outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->unreported)) {
     apns_event_t event = APNS_EVENT_INIT;
     answer_t *answer;
-    if (!reserve_answer(self, &answer)) break;
+    if (!reserve_answer(&answer)) break;
     if (apns_session_next_event(self->session, &event, 0, NULL)) {
       free(answer);
       break;
@@ -122,7 +122,7 @@ static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome
     answer_t *answer = NULL;
     status = APNS_ERR_MEMORY;
     if (outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->unreported) &&
-        reserve_answer(self, &answer)) {
+        reserve_answer(&answer)) {
       status = apns_session_next_event(self->session, &event, slice, &error);
     } else {
       error.status = APNS_ERR_MEMORY;
