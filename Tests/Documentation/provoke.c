@@ -46,8 +46,9 @@ static void read_feedback(const apns_session_options_t *where, const apns_creden
 static void take_events(apns_session_t *session, int32_t timeout_ms) {
   apns_event_t event = APNS_EVENT_INIT;
   while (tell(apns_session_next_event(session, &event, timeout_ms, &error)))
-    printf("%s\n", event.kind == APNS_EVENT_UNKNOWN
-                       ? "APNS_EVENT_UNKNOWN"
+    printf("%s\n", event.kind == APNS_EVENT_UNKNOWN ? "APNS_EVENT_UNKNOWN"
+                   : event.kind == APNS_EVENT_CANCELLED
+                       ? "APNS_EVENT_CANCELLED"
                        : apns_reject_text((apns_reject_t)event.reject));
 }
 
@@ -63,6 +64,10 @@ static void step(const char *name, apns_session_t *session, const apns_session_o
                  const apns_credentials_t *who) {
   if (!strcmp(name, "connect")) tell(apns_session_connect(session, &error));
   if (!strcmp(name, "send")) tell(send_one(session, 0));
+  if (!strcmp(name, "cancel")) {
+    tell(send_one(session, APNS_SEND_MORE));
+    tell(apns_session_cancel(session, 0, NULL, &error));
+  }
   if (!strcmp(name, "many"))
     while (tell(send_one(session, APNS_SEND_MORE))) continue;
   if (!strcmp(name, "check"))
