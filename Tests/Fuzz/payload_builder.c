@@ -67,7 +67,9 @@ static written_t write_payload(const apns_payload_t *payload, size_t limit, bool
   /* Only a Live Activity may have a title or a body that is an object. */
   if (apns_payload_check(written.bytes, written.length, limit, NULL, 0, NULL, &found) != APNS_OK &&
       !(strstr(found.message, "'title' is not a string") && holds(&written, "\"title\":{")) &&
-      !(strstr(found.message, "'body' is not a string") && holds(&written, "\"body\":{")))
+      !(strstr(found.message, "'body' is not a string") && holds(&written, "\"body\":{")) &&
+      /* The builder writes any number that it is given. */
+      !strstr(found.message, "a device reads UNIX seconds") && !strstr(found.message, "'badge' is"))
     fuzz_fail(__FILE__, __LINE__, found.message);
   return written;
 }

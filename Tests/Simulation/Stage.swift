@@ -13,6 +13,8 @@ class Stage {
   final var isHealed = false
   /// The first violation. The rest of the run means nothing after it.
   private(set) final var violation: String?
+  /// Nobody can tell any more what is right.
+  final var isUndecided = false
   final let traces: Bool
   /// The session never waits: the program has an event loop.
   final var usesLoop = false
@@ -88,6 +90,7 @@ class Stage {
     clock = 1_000_000_000
     isHealed = false
     violation = nil
+    isUndecided = false
     counts = LineCounts()
     call = Call()
     steps = 0
@@ -108,7 +111,7 @@ class Stage {
 
   @inline(never)
   final func violate(_ what: String) {
-    guard violation == nil else { return }
+    guard violation == nil, !isUndecided else { return }
     violation = what
     say("VIOLATION: \(what)")
   }

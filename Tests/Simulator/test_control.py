@@ -521,9 +521,10 @@ def test_ends_when_its_parent_dies(start, certificates):
 
 
 def test_says_for_people_when_it_is_ready(certificates):
-    command = [tool(), "simulate", "--gateway-port", "0", "--feedback-port", "0", "--seed", "5"]
+    command = [tool(), "simulate", "--gateway-port", "0", "--feedback-port", "0", "--http2-port", "0", "--seed", "5"]
     command += ["--control-port", "0", "--certificates", certificates, "--parent", str(os.getpid())]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run, contextlib.ExitStack() as end:
+        end.callback(run.kill)
         lines = []
         while not lines or not lines[-1].startswith("ready "):
             lines.append(run.stdout.readline())
@@ -538,7 +539,7 @@ def test_says_for_people_when_it_is_ready(certificates):
         shown = subprocess.run(
             look, shell=True, input=enhanced(1, b"").decode(), check=True, capture_output=True, text=True)
         assert "Verify return code: 0" in shown.stdout
-        (line,) = [line.strip() for line in lines if line.strip().startswith("curl ")]
+        (line,) = [line.strip() for line in lines if line.strip().startswith("curl http:")]
         shown = subprocess.run(line, shell=True, check=True, capture_output=True, text=True)
         assert json.loads(shown.stdout)["accepted"] == 0
         run.terminate()

@@ -26,7 +26,11 @@ extension HTTP2World {
       guard ledger.asked[index].seen == .open else { return }
       if ledger.asked[index].isEarly {
         // Not all of it was written, so it cannot be true.
-        guard ledger.asked[index].isComplete else { return see(index, .half) }
+        guard ledger.asked[index].isComplete else {
+          // The rest may have been written to a service that no longer listens.
+          if connection.isDeaf { isUndecided = true }
+          return see(index, .half)
+        }
         process(index)
       }
       ledger.asked[index].isEndRead = true
@@ -441,8 +445,9 @@ extension HTTP2World {
     case .reconnectOnce where sent.asked > 1: return
     case .wait, .reconnect, .reconnectOnce: break
     }
-    // The service may have refused other streams of it, and nobody knows which ones.
-    if hasPatience(sent, tries: sent.asked - 1 + hiddenRefusals, after: asked) {
+    // The service may have refused other streams of it, and nobody knows which ones. After a GOAWAY it
+    // may have waited too.
+    if hasPatience(sent, tries: sent.asked - 1 + hiddenRefusals + goodbyes, after: asked) {
       let age = (clock - sent.takenAt) / 1_000_000_000
       violate("\(number) ends as rejected with \(asked.status) after \(age) s")
     }

@@ -8,9 +8,9 @@ extern "C" {
 struct addrinfo;
 struct evp_pkey_st;
 #define APNS_VERSION_MAJOR 0
-#define APNS_VERSION_MINOR 1
+#define APNS_VERSION_MINOR 2
 #define APNS_VERSION_PATCH 0
-#define APNS_VERSION_STRING "0.1.0"
+#define APNS_VERSION_STRING "0.2.0"
 const char *apns_version(void);
 typedef enum apns_status {
   APNS_OK = 0,
@@ -153,9 +153,11 @@ typedef enum apns_cause {
   APNS_CAUSE_TOKEN_IDENTIFIER = 55,
   APNS_CAUSE_TOPIC = 56,
   APNS_CAUSE_HTTP2_NOT_BUILT_IN = 57,
-  APNS_CAUSE_PROVIDER_TOKEN = 58
+  APNS_CAUSE_PROVIDER_TOKEN = 58,
+  APNS_CAUSE_SEVERAL_IDENTITIES = 59
 } apns_cause_t;
 const char *apns_cause_name(apns_cause_t cause);
+const char *apns_why_unquoted(const void *text, size_t length);
 typedef struct apns_error {
   size_t size;
   int32_t status;
@@ -242,7 +244,8 @@ typedef enum apns_payload_key {
   APNS_KEY_ATTRIBUTES = 30,
   APNS_KEY_INPUT_PUSH_TOKEN = 31,
   APNS_KEY_INPUT_PUSH_CHANNEL = 32,
-  APNS_KEY_ALERT_SOUND = 33
+  APNS_KEY_ALERT_SOUND = 33,
+  APNS_KEY_CONTENT_CHANGED = 34
 } apns_payload_key_t;
 apns_status_t apns_payload_set_string(apns_payload_t *payload, apns_payload_key_t key,
                                       const char *text, size_t length, apns_error_t *error_out);
@@ -510,7 +513,7 @@ typedef struct apns_session_options {
   apns_log_t log;
   void *log_context;
   int32_t log_level;
-  int32_t reserved32;
+  uint32_t close_timeout_ms;
 } apns_session_options_t;
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
   {                                                                                                \
@@ -524,6 +527,8 @@ apns_status_t apns_session_new(const apns_session_options_t *options,
 apns_status_t apns_session_use_credentials(apns_session_t *session,
                                            const apns_credentials_t *credentials,
                                            apns_error_t *error_out);
+apns_status_t apns_session_limit_connections(apns_session_t *session, uint32_t most,
+                                             apns_error_t *error_out);
 apns_status_t apns_session_connect(apns_session_t *session, apns_error_t *error_out);
 #define APNS_EXPIRY_ONCE (-1)
 typedef enum apns_push_type {
@@ -577,10 +582,13 @@ apns_status_t apns_session_send_payload(apns_session_t *session,
 apns_status_t apns_session_flush(apns_session_t *session, apns_error_t *error_out);
 apns_status_t apns_session_drain(apns_session_t *session, int32_t timeout_ms,
                                  size_t *unresolved_out, apns_error_t *error_out);
+apns_status_t apns_session_cancel(apns_session_t *session, uint32_t identifier,
+                                  size_t *cancelled_out, apns_error_t *error_out);
 typedef enum apns_event_kind {
   APNS_EVENT_ACCEPTED = 1,
   APNS_EVENT_REJECTED = 2,
-  APNS_EVENT_UNKNOWN = 3
+  APNS_EVENT_UNKNOWN = 3,
+  APNS_EVENT_CANCELLED = 4
 } apns_event_kind_t;
 typedef struct apns_event {
   size_t size;
@@ -619,9 +627,10 @@ typedef struct apns_session_stats {
   uint64_t window;
   uint32_t first_unresolved;
   uint32_t reserved32;
+  uint64_t cancelled;
 } apns_session_stats_t;
 #define APNS_SESSION_STATS_INIT \
-  { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 apns_status_t apns_session_stats(const apns_session_t *session, apns_session_stats_t *stats_out,
                                  apns_error_t *error_out);
 #define APNS_METRICS_TIMES 16
