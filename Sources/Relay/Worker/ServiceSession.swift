@@ -30,9 +30,7 @@ final class ServiceSession {
     var options = apns_session_options_t()
     options.size = MemoryLayout<apns_session_options_t>.size
     options.protocol = Int32(APNS_PROTOCOL_HTTP2.rawValue)
-    options.host = strings.lend(
-      app.host
-        ?? (app.environment == .sandbox ? APNS_HOST_HTTP2_SANDBOX : APNS_HOST_HTTP2_PRODUCTION))
+    options.host = strings.lend(app.serviceHost)
     options.port = UInt16(app.port)
     options.server_name = strings.lend(app.serverName)
     options.topic = strings.lend(app.topic)
@@ -190,5 +188,12 @@ final class ServiceSession {
       place &+= 1
     }
     return place == 36
+  }
+}
+
+extension AppConfiguration {
+  /// The host that it names, or Apple's for its environment.
+  var serviceHost: String {
+    host ?? (environment == .sandbox ? APNS_HOST_HTTP2_SANDBOX : APNS_HOST_HTTP2_PRODUCTION)
   }
 }

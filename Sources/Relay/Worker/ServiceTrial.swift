@@ -11,14 +11,9 @@ struct ServiceTrial {
     self.credentials = credentials
   }
 
-  private var host: String {
-    app.host
-      ?? (app.environment == .sandbox ? APNS_HOST_HTTP2_SANDBOX : APNS_HOST_HTTP2_PRODUCTION)
-  }
-
   private var probe: ServiceProbe {
     var options = PushSession.Options()
-    options.peer = Peer(host: host, serverName: app.serverName)
+    options.peer = Peer(host: app.serviceHost, serverName: app.serverName)
     options.peer.port = UInt16(app.port)
     options.topic = app.topic
     return ServiceProbe(options)
@@ -31,7 +26,8 @@ struct ServiceTrial {
     }
     guard !hasSettings else { return }
     throw QueueFault(
-      description: "\(host): it agrees to HTTP/2 in the handshake, but sends no SETTINGS")
+      description: "\(app.serviceHost): it agrees to HTTP/2 in the handshake, but sends no SETTINGS"
+    )
   }
 
   /// To a device that cannot be.
@@ -39,10 +35,12 @@ struct ServiceTrial {
     let outcome = try withExtendedLifetime(credentials) { () throws(LibraryError) in
       try probe.push(credentials.handle)
     }
-    guard let outcome else { throw QueueFault(description: "\(host): it does not answer a push") }
+    guard let outcome else {
+      throw QueueFault(description: "\(app.serviceHost): it does not answer a push")
+    }
     guard outcome.isBadToken || outcome.kind == .accepted else {
       throw QueueFault(
-        description: "\(host): a push was \(outcome.kind.rawValue): \(outcome.reason)")
+        description: "\(app.serviceHost): a push was \(outcome.kind.rawValue): \(outcome.reason)")
     }
   }
 }
