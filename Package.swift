@@ -3,10 +3,7 @@ import PackageDescription
 
 let package = Package(
   name: "libapns",
-  products: [
-    .library(name: "APNS", targets: ["APNS"]),
-    .executable(name: "apns", targets: ["apns"]),
-  ],
+  products: [.executable(name: "apns", targets: ["Tool"])],
   // What the first build spends of its CPU, 180 to 200 s on two busy cores: swift-nio 67 with
   // swift-collections 18 and swift-atomics 6, swift-nio-http2 21, swift-argument-parser 10,
   // swift-log 2; our own modules 74.
@@ -75,7 +72,7 @@ let package = Package(
       // Within the executable: it stays one file, wherever it is put.
       resources: [.embedInCode("Resources")]),
     .executableTarget(
-      name: "apns",
+      name: "Tool",
       dependencies: [
         "APNS",
         "APNSLibrary",

@@ -33,7 +33,7 @@ prerequisites() {
 }
 
 # The tool, the relay, and the tests in Swift.
-programs() { Sources/build tests; }
+programs() { Sources/compile tests; }
 
 # The same core in ordinary Swift, which has sanitizers, with the same C tests.
 sanitized() {
@@ -177,7 +177,7 @@ dashboard() {
 
 # The simulator under the address sanitizer, whose TLS is OpenSSL's.
 simulator_address() {
-  Sources/build apns --sanitize=address --scratch-path .build-address &&
+  Sources/compile apns --sanitize=address --scratch-path .build-address &&
     APNS_TOOL=.build-address/debug/apns pytest Tests/Simulator/test_robustness.py Tests/Simulator/test_clients.py
 }
 

@@ -21,7 +21,7 @@ set(tool ${APNS_TOOL})
 if(NOT tool)
   set(tool ${PROJECT_BINARY_DIR}/swift/release/apns)
   add_custom_target(apns_swift_tool
-    COMMAND ${PROJECT_SOURCE_DIR}/Sources/build apns -c release --static-swift-stdlib
+    COMMAND ${PROJECT_SOURCE_DIR}/Sources/compile apns -c release --static-swift-stdlib
             --scratch-path ${PROJECT_BINARY_DIR}/swift
             -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} BYPRODUCTS ${tool} USES_TERMINAL VERBATIM)
@@ -62,7 +62,7 @@ set(relay ${APNS_RELAY_TOOL})
 if(NOT relay)
   set(relay ${PROJECT_BINARY_DIR}/relay/release/apns-relay)
   add_custom_target(apns_swift_relay
-    COMMAND ${PROJECT_SOURCE_DIR}/Sources/build apns-relay -c release --static-swift-stdlib
+    COMMAND ${PROJECT_SOURCE_DIR}/Sources/compile apns-relay -c release --static-swift-stdlib
             --scratch-path ${PROJECT_BINARY_DIR}/relay
             -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} BYPRODUCTS ${relay} USES_TERMINAL VERBATIM)

@@ -218,7 +218,7 @@ def test_the_tool_starts_the_relay(tmp_path):
         for path in "/nowhere", ":/nowhere", "":
             ran = run("relay", "--print-config", path=path)
             assert (ran.returncode, ran.stdout) == (2, ""), ran
-            assert ran.stderr == "Error: there is no apns-relay, neither beside this program nor in the PATH: Sources/build apns-relay builds it\n"
+            assert ran.stderr == "Error: there is no apns-relay, neither beside this program nor in the PATH: Sources/compile apns-relay builds it\n"
     path = f"/nowhere:{pathlib.Path(relay_program()).parent}"
     ran = run("relay", "--print-config", path=path)
     assert (ran.returncode, ran.stdout) == (0, said), ran

@@ -1,6 +1,6 @@
 /* Where both bindings, this one and that for Python, keep the provider token that the processes of
    this machine share, where the program names no file for it. The tool has the same rules:
-   Sources/apns/Options/TokenCacheFile.swift. */
+   Sources/Tool/Options/TokenCacheFile.swift. */
 #ifndef APNS_EXTENSIONS_TOKEN_CACHE_H
 #define APNS_EXTENSIONS_TOKEN_CACHE_H
 

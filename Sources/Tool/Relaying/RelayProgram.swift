@@ -18,7 +18,7 @@ enum RelayProgram {
     }
     return Exit.refusal(
       "there is no \(name), neither beside this program nor in the PATH: "
-        + "Sources/build apns-relay builds it")
+        + "Sources/compile apns-relay builds it")
   }
 
   /// Beside this program, then in the directories of PATH. An empty one there is none: what lies
