@@ -110,6 +110,8 @@ def in_asyncio(session, ends):
 
     async def main():
         loop, done = asyncio.get_running_loop(), asyncio.Event()
+        if ends(session):
+            return
 
         def ready():
             with contextlib.suppress(apns.NetworkError, apns.TimeoutError):
