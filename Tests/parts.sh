@@ -71,7 +71,7 @@ rooms() { Tests/Shape/rooms; }
 
 c_tests() { ctest --preset release --no-tests=error --label-exclude memcheck; }
 symbols() { Tests/Shape/symbols && Tests/Shape/hardening && Tests/Shape/musl; }
-abi() { Tests/Shape/abi && Tests/Shape/abi-of-0.1; }
+abi() { Tests/Shape/abi; }
 consumers() { Tests/Shape/install; }
 swift_host() { Tests/Shape/swift-host; }
 

@@ -1,7 +1,6 @@
 /* Broadcasts: notifications to a channel in place of a device, by HTTP/2. */
 #include <stdio.h>
 
-#include "baseline.h"
 #include "keychain.h"
 #include "pushing.h"
 
@@ -578,42 +577,6 @@ TEST(an_array_and_a_builder) {
     assert_string_equal(service_push(service, n)->push_type, "liveactivity");
   assert_int_equal(service_push(service, 19)->payload_length, 5120);
   assert_string_equal(service_push(service, 19)->path, PATH);
-  service_free(service);
-}
-
-/* ---- Programs of 0.1 ------------------------------------------------------------ */
-
-/* What lies behind their structures is none of ours. */
-TEST(structures_of_version_0_1) {
-  const service_options_t serving = {.judge = judge_with_ids};
-  service_t *service = service_start(&serving);
-  apns_session_t *session = push_session(service, NULL);
-  struct {
-    apns_notification_t first;
-    unsigned char behind[64];
-  } memory;
-  memset(&memory, 0xA5, sizeof memory);
-  memcpy(&memory.first, notification(1), baseline.notification);
-  memory.first.size = baseline.notification;
-  assert_ok(apns_session_send(session, &memory.first, 0, NULL, &error));
-  drain(session);
-  struct {
-    apns_event_t event;
-    unsigned char behind[64];
-  } told;
-  memset(&told, 0xA5, sizeof told);
-  told.event.size = baseline.event;
-  assert_ok(apns_session_next_event(session, &told.event, 0, &error));
-  assert_int_equal(told.event.kind, APNS_EVENT_ACCEPTED);
-  assert_int_equal(told.event.size, baseline.event);
-  const unsigned char *bytes = (const unsigned char *)&told;
-  for (size_t index = baseline.event; index < sizeof told; index++)
-    assert_int_equal(bytes[index], 0xA5);
-  assert_true(offsetof(apns_notification_t, channel_id) == baseline.notification);
-  assert_true(offsetof(apns_event_t, unique_id) == baseline.event);
-  apns_session_free(session);
-  service_stop(service);
-  assert_int_equal(number_of(service_push(service, 0)), 1);
   service_free(service);
 }
 

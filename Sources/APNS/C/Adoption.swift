@@ -6,7 +6,8 @@ protocol SizedStructure {
   init()
   var size: Int { get set }
   static var name: StaticString { get }
-  /// The size in version 0.1. New fields are only ever added at the end.
+  /// The size in the first public version: of a structure that has grown since, a number. New fields
+  /// are only ever added at the end.
   static var smallest: Int { get }
   /// The name of the first reserved field that is not zero. A structure that the caller lends to be
   /// filled may hold anything there.
@@ -14,25 +15,22 @@ protocol SizedStructure {
 }
 
 extension SizedStructure {
+  static var smallest: Int { MemoryLayout<Self>.size }
   var usedReserve: StaticString? { nil }
 }
 
 extension apns_credentials_options_t: SizedStructure {
   static var name: StaticString { "apns_credentials_options_t" }
-  static var smallest: Int { 152 }
 }
 extension apns_credentials_description_t: SizedStructure {
   static var name: StaticString { "apns_credentials_description_t" }
-  static var smallest: Int { 72 }
 }
 extension apns_session_options_t: SizedStructure {
   static var name: StaticString { "apns_session_options_t" }
-  static var smallest: Int { 144 }
   // usedReserve is in SessionOptions.swift.
 }
 extension apns_feedback_options_t: SizedStructure {
   static var name: StaticString { "apns_feedback_options_t" }
-  static var smallest: Int { 80 }
   var usedReserve: StaticString? {
     if reserved16 != 0 { return "reserved16" }
     if reserved32 != 0 { return "reserved32" }
@@ -41,7 +39,6 @@ extension apns_feedback_options_t: SizedStructure {
 }
 extension apns_notification_t: SizedStructure {
   static var name: StaticString { "apns_notification_t" }
-  static var smallest: Int { 88 }
   var usedReserve: StaticString? { usesReserve ? "reserved" : nil }
 
   /// Checked for each notification, so not byte by byte.
@@ -56,32 +53,25 @@ extension apns_notification_t: SizedStructure {
 }
 extension apns_event_t: SizedStructure {
   static var name: StaticString { "apns_event_t" }
-  static var smallest: Int { 152 }
 }
 extension apns_session_stats_t: SizedStructure {
   static var name: StaticString { "apns_session_stats_t" }
-  static var smallest: Int { 112 }
 }
 extension apns_session_metrics_t: SizedStructure {
   static var name: StaticString { "apns_session_metrics_t" }
-  static var smallest: Int { 1632 }
 }
 extension apns_feedback_tuple_t: SizedStructure {
   static var name: StaticString { "apns_feedback_tuple_t" }
-  static var smallest: Int { 32 }
 }
 extension apns_payload_options_t: SizedStructure {
   static var name: StaticString { "apns_payload_options_t" }
-  static var smallest: Int { 40 }
   var usedReserve: StaticString? { reserved32 != 0 ? "reserved32" : nil }
 }
 extension apns_payload_finding_t: SizedStructure {
   static var name: StaticString { "apns_payload_finding_t" }
-  static var smallest: Int { 192 }
 }
 extension apns_channels_options_t: SizedStructure {
   static var name: StaticString { "apns_channels_options_t" }
-  static var smallest: Int { 136 }
   var usedReserve: StaticString? {
     if reserved16 != 0 { return "reserved16" }
     if reserved32 != 0 { return "reserved32" }
@@ -90,15 +80,12 @@ extension apns_channels_options_t: SizedStructure {
 }
 extension apns_channel_description_t: SizedStructure {
   static var name: StaticString { "apns_channel_description_t" }
-  static var smallest: Int { 16 }
 }
 extension apns_channels_answer_t: SizedStructure {
   static var name: StaticString { "apns_channels_answer_t" }
-  static var smallest: Int { 128 }
 }
 extension apns_error_t: SizedStructure {
   static var name: StaticString { "apns_error_t" }
-  static var smallest: Int { 272 }
 }
 
 /// No structure of ours will ever be as large as this; for such a size the INIT macro was
@@ -174,7 +161,7 @@ func checkedSize<T: SizedStructure>(_ given: UnsafePointer<T>) throws(Failure) -
   return size
 }
 
-/// Each version's structure is at least as large as that of 0.1, and its size is a multiple of a
+/// Each version's structure is at least as large as the first one's, and its size is a multiple of a
 /// pointer's, because it contains pointers. No other size ends where a field does.
 private func hasPossibleSize<T: SizedStructure>(_ given: UnsafePointer<T>) -> Bool {
   let size = given.pointee.size
