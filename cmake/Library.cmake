@@ -32,12 +32,14 @@ foreach(target apns apns_shared)
     target_link_libraries(${target} PRIVATE c-ares::cares)
   endif()
 endforeach()
+# As nghttp2 and others name theirs.
+set_target_properties(apns PROPERTIES EXPORT_NAME apns_static)
 set_target_properties(apns_shared PROPERTIES
-  EXPORT_NAME shared VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  EXPORT_NAME apns VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 target_link_options(apns_shared PRIVATE -Wl,--version-script=${PROJECT_BINARY_DIR}/apns.map -Wl,-z,defs)
 set_target_properties(apns_shared PROPERTIES LINK_DEPENDS ${PROJECT_BINARY_DIR}/apns.map)
-add_library(apns::apns ALIAS apns)
-add_library(apns::shared ALIAS apns_shared)
+add_library(apns::apns ALIAS apns_shared)
+add_library(apns::apns_static ALIAS apns)
 
 # What runs with the shared library, and what programs are built with.
 set(development DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/apns COMPONENT development)

@@ -55,6 +55,6 @@ class LibapnsConan(ConanFile):
     def package_info(self):
         self.cpp_info.libs = ["apns"]
         self.cpp_info.set_property("cmake_file_name", "apns")
-        self.cpp_info.set_property("cmake_target_name", "apns::shared" if self.options.shared else "apns::apns")
+        self.cpp_info.set_property("cmake_target_name", "apns::apns" if self.options.shared else "apns::apns_static")
         self.cpp_info.set_property("pkg_config_name", "apns")
         self.cpp_info.requires = ["openssl::ssl", "openssl::crypto", "libnghttp2::nghttp2", "c-ares::cares"]

@@ -50,6 +50,10 @@ static size_t duplicates(const service_t *service, size_t count, const ends_t *e
 
 /* ---- The good days ---------------------------------------------------------- */
 
+TEST(it_is_a_feature_of_the_build) {
+  assert_int_equal(apns_features() & ~APNS_FEATURE_CARES, APNS_FEATURE_HTTP2);
+}
+
 /* Where nothing is under way an event can only be waited for in vain. */
 TEST(an_event_is_not_waited_for_where_none_can_come) {
   service_t *service = service_start(NULL);

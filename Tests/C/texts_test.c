@@ -107,6 +107,9 @@ TEST(the_version_is_the_headers) {
            APNS_VERSION_PATCH);
   assert_string_equal(apns_version(), APNS_VERSION_STRING);
   assert_string_equal(apns_version(), numbers);
+  const unsigned major = APNS_VERSION_NUM >> 16, minor = APNS_VERSION_NUM >> 8 & 0xff;
+  snprintf(numbers, sizeof numbers, "%u.%u.%u", major, minor, APNS_VERSION_NUM & 0xffu);
+  assert_string_equal(apns_version(), numbers);
 }
 
 /* ---- Text of others in a message ------------------------------------------- */

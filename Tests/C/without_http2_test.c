@@ -1,6 +1,8 @@
 /* A library that was built without HTTP/2: asked for it, it says so, and takes nothing. */
 #include "provider.h"
 
+TEST(it_is_no_feature) { assert_int_equal(apns_features() & APNS_FEATURE_HTTP2, 0); }
+
 TEST(a_session_by_http2_is_refused) {
   apns_session_t *session = NULL;
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;

@@ -80,9 +80,21 @@ struct evp_pkey_st;
 #define APNS_VERSION_MINOR 2
 #define APNS_VERSION_PATCH 0
 #define APNS_VERSION_STRING "0.2.0"
+/** The header's version as one number, 0xMMmmpp, for #if. */
+#define APNS_VERSION_NUM \
+  ((APNS_VERSION_MAJOR << 16) | (APNS_VERSION_MINOR << 8) | APNS_VERSION_PATCH)
 
 /** The version of the library in use, such as "0.2.0"; APNS_VERSION_STRING is the header's. */
 const char *apns_version(void);
+
+/** HTTP/2 is built in: sessions over it, and channels. */
+#define APNS_FEATURE_HTTP2 0x1u
+/** c-ares is built in: names are looked up without blocking. */
+#define APNS_FEATURE_CARES 0x2u
+
+/** What the library in use was built with: APNS_FEATURE_* bits. Bits that you do not know may be
+ * set. */
+uint32_t apns_features(void);
 
 /* ---- Status and errors -------------------------------------------------- */
 

@@ -104,6 +104,9 @@ inline namespace quiet {
 /** The version of the library in use; APNS_VERSION_STRING is the header's. */
 inline std::string_view version() noexcept { return apns_version(); }
 
+/** What the library in use was built with: APNS_FEATURE_* bits. */
+inline uint32_t features() noexcept { return apns_features(); }
+
 /** The reason as APNs writes it, such as "BadDeviceToken". */
 inline std::string_view reason_text(apns_reason_t reason) noexcept {
   return apns_reason_text(reason);

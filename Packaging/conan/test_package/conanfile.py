@@ -17,7 +17,7 @@ class TestPackageConan(ConanFile):
 
     def build(self):
         cmake = CMake(self)
-        target = "apns::shared" if self.dependencies["libapns"].options.shared else "apns::apns"
+        target = "apns::apns" if self.dependencies["libapns"].options.shared else "apns::apns_static"
         cmake.configure(variables={"APNS_TARGET": target})
         cmake.build()
 

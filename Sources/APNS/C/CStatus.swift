@@ -8,6 +8,18 @@ private func text(_ literal: StaticString) -> UnsafePointer<CChar> {
 @_cdecl("apns_version") @implementation
 public func apns_version() -> UnsafePointer<CChar>? { text("0.2.0") }
 
+@_cdecl("apns_features") @implementation
+public func apns_features() -> UInt32 {
+  var features: UInt32 = 0
+  #if APNS_HTTP2
+    features |= APNS_FEATURE_HTTP2
+  #endif
+  #if APNS_CARES
+    features |= APNS_FEATURE_CARES
+  #endif
+  return features
+}
+
 @_cdecl("apns_status_name") @implementation
 public func apns_status_name(_ status: apns_status_t) -> UnsafePointer<CChar>? {
   switch status {

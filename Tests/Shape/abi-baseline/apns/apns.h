@@ -11,7 +11,12 @@ struct evp_pkey_st;
 #define APNS_VERSION_MINOR 2
 #define APNS_VERSION_PATCH 0
 #define APNS_VERSION_STRING "0.2.0"
+#define APNS_VERSION_NUM \
+  ((APNS_VERSION_MAJOR << 16) | (APNS_VERSION_MINOR << 8) | APNS_VERSION_PATCH)
 const char *apns_version(void);
+#define APNS_FEATURE_HTTP2 0x1u
+#define APNS_FEATURE_CARES 0x2u
+uint32_t apns_features(void);
 typedef enum apns_status {
   APNS_OK = 0,
   APNS_DONE = -1,
