@@ -29,11 +29,17 @@ enum Program {
       StandardStream.error.write("  See 'apns --help' for more information.\n")
       Exit.end(with: status)
     }
-    if let fault = FileArguments.fault(in: CommandLine.arguments.dropFirst()) {
+    let defaults: DefaultOptions
+    do throws(FileFault) {
+      defaults = try DefaultOptions(completing: Array(CommandLine.arguments.dropFirst()))
+    } catch {
+      Exit.end(with: Exit.refusal("\(error)"))
+    }
+    if let fault = FileArguments.fault(in: defaults.arguments[...]) {
       Exit.end(with: Exit.refusal(fault))
     }
     do {
-      var command = try APNSCommand.parseAsRoot()
+      var command = try APNSCommand.parseAsRoot(defaults.arguments)
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
@@ -41,7 +47,10 @@ enum Program {
       }
     } catch {
       let status = APNSCommand.exitCode(for: error)
-      let message = APNSCommand.fullMessage(for: error)
+      var message = APNSCommand.fullMessage(for: error)
+      if status == .validationFailure, !defaults.sources.isEmpty {
+        message += "\n  Not typed: \(Printable.line(defaults.sources.joined(separator: ", ")))"
+      }
       if !message.isEmpty {
         (status == .success ? StandardStream.output : .error).write(message + "\n")
       }

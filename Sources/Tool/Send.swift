@@ -132,6 +132,7 @@ struct Send: ParsableCommand {
   var wire = WireProtocol.http2
 
   @Option(
+    name: .shortAndLong,
     help: ArgumentHelp(
       "The app's identifier, for HTTP/2. Default: the certificate's.", valueName: "id"))
   var topic: String?
@@ -214,7 +215,9 @@ struct Send: ParsableCommand {
       valueName: "seconds"))
   var progress: Double = 10
 
-  @Flag(help: "Check credentials, payload and the whole list without connecting.")
+  @Flag(
+    name: [.customShort("n"), .long],
+    help: "Check credentials, payload and the whole list without connecting.")
   var dryRun = false
 
   @Flag(help: "Print JSON: each device, unless --results has it, and the totals.")

@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import simulator as simulators  # noqa: E402
 from running import certificates, lasting, shared, simulator, start  # noqa: E402, F401
-from terminal import DEADLINE, Terminal, same_screen  # noqa: E402
+from terminal import DEADLINE, Terminal, same_screen, without_settings  # noqa: E402
 
 
 class Tool:
@@ -21,7 +21,7 @@ class Tool:
         self.path, self.directory, self.terminals = simulators.tool(), directory, []
 
     def __call__(self, *words, stdin="", env=None):
-        said = {k: v for k, v in os.environ.items() if not k.startswith("APNS_PASS")} | (env or {})
+        said = without_settings(os.environ) | (env or {})
         return subprocess.run(
             [self.path, *map(str, words)], cwd=self.directory, env=said, text=not isinstance(stdin, bytes),
             input=stdin, capture_output=True, timeout=DEADLINE, start_new_session=True)

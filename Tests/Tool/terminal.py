@@ -15,10 +15,17 @@ SCREENS = pathlib.Path(__file__).parent / "Screens"
 DEADLINE = 240
 
 
+def without_settings(environment):
+    """The environment without what the user of this machine has set for the tool."""
+    kept = ("APNS_TOOL", "APNS_RELAY_TOOL", "APNS_TOKEN_CACHE")
+    return {name: value for name, value in environment.items()
+            if name in kept or not name.startswith("APNS_") and "proxy" not in name.lower()} | {"XDG_CONFIG_HOME": "/nonexistent"}
+
+
 class Terminal:
     def __init__(self, command, *, columns=80, env=None, cwd=None, stdin=None, unicode=True):
         self.columns, self.output, self.status = columns, b"", None
-        said = {k: v for k, v in os.environ.items() if not k.startswith(("APNS_PASS", "LC_", "LANG"))}
+        said = {k: v for k, v in without_settings(os.environ).items() if not k.startswith(("LC_", "LANG"))}
         said |= {"TERM": "xterm", "LC_ALL": "C.UTF-8" if unicode else "C", "COLUMNS": str(columns)} | (env or {})
         self.pid, self.master = pty.fork()
         if self.pid == 0:

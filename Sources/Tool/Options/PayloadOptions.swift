@@ -10,7 +10,7 @@ struct PayloadOptions: ParsableArguments {
     completion: .file())
   var payload: String?
 
-  @Option(help: ArgumentHelp("The text.", valueName: "text"))
+  @Option(name: .shortAndLong, help: ArgumentHelp("The text.", valueName: "text"))
   var alert: String?
   @Option(help: ArgumentHelp("The line above the text.", valueName: "text"))
   var title: String?

@@ -1,6 +1,5 @@
 import APNSLibrary
 import ArgumentParser
-import Glibc
 
 /// Where to connect to: the same for every command that does.
 struct PeerOptions: ParsableArguments {
@@ -24,7 +23,8 @@ struct PeerOptions: ParsableArguments {
     help: ArgumentHelp(
       """
       An HTTP proxy (CONNECT) to go through, with USER@ before it if it wants a user; the \
-      password is taken from APNS_PROXY_PASSWORD in the environment.
+      password is taken from APNS_PROXY_PASSWORD in the environment. Default: https_proxy in the \
+      environment, unless no_proxy names the service; "none" uses no proxy.
       """, valueName: "host:port"))
   var proxy: String?
 
@@ -51,8 +51,11 @@ struct PeerOptions: ParsableArguments {
     guard connectTimeout >= 0.001, connectTimeout <= 3600 else {
       throw ValidationError("--connect-timeout must be 0.001 to 3600 seconds")
     }
-    if proxy != nil, proxyParts == nil {
+    if let proxy, proxy != "none", ProxyAddress(proxy) == nil {
       throw ValidationError("--proxy must be [USER@]HOST:PORT")
+    }
+    if let inherited = inheritedProxy, ProxyEnvironment.address(inherited) == nil {
+      throw ValidationError(ProxyEnvironment.fault)
     }
   }
 
@@ -64,30 +67,19 @@ struct PeerOptions: ParsableArguments {
     var peer = Peer(host: address?.host ?? (sandbox ? name : nil), serverName: serverName)
     peer.port = port ?? address?.port ?? 0
     peer.connectTimeoutMS = UInt32(connectTimeout * 1000)
-    if let proxy = proxyParts {
-      peer.proxyHost = proxy.host
-      peer.proxyPort = proxy.port
-      peer.proxyUser = proxy.user
-      peer.proxyPassword = getenv("APNS_PROXY_PASSWORD").map { String(cString: $0) }
+    if let used = proxy.flatMap({ ProxyAddress($0) })
+      ?? inheritedProxy.flatMap(ProxyEnvironment.address)
+    {
+      peer.proxyHost = used.host
+      peer.proxyPort = used.port
+      peer.proxyUser = used.user
+      peer.proxyPassword = Environment.value("APNS_PROXY_PASSWORD") ?? used.password
     }
     return peer
   }
 
-  private var proxyParts: (user: String?, host: String, port: UInt16)? {
-    var named = proxy?[...]
-    // As http_proxy and its like have it.
-    if named?.lowercased().hasPrefix("http://") == true { named = named?.dropFirst(7) }
-    if named?.last == "/" { named = named?.dropLast() }
-    guard let proxy = named, !proxy.contains("/"), let colon = proxy.lastIndex(of: ":"),
-      let port = UInt16(proxy[proxy.index(after: colon)...]), port > 0
-    else { return nil }
-    var host = proxy[..<colon]
-    var user: String?
-    if let at = host.lastIndex(of: "@") {
-      user = String(host[..<at])
-      host = host[host.index(after: at)...]
-    }
-    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-    return host.isEmpty ? nil : (user, String(host), port)
+  /// What the environment names if the command line names none.
+  private var inheritedProxy: String? {
+    proxy == nil ? ProxyEnvironment.text(for: address?.host ?? "api.push.apple.com") : nil
   }
 }

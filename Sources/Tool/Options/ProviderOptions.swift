@@ -5,6 +5,15 @@ import Glibc
 /// Who pushes: the same for every command that connects.
 struct ProviderOptions: ParsableArguments {
   @Option(
+    name: [.customShort("p"), .long],
+    help: ArgumentHelp(
+      """
+      The profile that gives options you leave out. Default: APNS_PROFILE in the environment, or the \
+      one named default.
+      """, valueName: "name"))
+  var profile: String?
+
+  @Option(
     help: ArgumentHelp(
       "The provider's certificate: PEM, with or without its key, DER, or .p12.", valueName: "file"),
     completion: .file())

@@ -9,16 +9,11 @@ enum TokenCacheFile {
       text.utf8.count == 10 && text.utf8.allSatisfy { isalnum(CInt($0)) != 0 && $0 < 0x80 }
     }
     guard isIdentifier(key), isIdentifier(team) else { return nil }
-    var directory = value(of: "APNS_TOKEN_CACHE")
+    var directory = Environment.value("APNS_TOKEN_CACHE")
     if directory == "off" { return nil }
-    if directory == nil { directory = value(of: "XDG_RUNTIME_DIR") }
+    if directory == nil { directory = Environment.value("XDG_RUNTIME_DIR") }
     if directory?.hasPrefix("/") != true { directory = "/run/user/\(geteuid())" }
     guard let directory, directory.utf8.count < 3900 else { return nil }
     return "\(directory)/apns-\(team)-\(key).token"
-  }
-
-  private static func value(of name: String) -> String? {
-    guard let found = getenv(name), found.pointee != 0 else { return nil }
-    return String(cString: found)
   }
 }

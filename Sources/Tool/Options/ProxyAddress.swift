@@ -1,0 +1,79 @@
+/// An HTTP proxy, as --proxy or an environment has it.
+struct ProxyAddress {
+  var user: String?
+  var password: String?
+  var host: String
+  var port: UInt16
+
+  /// [http://][USER[:PASSWORD]@]HOST:PORT. A password is for the environment only: a command line can be
+  /// seen by others.
+  init?(_ text: String, mayHavePassword: Bool = false, defaultPort: UInt16? = nil) {
+    var rest = text[...]
+    if rest.lowercased().hasPrefix("http://") { rest = rest.dropFirst(7) }
+    if rest.last == "/" { rest = rest.dropLast() }
+    guard !rest.contains("/") else { return nil }
+    if let at = rest.lastIndex(of: "@") {
+      let parts = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      rest = rest[rest.index(after: at)...]
+      guard parts.count == 1 || mayHavePassword else { return nil }
+      user = mayHavePassword ? Self.decoded(parts[0]) : String(parts[0])
+      password = parts.count == 2 ? Self.decoded(parts[1]) : nil
+    }
+    if let colon = rest.lastIndex(of: ":"), rest.last != "]" {
+      guard let number = UInt16(rest[rest.index(after: colon)...]), number > 0 else { return nil }
+      port = number
+      rest = rest[..<colon]
+    } else {
+      guard let defaultPort else { return nil }
+      port = defaultPort
+    }
+    if rest.hasPrefix("["), rest.hasSuffix("]") { rest = rest.dropFirst().dropLast() }
+    guard !rest.isEmpty else { return nil }
+    host = String(rest)
+  }
+
+  /// Without %XX.
+  private static func decoded(_ text: Substring) -> String {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+      if byte == UInt8(ascii: "%"), digits.utf8.count == 2, let value = UInt8(digits, radix: 16) {
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// The proxy that https_proxy names for the programs of this environment. As curl reads it; and as in Go, none
+/// for this machine itself.
+enum ProxyEnvironment {
+  static let fault =
+    "https_proxy in the environment must be http://[USER[:PASSWORD]@]HOST[:PORT]; --proxy none uses no proxy"
+
+  /// Nil: none is named for this host.
+  static func text(for host: String) -> String? {
+    guard let named = Environment.value("https_proxy") ?? Environment.value("HTTPS_PROXY") else {
+      return nil
+    }
+    return isExcepted(host.lowercased()) ? nil : named
+  }
+
+  /// As curl does where it is left out.
+  static func address(_ text: String) -> ProxyAddress? {
+    ProxyAddress(text, mayHavePassword: true, defaultPort: 1080)
+  }
+
+  private static func isExcepted(_ host: String) -> Bool {
+    if host == "localhost" || host == "::1" || host.hasPrefix("127.") { return true }
+    let list = Environment.value("no_proxy") ?? Environment.value("NO_PROXY") ?? ""
+    return list.lowercased().split { $0 == "," || $0 == " " }.contains { entry in
+      let name = entry.drop { $0 == "." }
+      return entry == "*" || host == name || host.hasSuffix("." + name)
+    }
+  }
+}

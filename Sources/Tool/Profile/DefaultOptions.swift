@@ -1,0 +1,97 @@
+import Glibc
+
+/// What the command line leaves out: the environment says it, or a profile.
+struct DefaultOptions {
+  /// The command line with these added.
+  private(set) var arguments: [String]
+  /// What was added and where it came from, for a message about a value that nobody typed.
+  private(set) var sources: [String] = []
+
+  init(completing arguments: [String]) throws(FileFault) {
+    self.arguments = arguments
+    guard let command = arguments.first,
+      ["send", "channel", "doctor", "feedback"].contains(command)
+    else { return }
+    // They stand behind the names of command and subcommand.
+    let words = command == "channel" ? 2 : 1
+    guard arguments.count >= words, !arguments[words - 1].hasPrefix("-") else { return }
+    let typed = Self.typed(arguments)
+    // Help needs nothing, and a relay is checked with what an old program has.
+    if !typed.isDisjoint(with: ["help", "h", "version", "relay"]) { return }
+
+    var excluded = Set(
+      DefaultOption.allCases.filter { typed.contains($0.rawValue) }.flatMap(\.excludes))
+    if typed.contains("t") { excluded.insert(.topic) }
+    var added: [String] = []
+    func add(_ values: [DefaultOption: String], from source: (DefaultOption) -> String) {
+      let chosen = DefaultOption.allCases.filter {
+        values[$0] != nil && !excluded.contains($0) && $0.isTaken(by: command)
+      }
+      for option in chosen {
+        excluded.formUnion(option.excludes)
+        if option.isFlag {
+          if values[option] == "true" { added.append("--\(option.rawValue)") }
+        } else {
+          added.append("--\(option.rawValue)=\(values[option]!)")
+        }
+        sources.append("--\(option.rawValue) (\(source(option)))")
+      }
+    }
+    try add(Self.environment()) { $0.variable }
+    if let (profile, path, values) = try Self.profile(named: Self.typedProfile(arguments)) {
+      add(values) { _ in "profile \(profile) of \(path)" }
+    }
+    self.arguments.insert(contentsOf: added, at: words)
+  }
+
+  private static func environment() throws(FileFault) -> [DefaultOption: String] {
+    var values: [DefaultOption: String] = [:]
+    for option in DefaultOption.allCases {
+      guard let value = Environment.value(option.variable) else { continue }
+      if option.isFlag, !["true", "false", "1", "0"].contains(value) {
+        throw FileFault(path: option.variable, message: "must be true or false")
+      }
+      values[option] = option.isFlag ? (["true", "1"].contains(value) ? "true" : "false") : value
+    }
+    return values
+  }
+
+  /// The profile that was asked for, or the default one if there is a file.
+  private static func profile(
+    named typed: String?
+  ) throws(FileFault) -> (String, String, [DefaultOption: String])? {
+    let asked = typed ?? Environment.value("APNS_PROFILE")
+    guard let path = ProfileFile.path else {
+      guard let asked else { return nil }
+      throw FileFault(path: "profile \(asked)", message: "neither XDG_CONFIG_HOME nor HOME is set")
+    }
+    if asked == nil, access(path, F_OK) != 0 { return nil }
+    let file = try ProfileFile(path)
+    if let values = file.sections[asked ?? "default"] { return (asked ?? "default", path, values) }
+    guard let asked else { return nil }
+    let names = file.sections.keys.sorted().joined(separator: ", ")
+    throw FileFault(
+      path: path, message: "there is no profile '\(asked)', but: \(names.isEmpty ? "none" : names)")
+  }
+
+  /// The names of the options that were typed.
+  private static func typed(_ arguments: [String]) -> Set<String> {
+    Set(
+      arguments.prefix { $0 != "--" }.compactMap { argument in
+        guard argument.hasPrefix("-") else { return nil }
+        let name = argument.drop { $0 == "-" }.prefix { $0 != "=" }
+        return argument.hasPrefix("--") ? String(name) : String(name.prefix(1))
+      })
+  }
+
+  private static func typedProfile(_ arguments: [String]) -> String? {
+    let options = Array(arguments.prefix { $0 != "--" })
+    for (index, argument) in options.enumerated() {
+      if argument.hasPrefix("--profile=") { return String(argument.dropFirst(10)) }
+      if ["--profile", "-p"].contains(argument), index + 1 < options.count {
+        return options[index + 1]
+      }
+    }
+    return nil
+  }
+}
