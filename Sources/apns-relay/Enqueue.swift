@@ -8,7 +8,7 @@ struct Enqueue: ParsableCommand {
     discussion: """
       One payload for a few devices, or for a list:
 
-          apns enqueue --config relay.yaml --app shop --id sale-1 --alert Hello 5f79cfda4d01aa3a
+          apns enqueue --id sale-1 --alert Hello 5f79cfda4d01aa3a
           apns enqueue --config relay.yaml --app shop --id sale-2 --alert 'Hello {{name}}' \\
             --tokens devices.jsonl
 
@@ -32,19 +32,21 @@ struct Enqueue: ParsableCommand {
       used: then nothing was enqueued behind what standard error names.
       """)
 
-  @Option(
-    help: ArgumentHelp("The relay's configuration, which names the queue.", valueName: "file"))
+  @Option(help: ConfigurationFile.help)
   var config: String?
 
   @Option(
     help: ArgumentHelp(
-      "The queue's file, or redis://… or unix:/…, instead of --config.", valueName: "file"))
+      "The queue's file, or redis://… or unix:/…, instead of the configuration's.",
+      valueName: "file"))
   var queue: String?
 
   @Option(help: ArgumentHelp("A campaign file.", valueName: "file"))
   var campaign: String?
 
-  @Option(help: ArgumentHelp("The app, as the configuration names it.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp(
+      "The app, as the configuration names it. Default: the only one.", valueName: "name"))
   var app: String?
 
   @Option(
@@ -65,13 +67,15 @@ struct Enqueue: ParsableCommand {
     help: ArgumentHelp("Broadcasts to the channel with this identifier.", valueName: "id"))
   var channel: String?
 
-  @Option(help: ArgumentHelp("The text.", valueName: "text"))
+  @Option(name: .shortAndLong, help: ArgumentHelp("The text.", valueName: "text"))
   var alert: String?
 
   @Option(help: ArgumentHelp("The payload, as JSON.", valueName: "file"))
   var payload: String?
 
-  @Option(help: ArgumentHelp("The app's identifier. Default: the relay's.", valueName: "id"))
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("The app's identifier. Default: the relay's.", valueName: "id"))
   var topic: String?
 
   @Option(help: ArgumentHelp("Such as alert or background.", valueName: "type"))
@@ -82,8 +86,8 @@ struct Enqueue: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "When the service gives up, in UNIX seconds; 0: it tries once.", valueName: "time"))
-  var expiry: Int64?
+      "How long the service tries to deliver; 0 tries once.", valueName: "seconds"))
+  var expiresIn: UInt32?
 
   @Option(help: ArgumentHelp("Replaces an earlier one with the same id.", valueName: "id"))
   var collapseID: String?
@@ -95,7 +99,6 @@ struct Enqueue: ParsableCommand {
   var entry = 500
 
   func validate() throws {
-    if config == nil, queue == nil { throw ValidationError("give --config or --queue") }
     if !tokens.isEmpty, list != nil {
       throw ValidationError("give either tokens or --tokens, not both")
     }
@@ -130,11 +133,20 @@ struct Enqueue: ParsableCommand {
     plan.topic = topic ?? plan.topic
     plan.pushType = pushType ?? plan.pushType
     plan.priority = priority ?? plan.priority
-    plan.expiry = expiry ?? plan.expiry
+    if let expiresIn {
+      plan.expiry = expiresIn == 0 ? 0 : Int64(Date().timeIntervalSince1970) + Int64(expiresIn)
+    }
     plan.collapseID = collapseID ?? plan.collapseID
     plan.deadline = deadline ?? plan.deadline
-    let configuration = try config.map { try ConfigurationReader.read($0) }
-    guard let app = plan.app else { throw ValidationError("--app is missing") }
+    // A producer may know the queue only.
+    let configuration =
+      config == nil && queue != nil ? nil : try ConfigurationFile.read(config)
+    let apps = configuration?.apps ?? []
+    guard let app = plan.app ?? (apps.count == 1 ? apps[0].name : nil) else {
+      let names = apps.map(\.name).joined(separator: ", ")
+      throw ValidationError(
+        "--app is missing" + (apps.isEmpty ? "" : ": the configuration has \(names)"))
+    }
     if let configuration, !configuration.apps.contains(where: { $0.name == app }) {
       let names = configuration.apps.map(\.name).joined(separator: ", ")
       throw RelayCommand.refusal("the configuration has no app '\(app)': \(names)")

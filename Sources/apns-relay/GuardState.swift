@@ -11,17 +11,16 @@ struct GuardState: ParsableCommand {
       delete them. BadDeviceToken and DeviceTokenNotForTopic may only mean the wrong environment. So \
       they do not count before an app had its first 200, and while too many answers say so.
 
-          apns-relay guard --config relay.yaml                  whether there is an alarm, and why
-          apns-relay guard --config relay.yaml --let-go shop    they count, for a day
+          apns-relay guard                                      whether there is an alarm, and why
+          apns-relay guard --let-go shop                        they count, for a day
           apns-relay guard --config relay.yaml --hold shop      the guard decides again
 
       EXIT STATUS: 0 if there is no alarm, or it was done; 1 if there is an alarm; 2 if the \
       configuration or the queue cannot be used.
       """)
 
-  @Option(
-    help: ArgumentHelp("The relay's configuration, which names the queue.", valueName: "file"))
-  var config: String
+  @Option(help: ConfigurationFile.help)
+  var config: String?
 
   @Option(
     help: ArgumentHelp("Bad tokens of this app count, whatever the guard says.", valueName: "app"))
@@ -49,7 +48,7 @@ struct GuardState: ParsableCommand {
   }
 
   private func act() throws -> Bool {
-    let wanted = try ConfigurationReader.read(config)
+    let wanted = try ConfigurationFile.read(config)
     let queue = try wanted.queue.open()
     let now = Int64(Date().timeIntervalSince1970 * 1000)
     if let app = letGo ?? hold {

@@ -58,7 +58,7 @@ struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Run the relay.")
 
-  @Option(help: ArgumentHelp("The configuration, in YAML.", valueName: "file"))
+  @Option(help: ConfigurationFile.help)
   var config: String?
 
   @Flag(help: "Print every option with its meaning, and its value in --config if that is given.")
@@ -96,9 +96,7 @@ struct Run: ParsableCommand {
       print(ConfigurationText.text(of: ConfigurationText.example), terminator: "")
       return
     }
-    guard let config else {
-      throw ValidationError("--config is missing; --print-config prints one to begin with")
-    }
+    let config = try ConfigurationFile.demanded(config)
     let wanted: RelayConfiguration
     do {
       wanted = try ConfigurationReader.read(config)

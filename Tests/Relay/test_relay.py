@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 import signal
 import socket
@@ -564,6 +565,30 @@ def test_enqueue(start, relay, queue, tmp_path):
     assert enqueue("--campaign", tmp_path / "campaign.yaml", "--entry", "10").stdout.startswith("0 entries")
 
 
+def test_enqueue_with_what_is_configured(relay, start, queue, tmp_path):
+    """The configuration is the environment's, and the app is the only one it has."""
+    one = relay(start(), queue=queue)
+
+    def enqueue(*words, config=one.file):
+        return subprocess.run([relay_program(), "enqueue", *words], capture_output=True, text=True, timeout=DEADLINE, cwd=tmp_path,
+                              env=os.environ | {"APNS_RELAY_CONFIG": str(config)})
+
+    before = int(time.time())
+    assert enqueue("-a", "Hello", "-t", "com.example.shop", "--expires-in", "60", token(1)).returncode == 0
+    app, topic, expiry = queue.rows("SELECT app, topic, expiry FROM entries")[0]
+    assert (app, topic) == ("shop", "com.example.shop") and before + 60 <= expiry <= time.time() + 60
+    assert enqueue("-a", "Hello", "--expires-in", "0", token(2)).returncode == 0
+    assert queue.rows("SELECT expiry FROM entries ORDER BY number DESC LIMIT 1") == [(0,)]
+    ran = enqueue("-a", "Hello", token(3), config="none.yaml")
+    assert ran.returncode == 2 and "none.yaml" in ran.stderr
+    one.write({"shop": one.app, "second": one.app})
+    ran = enqueue("-a", "Hello", token(3))
+    assert ran.returncode == 2 and "--app is missing: the configuration has " in ran.stderr, ran
+    # A producer that knows only the queue says the app.
+    assert "--app is missing" in enqueue("--queue", queue.path, "-a", "Hello", token(3), config="none.yaml").stderr
+    assert enqueue("--queue", queue.path, "--app", "shop", "-a", "Hello", token(3), config="none.yaml").returncode == 0
+
+
 def test_enqueue_from_csv(start, relay, queue, tmp_path):
     simulator = start()
     one = relay(simulator, queue=queue)
@@ -622,6 +647,9 @@ def test_enqueue_refuses_what_no_device_can_get(relay, start, queue, tmp_path):
         (good + f'{{"token":"{token(2)}","name":"Zo', "devices:2: expected a closing quote"),
         (good.encode() + b'{"token":"00","name":"\xff"}\n', "devices:2: is not UTF-8"), (good + "0\0", "devices:2: has a NUL in it"),
         (f"token,name\n{token(2)},a\0b\n", "devices:2: has a NUL in it"), (good.encode("utf-16-le"), "devices:1: has a NUL in it"),
+        (good + f"{token(2)} {token(3)}\n", "devices:2: 2 tokens in one line: give each its own"),
+        (f"{token(2)};{token(3)}\t{token(4)}\n", "devices:1: 3 tokens in one line"),
+        (good + f'{{"token":"{token(2)}, {token(3)}"}}', "devices:2: 2 tokens in one line"),
         (good + "a" * 1_100_000, "devices:2: is longer than 1048576 bytes"),
     ]:
         ran = enqueue(text)
@@ -646,7 +674,8 @@ def test_enqueue_refuses_what_no_device_can_get(relay, start, queue, tmp_path):
     for words, said in [
         (["--id", "a\x1b[31m"], 'id has a control character in it: "a\\u001b[31m"'), (["--id", ""], "id is empty"), (["--topic", "a\n"], "topic has a control"),
         (["--priority", "7"], "priority is 10, 5 or 1, not 7"), (["--push-type", "none"], "there is no push type 'none'"),
-        (["--collapse-id", "x" * 65], "collapse_id has 65 bytes, but at most 64 go"), (["--expiry=-1"], "expiry is below 0"),
+        (["--collapse-id", "x" * 65], "collapse_id has 65 bytes, but at most 64 go"),
+        (["--app", "shoop"], "the configuration has no app 'shoop': shop"),
     ]:
         ran = enqueue(good, *words)
         assert ran.returncode == 2 and said in ran.stderr, (words, ran)

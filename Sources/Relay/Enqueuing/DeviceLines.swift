@@ -70,6 +70,7 @@ package final class DeviceLines {
         hasBegun = true
         return "\"\(words)\""
       }
+      if let wrong = Self.severalTokens(in: words) { throw fault(wrong) }
       guard file != nil, !hasBegun, try beginsCSV(bytes) else {
         throw fault("neither a token in hex nor a JSON object with one")
       }
@@ -93,17 +94,22 @@ package final class DeviceLines {
 
   /// What is wrong with a token; nil: nothing.
   static func fault(ofToken text: String) -> String? {
-    // What NSData prints has blanks after eight digits.
-    let words = text.split(separator: " ")
-    if words.count > 1, words.allSatisfy({ $0.utf8.count >= 32 }) {
-      return "\(words.count) tokens in one line: give each its own"
-    }
+    if let wrong = severalTokens(in: text) { return wrong }
     do {
       _ = try DeviceToken.hex(Array(text.utf8))
       return nil
     } catch {
       return error.message
     }
+  }
+
+  private static func severalTokens(in text: String) -> String? {
+    // What NSData prints has blanks after eight digits.
+    let words = text.split { " \t,;".contains($0) }
+    guard words.count > 1,
+      words.allSatisfy({ $0.utf8.count >= 32 && CSVColumns.isHex(String($0)) })
+    else { return nil }
+    return "\(words.count) tokens in one line: give each its own"
   }
 
   /// Names the device that `next` gave last.
