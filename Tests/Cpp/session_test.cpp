@@ -135,6 +135,8 @@ TEST(every_notification_ends_and_is_told) {
   assert_throws(APNS_ERR_CLOSED, "closed", [&] { session.send({tokens[0], json}); });
 }
 
+static const apns::Token kToken(apns::TokenBytes("tt", 2)), kOther(apns::TokenBytes("u", 1));
+
 TEST(what_is_sent_is_what_was_said) {
   const gateway_step_t script[] = {step(STEP_TAKE_ALL), step(STEP_END)};
   const Gateway gateway(script);
@@ -143,8 +145,8 @@ TEST(what_is_sent_is_what_was_said) {
   {
     apns::Session session(apns::Credentials(provider_options()), options);
     const auto time = std::chrono::system_clock::time_point{} + seconds{0x01020304};
-    session.send(apns::Notification().to("tt").saying("{}").until(time).at_priority(5));
-    session.send(apns::Notification("u", "{}").once());
+    session.send(apns::Notification().to(kToken).saying("{}").until(time).at_priority(5));
+    session.send(apns::Notification(kOther, "{}").once());
     session.close(std::chrono::milliseconds(AMPLE_MS));
   }
   const gateway_record_t *heard = gateway.heard(0);
@@ -166,7 +168,7 @@ TEST(a_payload_is_sent_from_where_it_is_built) {
     limits.limit = 27;
     limits.truncate = true;
     apns::Payload payload(limits);
-    const auto push = apns::Notification().to("tt");
+    const auto push = apns::Notification().to(kToken);
     payload.alert("Hello");
     std::size_t cut = 99;
     assert_true(session.send(push, payload, APNS_SEND_MORE, &cut) != 0);
@@ -175,7 +177,7 @@ TEST(a_payload_is_sent_from_where_it_is_built) {
     session.send(push, payload, 0, &cut);
     assert_int_equal(cut, 4);
     assert_throws(APNS_ERR_ARGUMENT, "has a payload already", [&] {
-      session.send({"tt", "{}"}, payload);
+      session.send({kToken, "{}"}, payload);
     });
     session.close(std::chrono::milliseconds(AMPLE_MS));
   }
@@ -195,10 +197,10 @@ TEST(options_do_what_they_say) {
   options.format = APNS_FORMAT_SIMPLE;
   options.ambiguous = APNS_AMBIGUOUS_REPORT;
   apns::Session session(apns::Credentials(provider_options()), options);
-  session.send({"t", "{}"});
+  session.send({kOther, "{}"});
   const auto event = session.next_event(std::chrono::milliseconds(AMPLE_MS));
   assert_true(event.has_value() && event->is_unknown());
-  assert_memory_equal(gateway.heard(0)->bytes, "\0\0\1t\0\2{}", 8);
+  assert_memory_equal(gateway.heard(0)->bytes, "\0\0\1u\0\2{}", 8);
 }
 
 TEST(an_array_is_sent_and_what_was_taken_told) {
@@ -235,7 +237,7 @@ TEST(an_array_is_sent_and_what_was_taken_told) {
 TEST(a_refused_notification_is_thrown) {
   const Gateway gateway;
   apns::Session session(apns::Credentials(provider_options()), gateway.session_options());
-  assert_throws(APNS_ERR_ARGUMENT, "token", [&] { session.send({apns::Bytes(), json}); });
+  assert_throws(APNS_ERR_ARGUMENT, "token", [&] { session.send({apns::TokenBytes(), json}); });
   assert_throws(APNS_ERR_ARGUMENT, "payload", [&] {
     session.send({token_of(1), std::string(3000, ' ')});
   });
@@ -441,7 +443,7 @@ TEST(feedback_cut_off_gives_what_was_whole) {
   int count = 0;
   assert_throws(APNS_ERR_PROTOCOL, "broke off", [&] {
     for (const apns::FeedbackTuple &gone : feedback.tuples()) {
-      assert_true(apns::Token(gone.bytes()) == apns::Token(apns::Bytes("abc")));
+      assert_true(apns::Token(gone.bytes()) == apns::Token(apns::TokenBytes("abc", 3)));
       count++;
     }
   });

@@ -27,6 +27,14 @@ static_assert(std::is_nothrow_copy_constructible_v<apns::Error>);
 static_assert(std::is_trivially_copyable_v<apns::Token>);
 static_assert(!std::is_constructible_v<apns::Bytes, const std::vector<int> &>);
 static_assert(!std::is_constructible_v<apns::Bytes, int>);
+/* Text is no token, whatever it is in. */
+static_assert(!std::is_constructible_v<apns::Notification, const char *, const char *>);
+static_assert(!std::is_constructible_v<apns::Notification, std::string, const char *>);
+static_assert(!std::is_constructible_v<apns::TokenBytes, std::string_view>);
+static_assert(!std::is_constructible_v<apns::TokenBytes, const char (&)[3]>);
+static_assert(!std::is_constructible_v<apns::TokenBytes, apns::Bytes>);
+static_assert(std::is_constructible_v<apns::Notification, std::vector<std::uint8_t>, const char *>);
+static_assert(std::is_constructible_v<apns::Notification, apns::Token, std::string>);
 
 /* ---- Bytes -------------------------------------------------------------- */
 
@@ -62,15 +70,16 @@ TEST(tokens_are_read_and_written) {
   assert_text("5f79cfda4d01aa3a", apns::to_hex(token));
   assert_text("", apns::Token().hex());
   assert_text("", apns::to_base64({}));
-  assert_int_equal(apns::Token(std::string(100, 'x')).hex().size(), 200);
+  assert_int_equal(apns::Token(std::vector<std::uint8_t>(100, 'x')).hex().size(), 200);
 }
 
 TEST(bad_tokens_say_why) {
   assert_throws(APNS_ERR_ARGUMENT, "character 'u' at 1", [] { apns::Token::from_hex("5u"); });
   assert_throws(APNS_ERR_ARGUMENT, "", [] { apns::Token::from_hex({}); });
   assert_throws(APNS_ERR_ARGUMENT, "", [] { apns::Token::from_base64("="); });
-  assert_throws(APNS_ERR_ARGUMENT, "token is empty", [] { apns::Token{apns::Bytes()}; });
-  assert_throws(APNS_ERR_ARGUMENT, "token is too long", [] { apns::Token{std::string(101, 'x')}; });
+  assert_throws(APNS_ERR_ARGUMENT, "token is empty", [] { apns::Token{apns::TokenBytes()}; });
+  assert_throws(APNS_ERR_ARGUMENT, "token is too long",
+                [] { apns::Token{std::vector<std::uint8_t>(101, 'x')}; });
   // What fails leaves it as it was.
   apns::Token token = apns::Token::from_hex("0102");
   assert_int_equal(token.try_assign_hex("5"), APNS_ERR_ARGUMENT);

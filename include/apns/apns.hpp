@@ -96,9 +96,10 @@
 
 namespace apns {
 #if APNS_EXCEPTIONS
-inline namespace throwing {
+/* Its version: two libraries in one process may have been compiled with two headers. */
+inline namespace v1_throwing {
 #else
-inline namespace quiet {
+inline namespace v1_quiet {
 #endif
 
 /** The version of the library in use; APNS_VERSION_STRING is the header's. */
@@ -502,8 +503,26 @@ class Bytes {
   std::size_t length_ = 0;
 };
 
+/**
+ * A view of a device token's bytes, which the caller keeps. Text does not convert to it: its hex
+ * digits would be pushed as if they were the token. Token::from_hex() reads them.
+ */
+class TokenBytes : public Bytes {
+ public:
+  constexpr TokenBytes() noexcept = default;
+  constexpr TokenBytes(const void *bytes, std::size_t length) noexcept : Bytes(bytes, length) {}
+  TokenBytes(std::string_view text) = delete;
+
+  /** Token, std::vector<std::uint8_t>, std::array, std::span, an array ... */
+  template <class Container,
+            std::enable_if_t<detail::holds_bytes<Container> &&
+                                 !std::is_convertible_v<const Container &, std::string_view>,
+                             int> = 0>
+  constexpr TokenBytes(const Container &holder) noexcept : Bytes(holder) {}
+};
+
 /** The bytes as lowercase hex; "" for none. */
-inline std::string to_hex(Bytes token) {
+inline std::string to_hex(TokenBytes token) {
   std::string text(2 * token.size() + 1, '\0');
   std::size_t length = 0;
   if (apns_token_to_hex(token.data(), token.size(), &text[0], text.size(), &length, nullptr))
@@ -513,7 +532,7 @@ inline std::string to_hex(Bytes token) {
 }
 
 /** The bytes as base64 with its padding; "" for none. */
-inline std::string to_base64(Bytes token) {
+inline std::string to_base64(TokenBytes token) {
   std::string text((token.size() + 2) / 3 * 4 + 1, '\0');
   std::size_t length = 0;
   if (apns_token_to_base64(token.data(), token.size(), &text[0], text.size(), &length, nullptr))
@@ -528,7 +547,7 @@ class Token {
   Token() noexcept = default;
 
 #if APNS_EXCEPTIONS
-  explicit Token(Bytes bytes) { take(&Token::assign_bytes, bytes.text()); }
+  explicit Token(TokenBytes bytes) { take(&Token::assign_bytes, bytes.text()); }
   static Token from_hex(std::string_view text) {
     Token token;
     token.take(&Token::assign_hex, text);
@@ -542,7 +561,7 @@ class Token {
 #endif
 
   /** Without exceptions. A call that fails leaves the token unchanged. */
-  apns_status_t try_assign(Bytes bytes, apns_error_t *error = nullptr) noexcept {
+  apns_status_t try_assign(TokenBytes bytes, apns_error_t *error = nullptr) noexcept {
     return assign_bytes(bytes.text(), error);
   }
   apns_status_t try_assign_hex(std::string_view text, apns_error_t *error = nullptr) noexcept {
@@ -1204,11 +1223,11 @@ struct SessionOptions {
 struct Notification : apns_notification_t {
   Notification() noexcept : apns_notification_t APNS_NOTIFICATION_INIT {}
   Notification(const apns_notification_t &plain) noexcept : apns_notification_t(plain) {}
-  Notification(Bytes device, Bytes json, void *data = nullptr) noexcept : Notification() {
+  Notification(TokenBytes device, Bytes json, void *data = nullptr) noexcept : Notification() {
     to(device).saying(json).with(data);
   }
 
-  Notification &to(Bytes device) noexcept {
+  Notification &to(TokenBytes device) noexcept {
     token = device.data();
     token_length = device.size();
     return *this;
@@ -1669,7 +1688,7 @@ struct FeedbackOptions {
 struct FeedbackTuple : apns_feedback_tuple_t {
   FeedbackTuple() noexcept : apns_feedback_tuple_t APNS_FEEDBACK_TUPLE_INIT {}
 
-  Bytes bytes() const noexcept { return {token, token_length}; }
+  TokenBytes bytes() const noexcept { return {token, token_length}; }
   std::string hex() const { return to_hex(bytes()); }
   std::chrono::system_clock::time_point time() const noexcept {
     return std::chrono::system_clock::time_point{} + std::chrono::seconds{timestamp};
@@ -1963,7 +1982,7 @@ class Watch {
   int fd_;
 };
 
-} // namespace throwing or quiet
+} // namespace v1_throwing or v1_quiet
 } // namespace apns
 
 template <>
