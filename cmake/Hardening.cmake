@@ -1,6 +1,5 @@
-# What every preset builds with: addresses that are bound before main() and not written
-# again, no stack with code on it, and C whose buffers are checked where the compiler knows
-# their sizes. (The core is Swift, which checks its own.)
+# Hardening of every preset: relocations that are read-only before main(), no executable stack, and C with buffer
+# checks where the compiler knows the sizes. (The core is Swift, which checks its own.)
 foreach(language C CXX)
   add_link_options(
     "$<$<LINK_LANGUAGE:${language}>:-Wl,-z,relro,-z,now,-z,noexecstack>")

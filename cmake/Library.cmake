@@ -4,15 +4,14 @@
 # @sensitive has a failure handed on by address: in registers its copies took 60 KB.
 target_compile_options(apns_core PRIVATE
   "SHELL:-enable-experimental-feature Embedded -enable-experimental-feature Sensitive" -lto=llvm-full $<$<NOT:$<CONFIG:Debug>>:-Osize>)
-# OpenSSL's macros put the name of the file that they stand in into the code: where that was built is
-# nobody's business, and two builds are to be the same.
+# OpenSSL's macros put file names into the code. Without the build directory in them, two builds are the same.
 target_compile_options(apns_core PRIVATE "SHELL:-Xcc -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 
 # An archiver adds to what is there: not to the object code of before.
 set_target_properties(apns_core PROPERTIES OUTPUT_NAME apns_bitcode)
 
-# One object in which only the header's names are global: a host with a Swift
-# runtime of its own must not meet ours.
+# One object in which only the header's names are global, so that an application's Swift runtime does not clash
+# with ours.
 apns_exported_names(APNS_EXPORTS include/apns/apns.h include/apns/sendpayload.h)
 apns_version_script(${PROJECT_BINARY_DIR}/apns.map "LIBAPNS_${PROJECT_VERSION_MAJOR}" "${APNS_EXPORTS}")
 apns_prelink(apns_core ${PROJECT_BINARY_DIR}/apns.o "${APNS_EXPORTS}" ${PROJECT_BINARY_DIR}/apns.map)
@@ -41,7 +40,7 @@ set_target_properties(apns_shared PROPERTIES LINK_DEPENDS ${PROJECT_BINARY_DIR}/
 add_library(apns::apns ALIAS apns_shared)
 add_library(apns::apns_static ALIAS apns)
 
-# What runs with the shared library, and what programs are built with.
+# The shared library at run time, and the files to build programs with.
 set(development DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/apns COMPONENT development)
 install(FILES include/apns/apns.h include/apns/apns.hpp include/apns/sendpayload.h ${development})
 install(TARGETS apns EXPORT apnsStaticTargets ARCHIVE COMPONENT development)

@@ -14,7 +14,7 @@ if(NOT APNS_LDCONFIG)
   return()
 endif()
 
-# Its directories, each on a line that ends in a colon or goes on behind it: "/usr/local/lib: (from …)".
+# Its directories, each on a line with a colon at the end or before a source: "/usr/local/lib: (from …)".
 execute_process(COMMAND ${APNS_LDCONFIG} -v -N -X OUTPUT_VARIABLE told ERROR_QUIET)
 string(REGEX MATCHALL "(^|\n)/[^:\n]*:" directories "${told}")
 file(REAL_PATH "${directory}" real)

@@ -1,5 +1,5 @@
-# What packages have besides the library: both extensions where a distribution has them, the tool and
-# the relay with the Swift runtime inside, as components that are installed; and the source tarball:
+# The parts of packages besides the library, as install components: both extensions for the distribution's
+# versions, and the tool and the relay with the Swift runtime inside. Also the source tarball:
 #
 #   cmake --preset packages && cmake --build --preset packages
 #   cpack --config build/packages/CPackSourceConfig.cmake

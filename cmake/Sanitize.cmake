@@ -2,8 +2,8 @@
 # makes nothing to install: only the C tests link it. CMAKE_C_COMPILER has to be
 # the clang of the Swift toolchain, so that both use one sanitizer runtime.
 target_compile_options(apns_core PRIVATE -sanitize=${APNS_SANITIZE} -g)
-# Of the standard library the checks that only debug builds have: that an index is within its buffer
-# is one. They read what the address sanitizer would have to find by chance.
+# The standard library's debug checks, such as an index within its buffer. The address sanitizer would find such a
+# read only by chance.
 if(APNS_SANITIZE STREQUAL "address" OR APNS_FUZZERS)
   target_compile_options(apns_core PRIVATE -assert-config Debug)
 endif()

@@ -31,13 +31,13 @@ class LibapnsConan(ConanFile):
             raise ConanInvalidConfiguration("libapns is for Linux on x86_64 and armv8")
 
     def requirements(self):
-        # The headers of OpenSSL are sendpayload.h's.
+        # sendpayload.h includes OpenSSL's headers.
         self.requires("openssl/[>=1.1.1 <4]", transitive_headers=True)
         self.requires("libnghttp2/[>=1.40 <2]")
         self.requires("c-ares/[>=1.16 <2]")
 
     def package_id(self):
-        # One archive for all of them: it is C to whoever links it.
+        # One archive for all of them: its interface is C.
         del self.info.settings.compiler
         del self.info.settings.build_type
 

@@ -10,10 +10,10 @@ package final class ChannelService {
     package init() {}
   }
 
-  /// What the service said to the last request.
+  /// The service's response to the last request.
   package struct Answer {
     package var reason = ""
-    /// 0: there was none.
+    /// 0 if there was no response.
     package var httpStatus: UInt16 = 0
     package var retryAfter: UInt32 = 0
     package var requestIdentifier = ""
@@ -27,7 +27,7 @@ package final class ChannelService {
     try self.init(wanted, credentials: credentials.handle)
   }
 
-  /// The library's credentials. What their callbacks use has to stay as long as this does.
+  /// The library's credentials, kept because their callbacks use them.
   package init(_ wanted: Options, credentials: OpaquePointer) throws(LibraryError) {
     let strings = LentStrings()
     var options = apns_channels_options_t()
@@ -71,7 +71,7 @@ package final class ChannelService {
     try calling { apns_channel_delete(handle, id, $0) }
   }
 
-  /// Hands out the identifiers of all channels, one after the other.
+  /// Passes on the identifiers of all channels, one by one.
   package func list(_ take: (String) -> Void) throws(LibraryError) {
     try calling { apns_channels_list(handle, $0) }
     var id: UnsafePointer<CChar>?

@@ -1,6 +1,6 @@
 import CAPNS
 
-/// The library's feedback: devices that no longer have the app.
+/// Reads gone devices from the feedback service.
 package final class FeedbackStream {
   private let handle: OpaquePointer
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Copies of texts that C structures point to during a call.
+/// Copies of strings that C structures point to during a call.
 package final class LentStrings {
   private var copies: [UnsafeMutablePointer<CChar>] = []
 
@@ -12,7 +12,7 @@ package final class LentStrings {
     return UnsafePointer(copy)
   }
 
-  // Wiped, because passwords are among them.
+  // Wiped, because some are passwords.
   deinit {
     for copy in copies {
       explicit_bzero(copy, strlen(copy))

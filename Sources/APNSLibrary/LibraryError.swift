@@ -1,25 +1,26 @@
 import CAPNS
 
-/// Why a call of the library failed, in the library's words.
+/// A failed call of the library, with the library's message.
 package struct LibraryError: Error, CustomStringConvertible {
   package var status: apns_status_t
   package var message: String
-  /// What exactly went wrong; the message is for people.
+  /// The exact cause; the message is for people.
   package var cause = APNS_CAUSE_NONE
-  /// errno; 0 if the system was not at fault.
+  /// errno; 0 if no system call failed.
   package var systemError: Int32 = 0
   /// OpenSSL's error code, or 0.
   package var tlsCode: UInt64 = 0
 
   package var description: String { message }
 
-  /// The alert that the peer sent (RFC 8446, 6): OpenSSL numbers its reasons from 1000 on by them.
+  /// The TLS alert that the peer sent (RFC 8446, 6): OpenSSL's reason codes for alerts start at
+  /// 1000.
   package var alert: UInt8? {
     let reason = tlsCode & 0xFFF
     return status == APNS_ERR_TLS && (1000...1255).contains(reason) ? UInt8(reason - 1000) : nil
   }
 
-  /// The gateway could not be reached, or the connection was lost. It may work later.
+  /// The gateway was unreachable, or the connection was lost. A retry may work.
   package var isConnection: Bool {
     [APNS_ERR_NETWORK, APNS_ERR_TLS, APNS_ERR_TIMEOUT, APNS_ERR_PROTOCOL].contains(status)
   }
@@ -32,7 +33,7 @@ package func calling(
   if let error = libraryError(call) { throw error }
 }
 
-/// Calls the library; its error, if there is one.
+/// Calls the library and returns its error; nil if it succeeded.
 package func libraryError(
   _ call: (UnsafeMutablePointer<apns_error_t>) -> apns_status_t
 ) -> LibraryError? {
@@ -55,7 +56,7 @@ extension LibraryError {
   }
 }
 
-/// The text in an array of characters, which Swift sees as a tuple.
+/// The text in an array of characters, which Swift imports as a tuple.
 package func text<Characters>(of characters: inout Characters) -> String {
   withUnsafeBytes(of: &characters) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
 }

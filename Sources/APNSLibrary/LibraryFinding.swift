@@ -1,6 +1,6 @@
 import CAPNS
 
-/// What the library's check says of a payload.
+/// A finding of the library's payload check.
 package struct LibraryFinding {
   package var isError: Bool
   package var line: Int

@@ -1,4 +1,4 @@
-/// Where to connect to, and through what. Zero and nil are the library's defaults.
+/// The address to connect to, and the proxy. Zero and nil are the library's defaults.
 package struct Peer {
   package var host: String?
   package var serverName: String?

@@ -1,7 +1,7 @@
 import CAPNS
 import Glibc
 
-/// The library's credentials: who the provider is, and whom it trusts.
+/// The library's credentials: the provider's identity and its CA certificates.
 package final class ProviderCredentials {
   package struct Sources {
     package var certificate: String?
@@ -14,14 +14,14 @@ package final class ProviderCredentials {
     package var tokenKey: String?
     package var keyIdentifier: String?
     package var team: String?
-    /// The file by which processes share a provider token.
+    /// The file through which processes share a provider token.
     package var tokenCache: String?
     package var acceptsAnyPeer = false
     /// Accepts a client certificate that has expired or is not valid yet.
     package var acceptsExpired = false
-    /// TLS 1.2 at most: there the handshake tells whether the gateway accepts the certificate.
+    /// TLS 1.2 at most: its handshake shows whether the gateway accepts the certificate.
     package var staysBelowTLS13 = false
-    /// Asked for a passphrase if a file is encrypted and there is none.
+    /// Called if a file is encrypted and no passphrase was given.
     package var ask: ((_ file: String) -> String?)?
 
     package init() {}
@@ -109,7 +109,7 @@ package final class ProviderCredentials {
   }
 }
 
-/// Holds a closure, as C wants a pointer.
+/// Holds a closure behind the pointer that C passes back.
 private final class PassphraseCallback {
   package let ask: ((String) -> String?)?
   package init(_ ask: ((String) -> String?)?) { self.ask = ask }

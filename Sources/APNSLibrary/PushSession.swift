@@ -5,9 +5,9 @@ import Glibc
 /// A notification between its sending and its outcome.
 package final class SentNotification {
   package let number: Int
-  /// The device's; empty for a broadcast.
+  /// The device token; empty for a broadcast.
   package let token: [UInt8]
-  /// The channel of a broadcast; nil: it goes to a device.
+  /// The channel of a broadcast; nil for a device.
   package let channel: String?
   /// An earlier, interrupted run may have sent it already.
   package let isAgain: Bool
@@ -20,7 +20,7 @@ package final class SentNotification {
   }
 }
 
-/// What all notifications of a run have in common.
+/// The fields that all notifications of a run share.
 package struct Delivery {
   package var topic: String?
   package var collapseIdentifier: String?
@@ -32,7 +32,7 @@ package struct Delivery {
   package init() {}
 }
 
-/// How one notification ended.
+/// The outcome of one notification.
 package struct SendOutcome {
   package enum Kind: String { case accepted, rejected, unknown, refused }
 
@@ -42,15 +42,15 @@ package struct SendOutcome {
   package var status: Int32 = 0
   package var httpStatus: UInt16 = 0
   package var timestamp: Int64 = 0
-  /// After how many seconds it may be sent again; 0: there is no point in it, or nobody knows.
+  /// The seconds after which a resend makes sense; 0 if it makes none, or the time is unknown.
   package var retryAfter: UInt32 = 0
-  /// The service's last word on it, as it came over HTTP/2; empty if there is none.
+  /// The reason in APNs' last HTTP/2 response for it; empty without a response.
   package var lastReason = ""
   /// The notification's apns-id, or the apns-request-id of a broadcast.
   package var apnsIdentifier = ""
-  /// By this Apple's console finds it; empty where the service gave none.
+  /// Apple's console finds it by this; empty if the service sent none.
   package var uniqueIdentifier = ""
-  /// When the rejection came, in UNIX seconds.
+  /// The UNIX second of the rejection.
   package var heard: Int64 = 0
 
   package init(sent: SentNotification, kind: Kind, reason: String = "") {
@@ -70,17 +70,18 @@ package final class PushSession {
     package var payloadMax: UInt32 = 0
     package var connections: UInt32 = 0
     package var reportsAmbiguous = false
-    /// Notifications to one device go out one after the other.
+    /// Notifications to one device are sent one at a time.
     package var keepsOrder = false
-    /// The frames of the binary protocol.
+    /// The frame format of the binary interface.
     package var format = APNS_FORMAT_DEFAULT
-    /// Takes a binary gateway's silence for so long as acceptance; 0 asks it with a sentinel.
+    /// The milliseconds of silence that count as acceptance by a binary gateway; 0 sends a sentinel
+    /// instead.
     package var quietPeriodMS: UInt32 = 0
-    /// Sends nothing twice, whatever the service answers, and keeps no second connection ready.
+    /// Never resends, never retries, and keeps no standby connection.
     package var sendsOnce = false
-    /// No call waits longer than this, and the same call made again continues; 0: no limit.
+    /// The longest wait of a call, after which the same call continues; 0 for no limit.
     package var waitMaxMS: UInt32 = 0
-    /// Who is told what the session does; nil: nobody.
+    /// Receives the session's log lines; nil for no log.
     package var log: SessionLines?
 
     package init() {}
@@ -90,11 +91,11 @@ package final class PushSession {
   private let lent = LentStrings()
   private let log: SessionLines?
   private let waitMaxMS: UInt32
-  /// How many calls in a row ended because they may wait no longer.
+  /// The number of consecutive calls that ended at their wait limit.
   private var slices: UInt32 = 0
   private var notification = apns_notification_t()
-  /// Why the service cannot be reached, in the library's words; nil once it was reached. That the
-  /// session took a notification proves nothing: it may wait in the window.
+  /// The library's message about an unreachable service; nil once it was reached. A queued
+  /// notification proves nothing: it may wait in the window.
   package private(set) var trouble: String?
 
   package convenience init(
@@ -170,7 +171,7 @@ package final class PushSession {
       return
     }
     guard error.isConnection, error.cause != APNS_CAUSE_ANSWER_TIMEOUT else { return }
-    // That a connection takes longer than a slice of the wait is nothing to tell.
+    // A connection that takes longer than one slice of the wait is not worth a message.
     slices += 1
     if error.status != APNS_ERR_TIMEOUT || slices * waitMaxMS >= Self.telling || waitMaxMS == 0 {
       trouble = error.message
@@ -179,7 +180,7 @@ package final class PushSession {
 
   private static let telling: UInt32 = 2000
 
-  /// Does not write at once, because more notifications follow.
+  /// Does not write immediately, because more notifications follow.
   package func send(_ sent: SentNotification, _ payload: [UInt8]) throws(LibraryError) {
     let held = Unmanaged.passRetained(sent)
     notification.token_length = sent.token.count
@@ -198,7 +199,7 @@ package final class PushSession {
     }
   }
 
-  /// Names the device or the channel for the time of a call.
+  /// Fills in the device or the channel for the duration of a call.
   private func addressing(
     _ sent: SentNotification, _ call: () -> LibraryError?
   ) -> LibraryError? {
@@ -218,7 +219,7 @@ package final class PushSession {
 
   package func flush() throws(LibraryError) { try reaching { apns_session_flush(handle, $0) } }
 
-  /// The next outcome; nil if none comes in time.
+  /// The next outcome; nil if none arrives in time.
   package func next(within milliseconds: Int32) throws(LibraryError) -> SendOutcome? {
     var event = apns_event_t()
     event.size = MemoryLayout<apns_event_t>.size
@@ -274,7 +275,7 @@ package final class PushSession {
     }
   }
 
-  /// False while it is not closed yet, which only a session with `waitMaxMS` says.
+  /// False if it is not closed yet, which happens only with `waitMaxMS`.
   @discardableResult
   package func close(within milliseconds: Int32) -> Bool {
     libraryError { apns_session_close(handle, milliseconds, $0) }?.status != APNS_ERR_TIMEOUT
@@ -284,7 +285,7 @@ package final class PushSession {
   package var unresolved: Int { stats.unresolved }
   package var resent: Int { stats.resent }
 
-  /// The session's statistics in Prometheus' text format; nil: there is no memory.
+  /// The session's metrics in Prometheus' text format; nil if memory runs out.
   package var metrics: [UInt8]? {
     var text: UnsafeMutablePointer<CChar>?
     var count = 0

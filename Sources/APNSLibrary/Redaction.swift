@@ -1,9 +1,9 @@
 import CAPNS
 
-/// Takes out of a finished message what messages do not quote: a private key that somebody gave
-/// where a name belongs. What that is, the library decides.
+/// Removes secrets from a finished message: a private key that was given in place of a name. The
+/// library decides what a secret is.
 package enum Redaction {
-  /// `given`: what the message may have quoted, whole or in parts.
+  /// `given` is the text that the message may quote, whole or in part.
   package static func of(_ message: String, given: [String] = []) -> String {
     var text = message
     for value in given.flatMap({ [$0, String($0.drop { $0 != "=" }.dropFirst())] }) {
@@ -15,7 +15,7 @@ package enum Redaction {
     return withoutDigits(withoutPEM(text))
   }
 
-  /// What stands in place of the value; nil: it may be quoted.
+  /// The replacement for the value; nil if the value may be quoted.
   package static func told(_ value: String) -> String? {
     var value = value
     let count = value.utf8.count

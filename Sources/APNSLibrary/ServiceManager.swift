@@ -1,10 +1,10 @@
 import Glibc
 
-/// Tells systemd how the service is (sd_notify): datagrams to the socket that NOTIFY_SOCKET names.
-/// A manager that does not read them holds nobody up.
+/// Reports the service's state to systemd (sd_notify) by datagrams to the socket in NOTIFY_SOCKET.
+/// A manager that does not read them blocks nothing.
 package struct ServiceManager {
   private let path: [UInt8]?
-  /// How often the watchdog wants to hear something, in milliseconds; nil: never.
+  /// The interval of the watchdog in milliseconds; nil if it is off.
   package let watchdogMS: Int64?
 
   package init() {

@@ -1,7 +1,7 @@
 import CAPNS
 import Glibc
 
-/// Tries a service with a connection of its own.
+/// Tries a service with a separate connection.
 package struct ServiceProbe {
   /// No service knows this device.
   package static let noDevice = [UInt8](repeating: 0, count: 32)
@@ -15,7 +15,7 @@ package struct ServiceProbe {
     options.peer.connectTimeoutMS == 0 ? 10_000 : Int(options.peer.connectTimeoutMS)
   }
 
-  /// Connects and shakes hands. True if SETTINGS came, with which a service of HTTP/2 begins.
+  /// Connects and shakes hands. True if SETTINGS arrived, the first frame of an HTTP/2 server.
   package func connect(_ credentials: OpaquePointer) throws(LibraryError) -> Bool {
     var options = options
     let heard = Heard()
@@ -27,7 +27,7 @@ package struct ServiceProbe {
     let session = try PushSession(options, credentials: credentials, delivery: Delivery())
     try session.connect()
     var left = patienceMS
-    // That the connection ends meanwhile is for the caller to find out: it hears why.
+    // The connection may end meanwhile: the caller notices, and gets the reason.
     while options.isHTTP2, !heard.isHeard, left > 0, session.trouble == nil {
       _ = try? session.next(within: 0)
       usleep(10_000)
@@ -39,7 +39,8 @@ package struct ServiceProbe {
 
   private final class Heard { var isHeard = false }
 
-  /// What the service says of a silent push to a device that cannot be; nil: nothing.
+  /// The reason in the service's response to a silent push to an impossible device; nil without a
+  /// response.
   package func push(_ credentials: OpaquePointer) throws(LibraryError) -> SendOutcome? {
     var (options, delivery) = (options, Delivery())
     options.reportsAmbiguous = true
@@ -54,7 +55,7 @@ package struct ServiceProbe {
 }
 
 extension SendOutcome {
-  /// The word on a device that there is not: all else was right.
+  /// The reason for an impossible device, which means that everything else was right.
   package var isBadToken: Bool {
     kind == .rejected && (lastReason == "BadDeviceToken" || lastReason.isEmpty && status == 8)
   }

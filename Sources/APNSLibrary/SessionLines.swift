@@ -1,6 +1,6 @@
 import CAPNS
 
-/// Who is told what a session does, line by line. The session keeps it.
+/// Receives a session's log lines. The session keeps it.
 package final class SessionLines {
   private let level: apns_log_level_t
   private let tell: (_ level: apns_log_level_t, _ line: String) -> Void

@@ -2,7 +2,7 @@ import CAPNS
 
 /// A Localizable.strings file, read by the library.
 package final class StringsFile: @unchecked Sendable {
-  /// Never changes once it is made, and serves any number of threads.
+  /// Immutable, so any number of threads may use it.
   private let handle: OpaquePointer
 
   package init(_ path: String) throws(LibraryError) {
@@ -15,7 +15,7 @@ package final class StringsFile: @unchecked Sendable {
 
   package func has(_ key: String) -> Bool { value(of: key) != nil }
 
-  /// nil if there is no such key.
+  /// nil if the key does not exist.
   package func value(of key: String) -> String? {
     var text: UnsafePointer<CChar>?
     var length = 0

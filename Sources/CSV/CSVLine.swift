@@ -1,6 +1,6 @@
-/// Reads and writes a record of CSV (RFC 4180).
+/// Reads and writes a CSV record (RFC 4180).
 package enum CSVLine {
-  /// The separator that is most frequent in a list's first line.
+  /// The most frequent separator in a list's first line.
   package static func separator(of line: [UInt8]) -> UInt8 {
     var best = UInt8(ascii: ",")
     var most = 0
@@ -11,7 +11,7 @@ package enum CSVLine {
     return best
   }
 
-  /// nil if a quoted field goes on in the next line.
+  /// nil if a quoted field continues in the next line.
   package static func fields(of line: [UInt8], separator: UInt8) throws(CSVFault) -> [[UInt8]]? {
     let quote = UInt8(ascii: "\"")
     if !line.contains(quote) {
@@ -54,8 +54,9 @@ package enum CSVLine {
     }
   }
 
-  /// Adds to a record the lines in which its quoted field continues, up to the line that ends it. The
-  /// caller reads the record again only then. False: the field has no end within `longest` bytes.
+  /// Appends the lines in which the record's quoted field continues, up to the line that ends it.
+  /// Only then does the caller read the record again. False if the field does not end within
+  /// `longest` bytes.
   package static func extend<Fault: Error>(
     _ record: inout [UInt8], upTo longest: Int, by nextLine: () throws(Fault) -> [UInt8]?
   ) throws(Fault) -> Bool {

@@ -51,7 +51,7 @@ private struct ConnectionLogHandler: LogHandler {
   }
 
   func log(event: LogEvent) {
-    // The logger passes on whatever any of its handlers wants.
+    // The logger passes on every level that one of its handlers wants.
     if event.level < logLevel { return }
     log.add("\(event.message)", connection: metadata["connection"].map { "\($0)" })
   }

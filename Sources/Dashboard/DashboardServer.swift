@@ -7,7 +7,7 @@ package enum DashboardServer {
     /// 0 takes a free port.
     package var port: Int
     package var languages = Languages()
-    /// Where the gateway is and which certificates it has, as JSON.
+    /// The gateway's address and certificates, as JSON.
     package var gateway = "null"
 
     package init(host: String = "127.0.0.1", port: Int) {

@@ -7,19 +7,21 @@ struct EventFeed: Sendable {
   let language: String?
   let wire: ConnectionLog
 
-  /// The time between two looks for news.
+  /// The time between two checks for changes.
   private static let pause = Duration.milliseconds(40)
-  /// The state is sent with every so many looks.
+  /// The number of checks between two copies of the state.
   private static let stateEvery = 8
-  /// After so many looks without news something is sent, to notice a browser that is gone.
+  /// The number of checks without changes after which a comment is sent, to notice a browser that
+  /// has left.
   private static let silenceMax = 125
-  /// The most pushes sent at once, also when the page is opened. Others are only counted.
+  /// The highest number of pushes sent together, also when the page opens. Further ones are only
+  /// counted.
   private static let batch = 400
 
   func write(to writer: BodyWriter) async throws {
     var epoch: Int?
     var last = 0
-    // A new page has not seen pushes that were deleted before.
+    // A new page never had the pushes deleted before.
     var deletions = service.ledger.recentPushes?.news(after: .max, limit: 0).deletions ?? 0
     var lastLine = 0
     var state = ""

@@ -1,7 +1,7 @@
 import NIOHTTP1
 import Simulator
 
-/// A response that is JSON.
+/// A JSON response.
 enum JSONResponse {
   static func make(_ json: String, status: HTTPResponseStatus = .ok) -> Response {
     Response(

@@ -1,7 +1,7 @@
 import APNSLibrary
 import Glibc
 
-/// Why folders of localized strings cannot be used.
+/// The reason why folders of localized strings are unusable.
 package struct LanguageError: Error, CustomStringConvertible {
   package var description: String
 }
@@ -65,7 +65,7 @@ final class LocalizedStrings: Sendable {
 
   enum Text {
     case whole(String)
-    /// The arguments do not fit: the value as it is, and why.
+    /// If the arguments do not fit, returns the value unchanged, and the reason.
     case unfilled(String, String)
     case missing
   }

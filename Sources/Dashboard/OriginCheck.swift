@@ -43,8 +43,8 @@ struct OriginCheck: Sendable {
     return isForeign && !isLink ? "the request is from a foreign page" : nil
   }
 
-  /// Numeric addresses are allowed if the page listens beyond this machine: no foreign page can
-  /// claim them as its name.
+  /// Numeric addresses are allowed if the page listens beyond this machine: a foreign page cannot
+  /// use them as its name.
   private func isOurs(_ authority: String) -> Bool {
     guard let name = Self.name(authority) else { return false }
     if ["127.0.0.1", "localhost", "[::1]"].contains(name) || name == host.lowercased() {
@@ -54,7 +54,7 @@ struct OriginCheck: Sendable {
     return isOpen && Self.isAddress(name)
   }
 
-  /// The host without the port; nil if the port is no number.
+  /// The host without the port; nil if the port is not a number.
   private static func name(_ authority: String) -> String? {
     let text = authority.lowercased()
     let end = text.hasPrefix("[") ? text.firstIndex(of: "]").map(text.index(after:)) : nil

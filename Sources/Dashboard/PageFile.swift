@@ -1,4 +1,4 @@
-/// One of the files the page is made of.
+/// A file of the page.
 struct PageFile: Sendable {
   var path: String
   var type: String

@@ -1,7 +1,7 @@
 import NIOHTTP1
 import Simulator
 
-/// Routes requests to the page's files, to what it shows, and to what its buttons do.
+/// Routes requests to the page's files, its data and its actions.
 struct PageRouter: Sendable {
   let simulator: SimulatedGateway
   let configuration: DashboardServer.Configuration
@@ -23,7 +23,7 @@ struct PageRouter: Sendable {
   }
 
   private static let control = "/control"
-  /// The parts of the control interface that the page may use. It cannot end the run.
+  /// The parts of the control API that the page may use. It cannot end the run.
   private static let controls = ["/accepted", "/counters", "/faults", "/reset", "/unregistered"]
   private static let connections = "/connections/"
 
@@ -44,7 +44,7 @@ struct PageRouter: Sendable {
     return JSONResponse.fault(.notFound, "there is nothing here")
   }
 
-  /// Does the same as the control interface, with the same code.
+  /// Runs the code of the control API.
   private func control(_ path: String, _ request: Request) async -> Response {
     guard Self.controls.contains(path) || path.hasPrefix(Self.connections) else {
       return JSONResponse.fault(.notFound, "there is nothing here")

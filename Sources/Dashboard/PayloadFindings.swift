@@ -2,11 +2,11 @@ import APNSLibrary
 import CAPNS
 import Simulator
 
-/// What the library's check says of a payload, as JSON.
+/// The findings of the library's payload check, as JSON.
 enum PayloadFindings {
   private static let most = 64
 
-  /// How many findings there are and whether one is an error, for a list.
+  /// The number of findings and whether one is an error, for a list.
   static func summary(of push: RecentPush) -> String {
     let payload = Array(push.payloadBytes)
     if payload.isEmpty { return "\"findings\":0,\"error\":false" }

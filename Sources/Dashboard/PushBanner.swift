@@ -11,11 +11,11 @@ struct PushBanner {
   var thread: String?
   var category: String?
   var level: String?
-  /// What happens to a Live Activity: start, update or end.
+  /// The event of a Live Activity: start, update or end.
   var event: String?
   /// Wakes the app and shows nothing.
   var isSilent = false
-  /// Why it will not look as intended.
+  /// The reasons why it will not look as intended.
   var problems: [String] = []
 
   /// nil if the payload cannot be read.

@@ -5,10 +5,11 @@ import Glibc
 import Simulator
 import Synchronization
 
-/// Sends a push that came to the gateway once more, to the same device or channel, with the library
-/// and the simulator's own credentials. The library waits for the answer, so this runs on a thread of its own.
+/// Repeats a push that came to the gateway, to the same device or channel, with the library and the
+/// simulator's own credentials. The library waits for the response, so this runs on a separate
+/// thread.
 final class PushRepeater: Sendable {
-  /// Where the gateway is and which certificates it has, in the JSON that the page gets.
+  /// The gateway's address and certificates, in the JSON that the page gets.
   private let gateway: JSONValue?
   private let queue = DispatchQueue(label: "repeater")
   private let waiting = Atomic(0)
@@ -16,10 +17,10 @@ final class PushRepeater: Sendable {
   private static let waitingMax = 16
   private static let connectTimeMS: UInt32 = 5_000
   private static let answerTimeMS: Int32 = 10_000
-  /// A binary gateway says nothing about what it accepts. A sentinel would prove acceptance, but
-  /// also appear in the list beside the push.
+  /// A binary gateway is silent about accepted notifications. A sentinel would prove acceptance,
+  /// but would also appear in the list next to the push.
   private static let quietPeriodMS: UInt32 = 300
-  /// As long as the tool can say, so that the command on the page sends the same.
+  /// The tool's limit, so that the command on the page sends the same.
   private static let lifetimeMaxS = Int64(UInt32.max)
 
   init(gateway: String) { self.gateway = try? JSONParser.read(gateway.utf8) }
@@ -79,7 +80,7 @@ final class PushRepeater: Sendable {
     var options = PushSession.Options()
     options.peer = Peer(host: host)
     options.peer.connectTimeoutMS = Self.connectTimeMS
-    // Whoever asked can ask again.
+    // The user can repeat a failed request.
     options.sendsOnce = true
     switch push.form {
     case .binary(let command, _, _, _):
@@ -115,7 +116,7 @@ final class PushRepeater: Sendable {
       }
     }
     if let expiry {
-      // It lives as long as the first one did.
+      // Keeps the lifetime of the first one.
       let left = min(expiry &- push.time / 1000, Self.lifetimeMaxS)
       delivery.expiry = left > 0 ? Int64(time(nil)) &+ left : Int64(APNS_EXPIRY_ONCE)
     }

@@ -1,6 +1,6 @@
 import Simulator
 
-/// The answer to a request for pushes.
+/// The response to a request for pushes.
 struct PushesResponse: Sendable {
   var status = 200
   var type = "application/json"
@@ -17,7 +17,7 @@ struct PushesResponse: Sendable {
   }
 }
 
-/// Lists the recent pushes, shows one, downloads it, deletes it, or sends it again.
+/// Lists the recent pushes, shows one, downloads it, deletes it, or repeats it.
 ///
 ///     GET    /pushes?before=N&limit=N&language=L   the newest before N, the oldest first
 ///     GET    /pushes/N                             with all its bytes
@@ -68,7 +68,7 @@ struct PushRouter: Sendable {
     }
   }
 
-  /// Not a type that a browser would show: nobody knows what these bytes are.
+  /// Not a type that a browser would display, because these bytes may be anything.
   private func file(_ bytes: [UInt8], _ name: String) -> PushesResponse {
     PushesResponse(type: "application/octet-stream", bytes: bytes, fileName: name + ".bin")
   }

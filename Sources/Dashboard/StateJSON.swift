@@ -2,10 +2,10 @@ import Simulator
 
 /// The simulator's state without its pushes.
 enum StateJSON {
-  /// At most so many connections, devices, feedback entries, channels of an app and Live
+  /// The limit for each list: connections, devices, feedback entries, channels of an app and Live
   /// Activities, the newest ones.
   private static let most = 200
-  /// As many as the page draws for each channel.
+  /// The number of subscribers that the page draws for each channel.
   private static let subscribersMost = 12
 
   static func json(of service: ControlService) async -> String {

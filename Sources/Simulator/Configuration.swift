@@ -39,7 +39,7 @@ extension SimulatedGateway {
     package var controlPort: Int?
     /// How many accepted notifications the control interface can list.
     package var controlKeeps = 100_000
-    /// Keeps the newest notifications for the page; nil if there is none.
+    /// Keeps the newest notifications for the page; nil without a page.
     package var recentPushes: RecentPushes?
 
     package init(certificates: CertificateDirectory) { self.certificates = certificates }

@@ -6,8 +6,8 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// A gateway and a feedback service that behave as Apple's were seen to behave, and as badly as
-/// they are told to. Runs from `start` to `stop`.
+/// A gateway and a feedback service that behave like Apple's, and as badly as their faults require.
+/// Runs from `start` to `stop`.
 package final class SimulatedGateway: Sendable {
   /// nil if there is no binary interface.
   package var gatewayPort: Int? { listeners[.gateway]?.port }
@@ -49,7 +49,7 @@ package final class SimulatedGateway: Sendable {
     channels = [service.gatewayChannels, service.feedbackChannels]
   }
 
-  /// Listens when it returns. Makes certificates if there are none.
+  /// Listens when it returns. Makes missing certificates.
   package static func start(
     _ configuration: Configuration, logger: Logger
   ) async throws -> SimulatedGateway {
@@ -162,7 +162,7 @@ package final class SimulatedGateway: Sendable {
     }
   }
 
-  /// Cuts all connections. Everything they brought is recorded when it returns.
+  /// Cuts all connections. Everything they sent is recorded when it returns.
   package func stop() async -> Totals {
     // Before the event loops end: TLS still needs one to send close_notify.
     // The control interface goes first, because it may reopen listeners.

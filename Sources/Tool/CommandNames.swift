@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// The names of the subcommands, and guesses at misspelt ones.
 enum CommandNames {
-  /// Why a word in a subcommand's place is none; nil if it is one.
+  /// The problem with a word in a subcommand's place; nil if it is a subcommand.
   static func fault(in arguments: ArraySlice<String>) -> String? {
     var words = arguments
     guard let first = words.popFirst() else { return nil }
@@ -28,7 +28,7 @@ enum CommandNames {
   }
 
   private static let all = names(of: APNSCommand.self)
-  /// Those of commands that have subcommands themselves.
+  /// The names below commands that have subcommands.
   private static let below = ["channel": names(of: ChannelCommand.self)]
 
   private static func names(of command: any ParsableCommand.Type) -> [String] {

@@ -131,7 +131,7 @@ struct Doctor: ParsableCommand {
     }
   }
 
-  /// Of the other options --relay takes few.
+  /// Refuses the options that do not go with --relay.
   private func demandOldProgram() throws {
     let others: [(String, Bool)] = [
       ("--host", service.host != nil), ("--port", service.port != nil),

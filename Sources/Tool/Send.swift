@@ -304,12 +304,13 @@ struct Send: ParsableCommand {
     if let payloadMax { return Int(payloadMax) }
     if wire == .binary { return Int(APNS_PAYLOAD_MAX_FRAMED) }
     if isBroadcast { return Int(APNS_PAYLOAD_MAX_BROADCAST) }
-    // What the certificate says is known later: the session counts again.
+    // A certificate may still change the topic: the session checks the size again.
     let isVoIP = pushType == .voip || pushType == nil && topic?.hasSuffix(".voip") == true
     return Int(isVoIP ? APNS_PAYLOAD_MAX_VOIP : APNS_PAYLOAD_MAX_HTTP2)
   }
 
-  /// Live Activities have a topic of their own, made of the app's. The library knows it for channels.
+  /// Live Activities have a separate topic, derived from the app's. For channels the library
+  /// derives it.
   private func topic(_ credentials: ProviderCredentials) -> String? {
     guard pushKind == .liveactivity, !isBroadcast,
       let app = topic ?? (try? credentials.describe())?.topics.first

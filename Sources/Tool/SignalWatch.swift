@@ -4,7 +4,7 @@ import Dispatch
 struct SignalWatch {
   private let source: any DispatchSourceSignal
 
-  /// libdispatch takes over a signal on a thread of its own, some time after the call. This waits for
+  /// libdispatch takes over a signal on another thread, some time after the call. This waits for
   /// it: an earlier signal would end the process or, if ignored, be lost.
   init(_ number: CInt, on queue: DispatchQueue, _ act: @escaping @Sendable () -> Void) {
     let isTaken = DispatchSemaphore(value: 0)

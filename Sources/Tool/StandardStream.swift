@@ -6,7 +6,7 @@ enum StandardStream: CInt {
   case output = 1
   case error = 2
 
-  /// No message has a key in it, whatever it quotes.
+  /// Redacts messages, so that none quotes a key.
   func write(_ text: String) {
     let isMessage = self == .error
     write(Array((isMessage ? Redaction.of(text, given: CommandLine.arguments) : text).utf8))

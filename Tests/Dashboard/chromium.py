@@ -121,7 +121,7 @@ class Page:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def run(self, expression):
-        """What a JavaScript expression, or the promise of one, comes to."""
+        """Returns the value of a JavaScript expression, or of its promise."""
         answer = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True, userGesture=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
@@ -198,7 +198,7 @@ class Page:
             if method == "Runtime.exceptionThrown":
                 found.append(parameters["exceptionDetails"])
             elif method == "Log.entryAdded" and parameters["entry"]["level"] == "error":
-                # A push that has given way to newer ones is no mistake of the page's.
+                # A push that newer ones have displaced is not the page's mistake.
                 if "/pushes/" not in parameters["entry"].get("url", ""):
                     found.append(parameters["entry"])
             elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "assert"):

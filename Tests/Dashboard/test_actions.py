@@ -1,4 +1,4 @@
-"""What is done with a push on the page: deleted, downloaded, sent again; and by the keyboard."""
+"""Actions on a push: delete, download and repeat, also by keyboard."""
 
 import json
 import os

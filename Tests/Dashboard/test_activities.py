@@ -151,7 +151,7 @@ def test_a_channel_goes(start, show, provide):
 
 @pytest.fixture
 def match(start, show, provide):
-    """Half-time: a channel of three devices, and one device with an activity of its own."""
+    """Half-time: a channel of three devices, and one device with a separate activity."""
 
     def match(scheme, **arguments):
         simulator = start(*SERVICES)

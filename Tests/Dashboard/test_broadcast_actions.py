@@ -27,7 +27,7 @@ def answered(page, words):
 
 
 def recorded(simulator):
-    """What the record has of each broadcast that was accepted."""
+    """The record's fields of each accepted broadcast."""
     lines = simulator.control("GET", "/accepted")[1]["notifications"]
     return [(line["token"], line["channel"], line["devices"], line["topic"]) for line in lines]
 
@@ -55,7 +55,7 @@ def test_repeat_broadcasts_again(start, show, provide):  # noqa: F811
         assert first[name] == second[name], name
     assert (second["channel"], second["devices"], second["token"], second["duplicate"]) == (channel, 2, "", True)
     assert json.loads(second["payload"]) == {"aps": aps}
-    # It is one of its own.
+    # The repeated broadcast has new identifiers.
     for name in ("connection", "identifier", "unique_id"):
         assert second[name] and first[name] != second[name], name
     headers, again = dict(first["headers"]), dict(second["headers"])
@@ -71,7 +71,7 @@ def test_repeat_broadcasts_again(start, show, provide):  # noqa: F811
     assert recorded(simulator) == [("", channel, 2, APP)] * 2
     counters = simulator.control("GET", "/counters")[1]
     assert (counters["accepted"], counters["broadcasts"], counters["duplicates"]) == (2, 2, 1)
-    # What the channel is now decides, not what it was.
+    # The channel's present state decides, not its state at the first push.
     assert provider.client.request("DELETE", provider.channels, headers={"apns-channel-id": channel}).status_code == 204
     page.click("#repeat")
     answered(page, "push 1 sent again: rejected, ChannelNotRegistered")
@@ -158,7 +158,7 @@ def test_what_no_provider_sends_cannot_be_sent_again(start, show, provide):  # n
         assert provider.broadcast(channel, state("update", 1, {}), **headers).json() == {"reason": reason}
     assert provider.client.post(path, content=b"{}", headers=whole).json() == {"reason": "BadExpirationDate"}
     assert provider.client.post(path, headers=whole | {"apns-expiration": "0", "apns-priority": "10"}).json() == {"reason": "PayloadEmpty"}
-    # Of this one more came than is kept.
+    # More of this one came than is kept.
     long = provider.client.post(path, content=iter([b'{"aps":{}}', b" " * 8190]), headers=whole | {
         "apns-expiration": "0", "apns-priority": "10"})
     assert long.json() == {"reason": "PayloadTooLarge"}

@@ -1,4 +1,4 @@
-"""What the page's server makes of HTTP itself: connections that stay, sizes, what is no request."""
+"""HTTP in the page's server: persistent connections, sizes, and invalid requests."""
 
 import json
 import os

@@ -34,7 +34,7 @@ def folders(tmp_path):
 
 
 def test_a_push_is_shown_soon_after_it_was_accepted(simulator, show, record_property):
-    """A push is to be seen within 300 ms. How long it took is printed; only what is far beyond it fails."""
+    """A push should be visible within 300 ms. The time is printed; only a far longer one fails."""
     page = show(simulator)
     # When each banner came into the document, by the clock the ledger goes by.
     page.run("""(() => {
@@ -93,7 +93,7 @@ def test_a_loc_key_is_resolved_in_the_language_that_is_picked(start, show, folde
     ):
         pick(language)
         page.wait(f"[...document.querySelectorAll('.rows .text')].some((row) => row.textContent === {json.dumps(text)})")
-        # One that the app has not is itself.
+        # A key that the app does not have is shown as it is.
         assert bodies() == ["NOT_THERE", text]
     assert "does not have the key" in page.text(".banner .problem")
 
@@ -202,7 +202,7 @@ def test_a_fault_that_is_switched_on_is_felt_by_a_client(simulator, show):
     page.wait("document.getElementById('fault-bad_every').getAttribute('aria-checked') === 'true'")
     answer, _ = story(simulator.connect(), enhanced(1) + enhanced(2))
     assert answer == struct.pack("!BBI", 8, 8, 2)
-    # What the gateway says of it is there too.
+    # The gateway's log line is there too.
     page.wait("document.getElementById('wire').textContent.includes('identifier 2 rejected: status 8')")
     page.click("#fault-bad_every")
     page.wait("document.getElementById('fault-count').textContent === 'none is on'")
@@ -279,11 +279,11 @@ def test_hostile_pushes_break_nothing(start, show):
     page.wait("!document.title.startsWith('(')")
     assert page.run("document.title") == "apns simulate"
     assert page.run("document.querySelectorAll('main script, main style, main img').length") == 0
-    # Nothing is pushed out of sight: the page is no wider than its window.
+    # Nothing is out of sight: the page is not wider than its window.
     assert page.run("document.documentElement.scrollWidth <= innerWidth")
     texts = page.run("[...document.querySelectorAll('.rows .text')].map((text) => text.textContent)")
     assert "<script>document.title = 'taken'</script>" in texts
-    # What turns the direction stays within its own element, and is spelled out beside the bytes.
+    # Characters that turn the direction stay within their element, and are spelled out next to the bytes.
     assert page.run("[...document.querySelectorAll('.rows .text')].every((text) => text.tagName === 'BDI' && getComputedStyle(text).unicodeBidi === 'isolate')")
     page.run("[...document.querySelectorAll('.row')].find((row) => row.textContent.includes('gnp.ecivni')).click()")
     page.wait("document.querySelector('.json')?.textContent.includes('gnp.ecivni')")
@@ -354,7 +354,7 @@ def test_everything_can_be_reached_by_the_keyboard(simulator, show):
     page.run("document.getElementById('fault-bad_every').closest('details').open = true; document.getElementById('fault-bad_every').focus()")
     page.press(" ")
     page.wait("document.getElementById('said').textContent.includes('bad_every is on')")
-    # Whoever stands on a row is left there by what comes.
+    # New pushes leave the focus on its row.
     page.run("document.querySelectorAll('.row')[2].focus()")
     here = page.run("document.activeElement.parentElement.dataset.key")
     page.run("fetch('control/faults', { method: 'DELETE' })")
@@ -437,7 +437,7 @@ def test_it_is_accessible(busy, scheme, width):
     for tab in ("tab-devices", "tab-connections", "tab-faults"):
         page.click("#" + tab)
         page.run("for (const details of document.querySelectorAll('details')) details.open = true")
-        # What comes in moves a little.
+        # New elements move a little at first.
         page.wait("document.getAnimations().length === 0")
         assert page.run(OWN_CHECKS) == [], tab
         if script is None:

@@ -55,7 +55,7 @@ def test_the_list_stays_where_it_is_when_a_push_is_picked(simulator, show, size)
         page.wait(f"document.querySelector('.verdict')?.textContent.startsWith('Push {number} at')")
         assert (place(page, ".rows"), place(page, "[data-key='48']")) == before
         assert page.run("document.querySelector('.rows').scrollTop") == 300
-    # What is picked is in sight without scrolling.
+    # The picked push is visible without scrolling.
     x, y, _, _ = place(page, ".verdict")
     assert 0 <= x < size[0] and 0 <= y < size[1]
 
@@ -96,7 +96,7 @@ def test_the_status_strip_covers_nothing(simulator, show, width):
         assert top + height <= 800
         _, y, _, tall = place(page, "main")
         assert y + tall <= top
-    # What takes the focus at the very end is above it.
+    # An element that takes the focus at the very end is above it.
     page.run("[...document.querySelectorAll('main button')].filter((one) => one.offsetParent).at(-1).focus()")
     assert page.run("(() => { const box = document.activeElement.getBoundingClientRect(); return document.elementFromPoint(box.x + 3, box.y + 3) === document.activeElement; })()")
 
@@ -276,7 +276,7 @@ def test_pages_reach_the_oldest_that_is_kept(simulator, show):
         pages.append(shown(page))
         assert len(pages) < 20
     assert sum(pages, []) == list(range(1050, 0, -1))
-    # What comes does not move the page that is read.
+    # New pushes do not move the page of the list that is read.
     many(simulator, 3)
     page.wait("document.getElementById('count-accepted').textContent === '1,053'")
     assert shown(page) == pages[-1]

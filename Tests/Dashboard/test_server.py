@@ -1,4 +1,4 @@
-"""What serves the page: to whom, and what comes live."""
+"""The page's server: access, and live events."""
 
 import http.client
 import json
@@ -220,7 +220,7 @@ def test_pushes_are_read_in_pages_and_deleted_ones_leave_no_trace(simulator):
     assert events.next("deleted") == [4]
     assert ask(simulator, "DELETE", "/pushes/4")[0] == 404 and ask(simulator, path="/pushes/4")[0] == 404
     assert page("?before=6&limit=3") == ([2, 3, 5], True)
-    # One who comes later is told of none that went by.
+    # A later page does not count pushes from before as skipped.
     late = Events(simulator)
     news = late.next("pushes")
     assert [push["number"] for push in news["pushes"]] == [1, 2, 3, 5, 6, 7] and news["skipped"] == 0

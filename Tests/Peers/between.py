@@ -1,15 +1,15 @@
 """Stands between a provider and a gateway, and makes trouble: `between.py PORT TROUBLE...`
 
-Listens at one port for each trouble, prints them as a line of JSON, and forwards every connection to
-PORT, until its standard input ends. A trouble is a word and its numbers, with colons between:
+Listens at one port for each trouble, prints the ports as a JSON line, and forwards every connection to PORT,
+until its standard input ends. A trouble is a word and its numbers, separated by colons:
 
     none              nothing
-    late:S            the gateway says nothing for S seconds
+    late:S            the gateway is silent for S seconds
     closed:S          refuses connections until S seconds have passed
     swallowed:S       a queue that is full until then: connection requests go unanswered
-    deaf:BYTES:TIMES  reads nothing more after so many bytes, on the first connections
+    deaf:BYTES:TIMES  stops reading after BYTES bytes, on the first TIMES connections
     cut:BYTES:TIMES   resets the connection there
-    drip:BYTES        says its first bytes one by one, a millisecond apart
+    drip:BYTES        sends its first bytes one by one, a millisecond apart
     proxy:S           an HTTP proxy that takes S seconds for its answer
     names:S:N         a name server at 127.0.0.N: silent for S seconds, then every name is 127.0.0.1
 """
@@ -135,7 +135,7 @@ class Names(asyncio.DatagramProtocol):
 
 
 async def main():
-    # What a connection that is gone does not take is no news here.
+    # Errors of writing to a closed connection do not matter here.
     logging.disable()
     target, *troubles = sys.argv[1:]
     chosen = [Trouble(text, int(target)) for text in troubles]

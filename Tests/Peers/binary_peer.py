@@ -77,7 +77,7 @@ class Hostile(Peer):
             self.ledger.accepted.add(n)
 
     def take(self, link, frames, seconds=0.02, reading=True):
-        """What came within that time; the provider's question is answered, and ends the connection."""
+        """Yields the notifications of that time; a sentinel gets its error packet, which ends the connection."""
         found = frames.read(link.step(seconds, reading))
         for identifier, n in found:
             if n is None:
@@ -105,7 +105,7 @@ class Hostile(Peer):
                     link.end(way)
                 self.deliver(n)
 
-    # ---- Says of each that there is no error; the connection stays, or ends after so many
+    # ---- Sends status 0 for each; the connection stays, or ends after `after`
 
     def no_errors(self, link, frames):
         after, count = int(self.number("after", 1 << 30)), 0
@@ -119,7 +119,7 @@ class Hostile(Peer):
                     link.flush()
                     link.end("fin")
 
-    # ---- Takes all in silence, and closes each connection after so many
+    # ---- Accepts all silently, and closes each connection after `after`
 
     def closing(self, link, frames):
         """Once in all: what was proven by then is not to come again."""

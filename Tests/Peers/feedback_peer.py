@@ -1,4 +1,4 @@
-"""Feedback services whose list never ends, or never goes on."""
+"""Feedback services that send an endless list, or stall in it."""
 
 import time
 

@@ -57,7 +57,7 @@ def answer(stream, code=200, reason=None):
     return head + frame(DATA, END_STREAM, stream, body)
 
 
-# What is sent again and again: bytes for one stream that is open. `first` opens what they go on with.
+# Floods: bytes for one open stream, sent over and over. `first` opens a block that they continue.
 BIG = field(b"x-long", b"y" * 120) * 120
 FLOODS = {
     "window_update": lambda stream: frame(WINDOW_UPDATE, 0, 0, b"\0\0\0\1"),
@@ -91,7 +91,7 @@ def whole(block, flags=END_HEADERS):
 
 
 LAST = END_HEADERS | END_STREAM
-# What looks like an answer and is none; a word behind it ends the connection.
+# Incomplete responses; the word after each ends the connection.
 HALVES = {
     "block without end, FIN": (whole(OK, END_STREAM), "fin"),
     "block without end, RST": (whole(OK, END_STREAM), "reset"),
@@ -267,7 +267,7 @@ class Hostile(Peer):
                 own.link.fill(blob)
                 own.feel()
             waiting += self.requests(own, 0.0005 if pace else 0.01, reading)
-            # What achieves something now and then is to save the rest.
+            # An occasional response must not excuse the rest.
             if self.option("answers") and waiting and time.monotonic() >= due:
                 due = time.monotonic() + 0.05
                 own.accept(*waiting.pop())
@@ -315,7 +315,7 @@ class Hostile(Peer):
                 if way:
                     own.end(way)
 
-    # ---- Something is answered, and the connection dropped after so many requests
+    # ---- Some requests get a response, and the connection drops after `every` requests
 
     def duplicates(self, own):
         every, what, way = int(self.number("every")), self.option("answers"), self.option("way", "fin")
@@ -348,14 +348,14 @@ class Hostile(Peer):
             for stream, n in self.requests(own):
                 if n in poisonous:
                     own.feel()
-                    # What was answered goes out; those behind it in the read arrived for nothing.
+                    # Finished responses are written; later requests of the same read are dropped.
                     own.end(way)
                 own.accept(stream, n)
 
     # ---- One device, or all, are answered by something else than 200
 
     def refusing(self, own):
-        """`code` and `reason` for number `at`, or for all where there is none, for `seconds`."""
+        """`code` and `reason` for number `at`, or for all without `at`, for `seconds`."""
         code, reason = int(self.number("code")), self.option("reason")
         at, seconds = self.option("at"), self.number("seconds", 1e9)
         while True:

@@ -42,7 +42,7 @@ def judge_calls(row, told, is_exact):
             yield f"{name} waits {call['waits']} times"
         if is_exact and "sessions" not in row.options() and call["longest_cpu"] > EXACT_MAX:
             yield f"{name} works for {call['longest_cpu']:.1f} ms"
-        # What process() reports is news of the peer's; all else goes on.
+        # process() may report errors of the peer; every other failure is wrong.
         wrong = {"APNS_ERR_AGAIN", "APNS_ERR_ARGUMENT"} & failed if name == "process" else failed - {
             "APNS_ERR_AGAIN", "APNS_ERR_FULL" if name == "send" else ""}  # fmt: skip
         if wrong:
@@ -96,7 +96,7 @@ def judge_ends(row, told, seen):
 
 
 def judge(row, told, seen, is_exact=False):
-    """What is wrong."""
+    """Returns the faults of a row."""
     faults = []
     if seen["failures"]:
         faults.append(f"the peer broke: {seen['failures']}")
@@ -123,7 +123,7 @@ def judge(row, told, seen, is_exact=False):
 
 
 def judge_the_judge():
-    """Spoils a good row in each way: a judge that does not find it is none."""
+    """Spoils a good row in each way, and checks that the judge notices."""
     own = {"others_pass": True, "connections": 2, "duplicated": 0, "offers": False, "cpu": 0.3, "memory_mb": 40}
     row = Row("", "", ("http2",), (), "send:3", bad=frozenset({2}), bad_ends=("unknown",), **own)
     call = {"late": -5.0, "late_by_clock": 300, "longest_cpu": 9.0, "early": 0, "waits": 1, "message": "",

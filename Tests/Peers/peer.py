@@ -1,9 +1,9 @@
-"""A peer that means harm, as a process of its own: `peer.py DIRECTORY PROTOCOL name=value...`
+"""An adversarial peer in a separate process: `peer.py DIRECTORY PROTOCOL name=value...`
 
-DIRECTORY has the certificates (identity.py). It prints a line of JSON with its port, a line "felt" once
-its harm is done, plays until its standard input ends, and prints what it saw and did: how often each notification arrived
-(`deliveries`), which ones it accepted by the protocol's own words, how many connections were made,
-and `felt`: how often the harm was done. Nothing here is the library's or the simulator's.
+DIRECTORY has the certificates (identity.py). The peer prints its port as a JSON line, and a line "felt" after its
+harm. It plays until its standard input ends. Then it prints how often each notification arrived (`deliveries`),
+which ones it accepted by the protocol, the number of connections, and how often it did its harm (`felt`). It uses
+no code of the library or the simulator.
 
 The protocols are http2, binary, tls, proxy, feedback and tcp, one file each.
 """

@@ -1,18 +1,18 @@
 """Plays rows: starts the peer of each, has the provider play its calls, and has what came of it judged.
 
-Each row is a run of its own, and all that was seen is judged in the same way (judge.py):
+Each row runs separately, and judge.py judges all of them alike:
 
     late        no call takes more than 100 ms beyond its deadline: its own timeout, or the session's
-                timeouts. With an event loop no call waits at all. What the machine is late is not counted
-                (provider.c), so other work beside this fails no row
+                timeouts. With an event loop no call waits at all. The machine's own delays do not count
+                (provider.c), so other load does not fail a row
     CPU         of the provider, as a share of the row's time
     most        how often one notification arrived at the peer: at most 5 times however it goes
     a/r/u, d    accepted, rejected, unknown: each that was taken has exactly one end, none is accepted
                 that the peer did not accept, none rejected that it did not refuse; those that came twice
     messages    of errors are clean: UTF-8, one line, no control characters, no bidirectional overrides
 
-and by what is the row's own (row.py). A row in which the harm was not done is failed too. Before all of it
-the judge is judged: a good row is spoilt in each way that there is, and each has to be found.
+and by the row's own conditions (row.py). A row without its harm fails too. First the judge is judged: a good row
+is spoilt in every possible way, and the judge must notice each.
 """
 
 import argparse
@@ -163,7 +163,7 @@ def play(row, programs):
 
 
 def play_safely(row, programs):
-    """Whatever goes wrong is the row's."""
+    """Turns every exception into a fault of the row."""
     try:
         return play(row, programs)
     except Exception as error:

@@ -1,14 +1,14 @@
 /*
- * Plays a script of calls against a peer, and says in one line of JSON what each kind of call cost
- * and came to, and what became of each notification. judge.py judges it.
+ * Plays a script of calls against a peer. Prints the cost and results of each kind of call, and the
+ * outcome of each notification, as one JSON line for judge.py.
  *
  *   provider name=value... step...
  *
  *   connect      apns_session_connect()
- *   send:N       N notifications, with APNS_SEND_MORE but for the last; one that fails is tried
- *                again for as long as `patience_ms` says
+ *   send:N       N notifications, with APNS_SEND_MORE except for the last; repeats a failed call
+ *                for up to `patience_ms`
  *   push:N:MS    N notifications, each by itself, MS milliseconds apart, and events taken between
- *   seen         waits until the peer says in standard input that it has done its harm
+ *   seen         waits for a line in standard input: the peer has done its harm
  *   drain:MS     one apns_session_drain()
  *   finish:MS:T  drains of MS each, events taken between, until all have their end, or all but L
  *                with finish:MS:T:L, or T milliseconds passed
@@ -27,10 +27,10 @@
  * step the sessions are closed where they are open (not with closes=0), all events are taken, and
  * they are freed.
  *
- * What others do to the machine is not the library's. So a call's time is its thread's CPU time,
- * and what it waited in poll() and nanosleep(), which come here, as far as it had asked for it; and
- * what it waited elsewhere, without the time for which the thread was ready to run. A call that
- * does not return is named at SIGTERM, {"stuck": "drain"}.
+ * Other load on the machine does not count. So a call's time is the sum of its thread's CPU time,
+ * its waits in poll() and nanosleep(), intercepted here and counted up to the requested time, and
+ * its other waits, without the time in which the thread was ready to run. On SIGTERM, a call that
+ * does not return is named: {"stuck": "drain"}.
  */
 #define _GNU_SOURCE
 #include <apns/apns.h>
@@ -162,8 +162,8 @@ static void begin(const char *name) {
 static apns_status_t ended(double allowed, apns_status_t status) {
   double cpu = cpu_ms() - cpu_before, took = now_ms() - began, elsewhere = 0;
   struct rusage usage = usage_so_far();
-  /* Where the system fetched a page from a disk, it waited for that, and not the library. It may
-     have a short wait of its own besides. */
+  /* After a major page fault the wait was the system's. A short wait of the library may hide in it.
+   */
   if (usage.ru_nvcsw - usage_before.ru_nvcsw > waited.switches &&
       usage.ru_majflt == usage_before.ru_majflt)
     elsewhere = took - cpu - waited.took - (queued_ms() - queued_before);
@@ -190,7 +190,8 @@ static apns_status_t ended(double allowed, apns_status_t status) {
   return status;
 }
 
-/* The most that this process had, in KB; rusage's would be that of who forked it. */
+/* This process's peak memory in KB; rusage's would include the peak of the process that forked it.
+ */
 static long memory(void) {
   char line[256];
   long most = -1;
@@ -207,7 +208,7 @@ static struct one {
   apns_session_t *session;
   long sent;
   bool is_done;
-  bool has_outcomes; /* some may wait that there was no time for */
+  bool has_outcomes; /* there was no time to take all of them */
 } * sessions;
 static long session_count, count; /* of notifications for each session */
 
@@ -217,7 +218,7 @@ static size_t ended_count, two_ends;
 static double connect_ms, write_ms, patience_ms;
 static bool takes_events, is_drained, is_closed;
 
-/* What rejections were answered with: the binary status, and HTTP's with the reason. */
+/* The responses to rejected notifications: the binary status, or the HTTP status and reason. */
 static struct {
   char text[80];
   size_t count;
@@ -254,7 +255,7 @@ static bool take(struct one *one, double milliseconds) {
   return true;
 }
 
-/* Thousands may come at once, so a loop goes on after some of them. */
+/* Thousands may be ready, so an event loop takes some and continues later. */
 static void take_all(struct one *one) {
   one->has_outcomes = true;
   for (int left = 300; left && one->has_outcomes; left -= is_loop) one->has_outcomes = take(one, 0);
@@ -475,7 +476,7 @@ static void close_all(double milliseconds) {
   is_closed = true;
 }
 
-/* A line in standard input; the judge hears of it where there is none. */
+/* Waits for a line in standard input; without one, judge.py notices. */
 static void wait_until_seen(void) {
   struct pollfd entry = {0, POLLIN, 0};
   struct timespec most = {60, 0};

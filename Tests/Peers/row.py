@@ -1,4 +1,4 @@
-"""A row of a table: which peer, which calls against it, and what is to come of it."""
+"""A row of a table: a peer, calls against it, and the expected results."""
 
 import dataclasses
 
@@ -13,20 +13,20 @@ class Row:
     steps: str  # its calls
     between: tuple = ()  # the words of between.py
     meddle: object = None  # called with a function that asks the simulator's control port, and an event
-    # Those that are refused or poisonous, how they may end, what they are answered, and whether all
+    # The rejected notifications and those that kill connections, their outcomes, their responses, and whether all
     # others get through.
     bad: frozenset = frozenset()
     bad_ends: tuple = ("unknown", "rejected")
     answers: tuple = ()
     others_pass: bool = False
-    # At most so many of all came more than once.
+    # The highest number of duplicates in all.
     duplicated: int = None
     is_resent: bool = False  # something was sent again, or is unknown: that is how the harm is felt
     connections: int = None
     refusals: int = 10  # how often one may arrive that the peer says it did not process
     is_counted: bool = True  # the peer knows which notifications arrived
     all_succeed: bool = False  # no call but next_event may fail
-    # An earlier TLS session has to be offered, or must never be.
+    # True if an earlier TLS session must be offered, False if it must not.
     offers: bool = None
     statuses: tuple = ()  # (call, status) that has to be met, and no failure but it
     note: str = ""  # what the peer noted, or the provider told, by that name is shown
@@ -52,7 +52,7 @@ def peer(protocol):
 
 
 def cover(rows):
-    """Some of the rows, which have between them every aspect that any of the rows has."""
+    """Chooses rows that together have every aspect of all rows."""
     missing, chosen = set().union(*(row.aspects for row in rows)), set()
     while missing:
         best = max(rows, key=lambda row: len(row.aspects & missing))

@@ -1,4 +1,4 @@
-"""Peers whose TLS never comes about, and what stands between the provider and one that is in order.
+"""Peers without a TLS handshake, and troubles between the provider and a sound peer.
 
 The handshake's first messages are plain text: `offers` counts the ClientHellos that offer an earlier
 session, and such an offer can be turned down by an alert, as OpenSSL's servers do that ask for
@@ -45,7 +45,7 @@ class Hostile(Peer):
             self.behind = module.Hostile(directory, dict(each.split("=", 1) for each in given))
             if self.option("newest") == "1.2":
                 self.behind.tls.maximum_version = ssl.TLSVersion.TLSv1_2
-            # What arrives and is accepted there is this peer's; connections are counted here.
+            # The ledger counts notifications of the peer behind it, and connections of this one.
             for name in ("lock", "deliveries", "refused", "accepted", "failures"):
                 setattr(self.ledger, name, getattr(self.behind.ledger, name))
             self.behind.start()

@@ -38,7 +38,7 @@ static void feel(void) {
   fflush(stdout);
 }
 
-/* ---- Records of our own making (RFC 8446, 5.2 and 7.3) ------------------------- */
+/* ---- Handmade TLS records (RFC 8446, 5.2 and 7.3) ------------------------------ */
 
 struct keys {
   unsigned char secret[32], key[32], iv[32];

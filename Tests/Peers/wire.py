@@ -1,4 +1,4 @@
-"""What all hostile peers share: a listener, a ledger, and connections that need not read."""
+"""The base of all adversarial peers: a listener, a ledger, and connections that need not read."""
 
 import collections
 import json
@@ -53,7 +53,7 @@ class Link:
         self.written = 0
 
     def step(self, seconds=0.05, reading=True):
-        """Writes what it can, and returns what came within that time."""
+        """Writes as much as possible, and returns the bytes that arrived in that time."""
         if self.write() and self.out:
             seconds = 0
         came = self.read() if reading else b""
@@ -109,7 +109,7 @@ class Link:
                 pass
             self.linger()
         elif way == "fin":
-            # What lies unread would turn the FIN into RST.
+            # Unread bytes would turn the FIN into RST.
             self.linger()
         else:
             raise ValueError(way)

@@ -13,8 +13,8 @@ import h2.settings
 
 
 class Server:
-    """`judge(number)` gives status and body. `answers`: "each" in a TLS record of its own, or
-    "batch": together once nothing more comes, `batch` at the least. `streams`: at once."""
+    """`judge(number)` returns status and body. `answers` is "each", with one TLS record per response, or "batch",
+    together when no more requests come, at least `batch`. `streams` limits concurrent ones."""
 
     def __init__(self, certificate, judge, *, answers="each", batch=1, streams=100):
         self.judge, self.answers, self.batch, self.streams = judge, answers, batch, streams
@@ -62,7 +62,7 @@ class Connection:
     def __init__(self, server, sock):
         self.server, self.sock = server, sock
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
-        # What is set later is not what is said first.
+        # Later settings would not be in the first SETTINGS frame.
         self.h2.local_settings = h2.settings.Settings(
             client=False, initial_values={h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: server.streams})
         self.paths, self.whole = {}, []

@@ -22,7 +22,8 @@ def payload(number):
 
 
 def push(port, ca, count=COUNT, *, certificate="-", connections=1, ambiguous="resend", ids=False):
-    """What came of each, by its number, and the session's counts; every one has exactly one end."""
+    """Returns the outcome of each notification, by number, and the session's counts. Each has exactly one
+    outcome."""
     lines = "".join(f"{token(number)} {payload(number)}\n" for number in range(count))
     command = [PROGRAM, port, ca, certificate, "com.example.app", connections, ambiguous, "ids" if ids else "-"]
     ran = subprocess.run([str(word) for word in command], input=lines, capture_output=True, text=True, timeout=300)

@@ -72,7 +72,7 @@ int main(int argc, char **argv) {
     if (names_ids) push.apns_id = id;
     apns_status_t status;
     while ((status = apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error))) {
-      /* The end of a connection is no end of the list, nor are outcomes that wait. */
+      /* A lost connection or a full window does not end the list. */
       if (status != APNS_ERR_FULL && !apns_status_is_retryable(status)) return fail("send", &error);
       while (apns_session_next_event(session, &event, 100, NULL) == APNS_OK) tell(&event);
     }

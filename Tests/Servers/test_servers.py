@@ -1,5 +1,4 @@
-"""Servers that nobody here wrote, and the simulator: each notification has exactly one end, the one
-that the server gave it."""
+"""Third-party servers and the simulator: each notification has exactly one outcome, and it is the server's."""
 
 import collections
 import json
@@ -97,7 +96,7 @@ def test_h2(server_certificate, answers, batch, streams, connections):
 @pytest.mark.parametrize("options", [[], ["--early-response"], ["--max-concurrent-streams=1"], ["--padding=100"],
                                      ["--header-table-size=0", "--encoder-header-table-size=0"]])
 def test_nghttpd(server_certificate, run, tmp_path, port, options):
-    """It serves files: those that are there, and 404 with a page of its own."""
+    """A file server: existing files get 200, others 404 with an error page."""
     devices = tmp_path / "3" / "device"
     devices.mkdir(parents=True)
     for number in range(0, COUNT, 3):
@@ -160,8 +159,8 @@ def nginx(server_certificate, run, tmp_path, port):
 @pytest.mark.skipif(not NGINX, reason="nginx is not installed")
 @pytest.mark.parametrize("requests, streams", [(1000, 128), (100000, 128), (150, 20), (100000, 1)])
 def test_nginx(server_certificate, nginx, port, requests, streams):
-    """It answers before it has read the body and resets the stream behind that, and says GOAWAY after
-    so many requests."""
+    """nginx responds before it has read the body, then resets the stream, and sends GOAWAY after `requests`
+    requests."""
     logged = nginx(requests, streams)
     outcomes, counts = push(port, server_certificate["ca"], ambiguous="report")
     check(outcomes, judge_last_digit)

@@ -1,4 +1,4 @@
-"""A client of HTTP/2 that watches the wire: Python's h2 over ssl, none of our library."""
+"""An HTTP/2 client that watches the wire: Python's h2 over ssl, without our library."""
 
 import contextlib
 import json
@@ -66,7 +66,7 @@ class Client:
         return stream
 
     def disregard(self, most=1000):
-        """Opens as many streams as it wants from here on, whatever SETTINGS said."""
+        """Ignores the limit in SETTINGS and opens any number of streams."""
         self.connection.remote_settings[h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS] = most
         self.connection.remote_settings.acknowledge()
 
@@ -82,7 +82,7 @@ class Client:
             return b""
 
     def read(self):
-        """What one read brings; False at the end."""
+        """Handles one read; False at the end."""
         data = self.received()
         if not data:
             return False

@@ -35,7 +35,7 @@ def lasting(certificates):
 
 @pytest.fixture
 def shared(lasting):
-    """The one simulator of all tests that need no options of their own: as new, with these faults."""
+    """The simulator shared by all tests that need no special options, reset and with these faults."""
     return lasting.renew
 
 

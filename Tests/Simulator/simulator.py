@@ -37,7 +37,7 @@ def waited(pid):
 
 
 def until(holds, told=lambda: None):
-    """What `holds` returns, once that is something; `told` says what there is instead."""
+    """Waits until `holds` returns something true and returns that; `told` describes the state on failure."""
     deadline = time.monotonic() + DEADLINE
     while not (found := holds()):
         assert time.monotonic() < deadline, told()

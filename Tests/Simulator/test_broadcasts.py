@@ -78,7 +78,7 @@ def shared(lasting, shared):
 
 @pytest.fixture(scope="module")
 def serving(certificates):
-    """One that behaves, with a channel of each policy, for tests that change nothing."""
+    """A simulator without faults and a channel of each policy, for tests that change nothing."""
     from simulator import Simulator
 
     simulator = Simulator(certificates, *SERVICES, control=True)
@@ -99,7 +99,7 @@ def test_a_channel_s_life(simulator):
         assert "apns-unique-id" not in headers and "apns-id" not in headers
         status, body, headers = ask(client, "GET", apns_channel_id=channel)
         assert (status, body) == (200, NEW)
-        # One is made where none was sent.
+        # The simulator makes an ID if the request lacks one.
         assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", headers["apns-request-id"])
         second = ask(client, "POST", body=NEW | {"message-storage-policy": 0})[2]["apns-channel-id"]
         assert ask(client, "GET", apns_channel_id=second)[1] == NEW | {"message-storage-policy": 0}
@@ -108,7 +108,7 @@ def test_a_channel_s_life(simulator):
         for method in "GET", "DELETE":
             assert ask(client, method, apns_channel_id=channel)[:2] == (400, "ChannelNotRegistered")
         assert ask(client, "GET", ALL)[1] == {"channels": [second]}
-    # Orders about channels are no notifications.
+    # Channel management requests do not count as notifications.
     totals = simulator.totals()
     assert (totals["received"], totals["accepted"], totals["reasons"]) == (0, 0, {})
 
@@ -177,8 +177,8 @@ def test_an_app_has_so_many_channels(start):
 
 
 def test_a_list_longer_than_the_windows(start):
-    """2,500 identifiers have more bytes than the client lets come at once; and of eight who create
-    them all at once none makes one too many, or one that is there."""
+    """2,500 identifiers are longer than the client's flow-control window; and eight clients that create them
+    together get neither one too many nor a duplicate."""
     simulator = start(*SERVICES, "--channels-max", 2500)
     with contextlib.ExitStack() as open_ones:
         clients = [open_ones.enter_context(management(simulator)) for _ in range(8)]
@@ -215,7 +215,7 @@ def test_authorized_as_pushes_are(start):
     with management(simulator, certificate=False) as client:
         assert ask(client, "GET", ALL)[:2] == (403, "MissingProviderToken")
         assert ask(client, "GET", ALL, authorization="bearer nonsense")[:2] == (403, "InvalidProviderToken")
-        # A path that is none is none for everybody.
+        # An invalid path is invalid for every provider.
         assert ask(client, "GET", "/")[:2] == (404, "BadPath")
     with management(simulator, certificate=False, bearer=jwt(simulator)) as client:
         assert ask(client, "POST", body=NEW)[0] == 201
@@ -427,7 +427,7 @@ def test_a_live_activity_s_life(simulator):
         assert live(client, state("end", now + 5, 5, dismissal_date=now + 600)) == (200, None)
         (one,) = activities(simulator)
         assert (one["state"], one["content_state"], one["dismissal_date"]) == ("ended", {"score": 5}, now + 600)
-        # What comes then is about another one, which the app has begun.
+        # Later updates belong to another activity, which the app has started.
         assert live(client, state("update", now + 6, 6)) == (200, None)
         assert [(one["state"], one["content_state"]["score"]) for one in activities(simulator)] == [("ended", 5), ("active", 6)]
         assert live(client, state("end", now + 7, 7, dismissal_date=now - 1)) == (200, None)
@@ -468,7 +468,7 @@ def test_keeps_the_newest_activities(start, tmp_path):
     assert create(simulator) == channel
     with Client(simulator) as client:
         assert broadcast(client, channel)[0] == 200
-        # What was forgotten begins anew.
+        # A forgotten activity can start again.
         assert live(client, state(), bytes(4)) == (200, None)
     found = activities(simulator)
     assert 20_000 <= len(found) <= 30_000 and [one["token"] for one in found[-4:]] == [*tokens[-3:], tokens[0]]
@@ -482,11 +482,11 @@ def test_a_started_activity_listens_to_its_channel(simulator):
         assert broadcast(client, channel, state("update", now + 1, 1), apns_expiration=str(now + 600))[0] == 200
         begin = state("start", now, 0, attributes_type="Match", attributes={}, input_push_channel=channel)
         assert live(client, begin) == (200, None)
-        # What was stored came at once.
+        # The stored message arrived immediately.
         (one,) = activities(simulator)
         assert (one["channel"], one["content_state"], one["updates"]) == (channel, {"score": 1}, 1)
         assert simulator.control("GET", "/subscriptions")[1]["subscriptions"] == [{"token": TOKEN.hex(), "channel": channel}]
-        # A push to the token is not for one that listens to a channel.
+        # A push to the token does not reach an activity on a channel.
         assert live(client, state("update", now + 9, 9)) == (200, None)
         assert broadcast(client, channel, state("update", now + 2, 2))[0] == 200
         assert [one["content_state"]["score"] for one in activities(simulator)] == [2, 9]
@@ -530,7 +530,7 @@ def test_faults_strike_broadcasts_and_orders(shared):
     with Client(simulator) as client:
         assert [broadcast(client, channel, state(score=score))[:2] for score in range(4)] == [
             (200, None), (503, "ServiceUnavailable")] * 2
-    # What was refused came nowhere.
+    # Rejected broadcasts reached no device.
     assert activities(simulator)[0]["updates"] == 2
 
 

@@ -90,7 +90,7 @@ def test_closes_its_side_and_waits_for_the_answer(shared, faults):
 
 
 def test_closes_its_side_and_waits_for_feedback(start, tmp_path):
-    """And its list is one that people write by hand."""
+    """Also reads a list written by hand."""
     path = tmp_path / "feedback"
     path.write_text(f"# gone\n\n5 {TOKEN.hex()}\r\n  4294967295\t<01 02>  # too\n0 ff")
     simulator = start("--feedback", path)
@@ -140,7 +140,7 @@ def test_has_no_certificate(simulator):
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "::1", "17.188.0.1"])
 def test_gives_an_address_for_a_name(simulator, name):
-    """Against RFC 6066, so that Python would not: openssl does as it is told."""
+    """Against RFC 6066. Python refuses to do this, so openssl is the client."""
     ran = subprocess.run(
         ["openssl", "s_client", "-connect", "%s:%d" % simulator.gateway, "-servername", name, "-quiet",
          "-CAfile", simulator.ready["ca"], "-cert", simulator.ready["provider"], "-verify_return_error"],

@@ -305,7 +305,7 @@ def test_ledger(start, tmp_path):
         (1, None, "discarded"), (2, 9, "accepted"), (2, 10, "accepted"), (2, 4, "accepted"),
     ]
     assert lines[2]["status"] == 5
-    # The same token and payload, whatever the identifier; what was discarded was never seen.
+    # The same token and payload are a duplicate under any identifier; discarded ones do not count.
     assert [one.get("duplicate", False) for one in lines] == [False] * 5 + [True, False, True]
     assert summary["summary"] == totals
     assert (totals["accepted"], totals["duplicates"], totals["discarded"]) == (4, 2, 2)
@@ -313,7 +313,7 @@ def test_ledger(start, tmp_path):
 
 @pytest.mark.parametrize("option", ["--ledger", "--accepted"])
 def test_full_disk(start, option):
-    """The gateway goes on; the run says at its end that the record is not whole."""
+    """The gateway keeps working; at its end the run reports an incomplete record."""
     simulator = start(option, "/dev/full", stderr=subprocess.PIPE)
     for number in range(3):
         assert story(simulator.connect(), enhanced(1) + enhanced(2, b"")) == (error(2, 2), CLEAN)
@@ -345,7 +345,7 @@ def test_ends_though_its_bytes_are_paced(start, tmp_path, number):
     with simulator.connect(simulator.feedback, plain=True) as raw, simulator.connect() as gateway:
         with simulator.context().wrap_socket(raw) as tls:
             gateway.sendall(enhanced(1, b""))
-            # Both have begun to come.
+            # The first bytes of each have arrived.
             for sock in (tls, gateway):
                 assert select.select([sock], [], [], DEADLINE)[0]
             simulator.process.send_signal(number)
@@ -354,7 +354,7 @@ def test_ends_though_its_bytes_are_paced(start, tmp_path, number):
 
 
 def test_ends_in_order_while_it_is_asked(start):
-    """Whoever comes to the control interface meanwhile is answered or sent away."""
+    """Clients that reach the control API meanwhile get a response or are closed."""
     for _ in range(5):
         simulator = start(control=True, stderr=subprocess.PIPE)
         address = ("127.0.0.1", simulator.ready["control_port"])
@@ -473,7 +473,7 @@ def test_token_sizes(start, size, length, answer):
 
 
 def test_starts_at_once(start):
-    # One of a few, and without the time in which others had the processor: the machine is shared.
+    # The best of a few, without the time that other processes took: the machine is shared.
     assert any(start().start_cost < 0.1 for _ in range(20))
 
 

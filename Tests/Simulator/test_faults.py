@@ -177,7 +177,7 @@ def test_even_fin_comes_with_the_packet(shared, end):
         with simulator.connect() as sock:
             handshake = tcp(sock).received
             sock.sendall(SENTINEL)
-            # What the gateway's kernel says of its own accord it says now.
+            # Waits for the acknowledgements that the gateway's kernel sends.
             while tcp(sock).unacked:
                 pass
             before = tcp(sock)
@@ -191,7 +191,7 @@ def test_even_fin_comes_with_the_packet(shared, end):
 
 
 def test_reset_comes_on_the_heels_of_the_packet(shared):
-    """Who writes on finds the connection reset, and the packet there all the same."""
+    """A client that keeps writing finds the connection reset, and still gets the packet."""
     simulator = shared({"one_segment": True, "close": RESET})
     with simulator.connect() as sock:
         sock.sendall(SENTINEL)
@@ -365,7 +365,7 @@ def test_reads_slowly_or_stalls_for_a_while(shared, faults, count, seconds):
 ])
 @pytest.mark.parametrize("leave", ["close", "close_notify", "fin"])
 def test_what_a_client_left_behind_is_read_as_slowly(shared, faults, leave):
-    """Who writes and goes does not make the gateway any faster, nor lose what was under way."""
+    """A client that writes and leaves does not speed the gateway up, and loses nothing in flight."""
     simulator = shared(faults)
     sock = simulator.connect()
     if leave == "close_notify":
@@ -600,7 +600,7 @@ def test_session_tickets_right_behind_the_handshake(start, options, service):
 
 
 def test_session_tickets_are_good(start):
-    """And the certificate is the one that was shown when they were given."""
+    """A resumed session keeps the certificate from the first handshake."""
     simulator = start("--session-tickets", "--topic", "com.example.app", control=True)
     context = simulator.context()
     with simulator.connect(context=context) as sock:
@@ -635,7 +635,7 @@ def test_ends_behind_session_tickets(start, end):
     ([], "1.2", False), (["--tls-max", "1.3"], "1.3", False), (["--fault", 'tls_max="1.3"'], "1.3", False),
     (["--session-tickets"], "1.3", True)])
 def test_session_tickets_only_by_order(start, options, version, tickets):
-    """Whatever the version, no byte comes ahead of the packet."""
+    """In every version, no byte comes before the packet."""
     simulator = start(*options)
     with simulator.connect(plain=True) as raw:
         answer, sizes, _ = records(raw, simulator.context(versions=(VERSIONS[version],) * 2), SENTINEL)

@@ -25,7 +25,7 @@ def sized(count):
 
 @pytest.fixture(scope="module")
 def checking(certificates):
-    """One that behaves, for tests that change nothing."""
+    """A simulator without faults, for tests that change nothing."""
     simulator = Simulator(certificates, *HTTP2, "--check-payload", control=True)
     yield simulator
     simulator.kill()
@@ -252,7 +252,7 @@ def test_mdm(start):
 
 
 def test_payloads_without_aps(start):
-    """What VoIP, file providers, locations and passes of Wallet are sent is not Apple's to read."""
+    """Apple does not parse the payloads of VoIP, file providers, locations and Wallet passes."""
     simulator = start(*HTTP2, "--check-payload")
     bearer = ("authorization", f"bearer {jwt(simulator)}")
     with Client(simulator, certificate=False) as client:
@@ -352,7 +352,7 @@ def test_a_provider_token(simulator):
         client.flush()
         assert {client.answer(stream).status for stream in streams} == {200}
     assert simulator.control("GET", "/accepted")[1]["notifications"][0]["key_id"] == simulator.ready["token_key_id"]
-    # The same on other connections is no other token, and all may begin with one at once.
+    # The same token on other connections does not count as another, and all may start with one together.
     with contextlib.ExitStack() as open_ones:
         for bearer in bearer, jwt(simulator, age=1), jwt(simulator, age=2):
             clients = [open_ones.enter_context(Client(simulator, certificate=False, bearer=bearer)) for _ in range(8)]
@@ -457,7 +457,7 @@ def test_renewed_too_soon(simulator):
         # The one before it is good as long as it is not too old.
         client.bearer = first
         assert client.push() == (200, None)
-    # Another connection begins with one of its own.
+    # Another connection starts with a separate token.
     with Client(simulator, certificate=False, bearer=jwt(simulator, age=1799)) as client:
         assert client.push() == (200, None)
         client.bearer = jwt(simulator, age=1700)
@@ -471,7 +471,7 @@ def test_renewed_too_soon_on_another_connection(shared, over, here, elsewhere):
     simulator = shared({"token_renewal_over": over})
     with Client(simulator, certificate=False, bearer=jwt(simulator, age=100)) as client:
         assert client.push() == (200, None)
-        # The same one is none too many, wherever it comes from.
+        # The same token never counts as a refresh, from any address.
         for source in ("127.0.0.1", "127.0.0.2"):
             with Client(simulator, certificate=False, bearer=client.bearer, source=source) as other:
                 assert other.push() == (200, None)

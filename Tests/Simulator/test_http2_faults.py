@@ -1,4 +1,4 @@
-"""Every fault of HTTP/2, as the wire shows it."""
+"""Every HTTP/2 fault, as seen on the wire."""
 
 import json
 import select
@@ -30,7 +30,7 @@ def token(number):
 
 
 def send(client, count, first=0, **options):
-    """So many at once, in one write."""
+    """Sends `count` pushes in one write."""
     streams = [client.request(token=token(first + number), flush=False, **options) for number in range(count)]
     client.flush()
     return streams
@@ -325,7 +325,7 @@ def test_late_answers(shared, delay, least):
         all_of(client, streams)
         waits = [client.answers[stream].at - began for stream in streams]
         assert min(waits) >= least
-        # Those of a range overtake each other.
+        # Responses with a range of delays overtake each other.
         assert (client.order == streams) == isinstance(delay, int)
 
 
@@ -416,7 +416,7 @@ def test_goaway_graceful(shared, end):
 
 def raw_to_end(client):
     """Type and stream of each frame that comes, and how it ends."""
-    # What h2 was given beyond GOAWAY is in no buffer of ours: the answers come later than it.
+    # h2 has buffered nothing after GOAWAY, because the responses come later.
     data = b""
     while piece := client.received():
         data += piece
@@ -570,7 +570,7 @@ def test_rules_for_some_connections(start, tmp_path):
 
 
 def test_thousands_over_goaways(start, tmp_path):
-    """None is lost and none is twice, by the ledger, for a client that does what GOAWAY says."""
+    """By the ledger, a client that obeys GOAWAY loses nothing and sends nothing twice."""
     ledger = tmp_path / "ledger"
     count = 2_100
     simulator = start(*HTTP2, "--ledger", ledger, faults={"goaway_after": 500, "connection_window_bytes": 1 << 20})

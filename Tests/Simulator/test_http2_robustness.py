@@ -41,7 +41,7 @@ def works(simulator):
 
 @pytest.fixture(scope="module")
 def warm(certificates):
-    """What is made once is made by now."""
+    """A simulator that has made everything that it makes only once."""
     simulator = Simulator(certificates, "--http2-port", 0, "--control-keeps", "1", control=True)
     simulator.address = ("127.0.0.1", simulator.ready["http2_port"])
     for _ in range(20):
@@ -68,7 +68,7 @@ def say(simulator, made, data):
     with contextlib.suppress(OSError), simulator.connect(simulator.address, context=made) as sock:
         sock.sendall(data)
         sock.shutdown(socket.SHUT_WR)
-        # Not every end is told, and whoever leaves gives up what it sent.
+        # The simulator does not report every end, and a client that leaves abandons what it sent.
         sock.settimeout(0.3)
         with contextlib.suppress(OSError):
             while sock.recv(65536):
@@ -91,7 +91,7 @@ def test_raw_frames_are_understood(resting):
     ({"streams_max": 1}, [frame(4, 1, 0), frame(1, 4, 1, HEADERS), push(3), frame(0, 1, 1, PAYLOAD)], {"accepted": 1, "ignored": 1}),
 ])
 def test_frames_in_pieces(resting, faults, frames, counts, size):
-    """They are understood, or dropped, in whatever pieces they come."""
+    """Frames are parsed, or dropped, in pieces of any size."""
     resting.control("PUT", "/faults", faults)
     data, pong = PREFACE + SETTINGS + b"".join(frames) + frame(6, 0, 0, b"12345678"), b""
     with resting.connect(resting.address, context=context(resting)) as sock:
@@ -162,7 +162,7 @@ def test_large_headers(resting):
 
 
 def test_payloads_without_end(resting):
-    """What is beyond the largest payload is not kept."""
+    """Bytes beyond the largest payload are not kept."""
     before = resting.memory()
     with Client(resting) as client:
         client.push()
@@ -177,7 +177,7 @@ def test_payloads_without_end(resting):
 
 
 def test_half_closed(resting):
-    """Whoever has closed its side has its answers all the same."""
+    """A client that half-closes still gets its responses."""
     resting.control("PUT", "/faults", {"answer_delay_ms": 200})
     with resting.connect(resting.address, context=context(resting)) as sock:
         sock.sendall(PREFACE + SETTINGS + push(1) + push(3))
@@ -233,7 +233,7 @@ def test_clients_that_never_read(resting):
     before = resting.memory()
     with never_read(resting, timeout=1) as sock:
         sock.sendall(PREFACE + frame(4, 0, 0, struct.pack("!HI", 4, 0)) + SETTINGS)
-        # Windows the client has no say in: bad requests without a body, whose answers have none either.
+        # Flow-control windows do not limit these: bad requests without a body, and responses without one.
         with contextlib.suppress(OSError):
             for start in range(0, 400_000, 500):
                 sock.sendall(b"".join(

@@ -1,4 +1,4 @@
-"""Every fault of HTTP/2 by every way in: option, rules file, control interface; and off again."""
+"""Every HTTP/2 fault, set by option, rules file and control API, and removed again."""
 
 import json
 import socket
@@ -94,7 +94,7 @@ def connected(simulator):
 
 
 def by_rules(start, tmp_path, names):
-    """A simulator whose file of rules has each of these faults for a connection of its own."""
+    """A simulator with a rules file that gives each of these faults a separate connection."""
     path = tmp_path / "rules.json"
     path.write_text(json.dumps([EVERY[name][0] | {"connections": number} for number, name in enumerate(names, 1)]))
     return start(*HTTP2, "--rules", path)
@@ -121,7 +121,7 @@ def test_from_the_start_and_off_again(shared, name):
 
 @pytest.mark.parametrize("name", WAYS)
 def test_on_open_connections(shared, name):
-    """It comes over one that was open before, and goes."""
+    """A fault starts and ends on a connection that was open before."""
     faults, shows = WAYS[name]
     simulator = shared()
     with connected(simulator) as client, connected(simulator) as other, connected(simulator) as last:
@@ -141,7 +141,7 @@ def test_on_open_connections(shared, name):
 
 @pytest.mark.parametrize("name", TOKENS)
 def test_tokens(start, tmp_path, name):
-    """What a key's tokens did stays with the simulator: each way has one of its own."""
+    """The simulator remembers the tokens of a key, so each way gets a separate simulator."""
     faults, answers = TOKENS[name]
     path = tmp_path / "rules.json"
     path.write_text(json.dumps(faults))

@@ -1,4 +1,4 @@
-"""What is wrong with an option or a file is said with its name, line and column."""
+"""Errors in an option or a file are reported with name, line and column."""
 
 import json
 import re
@@ -111,7 +111,7 @@ OTHERS = [("error_delay_ms=[5,5]", 5), ("bad_reason=418 Teapot", "418 Teapot"), 
 
 @pytest.mark.parametrize("options", [OPTIONS, OTHERS, [("bad_reason=BadDeviceToken", None)]])
 def test_options_are_told_as_json(start, options):
-    """And read in that form. What is as ever is not told."""
+    """The control API shows options as JSON and reads them in that form. It leaves defaults out."""
     simulator = start(*(word for option, _ in options for word in ("--fault", option)), control=True)
     told = {option.split("=")[0]: value for option, value in options if value is not None}
     assert simulator.control("GET", "/faults")[1]["faults"] == told
@@ -146,7 +146,7 @@ def test_ready_has_every_port(certificates, host):
 
 
 def test_http2_alone(certificates):
-    """Unless the binary interface is asked for, so that others may have its ports."""
+    """HTTP/2 alone leaves the ports of the binary interface to others, unless an option requests them."""
     for options, open_ports in (
         ([], {"http2"}), (["--feedback-port", "0"], {"http2", "feedback"}), (["--gateway-port", "0"], {"http2", "gateway"})):
         command = [tool(), "simulate", "--http2-port", "0", "--json", *options, "--certificates", certificates]

@@ -22,7 +22,7 @@ def works(simulator):
 
 @pytest.fixture(scope="module")
 def warm(certificates):
-    """What is made once is made by now."""
+    """A simulator that has made everything that it makes only once."""
     simulator = Simulator(certificates, "--control-keeps", "1", control=True)
     for _ in range(20):
         works(simulator)
@@ -152,7 +152,7 @@ def test_stalled_clients_hold_up_nobody(resting):
 
 @pytest.mark.parametrize("resets", [False, True])
 def test_stalled_for_good_and_left(resting, resets):
-    """Who does not read learns that the client is gone all the same."""
+    """A stalled connection still notices that its client is gone."""
     resting.control("PUT", "/faults", {"stall_after_bytes": 10})
     for _ in range(10):
         sock = resting.connect()
@@ -165,7 +165,7 @@ def test_stalled_for_good_and_left(resting, resets):
 
 
 def test_out_of_descriptors(start):
-    """What it has no descriptor for waits; then it goes on."""
+    """Without a free descriptor, connections wait and are accepted later."""
     simulator = start(faults={"close_delay_ms": 0})
     count = simulator.descriptors()
     resource.prlimit(simulator.pid, resource.RLIMIT_NOFILE, (count + 10, count + 10))
@@ -200,7 +200,7 @@ def test_many_connects(resting):
 
 
 def test_stops_amid_connections(start):
-    """In whatever state: it ends at once, and its event loops have nothing to complain of."""
+    """In any state, it ends immediately and its event loops report no leftovers."""
     dice = random.Random(SEED)
     for _ in range(5):
         simulator = start(stderr=subprocess.PIPE)

@@ -9,14 +9,14 @@ from simulator import CLEAN, ROOT, error, read_to_end
 
 VECTORS = json.loads((ROOT / "Tests/Vectors/frames.json").read_text())["tests"]
 SEED = 20261121
-# What a frame needs of the gateway beside its own limits.
+# The gateway's options that a frame needs besides its own limits.
 OPTIONS = {
     None: [],
     '{"legacyPayload": 256}': ["--legacy-payload-max", "256"],
     '{"framedPayload": 256}': ["--framed-payload-max", "256"],
 }
 
-# What stands behind the frame in the same bytes, where it has an end of its own.
+# The outcome of the bytes after the frame, if it differs.
 BEHIND = {
     "framed-then-framed": ("accepted", None),
     "simple-then-enhanced": ("accepted", None),

@@ -19,7 +19,7 @@ STREAM = b"".join(NOTIFICATIONS) + enhanced(99, b"") + enhanced(100, payload=b""
 
 
 def play(sock):
-    """Six notifications, then one that no fault leaves unanswered: what the wire had to show."""
+    """Sends six notifications, then one that every fault answers, and returns what the wire showed."""
     with sock:
         before, began = tcp(sock), time.monotonic()
         sock.sendall(STREAM)
@@ -42,8 +42,8 @@ def lasts(seconds):
     return lambda seen: seen.story == AS_EVER and seen.seconds >= seconds
 
 
-# Faults, what they show, and what takes the place of a short time where the end of a fault is to
-# be told from the end of its time.
+# Faults and what they show. A short time is replaced if a test must tell the end of the fault from the end of its
+# time.
 ON_CONNECTIONS = {
     "connections": ({"connections": [1, 1_000_000], "bad_every": 2}, tells(error(8, 2), CLEAN)),
     "connection_share": ({"connection_share": 1, "bad_every": 2}, tells(error(8, 2), CLEAN)),
@@ -110,7 +110,7 @@ def begin(simulator, least=0):
 
 
 def by_rules(start, tmp_path, names):
-    """A simulator whose file of rules has each of these faults for a connection of its own, from the second on."""
+    """A simulator with a rules file that gives each of these faults a separate connection, from the second on."""
     path = tmp_path / "rules.json"
     path.write_text(json.dumps([EVERY[name][0] | {"connections": number} for number, name in enumerate(names, 2)]))
     return start("--rules", path)
@@ -196,7 +196,7 @@ def test_every_fault_by_option(start):
     every = {name: faults[name] for name, (faults, _) in (EVERY | http2).items()} | {"feedback_cut_bytes": 20}
     simulator = start("--http2-port", 0, faults=every, control=True)
     told = simulator.control("GET", "/faults")[1]["faults"]
-    # What is as ever is not told.
+    # Defaults are not listed.
     assert set(every) - set(told) == {"connection_share"}
     assert simulator.control("PUT", "/faults", every)[1]["faults"] == told
     ran = subprocess.run([tool(), "simulate", "--help"], check=True, capture_output=True, text=True)

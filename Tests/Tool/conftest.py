@@ -52,7 +52,7 @@ def tool(tmp_path):
 
 
 def provider(simulator):
-    """Who pushes, and whom it trusts."""
+    """The provider's certificate, and its CA certificates."""
     return ["--certificate", simulator.ready["provider"], "--ca", simulator.ready["ca"]]
 
 

@@ -35,7 +35,7 @@ UID = optional
 
 
 class Authority:
-    """Issues certificates of any time and kind, in a directory of its own."""
+    """Issues certificates of any time and kind, in a separate directory."""
 
     def __init__(self, directory, subject="/O=Example Trust/CN=Example Root", issuer=None):
         self.directory, self.issuer = pathlib.Path(directory), issuer
@@ -55,7 +55,7 @@ class Authority:
         path.chmod(0o600)
 
     def issue(self, name, subject, extensions="", since=-DAY, until=365 * DAY, plain=False):
-        """Certificate and key, valid from and until so many seconds from now."""
+        """Certificate and key, valid from `since` to `until`, in seconds from now."""
         certificate, key = self.directory / f"{name}.pem", self.directory / f"{name}.key"
         self.new_key(key)
         openssl("req", "-new", "-key", key, "-subj", subject, "-out", self.directory / "request")
@@ -156,7 +156,7 @@ class Services:
         return self.listen()[1]
 
     def plain(self):
-        """A web server, to which a hello is no request."""
+        """A web server, which takes a TLS hello for a bad request."""
 
         def talk(connection):
             connection.recv(4096)
@@ -183,7 +183,7 @@ class Services:
         return self.serve(talk)
 
     def proxy(self, status=None, to=None):
-        """Refuses with that status, or opens the way, to this port of this machine whatever is asked for."""
+        """Refuses with `status`, or tunnels every request to the local port `to`."""
 
         def talk(connection):
             request = b""
@@ -204,7 +204,7 @@ class Services:
         return self.serve(talk)
 
     def time(self, ahead):
-        """Says the time by SNTP, so many seconds ahead of this machine's."""
+        """Serves SNTP with a clock `ahead` seconds ahead of this machine's."""
         server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         server.bind(("127.0.0.1", 0))
         self.sockets.append(server)

@@ -82,7 +82,7 @@ class Terminal:
             self.status = -signal.SIGKILL
 
     def screen(self):
-        """What is to be seen: lines drawn over are gone."""
+        """The visible text, without lines that were drawn over."""
         self.end()
         lines, column = [[]], 0
         text = self.output.decode()

@@ -98,7 +98,7 @@ def test_a_long_list(tool, start):
     """As lines, and from there to a broadcast to each."""
     simulator = start(*MANAGED, control=True)
     ready, number = simulator.ready, 1500
-    # More than fits one frame of HTTP/2.
+    # More than fits one HTTP/2 frame.
     subprocess.run(["curl", "--silent", "--http2", "--cacert", ready["ca"], "--cert", ready["provider"], "-d", NEW]
                    + [f"https://127.0.0.1:{ready['channels_port']}/1/apps/{APP}/channels"] * number, check=True, timeout=DEADLINE)
     ran = tool("channel", "list", *managed(simulator))
@@ -112,7 +112,7 @@ def test_a_long_list(tool, start):
 
 
 def test_a_lost_answer(tool, start):
-    """What may have been made is not made again, and nobody is told that it was not."""
+    """A channel that may exist is not created again, and the tool does not deny that it may exist."""
     simulator = start(*MANAGED, faults={"reset_every": 1, "reset_code": 2})
     ran = tool("channel", "create", *managed(simulator), "--json")
     assert ran.returncode == 1 and said(ran) == [{"outcome": "unknown"}] and "apns channel list" in ran.stderr, ran

@@ -19,7 +19,7 @@ from test_http2 import token_words
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """What the setups are made of, healthy."""
+    """The healthy parts of the setups."""
     directory = tmp_path_factory.mktemp("doctor")
     root = Authority(directory / "root")
     below = Authority(directory / "below", "/O=Example Trust/CN=Example Intermediate", issuer=root)
@@ -75,7 +75,7 @@ SETUPS = {}
 
 
 def broken(cause, status, about=None):
-    """A setup, the cause that is to be named, the exit status, and a word of the text."""
+    """Registers a setup with the expected cause, exit status and a word of the text."""
 
     def remember(make):
         SETUPS[make.__name__.replace("_", "-")] = (make, cause, status, about)
@@ -249,7 +249,7 @@ def nobody_is_trusted(setup):
 
 @broken("tls-failed", 3, "openssl s_client")
 def tls_that_is_broken(setup):
-    """A record of the handshake with a message that there is not."""
+    """A handshake record with a message of an unknown type."""
     return at(setup.services.greets(bytes([22, 3, 3, 0, 4, 99, 0, 0, 0])), setup.made)
 
 
@@ -287,7 +287,7 @@ def unnamed(simulator, port, *words):
     return ["--host", "127.0.0.1", "--port", simulator.ready[port], "--ca", simulator.ready["ca"], *words]
 
 
-# In one expression: the cause that is to be named, the exit status, a word of the text, and the setup.
+# Setups in one expression, each with the expected cause, exit status and a word of the text.
 PLAIN = {
     "expired": ("certificate-expired", 1, "renew it", lambda setup:
         pair(setup, setup.made.root.provider("expired", since=-400 * DAY, until=-30 * DAY))),
@@ -478,7 +478,7 @@ HEALTHY = {
 
 
 def test_a_service_that_wants_no_new_provider_token(tool, setup):
-    """Each run makes one, and the library goes on with it in silence."""
+    """Each run makes a token, and the library silently keeps the earlier one."""
     words = [*token_words(setup.start("--http2-port", 0, "--fault", "token_renewal_over=key")), "--topic", "com.example.app", "--token", "5f79cfda" * 8]
     assert tool("doctor", *words).returncode == 0
     ran = tool("doctor", *words, "--connect-timeout", 1)
@@ -496,7 +496,7 @@ def test_nothing_is_found_where_nothing_is_wrong(tool, setup, name):
     ran = tool("doctor", *words, "--json")
     told = json.loads(ran.stdout)
     assert ran.returncode == 0 and told["ok"] is True, told
-    # What was not tried is said: a push by all that pushed nothing.
+    # Skipped checks are reported: without a push, also the push.
     untried = [one["about"] for one in told["checks"] if one["state"] == "skipped"]
     assert untried == (["service"] if "--offline" in words else ["push"] if not {"--token", "--try-push"} & set(words) else []), told
     assert told.get("reachable") == (None if "--offline" in words else True)
@@ -507,7 +507,7 @@ def test_nothing_is_found_where_nothing_is_wrong(tool, setup, name):
 
 
 def test_every_rejection_is_explained(tool, setup):
-    """With a meaning and a remedy of its own: what is not known is told to be tried later."""
+    """Each reason has a meaning and a remedy; the remedy for unknown ones is to try later."""
     simulator = setup.shared()
     words = [*http2(simulator), "--token", "5f79cfda" * 8, "--json"]
     reasons = json.loads((ROOT / "Tests/Vectors/reasons.json").read_text())["tests"]
@@ -520,7 +520,7 @@ def test_every_rejection_is_explained(tool, setup):
         assert "ask the service's operator" not in found[0]["remedy"], found
 
 
-# What is no longer where it was.
+# Services at addresses that Apple retired.
 
 
 @pytest.mark.parametrize("words, cause, said", [
@@ -613,7 +613,7 @@ def test_which_environment_a_token_is_of(tool, setup):
     ran = tool("doctor", *words, "--token", mine, "--json")
     told = json.loads(ran.stdout)["checks"]
     assert ran.returncode == 0 and [one for one in told if one["about"] == "token" and "accepts a push to it" in one["message"]], told
-    # The other one is not asked where there is no need.
+    # The other environment gets no push if the first one knows the token.
     assert (received(first), received(second)) == (1, 0)
 
     ran = tool("doctor", *words, "--token", theirs, "--json")
@@ -626,7 +626,7 @@ def test_which_environment_a_token_is_of(tool, setup):
     assert [one["cause"] for one in found] == ["push-bad-device-token"] and place in found[0]["message"], found
     assert "typing errors" in found[0]["remedy"]
 
-    # Nothing goes to the other one that nobody allowed.
+    # Without permission, the other environment gets nothing.
     before = received(second)
     ran = tool("doctor", *words[:-2], "--token", theirs, "--json")
     assert ran.returncode == 1 and received(second) == before, ran

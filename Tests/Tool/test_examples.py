@@ -14,7 +14,7 @@ GONE = 1_700_000_000
 
 
 def examples(text):
-    """Commands to be typed: indented by 4, and going on behind a backslash."""
+    """Commands to type: indented by 4, and continued after a backslash."""
     found = []
     for line in text.split("\n"):
         if found and found[-1].endswith("\\"):
@@ -40,14 +40,14 @@ def own(tool, path):
 
 
 def scripts(text):
-    """Paragraphs that are to be pasted as they are."""
+    """Paragraphs to paste unchanged."""
     blocks = re.split(r"\n(?: *\n)+", text.split("\nUSAGE:")[0].removeprefix("OVERVIEW:"))
     return [block for block in blocks if re.match(r" {4}(?! )(apns|channel=)", block)]
 
 
 class Shell:
-    """Bash, in a directory that has the files of the examples. Its `apns` is told where the
-    service is behind all that was typed, as Apple's is not to be reached here."""
+    """Bash, in a directory with the examples' files. Its `apns` appends the service's address to each command,
+    because Apple's service is unreachable here."""
 
     def __init__(self, tool, start, directory):
         self.tool, self.directory = tool, directory
@@ -111,7 +111,7 @@ def test_examples_do_what_they_say(tool, shell, command):
             ran = shell.paste(text)
             assert ran.returncode == 0 and "bagde" in ran.stdout, (text, ran)
             continue
-        if "--relay" in words:  # Tests/Relay has one: what listens here is none, and is told from one
+        if "--relay" in words:  # Tests/Relay has a relay; here doctor must notice that this is not a relay
             (shell.directory / "old-provider.pem").symlink_to("provider.pem")
             reached = text.replace("192.168.1.10", f"127.0.0.1:{shell.simulator.ready['http2_port']}")
             assert reached != text
@@ -132,7 +132,7 @@ def test_examples_do_what_they_say(tool, shell, command):
 
 
 def test_channel_examples(tool, shell):
-    """Each as a script, after one that made the channel it names."""
+    """Runs each as a script, after the script that made its channel."""
     ready = shell.simulator.ready
     trust = f"--host 127.0.0.1 --ca {ready['ca']}"
     own = f'case $1 in send) more="--port {ready["http2_port"]} --topic com.example.app";; *) more="--port {ready["channels_port"]}";; esac\n'

@@ -67,7 +67,7 @@ def test_pruning_in_place_without_times(tool, service, tmp_path):
     (tmp_path / "list").write_text("\n".join(TOKENS) + "\n")
     ran = tool("feedback", *service, "--prune", "list", "--in-place")
     assert ran.returncode == 2 and "no column 'registered'" in ran.stderr
-    # The service was not asked, so it still knows.
+    # The tool sent no request, so the service still has the list.
     tool.shows("feedback-prune", 0, "feedback", *service, "--prune", "list", "--in-place", "--ignore-registration", columns=100)
     assert (tmp_path / "list").read_text() == "\n".join(TOKENS[3:]) + "\n"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("list")] == ["list"]
@@ -150,11 +150,11 @@ def test_also_rejected(tool, tmp_path):
             {"n": 9, "token": TOKENS[5], "outcome": "rejected", "reason": "Unregistered", "http_status": 410, "timestamp": GONE, "time": GONE})
     (tmp_path / "list.csv").write_text("token,registered\n" + "".join(f"{token},{GONE + (n == 1)}\n" for n, token in enumerate(TOKENS)))
     words = ["feedback", "--from", "results", "--prune", "list.csv"]
-    # Without being asked nobody is lost by such a word, and nothing is said of it.
+    # Without the option, such a reason removes no device, and there is no warning.
     ran = tool(*words)
     assert ran.returncode == 0 and ran.stdout.split() == ["token,registered", *(
         f"{token},{GONE + (n == 1)}" for n, token in enumerate(TOKENS[:5]))] and "Warning" not in ran.stderr
-    # One that registered after it stays, and one of which nobody knows when it was rejected.
+    # A device that registered after its rejection stays, and so does one without a time of rejection.
     ran = tool(*words, "--also-rejected", "--in-place")
     assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "list.csv").read_text().split()[1:] == [

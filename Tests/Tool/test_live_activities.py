@@ -109,7 +109,7 @@ def test_a_list_is_resumed_at_another_time(tool, simulator, state, tmp_path):
     assert tool(*words).returncode == 0
     began = time.time()
     while int(time.time()) == int(began):
-        time.sleep(0.05)  # It is the clock that is waited for.
+        time.sleep(0.05)  # Waits for the clock.
     ran = tool(*words, "--resume")
     assert ran.returncode == 0 and "Skipped: 1" in ran.stderr, ran
     (tmp_path / "state.json").write_text("{}")
@@ -232,7 +232,7 @@ def test_broadcasts_of_a_list(tool, start, made, tmp_path):
     assert ran.returncode == 0 and "2 accepted" in ran.stderr, ran
     ran = tool(*words, "--channels", "-", "--content-state", "{}", stdin=f"{HEX}x\n")
     assert ran.returncode == 2 and "no column 'channel'" in ran.stderr, ran
-    # The results are no devices that are gone.
+    # Results of a broadcast do not name gone devices.
     assert tool("feedback", "--from", "results").stdout.count(gone) == 0
 
 

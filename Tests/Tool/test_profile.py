@@ -116,7 +116,7 @@ def test_channels_do_not_take_the_push_services_host(profiles):
 
 @contextlib.contextmanager
 def proxy():
-    """Notes what it is asked, and refuses it."""
+    """Records each request, and refuses it."""
     asked = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
 

@@ -1,6 +1,6 @@
 """A long list: memory, and a run that is killed and resumed, compared with the gateway's ledger.
 
-TOOL_DEVICES=1000000 sends so many instead of the few that a debug build sends in no time."""
+TOOL_DEVICES=1000000 sends a million instead of the few that a debug build sends quickly."""
 
 import collections
 import json
@@ -12,9 +12,9 @@ import time
 from conftest import binary, mode, outcomes
 
 COUNT = int(os.environ.get("TOOL_DEVICES", "30000"))
-# Of the session's window, so that it is small beside the list.
+# The bytes of the session's window, small next to the list.
 WINDOW = 4 << 20 if COUNT >= 1_000_000 else 1 << 18
-# What one notification takes of it, at least: frame and bookkeeping.
+# The least bytes that one notification takes of it: frame and bookkeeping.
 SMALLEST = 100
 MEMORY_KB = 64 * 1024
 
@@ -190,7 +190,7 @@ def test_a_finished_run_again_ends_as_it_did(tool, start, tmp_path):
         assert totals["reasons"] == ({"invalid token": 1} if name == "rejected" else {}) and set(totals["this_run"].values()) == {0}
         assert simulator.control("GET", "/counters")[1]["connections"] == connections
         assert (tmp_path / name).read_text() == text
-    # What an earlier run could not know stays so with --at-most-once, and is a status of 1.
+    # With --at-most-once, an unknown outcome of an earlier run stays unknown, and the status is 1.
     with open(tmp_path / "fine", "a") as file:
         file.write('{"n":1,"outcome":"unknown"}\n')
     words = ["send", *binary(simulator), "--tokens", "fine.csv", "--alert", "x", "--results", "fine", "--resume"]

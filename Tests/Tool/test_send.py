@@ -225,7 +225,8 @@ def test_progress_counts_outcomes_and_goes_on(tool, shared, tmp_path, window):
 @pytest.mark.parametrize("speaks", [http2, binary])
 @pytest.mark.parametrize("window", [16384, 1 << 20])
 def test_control_c_while_nothing_comes(tool, shared, tmp_path, speaks, window):
-    """What is waited for is said at once, and the second one ends, whatever the session does."""
+    """The first Ctrl-C immediately prints what the tool waits for; the second ends it in any state of the
+    session."""
     simulator = shared({"no_answer": 1} if speaks is http2 else {"stall_after_bytes": 1})
     make_list(tmp_path / "list.csv", 2000)
     words = ["send", *speaks(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--window", window, "--payload-max", 1000, "--results", "results"]
@@ -397,7 +398,7 @@ def test_addresses_of_ipv6(tool):
 
 
 def test_nobody_pushes(tool, start):
-    """What is known is said: nothing was shown, and what each kind of credentials is for."""
+    """Without credentials, the message explains what each kind is for."""
     for words in (["send", "--alert", "x", HEX], ["send", "--alert", "x", "--dry-run", HEX], ["send", "--sandbox", "--alert", "x", HEX], ["feedback"]):
         ran = tool(*words)
         assert ran.returncode == 2 and "neither a certificate nor a key is given" in ran.stderr, ran.stderr

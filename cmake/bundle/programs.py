@@ -12,19 +12,19 @@ import subprocess
 import sys
 import time
 
-# What Swift packages carry of others under a license file of their own, or none.
+# Code of others inside Swift packages, with or without a separate license file.
 CARRIED = {
     "swift-nio": [("llhttp", "MIT", "https://llhttp.org/")],
     "yams": [("libyaml", "MIT", "https://pyyaml.org/wiki/LibYAML")],
 }
 PACKAGE_LICENSES = {"grdb.swift": "MIT", "yams": "MIT"}
 SWIFT = "Apache-2.0 WITH Swift-exception"
-# Whose terms are in the license of Swift.
+# Covered by Swift's license.
 COVERED = {"swift-stdlib", "swift-corelibs-libdispatch", "swift-foundation"}
 # The toolchain's own, in a static program.
 RUNTIME = [("swift-stdlib", SWIFT, "https://www.swift.org/"), ("swift-corelibs-libdispatch", SWIFT, "https://www.swift.org/"),
            ("swift-foundation", SWIFT, "https://www.swift.org/")]
-# Of the system: the module of pkg-config or nothing, Debian's package with the archive, name, license, home.
+# System libraries: pkg-config module or nothing, Debian package with the archive, name, license, home.
 SYSTEM = [
     ("openssl", "libssl-dev", "openssl", "Apache-2.0", "https://www.openssl.org/"),
     ("libnghttp2", "libnghttp2-dev", "nghttp2", "MIT", "https://nghttp2.org/"),
@@ -60,7 +60,7 @@ def add(root, built, source, version, date):
     service = root / "share/apns-relay"
     service.mkdir()
     shutil.copy(source / "debian/apns-relay.service", service)
-    # What it prints, with the queue where the service may write: as the Debian package has it.
+    # The program's printed configuration, with the queue in the service's directory, as in the Debian package.
     printed, count = re.subn(r'"queue\.db" *#', '"/var/lib/apns-relay/queue.db"  #', output(relay, "--print-config"))
     if count != 1:
         sys.exit("assemble: apns-relay --print-config has no queue.db")
@@ -88,7 +88,8 @@ def debian(pattern):
 
 
 def components(root, made, swift):
-    """What is linked into bin/*: (program, name, version, license, homepage). Writes their licenses."""
+    """Lists the components linked into bin/*: (program, name, version, license, homepage). Writes their
+    licenses."""
     found, licenses = [], root / "licenses"
 
     def keep(name, *files):

@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// HTTP/1 for the page. Answers the requests of a connection one after the other.
+/// Serves the page over HTTP/1, one request of a connection after another.
 struct PageServer: Sendable {
   typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
 
@@ -14,7 +14,7 @@ struct PageServer: Sendable {
       .serverChannelOption(.backlog, value: 256)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-      // A client that closes its side may still wait for the answer.
+      // A client that half-closes may still wait for the response.
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -23,7 +23,7 @@ struct PageServer: Sendable {
           let connection = try Connection(
             wrappingChannelSynchronously: channel,
             configuration: .init(isOutboundHalfClosureEnabled: true))
-          // A browser that leaves is no error.
+          // It is normal for a browser to leave.
           Task { try? await serve(connection) }
         }
       }
@@ -47,7 +47,7 @@ struct PageServer: Sendable {
         try await outbound.write(.head(head))
         try await outbound.write(.end(nil))
       }
-      // Not closed at once: unread bytes would turn the end of the answer into a reset.
+      // Not closed immediately: unread bytes would turn the end of the response into a reset.
       outbound.finish()
       try await connection.channel.closeFuture.get()
     }

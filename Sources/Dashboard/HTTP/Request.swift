@@ -6,7 +6,7 @@ import NIOHTTP1
   import Foundation
 #endif
 
-/// One whole request of HTTP/1.
+/// A complete HTTP/1 request.
 struct Request: Sendable {
   let head: HTTPRequestHead
   /// As it came, without the query.

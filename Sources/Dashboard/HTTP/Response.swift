@@ -1,11 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// The answer to a request.
+/// The response to a request.
 struct Response: Sendable {
   enum Body: Sendable {
     case whole([UInt8])
-    /// Written piece by piece for as long as the browser stays.
+    /// Written in pieces until the browser leaves.
     case stream(@Sendable (BodyWriter) async throws -> Void)
   }
 

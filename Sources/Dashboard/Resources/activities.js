@@ -31,7 +31,7 @@ export class Activities {
     const [, , state, time] = head.children;
     element.dataset.state = activity.state;
     state.textContent = STATES[activity.state];
-    // Whatever changes is drawn; the rest is left as it is.
+    // Only changed activities are redrawn.
     if (element.dataset.changed === `${activity.changed} ${activity.state}`) return;
     element.dataset.changed = `${activity.changed} ${activity.state}`;
     time.replaceChildren(moment(activity.changed));

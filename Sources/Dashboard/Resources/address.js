@@ -14,17 +14,17 @@ function text({ push, search }) {
   return "#" + parts;
 }
 
-/** The address of a push, whatever is searched for. */
+/** The address of a push, without the search. */
 export const link = (number) => text({ push: number, search: "" });
 
-/** Shows a push, or none: a step that the back button takes back. */
+/** Shows a push; null closes it. The back button undoes this step. */
 export function go(number) {
   const wanted = text({ ...read(), push: number });
   if (location.hash === wanted || (wanted === "#" && location.hash === "")) dispatchEvent(new HashChangeEvent("hashchange"));
   else location.hash = wanted;
 }
 
-/** Every letter typed would otherwise be a step. */
+/** Otherwise every typed letter would be a step. */
 export function keepSearch(search) {
   history.replaceState(null, "", text({ ...read(), search }));
 }

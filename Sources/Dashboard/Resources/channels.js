@@ -1,8 +1,8 @@
 import { appName, byId, clock, devices, foreign, make, reconcile, shortChannel, shortToken } from "./elements.js";
 
-/** Subscribers that are drawn; others are only counted. */
+/** The number of subscribers that are drawn; others are only counted. */
 const DRAWN = 12;
-/** How long a broadcast is seen on its way. */
+/** The time for which a broadcast is visible on its way. */
 const FLIGHT = 1200;
 
 /** The broadcast channels: each with its devices, and broadcasts on their way to them. */
@@ -39,13 +39,13 @@ export class Channels {
       (others > 0 ? `; ${devices(others)} not drawn` : "");
   }
 
-  /** A broadcast is drawn on its way to those who subscribe. */
+  /** Draws a broadcast on its way to the subscribers. */
   add(pushes) {
     const sent = new Set();
     for (const push of pushes) {
       if (push.channel === null || push.fate !== "accepted") continue;
       this.last.set(push.channel, push);
-      // Those that were sent before the page was opened have arrived.
+      // Broadcasts sent before the page opened have arrived.
       if (Date.now() - push.time < 5000) sent.add(push.channel);
     }
     for (const element of byId("channels").children) {

@@ -8,7 +8,7 @@ const total = (counts) => counts[0] + counts[1] + counts[2];
 const kinds = (counters) =>
   [counters.accepted, sum(counters.rejected) + sum(counters.reasons), counters.discarded + counters.ignored];
 
-/** Pushes a second over the last minute, by what became of them. */
+/** Pushes per second over the last minute, by outcome. */
 export class Chart {
   constructor(svg, text) {
     this.svg = svg;
@@ -27,7 +27,7 @@ export class Chart {
     setInterval(() => this.tick(), 1000);
   }
 
-  /** The minute before the page was opened, as the simulator remembers it. */
+  /** The minute before the page opened, as the simulator remembers it. */
   begin(minute, counters) {
     this.seconds = minute.length === SECONDS ? minute : this.seconds;
     this.now = this.before = kinds(counters);

@@ -2,7 +2,7 @@ import { addressee, appName, byId, devices, exact, foreign, make, reconcile } fr
 
 const SHOWN = 100;
 
-/** A line for each push over HTTP/2: where it went and by which identifiers it is found again. */
+/** A line for each push over HTTP/2: its addressee and the identifiers that find it again. */
 export class Deliveries {
   constructor(pick) {
     this.list = byId("deliveries");
@@ -28,7 +28,7 @@ export class Deliveries {
   }
 
   draw() {
-    // Nobody sees it: the next time is early enough.
+    // Hidden, so the next time is early enough.
     if (byId("panel-channels").hidden) return;
     const shown = new Map(this.pushes.slice(-SHOWN).reverse().map((push) => [push.number, push]));
     byId("no-deliveries").hidden = shown.size > 0;

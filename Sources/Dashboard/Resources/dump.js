@@ -2,7 +2,7 @@ import { make } from "./elements.js";
 
 const WIDE = 16;
 const NARROW = 8;
-/** Longer frames are there to download. */
+/** The longest frame shown; longer ones can be downloaded. */
 const MOST = 8192;
 
 const hex = (byte) => byte.toString(16).padStart(2, "0");
@@ -36,7 +36,7 @@ export function dump(bytes, fields) {
   return box;
 }
 
-/** A field's first run is the stop for the keyboard; it speaks for those on the lines below. */
+/** Only a field's first run takes the keyboard focus; it stands for the runs on the lines below. */
 function run(text, field, fields, begun) {
   if (field === undefined || begun.has(field)) return make("span", { class: "run", "data-field": field }, text);
   begun.add(field);

@@ -1,4 +1,4 @@
-// Everything that comes from a push is put in as text: there is no way here to make markup of it.
+// Everything in a push is inserted as text: no function here makes markup of it.
 
 export const byId = (id) => document.getElementById(id);
 
@@ -16,10 +16,10 @@ export function make(name, attributes = {}, ...children) {
   return element;
 }
 
-/** Text from outside: it cannot turn the direction of what stands beside it. */
+/** Text from outside: isolated, so that it cannot turn the direction of its neighbors. */
 export const foreign = (text, attributes = {}) => make("bdi", { dir: "auto", ...attributes }, text);
 
-/** Makes the children those of `keys`, in that order; what is there already is not touched. */
+/** Makes the children those of `keys`, in that order, and keeps existing ones. */
 export function reconcile(parent, keys, create, update = () => {}) {
   const had = new Map();
   for (const child of parent.children) had.set(child.dataset.key, child);
@@ -57,7 +57,7 @@ export function rove(parent, selector, { back = "ArrowUp", on = "ArrowDown" } = 
   });
 }
 
-/** The tab key has to come in somewhere. */
+/** The tab key needs an element to enter. */
 export function keepStop(parent, selector) {
   if (parent.querySelector(`${selector}[tabindex="0"]`)) return;
   const first = parent.querySelector(selector);
@@ -68,7 +68,7 @@ export function say(text) {
   byId("said").textContent = text;
 }
 
-/** Asks the simulator for something; what is wrong is said. */
+/** Sends a request to the simulator, and shows what went wrong. */
 export async function order(method, path, body) {
   let answer;
   let json;
@@ -86,14 +86,14 @@ export async function order(method, path, body) {
 const TIME = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
 const two = (number) => String(number).padStart(2, "0");
 
-/** Day and time; the year where it is another. */
+/** Day and time; also the year if it differs. */
 export function clock(milliseconds) {
   const date = new Date(milliseconds);
   const year = date.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
   return date.toLocaleString(undefined, { ...year, month: "short", day: "numeric", ...TIME });
 }
 
-/** To the millisecond, as it sorts: 2010-05-01 12:00:00.000. */
+/** Sortable, to the millisecond: 2010-05-01 12:00:00.000. */
 export function exact(milliseconds) {
   const date = new Date(milliseconds);
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
@@ -115,17 +115,17 @@ export function appName(topic) {
   return word.replace(/[-_]+/g, " ").replace(/(^|\s)\S/g, (letter) => letter.toUpperCase());
 }
 
-/** Identifiers of channels end in ==, which says nothing. */
+/** Channel IDs end in ==, which carries no information. */
 export const shortChannel = (channel) => `channel ${channel.length > 12 ? `${channel.slice(0, 10)}…` : channel || "without a name"}`;
 
 export const devices = (count) => (count === 1 ? "1 device" : `${count.toLocaleString()} devices`);
 
-/** What a push was sent to. */
+/** The short form of a push's device token or channel. */
 export const addressee = (push) => (push.channel === null ? shortToken(push.token) : shortChannel(push.channel));
 
 export const shortToken = (token) => (token.length > 16 ? `${token.slice(0, 8)}…${token.slice(-8)}` : token || "no token");
 
-/** What cannot be seen, and turns or hides what can. */
+/** Escapes characters that are invisible, or turn or hide others. */
 export const visible = (text) =>
   text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
     (character) => "\\u" + character.charCodeAt(0).toString(16).padStart(4, "0"));

@@ -1,6 +1,6 @@
 import { byId, make, order, say } from "./elements.js";
 
-/** What a switch sets where nobody has said anything else. */
+/** The values that a switch sets by default. */
 const SUGGESTED = {
   connections: "1", services: "channels", connection_share: "0.5", times: "1", count_over: "run",
   bad_tokens: '["5f79cfda"]', bad_prefixes: '["5f"]', bad_every: "10", bad_share: "0.1", bad_status: "7",
@@ -55,7 +55,7 @@ export class Faults {
     }, name);
     const set = (isOn) => this.set(name, isOn ? read(input ? input.value : "true", words) : null);
     toggle.addEventListener("click", () => set(toggle.getAttribute("aria-checked") !== "true"));
-    // Another value while it is on is meant at once.
+    // A new value takes effect immediately if the switch is on.
     input?.addEventListener("change", () => { if (toggle.getAttribute("aria-checked") === "true") set(true); });
     this.switches.set(name, { toggle, input, details: () => toggle.closest("details") });
     return make("div", { class: "fault" }, make("span", { class: "fault-head" }, toggle, input), make("p", { id: `${id}-text`, class: "fault-text" }, text));
@@ -70,7 +70,7 @@ export class Faults {
     }
   }
 
-  /** Where there are several rules a fault is on if it is in one of them. */
+  /** With several rules, a fault is on if one of them has it. */
   draw(faults) {
     this.inForce = Array.isArray(faults) ? Object.assign({}, ...faults.toReversed()) : faults;
     this.show();
@@ -97,7 +97,7 @@ export class Faults {
   }
 }
 
-/** As --fault reads it: JSON, or else a word. */
+/** Parses like --fault: JSON, or else a word. */
 function read(text, words) {
   if (words?.includes(text) && text !== "true" && text !== "false") return text;
   try {

@@ -5,7 +5,7 @@ import { bytesOf, payloadBytes, readable } from "./payload.js";
 import { meaning } from "./reasons.js";
 import { repeatCommand } from "./repeat.js";
 
-/** One push with its bytes, and which of them mean what. */
+/** One push with its bytes and their meaning. */
 export class Inspector {
   constructor(element) {
     this.element = element;
@@ -19,7 +19,7 @@ export class Inspector {
     if (number === null) return this.fill(empty("Pick a push to see its bytes."));
     const answer = await fetch(`pushes/${number}`);
     const push = await answer.json();
-    // Another one was picked meanwhile.
+    // The user has picked another push meanwhile.
     if (this.number !== number) return;
     this.fill(...(answer.ok ? this.parts(push) : [empty(push.error)]));
     this.section.scrollTop = 0;
@@ -31,7 +31,7 @@ export class Inspector {
     this.element.replaceChildren(...parts);
   }
 
-  /** Where the columns stand below each other, what was picked comes into view. */
+  /** If the columns stand below each other, the picked push scrolls into view. */
   reveal() {
     const { top } = this.section.getBoundingClientRect();
     if (top < 0 || top > innerHeight / 2) this.section.scrollIntoView({ block: "start", behavior: "instant" });
@@ -56,7 +56,7 @@ export class Inspector {
     ].filter(Boolean);
   }
 
-  /** By which Apple's console, and this one, finds it again. */
+  /** The identifiers by which Apple's console, and this one, finds it. */
   delivery(push) {
     if (push.protocol !== "http2") return null;
     const parts = [];

@@ -2,7 +2,7 @@ import { byId } from "./elements.js";
 
 const KEPT = "keys are off";
 
-/** Keys for those who keep their hands on them; single letters can be switched off. */
+/** Keyboard shortcuts; those of a single letter can be switched off. */
 export function listenForKeys(acts) {
   const toggle = byId("keys-on");
   try {
@@ -12,7 +12,7 @@ export function listenForKeys(acts) {
       else localStorage.setItem(KEPT, "1");
     });
   } catch {
-    // It holds for as long as the page is open.
+    // Applies until the page is closed.
   }
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;

@@ -4,7 +4,7 @@ const GROUPS = 12;
 const STACKED = 8;
 const APPS = 12;
 
-/** What a device makes of the pushes that it gets: those that were accepted. */
+/** A device's lock screen, made of the accepted pushes. */
 export class LockScreen {
   constructor(pick) {
     this.pick = pick;
@@ -43,7 +43,7 @@ export class LockScreen {
     }
   }
 
-  /** A banner that is deleted is gone from the screen; the badge stays, as on a device. */
+  /** A deleted banner disappears from the screen; the badge stays, as on a device. */
   remove(numbers) {
     const gone = new Set(numbers);
     for (const [key, group] of this.groups) {

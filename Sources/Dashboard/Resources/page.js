@@ -27,16 +27,16 @@ const channels = new Channels();
 const deliveries = new Deliveries(go);
 const faults = new Faults();
 
-// ---- What comes ------------------------------------------------------------
+// ---- Incoming --------------------------------------------------------------
 
-// Drawn at once, but ten times a second at most, however many come.
+// Drawn immediately, but at most ten times a second.
 const PAUSE = 100;
 let isDue = false;
 let drawn = -PAUSE;
 function drawSoon() {
   if (isDue) return;
   isDue = true;
-  // Not by animation frames: a tab in the background has none, and counts in its title.
+  // A timer, because a background tab gets no animation frames and still counts in its title.
   setTimeout(() => {
     isDue = false;
     stream.count();
@@ -64,7 +64,7 @@ function listen() {
     seen.begin(hello.gateway);
     chart.begin(hello.minute, hello.counters);
     if (!isRouted) route();
-    // All that is kept comes again.
+    // Everything kept is sent again.
     stream.forget();
     lock.forget();
     deliveries.forget();
@@ -114,7 +114,7 @@ function offer(languages) {
   const known = [...language.options].map((option) => option.value).filter(Boolean);
   if (known.join() === languages.join()) return;
   for (const name of languages) language.append(make("option", { value: name }, name));
-  // The reader's own where the app has it.
+  // The reader's language if the app has it.
   const own = navigator.languages.map((name) => name.split("-")[0]).find((name) => languages.includes(name));
   language.value = own ?? languages[0] ?? "";
   if (language.value) listen();
@@ -140,9 +140,9 @@ function count(counters) {
   }
 }
 
-// ---- What is pressed -------------------------------------------------------
+// ---- Input -----------------------------------------------------------------
 
-// What the address names is what is shown, however it came to be the address.
+// The page always shows what its address names, however the address changed.
 let isRouted = false;
 function route() {
   isRouted = true;

@@ -1,7 +1,7 @@
-/** What is asked for at once. */
+/** The number of pushes in one request. */
 const PIECE = 500;
 
-/** Fetches pushes that the page does not hold, from the simulator that does. */
+/** Fetches pushes that only the simulator still holds. */
 export class Pager {
   constructor() {
     this.language = "";
@@ -10,11 +10,11 @@ export class Pager {
 
   forget() {
     this.hasOlder = false;
-    // What comes in answer to a question from before is not for this list.
+    // Responses to earlier requests do not belong to the new list.
     this.generation = (this.generation ?? 0) + 1;
   }
 
-  /** Those before a number, the oldest first; [] where there are none. */
+  /** The pushes before a number, the oldest first; [] without any. */
   async before(number) {
     const generation = this.generation;
     const query = new URLSearchParams({ before: number, limit: PIECE });

@@ -5,7 +5,7 @@ export const bytesOf = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) =
 export const payloadBytes = (push) =>
   bytesOf(push.bytes).subarray(push.payload_offset, push.payload_offset + push.payload_length);
 
-/** The payload to read: JSON in lines, everything else as it came. */
+/** The payload for people: JSON in lines, everything else as it came. */
 export function readable(bytes) {
   let text;
   try {
@@ -22,7 +22,7 @@ export function readable(bytes) {
   return { kind: "", text: visible(pretty(text)) };
 }
 
-/** The same JSON in lines: every key and number as it came, twice where it came twice. */
+/** The same JSON in lines: every key and number as it came, repeated keys too. */
 function pretty(text) {
   const tokens = text.match(/"(?:[^"\\]|\\.)*"?|[{}[\],:]|[^\s{}[\],:"]+/gs) ?? [];
   let depth = 0;

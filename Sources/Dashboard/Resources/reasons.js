@@ -1,4 +1,4 @@
-// What a refusal means and what to do about it, for those who do not know Apple's words by heart.
+// Explains Apple's reasons for a rejection, and the remedies.
 
 const HTTP2 = {
   BadChannelId: "The apns-channel-id header is not the base64 that the service gave for the channel.",
@@ -61,7 +61,7 @@ const FATES = {
   ignored: "The gateway did not answer it.",
 };
 
-/** One sentence, or "" where there is nothing to explain. */
+/** One sentence; "" without an explanation. */
 export function meaning({ protocol, fate, status, reason }) {
   if (fate !== "rejected") return FATES[fate] ?? "";
   const words = protocol === "http2" ? HTTP2 : BINARY;

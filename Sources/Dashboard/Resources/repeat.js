@@ -4,8 +4,8 @@ import { payloadBytes } from "./payload.js";
 const LONGEST = 0xffffffff;
 
 /**
- * The command that sends a push once more. One line of printable ASCII: nothing in it is
- * anything to a shell or a terminal but what it says, whatever the push holds.
+ * The command that repeats a push. One line of printable ASCII, quoted so that no content of the
+ * push has a meaning to a shell or a terminal.
  */
 export function repeatCommand(push, gateway) {
   const isHTTP2 = push.protocol === "http2";
@@ -31,7 +31,7 @@ export function repeatCommand(push, gateway) {
     }
   } else if (push.priority !== null) option("priority", push.priority);
   const expiry = isHTTP2 ? header("apns-expiration") : push.expiry;
-  // As long as this one had.
+  // Keeps this one's lifetime.
   if (expiry !== undefined && expiry !== null) {
     const left = Number(expiry) - Math.floor(push.time / 1000);
     option("expires-in", Math.min(Math.max(0, left) || 0, LONGEST));
@@ -47,7 +47,7 @@ export function format(bytes) {
   return [...bytes].map((byte, index) => {
     const letter = String.fromCharCode(byte);
     if (letter === "%") return "%%";
-    // Of those the second to last means history to some shells, the last an option where it comes first.
+    // Some shells take "!" for history, and printf takes a leading "-" for an option.
     const isPlain = byte >= 0x20 && byte < 0x7f && !"'\\!".includes(letter) && !(letter === "-" && index === 0);
     return isPlain ? letter : `\\${byte.toString(8).padStart(3, "0")}`;
   }).join("");

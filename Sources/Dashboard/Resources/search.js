@@ -1,5 +1,5 @@
-// What is typed into the search field: words, "words together", name:value, and - before what
-// is not wanted. What has no name is looked for in payload, text, reason and identifiers.
+// The syntax of the search field: words, "words together", name:value, and - to exclude. A word without a
+// name is searched in payload, text, reason and identifiers.
 
 const includes = (whole, part) => (whole ?? "").toLowerCase().includes(part);
 
@@ -22,7 +22,7 @@ const NAMED = {
   })[value] ?? false,
 };
 
-/** A function of a push and of what has been seen, that says whether it is meant. */
+/** Returns a function that takes a push and the seen ones, and returns whether the push matches. */
 export function compile(text) {
   const tests = [];
   for (const [, minus, name, quoted, plain] of text.toLowerCase().matchAll(/(-?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))/g)) {

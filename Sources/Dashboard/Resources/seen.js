@@ -1,6 +1,6 @@
 const TITLE = "apns simulate";
 
-/** Which pushes a person has opened, for as long as this tab and this simulator live. */
+/** The pushes that a person has opened, until this tab or this simulator ends. */
 export class Seen {
   constructor() {
     this.key = null;
@@ -20,7 +20,7 @@ export class Seen {
       this.upTo = Number.isSafeInteger(upTo) ? upTo : 0;
       this.numbers = new Set(Array.isArray(numbers) ? numbers : []);
     } catch {
-      // A browser that keeps nothing shows all as new.
+      // A browser without storage shows all as new.
     }
   }
 
@@ -44,11 +44,11 @@ export class Seen {
     try {
       sessionStorage.setItem(this.key, JSON.stringify({ upTo: this.upTo, numbers: [...this.numbers] }));
     } catch {
-      // They are forgotten with the page.
+      // Forgotten with the page.
     }
   }
 
-  /** How many are new, in the title that a tab in the background shows. */
+  /** The number of new ones, in the title that a background tab shows. */
   tell(count, hasMore) {
     const title = count === 0 ? TITLE : `(${count}${hasMore ? "+" : ""}) ${TITLE}`;
     if (document.title !== title) document.title = title;

@@ -2,10 +2,10 @@ import { go, keepSearch, read } from "./address.js";
 import { addressee, appName, byId, foreign, keepStop, make, moment, order, reconcile, rove, say } from "./elements.js";
 import { compile } from "./search.js";
 
-/** Held of all that came while the list is live. The simulator keeps more, which pages fetch. */
+/** The number of pushes held while the list is live. The simulator keeps more, which pages fetch. */
 const HELD = 2000;
 const HELD_MOST = 12000;
-/** On one page of the list. */
+/** The number on one page of the list. */
 const DRAWN = 100;
 
 export class Stream {
@@ -47,21 +47,21 @@ export class Stream {
   }
 
   forget() {
-    // The newest last, and none between them missing but those deleted.
+    // The newest last, without gaps except for deleted ones.
     this.pushes = [];
     this.skipped = 0;
-    // Where the pages before this one began; the first page is live.
+    // The starts of the pages before this one; the first page is live.
     this.pages = [];
     this.anchor = Infinity;
     this.pager.forget();
-    // What comes again may read otherwise.
+    // The same pushes may read differently now.
     this.list.replaceChildren();
   }
 
   add(pushes, skipped) {
     this.skipped += skipped;
     if (skipped > 0) {
-      // Those that went by are fetched where a page or a search wants them.
+      // A page or a search fetches the skipped ones when it needs them.
       this.pushes = [];
       this.pager.hasOlder = true;
     }
@@ -69,7 +69,7 @@ export class Stream {
     this.trim();
   }
 
-  /** Seldom, for it moves all that stay. */
+  /** Not every time, because it moves everything that stays. */
   trim() {
     const most = this.pages.length === 0 ? HELD : HELD_MOST;
     if (this.pushes.length <= most * 1.5) return;
@@ -82,14 +82,14 @@ export class Stream {
     this.pushes = this.pushes.filter(({ number }) => !gone.has(number));
   }
 
-  /** The field, and what the lists beside it say. */
+  /** The search field, and the choices in the lists next to it. */
   query() {
     const { search, ...picked } = Object.fromEntries(new FormData(this.filters));
     const more = Object.entries(picked).filter(([, value]) => value !== "").map(([name, value]) => `${name}:${value}`);
     return [search.trim(), ...more].filter(Boolean).join(" ");
   }
 
-  /** The newest first, at most so many. */
+  /** The newest matches first, at most `most`. */
   matches(most) {
     const isMeant = compile(this.query());
     const seen = (number) => this.seen.has(number);
@@ -124,7 +124,7 @@ export class Stream {
     await this.fill();
   }
 
-  /** Fetches older ones until a page is full, or there are none. */
+  /** Fetches older ones until a page is full or the simulator has no more. */
   async fill(wanted = DRAWN) {
     if (this.filling) return this.filling;
     this.filling = (async () => {
@@ -132,7 +132,7 @@ export class Stream {
         const before = this.pushes[0]?.number ?? Number.MAX_SAFE_INTEGER;
         const older = await this.pager.before(before);
         if (older.length === 0) break;
-        // Some may have come by another way meanwhile.
+        // The list may have changed meanwhile.
         if ((this.pushes[0]?.number ?? Infinity) !== before && this.pushes.length > 0) break;
         this.pushes.unshift(...older);
       }
@@ -145,7 +145,7 @@ export class Stream {
     }
   }
 
-  /** The push before or behind the one that is picked, in the list as it is shown. */
+  /** Moves to the push before or after the picked one, in the order shown. */
   step(by) {
     const keys = [...this.list.children].map((row) => Number(row.dataset.key));
     const here = keys.indexOf(this.picked);
@@ -165,7 +165,7 @@ export class Stream {
     this.draw();
   }
 
-  /** How many are unseen, told in the title too. */
+  /** Counts the unseen pushes, also in the title. */
   count() {
     const unseen = this.pushes.reduce((count, { number }) => count + (this.seen.has(number) ? 0 : 1), 0);
     this.seen.tell(unseen, this.pager.hasOlder && this.seen.upTo < (this.pushes[0]?.number ?? 0) - 1);
@@ -215,7 +215,7 @@ export class Stream {
   }
 }
 
-/** What a push says of a Live Activity; null where it is about none. */
+/** The text of a push for a Live Activity; null for other pushes. */
 function activityText({ banner, payload }) {
   if (!banner?.event) return null;
   try {

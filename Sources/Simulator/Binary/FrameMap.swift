@@ -1,6 +1,6 @@
 import APNS
 
-/// The fields of a frame and their places, as far as they can be read in a broken one.
+/// The fields of a frame and their places. In a broken frame, only those before the damage.
 package struct FrameMap: Sendable {
   package struct Field: Sendable {
     package var name: String
@@ -127,7 +127,7 @@ package struct FrameMap: Sendable {
     return range
   }
 
-  /// Bytes that are no field.
+  /// Bytes outside every field.
   private mutating func rest() {
     if offset < bytes.count {
       fields.append(

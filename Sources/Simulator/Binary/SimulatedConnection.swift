@@ -3,9 +3,10 @@ import BinaryServer
 import Logging
 import NIOCore
 
-/// One binary connection to the simulator: injects its faults, and counts and records what came.
+/// One binary connection to the simulator: injects its faults, and counts and records its
+/// notifications.
 final class SimulatedConnection: BinaryConnectionDelegate {
-  /// How much of a broken frame the page shows.
+  /// The number of bytes of a broken frame that the page shows.
   private static let shownMax = 4096
 
   private let number: Int
@@ -16,7 +17,7 @@ final class SimulatedConnection: BinaryConnectionDelegate {
   private let records: RecordFiles
   private let logger: Logger
 
-  // What the ledger, the records and the page have not been given yet.
+  // The batch not yet handed to the ledger, the records and the page.
   private var tally = ConnectionTally()
   private var accepted: NotificationLines?
   private var fates: NotificationLines?
@@ -158,7 +159,7 @@ final class SimulatedConnection: BinaryConnectionDelegate {
     }
   }
 
-  /// Keeps the bytes for the page, even if they are no frame.
+  /// Keeps the bytes for the page, even without a complete frame.
   private func keep(
     _ bytes: UnsafeRawBufferPointer, _ length: Int, _ fate: Fate, isDuplicate: Bool = false,
     because reason: String? = nil
@@ -176,7 +177,7 @@ final class SimulatedConnection: BinaryConnectionDelegate {
 
   // MARK: Closing
 
-  /// Closes or stalls without an answer.
+  /// Closes or stalls without an error packet.
   private func cut(_ context: ChannelHandlerContext) -> AfterAcceptance {
     endBatch()
     let ending = faults.faults.cutEnding

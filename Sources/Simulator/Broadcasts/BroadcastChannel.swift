@@ -1,6 +1,6 @@
 /// A channel, to which an app's devices subscribe and its provider broadcasts.
 struct BroadcastChannel: Sendable {
-  /// What becomes of a message once all subscribers have it.
+  /// Whether a message is stored once all subscribers have it.
   enum Storage: Int, Sendable {
     case none = 0
     /// The newest is kept for devices that subscribe later.
@@ -14,20 +14,20 @@ struct BroadcastChannel: Sendable {
   }
 
   let identifier: String
-  /// Its bundle identifier.
+  /// The app's bundle ID.
   let app: String
   let storage: Storage
   var stored: StoredMessage?
-  /// How many messages it was sent.
+  /// The number of messages sent to it.
   var broadcasts = 0
 
-  /// What a later subscriber is sent; nil if there is nothing.
+  /// The stored message for later subscribers; nil without one.
   func stored(at now: Int64) -> [UInt8]? {
     stored.flatMap { $0.expiration > now ? $0.payload : nil }
   }
 }
 
-/// The devices that subscribe to a channel, in the order in which they did.
+/// The subscribers of a channel, in the order of subscription.
 struct Subscribers: Sendable {
   private(set) var tokens: [[UInt8]] = []
   private var known: Set<[UInt8]> = []

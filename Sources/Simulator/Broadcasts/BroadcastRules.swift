@@ -29,8 +29,8 @@ enum BroadcastRules {
     return nil
   }
 
-  /// Why the payload is refused. A broadcast cannot start a Live Activity; Apple's list has no
-  /// reason of its own for that.
+  /// The reason to reject the payload. A broadcast cannot start a Live Activity; Apple lists no
+  /// separate reason for that.
   static func fault(ofPayload payload: UnsafeRawBufferPointer) -> PushReason? {
     LiveActivityUpdate(payload)?.event == .start ? .payloadEmpty : nil
   }

@@ -8,14 +8,14 @@ package final class Broadcasts: Sendable {
     var channels: [String: BroadcastChannel] = [:]
     /// Identifiers in the order of creation, by app.
     var order: [String: [String]] = [:]
-    /// By channel. A device may subscribe before the channel exists, and nobody tells it when the
+    /// By channel. A device may subscribe before the channel exists, and does not learn that the
     /// channel is deleted.
     var subscribers: [String: Subscribers] = [:]
     var activities = LiveActivities()
   }
 
   private let state: NIOLockedValueBox<State>
-  /// How many channels an app may have.
+  /// The number of channels that an app may have.
   private let most: Int
   /// Apps whose topics are not enabled for broadcasts.
   private let disabled: Set<String>
@@ -102,7 +102,7 @@ package final class Broadcasts: Sendable {
     return isOnce || channel.storage == .newest ? nil : .badExpirationDate
   }
 
-  /// Hands a broadcast to all devices that subscribe. How many those are, or why it is refused.
+  /// Delivers a broadcast to all subscribers. Returns their number, or the reason for a rejection.
   func send(_ request: ReceivedPush) -> Result<Int, PushFault> {
     let update = request.payload.withUnsafeReadableBytes { LiveActivityUpdate($0) }
     let now = WallClock.milliseconds
@@ -128,8 +128,8 @@ package final class Broadcasts: Sendable {
     }
   }
 
-  /// A push to one device that is about a Live Activity. One that starts it may make the device
-  /// subscribe to a channel.
+  /// Applies a push to one device that concerns a Live Activity. A start may also subscribe the
+  /// device to a channel.
   func push(_ payload: UnsafeRawBufferPointer, to token: [UInt8], topic: String) {
     guard let update = LiveActivityUpdate(payload) else { return }
     let app = TopicKind.app(ofLiveActivities: topic)
@@ -142,7 +142,7 @@ package final class Broadcasts: Sendable {
     }
   }
 
-  /// Its activity's end ends the device's subscription.
+  /// The end of its activity ends the device's subscription.
   private static func hand(
     _ update: LiveActivityUpdate, to token: [UInt8], app: String, channel: String, at now: Int64,
     _ state: inout State
@@ -171,7 +171,7 @@ package final class Broadcasts: Sendable {
     return true
   }
 
-  /// A device that subscribes is sent what the channel has stored.
+  /// A new subscriber gets the channel's stored message.
   func subscribe(_ subscription: Subscription) {
     let now = WallClock.milliseconds
     state.withLockedValue { _ = Self.subscribe(subscription, at: now, &$0) }
@@ -184,8 +184,8 @@ package final class Broadcasts: Sendable {
     }
   }
 
-  /// Forgets what devices show and what channels have stored. Channels and subscriptions stay:
-  /// providers and devices know of them.
+  /// Forgets what devices show and the stored messages. Channels and subscriptions stay, because
+  /// providers and devices know them.
   func reset() {
     state.withLockedValue { state in
       state.activities.forget()
@@ -196,7 +196,7 @@ package final class Broadcasts: Sendable {
     }
   }
 
-  // MARK: What is shown
+  // MARK: State for the page
 
   /// The newest channels of each app, with their newest subscribers.
   package func channelList(newest limit: Int = .max, subscribers most: Int = .max) -> String {
@@ -228,7 +228,7 @@ package final class Broadcasts: Sendable {
       """
   }
 
-  /// All subscriptions, of channels that do not exist too.
+  /// All subscriptions, including those to channels that do not exist.
   func subscriptionList() -> String {
     let lines = state.withLockedValue { state in
       state.subscribers.sorted { $0.key < $1.key }.flatMap { channel, subscribers in

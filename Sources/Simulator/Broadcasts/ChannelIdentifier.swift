@@ -2,7 +2,7 @@
 enum ChannelIdentifier {
   private static let size = 16
 
-  /// nil if it is no base64, or longer than an identifier.
+  /// nil if it is not base64, or longer than an identifier.
   static func bytes(of text: String) -> [UInt8]? {
     guard let bytes = Base64.bytes(of: text), (1...size).contains(bytes.count) else { return nil }
     return bytes

@@ -1,4 +1,4 @@
-/// What a provider asks of the management of channels.
+/// A channel management request.
 enum ChannelOrder {
   case create(app: String, BroadcastChannel.Storage)
   case show(app: String, channel: String)
@@ -12,10 +12,10 @@ enum ChannelOrder {
   }
 }
 
-/// How a channel order is answered once it is carried out.
+/// The response to a successful channel management request.
 struct ChannelResult {
   var status: Int
-  /// Of the channel that was created.
+  /// The ID of the new channel.
   var channel: String?
   /// JSON.
   var body: String?

@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Which requests the management of channels accepts. Judges requests and knows no channel.
+/// Validates channel management requests. Checks requests without looking at channels.
 enum ChannelRules {
-  /// The most that a request's body may have; Apple names no limit.
+  /// The longest request body; Apple names no limit.
   private static let bodyMax = 4096
   private static let prefix = "/1/apps/"
   private static let pushType = "LiveActivity"
@@ -52,8 +52,8 @@ enum ChannelRules {
     return nil
   }
 
-  /// Apple has no reason for a body that is no such JSON, nor for another policy: they are answered
-  /// with PayloadEmpty, as a push that `--check-payload` refuses.
+  /// Apple lists no reason for another kind of body or an unknown policy. Both get PayloadEmpty,
+  /// like a push that `--check-payload` rejects.
   private static func faultOfNew(
     _ request: ReceivedPush, _ app: String, _ order: inout ChannelOrder?
   ) -> PushReason? {

@@ -1,6 +1,6 @@
 /// The Live Activities of all devices.
 struct LiveActivities: Sendable {
-  /// What tells which activities an update is for.
+  /// The key by which an update finds its activities.
   private struct Listener: Hashable {
     var token: [UInt8]
     var app: String
@@ -9,7 +9,7 @@ struct LiveActivities: Sendable {
 
   private let most: Int
   private var all: [Int: LiveActivity] = [:]
-  /// The numbers of those that have not ended.
+  /// The numbers of the activities that have not ended.
   private var running: [Listener: [Int]] = [:]
   private var last = 0
 
@@ -22,8 +22,8 @@ struct LiveActivities: Sendable {
     all.keys.sorted().suffix(limit).compactMap { all[$0] }
   }
 
-  /// What one device does with an update that came for it, over its channel or to its token. An
-  /// activity that nobody has heard of was begun by the app.
+  /// Applies an update, received through a channel or by token, to one device. An unknown activity
+  /// was started by the app itself.
   mutating func take(
     _ update: LiveActivityUpdate, by token: [UInt8], app: String, channel: String?, at now: Int64
   ) {
@@ -50,7 +50,7 @@ struct LiveActivities: Sendable {
       number: last, token: listener.token, app: listener.app, channel: listener.channel, first,
       at: now)
     running[listener, default: []].append(last)
-    // Not every time, because it looks at all of them.
+    // Not every time, because it visits all of them.
     if all.count > most + most / 2 { forgetOldest() }
   }
 
@@ -63,12 +63,12 @@ struct LiveActivities: Sendable {
     }
   }
 
-  /// Whether an activity of the device still listens to the channel.
+  /// Whether an activity of the device still depends on the channel.
   func listens(_ token: [UInt8], app: String, to channel: String) -> Bool {
     running[Listener(token: token, app: app, channel: channel)] != nil
   }
 
-  /// Numbers go on, so that a page does not take a new one for an old one.
+  /// Keeps counting, so that the page does not take a new activity for an old one.
   mutating func forget() {
     all = [:]
     running = [:]

@@ -1,8 +1,9 @@
 import NIOHPACK
 
 extension RecentPush {
-  /// Why it cannot be sent again; nil if it can. The library gives a broadcast every header that
-  /// Apple requires, so a refused one that lacks a header would arrive as a different one.
+  /// The reason why it cannot be repeated; nil if it can. The library gives a broadcast every
+  /// header that Apple requires, so a rejected broadcast without a header would arrive as a
+  /// different one.
   package var repetitionFault: String? {
     if isCut { return "push \(number) has a payload that is not kept whole" }
     guard broadcast != nil, case .http2(_, _, let headers) = form else {

@@ -15,7 +15,7 @@ package struct CertificateDirectory: Sendable {
 
   package init(_ path: String) { self.path = path }
 
-  /// The absolute path; unchanged if there is no such directory.
+  /// The absolute path; unchanged if the directory does not exist.
   package var absolute: CertificateDirectory {
     guard let resolved = realpath(path, nil) else { return self }
     defer { free(resolved) }
@@ -39,8 +39,8 @@ package struct CertificateDirectory: Sendable {
     [ca, server, serverKey, provider, providerCertificate, providerKey]
   }
 
-  /// Makes certificates if there are none, and checks existing ones. If several simulators start
-  /// at once on an empty directory, one makes them and all use them.
+  /// Makes missing certificates, and checks existing ones. If several simulators start together on
+  /// an empty directory, one makes them and all use them.
   package func prepare() throws(CertificateError) {
     try makeDirectory()
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -65,7 +65,7 @@ package struct CertificateDirectory: Sendable {
     }
   }
 
-  /// Makes the key for provider tokens if there is none. `prepare` has made the directory.
+  /// Makes the signing key for provider tokens if it is missing. `prepare` has made the directory.
   func prepareTokenKey() throws(CertificateError) {
     // Linked when complete: another simulator may start on this directory at the same time.
     let draft = "\(tokenKeyFile).\(getpid())"
@@ -109,7 +109,7 @@ package struct CertificateDirectory: Sendable {
     try write(issued.ca, to: ca, mode: Self.forAll)
   }
 
-  /// A certificate is no secret, and whoever connects as another user needs `ca`.
+  /// A certificate is public, and clients that run as another user need `ca`.
   private static let forAll: mode_t = 0o644
 
   private func write(

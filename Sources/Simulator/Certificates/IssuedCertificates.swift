@@ -1,8 +1,8 @@
 import BinaryServer
 import COpenSSL
 
-/// A new authority and the certificates it signed, as PEM. Its key is thrown away, so nobody can
-/// sign in its name later.
+/// A new CA certificate and the certificates it signed, as PEM. Its key is discarded, so it can
+/// sign no more.
 struct IssuedCertificates {
   var ca: String
   var server: String

@@ -10,7 +10,7 @@ final class AnswersUnderWay: Sendable {
     answer.whenComplete { _ in self.group.leave() }
   }
 
-  /// Returns when there are none.
+  /// Returns when all are written.
   func end() async {
     await withCheckedContinuation { continuation in
       group.notify(queue: .global()) { continuation.resume() }

@@ -28,7 +28,7 @@ final class OpenChannels: Sendable {
     }
   }
 
-  /// False if there is no such connection.
+  /// False if the connection does not exist.
   func tell(_ event: FaultEvent, to number: Int) -> Bool {
     guard let channel = channels.withLockedValue({ $0[number] }) else { return false }
     channel.pipeline.fireUserInboundEventTriggered(event)

@@ -114,7 +114,7 @@ final class ConnectionFaults {
     cutAfterBytes = nil
   }
 
-  /// Counts one more accepted notification. nil if the connection goes on.
+  /// Counts one more accepted notification. nil if the connection stays open.
   @inline(__always)
   func endAfterAcceptance() -> ScheduledEnd? { next == nil ? nil : count() }
 

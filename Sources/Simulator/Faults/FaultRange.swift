@@ -3,7 +3,7 @@ enum FaultRange {
   /// The longer ones first, because they contain shorter ones.
   private static let separators = ["...", "..", "…", "–", "-"]
 
-  /// The two bounds; nil if the text is no range.
+  /// The two bounds; nil if the text is not a range.
   static func bounds(in text: String, at offset: Int) -> JSONValue? {
     let text = text.filter { $0 != " " }
     for separator in separators {

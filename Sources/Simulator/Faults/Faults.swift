@@ -66,11 +66,11 @@ package struct Faults: Sendable {
 
   /// Which earlier provider tokens a new one must keep its distance from.
   package enum TokenScope: String, Sendable, CaseIterable {
-    /// Those of the same connection.
+    /// Earlier tokens of the same connection.
     case connection
-    /// All of the same key.
+    /// Earlier tokens of the same key.
     case key
-    /// All of the same key from the same address.
+    /// Earlier tokens of the same key from the same address.
     case address
   }
 

@@ -58,7 +58,7 @@ final class HandshakeFault: ChannelInboundHandler, RemovableChannelHandler {
       let record = ByteBuffer(bytes: TLSAlert.record(alert))
       hello.clear()
       context.writeAndFlush(wrapOutboundOut(record), promise: nil)
-      // Closes past TLS, which would send an alert of its own.
+      // Closes the socket below TLS, which would send an alert.
       GentleClose.begin(context.channel, after: .zero, ending: .fin)
     } else {
       context.fireChannelRead(wrapInboundOut(hello))

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Splits what goes into TLS, so that each piece becomes a record of its own.
+/// Splits the TLS input so that each piece becomes a separate TLS record.
 final class RecordSplitter: ChannelOutboundHandler {
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer

@@ -31,7 +31,7 @@ final class RunCounts: Sendable {
     }
   }
 
-  /// Takes one of the times that are left; false if there are none.
+  /// Uses up one of the `times`; false if they are used up.
   func strike() -> Bool {
     counts.withLockedValue { counts in
       guard let left = counts.strikes else { return true }

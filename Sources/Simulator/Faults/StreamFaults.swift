@@ -34,7 +34,7 @@ final class StreamFaults: ChannelDuplexHandler {
   /// Waits before it may pass on more.
   private var isPacing = false
   private var end: Scheduled<Void>?
-  /// The client has closed its side. A slow reader is told later.
+  /// The client has closed its side. A slow reader gets this event later.
   private var isLeft = false
 
   init(faults: ConnectionFaults, logger: Logger) {

@@ -78,8 +78,8 @@ final class AnswerScheduler {
     }
   }
 
-  /// Sends in the order of the streams, which HTTP/2 finds fastest that way: a client that opens
-  /// many at once may end them in any order.
+  /// Sends in stream order, in which HTTP/2 finds streams fastest. A client that opens many streams
+  /// together may end them in any order.
   func sendAll(_ context: ChannelHandlerContext) {
     if due.isEmpty { return }
     var answers = due

@@ -1,10 +1,10 @@
-/// Who pushes over a connection, and to which topics.
+/// The provider behind a connection, and its topics.
 final class ConnectionAuthority {
   /// The topics of the client's certificate; nil if it showed none.
   let topics: [String]?
   /// Apps whose topics with a suffix it covers as well.
   fileprivate let apps: [String]
-  /// Those that a provider token is for; nil: all.
+  /// The topics that provider tokens cover; nil for all.
   private let teamTopics: [String]?
   private let tokens: ProviderTokens
   private var origin: TokenOrigin
@@ -48,7 +48,7 @@ final class ConnectionAuthority {
     }
   }
 
-  /// The push's topic, or why there is none.
+  /// The push's topic, or the reason for a rejection.
   func topic(of request: ReceivedPush) -> Result<String, PushFault> {
     if let topic = request.topic {
       if let teamTopics, !teamTopics.contains(where: { TopicKind.belongs(topic, to: $0) }) {

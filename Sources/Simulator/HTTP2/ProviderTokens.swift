@@ -51,7 +51,7 @@ final class ProviderTokens: Sendable {
     else {
       return .refused(.invalidProviderToken)
     }
-    // A refused token is no renewal.
+    // Rejected before it can count as a refresh.
     if isExpired(token, now, from: &origin, faults) { return .refused(.expiredProviderToken) }
     let isTaken = renewals(of: token, from: &origin, faults) {
       $0.take(name, issued: token.issued, renewal: Int64(faults.tokenRenewal))

@@ -17,7 +17,7 @@ struct Push {
   var order: ChannelOrder?
   var result: ChannelResult?
 
-  /// The bytes of what it is sent to, by which it is told from others: token or channel.
+  /// The bytes of the device token or channel ID, which identify the addressee.
   var addressee: [UInt8] {
     token.isEmpty ? request.channel.flatMap(ChannelIdentifier.bytes) ?? [] : token
   }

@@ -12,7 +12,7 @@ struct PushAnswer {
   var reason: PushReason?
   /// UNIX milliseconds since when the device is gone, in answers of 410.
   var time: Int64?
-  /// Of a channel order that was carried out.
+  /// The result of a successful channel management request.
   var result: ChannelResult?
 
   init(_ push: Push, _ reason: PushReason?, since time: Int64?) {

@@ -19,11 +19,11 @@ final class PushHandler: ChannelDuplexHandler {
     /// Before the end of the handshake, and after the end of the connection.
     case closed
     case judging
-    /// Keeps what comes next for later.
+    /// Keeps further input for later.
     case stalled
     /// GOAWAY is sent. Streams that came before it are still answered.
     case leaving
-    /// Counts and discards whatever comes.
+    /// Counts and discards all further input.
     case discarding
   }
 
@@ -191,7 +191,7 @@ final class PushHandler: ChannelDuplexHandler {
       patience: hasSentGoAway ? Self.patience : GentleClose.patience)
   }
 
-  /// A client that closed its side, or was told to go, gets its answers first.
+  /// After a half-close or GOAWAY, a client gets its pending responses first.
   private func closeIfDone(_ context: ChannelHandlerContext) {
     if phase == .leaving, streams.isEmpty {
       close(context, faults.faults.ending)
@@ -361,7 +361,7 @@ final class PushHandler: ChannelDuplexHandler {
     answer(push, reason, since: time, context)
   }
 
-  /// Refuses a stream that is one too many. What the client still sends on it is not processed.
+  /// Refuses a stream over the limit. The rest of its input is discarded.
   private func refuseStream(
     _ id: HTTP2StreamID, _ headers: HPACKHeaders, _ context: ChannelHandlerContext
   ) {
@@ -370,7 +370,7 @@ final class PushHandler: ChannelDuplexHandler {
       id: id, request: request, identifier: identifier(of: request),
       isOrder: services.takesOrders)
     push.topic = push.namedTopic
-    // Only to fill in the token: the stream is refused whatever it asks for.
+    // Only fills in the token: the stream is refused anyway.
     _ = services.rules.fault(of: request, &push.token)
     recorder.ignore(push, key: judge?.lastKey)
     logger.info("stream \(Int(id)) refused: more than \(limit.inForce) at once")

@@ -87,8 +87,7 @@ final class PushJudge {
     }
   }
 
-  /// What depends on the channel is judged once more when the push is accepted: it may be deleted
-  /// meanwhile.
+  /// Checked again when the push is accepted, because the channel may be deleted before.
   private func faultOfChannel(_ push: Push) -> PushReason? {
     if let order = push.order { return services.broadcasts.fault(of: order) }
     return push.app == nil ? nil : services.broadcasts.fault(ofBroadcast: push.request)

@@ -1,7 +1,7 @@
 import BinaryServer
 
-/// Counts and records the pushes of one connection, and hands them over a batch at a time, so
-/// that no push costs a lock. Orders about channels are no pushes: they are not recorded.
+/// Counts and records the pushes of one connection, and hands them over in batches, so that a push
+/// does not need a lock. Channel management requests are not recorded.
 final class PushRecorder {
   private let connection: Int
   private let ledger: Ledger

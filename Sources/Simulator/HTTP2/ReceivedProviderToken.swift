@@ -5,7 +5,7 @@ struct ReceivedProviderToken: Sendable {
   /// UNIX seconds.
   var issued: Int64
 
-  /// nil if the text is no such token.
+  /// nil if the text is not a valid provider token.
   init?(_ text: Substring, keys: [String: ProviderKey]) {
     let parts = text.utf8.split(
       separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)

@@ -7,7 +7,7 @@ struct TokenRenewals: Sendable {
   /// When the newest one was issued.
   private var newest: Int64?
 
-  /// False if it comes too soon after another. A known token is no renewal.
+  /// False if it comes too soon after another. A known token does not count as a refresh.
   mutating func take(_ name: String, issued: Int64, renewal: Int64) -> Bool {
     if good.contains(name) { return true }
     if let newest, abs(issued - newest) < renewal { return false }

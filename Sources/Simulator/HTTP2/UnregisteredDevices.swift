@@ -1,8 +1,8 @@
 import BinaryServer
 import NIOConcurrencyHelpers
 
-/// The devices that HTTP/2 answers with 410. The feedback service has a list of its own, which it
-/// tells once.
+/// The devices that get 410 over HTTP/2. The feedback service has a separate list, which it sends
+/// once.
 final class UnregisteredDevices: Sendable {
   struct Entry: Sendable {
     var reason: PushReason

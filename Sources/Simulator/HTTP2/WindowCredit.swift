@@ -10,14 +10,14 @@ struct WindowCredit {
     return used
   }
 
-  /// Gives so much less credit, for a window smaller than the protocol's first one.
+  /// Reduces the credit by this much, for a window smaller than the protocol's initial one.
   mutating func withhold(_ count: Int) { used -= count }
 }
 
 /// Finds the bytes that NIO took from the connection's window without passing them on, such as data
 /// of streams that were reset. They need credit too.
 struct WindowUse {
-  /// What is left of the window according to NIO.
+  /// The rest of the window according to NIO.
   var left = PushSettings.window
   private var granted = PushSettings.window
   private var used = 0

@@ -16,7 +16,7 @@ package struct JSONParser {
 
   package static func read(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
     var reader = JSONParser(bytes: bytes)
-    // A byte order mark is no part of the text.
+    // A byte order mark does not belong to the text.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.offset = 3 }
     reader.skipSpace()
     let value = try reader.value(depth: 0)

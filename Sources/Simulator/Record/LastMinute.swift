@@ -9,7 +9,7 @@ package struct LastMinute: Sendable {
 
   package static let length = 60
 
-  /// Indexed by UNIX second modulo sixty; `time` tells which second a place is for.
+  /// Indexed by UNIX second modulo sixty; `time` holds the second that a place belongs to.
   private var places = [(time: Int64, second: Second)](
     repeating: (.min, Second()), count: length)
 

@@ -1,7 +1,7 @@
 import BinaryServer
 import NIOConcurrencyHelpers
 
-/// What one connection has not reported to the ledger yet.
+/// The counts of one connection that the ledger does not have yet.
 struct ConnectionTally {
   var bytes = 0
   var accepted = 0
@@ -20,7 +20,7 @@ struct ConnectionTally {
 package struct Totals: Sendable, Equatable {
   /// Connections whose handshake succeeded.
   package var connections = 0
-  /// The most of them that were open at once.
+  /// The highest number of connections open at the same time.
   package var connectionsMost = 0
   package var refused = 0
   package var feedbackConnections = 0
@@ -30,7 +30,7 @@ package struct Totals: Sendable, Equatable {
   package var rejected: [UInt8: Int] = [:]
   /// Over HTTP/2, by reason.
   package var reasons: [String: Int] = [:]
-  /// Came behind a rejection, a shutdown or a cut on the same connection.
+  /// Arrived after a rejection, a shutdown or a cut on the same connection.
   package var discarded = 0
   /// Unanswered sentinels, and pushes that HTTP/2 refused with RST_STREAM.
   package var ignored = 0
@@ -40,7 +40,7 @@ package struct Totals: Sendable, Equatable {
   package var shutdowns = 0
   /// Accepted pushes that went to a channel.
   package var broadcasts = 0
-  /// How many devices those went to, all together.
+  /// The total number of devices they reached.
   package var deliveries = 0
 
   package init() {}
@@ -57,7 +57,7 @@ struct OpenConnection {
   var peer: String
   /// UNIX seconds.
   var since: String
-  /// The version of TLS; nil during the handshake.
+  /// The TLS version; nil during the handshake.
   var tls: String?
   var isHandshakeDone = false
   /// The subject of the client's certificate.
@@ -74,9 +74,9 @@ package final class Ledger: Sendable {
     var totals = Totals()
     var opened = 0
     var open: [Int: OpenConnection] = [:]
-    /// Those of them whose handshake succeeded.
+    /// The open connections with a finished handshake.
     var standing = 0
-    /// Accepted notifications as lines of JSON, the oldest first.
+    /// Accepted notifications as JSON lines, the oldest first.
     var kept: [[UInt8]] = []
     /// How many were dropped before the first one kept.
     var dropped = 0
@@ -116,10 +116,10 @@ package final class Ledger: Sendable {
     }
   }
 
-  /// Whether anybody can ask who is connected.
+  /// Whether the control API can be queried for connections.
   var tellsConnections: Bool { keeps > 0 || recentPushes != nil }
 
-  /// Notes who the client of an open connection is.
+  /// Records the identity of an open connection's client.
   func identify(_ connection: Int, tls: String?, subject: String?) {
     state.withLockedValue { state in
       guard let index = state.open.index(forKey: connection) else { return }

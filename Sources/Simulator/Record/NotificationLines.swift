@@ -1,6 +1,6 @@
 import APNS
 
-/// What became of a notification.
+/// The outcome of a notification.
 enum Fate {
   case accepted
   case rejected(UInt8)
@@ -85,7 +85,7 @@ struct NotificationLines {
     text.append(UInt8(ascii: "\""))
   }
 
-  /// A notification of which nothing else could be read.
+  /// A notification with no other readable field.
   mutating func append(command: UInt8, identifier: UInt32?, _ fate: Fate) {
     begin()
     number(UInt32(command))

@@ -24,7 +24,7 @@ package enum PrivateFile {
     return descriptor
   }
 
-  /// The status of a file that another one is about to replace; nil if there is none.
+  /// The status of a file that is about to be replaced; nil if it does not exist.
   package static func status(of path: String) throws(Refusal) -> stat? {
     var status = stat()
     guard lstat(path, &status) == 0 else { return nil }

@@ -1,7 +1,7 @@
 import BinaryServer
 import NIOConcurrencyHelpers
 
-/// One notification as it came, and what became of it.
+/// One notification as it came, and its outcome.
 package struct RecentPush: Sendable {
   package enum Form: Sendable {
     case binary(command: UInt8, identifier: UInt32?, expiry: UInt32?, priority: UInt8?)
@@ -32,18 +32,18 @@ package struct RecentPush: Sendable {
   package var token: [UInt8]
   /// The frame; over HTTP/2 only the payload.
   package var bytes: [UInt8]
-  /// Where the payload is in the bytes; empty if there is none.
+  /// The payload's place in the bytes; empty without a payload.
   package var payload: Range<Int>
-  /// There was more of the payload than is kept.
+  /// The payload was longer than the part kept.
   package var isCut = false
   /// accepted, rejected, discarded or ignored.
   package var fate: String
-  /// The status of an error packet or of HTTP.
+  /// The status of an error packet or an HTTP response.
   package var status: Int?
   /// Apple's reason, or what the gateway found.
   package var reason: String?
   package var isDuplicate = false
-  /// `apns-unique-id`; nil where there is none.
+  /// `apns-unique-id`; nil without one.
   package var uniqueIdentifier: String?
   /// nil for a push to a device.
   package var broadcast: Broadcast?
@@ -152,16 +152,16 @@ package final class RecentPushes: Sendable {
     }
   }
 
-  /// What a page has not been told yet.
+  /// The changes that a page has not received yet.
   package struct News: Sendable {
     package var epoch = 0
     package var last = 0
     package var recentPushes: [RecentPush] = []
-    /// How many others came, which are kept or were dropped, but not deleted.
+    /// The number of other new pushes, kept or dropped, but not deleted.
     package var skipped = 0
     /// Numbers deleted since.
     package var deleted: [Int] = []
-    /// How many were ever deleted. Asking with it brings the later ones.
+    /// The number of pushes ever deleted. A request with it returns the later ones.
     package var deletions = 0
   }
 

@@ -1,7 +1,7 @@
 import APNS
 import BinaryServer
 
-/// Which notifications the gateway accepts, in either protocol.
+/// Validates notifications, for both protocols.
 package struct GatewayRules: Sendable {
   package var frames: FrameRules
   /// Payloads have to be JSON with an object `aps`, or a text `mdm`.
@@ -9,7 +9,7 @@ package struct GatewayRules: Sendable {
     didSet { frames.payloadFault = checksPayloads ? Self.payloadFault : nil }
   }
   package var topic: TopicRule?
-  /// The apps that a provider token may push to; nil: all.
+  /// The apps that a provider token may push to; nil for all.
   package var teamTopics: [String]?
 
   private static let payloadFault: @Sendable (WireNotification) -> String? = {

@@ -1,10 +1,9 @@
 import APNS
 
-/// Judges payloads beyond their size. A bad one is answered with status 1, processing error: in
-/// Apple's list 4 and 7 mean that the payload is missing or too large, and 128 that the frame is
-/// broken.
+/// Validates payloads beyond their size. A bad one gets status 1, processing error: in Apple's list
+/// 4 and 7 mean that the payload is missing or too large, and 128 that the frame is broken.
 enum PayloadJudge {
-  /// What is wrong; nil if nothing is.
+  /// The problem with the payload; nil if it is valid.
   static func fault(of notification: WireNotification) -> String? {
     switch read(notification.payload) {
     case .wrong(let fault): return fault

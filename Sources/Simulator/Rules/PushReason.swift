@@ -1,6 +1,6 @@
 import BinaryServer
 
-/// Why a push is refused: an HTTP status and Apple's word for it.
+/// The reason for a rejected push: an HTTP status and Apple's word.
 package struct PushReason: Sendable, Hashable {
   package var status: Int
   package var word: String
@@ -53,7 +53,7 @@ package struct PushReason: Sendable, Hashable {
     tooManyProviderTokenUpdates, PushReason(429, "TooManyRequests"),
     PushReason(500, "InternalServerError"), PushReason(503, "ServiceUnavailable"),
     PushReason(503, "Shutdown"),
-    // Of broadcasts and channels.
+    // Reasons for broadcasts and channels.
     badChannelId, cannotCreateChannelConfig, channelNotRegistered, featureNotEnabled,
     missingChannelId, missingPushType, topicMismatch,
   ]
@@ -74,6 +74,6 @@ package struct PushReason: Sendable, Hashable {
   /// As `init(text:)` reads it.
   var text: String { Self.all.contains(self) ? word : "\(status) \(word)" }
 
-  /// The device is gone, and the answer tells since when.
+  /// The device is gone, and the response has the time.
   var tellsTime: Bool { status == 410 }
 }

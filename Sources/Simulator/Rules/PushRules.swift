@@ -1,6 +1,6 @@
 import APNS
 
-/// Which requests the HTTP/2 gateway accepts. Judges requests and knows no connection.
+/// Validates HTTP/2 requests without looking at the connection.
 package struct PushRules {
   var rules: GatewayRules
 
@@ -54,8 +54,8 @@ package struct PushRules {
     return token.withUnsafeBytes(rules.frames.badTokens.contains) ? .badDeviceToken : nil
   }
 
-  /// Why the payload is refused, if payloads are checked at all. Apple's list has no reason of its
-  /// own for that.
+  /// The reason to reject the payload, if payloads are checked. Apple lists no separate reason for
+  /// that.
   func fault(
     ofPayload payload: UnsafeRawBufferPointer, _ type: String?, topic: String?
   ) -> PushReason? {

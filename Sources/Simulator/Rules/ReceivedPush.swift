@@ -1,7 +1,8 @@
 import NIOCore
 import NIOHPACK
 
-/// A provider's request on one stream: a push to a device, a broadcast, or an order about channels.
+/// A provider's request on one stream: a push to a device, a broadcast, or a channel management
+/// request.
 struct ReceivedPush {
   var method = ""
   var path = ""
@@ -18,14 +19,14 @@ struct ReceivedPush {
   var channel: String?
   /// All headers, for the page.
   var headers: HPACKHeaders?
-  /// One of the headers above came twice.
+  /// A header above was repeated.
   var hasDuplicates = false
 
   var payload = ByteBuffer()
   /// The length of the whole payload, even if not all of it is kept.
   var payloadCount = 0
 
-  /// More than the largest payload that is accepted.
+  /// The payload exceeds the largest accepted one.
   private static let kept = 8192
 
   init(_ headers: HPACKHeaders) {
@@ -57,7 +58,7 @@ struct ReceivedPush {
   mutating func append(_ data: inout ByteBuffer) {
     payloadCount += data.readableBytes
     if payload.readableBytes == 0, data.readableBytes <= Self.kept {
-      // Copied, not kept: TLS wants its buffer back.
+      // Copied, because TLS reuses its buffer.
       payload.clear()
       payload.writeBuffer(&data)
     } else if payload.readableBytes + data.readableBytes <= Self.kept {

@@ -16,8 +16,8 @@ enum TopicKind {
     topic.hasSuffix(liveActivities) ? String(topic.dropLast(liveActivities.count)) : topic
   }
 
-  /// Why an app is none of these; nil if it is. Broadcasts name it in the path, where a capital in
-  /// the wrong place has a reason of its own.
+  /// The reason to reject an app that is not among these; nil if it is. Broadcasts name the app in
+  /// the path, where a wrong capital has a separate reason.
   static func fault(of app: String, among names: [String]) -> PushReason? {
     if names.contains(app) { return nil }
     let plain = app.lowercased()
@@ -29,8 +29,8 @@ enum TopicKind {
     topic == app || topic.hasPrefix(app) && suffixes[String(topic.dropFirst(app.count))] != nil
   }
 
-  /// Whether the payload needs an `aps`. What VoIP and a file provider are sent is the app's, and a
-  /// pass of Wallet is sent `{}`.
+  /// Whether the payload needs an `aps`. VoIP and file provider payloads belong to the app, and a
+  /// Wallet pass gets `{}`.
   static func needsAps(_ type: String?, _ topic: String) -> Bool {
     if topic.hasPrefix("pass.") { return false }
     let type = type ?? suffixes.first { topic.hasSuffix($0.key) }?.value ?? "alert"

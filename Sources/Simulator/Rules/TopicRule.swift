@@ -4,7 +4,7 @@ import BinaryServer
 package enum TopicRule: Sendable, Equatable {
   /// Any topic.
   case any
-  /// One of these. All device tokens belong to them.
+  /// Any of these. All device tokens belong to them.
   case only([String])
 
   /// Longer than any bundle identifier.

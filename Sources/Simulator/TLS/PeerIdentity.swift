@@ -1,10 +1,10 @@
 import BinaryServer
 import NIOCore
 
-/// Who a client is, according to its handshake.
+/// The identity of a client after its handshake.
 struct PeerIdentity {
   let certificate: Certificate?
-  /// The version of TLS: "1.2".
+  /// The TLS version, such as "1.2".
   let tls: String?
 
   init(_ context: ChannelHandlerContext) {

@@ -2,7 +2,7 @@ import APNSLibrary
 import ArgumentParser
 import CAPNS
 
-/// What every command about channels takes.
+/// The options of every channel command.
 struct ChannelOptions: ParsableArguments {
   @OptionGroup(title: "Provider") var provider: ProviderOptions
   @OptionGroup(title: "Service") var service: PeerOptions

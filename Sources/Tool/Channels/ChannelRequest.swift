@@ -1,7 +1,7 @@
 import APNSLibrary
 import CAPNS
 
-/// A request about one channel, or about all: it is made, and what came of it is told.
+/// Sends a channel management request, and prints its result.
 struct ChannelRequest {
   var options: ChannelOptions
   var service: ChannelService

@@ -27,7 +27,7 @@ enum AlertCause {
       remedy: known?.remedy ?? "ask its operator")
   }
 
-  /// What the service was shown.
+  /// The credentials that the service got.
   struct Shown {
     var certificate: Bool
     /// There is one, but it could not be shown.

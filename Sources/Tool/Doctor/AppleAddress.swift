@@ -28,7 +28,7 @@ struct AppleAddress {
     }
   }
 
-  /// What is wrong with it; nil where pushes, or requests about channels, may go there.
+  /// The problem with the address; nil if pushes, or channel management requests, may go there.
   var finding: Finding? {
     if name.hasPrefix("feedback.") {
       return found(

@@ -68,8 +68,7 @@ struct ChainCause {
       remedy: "check that this machine's clock is right (date -u) and --ca is up to date")
   }
 
-  /// The service's own, and the last that is reached from it by issuers, whatever order they
-  /// came in.
+  /// The service's certificate, and the last issuer that follows from it, in any order of the list.
   private func chain(_ sent: [Certificate]) -> (own: Certificate, top: Certificate, count: Int)? {
     guard let own = sent.first else { return nil }
     var (top, count) = (own, 1)
@@ -98,7 +97,7 @@ struct ChainCause {
           : "the root of its chain is not trusted here: \(top.subject)\(elsewhere(top.subject))",
         remedy: root(count == 1))
     }
-    // Whoever has this name is not there, or has another key.
+    // A known certificate has this name, but another key.
     if known.contains(where: { $0.subject == top.issuer }) {
       return Finding(
         cause: "service-root-differs", about: place.name,

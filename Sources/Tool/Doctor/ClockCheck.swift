@@ -2,7 +2,7 @@ import Glibc
 
 /// Whether this machine's clock can be right.
 struct ClockCheck {
-  /// Of the provider and of the service: two that have nothing to do with each other.
+  /// The times of the certificates of provider and service, which are independent of each other.
   var times: [CertificateTime]
   var server: String?
   var timeoutMS: Int

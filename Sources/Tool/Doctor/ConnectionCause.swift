@@ -12,7 +12,7 @@ struct ConnectionCause {
 
   /// Whether a look at TLS can tell more of this error: its way leads as far as that.
   static func isAtTLS(_ error: LibraryError) -> Bool {
-    // Whoever let the handshake's time run out will do so again.
+    // After a handshake timeout, a TLS probe would only time out again.
     error.status == APNS_ERR_TLS || error.status == APNS_ERR_PROTOCOL
       || error.cause == APNS_CAUSE_HANDSHAKE_ENDED
   }

@@ -27,7 +27,7 @@ struct CredentialFile {
     mode = status.st_mode
   }
 
-  /// What stands behind BEGIN, in order.
+  /// The labels after BEGIN, in order.
   var labels: [String] { PEMBlock.all(in: bytes).map(\.label) }
 
   var form: Form {

@@ -10,7 +10,7 @@ struct Finding {
   /// For scripts, such as "certificate-expired"; stays the same.
   var cause: String
   var severity = Severity.problem
-  /// What it is about: a file, a name, a service.
+  /// The subject: a file, a name, a service.
   var about: String
   var message: String
   var remedy: String

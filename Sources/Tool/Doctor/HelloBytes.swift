@@ -12,7 +12,7 @@ struct HelloBytes: Sendable {
   /// A handshake or an alert.
   var isTLS: Bool { bytes.count >= 3 && (bytes[0] == 22 || bytes[0] == 21) && bytes[1] == 3 }
 
-  /// "1.2"; nil where it is no server's hello.
+  /// "1.2", for example; nil if it is not a server's hello.
   var version: String? {
     guard isTLS, bytes[0] == 22, bytes.count >= 44, bytes[5] == 2 else { return nil }
     switch supported ?? bytes[10] {
@@ -40,7 +40,7 @@ struct HelloBytes: Sendable {
     return nil
   }
 
-  /// The first line of what is no TLS.
+  /// The first line of input other than TLS.
   var line: String {
     String(decoding: bytes.prefix { $0 != 0x0D && $0 != 0x0A }.prefix(60), as: UTF8.self)
   }

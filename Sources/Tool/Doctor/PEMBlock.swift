@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// One of the blocks between BEGIN and END in a text.
+/// A block between BEGIN and END in a text.
 struct PEMBlock {
   var label: String
   /// Empty where it is encrypted in the old way, or broken.

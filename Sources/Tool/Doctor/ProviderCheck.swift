@@ -21,7 +21,7 @@ struct ProviderCheck {
     only.key = sources.key
     only.passphrase = sources.passphrase
     only.ask = sources.ask
-    // What time says comes from here, and does not hide the rest.
+    // The check itself reports expired certificates, so that they do not hide other problems.
     only.acceptsExpired = true
     let said: ProviderCredentials.Description
     do throws(LibraryError) {
@@ -65,7 +65,7 @@ struct ProviderCheck {
       guard let certificate, certificate.form != .pkcs12 else { return false }
       let blocks = certificate.labels.count { $0.hasSuffix("CERTIFICATE") }
       return certificate.certificates.count == max(blocks, 1)
-    // Of certificates only PKCS#12 has a passphrase or a key to find.
+    // Among certificate files, only PKCS#12 can have a passphrase or a key.
     default: return certificate?.form != .pkcs12
     }
   }
@@ -113,7 +113,7 @@ struct ProviderCheck {
       remedy: "give the push certificate; this one is for a server or for signing")
   }
 
-  /// Of several certificates the library takes one for pushing, if there is one.
+  /// If a file has several certificates, the library prefers one for pushing.
   private func purpose(
     _ said: ProviderCredentials.Description, _ file: CredentialFile?, _ path: String
   ) -> Finding? {

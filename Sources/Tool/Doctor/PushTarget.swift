@@ -1,7 +1,7 @@
-/// Which service is meant, where that matters for what the files say.
+/// The service that the files are for, if it matters for the findings about them.
 struct PushTarget {
   var isApple: Bool
-  /// Nil where it is neither of Apple's, or was not said.
+  /// Nil if it is neither of Apple's, or unknown.
   var isSandbox: Bool?
 
   init(host: String?, sandbox: Bool, offline: Bool) {

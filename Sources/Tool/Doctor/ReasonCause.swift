@@ -33,7 +33,8 @@ enum ReasonCause {
     var remedy: String
   }
 
-  // The first texts are those of HTTP/2, then those of the binary interface.
+  // The first texts are reasons in HTTP/2 responses, the others are statuses of the binary
+  // interface.
   private static let all = [
     Known(
       reasons: ["ExpiredProviderToken"],

@@ -1,6 +1,6 @@
 import APNSLibrary
 
-/// What was looked at, in order, and what is wrong with it.
+/// The checks in order, and their findings.
 struct Report {
   enum Line {
     case fine(about: String, String)
@@ -10,7 +10,7 @@ struct Report {
   }
 
   private(set) var lines: [Line] = []
-  /// Nil where no connection was asked for.
+  /// Nil if the check did not connect.
   var isReachable: Bool?
 
   mutating func fine(_ about: String, _ message: String) {

@@ -6,7 +6,7 @@ struct ServiceCheck {
   var sources: ProviderCredentials.Sources
   var peer: Peer
   var isHTTP2: Bool
-  /// What of the sources can be used.
+  /// Whether the sources have a usable certificate, and a usable signing key.
   var hasCertificate: Bool
   var hasTokenKey: Bool
   /// To be pushed to.
@@ -130,7 +130,7 @@ struct ServiceCheck {
       .judge(first, &report) { () throws(LibraryError) in try credentials() }
   }
 
-  /// What the library says of a connection with what can be used.
+  /// The library's error for a connection with the usable credentials.
   private func connect(_ hasSettings: inout Bool) -> LibraryError? {
     do throws(LibraryError) {
       let who = try credentials()
@@ -185,8 +185,8 @@ struct ServiceCheck {
     return error
   }
 
-  /// What comes of a connection that only listens. A service that speaks later than this
-  /// says nothing of the certificate.
+  /// The error of a connection that only listens. If a service sends its alert later than this, its
+  /// opinion of the certificate stays unknown.
   private func wordAfterHandshake() -> LibraryError? {
     var peer = peer
     (peer.host, peer.port) = (place.host, place.port)

@@ -3,8 +3,8 @@ import BinaryServer
 import COpenSSL
 import Glibc
 
-/// What a service shows of itself to a client that takes any version and any certificate,
-/// shows none, and says nothing: what the library, which is strict, has no reason to tell.
+/// A service as a client sees it that accepts any version and any certificate, shows none, and
+/// sends nothing: the library is strict and cannot report this.
 struct TLSLook {
   /// What the service said first, in clear.
   var hello = HelloBytes()
@@ -27,7 +27,7 @@ struct TLSLook {
     defer { ERR_clear_error() }
     guard let context = SSL_CTX_new(TLS_client_method()) else { return look }
     defer { SSL_CTX_free(context) }
-    // Nothing is said that would be worth protecting.
+    // The connection carries no data worth protecting.
     guard SSL_CTX_set_cipher_list(context, "DEFAULT:@SECLEVEL=0") == 1,
       copenssl_set_min_version(context, TLS1_VERSION) == 1, let ssl = SSL_new(context)
     else { return look }

@@ -108,7 +108,7 @@ struct TimedSocket: ~Copyable {
     }
   }
 
-  /// What comes next; empty if the other side has ended, or its time is over.
+  /// The next bytes; empty if the peer has ended, or the time is over.
   borrowing func read(most: Int = 4096) -> [UInt8] {
     var piece = [UInt8](repeating: 0, count: most)
     while wait(for: POLLIN) {

@@ -1,7 +1,7 @@
 import APNSLibrary
 import CAPNS
 
-/// Which of Apple's environments a device token is of: the one that knows it.
+/// Finds the Apple environment that knows a device token.
 struct TokenEnvironment {
   /// The other one's, where the push may go as well.
   var other: ServicePlace

@@ -30,7 +30,7 @@ struct TokenKeyCheck {
     return true
   }
 
-  /// What only a key for tokens can have wrong.
+  /// The problems that only a signing key can have.
   private func fault(_ error: LibraryError, _ path: String) -> Finding? {
     func found(_ cause: String, _ remedy: String) -> Finding {
       Finding(cause: cause, about: path, message: error.message, remedy: remedy)

@@ -4,7 +4,7 @@ import BinaryServer
 import Glibc
 import Simulator
 
-/// Whom the provider trusts.
+/// Checks the CA certificates that the provider trusts.
 struct TrustCheck {
   var sources: ProviderCredentials.Sources
 
@@ -62,13 +62,13 @@ struct TrustCheck {
     }
   }
 
-  /// What is trusted, to compare with.
+  /// The CA certificates, for comparison.
   var certificates: [Certificate] {
     if let ca = sources.ca { return CredentialFile(ca)?.certificates ?? [] }
     return Self.system
   }
 
-  /// Where systems keep theirs in one file, if OpenSSL is not told of another.
+  /// The usual files of CA certificates, unless SSL_CERT_FILE names another.
   static var system: [Certificate] {
     if let said = getenv("SSL_CERT_FILE") {
       return CredentialFile(String(cString: said))?.certificates ?? []
@@ -78,7 +78,7 @@ struct TrustCheck {
       ?? []
   }
 
-  /// OpenSSL may find some that stand each in a file of its own, which nobody reads here.
+  /// OpenSSL may find CA certificates in separate files, which this check does not read.
   static var hasDirectory: Bool {
     let name = getenv("SSL_CERT_DIR").map { String(cString: $0) } ?? "/etc/ssl/certs"
     guard let directory = opendir(name) else { return false }

@@ -1,7 +1,7 @@
 import APNSLibrary
 import CAPNS
 
-/// Whom a notification goes to.
+/// The device or channel that a notification goes to.
 struct Addressee {
   /// What the lines of a list name.
   enum Kind {
@@ -20,7 +20,7 @@ extension Addressee.Kind {
   /// Whether a list without names can begin with this field.
   func begins(with field: [UInt8]) -> Bool {
     switch self {
-    // Several tokens in a line are told of when it is read.
+    // Several tokens in a line are reported when the line is read.
     case .device:
       (try? DeviceToken.hex(field)) != nil
         || (field.split { $0 == 0x20 }.first.map {

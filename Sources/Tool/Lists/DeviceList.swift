@@ -17,7 +17,7 @@ final class DeviceList {
   private var form: Form?
   private var held: (text: [UInt8], line: Int)?
   private var number = 0
-  /// The first line with the names, unchanged; nil if the list has none.
+  /// The first line with the names, unchanged; nil for a list without names.
   private(set) var header: [UInt8]?
   /// The record as it is in the file, without the end of its last line.
   private(set) var source: [UInt8] = []
@@ -160,7 +160,7 @@ final class DeviceList {
     return isNamed ? most : max(most, inLine)
   }
 
-  /// In hex digits. What `NSData` prints has blanks after eight.
+  /// The number of hex digits. `NSData` prints a blank after every eight.
   private static let shortest = 32
 
   private func record(json text: [UInt8], _ line: Int) throws(FileFault) -> DeviceRecord {

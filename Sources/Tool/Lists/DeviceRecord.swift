@@ -22,7 +22,7 @@ struct DeviceRecord {
     return fields[index]
   }
 
-  /// A field's text in either kind of list; nil if there is none.
+  /// A field's text in either kind of list; nil if it is missing.
   func text(_ name: [UInt8]) -> [UInt8]? {
     switch self[name] {
     case nil: return nil

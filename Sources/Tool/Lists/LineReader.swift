@@ -97,7 +97,7 @@ final class LineReader {
   }
 }
 
-/// What a text begins with that says how it is encoded.
+/// The first bytes of a text that show its encoding.
 enum TextMark {
   static let fault = "is in UTF-16: save it as UTF-8, or convert it (iconv -f UTF-16 -t UTF-8)"
   private static let utf8: [UInt8] = [0xEF, 0xBB, 0xBF]

@@ -10,7 +10,8 @@ struct Template {
 
   private var pieces: [Piece] = []
   let source: [UInt8]
-  /// What does not change when the same command is given again, as the time in `source` does.
+  /// The template's identity, which is the same when the same command is given again; the time in
+  /// `source` changes.
   let identity: [UInt8]
 
   static func isNamePart(_ byte: UInt8) -> Bool {

@@ -139,7 +139,7 @@ struct LiveActivityOptions: ParsableArguments {
 
 /// A time in a Live Activity's payload, as somebody typed it.
 enum ActivityTime {
-  /// Why it is none; nil if it is one.
+  /// The reason why the text is not a time; nil if it is.
   static func fault(_ text: String) -> String? {
     if Template.isPlaceholder(text) { return nil }
     guard let seconds = seconds(text, now: 0) else {

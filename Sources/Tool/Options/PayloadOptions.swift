@@ -1,7 +1,7 @@
 import ArgumentParser
 import Simulator
 
-/// A payload in flags, or where it is to be read.
+/// A payload in flags, or the place to read it from.
 struct PayloadOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -115,7 +115,7 @@ struct PayloadOptions: ParsableArguments {
     return all.object
   }
 
-  /// What a Live Activity has no place for; nil if there is none of it.
+  /// An option that a Live Activity does not have; nil if none was given.
   var notOfActivities: String? {
     [
       ("--subtitle", subtitle != nil), ("--badge", badge != nil), ("--category", category != nil),

@@ -59,7 +59,7 @@ struct PeerOptions: ParsableArguments {
     }
   }
 
-  /// What --host names; nil where it is Apple.
+  /// The address in --host; nil for Apple's.
   var address: ServiceAddress? { host.flatMap { try? ServiceAddress($0) } }
 
   func peer(sandbox name: String) -> Peer {
@@ -78,7 +78,7 @@ struct PeerOptions: ParsableArguments {
     return peer
   }
 
-  /// What the environment names if the command line names none.
+  /// The proxy from the environment, if the command line does not name one.
   private var inheritedProxy: String? {
     proxy == nil ? ProxyEnvironment.text(for: address?.host ?? "api.push.apple.com") : nil
   }

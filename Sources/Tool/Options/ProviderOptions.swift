@@ -2,7 +2,7 @@ import APNSLibrary
 import ArgumentParser
 import Glibc
 
-/// Who pushes: the same for every command that connects.
+/// The provider's credentials: the same options for every command that connects.
 struct ProviderOptions: ParsableArguments {
   @Option(
     name: [.customShort("p"), .long],
@@ -123,7 +123,7 @@ struct ProviderOptions: ParsableArguments {
     StandardStream.error.write("Warning: \(Self.nobody): \(Self.whom)\n")
   }
 
-  /// What the service is shown in the handshake.
+  /// The credentials that the service gets in the handshake.
   var shown: AlertCause.Shown {
     AlertCause.Shown(
       certificate: certificate != nil || p12 != nil, isUnusable: false, tokenKey: p8 != nil)
@@ -139,7 +139,7 @@ struct ProviderOptions: ParsableArguments {
     }
   }
 
-  /// What they are made of.
+  /// The sources of the credentials.
   func sources() throws -> ProviderCredentials.Sources {
     var sources = ProviderCredentials.Sources()
     sources.certificate = certificate ?? p12
@@ -158,7 +158,7 @@ struct ProviderOptions: ParsableArguments {
       do throws(FileFault) {
         sources.passphrase = try SecretFile.firstLine(of: passphraseFile)
       } catch {
-        // What was given may be the passphrase itself.
+        // The option's value may be the passphrase itself.
         throw Exit.refusal("--passphrase-file, whose name is not shown: \(error.message)")
       }
     } else if let said = getenv("APNS_PASSPHRASE") {

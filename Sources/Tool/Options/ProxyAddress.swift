@@ -63,7 +63,7 @@ enum ProxyEnvironment {
     return isExcepted(host.lowercased()) ? nil : named
   }
 
-  /// As curl does where it is left out.
+  /// The default port is curl's.
   static func address(_ text: String) -> ProxyAddress? {
     ProxyAddress(text, mayHavePassword: true, defaultPort: 1080)
   }

@@ -8,7 +8,7 @@ struct ServiceAddress {
   }
 
   var host: String
-  /// Nil where it names none.
+  /// Nil if the text has no port.
   var port: UInt16?
 
   private static let schemes = ["https", "tls", "ssl"]
@@ -54,7 +54,7 @@ struct ServiceAddress {
     return text[colon...].dropFirst(3)
   }
 
-  /// An address of IPv6 has colons of its own: a port stands behind its brackets only.
+  /// An IPv6 address contains colons, so a port may only follow its brackets.
   private static func parts(_ text: Substring) throws(Fault) -> (Substring, UInt16?) {
     if text.first == "[" {
       guard let end = text.firstIndex(of: "]") else {

@@ -3,7 +3,7 @@ import Glibc
 /// Where the tool keeps the provider token that the processes of this machine share. The bindings
 /// have the same rules: Sources/Extensions/php/token_cache.h.
 enum TokenCacheFile {
-  /// The file for this key and team; nil: there is none.
+  /// The file for this key and team; nil without one.
   static func path(key: String, team: String) -> String? {
     func isIdentifier(_ text: String) -> Bool {
       text.utf8.count == 10 && text.utf8.allSatisfy { isalnum(CInt($0)) != 0 && $0 < 0x80 }

@@ -28,7 +28,8 @@ enum DefaultOption: String, CaseIterable {
     }
   }
 
-  /// What a weaker source may not add to this one: it would be about another key, or another service.
+  /// Options that a weaker source may not add to this one: they would concern another key, or
+  /// another service.
   var excludes: [DefaultOption] {
     switch self {
     case .p8: [.certificate, .p12, .key, .p8, .keyID, .passphraseFile]

@@ -4,7 +4,7 @@ import Glibc
 struct DefaultOptions {
   /// The command line with these added.
   private(set) var arguments: [String]
-  /// What was added and where it came from, for a message about a value that nobody typed.
+  /// The added options and their sources, for a message about a value that the user did not type.
   private(set) var sources: [String] = []
 
   init(completing arguments: [String]) throws(FileFault) {
@@ -56,7 +56,7 @@ struct DefaultOptions {
     return values
   }
 
-  /// The profile that was asked for, or the default one if there is a file.
+  /// The requested profile, or the default one if the file exists.
   private static func profile(
     named typed: String?
   ) throws(FileFault) -> (String, String, [DefaultOption: String])? {

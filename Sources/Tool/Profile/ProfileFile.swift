@@ -36,7 +36,7 @@ struct ProfileFile {
         section = name
         continue
       }
-      // What stands here may be a secret in the wrong place, so it is not quoted.
+      // The text may be a secret in the wrong place, so it is not quoted.
       guard let equals = line.firstIndex(of: "=") else {
         throw fault("a line is NAME = VALUE, [PROFILE], or a comment after #")
       }

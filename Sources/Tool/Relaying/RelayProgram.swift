@@ -5,7 +5,7 @@ import Glibc
 enum RelayProgram {
   static let name = "apns-relay"
 
-  /// Becomes that program. Returns only if there is none.
+  /// Becomes that program. Returns only if it is not installed.
   static func become(_ arguments: [String]) -> ExitCode {
     for path in places {
       var words = ([name] + arguments).map { strdup($0) } + [nil]
@@ -21,8 +21,8 @@ enum RelayProgram {
         + "Sources/compile apns-relay builds it")
   }
 
-  /// Beside this program, then in the directories of PATH. An empty one there is none: what lies
-  /// in the working directory is nobody's installed program.
+  /// Next to this program, then the directories of PATH. An empty entry is ignored: a program in
+  /// the working directory is not an installed one.
   private static var places: [String] {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/exe", &buffer, buffer.count)

@@ -2,12 +2,13 @@ import APNSLibrary
 import Glibc
 import Simulator
 
-/// The outcome of each device, one JSON object per line, and what a later run needs to go on after
-/// any interruption.
+/// The outcome of each device, one JSON object per line, and the state that a later run needs to
+/// continue after any interruption.
 ///
-/// Before a device is sent to, a line says how far the list may have been sent ("sending_to").
-/// An outcome is written before anything more is sent. So whatever has no outcome and is no
-/// later than "sending_to" may have arrived, and that is never more than the session's window.
+/// Before a device is sent to, a line records how far the list may have been sent ("sending_to").
+/// An outcome is written before anything more is sent. So a device up to "sending_to" without an
+/// outcome may have got its notification, and there are never more of these than the session's
+/// window holds.
 final class ResultFile {
   /// How far ahead "sending_to" is written.
   private static let step = 1024
@@ -28,7 +29,7 @@ final class ResultFile {
   private var mark = 0
   private(set) var isResumed = false
 
-  /// Writes a new file, or goes on with one. A line that was cut off is removed.
+  /// Writes a new file, or continues one. Removes a truncated line.
   init(_ path: String, _ beginning: Beginning, resumes: Bool) throws(FileFault) {
     self.path = path
     do throws(PrivateFile.Refusal) {

@@ -3,7 +3,7 @@ import Simulator
 
 /// The devices or channels of one run, from the command line or from a list, each with its payload.
 final class DeviceSource {
-  /// A device to send to, or why there is none.
+  /// A device to send to, or the reason why it is refused.
   enum Device {
     case ready(number: Int, to: Addressee, payload: [UInt8])
     case refused(number: Int, to: Addressee, reason: String)
@@ -44,7 +44,7 @@ final class DeviceSource {
       guard let next = try list.next() else { return nil }
       record = next
     } catch {
-      // A line that is no record is one device's trouble, and a file that cannot be read all's.
+      // An invalid line concerns one device, an unreadable file all of them.
       guard error.line > 0 else { throw error }
       let place = error.column > 0 ? "\(error.line):\(error.column)" : "\(error.line)"
       return (

@@ -2,17 +2,17 @@ import APNSLibrary
 
 /// What a run came to, for machines and for people.
 struct RunReport {
-  /// Of this run.
+  /// The outcomes of this run.
   var tally: OutcomeCounts
-  /// Of the whole list, with what earlier runs brought.
+  /// The outcomes of the whole list, including earlier runs.
   var whole: OutcomeCounts
   var elapsed: Double
   var passedOver = 0
-  /// Of those passed over: what earlier runs did not get accepted.
+  /// The skipped devices that no earlier run got accepted.
   var failedBefore = 0
   var inDoubt = 0
   var isAtMostOnce = false
-  /// The same command with --resume would go on.
+  /// The same command with --resume would continue.
   var isResumable = false
   var resent = 0
   var failure: String?

@@ -4,9 +4,9 @@ import CAPNS
 
 /// One run of `apns send`: reads the list, fills in the template, sends, and records outcomes.
 struct SendRun {
-  /// Looks for outcomes after so many notifications.
+  /// The number of notifications between two checks for outcomes.
   private static let batch = 64
-  /// Asks the service if no outcome came for so long.
+  /// The seconds without an outcome after which the service is probed.
   private static let patienceForWord = 10.0
   /// How many ms a call of the session may wait, so that progress is drawn and Ctrl-C heard.
   private static let slice: UInt32 = 200
@@ -20,12 +20,12 @@ struct SendRun {
   private let progress: ProgressLine
   private var session: PushSession?
   private var tally = OutcomeCounts()
-  /// What earlier runs brought to the devices that this one has brought nothing.
+  /// The outcomes of earlier runs for devices without an outcome in this one.
   private var earlier = OutcomeCounts()
   private var output = ""
   private var isChecked = false
   private var isConnected = false
-  /// Devices of the list so far, whatever became of them.
+  /// Devices of the list so far, with any outcome.
   private var begun = 0
   private var lastSent = 0
   private var passedOver = 0

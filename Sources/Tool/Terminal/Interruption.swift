@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// How often the tool was asked to end.
+/// Counts the requests to end the tool.
 enum Interruption {
   private static let count = Atomic<Int>(0)
 

@@ -17,7 +17,7 @@ enum Printable {
   /// How many columns of a terminal it takes up.
   static func width(_ text: String) -> Int { text.reduce(0) { $0 + width($1) } }
 
-  /// As much of it as fits into so many columns.
+  /// The longest prefix that fits into `columns`.
   static func prefix(_ text: String, columns: Int) -> String {
     var (out, used) = ("", 0)
     for character in text {

@@ -2,10 +2,10 @@ import BinaryServer
 import COpenSSL
 import Glibc
 
-/// A connection as a program of 2010 makes it, by OpenSSL: of any version, without SNI, weak where it
-/// is told to be, and without a judgement of what the server shows.
+/// A connection like a legacy client's, made with OpenSSL: any version, no SNI, weak ciphers on
+/// request, and the server's certificate is not verified.
 final class LegacyConnection {
-  /// What the client has of TLS.
+  /// The client's TLS settings.
   struct TLS {
     var min = TLSBound.tls1_0
     var max = TLSBound.tls1_3
@@ -16,7 +16,7 @@ final class LegacyConnection {
   }
 
   enum Failure: Error {
-    /// This machine's OpenSSL does not have what is to be tried.
+    /// This machine's OpenSSL lacks the setting to try.
     case impossible
     case notTLS
     case refused(String)
@@ -27,7 +27,7 @@ final class LegacyConnection {
   /// How the conversation ended.
   enum End {
     case closeNotify
-    /// Without TLS's goodbye.
+    /// Closed without close_notify.
     case abrupt
     case timeout
   }
@@ -108,7 +108,7 @@ final class LegacyConnection {
     }
     let said = ERR_reason_error_string(error).map { String(cString: $0) } ?? "TLS fails"
     let alert = copenssl_alert(error)
-    // What this side has none of never went to the other one.
+    // A setting that this side lacks never reached the peer.
     if alert == 0,
       SSL_get_state(ssl) == TLS_ST_BEFORE || SSL_get_state(ssl) == TLS_ST_CW_CLNT_HELLO,
       copenssl_is_other_version(error) == 0
@@ -128,19 +128,20 @@ final class LegacyConnection {
   /// The server's own.
   var certificate: Certificate? { copenssl_peer_certificate(ssl).map(Certificate.init) }
 
-  /// Why one who trusts the `authority` does not take the server's; nil: it does.
+  /// The reason why a client that trusts the `authority` would reject the server's certificate; nil
+  /// if it would accept it.
   var distrust: String? {
     let result = SSL_get_verify_result(ssl)
     if result == Int(X509_V_OK) { return nil }
     return String(cString: X509_verify_cert_error_string(result))
   }
 
-  /// Session tickets of TLS 1.3 that have been read.
+  /// The number of TLS 1.3 session tickets read.
   var ticketCount: Int { tickets.pointee }
 
   /// Writes, then reads to the end; `most` bytes of it are kept.
   func talk(_ bytes: [UInt8], most: Int = 64) -> (answer: [UInt8], end: End) {
-    // One that closes at once may be heard all the same.
+    // A peer that closes immediately may still have sent something, so a failed write is ignored.
     if !bytes.isEmpty { _ = drive { SSL_write($0, bytes, CInt(bytes.count)) } }
     var answer: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 1024)

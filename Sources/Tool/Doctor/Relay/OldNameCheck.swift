@@ -11,7 +11,7 @@ struct OldNameCheck {
 
   func run(_ report: inout Report) {
     let relay = resolve(host)
-    // Whether the relay has a name is said where it is connected to.
+    // The connection reports a relay name that does not resolve.
     guard !relay.isEmpty else { return }
     if relay != [host] { report.fine(host, relay.joined(separator: ", ")) }
     let places = Dictionary(

@@ -1,6 +1,6 @@
 import BinaryServer
 
-/// Which versions of TLS and which key exchanges a door takes, each tried by itself.
+/// The TLS versions and key exchanges that a listener accepts, each tried separately.
 struct OldTLSCheck {
   /// Makes a connection that is let go.
   var attempt: (LegacyConnection.TLS) -> LegacyConnection.Failure?

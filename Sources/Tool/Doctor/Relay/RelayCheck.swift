@@ -1,7 +1,8 @@
 import COpenSSL
 import BinaryServer
 
-/// What a program of 2010 finds where a relay has its doors. Nothing is pushed, and no feedback is read.
+/// Checks a relay's gateway listeners like a legacy client. It pushes no notification and reads no
+/// feedback.
 struct RelayCheck {
   var host: String
   var port: UInt16
@@ -53,7 +54,7 @@ struct RelayCheck {
     return true
   }
 
-  /// The certificate that is shown there; nil: it was said why there is none.
+  /// The certificate on that port; nil if it could not be read, which is then in the report.
   private func look(_ port: UInt16, option: String, _ report: inout Report)
     -> ShownCertificateCheck?
   {

@@ -39,7 +39,7 @@ struct RelayDoorOptions: ParsableArguments {
     }
   }
 
-  /// nil: no relay is meant.
+  /// nil without --relay.
   func check(_ provider: ProviderOptions, _ service: PeerOptions) throws -> RelayCheck? {
     guard let address = relay.flatMap({ try? ServiceAddress($0) }) else { return nil }
     var check = RelayCheck(
