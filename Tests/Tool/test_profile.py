@@ -63,6 +63,10 @@ def test_a_typed_key_or_service_takes_nothing_of_another(simulator, profiles):
     assert "other.invalid" not in ran.stderr and "127.0.0.1:443" in ran.stderr, ran.stderr
     ran = profiles("send", "--sandbox", "--alert", "x", "--dry-run", TOKEN)
     assert "--sandbox" not in ran.stderr
+    # "No sandbox" says nothing of the profile's host.
+    ran = profiles("send", "--alert", "x", "--patience", "0", TOKEN, env={"APNS_SANDBOX": "false"},
+                   text="[default]\nhost = 127.0.0.1\nport = 1\nsandbox = true\n")
+    assert ran.returncode == 3 and "127.0.0.1:1" in ran.stderr, ran.stderr
 
 
 def test_files_are_named_from_the_profiles_directory(profiles):

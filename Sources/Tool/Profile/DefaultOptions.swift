@@ -28,12 +28,13 @@ struct DefaultOptions {
         values[$0] != nil && !excluded.contains($0) && $0.isTaken(by: command)
       }
       for option in chosen {
-        excluded.formUnion(option.excludes)
-        if option.isFlag {
-          if values[option] == "true" { added.append("--\(option.rawValue)") }
-        } else {
-          added.append("--\(option.rawValue)=\(values[option]!)")
+        // A flag that is false only keeps a weaker source from setting it.
+        if values[option] == "false", option.isFlag {
+          excluded.insert(option)
+          continue
         }
+        excluded.formUnion(option.excludes)
+        added.append("--\(option.rawValue)" + (option.isFlag ? "" : "=\(values[option]!)"))
         sources.append("--\(option.rawValue) (\(source(option)))")
       }
     }
