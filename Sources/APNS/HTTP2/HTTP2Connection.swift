@@ -21,6 +21,8 @@ struct HTTP2Connection {
   fileprivate let record: UnsafeMutablePointer<UInt8>
   fileprivate var filled = 0
   fileprivate var written = 0
+  /// TLS has the record and could not write it yet. It writes that much and no more, so nothing joins it.
+  fileprivate var isOffered = false
   /// Records written so far.
   private var records: UInt16 = 0
   /// What nghttp2 has returned and the record had no room for.
@@ -97,7 +99,7 @@ struct HTTP2Connection {
     codec = nil
     if let memory { StreamMemory.end(memory) }
     memory = nil
-    (filled, written, owed, inFlight) = (0, 0, 0, 0)
+    (filled, written, owed, inFlight, isOffered) = (0, 0, 0, 0, false)
     deferred = 0
     rest = UnsafeRawBufferPointer(start: nil, count: 0)
     (hasSettings, isLeaving, hasAccepted, isAsked) = (false, false, false, false)
@@ -206,6 +208,7 @@ struct HTTP2Connection {
   mutating func wrote(_ count: Int) {
     written &+= count
     if written >= filled { (filled, written) = (0, 0) }
+    isOffered = false
     records &+= 1
   }
 
@@ -669,12 +672,14 @@ extension UnsafeMutablePointer<HTTP2Connection> {
     }
     fill(of: authority)
     if pointee.hasFailed { return nil }
+    pointee.isOffered = pointee.filled > 0
     return UnsafeRawBufferPointer(
       start: pointee.record, count: min(pointee.filled, HTTP2Connection.recordSize))
   }
 
   /// Makes nghttp2 put what waits into frames, until a record is full.
   func fill(of authority: CommonHeaders) {
+    if pointee.isOffered { return }
     let record = pointee.record
     while pointee.filled < HTTP2Connection.recordSize {
       if pointee.rest.count == 0 {

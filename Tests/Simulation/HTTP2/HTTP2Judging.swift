@@ -69,7 +69,6 @@ extension HTTP2World {
       for index in connection.requests where index >= 0 {
         if ledger.asked[index].stream > last, !ledger.asked[index].isStatusRead {
           see(index, .refused)
-          ledger.sent[ledger.asked[index].number].turnedAway += 1
         }
       }
     case .settings: connection.hasReadSettings = true
@@ -484,7 +483,7 @@ extension HTTP2World {
     }
     // It may have been looked at all the same, each time. Some of these requests may have waited
     // for lines that took nothing, where nobody saw them.
-    if sent.turnedAway > 0, goodbyes + sent.doubts + sent.unsureDoubts >= Self.mostDeliveries {
+    if goodbyes > 0, goodbyes + sent.doubts + sent.unsureDoubts >= Self.mostDeliveries {
       return
     }
     let refusals = sent.refusals + hiddenRefusals

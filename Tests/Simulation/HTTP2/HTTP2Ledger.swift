@@ -59,8 +59,6 @@ struct HTTP2Sent {
   var ends = 0
   var mostEnds = 0
   var refusals = 0
-  /// Requests that were refused by GOAWAY.
-  var turnedAway = 0
   /// Answers that asked for another try later.
   var putOff = 0
   /// Requests whose answer the session may or may not have heard.
