@@ -42,11 +42,18 @@ let package = Package(
         .product(name: "NIOTLS", package: "swift-nio"),
       ]),
     .target(
+      name: "HTTPServer",
+      dependencies: [
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+      ]),
+    .target(
       name: "Simulator",
       dependencies: [
         "APNS",
         "BinaryServer",
         "COpenSSL",
+        "HTTPServer",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -63,6 +70,7 @@ let package = Package(
       name: "Dashboard",
       dependencies: [
         "APNSLibrary",
+        "HTTPServer",
         "Simulator",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -123,11 +131,13 @@ if Context.environment["APNS_RELAY"] != nil {
         "CMetrics",
         "COpenSSL",
         "CSV",
+        "HTTPServer",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHPACK", package: "swift-nio-http2"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOPosix", package: "swift-nio"),

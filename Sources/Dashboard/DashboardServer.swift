@@ -1,3 +1,4 @@
+import HTTPServer
 import Simulator
 
 /// The page that shows what arrived at a simulator and switches its faults.
@@ -22,7 +23,7 @@ package enum DashboardServer {
     _ configuration: Configuration, simulator: SimulatedGateway, wire: ConnectionLog
   ) async throws -> Int {
     let router = PageRouter(simulator: simulator, configuration: configuration, wire: wire)
-    let originCheck = OriginCheck(host: configuration.host)
+    let originCheck = OriginCheck(names: ListenerNames(listeningOn: configuration.host))
     do {
       return try await PageServer { await originCheck.answer($0, router) }
         .listen(on: configuration.host, configuration.port)

@@ -1,9 +1,9 @@
 import BinaryServer
+import HTTPServer
 import Glibc
 import Logging
 import NIOConcurrencyHelpers
 import NIOCore
-import NIOHTTP1
 import NIOPosix
 
 /// A gateway and a feedback service that behave like Apple's, and as badly as their faults require.
@@ -247,7 +247,7 @@ package final class SimulatedGateway: Sendable {
               }
               service.controlChannels.add(channel, number)
               let pipeline = channel.pipeline.syncOperations
-              try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+              try pipeline.addHTTP1(inTurn: true, answersFaults: true)
               try pipeline.addHandler(ControlHandler(service: service, logger: logger))
             }
           }

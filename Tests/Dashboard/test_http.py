@@ -55,6 +55,23 @@ def test_requests_sent_ahead_are_answered_in_their_order(simulator):
     assert answers[0][1]["content-type"].startswith("text/css") and answers[2][1]["content-type"] == "image/svg+xml"
 
 
+def test_an_offered_upgrade_is_ignored(simulator):
+    wire = Wire(simulator)
+    for path in ("/page.css", "/nothing", "/icon.svg"):
+        wire.send(f"GET {path} HTTP/1.1", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__")
+    wire.send("PATCH /control/faults HTTP/1.1", "Connection: Upgrade", "upgrade: h2c", "Expect: 100-continue", "Content-Length: 2", body=b"{}")
+    assert [wire.answer()[0] for _ in range(5)] == [200, 404, 200, 100, 200]
+
+
+@pytest.mark.parametrize("target, status", [
+    ("http://127.0.0.1/icon.svg", 200), ("http://localhost:1/icon.svg?a", 200), ("http://evil.example/icon.svg", 403), ("icon.svg", 400),
+])
+def test_a_target_may_be_the_whole_address(simulator, target, status):
+    wire = Wire(simulator)
+    wire.send(f"GET {target} HTTP/1.1")
+    assert wire.answer()[0] == status
+
+
 @pytest.mark.parametrize("line, fields", [("GET / HTTP/1.1", ["Connection: close"]), ("GET / HTTP/1.0", [])])
 def test_the_last_request_ends_the_connection(simulator, line, fields):
     wire = Wire(simulator)

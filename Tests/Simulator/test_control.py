@@ -168,7 +168,8 @@ def test_says_what_is_wrong(simulator, method, path, body, status, words):
         ({"Host": "localhost:1"}, 200),
         ({"Host": "evil.example"}, 403),
         ({"Host": "127.0.0.1.evil.example"}, 403),
-        ({"Host": "127.0.0.1@evil.example"}, 403),
+        ({"Host": "127.0.0.1@evil.example"}, 400),
+        ({"Host": "127.0.0.1:+80"}, 400),
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
         ({"Origin": "https://HOST"}, 403),
@@ -188,6 +189,23 @@ def test_answers_nobody_from_elsewhere(simulator, headers, status):
     assert simulator.control("GET", "/counters", headers=headers)[0] == status
 
 
+def test_an_offered_upgrade_is_ignored(simulator):
+    """The connection goes on, whatever it is that a client offers, and with a body it waits for a word."""
+    offer = "Host: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n"
+    with socket.create_connection(("127.0.0.1", simulator.ready["control_port"]), DEADLINE) as sock:
+        answers = sock.makefile("rb")
+        for turn in range(3):
+            sock.sendall(f"PATCH /faults HTTP/1.1\r\n{offer}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n".encode())
+            assert answers.readline().startswith(b"HTTP/1.1 100") and answers.readline() == b"\r\n", turn
+            sock.sendall(b"{}")
+            for byte in f"GET /counters HTTP/1.1\r\n{offer}\r\n".encode():
+                sock.sendall(bytes([byte]))
+            for _ in range(2):
+                assert answers.readline().startswith(b"HTTP/1.1 200"), turn
+                headers = dict(line.decode().lower().split(": ", 1) for line in iter(answers.readline, b"\r\n"))
+                answers.read(int(headers["content-length"]))
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
 def test_a_form_of_a_foreign_page_changes_nothing(simulator, method):
     """Its body may be anything, and it needs nobody's leave where it is text/plain."""
@@ -201,7 +219,11 @@ def test_a_form_of_a_foreign_page_changes_nothing(simulator, method):
     "request_text, status",
     [
         ("GET /counters HTTP/1.0\r\n\r\n", 403),
-        ("GET /counters HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", 403),
+        ("GET /counters HTTP/1.1\r\n\r\n", 400),
+        ("GET /counters HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", 400),
+        ("GET http://evil.example/counters HTTP/1.1\r\nHost: localhost\r\n\r\n", 403),
+        ("GET http://localhost:80/counters HTTP/1.1\r\nHost: evil.example\r\n\r\n", 200),
+        ("GET ftp://localhost/counters HTTP/1.1\r\nHost: localhost\r\n\r\n", 421),
         ("GET /counters HTTP/1.1\r\nHost: \r\n\r\n", 403),
         ("GET http://evil.example/counters HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403),
         ("POST /shutdown HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost.evil.example\r\n\r\n", 403),

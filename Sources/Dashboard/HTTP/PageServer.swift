@@ -1,3 +1,4 @@
+import HTTPServer
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -18,8 +19,7 @@ struct PageServer: Sendable {
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.configureHTTPServerPipeline(
-            withPipeliningAssistance: false, withErrorHandling: false)
+          try channel.pipeline.syncOperations.addHTTP1()
           let connection = try Connection(
             wrappingChannelSynchronously: channel,
             configuration: .init(isOutboundHalfClosureEnabled: true))
@@ -35,12 +35,12 @@ struct PageServer: Sendable {
     try await connection.executeThenClose { inbound, outbound in
       var parts = inbound.makeAsyncIterator()
       do {
-        while let request = try await Self.next(&parts) {
+        while let request = try await Self.next(&parts, outbound) {
           let isLast = !request.head.isKeepAlive
           try await Self.write(await answer(request), to: request.head, outbound)
           if isLast { break }
         }
-      } catch is HTTPParserError {
+      } catch  where error is HTTPParserError || error is RequestTarget.Fault {
         let head = HTTPResponseHead(
           version: .http1_1, status: .badRequest,
           headers: ["connection": "close", "content-length": "0"])
@@ -55,9 +55,13 @@ struct PageServer: Sendable {
 
   /// nil if there is no further request.
   private static func next(
-    _ parts: inout NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
+    _ parts: inout NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator,
+    _ outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>
   ) async throws -> Request? {
     guard case .head(let head) = try await parts.next() else { return nil }
+    if head.expectsContinue {
+      try await outbound.write(.head(HTTPResponseHead(version: head.version, status: .continue)))
+    }
     var body: [UInt8]? = []
     while let part = try await parts.next() {
       switch part {
@@ -65,7 +69,7 @@ struct PageServer: Sendable {
       case .body(let bytes):
         let isShort = (body?.count ?? 0) + bytes.readableBytes <= Request.bodyMax
         if isShort { body?.append(contentsOf: bytes.readableBytesView) } else { body = nil }
-      case .end: return Request(head, body: body)
+      case .end: return try Request(head, body: body)
       }
     }
     return nil

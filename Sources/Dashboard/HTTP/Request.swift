@@ -1,3 +1,4 @@
+import HTTPServer
 import NIOHTTP1
 
 #if canImport(FoundationEssentials)
@@ -9,6 +10,8 @@ import NIOHTTP1
 /// A complete HTTP/1 request.
 struct Request: Sendable {
   let head: HTTPRequestHead
+  /// The host that it is for; nil if it names none.
+  let authority: Authority?
   /// As it came, without the query.
   let path: String
   let query: [String: String]
@@ -17,10 +20,12 @@ struct Request: Sendable {
 
   static let bodyMax = 1 << 16
 
-  init(_ head: HTTPRequestHead, body: [UInt8]?) {
+  init(_ head: HTTPRequestHead, body: [UInt8]?) throws(RequestTarget.Fault) {
+    let target = try head.target()
     self.head = head
     self.body = body
-    let halves = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    authority = target.authority
+    let halves = target.path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     path = String(halves.first ?? "")
     let items = halves.count == 2 ? URLComponents(string: "?\(halves[1])")?.queryItems : nil
     query = Dictionary((items ?? []).map { ($0.name, $0.value ?? "") }) { first, _ in first }

@@ -1,3 +1,4 @@
+import HTTPServer
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -9,6 +10,7 @@ final class ControlHandler: ChannelInboundHandler {
   typealias OutboundOut = HTTPServerResponsePart
 
   private static let bodyMax = 1 << 20
+  private static let names = ListenerNames(listeningOn: "127.0.0.1")
 
   private let service: ControlService
   private let logger: Logger
@@ -27,6 +29,11 @@ final class ControlHandler: ChannelInboundHandler {
       self.head = head
       body = []
       isTooLong = false
+      if head.expectsContinue {
+        context.writeAndFlush(
+          wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))),
+          promise: nil)
+      }
     case .body(let part):
       isTooLong = isTooLong || body.count + part.readableBytes > Self.bodyMax
       if !isTooLong { body += part.readableBytesView }
@@ -42,7 +49,13 @@ final class ControlHandler: ChannelInboundHandler {
   }
 
   private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-    if let fault = Self.fault(of: head) {
+    let target: RequestTarget
+    do throws(RequestTarget.Fault) {
+      target = try head.target()
+    } catch {
+      return send(.fault(error.status, "\(error)"), head, context)
+    }
+    if let fault = Self.fault(of: head, target.authority) {
       send(.fault(403, fault), head, context)
       return
     }
@@ -50,7 +63,7 @@ final class ControlHandler: ChannelInboundHandler {
       send(.fault(413, "a body of more than \(Self.bodyMax) bytes"), head, context)
       return
     }
-    let (path, query) = Self.parts(of: head.uri)
+    let (path, query) = Self.parts(of: target.path)
     let request = ControlService.Request(
       method: head.method.rawValue, path: path, query: query, body: body)
     logger.debug("control: \(head.method.rawValue) \(head.uri)")
@@ -93,11 +106,9 @@ final class ControlHandler: ChannelInboundHandler {
   }
 
   /// Why the request is refused; nil if it is not.
-  private static func fault(of head: HTTPRequestHead) -> String? {
-    let hosts = head.headers["host"]
-    guard hosts.count == 1, isOurs(hosts[0]) else { return "the Host is foreign" }
-    for origin in head.headers["origin"]
-    where origin.lowercased() != "http://" + hosts[0].lowercased() {
+  private static func fault(of head: HTTPRequestHead, _ authority: Authority?) -> String? {
+    guard let authority, names.contains(authority) else { return "the Host is foreign" }
+    for origin in head.headers["origin"] where !authority.isOrigin(origin) {
       return "the Origin is foreign"
     }
     // Requests of foreign pages without an Origin, such as images.
@@ -105,12 +116,6 @@ final class ControlHandler: ChannelInboundHandler {
       return "the request is from a foreign page"
     }
     return nil
-  }
-
-  private static func isOurs(_ authority: String) -> Bool {
-    let parts = authority.split(separator: ":", omittingEmptySubsequences: false)
-    let isNumber = parts.count == 1 || parts.count == 2 && UInt16(parts[1]) != nil
-    return isNumber && (parts[0] == "127.0.0.1" || parts[0].lowercased() == "localhost")
   }
 
   private static func parts(of uri: String) -> (path: String, query: [String: String]) {

@@ -1,0 +1,51 @@
+/// What a request is for: its path, and the host that it names (RFC 9112, 3.2 and 3.3).
+package struct RequestTarget: Sendable {
+  package enum Fault: Error, CustomStringConvertible {
+    case missingHost, severalHosts, malformedHost, malformedTarget, otherScheme
+
+    /// 421 is for a request that was sent to the wrong server.
+    package var status: Int { self == .otherScheme ? 421 : 400 }
+
+    package var description: String {
+      switch self {
+      case .missingHost: "the request has no Host"
+      case .severalHosts: "the request has several Hosts"
+      case .malformedHost: "Host is not a host with or without a port"
+      case .malformedTarget: "the target is neither a path nor an address that begins with http://"
+      case .otherScheme: "only http is spoken here"
+      }
+    }
+  }
+
+  /// With its query, if it has one.
+  package let path: String
+  /// nil: the request names no host, as HTTP/1.0 may.
+  package let authority: Authority?
+
+  /// `target` as it stands in the request; `hosts`: each `Host` of it. An absolute target counts
+  /// more than `Host`, which has to be there all the same.
+  package init(_ target: String, hosts: [String], needsHost: Bool) throws(Fault) {
+    guard hosts.count <= 1 else { throw .severalHosts }
+    var named: Authority?
+    if let host = hosts.first {
+      named = Authority(host)
+      // It is empty where a request has no host, as on a UNIX socket.
+      guard named != nil || host.isEmpty else { throw .malformedHost }
+    }
+    if hosts.isEmpty, needsHost { throw .missingHost }
+    if target.hasPrefix("/") || target == "*" {
+      (path, authority) = (target, named)
+      return
+    }
+    guard let colon = target.firstRange(of: "://"), !target[..<colon.lowerBound].contains("/")
+    else {
+      throw .malformedTarget
+    }
+    guard target[..<colon.lowerBound].lowercased() == "http" else { throw .otherScheme }
+    let rest = target[colon.upperBound...]
+    let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+    guard let absolute = Authority(rest[..<end]) else { throw .malformedTarget }
+    authority = absolute
+    path = rest[end...].hasPrefix("/") ? String(rest[end...]) : "/" + rest[end...]
+  }
+}
