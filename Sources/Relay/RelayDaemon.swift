@@ -73,7 +73,15 @@ package final class RelayDaemon: @unchecked Sendable {
         faults.append("apps.\(app.name): \(error)")
       }
     }
-    var warnings = queue.warnings
+    var warnings = queue.warnings + configuration.status.warnings.map { "status: \($0)" }
+    for case .http(let door) in configuration.doors {
+      do {
+        _ = try RequestDesk.authorization(door, configuration.apps)
+        warnings += door.warnings.map { "doors.\(door.name): \($0)" }
+      } catch {
+        faults.append("doors.\(door.name): \(error)")
+      }
+    }
     for case .binary(let door) in configuration.doors {
       do {
         _ = try DoorClients(door)
@@ -103,6 +111,7 @@ package final class RelayDaemon: @unchecked Sendable {
       if let file = configuration.status.portFile {
         try "\(server.port)\n".write(toFile: file, atomically: true, encoding: .utf8)
       }
+      for warning in configuration.status.warnings { log.warning("status: \(warning)") }
       log.info("status at http://\(configuration.status.host):\(server.port)")
     }
     for one in workers { one.worker.start() }
@@ -161,7 +170,9 @@ package final class RelayDaemon: @unchecked Sendable {
       })
     let door: any Door
     switch wanted {
-    case .http(let http): door = try HTTPDoor(http, relay)
+    case .http(let http):
+      door = try HTTPDoor(http, relay)
+      for warning in http.warnings { log.warning("doors.\(http.name): \(warning)") }
     case .binary(let binary): door = try BinaryDoor(binary, relay)
     }
     doors.withLock { $0.append((wanted, door)) }

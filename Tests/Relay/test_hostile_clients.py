@@ -19,12 +19,12 @@ from test_binary_door import open_door, people, raw  # noqa: F401
 from test_http_door import door, h2_frame, h2_header  # noqa: F401
 
 H2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + h2_frame(4, 0, 0)
-H2_GET = b"".join(h2_header(name, value) for name, value in [(b":method", b"GET"), (b":scheme", b"http"), (b":authority", b"x"), (b":path", b"/x")])
+H2_GET = b"".join(h2_header(name, value) for name, value in [(b":method", b"GET"), (b":scheme", b"http"), (b":authority", b"localhost"), (b":path", b"/x")])
 
 
 def http1():
     while True:
-        yield b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n" * 500
+        yield b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n" * 500
 
 
 def http2():
@@ -145,12 +145,15 @@ def test_what_status_is_asked(start, relay):
     for request, wanted in (
         (b"GET /healthz HTTP/1.1\r\nHost: localhost:80\r\n\r\n", 200), (b"GET /healthz HTTP/1.0\r\n\r\n", 200), (b"HEAD / HTTP/1.1\r\nhost:[::1]\r\n\r\n", 200),
         # A page whose own name leads to this machine could read it.
-        (b"GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403), (b"GET / HTTP/1.1\r\nHost: localhost.evil.example\r\n\r\n", 403),
-        (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", 403), (b"GET / HTTP/1.1\r\nHost: 127.0.0.1:x\r\n\r\n", 403),
-        (b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc", 405), (b"DELETE / HTTP/1.1\r\n\r\n", 405),
-        (b"get / HTTP/1.1\r\n\r\n", 405), (b"GET / HTTP/2.0\r\n\r\n", 400), (b"GET  HTTP/1.1\r\n\r\n", 400), (b"\r\n\r\n", 400),
-        (b"\xff\xfe \x00 HTTP/1.1\r\n\r\n", 405), (b"GET /../../etc/passwd HTTP/1.1\r\n\r\n", 404), (b"GET /metrics%00 HTTP/1.1\r\n\r\n", 404),
-        (b"GET http://localhost/ HTTP/1.1\r\n\r\n", 404), (b"GET / HTTP/1.1\r\nA: " + b"b" * 100_000 + b"\r\n\r\n", 431), (b"a" * 9000, 431),
+        (b"GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421), (b"GET / HTTP/1.1\r\nHost: localhost.evil.example\r\n\r\n", 421),
+        (b"GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 421), (b"GET https://localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 421),
+        *((b"GET / HTTP/1.1\r\n" + hosts + b"\r\n", 400) for hosts in (
+            b"", b"Host:\r\n", b"Host: localhost\r\nHost: localhost\r\n", b"Host: 127.0.0.1:x\r\n", b"Host: 127.0.0.1:+80\r\n", b"Host: a@localhost\r\n")),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc", 405), (b"DELETE / HTTP/1.0\r\n\r\n", 405),
+        (b"get / HTTP/1.0\r\n\r\n", 405), (b"GET / HTTP/2.0\r\n\r\n", 400), (b"GET  HTTP/1.1\r\n\r\n", 400), (b"\r\n\r\n", 400),
+        (b"\xff\xfe \x00 HTTP/1.1\r\n\r\n", 400), (b"GET /../../etc/passwd HTTP/1.0\r\n\r\n", 404), (b"GET /metrics%00 HTTP/1.0\r\n\r\n", 404),
+        (b"GET http://localhost/healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n", 200), (b"GET http://LOCALHOST:80?a HTTP/1.1\r\nHost: localhost\r\n\r\n", 200),
+        (b"GET / HTTP/1.1\r\nA: " + b"b" * 100_000 + b"\r\n\r\n", 431), (b"a" * 9000, 431),
     ):
         answered = status(one, request)
         # One that is closed before it was read to its end may break.

@@ -84,7 +84,7 @@ def door(relay, tmp_path):
 
 
 def request(to, payload=PAYLOAD, headers=""):
-    return f"POST /3/device/{to} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(payload)}\r\n{headers}\r\n".encode() + payload
+    return f"POST /3/device/{to} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(payload)}\r\n{headers}\r\n".encode() + payload
 
 
 def read_answers(sock, count):
@@ -260,7 +260,7 @@ def test_http_1_0_and_halves_of_connections(start, door):
         assert status == 200 and headers["connection"] == "close" and sock.recv(1) == b""
     with one.socket() as sock:
         for _ in range(2):
-            sock.sendall(old.replace(b"Host: x", b"Connection: keep-alive"))
+            sock.sendall(old.replace(b"Host: localhost", b"Connection: keep-alive"))
             (status, headers, _), = read_answers(sock, 1)
             assert status == 200 and headers["connection"] == "keep-alive"
     # Some clients wait for a word before they send the payload.
@@ -272,7 +272,7 @@ def test_http_1_0_and_halves_of_connections(start, door):
         assert read_answers(sock, 1)[0][0] == 200
     # Chunks.
     with one.socket() as sock:
-        sock.sendall(f"POST /3/device/{token(3)} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+        sock.sendall(f"POST /3/device/{token(3)} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
         for start_ in range(0, len(PAYLOAD), 5):
             part = PAYLOAD[start_:start_ + 5]
             sock.sendall(b"%x\r\n%s\r\n" % (len(part), part))
@@ -292,7 +292,7 @@ def test_what_is_no_request(start, door):
                 while sock.recv(65536):
                     pass
     with one.socket() as sock:
-        sock.sendall(f"POST /3/device/{token(1)} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\n".encode())
+        sock.sendall(f"POST /3/device/{token(1)} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n\r\n".encode())
         with contextlib.suppress(ConnectionError):
             for _ in range(100):
                 sock.sendall(b"x" * 4096)
@@ -332,7 +332,7 @@ def test_two_ends_of_a_request_are_none(start, door):
     hidden = request(token(99))
 
     def refused(headers, body=PAYLOAD):
-        head = f"POST /3/device/{token(1)} HTTP/1.1\r\nHost: x\r\n".encode() + (headers if isinstance(headers, bytes) else headers.encode())
+        head = f"POST /3/device/{token(1)} HTTP/1.1\r\nHost: localhost\r\n".encode() + (headers if isinstance(headers, bytes) else headers.encode())
         with one.socket() as sock:
             sock.sendall(head + b"\r\n" + body + hidden)
             (status, answered, told), = read_answers(sock, 1)
@@ -355,7 +355,7 @@ def test_two_ends_of_a_request_are_none(start, door):
     # Headers behind the chunks say nothing, and numbers are what they are.
     with one.socket() as sock:
         trailers = CHUNKED[:-2] + b"apns-topic: com.example.other\r\napns-priority: 5\r\n\r\n"
-        sock.sendall(f"POST /3/device/{token(1)} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".encode() + trailers)
+        sock.sendall(f"POST /3/device/{token(1)} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode() + trailers)
         assert read_answers(sock, 1)[0][0] == 200
     for header, value, reason in (
         ("apns-expiration", "9223372036854775808", "BadExpirationDate"), ("apns-expiration", "-1", "BadExpirationDate"),
@@ -383,7 +383,7 @@ def test_nothing_is_put_into_a_header(start, door):
     one = door(simulator)
     common = b"".join(
         h2_header(name, value) for name, value in [
-            (b":method", b"POST"), (b":scheme", b"http"), (b":authority", b"x"), (b":path", f"/3/device/{token(1)}".encode())])
+            (b":method", b"POST"), (b":scheme", b"http"), (b":authority", b"localhost"), (b":path", f"/3/device/{token(1)}".encode())])
     evil = [b"a\r\nb: c", b"a\x00b", b"a\nb", b"a\rb"]
     names = [b"apns-collapse-id", b"apns-topic", b"apns-id", b"apns-push-type", b"apns-expiration", b"relay-app"]
     with one.socket() as sock:

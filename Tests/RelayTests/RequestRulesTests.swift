@@ -104,6 +104,8 @@ import Testing
     refused(400, "BadPriority", [("apns-priority", "7")])
     refused(400, "BadExpirationDate", [("apns-expiration", "-1")])
     refused(400, "BadExpirationDate", [("apns-expiration", "tomorrow")])
+    refused(400, "BadExpirationDate", [("apns-expiration", "+5")])
+    refused(400, "DuplicateHeaders", [("relay-app", "shop"), ("relay-app", "other")])
     refused(400, "BadCollapseId", [("apns-collapse-id", String(repeating: "x", count: 65))])
     refused(400, "BadCollapseId", [("apns-collapse-id", "")])
     refused(400, "InvalidPushType", [("apns-push-type", "postcard")])
@@ -128,7 +130,21 @@ import Testing
     #expect(try entry([("apns-topic", "com.example.news")], Self.two).topic == nil)
     #expect(try entry([("apns-topic", "com.example.news.complication")], Self.two).app == "news")
     #expect(try entry([("relay-app", "news")], Self.two).app == "news")
-    #expect(try entry([("relay-app", "shop")], Self.two, app: "news").app == "news")
+    #expect(try entry([], Self.two, app: "news").app == "news")
+    // What a listener is bound to, no header changes.
+    #expect(
+      reason(400) { () throws(DoorAnswer) in
+        _ = try entry([("relay-app", "shop")], Self.two, app: "news")
+      } == "TopicDisallowed")
+    #expect(
+      reason(400) { () throws(DoorAnswer) in
+        _ = try entry([("apns-topic", "com.example.shop")], Self.two, app: "news")
+      } == "TopicDisallowed")
+    // What an app has exactly is that app's.
+    let exact = Self.shop + [Self.app("voip", "com.example.shop.voip")]
+    #expect(try entry([("apns-topic", "com.example.shop.voip")], exact).app == "voip")
+    #expect(try entry([("apns-topic", "com.example.shop.voip-ptt")], exact).app == "shop")
+    refused(400, "TopicDisallowed", [("apns-topic", "com.example.shop.bank")], exact)
     // Another app whose name begins alike is another app.
     refused(400, "TopicDisallowed", [("apns-topic", "com.example.shopping")], Self.two)
     let both = Self.shop + [Self.app("sandbox", "com.example.shop")]

@@ -142,10 +142,10 @@ package enum ConfigurationText {
         say(2, "port_file", quoted(door.portFile), "where the port is written to")
         say(2, "socket", quoted(door.socket), "a UNIX socket, in place of host and port")
         say(2, "socket_mode", String(door.socketMode, radix: 8), "its permissions")
-        say(2, "app", quoted(door.app), "all belong to this app; default: each says its topic")
+        say(2, "app", quoted(door.app), "only this app's topics are pushed; default: those of all")
         say(
           2, "authorization_file", quoted(door.authorizationFile),
-          "bearer tokens, one in each line; needed beyond this machine")
+          "a bearer token and its apps in each line; needed beyond this machine")
         say(2, "wait_s", number(door.waitS), "a request waits so long for the service's answer")
         say(2, "idle_s", number(door.idleS), "a silent connection is closed after so long")
         say(2, "connections", "\(door.connections)", "at most, at the same time")

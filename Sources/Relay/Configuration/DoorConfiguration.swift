@@ -1,3 +1,5 @@
+import HTTPServer
+
 /// A door of the relay: where programs bring notifications that do not write the queue themselves.
 package enum DoorConfiguration: Equatable, Sendable {
   case http(HTTPDoorConfiguration)
@@ -39,4 +41,17 @@ package struct HTTPDoorConfiguration: Equatable, Sendable {
   /// A connection that says nothing, or not all of a request, is closed after so long.
   package var idleS = 75.0
   package var connections = 1000
+
+  /// Nobody reaches it from another machine.
+  package var isLocal: Bool { socket != nil || Authority.isLoopback(host) }
+
+  /// What the one who opens it should know.
+  package var warnings: [String] {
+    guard !isLocal, let authorizationFile else { return [] }
+    return [
+      "\(host) is not this machine alone: from elsewhere, whoever has a token of "
+        + "\(authorizationFile) can push, and tokens and payloads cross the network without TLS, "
+        + "unless a tunnel or a proxy before it has TLS"
+    ]
+  }
 }

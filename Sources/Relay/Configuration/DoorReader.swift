@@ -59,17 +59,11 @@ enum DoorReader {
     door.waitS = try section.number("wait_s", door.waitS, 0...3600)
     door.idleS = try section.number("idle_s", door.idleS, 1...86_400)
     door.connections = try section.integer("connections", door.connections, 1...100_000)
-    if door.socket == nil, !isLoopback(door.host), door.authorizationFile == nil {
+    if !door.isLocal, door.authorizationFile == nil {
       throw section.fault(
         "authorization_file",
         "is missing: \(door.host) is not this machine alone, and whoever reaches it could push")
     }
     return door
-  }
-
-  private static func isLoopback(_ host: String) -> Bool {
-    if host == "::1" || host.lowercased() == "localhost" { return true }
-    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
   }
 }

@@ -1,3 +1,5 @@
+import HTTPServer
+
 /// What a relay is told by its configuration file, with every default filled in.
 package struct RelayConfiguration: Equatable, Sendable {
   package enum Durability: String, CaseIterable, Sendable { case process, power }
@@ -31,6 +33,15 @@ package struct RelayConfiguration: Equatable, Sendable {
     package var port: Int? = 8199
     /// Where the port is written to once it is open; nil: nowhere.
     package var portFile: String?
+
+    /// What the one who opens it should know.
+    package var warnings: [String] {
+      guard port != nil, !Authority.isLoopback(host) else { return [] }
+      return [
+        "\(host) is not this machine alone: whoever reaches the port reads which apps there are, "
+          + "their counts and their faults, whatever Host they ask for"
+      ]
+    }
   }
 
   package struct Log: Equatable, Sendable {

@@ -1,5 +1,6 @@
 import BinaryServer
 import Foundation
+import HTTPServer
 import Synchronization
 
 /// Answers GET on a few paths: for a monitoring system on this machine, and for people, whose browsers
@@ -21,8 +22,8 @@ final class StatusServer: @unchecked Sendable {
   let port: Int
   private let listener: CInt
   private let answer: @Sendable (_ path: String) -> Answer?
-  /// Only names of this machine are asked for: a page from elsewhere can have its own name lead here.
-  private let isLocal: Bool
+  /// nil: it listens beyond this machine, and each name is as good as another.
+  private let names: ListenerNames?
   /// What asks the queue may wait for it; what does not is answered all the same.
   private let slow = StatusWorkers(8)
   private let quick = StatusWorkers(2)
@@ -37,7 +38,7 @@ final class StatusServer: @unchecked Sendable {
 
   init(host: String, port: Int, answer: @escaping @Sendable (String) -> Answer?) throws {
     self.answer = answer
-    isLocal = ["127.0.0.1", "::1"].contains(host)
+    names = Authority.isLoopback(host) ? ListenerNames(listeningOn: host) : nil
     var hints = addrinfo()
     hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -153,10 +154,13 @@ final class StatusServer: @unchecked Sendable {
     guard underWay.add(1, ordering: .relaxed).newValue <= Self.mostUnderWay else {
       return end(client, words, Answer(status: 503, body: "busy\n"))
     }
-    if let refusal = refusal(of: words, lines.dropFirst(), isWhole: isWhole) {
-      return end(client, words, refusal)
+    let target: String
+    do throws(Refusal) {
+      target = try path(words, lines.dropFirst(), isWhole: isWhole)
+    } catch {
+      return end(client, words, error.answer)
     }
-    let path = String(words[1].prefix { $0 != "?" })
+    let path = String(target.prefix { $0 != "?" })
     let work = ["/metrics", "/readyz"].contains(path) ? slow : quick
     work.add { [self] in
       let missing = Answer(status: 404, body: "there are /, /metrics, /healthz and /readyz\n")
@@ -166,31 +170,42 @@ final class StatusServer: @unchecked Sendable {
     }
   }
 
-  private func refusal(
-    of words: [Substring], _ headers: ArraySlice<Substring>, isWhole: Bool
-  ) -> Answer? {
-    guard isWhole else {
-      return Answer(status: 431, body: "more than \(Self.longestRequest) bytes of headers\n")
-    }
-    guard words.count == 3, words[2].hasPrefix("HTTP/1.") else {
-      return Answer(status: 400, body: "this is no request of HTTP/1.1\n")
-    }
-    guard words[0] == "GET" || words[0] == "HEAD" else {
-      return Answer(status: 405, body: "GET only\n")
-    }
-    let hosts = headers.filter { $0.lowercased().hasPrefix("host:") }
-    guard !isLocal || hosts.allSatisfy({ Self.isLocal($0.dropFirst(5)) }) else {
-      return Answer(status: 403, body: "the Host is foreign: ask for 127.0.0.1 or localhost\n")
-    }
-    return nil
+  private struct Refusal: Error {
+    var answer: Answer
+
+    init(_ status: Int, _ text: String) { answer = Answer(status: status, body: "\(text)\n") }
   }
 
-  /// Whether a Host is a name of this machine, with a port or without one.
-  private static func isLocal(_ host: Substring) -> Bool {
-    let text = host.trimmingCharacters(in: .whitespaces).lowercased()
-    return ["127.0.0.1", "localhost", "[::1]"].contains { name in
-      text == name || text.hasPrefix(name + ":") && Int(text.dropFirst(name.count + 1)) != nil
+  /// What a request asks for.
+  private func path(
+    _ words: [Substring], _ headers: ArraySlice<Substring>, isWhole: Bool
+  ) throws(Refusal) -> String {
+    guard isWhole else {
+      throw Refusal(431, "more than \(Self.longestRequest) bytes of headers")
     }
+    guard words.count == 3, ["HTTP/1.0", "HTTP/1.1"].contains(words[2]) else {
+      throw Refusal(400, "not an HTTP/1.1 request")
+    }
+    let target: RequestTarget
+    do throws(RequestTarget.Fault) {
+      target = try RequestTarget(
+        String(words[1]), hosts: Self.hosts(headers), needsHost: words[2] != "HTTP/1.0")
+    } catch {
+      throw Refusal(error.status, "\(error)")
+    }
+    guard words[0] == "GET" || words[0] == "HEAD" else { throw Refusal(405, "GET only") }
+    if let names, let host = target.authority, !names.contains(host) {
+      throw Refusal(421, "the Host is foreign: ask for 127.0.0.1 or localhost")
+    }
+    if names != nil, target.authority == nil, words[2] != "HTTP/1.0" {
+      throw Refusal(400, "Host is empty")
+    }
+    return target.path
+  }
+
+  private static func hosts(_ headers: ArraySlice<Substring>) -> [String] {
+    headers.filter { $0.lowercased().hasPrefix("host:") }
+      .map { $0.dropFirst(5).trimmingCharacters(in: .whitespaces) }
   }
 
   private func end(
@@ -198,7 +213,7 @@ final class StatusServer: @unchecked Sendable {
   ) {
     let names = [
       200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found",
-      405: "Method Not Allowed", 431: "Request Header Fields Too Large",
+      405: "Method Not Allowed", 421: "Misdirected Request", 431: "Request Header Fields Too Large",
     ]
     let body = Array(said.body.utf8)
     let head =

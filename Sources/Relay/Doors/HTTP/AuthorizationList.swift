@@ -1,32 +1,78 @@
 import COpenSSL
 import Foundation
 
-/// Who may use a door: bearer tokens, one in each line of a file.
+/// Who may use a listener, and for which apps: a bearer token in each line of a file, and behind it
+/// the apps, or `*` for all of them.
 final class AuthorizationList: Sendable {
-  /// Only digests are kept, and compared: neither the tokens nor the time tell anything.
-  private let digests: [[UInt8]]
+  /// The apps that a client may push for; nil: each.
+  typealias Apps = Set<String>
 
-  init(file: String) throws {
+  private struct Client {
+    /// Only the digest is kept, and compared: neither the tokens nor the time tell anything.
+    var digest: [UInt8]
+    var apps: Apps?
+  }
+
+  private let clients: [Client]
+
+  /// `apps`: those of the relay. `own`: the one that the listener is bound to, if it is.
+  init(file: String, apps: [String], own: String?) throws {
     guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
       throw QueueFault(description: "\(file): cannot be read")
     }
-    let lines = text.split(whereSeparator: \.isNewline)
-      .map { $0.trimmingCharacters(in: .whitespaces) }
-      .filter { !$0.isEmpty && !$0.hasPrefix("#") }
-    guard !lines.isEmpty else { throw QueueFault(description: "\(file): there is no token in it") }
-    if let short = lines.first(where: { $0.utf8.count < 16 }) {
-      throw QueueFault(
-        description:
-          "\(file): a token has \(short.utf8.count) characters, but fewer than 16 can be guessed")
+    var clients: [Client] = []
+    let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    for (number, line) in zip(1..., lines) {
+      let words = line.split { $0 == " " || $0 == "\t" }
+      guard let token = words.first, !token.hasPrefix("#") else { continue }
+      func fault(_ text: String) -> QueueFault {
+        QueueFault(description: "\(file):\(number): \(text)")
+      }
+      guard token.utf8.count >= 16 else {
+        throw fault("a token has \(token.utf8.count) characters, but fewer than 16 can be guessed")
+      }
+      guard words.count <= 2 else {
+        throw fault("a line is a token, a blank, and apps with commas between them")
+      }
+      let client = Client(
+        digest: SHA256Digest.of(Array(token.utf8)),
+        apps: try Self.apps(words.dropFirst().first, apps, own: own, fault))
+      // Of two lines only one could count.
+      guard !clients.contains(where: { $0.digest == client.digest }) else {
+        throw fault("the token is in another line too")
+      }
+      clients.append(client)
     }
-    digests = lines.map { SHA256Digest.of(Array($0.utf8)) }
+    guard !clients.isEmpty else {
+      throw QueueFault(description: "\(file): there is no token in it")
+    }
+    self.clients = clients
   }
 
-  /// The value of the header `authorization`.
-  func knows(_ value: String) -> Bool {
+  private static func apps(
+    _ named: Substring?, _ apps: [String], own: String?, _ fault: (String) -> QueueFault
+  ) throws -> Apps? {
+    guard let named else {
+      if let only = own ?? (apps.count == 1 ? apps[0] : nil) { return [only] }
+      throw fault(
+        "the token names no app, and the relay has \(apps.count): write them behind it, or * for all"
+      )
+    }
+    if named == "*" { return nil }
+    let wanted = named.split(separator: ",").map(String.init)
+    for app in wanted where !apps.contains(app) { throw fault("there is no app '\(app)'") }
+    if let own, wanted != [own] {
+      throw fault("the token is for \(named), but all requests here are \(own)'s")
+    }
+    return Set(wanted)
+  }
+
+  /// The apps of a client by the value of its header `authorization`; `nil` if it is not in the
+  /// list.
+  func client(_ value: String) -> Apps?? {
     let words = value.split(separator: " ", maxSplits: 1)
-    guard words.count == 2, words[0].lowercased() == "bearer" else { return false }
+    guard words.count == 2, words[0].lowercased() == "bearer" else { return nil }
     let said = SHA256Digest.of(Array(words[1].trimmingCharacters(in: .whitespaces).utf8))
-    return digests.contains { CRYPTO_memcmp($0, said, said.count) == 0 }
+    return clients.first { CRYPTO_memcmp($0.digest, said, said.count) == 0 }.map(\.apps)
   }
 }

@@ -94,6 +94,10 @@ final class ChannelDesk: Sendable {
         guard said.httpStatus > 0 else {
           return .refusal(503, "ServiceUnavailable", error.message)
         }
+        // It said yes, or what is neither, and the rest of it cannot be read.
+        guard (400..<600).contains(said.httpStatus) else {
+          return .refusal(502, "Unknown", error.message)
+        }
         let answer = DoorAnswer.refusal(
           Int(said.httpStatus), said.reason, said.reason.isEmpty ? error.message : nil)
         return said.retryAfter > 0 ? answer.with("retry-after", "\(said.retryAfter)") : answer
@@ -124,8 +128,15 @@ final class ChannelDesk: Sendable {
         .with("apns-channel-id", try service.create(apns_storage_t(rawValue: storage)))
     case .describe(let id):
       let said = try service.describe(id)
-      let policy = said.storage == Int32(APNS_STORAGE_LATEST.rawValue) ? 1 : 0
-      return .json("{\"message-storage-policy\":\(policy),\"push-type\":\"LiveActivity\"}")
+      guard said.pushType == Int32(APNS_PUSH_TYPE_LIVEACTIVITY.rawValue),
+        [APNS_STORAGE_NONE, APNS_STORAGE_LATEST].contains(where: {
+          Int32($0.rawValue) == said.storage
+        })
+      else {
+        return .refusal(502, "Unknown", "the service describes the channel in words unknown here")
+      }
+      return .json(
+        "{\"message-storage-policy\":\(said.storage),\"push-type\":\"LiveActivity\"}")
     case .delete(let id):
       try service.delete(id)
       return DoorAnswer(204)

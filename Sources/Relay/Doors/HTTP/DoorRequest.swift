@@ -6,15 +6,18 @@ package struct DoorRequest: Equatable, Sendable {
   /// The names in small letters.
   package var headers: [(name: String, value: String)]
   package var body: [UInt8]
+  /// HTTP/1.0, which needs no `Host`.
+  package var isOld: Bool
 
   package init(
     _ method: String, _ target: String, _ headers: [(name: String, value: String)] = [],
-    body: [UInt8] = []
+    body: [UInt8] = [], isOld: Bool = false
   ) {
     self.method = method
     self.target = target
     self.headers = headers
     self.body = body
+    self.isOld = isOld
   }
 
   package static func == (one: Self, other: Self) -> Bool {
@@ -25,10 +28,23 @@ package struct DoorRequest: Equatable, Sendable {
   /// The first with this name.
   func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
-  /// One of APNs' headers that is there more than once.
+  func values(_ name: String) -> [String] {
+    headers.compactMap { $0.name == name ? $0.value : nil }
+  }
+
+  /// A header that has one value, and is there more than once.
   var repeated: String? {
     var seen: Set<String> = []
-    return headers.first { $0.name.hasPrefix("apns-") && !seen.insert($0.name).inserted }?.name
+    return headers.first { Self.isSingle($0.name) && !seen.insert($0.name).inserted }?.name
+  }
+
+  /// A header of the relay's or of APNs' with bytes that are not UTF-8: they were replaced.
+  var unreadable: String? {
+    headers.first { Self.isSingle($0.name) && $0.value.unicodeScalars.contains("\u{FFFD}") }?.name
+  }
+
+  private static func isSingle(_ name: String) -> Bool {
+    name.hasPrefix("apns-") || ["authorization", "relay-app"].contains(name)
   }
 }
 

@@ -1,5 +1,6 @@
 import BinaryServer
 import Foundation
+import HTTPServer
 import NIOCore
 import NIOHTTP1
 import NIOHTTP2
@@ -82,8 +83,7 @@ package final class HTTPDoor: Door, @unchecked Sendable {
     let pipeline = channel.pipeline.syncOperations
     switch version {
     case .http1:
-      try pipeline.configureHTTPServerPipeline(
-        withPipeliningAssistance: false, withErrorHandling: false)
+      try pipeline.addHTTP1()
       try pipeline.addHandler(HTTPDoorHandler(desk, idle: idle))
     case .http2:
       var connection = NIOHTTP2Handler.ConnectionConfiguration()
@@ -99,6 +99,7 @@ package final class HTTPDoor: Door, @unchecked Sendable {
       ) { stream in
         stream.eventLoop.makeCompletedFuture {
           try stream.pipeline.syncOperations.addHandlers([
+            StreamFrames(),
             HTTP2FramePayloadToHTTP1ServerCodec(),
             HTTPDoorHandler(desk, idle: idle, isStream: true),
           ])

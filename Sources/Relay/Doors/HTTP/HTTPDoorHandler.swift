@@ -1,3 +1,5 @@
+import Foundation
+import HTTPServer
 import NIOCore
 import NIOHTTP1
 
@@ -13,6 +15,8 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
     var version: HTTPVersion
     var isLast: Bool
     var isHead: Bool
+    /// The header that names the request in its answer, and its value; nil: the relay's own.
+    var name: (header: String, id: String?)
     var answer: DoorAnswer?
   }
 
@@ -29,6 +33,8 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
   private var body: [UInt8] = []
   /// Whether the request was read to its end.
   private var isWhole = false
+  /// The client waits for a word before it sends the body.
+  private var owesContinue = false
   /// The number of the first of `turns`.
   private var first = 0
   private var turns: [Turn] = []
@@ -80,9 +86,11 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
     case .head(let head):
       self.head = head
       isWhole = false
+      owesContinue = false
       body.removeAll(keepingCapacity: true)
       expectation(of: head, context)
     case .body(let bytes):
+      owesContinue = false
       guard body.count + bytes.readableBytes <= Self.longestBody else {
         // The rest is not read: the connection ends with the answer.
         if let head, !isEnding { refuse(head, tooLong) }
@@ -104,36 +112,48 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
 
   /// Old clients wait for a word before they send a body of some length.
   private func expectation(of head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-    guard head.headers["expect"].contains(where: { $0.lowercased() == "100-continue" }) else {
-      return
-    }
+    guard head.expectsContinue else { return }
     let length = head.headers.first(name: "content-length").flatMap { Int($0) }
     if let length, length > Self.longestBody {
       refuse(head, tooLong)
-    } else if turns.isEmpty {
-      context.writeAndFlush(
-        wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))),
-        promise: nil)
+    } else {
+      owesContinue = true
+      writeContinue(context)
     }
+  }
+
+  /// Behind the answers to the requests before.
+  private func writeContinue(_ context: ChannelHandlerContext) {
+    guard owesContinue, turns.isEmpty, let head else { return }
+    owesContinue = false
+    context.writeAndFlush(
+      wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))),
+      promise: nil)
   }
 
   /// Answers without reading any further.
   private func refuse(_ head: HTTPRequestHead, _ answer: DoorAnswer) {
     isEnding = true
     self.head = nil
+    desk.refused(answer.status)
     turns.append(
-      Turn(version: head.version, isLast: true, isHead: head.method == .HEAD, answer: answer))
+      Turn(
+        version: head.version, isLast: true, isHead: head.method == .HEAD, name: Self.name(head),
+        answer: answer))
     write()
   }
 
   private func take(_ head: HTTPRequestHead) {
     let request = DoorRequest(
-      head.method.rawValue, head.uri, head.headers.map { ($0.name.lowercased(), $0.value) },
-      body: body)
+      head.method.rawValue, head.uri,
+      head.headers.map { ($0.name.lowercased(), HTTPHeaders.trimmed($0.value)) },
+      body: body, isOld: head.version == .http1_0)
     let isLast = isStream || !head.isKeepAlive || desk.hasShut
     if isLast { isEnding = true }
     let number = first + turns.count
-    turns.append(Turn(version: head.version, isLast: isLast, isHead: head.method == .HEAD))
+    turns.append(
+      Turn(
+        version: head.version, isLast: isLast, isHead: head.method == .HEAD, name: Self.name(head)))
     guard let loop = context?.eventLoop else { return }
     let bound = NIOLoopBound(self, eventLoop: loop)
     desk.take(request) { answer in
@@ -146,6 +166,15 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
   }
 
   // MARK: Answers
+
+  /// APNs names each request that it answers: by the client's id, as the client wrote it.
+  private static func name(_ head: HTTPRequestHead?) -> (header: String, id: String?) {
+    let path = head.flatMap { try? $0.target() }?.path ?? head?.uri ?? ""
+    let isPush = !path.hasPrefix("/1/") && !path.hasPrefix("/4/")
+    let header = isPush ? "apns-id" : "apns-request-id"
+    let said = head?.headers.first(name: header).flatMap { ServiceSession.isUUID($0) ? $0 : nil }
+    return (header, said)
+  }
 
   private func fill(_ number: Int, _ answer: DoorAnswer) {
     guard context != nil, number >= first else { return }
@@ -173,9 +202,12 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
     context.flush()
     if isClosing || isEnding && turns.isEmpty {
       close(context)
-    } else if isReadHeld, turns.count < Self.mostUnderWay {
-      isReadHeld = false
-      context.read()
+    } else {
+      writeContinue(context)
+      if isReadHeld, turns.count < Self.mostUnderWay {
+        isReadHeld = false
+        context.read()
+      }
     }
   }
 
@@ -185,6 +217,8 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
     for (name, value) in answer.headers.sorted(by: { $0.key < $1.key }) {
       head.headers.add(name: name, value: value)
     }
+    let id = turn.name.id ?? answer.headers[turn.name.header] ?? UUID().uuidString.lowercased()
+    head.headers.replaceOrAdd(name: turn.name.header, value: id)
     if answer.status != 204 {
       head.headers.add(name: "content-length", value: "\(answer.body.utf8.count)")
     }
@@ -241,10 +275,11 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
       return
     }
     isEnding = true
+    desk.refused(400)
     turns.append(
       Turn(
-        version: .http1_1, isLast: true, isHead: false,
-        answer: .refusal(400, "BadRequest", "this is no request of HTTP: \(error)")))
+        version: .http1_1, isLast: true, isHead: false, name: Self.name(head),
+        answer: .refusal(400, "BadRequest", "not an HTTP request: \(error)")))
     write()
   }
 }

@@ -20,6 +20,8 @@ enum OutcomeAnswer {
   private static func answer(_ outcome: PushOutcome) -> DoorAnswer {
     switch outcome.end {
     case .accepted: DoorAnswer(200)
+    case .rejected where !(400..<600).contains(outcome.httpStatus):
+      .refusal(502, "Unknown", "the service answered \(outcome.httpStatus) \(outcome.reason)")
     case .rejected:
       .refusal(
         outcome.httpStatus, outcome.reason, timestampMS: outcome.goneSince.map { $0 * 1000 })

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPServer
 import Synchronization
 
 /// Takes the requests of all connections of a door, and answers them.
@@ -7,6 +8,9 @@ final class RequestDesk: Sendable {
   private let relay: DoorRelay
   private let channels: ChannelDesk
   private let authorization: Mutex<AuthorizationList?>
+  /// nil: a UNIX socket, which no page can reach; or tokens are asked for beyond this machine, and
+  /// what it is called there is not known here.
+  private let names: ListenerNames?
   private let isShut = Atomic(false)
   let figures = DoorFigures()
 
@@ -14,39 +18,64 @@ final class RequestDesk: Sendable {
     self.door = door
     self.relay = relay
     channels = ChannelDesk(relay.engine)
-    authorization = Mutex(try Self.authorization(door))
+    names = door.isLocal && door.socket == nil ? ListenerNames(listeningOn: door.host) : nil
+    authorization = Mutex(try Self.authorization(door, relay.apps()))
   }
 
-  private static func authorization(
-    _ door: HTTPDoorConfiguration
+  static func authorization(
+    _ door: HTTPDoorConfiguration, _ apps: [AppConfiguration]
   ) throws -> AuthorizationList? {
-    try door.authorizationFile.map { try AuthorizationList(file: $0) }
+    try door.authorizationFile.map {
+      try AuthorizationList(file: $0, apps: apps.map(\.name), own: door.app)
+    }
   }
 
   /// Reads again who may push. If that fails, those who could still can.
   func refresh() throws {
-    let list = try Self.authorization(door)
+    let list = try Self.authorization(door, relay.apps())
     authorization.withLock { $0 = list }
   }
 
   func shut() { isShut.store(true, ordering: .relaxed) }
   var hasShut: Bool { isShut.load(ordering: .relaxed) }
 
-  /// nil lets it in.
-  private func refusal(of request: DoorRequest) -> DoorAnswer? {
-    if hasShut { return .refusal(503, "Shutdown", "the relay stops") }
+  /// The apps that the client may push for; nil: each.
+  private func client(_ request: DoorRequest) throws(DoorAnswer) -> AuthorizationList.Apps? {
     // Browsers say so on their own, nobody else does: a page from elsewhere must not push.
-    if request.header("origin") != nil {
-      return .refusal(403, "Forbidden", "this door is not for pages in a browser")
+    if request.header("origin") != nil
+      || request.values("sec-fetch-site").contains(where: { $0 != "none" })
+    {
+      throw .refusal(403, "Forbidden", "this door is not for pages in a browser")
     }
     guard let authorization = authorization.withLock({ $0 }) else { return nil }
     guard let said = request.header("authorization") else {
-      return .refusal(403, "MissingProviderToken", "this door asks for a bearer token")
+      throw .refusal(403, "MissingProviderToken", "this door asks for a bearer token")
     }
-    guard authorization.knows(said) else {
-      return .refusal(403, "InvalidProviderToken", "the bearer token is not one of this door's")
+    guard let apps = authorization.client(said) else {
+      throw .refusal(403, "InvalidProviderToken", "the bearer token is not one of this door's")
     }
-    return nil
+    return apps
+  }
+
+  /// The path of its target, if the request is for this listener.
+  private func path(_ request: DoorRequest) throws(DoorAnswer) -> String {
+    let target: RequestTarget
+    do throws(RequestTarget.Fault) {
+      target = try RequestTarget(
+        request.target, hosts: request.values("host"), needsHost: !request.isOld)
+    } catch {
+      throw .refusal(error.status, error.status == 421 ? "Misdirected" : "BadRequest", "\(error)")
+    }
+    guard let names else { return target.path }
+    guard let authority = target.authority else {
+      if request.isOld { return target.path }
+      throw .refusal(400, "BadRequest", "Host is empty")
+    }
+    guard names.contains(authority) else {
+      throw .refusal(
+        421, "Misdirected", "the Host is foreign: ask for 127.0.0.1, localhost or \(door.host)")
+    }
+    return target.path
   }
 
   /// `tell` is called once, on any thread.
@@ -56,24 +85,26 @@ final class RequestDesk: Sendable {
       figures.answered(answer.status)
       tell(answer)
     }
-    if let no = refusal(of: request) { return answer(no) }
-    let rules = RequestRules(
-      apps: relay.apps(), app: door.app, waitMS: Int64(door.waitS * 1000))
     do throws(DoorAnswer) {
+      if hasShut { throw .refusal(503, "Shutdown", "the relay stops") }
+      var request = request
+      request.target = try path(request)
+      let rules = RequestRules(
+        apps: relay.apps(), app: door.app, clientApps: try client(request),
+        waitMS: Int64(door.waitS * 1000))
       switch try rules.order(request) {
       case .push(let entry, let answering): push(entry, answering, answer)
       case .channels(let order): channels.carryOut(order, answer)
       }
     } catch {
-      answer(Self.identified(error, request))
+      answer(error)
     }
   }
 
-  /// APNs names each push it answers.
-  private static func identified(_ answer: DoorAnswer, _ request: DoorRequest) -> DoorAnswer {
-    let header = request.target.hasPrefix("/4/") ? "apns-request-id" : "apns-id"
-    guard let id = request.header(header), ServiceSession.isUUID(id) else { return answer }
-    return answer.with(header, id.lowercased())
+  /// Counts a request that is answered before it was read to its end, or that cannot be read.
+  func refused(_ status: Int) {
+    figures.began()
+    figures.answered(status)
   }
 
   private func push(

@@ -25,12 +25,16 @@ struct RequestRules {
   let apps: [AppConfiguration]
   /// The app of all requests; nil: each names its own.
   let app: String?
+  /// Those that the client may push for; nil: each.
+  var clientApps: Set<String>?
   let waitMS: Int64
 
   func order(_ request: DoorRequest) throws(DoorAnswer) -> Order {
     if let name = request.repeated {
       throw .refusal(400, "DuplicateHeaders", "\(name) is there twice")
     }
+    if let name = request.unreadable { throw .refusal(400, "BadRequest", "\(name) is not UTF-8") }
+    try Self.codings(request)
     let path = request.target.prefix { $0 != "?" }
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
       .map(String.init)
@@ -57,6 +61,23 @@ struct RequestRules {
   private static func method(_ request: DoorRequest, _ known: [String]) throws(DoorAnswer) {
     guard known.contains(request.method) else {
       throw .refusal(405, "MethodNotAllowed").with("allow", known.joined(separator: ", "))
+    }
+  }
+
+  /// A body is taken as it is: what was done to it would have to be undone.
+  private static func codings(_ request: DoorRequest) throws(DoorAnswer) {
+    if let other = request.values("transfer-encoding").first(where: { $0.lowercased() != "chunked" }
+    ) {
+      throw .refusal(501, "NotImplemented", "transfer-encoding is \(other.prefix(40)), not chunked")
+    }
+    // HTTP/1 was held to this before; HTTP/2 reads a sign as part of the number.
+    let lengths = request.values("content-length")
+    guard lengths.count <= 1, lengths.allSatisfy({ Self.number($0) != nil }) else {
+      throw .refusal(400, "BadRequest", "content-length is not a number")
+    }
+    let encodings = request.values("content-encoding")
+    if let other = encodings.first(where: { !["", "identity"].contains($0.lowercased()) }) {
+      throw .refusal(415, "UnsupportedMediaType", "content-encoding is \(other.prefix(40))")
     }
   }
 
@@ -107,7 +128,7 @@ struct RequestRules {
     var entry = NewEntry(
       app: app.name, id: try Self.identifier(request, "apns-request-id"), channel: channel,
       payload: try Self.payload(request, most: Self.mostBytesOfVoIP))
-    entry.topic = Self.isOf(app, bundle) && app.topic != nil ? nil : bundle
+    entry.topic = app.topic == bundle ? nil : bundle
     entry.pushType = type
     try Self.times(request, &entry)
     return entry
@@ -158,49 +179,61 @@ struct RequestRules {
       entry.priority = Int(text)
     }
     if let text = request.header("apns-expiration") {
-      guard let time = Int64(text), time >= 0 else {
+      guard let time = Self.number(text) else {
         throw .refusal(400, "BadExpirationDate", "apns-expiration is a time in UNIX seconds, or 0")
       }
       entry.expiry = time
     }
   }
 
+  /// Digits, and nothing else.
+  private static func number(_ text: String) -> Int64? {
+    text.utf8.allSatisfy { $0 &- 0x30 < 10 } ? Int64(text) : nil
+  }
+
   // MARK: Whose it is
 
   private func app(_ request: DoorRequest, topic: String?) throws(DoorAnswer) -> AppConfiguration {
-    if let one = try named(request) { return one }
+    let candidates = try candidates(request)
     guard let topic else {
-      guard apps.count == 1, let only = apps.first else {
-        throw .refusal(400, "MissingTopic", "this relay has \(apps.count) apps")
+      guard candidates.count == 1 else {
+        throw .refusal(400, "MissingTopic", "you may push for \(candidates.count) apps")
       }
-      return only
+      return candidates[0]
     }
-    return try only(apps.filter { $0.topic.map { Self.isBelow(topic, $0) } ?? false }, of: topic)
+    return try one(of: candidates, owners: TopicOwners.of(topic, apps), topic)
   }
 
   private func app(_ request: DoorRequest, bundle: String) throws(DoorAnswer) -> AppConfiguration {
     guard !bundle.isEmpty else { throw .refusal(404, "BadPath", "the path names no app") }
-    if let one = try named(request) { return one }
-    return try only(apps.filter { Self.isOf($0, bundle) }, of: bundle)
+    return try one(
+      of: try candidates(request), owners: TopicOwners.of(bundle: bundle, apps), bundle)
   }
 
-  /// The one that the door, or the request itself, names.
-  private func named(_ request: DoorRequest) throws(DoorAnswer) -> AppConfiguration? {
-    guard let name = app ?? request.header("relay-app") else { return nil }
-    guard let one = apps.first(where: { $0.name == name }) else {
-      throw .refusal(400, "TopicDisallowed", "this relay has no app '\(name.prefix(64))'")
+  /// Those whose notification it may be: as the listener, the client and the request itself say.
+  private func candidates(_ request: DoorRequest) throws(DoorAnswer) -> [AppConfiguration] {
+    let named = request.header("relay-app")
+    let found = apps.filter { one in
+      (app ?? one.name) == one.name && (named ?? one.name) == one.name
+        && clientApps?.contains(one.name) ?? true
     }
-    return one
+    // Which apps others have is not said.
+    if let named, found.isEmpty {
+      throw .refusal(400, "TopicDisallowed", "there is no app '\(named.prefix(64))' for you here")
+    }
+    return found
   }
 
-  private func only(
-    _ found: [AppConfiguration], of topic: String
+  private func one(
+    of candidates: [AppConfiguration], owners: [AppConfiguration], _ topic: String
   ) throws(DoorAnswer) -> AppConfiguration {
+    let found = candidates.filter { one in owners.contains { $0.name == one.name } }
     guard let first = found.first else {
-      // An app that takes its topic from its certificate does not name it.
-      if apps.count == 1, let one = apps.first, one.topic == nil { return one }
+      // Its certificate names the topics of an app that has none here, and the service holds it to them.
+      if owners.isEmpty, candidates.count == 1, candidates[0].topic == nil { return candidates[0] }
       throw .refusal(
-        400, "TopicDisallowed", "this relay has no app for the topic '\(topic.prefix(255))'")
+        400, "TopicDisallowed", "there is no app with the topic '\(topic.prefix(255))' for you here"
+      )
     }
     guard found.count == 1 else {
       let names = found.map(\.name).joined(separator: ", ")
@@ -208,15 +241,6 @@ struct RequestRules {
         400, "TopicDisallowed", "several apps have this topic: name one in relay-app: \(names)")
     }
     return first
-  }
-
-  /// A topic of the app, such as that of its VoIP pushes.
-  private static func isBelow(_ topic: String, _ own: String) -> Bool {
-    topic == own || topic.hasPrefix(own + ".")
-  }
-
-  private static func isOf(_ app: AppConfiguration, _ bundle: String) -> Bool {
-    app.topic.map { isBelow($0, bundle) } ?? false
   }
 
   // MARK: Preferences
@@ -232,7 +256,7 @@ struct RequestRules {
         switch words.first?.lowercased() {
         case "respond-async": answering.isPreferred = true
         case "wait":
-          guard words.count == 2, let number = Int64(words[1]), number >= 0 else { continue }
+          guard words.count == 2, let number = Self.number(words[1]) else { continue }
           seconds = min(number, 3600)
         default: break
         }
