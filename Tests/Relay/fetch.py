@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""fetch.py: has pip install the libraries of that time that test_legacy_programs.py pushes with, each in one version. The tests
-themselves have no way out of their network. What is there already is not fetched again."""
+"""fetch.py: has pip install the libraries of that time that test_legacy_programs.py pushes with, and those of today that
+test_http_clients.py does, each in one version. The tests themselves have no way out of their network. What is there already is not
+fetched again."""
 
 import os
 import pathlib
@@ -14,6 +15,10 @@ LIBRARIES = {
     "pyapns.py": (["2.7"], ["apns==2.0.1"]),
     "clerk.py": (["3.11", "3.10", "3.9", "3.8"], ["apns-clerk==0.2.0", "pyOpenSSL==19.1.0", "cryptography==2.9.2"]),
     "django_push.py": (["3.9", "3.8", "3.10", "3.11"], ["django-push-notifications==1.4.1", "Django==2.2.28"]),
+}
+HTTP_CLIENTS = {
+    "http_clients.py": (
+        ["3.11", "3.10"], ["requests==2.34.2", "aiohttp==3.14.5", "aioapns==4.0", "httpx[http2]==0.28.1"]),
 }
 
 
@@ -33,7 +38,7 @@ def find_python(versions):
 
 
 def main():
-    for program, (versions, packages) in LIBRARIES.items():
+    for program, (versions, packages) in (LIBRARIES | HTTP_CLIENTS).items():
         place, python = DIRECTORY / program, find_python(versions)
         if python is None or place.exists():
             continue
