@@ -9,7 +9,7 @@ import uuid
 import pytest
 from fetch import DIRECTORY, HTTP_CLIENTS, find_python
 from line import Line
-from relaying import pushes, token
+from relaying import DEADLINE, pushes, token
 from test_http_door import PAYLOAD, TOPIC, Door
 
 PROGRAMS = pathlib.Path(__file__).parent / "Programs"
@@ -103,7 +103,7 @@ def test_two_pushes_on_one_connection(client, start, relay, tmp_path):
     line = Line(target, place if is_unix else None)
     try:
         ran = subprocess.run(
-            [str(word) for word in words(place if is_unix else line.port, tmp_path)], capture_output=True, text=True, timeout=120)
+            [str(word) for word in words(place if is_unix else line.port, tmp_path)], capture_output=True, text=True, timeout=DEADLINE)
     finally:
         line.close()
     assert ran.returncode == 0, ran

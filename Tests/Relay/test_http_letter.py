@@ -317,7 +317,8 @@ def two_apps(one, simulator, **more):
 
 def test_a_topic_is_one_apps(start, door):
     """Exactly its own, or derived from it by Apple's rules; what another has exactly is the other's."""
-    simulator = start("--topic", TOPIC)
+    # No outcome is there before the answer.
+    simulator = start(faults={"no_answer": 1})
     one = door(simulator)
     two_apps(one, simulator, voip={"topic": TOPIC + ".voip"}, live={"topic": TOPIC + ".push-type.liveactivity"}, other={"topic": "com.example.other"})
 
@@ -344,7 +345,7 @@ def test_a_topic_is_one_apps(start, door):
 
 
 def test_a_listener_of_one_app_is_of_no_other(start, door):
-    simulator = start("--topic", TOPIC)
+    simulator = start()
     one = door(simulator, door={"app": "shop"})
     two_apps(one, simulator, other={"topic": "com.example.other"}, voip={"topic": TOPIC + ".voip"})
     assert one.push(token(1))[0] == one.push(token(1), apns_topic=TOPIC)[0] == one.push(token(1), relay_app="shop")[0] == 200
@@ -361,7 +362,7 @@ def test_tokens_name_their_apps(start, door, tmp_path):
     file = tmp_path / "tokens"
     # Where the relay has one app, a token without a name is that app's.
     file.write_text(f"{secrets['shop']}\n")
-    simulator = start("--topic", TOPIC)
+    simulator = start(faults={"no_answer": 1})
     one = door(simulator, door={"authorization_file": str(file)})
 
     def reason(who, **headers):
