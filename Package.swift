@@ -119,6 +119,7 @@ if Context.environment["APNS_RELAY"] != nil {
     .systemLibrary(
       name: "CHiredis", path: "Sources/CHiredis", pkgConfig: "hiredis",
       providers: [.apt(["libhiredis-dev"])]),
+    .target(name: "CProcess"),
     .target(
       name: "Relay",
       dependencies: [
@@ -130,6 +131,7 @@ if Context.environment["APNS_RELAY"] != nil {
         "CHiredis",
         "CMetrics",
         "COpenSSL",
+        "CProcess",
         "CSV",
         "HTTPServer",
         .product(name: "GRDB", package: "GRDB.swift"),
@@ -150,11 +152,13 @@ if Context.environment["APNS_RELAY"] != nil {
       dependencies: [
         "APNSLibrary",
         "CAPNS",
+        "CProcess",
         "Relay",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ]),
-    .testTarget(name: "RelayTests", dependencies: ["Relay"], path: "Tests/RelayTests"),
+    .testTarget(
+      name: "RelayTests", dependencies: ["Relay"], path: "Tests/RelayTests", exclude: ["layouts"]),
   ]
 }
 

@@ -26,6 +26,9 @@ package final class RelayDaemon: @unchecked Sendable {
   private let doorQueue: DoorQueue
   private let waits: OutcomeWaits
   private let refused: RefusedTokens
+  private let housekeeping: Housekeeping
+  private let condition: SharedAnswer<String?>
+  private let depths: SharedAnswer<[String: QueueDepth]?>
   /// Read by the status server's thread.
   private let doors = Mutex<[(configuration: DoorConfiguration, door: any Door)]>([])
 
@@ -39,6 +42,16 @@ package final class RelayDaemon: @unchecked Sendable {
     doorQueue = DoorQueue(queue, log: log)
     waits = OutcomeWaits(queue)
     refused = RefusedTokens(queue, log: log)
+    housekeeping = Housekeeping(queue, log: log)
+    condition = SharedAnswer {
+      do {
+        try queue.check()
+        return nil
+      } catch {
+        return "\(error)"
+      }
+    }
+    depths = SharedAnswer { try? queue.depths(at: RelayClock.now) }
   }
 
   /// How far a check goes.
@@ -95,8 +108,8 @@ package final class RelayDaemon: @unchecked Sendable {
     return (faults, warnings)
   }
 
-  /// Runs until SIGTERM or SIGINT. The signals have to be blocked already, in all threads.
-  package func run() throws {
+  /// Runs until SIGTERM or SIGINT.
+  package func run(_ signals: RelaySignals) throws {
     for warning in queue.warnings { log.warning("\(warning)") }
     _ = try queue.reclaim(
       silentSince: RelayClock.now - Int64(configuration.queue.leaseS * 1000), at: RelayClock.now)
@@ -114,6 +127,7 @@ package final class RelayDaemon: @unchecked Sendable {
       for warning in configuration.status.warnings { log.warning("status: \(warning)") }
       log.info("status at http://\(configuration.status.host):\(server.port)")
     }
+    signals.takeOrders()
     for one in workers { one.worker.start() }
     doorQueue.start()
     waits.start()
@@ -126,7 +140,13 @@ package final class RelayDaemon: @unchecked Sendable {
     log.notice(
       "ready, with \(workers.count) apps", metadata: ["queue": "\(configuration.queue.name)"])
     manager.say("READY=1\nSTATUS=\(workers.count) apps")
-    watch()
+    signals.watch { [self] in
+      // A worker that hangs is what the watchdog is for.
+      running.withLock { $0 }.allSatisfy { isAlive($0.worker.shownFigures) }
+    }
+    housekeeping.use(configuration)
+    housekeeping.start()
+    while signals.next() == .reload { reload() }
     end()
   }
 
@@ -208,56 +228,9 @@ package final class RelayDaemon: @unchecked Sendable {
 
   // MARK: Signals
 
-  package static var signals: sigset_t {
-    var set = sigset_t()
-    sigemptyset(&set)
-    for number in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&set, number) }
-    return set
-  }
-
-  private func watch() {
-    var signals = Self.signals
-    var nextTrim = RelayClock.steady
-    while true {
-      let pauseMS = min(manager.watchdogMS ?? 1000, 1000)
-      var pause = timespec(
-        tv_sec: Int(pauseMS / 1000), tv_nsec: Int(pauseMS % 1000) * 1_000_000)
-      switch sigtimedwait(&signals, nil, &pause) {
-      case SIGHUP: reload()
-      case SIGTERM, SIGINT: return
-      default: break
-      }
-      leaving.removeAll { $0.hasEnded }
-      // A worker that hangs is what the watchdog is for.
-      if manager.watchdogMS != nil, workers.allSatisfy({ Self.isAlive($0.worker) }) {
-        manager.say("WATCHDOG=1")
-      }
-      if RelayClock.steady >= nextTrim {
-        nextTrim = RelayClock.steady + 3_600_000
-        trim()
-      }
-    }
-  }
-
-  private static func isAlive(_ worker: AppWorker) -> Bool {
-    RelayClock.steady - worker.shownFigures.heard < 60_000
-  }
-
-  private func trim() {
-    do {
-      let longest = configuration.apps.map(\.guarding.rememberH).max() ?? 0
-      _ = try queue.forgetRefused(before: RelayClock.now - Int64(longest * 3_600_000))
-    } catch {
-      log.warning("refused tokens cannot be forgotten: \(error)")
-    }
-    guard configuration.queue.outcomesDays > 0 else { return }
-    let age = Int64(configuration.queue.outcomesDays * 86_400_000)
-    do {
-      let count = try queue.trim(before: RelayClock.now - age)
-      if count > 0 { log.info("\(count) old outcomes removed") }
-    } catch {
-      log.warning("old outcomes cannot be removed: \(error)")
-    }
+  /// Who waits for a queue that another program holds up does not hang.
+  private func isAlive(_ figures: WorkerFigures) -> Bool {
+    RelayClock.steady - figures.heard < 60_000 || queue.isHeldUp
   }
 
   /// Apps that did not change keep their connections. One whose credentials alone changed keeps
@@ -285,6 +258,7 @@ package final class RelayDaemon: @unchecked Sendable {
     configuration.queue = wanted.queue
     configuration.drainS = wanted.drainS
     configuration.apps = wanted.apps
+    housekeeping.use(configuration)
     var before = workers
     workers = []
     for app in wanted.apps {
@@ -327,11 +301,13 @@ package final class RelayDaemon: @unchecked Sendable {
 
   private func leave(_ worker: AppWorker) {
     worker.drain(withinMS: Int64(configuration.drainS * 1000))
+    leaving.removeAll { $0.hasEnded }
     leaving.append(worker)
   }
 
   private func end() {
     manager.say("STOPPING=1")
+    queue.hurry()
     log.notice(
       "stops, and waits at most \(ConfigurationText.number(configuration.drainS)) s for answers")
     let doors = doors.withLock { $0.map(\.door) }
@@ -353,22 +329,21 @@ package final class RelayDaemon: @unchecked Sendable {
     let all = running.withLock { $0 }.map { (app: $0.app, figures: $0.worker.shownFigures) }
     switch path {
     case "/healthz":
-      let silent = all.filter { RelayClock.steady - $0.figures.heard > 60_000 }.map(\.app)
+      let silent = all.filter { !isAlive($0.figures) }.map(\.app)
       return silent.isEmpty
         ? StatusServer.Answer(body: "ok\n")
         : StatusServer.Answer(status: 503, body: "hangs: \(silent.joined(separator: ", "))\n")
     case "/readyz":
       var faults = all.compactMap { one in one.figures.trouble.map { "\(one.app): \($0)" } }
-      do {
-        try queue.check()
-      } catch {
-        faults.append("queue: \(error)")
+      let said = condition.get()
+      if let fault = said.answer ?? "no answer for \(said.silentMS / 1000) s" {
+        faults.append("queue: \(fault)")
       }
       return faults.isEmpty
         ? StatusServer.Answer(body: "ready\n")
         : StatusServer.Answer(status: 503, body: faults.map { "\($0)\n" }.joined())
     case "/metrics":
-      let depths = try? queue.depths(at: RelayClock.now)
+      let depths = depths.get().answer ?? nil
       return StatusServer.Answer(
         type: "text/plain; version=0.0.4; charset=utf-8",
         body: MetricsText.of(

@@ -1,6 +1,7 @@
 import APNSLibrary
 import ArgumentParser
 import CAPNS
+import CProcess
 import Foundation
 import Logging
 import Relay
@@ -139,15 +140,15 @@ struct Run: ParsableCommand {
   }
 
   private func push(_ wanted: RelayConfiguration, _ file: String) throws {
-    // Before any thread begins: they inherit it.
-    var signals = RelayDaemon.signals
-    pthread_sigmask(SIG_BLOCK, &signals, nil)
+    process_forbid_dumps()
+    process_end_at_abort()
+    let signals = RelaySignals()
     let level = Logger.Level(rawValue: wanted.log.level.rawValue) ?? .info
     let log = Logger(label: "apns-relay") {
       RelayLog(label: $0, level: level, isJSON: wanted.log.format == .json)
     }
     do {
-      try RelayDaemon(wanted, file: file, queue: wanted.queue.open(), log: log).run()
+      try RelayDaemon(wanted, file: file, queue: wanted.queue.open(), log: log).run(signals)
     } catch {
       log.critical("\(error)")
       throw ExitCode(2)

@@ -230,7 +230,7 @@ class Relay:
     def rests(self):
         """None of its threads has anything to do, whenever one looks: one that goes round and round nearly always has."""
         threads = [*pathlib.Path(f"/proc/{self.process.pid}/task").iterdir()] * 5
-        return all((thread / "syscall").read_text() != "running\n" for thread in threads)
+        return all((thread / "stat").read_text().rpartition(")")[2].split()[0] != "R" for thread in threads)
 
     def seconds(self):
         return processor_seconds(self.process)

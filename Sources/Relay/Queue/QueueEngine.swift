@@ -63,12 +63,22 @@ package protocol QueueEngine: AnyObject, Sendable {
   /// Removes outcomes from before this time, except those that a reader has yet to read.
   func trim(before: Int64) throws -> Int
   func depths(at now: Int64) throws -> [String: QueueDepth]
-  /// Throws if the queue cannot be read and written.
+  /// Throws if the queue cannot be read and written, or takes nothing more.
   func check() throws
+
+  /// Keeps room for what is in hand to be recorded, now and then. It says nothing: who needs the room does.
+  func keepRoom()
+  /// Calls wait for another program that holds it up, and come to an end by themselves.
+  var isHeldUp: Bool { get }
+  /// The relay ends: from now on no call waits for long.
+  func hurry()
 }
 
 extension QueueEngine {
   package var warnings: [String] { [] }
+  package func keepRoom() {}
+  package var isHeldUp: Bool { false }
+  package func hurry() {}
 
   package func claim(_ seat: WorkerSeat, room: Int, at now: Int64) throws -> [Entry] {
     try claim(seat, room: room, inOrder: false, at: now)

@@ -120,7 +120,6 @@ final class StatusServer: @unchecked Sendable {
         if errno != EAGAIN, errno != EINTR { usleep(10_000) }
         return
       }
-      _ = fcntl(client, F_SETFD, FD_CLOEXEC)
       _ = fcntl(client, F_SETFL, O_NONBLOCK)
       // An answer fits in, so that one who does not read it is not waited for.
       var room = Self.sendRoom

@@ -1,0 +1,41 @@
+#include "process.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A program that this one starts, such as one that writes a backtrace, would keep ports that it
+   inherits. SwiftNIO opens its sockets without SOCK_CLOEXEC and offers no other way, and marking
+   them afterwards leaves a moment. So these stand before libc's, for all of this process. */
+int socket(int family, int kind, int protocol) {
+  return (int)syscall(SYS_socket, family, kind | SOCK_CLOEXEC, protocol);
+}
+
+int accept4(int listener, struct sockaddr *restrict address, socklen_t *restrict size, int flags) {
+  return (int)syscall(SYS_accept4, listener, address, size, flags | SOCK_CLOEXEC);
+}
+
+int accept(int listener, struct sockaddr *restrict address, socklen_t *restrict size) {
+  return accept4(listener, address, size, 0);
+}
+
+int epoll_create(int size) {
+  (void)size;
+  return epoll_create1(EPOLL_CLOEXEC);
+}
+
+void process_forbid_dumps(void) {
+  /* A program that the kernel hands dumps to may not ask for the limit, so both. */
+  const struct rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L);
+}
+
+void process_end_at_abort(void) {
+  signal(SIGABRT, SIG_DFL);
+  signal(SIGQUIT, SIG_DFL);
+}

@@ -1,0 +1,65 @@
+import Foundation
+import Logging
+import Synchronization
+
+/// Removes what is old and keeps room for what comes, on a thread of its own: the queue may be slow,
+/// and nobody waits for this.
+final class Housekeeping: Sendable {
+  private struct Settings {
+    var rememberH = 0.0
+    var outcomesDays = 0.0
+  }
+
+  private static let trimMS: Int64 = 3_600_000
+  private static let roomS: UInt32 = 5
+
+  private let queue: any QueueEngine
+  private let log: Logger
+  private let settings = Mutex(Settings())
+
+  init(_ queue: any QueueEngine, log: Logger) {
+    self.queue = queue
+    self.log = log
+  }
+
+  func use(_ configuration: RelayConfiguration) {
+    settings.withLock {
+      $0.rememberH = configuration.apps.map(\.guarding.rememberH).max() ?? 0
+      $0.outcomesDays = configuration.queue.outcomesDays
+    }
+  }
+
+  /// Goes on until the process ends.
+  func start() {
+    let thread = Thread { [self] in
+      var nextTrim = RelayClock.steady
+      while true {
+        queue.keepRoom()
+        if RelayClock.steady >= nextTrim {
+          nextTrim = RelayClock.steady + Self.trimMS
+          trim()
+        }
+        sleep(Self.roomS)
+      }
+    }
+    thread.name = "housekeeping"
+    thread.stackSize = 1 << 19
+    thread.start()
+  }
+
+  private func trim() {
+    let settings = settings.withLock { $0 }
+    do {
+      _ = try queue.forgetRefused(before: RelayClock.now - Int64(settings.rememberH * 3_600_000))
+    } catch {
+      log.warning("refused tokens cannot be forgotten: \(error)")
+    }
+    guard settings.outcomesDays > 0 else { return }
+    do {
+      let count = try queue.trim(before: RelayClock.now - Int64(settings.outcomesDays * 86_400_000))
+      if count > 0 { log.info("\(count) old outcomes removed") }
+    } catch {
+      log.warning("old outcomes cannot be removed: \(error)")
+    }
+  }
+}
