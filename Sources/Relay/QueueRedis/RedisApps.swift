@@ -9,13 +9,21 @@ extension RedisQueue {
 
   private static let key = "apns:apps"
 
+  /// Also where Redis is full.
+  private static let add = """
+    redis.call('SREM', KEYS[1], '')
+    return redis.call('SADD', KEYS[1], ARGV[1])
+    """
+
   /// Puts it into the list. Where one that was put there already cannot be put there again, because
   /// the list is on a node that is away, work goes on.
   func remember(_ app: String) throws {
     let isTold = apps.withLock { $0.told.contains(app) }
     if isTold, connections.isAway(Self.key) { return }
     do {
-      _ = try ask([RedisCommand("SADD", Self.key, app)])
+      _ = try connections.use(Self.key, isRepeatable: true) {
+        try $0.demand(RedisCommand("EVAL", Self.add, "1", Self.key, app))
+      }
       apps.withLock { _ = $0.told.insert(app) }
     } catch {
       guard isTold, connections.isAway(Self.key) else { throw error }

@@ -4,12 +4,19 @@ extension RedisQueue {
   /// The service takes a token for an hour: nothing is left behind after that.
   private static let keptMS = 3_600_000
 
+  // Also where Redis is full: of each the first write needs no memory.
+  private static let lock = """
+    if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+    redis.call('DEL', KEYS[1])
+    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+    return 1
+    """
   /// Stores it, if the one who made it is still the one to do so.
   private static let store = """
     if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+    redis.call('DEL', KEYS[2])
     redis.call('HSET', KEYS[1], 'token', ARGV[2], 'made', ARGV[3])
     redis.call('PEXPIRE', KEYS[1], ARGV[4])
-    redis.call('DEL', KEYS[2])
     return 1
     """
   private static let release = """
@@ -30,9 +37,8 @@ extension RedisQueue {
       let now = now + RelayClock.steady - began
       if let token = try storedToken(place, oldest, now) { return token }
       let mark = UUID().uuidString
-      if try demand(RedisCommand("SET", lock, mark, "NX", "PX", "\(makingMS)"), of: place).text
-        == "OK"
-      {
+      let locking = RedisCommand("EVAL", Self.lock, "1", lock, mark, "\(makingMS)")
+      if try demand(locking, of: place).number == 1 {
         do {
           // Another may have made it between the look and the lock.
           if let token = try storedToken(place, oldest, now) {

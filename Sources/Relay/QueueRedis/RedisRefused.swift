@@ -24,6 +24,12 @@ extension RedisQueue {
     return count
     """#)
 
+  /// Of one key, so that it is done while the slot moves; also where Redis is full.
+  private static let note = """
+    redis.call('HDEL', KEYS[1], ARGV[1])
+    return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+    """
+
   private func key(_ name: String, _ app: String) -> String { "apns:{\(app)}:\(name)" }
 
   package func refused(app: String, behind number: Int64, most: Int) throws -> [RefusedToken] {
@@ -112,9 +118,10 @@ extension RedisQueue {
   }
 
   package func setNote(_ name: String, _ text: String?, app: String) throws {
+    let key = key("notes", app)
     let command =
-      text.map { RedisCommand("HSET", key("notes", app), name, $0) }
-      ?? RedisCommand("HDEL", key("notes", app), name)
-    _ = try ask([command])
+      text.map { RedisCommand("EVAL", Self.note, "1", key, name, $0) }
+      ?? RedisCommand("HDEL", key, name)
+    _ = try connections.use(key, isRepeatable: true) { try $0.demand(command) }
   }
 }

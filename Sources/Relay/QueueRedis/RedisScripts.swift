@@ -6,8 +6,10 @@ struct RedisScript: Sendable {
   let text: String
   let hash: String
 
-  init(_ body: String) {
-    text = Self.start + body
+  /// `isMore`: what it does brings more to do, and a Redis that is full refuses it. It refuses no other
+  /// one, because that begins with a write that needs no memory.
+  init(_ body: String, isMore: Bool = false) {
+    text = Self.start + (isMore ? "" : Self.firstWrite) + body
     let bytes = Array(text.utf8)
     var digest = [UInt8](repeating: 0, count: 20)
     EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha1(), nil)
@@ -16,6 +18,9 @@ struct RedisScript: Sendable {
       return digits.count == 1 ? "0\(digits)" : digits
     }.joined()
   }
+
+  /// At `maxmemory` Redis looks at the first write of a script only.
+  private static let firstWrite = "call('XACK', input, 'relay', '0-0')\n"
 
   /// The keys of an app. They have one hash tag, so that a cluster keeps them together.
   static let keys = [
@@ -199,7 +204,7 @@ struct RedisScript: Sendable {
       at = at + 2 + size
     end
     return count
-    """#)
+    """#, isMore: true)
 
   /// ARGV: ids, each followed by the same as a JSON string. For each that is known: the id, the fields
   /// of its entry, and the first of its outcomes in its last record as a JSON object or nothing.
