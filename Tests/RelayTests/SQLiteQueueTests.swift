@@ -82,9 +82,34 @@ import Testing
   @Test func aNewerQueueIsLeftAlone() throws {
     _ = try place.open()
     try DatabaseQueue(path: place.file).writeWithoutTransaction {
-      try $0.execute(sql: "PRAGMA user_version = 4")
+      try $0.execute(sql: "PRAGMA user_version = \(SQLiteSchema.version + 1)")
     }
-    #expect(fault { try place.open() }.contains("version 4"))
+    #expect(fault { try place.open() }.contains("which a newer relay made"))
+  }
+
+  @Test func aFileThatIsRemovedOrReplacedIsSaidAndTakesNothing() throws {
+    func change(_ name: String, _ act: (String) throws -> Void) throws {
+      let place = try SQLitePlace()
+      let queue = try place.open()
+      let seat = try queue.join(app: "shop", named: "test", at: now)
+      _ = try queue.enqueue([NewEntry(app: "shop", id: "a", token: "00", payload: "{}")], at: now)
+      try queue.check()
+      try act(place.file + name)
+      let words = "\(place.file)\(name): it was removed or replaced"
+      #expect(fault { try queue.check() }.hasPrefix(words))
+      #expect(
+        fault {
+          try queue.enqueue([NewEntry(app: "shop", id: "b", token: "00", payload: "{}")], at: now)
+        }.hasPrefix(words))
+      #expect(fault { try queue.claim(seat, room: 9, at: now) }.hasPrefix(words))
+    }
+    for name in ["", "-wal"] {
+      try change(name) { try FileManager.default.removeItem(atPath: $0) }
+      try change(name) {
+        try Data().write(to: URL(filePath: $0 + ".new"))
+        #expect(rename($0 + ".new", $0) == 0)
+      }
+    }
   }
 
   @Test func whatIsNoDatabaseIsSaid() throws {

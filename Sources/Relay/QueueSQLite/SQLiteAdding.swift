@@ -20,7 +20,9 @@ extension SQLiteQueue {
     for entry in entries {
       if let fault = entry.fault { throw fault }
     }
-    return try change { database in
+    try demandFile()
+    try demandRoom(for: entries.reduce(0) { $0 + $1.weight })
+    return try change(canWait: true) { database in
       var (count, next) = (0, 0)
       while next < entries.count {
         let run = Self.plainRun(entries, from: next)
@@ -68,6 +70,11 @@ extension SQLiteQueue {
 }
 
 extension NewEntry {
+  /// About as many bytes as its row and the indexes of that have.
+  fileprivate var weight: Int {
+    payload.utf8.count + 2 * id.utf8.count + (token ?? tokens ?? channel ?? "").utf8.count + 200
+  }
+
   /// It has none of the columns that few entries have.
   fileprivate var isPlain: Bool {
     tokens == nil && channel == nil && topic == nil && pushType == nil && collapseID == nil

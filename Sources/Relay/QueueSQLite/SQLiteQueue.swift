@@ -1,5 +1,7 @@
 import Foundation
 import GRDB
+import GRDBSQLite
+import Synchronization
 
 /// The queue in a file of SQLite, for any number of processes on one machine.
 package final class SQLiteQueue: QueueEngine {
@@ -7,24 +9,30 @@ package final class SQLiteQueue: QueueEngine {
   /// Reads while the other one writes.
   let counting: DatabaseQueue
   private let locks: WorkerLocks
+  let room: QueueRoom
+  let busy = BusyWait()
+  /// After how many pages the WAL is brought into the file.
+  let checkpointPages = Atomic(0)
+  /// The WAL that is open, as the system numbers it.
+  private let wal: UInt64?
 
   /// Opens the file and makes its tables, if they are not there.
   package init(_ file: String, durable: RelayConfiguration.Durability = .process) throws {
     var options = Configuration()
-    options.busyMode = .timeout(30)
+    options.busyMode = .callback { [busy] in busy.wait($0) }
     options.maximumReaderCount = 1
     options.prepareDatabase { database in
       try database.execute(
         sql: """
           PRAGMA synchronous = \(durable == .power ? "FULL" : "NORMAL");
-          PRAGMA cache_size = -8000;
-          PRAGMA wal_autocheckpoint = 8000
+          PRAGMA cache_size = -8000
           """)
     }
     Self.makePrivate(file)
+    room = QueueRoom(file)
     do {
       database = try DatabaseQueue(path: file, configuration: options)
-      try Self.prepare(database)
+      try Self.prepare(database, file)
       options.readonly = true
       // It reads much now and then, and each page once.
       options.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -1000") }
@@ -37,6 +45,8 @@ package final class SQLiteQueue: QueueEngine {
         description: "\(file)-workers: \(String(cString: strerror(errno)))")
     }
     self.locks = locks
+    wal = Self.number(of: file + "-wal")
+    adaptToRoom()
   }
 
   /// A new file is its user's alone, because provider tokens are in it; SQLite gives its other files
@@ -47,23 +57,38 @@ package final class SQLiteQueue: QueueEngine {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  private static func prepare(_ database: DatabaseQueue) throws {
+  private static func prepare(_ database: DatabaseQueue, _ file: String) throws {
     try database.inDatabase { database in
-      let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
-      let tables =
-        try Int.fetchOne(
-          database, sql: "SELECT count(*) FROM sqlite_master WHERE name = 'entries'") ?? 0
-      if version > SQLiteSchema.version || (version == 0 && tables > 0) {
-        throw QueueFault(
-          description:
-            "the queue has version \(version), but this relay knows \(SQLiteSchema.version)"
-        )
+      func number(_ name: String) throws -> Int {
+        try Int.fetchOne(database, sql: "PRAGMA \(name)") ?? 0
       }
-      guard version < SQLiteSchema.version || tables == 0 else { return }
+      func fault(_ words: String) -> QueueFault { QueueFault(description: "\(file): \(words)") }
+      let version = try number("user_version")
+      let hasEntries = try database.tableExists("entries")
+      guard version <= SQLiteSchema.version else {
+        throw fault(
+          "it is a queue of version \(version), which a newer relay made; "
+            + "this one knows versions up to \(SQLiteSchema.version)")
+      }
+      guard try number("application_id") == (version == 0 ? 0 : SQLiteSchema.applicationID),
+        version > 0 || !hasEntries
+      else { throw fault("it is a database of another program, and no queue of a relay") }
+      if version == SQLiteSchema.version, try SQLiteMigration.lack(database) == nil { return }
+      if let surplus = try SQLiteMigration.surplus(database) {
+        throw fault("\(surplus), which no version of a queue has: it is left as it is")
+      }
       // SQLite does not wait for another process that is about to do the same.
       for attempt in 1... {
         do {
-          return try database.execute(sql: SQLiteSchema.text)
+          try database.execute(sql: "PRAGMA journal_mode = WAL")
+          return try database.inTransaction(.immediate) {
+            // Another one may have done it meanwhile, and a newer one more than that.
+            if try number("user_version") <= SQLiteSchema.version {
+              try SQLiteMigration.run(database)
+            }
+            if let lack = try SQLiteMigration.lack(database) { throw fault("it lacks \(lack)") }
+            return .commit
+          }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && attempt < 500 {
           if database.isInsideTransaction { try database.rollback() }
           usleep(10_000)
@@ -72,13 +97,61 @@ package final class SQLiteQueue: QueueEngine {
     }
   }
 
-  func change<Value>(_ act: (Database) throws -> Value) throws -> Value {
-    var value: Value?
-    try database.inTransaction(.immediate) { database in
-      value = try act(database)
-      return .commit
+  /// In a transaction. Where there is no room for it, it gets that of the reserve; unless it can wait.
+  func change<Value>(
+    canWait: Bool = false, _ act: (Database) throws -> Value
+  ) throws -> Value {
+    func attempt() throws -> Value {
+      var value: Value?
+      try database.inTransaction(.immediate) { database in
+        value = try act(database)
+        return .commit
+      }
+      return value!
     }
-    return value!
+    do {
+      do {
+        return try attempt()
+      } catch let error as DatabaseError where error.lacksRoom && !canWait {
+        guard makeRoom() else { throw error }
+        // What became free meanwhile is the reserve's again, before others have it.
+        defer { room.keepReserve() }
+        return try attempt()
+      }
+    } catch let error as DatabaseError {
+      throw QueueFault(file: room.file, error)
+    }
+  }
+
+  func read<Value>(_ act: (Database) throws -> Value) throws -> Value {
+    do {
+      return try database.unsafeRead(act)
+    } catch let error as DatabaseError {
+      throw QueueFault(file: room.file, error)
+    }
+  }
+
+  package var isHeldUp: Bool { busy.isHeldUp }
+  package func hurry() { busy.hurry() }
+
+  static func number(of file: String) -> UInt64? {
+    var status = stat()
+    return stat(file, &status) == 0 ? UInt64(status.st_ino) : nil
+  }
+
+  /// Whoever puts something into a file that nobody else has any more loses it.
+  func demandFile() throws {
+    var hasMoved: CInt = 0
+    try database.unsafeRead {
+      _ = sqlite3_file_control($0.sqliteConnection, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+    }
+    let name =
+      hasMoved != 0 ? "" : wal != nil && Self.number(of: room.file + "-wal") != wal ? "-wal" : nil
+    if let name {
+      throw QueueFault(
+        description: "\(room.file)\(name): it was removed or replaced while the relay had it open; "
+          + "put the file there that it had, or start it again with the other one")
+    }
   }
 
   // MARK: Workers
@@ -95,7 +168,7 @@ package final class SQLiteQueue: QueueEngine {
   }
 
   package func renew(_ seat: WorkerSeat, at now: Int64) throws -> Bool {
-    try change { database in
+    try change(canWait: true) { database in
       try database.execute(
         sql: "UPDATE workers SET heard = ? WHERE number = ?", arguments: [now, seat.number])
       return database.changesCount == 1
@@ -110,7 +183,7 @@ package final class SQLiteQueue: QueueEngine {
   }
 
   package func reclaim(silentSince: Int64, at now: Int64) throws -> Int {
-    let isAnyoneSilent = try database.unsafeRead { database in
+    let isAnyoneSilent = try read { database in
       var workers = try HotStatement(database, "SELECT number, heard FROM workers")
       while try workers.step() {
         if workers.int(1) < silentSince || !locks.isTaken(workers.int(0)) { return true }
@@ -165,7 +238,7 @@ package final class SQLiteQueue: QueueEngine {
   ) throws -> [Entry] {
     guard room > 0 else { return [] }
     // Outside a transaction, because it is asked all the time.
-    let isAnythingThere = try database.unsafeRead { database in
+    let isAnythingThere = try read { database in
       var later = try HotStatement(database, Self.later)
       later.bind(seat.app)
       later.bind(now)
@@ -175,6 +248,8 @@ package final class SQLiteQueue: QueueEngine {
       return try new.step()
     }
     guard isAnythingThere else { return [] }
+    try demandFile()
+    let budget = try roomToRecord()
     return try change { database in
       // One that was taken for dead gets nothing before it has joined again.
       guard
@@ -182,7 +257,7 @@ package final class SQLiteQueue: QueueEngine {
           database.cachedStatement(sql: "SELECT 1 FROM workers WHERE number = ?"),
           arguments: [seat.number]) == 1
       else { return [] }
-      var collected = Collected(left: room)
+      var collected = Collected(left: room, budget: budget)
       let lines = inOrder ? SQLiteLines(database, seat.app) : nil
       var later = try HotStatement(database, Self.later)
       later.bind(seat.app)
@@ -191,6 +266,9 @@ package final class SQLiteQueue: QueueEngine {
       var new = try HotStatement(database, Self.new)
       new.bind(seat.app)
       try collected.take(&new, lines)
+      if collected.lacksRoom, collected.entries.isEmpty, try !isAnythingHeld(database) {
+        throw tooLittleRoom
+      }
       try lines?.holdBack(collected.heldBack)
       var take = try HotStatement(
         database, "UPDATE entries SET worker = ?, deliveries = deliveries + 1 WHERE number = ?")
@@ -211,21 +289,32 @@ package final class SQLiteQueue: QueueEngine {
     }
   }
 
+  private func isAnythingHeld(_ database: Database) throws -> Bool {
+    try Bool.fetchOne(
+      database, sql: "SELECT EXISTS (SELECT 1 FROM entries WHERE worker IS NOT NULL)") == true
+  }
+
   /// What is read for a claim.
   private struct Collected {
     /// So many are read at most: those that are held back take no room.
     private static let most = 4000
 
     var left: Int
+    /// Bytes that may be spent on what becomes of them.
+    var budget: Int64
+    var lacksRoom = false
     var entries: [Entry] = []
     /// Their numbers.
     var heldBack: [Int64] = []
 
-    init(left: Int) { self.left = left }
+    init(left: Int, budget: Int64) {
+      self.left = left
+      self.budget = budget
+    }
 
     mutating func take(_ rows: inout HotStatement, _ lines: SQLiteLines?) throws {
       var count = 0
-      while left > 0, count < Self.most, try rows.step() {
+      while left > 0, !lacksRoom, count < Self.most, try rows.step() {
         count += 1
         // A producer can bind bytes that are not UTF-8 as text, and some languages do.
         var fault: String?
@@ -246,6 +335,12 @@ package final class SQLiteQueue: QueueEngine {
             continue
           }
         }
+        let cost = SQLiteQueue.cost(entries: 1, notifications: Int64(weight))
+        guard cost <= budget else {
+          lacksRoom = true
+          break
+        }
+        budget -= cost
         left -= weight
         var content = NewEntry(
           app: rows.text(1) ?? "", id: id, token: token, tokens: tokens, channel: channel,
@@ -265,7 +360,7 @@ package final class SQLiteQueue: QueueEngine {
   }
 
   package func known(_ ids: [String], app: String) throws -> [String: KnownEntry] {
-    try database.unsafeRead { database in
+    try read { database in
       var all: [String: KnownEntry] = [:]
       for id in ids {
         var outcomes = try HotStatement(
@@ -306,6 +401,22 @@ package final class SQLiteQueue: QueueEngine {
   // MARK: Outcomes
 
   package func record(_ verdicts: [Verdict], by seat: WorkerSeat, at now: Int64) throws {
+    do {
+      try recordTogether(verdicts[...], by: seat, at: now)
+    } catch let fault as QueueFault where fault.lacksRoom && verdicts.count > Self.fewVerdicts {
+      // A few at a time change fewer pages. What is recorded already is not recorded again.
+      for start in stride(from: 0, to: verdicts.count, by: Self.fewVerdicts) {
+        let end = min(verdicts.count, start + Self.fewVerdicts)
+        try recordTogether(verdicts[start..<end], by: seat, at: now)
+      }
+    }
+  }
+
+  private static let fewVerdicts = 64
+
+  private func recordTogether(
+    _ verdicts: ArraySlice<Verdict>, by seat: WorkerSeat, at now: Int64
+  ) throws {
     guard !verdicts.isEmpty else { return }
     try change { database in
       var add = try HotStatement(
@@ -460,16 +571,12 @@ package final class SQLiteQueue: QueueEngine {
   }
 
   package func check() throws {
-    try change { database in
+    try change(canWait: true) { database in
       // A write that leaves nothing behind.
       try database.execute(sql: "DELETE FROM workers WHERE number = -1")
       _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM entries WHERE number = 0")
     }
-  }
-}
-
-extension QueueFault {
-  init(file: String, _ error: DatabaseError) {
-    description = "\(file): \(error.message ?? "\(error)")"
+    try demandFile()
+    try demandRoom(for: 0)
   }
 }

@@ -1,7 +1,7 @@
 /// The tables of a queue in SQLite. Producers write `entries`; `outcomes`, `gone` and `dead` are
 /// to be read. Documentation/RELAY.md explains each column.
 package enum SQLiteSchema {
-  package static let version = 3
+  package static let version = 4
   /// "apns" in ASCII: what the program `file` and this relay know the file by.
   package static let applicationID = 0x6170_6E73
 
@@ -11,6 +11,13 @@ package enum SQLiteSchema {
   package static let text = """
     PRAGMA journal_mode = WAL;
     BEGIN IMMEDIATE;
+    \(tables)
+    COMMIT;
+
+    """
+
+  /// Makes what is not there.
+  static let tables = """
     PRAGMA application_id = \(applicationID);
     PRAGMA user_version = \(version);
 
@@ -170,7 +177,5 @@ package enum SQLiteSchema {
       made INTEGER NOT NULL,
       PRIMARY KEY (team, key)
     );
-    COMMIT;
-
     """
 }

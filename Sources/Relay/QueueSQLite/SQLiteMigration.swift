@@ -1,0 +1,109 @@
+import GRDB
+
+/// Makes a file of an older relay one of this. New tables, indexes and triggers come by
+/// `SQLiteSchema.tables`, which makes what is missing; a step is for what that cannot do. All of it is one
+/// transaction. Tests/RelayTests/SQLiteLayoutTests.swift has the layout of each version that there was.
+enum SQLiteMigration {
+  /// By the version that it leads to. A file may have a number that is too high for its tables: relays
+  /// before version 4 wrote theirs into any, and so does a producer that runs the text of --print-schema. So
+  /// each step looks at what is there.
+  private static let steps: [(version: Int, take: @Sendable (Database) throws -> Void)] = [
+    // Broadcasts. The first files of version 1 have no column for their channel.
+    (
+      2,
+      { database in
+        for table in ["entries", "dead"] {
+          let names = try columns(of: table, database)
+          if names.isEmpty || names.contains("channel") { continue }
+          try database.execute(sql: "ALTER TABLE \(table) ADD COLUMN channel TEXT")
+        }
+      }
+    ),
+    // The checks of `entries`, which SQLite changes in a new table only.
+    (
+      4,
+      { database in
+        try rebuild(
+          "entries", database,
+          instead: [
+            "made": "max(made, 0)", "due": "max(due, 0)",
+            "deliveries": "min(max(deliveries, worker IS NOT NULL), 1000000000)",
+            "answers": "min(max(answers, 0), 1000000000)",
+          ])
+        try rebuild("dead", database)
+      }
+    ),
+  ]
+
+  /// Within a transaction.
+  static func run(_ database: Database) throws {
+    for step in steps { try step.take(database) }
+    try database.execute(sql: SQLiteSchema.tables)
+  }
+
+  /// What the file lacks; nil: nothing.
+  static func lack(_ database: Database) throws -> String? {
+    for (table, wanted) in try columnsWanted() {
+      let there = try columns(of: table, database)
+      if there.isEmpty { return "the table \(table)" }
+      if let column = wanted.first(where: { !there.contains($0) }) {
+        return "the column \(column) of \(table)"
+      }
+    }
+    return nil
+  }
+
+  /// What a queue of no version has, and would be lost.
+  static func surplus(_ database: Database) throws -> String? {
+    let wanted = try columnsWanted()
+    for table in ["entries", "dead"] {
+      let known = wanted[table] ?? []
+      if let column = try columns(of: table, database).first(where: { !known.contains($0) }) {
+        return "\(table) has a column \(column)"
+      }
+    }
+    return nil
+  }
+
+  private static func columnsWanted() throws -> [String: [String]] {
+    try DatabaseQueue().write { database in
+      try database.execute(sql: SQLiteSchema.tables)
+      let tables = try String.fetchAll(
+        database,
+        sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+      return try Dictionary(
+        uniqueKeysWithValues: tables.map { ($0, try columns(of: $0, database)) })
+    }
+  }
+
+  private static func columns(of table: String, _ database: Database) throws -> [String] {
+    try String.fetchAll(database, sql: "SELECT name FROM pragma_table_info('\(table)')")
+  }
+
+  /// Its rows go into a new table of that name, and its numbers go on where they were.
+  private static func rebuild(
+    _ table: String, _ database: Database, instead values: [String: String] = [:]
+  ) throws {
+    let names = try columns(of: table, database)
+    guard !names.isEmpty else { return }
+    let last = try Int64.fetchOne(
+      database, sql: "SELECT seq FROM sqlite_sequence WHERE name = '\(table)'")
+    try database.execute(
+      sql: "CREATE TABLE apns_moved AS SELECT * FROM \(table); DROP TABLE \(table)")
+    try database.execute(sql: SQLiteSchema.tables)
+    // It ignores entries that have an outcome, such as one of many tokens.
+    try database.execute(sql: "DROP TRIGGER entries_once")
+    try database.execute(
+      sql: """
+        INSERT INTO \(table) (\(names.joined(separator: ", ")))
+          SELECT \(names.map { values[$0] ?? $0 }.joined(separator: ", ")) FROM apns_moved;
+        DROP TABLE apns_moved
+        """)
+    try database.execute(sql: SQLiteSchema.tables)
+    if let last {
+      try database.execute(
+        sql: "UPDATE sqlite_sequence SET seq = \(last) WHERE name = '\(table)'; "
+          + "INSERT INTO sqlite_sequence SELECT '\(table)', \(last) WHERE changes() = 0")
+    }
+  }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import GRDB
+
+/// The queue's file on a file system that is small, or full.
+extension SQLiteQueue {
+  /// What a transaction of the relay's own changes, whatever is in it.
+  private static let margin: Int64 = 256 << 10
+  private static let pageSize: Int64 = 4096
+  private static let mostPages: Int64 = 8000
+  private static let fewestPages: Int64 = 64
+
+  package func keepRoom() {
+    adaptToRoom()
+    if room.look()?.isAmple == false { _ = checkpoint() }
+    room.keepReserve()
+  }
+
+  /// The less room there is, the sooner the WAL is brought into the file. Then it begins anew.
+  func adaptToRoom() {
+    let all = room.look()?.all ?? .max
+    let pages = max(Self.fewestPages, min(Self.mostPages, all / Self.pageSize / 16))
+    guard checkpointPages.exchange(Int(pages), ordering: .relaxed) != Int(pages) else { return }
+    try? database.inDatabase { database in
+      try database.execute(
+        sql: """
+          PRAGMA wal_autocheckpoint = \(pages);
+          PRAGMA journal_size_limit = \(2 * pages * Self.pageSize)
+          """)
+    }
+  }
+
+  /// What waits in the WAL gets so much of the reserve as it needs, and the WAL begins anew. False: it needs
+  /// more than there is, and would only use it up.
+  func makeRoom() -> Bool {
+    guard let found = room.look(), let owed = try? pages().owed, found.all > owed else {
+      return false
+    }
+    room.giveUp(owed)
+    return checkpoint()
+  }
+
+  /// Brings the WAL into the file, and cuts it off where nobody reads it. False: there was no room.
+  private func checkpoint() -> Bool {
+    do {
+      try database.inDatabase { database in
+        try busy.withoutPatience {
+          try database.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+      }
+      return true
+    } catch let error as DatabaseError {
+      return !error.lacksRoom
+    } catch {
+      return true
+    }
+  }
+
+  /// What the file grows by when all of the WAL is brought into it, and what is free within it.
+  private func pages() throws -> (owed: Int64, unused: Int64) {
+    try read { database in
+      func number(_ name: String) throws -> Int64 {
+        try Int64.fetchOne(database, sql: "PRAGMA \(name)") ?? 0
+      }
+      let size = try number("page_size")
+      var status = stat()
+      let length = stat(room.file, &status) == 0 ? Int64(status.st_size) : 0
+      return try (
+        max(0, number("page_count") * size - length), number("freelist_count") * size
+      )
+    }
+  }
+
+  /// Throws if the reserve would be needed for so many bytes more.
+  func demandRoom(for bytes: Int) throws {
+    for isLast in [false, true] {
+      guard let found = room.look(), !found.isAmple else { return }
+      let (owed, unused) = try pages()
+      // In the WAL, and in the file.
+      let bytes = Int64(bytes)
+      let wanted = 2 * bytes + max(0, bytes - unused) + Self.margin + owed
+      if found.beyondReserve >= wanted { return }
+      if isLast {
+        throw QueueFault(
+          description:
+            "\(room.file): \(max(0, found.beyondReserve) / 1024) KB are free on its file "
+            + "system, and nothing more is taken before there are \(wanted / 1024) KB",
+          lacksRoom: true)
+      }
+      _ = checkpoint()
+    }
+  }
+
+  /// So many bytes may be spent on what becomes of entries that are claimed now.
+  func roomToRecord() throws -> Int64 {
+    for isLast in [false, true] {
+      guard let found = room.look(), !found.isAmple else { return .max }
+      let held = try read { database in
+        var held = try HotStatement(
+          database,
+          "SELECT count(*), coalesce(sum(length(tokens)), 0) / 67 FROM entries WHERE worker IS NOT NULL"
+        )
+        _ = try held.step()
+        return Self.cost(entries: held.int(0), notifications: held.int(0) + held.int(1))
+      }
+      let left = try found.all - pages().owed - Self.margin - held
+      // What is in hand makes room when it ends.
+      if left > 0 || held > 0 || isLast { return max(0, left) }
+      _ = checkpoint()
+    }
+    return 0
+  }
+
+  /// Pages of the entries and of the indexes, and the outcomes.
+  static func cost(entries: Int64, notifications: Int64) -> Int64 {
+    entries * (12 << 10) + notifications * (1 << 10)
+  }
+
+  var tooLittleRoom: QueueFault {
+    QueueFault(
+      description:
+        "\(room.file): \((room.look()?.all ?? 0) / 1024) KB are free on its file system, "
+        + "which is too little to record what would be pushed", lacksRoom: true)
+  }
+}
+
+extension DatabaseError {
+  /// What the system says of a full file system, and of a quota.
+  var lacksRoom: Bool {
+    resultCode == .SQLITE_FULL
+      || [.SQLITE_IOERR_WRITE, .SQLITE_IOERR_SHMSIZE].contains(extendedResultCode)
+  }
+}
+
+extension QueueFault {
+  init(file: String, _ error: DatabaseError) {
+    lacksRoom = error.lacksRoom
+    var system = statvfs()
+    let directory = URL(fileURLWithPath: file).deletingLastPathComponent().path
+    let isSeen = statvfs(file, &system) == 0 || statvfs(directory, &system) == 0
+    let isReadOnly = isSeen && system.f_flag & UInt(ST_RDONLY) != 0
+    // SQLite has files of its own beside it.
+    let isRefused = [file, directory].contains { (path: String) in
+      access(path, R_OK | W_OK) != 0 && errno == EACCES
+    }
+    let isOfSystem = [ResultCode.SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_IOERR].contains(
+      error.resultCode)
+    let words =
+      switch error.resultCode {
+      case _ where isOfSystem && isReadOnly:
+        "its file system is mounted read-only; for a service, ReadWritePaths= names its directory"
+      case _ where isOfSystem && isRefused:
+        "this user may not write it, or not make files beside it"
+      case _ where error.lacksRoom: "no room is left on its file system"
+      case .SQLITE_BUSY: "another program writes to it, and does not come to an end"
+      default: error.message ?? "\(error)"
+      }
+    description = "\(file): \(words)"
+  }
+}

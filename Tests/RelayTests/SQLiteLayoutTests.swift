@@ -1,0 +1,127 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import Relay
+
+/// Files of each layout that the queue ever had, as layouts/*.sql makes them.
+@Suite struct SQLiteLayoutTests {
+  static let layouts = ["1-without-channel", "1", "2", "3-loose", "3"]
+
+  private let now = QueueRules.now
+  private let place: SQLitePlace
+
+  init() throws { place = try SQLitePlace() }
+
+  private func write(_ sql: String) throws {
+    try DatabaseQueue(path: place.file).writeWithoutTransaction { try $0.execute(sql: sql) }
+  }
+
+  private func make(_ layout: String) throws {
+    let file = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "layouts/\(layout).sql")
+    try write(String(contentsOf: file, encoding: .utf8))
+  }
+
+  /// What the tables are, and nothing of what is in them.
+  private func schema(_ file: String) throws -> [String] {
+    try DatabaseQueue(path: file).read {
+      try String.fetchAll(
+        $0,
+        sql: "SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_master ORDER BY 1")
+    }
+  }
+
+  /// Relays of other versions wrote their numbers into files that they did not change, and a producer
+  /// that runs the text of --print-schema does.
+  @Test(arguments: layouts, [nil, 2, 3, SQLiteSchema.version])
+  func eachLayoutBecomesTheOneOfNow(_ layout: String, _ number: Int?) throws {
+    try make(layout)
+    try write(
+      """
+      INSERT INTO entries (app, id, token, payload) VALUES ('shop', 'waits', '00', '{}');
+      INSERT INTO entries (app, id, tokens, payload, deliveries, worker)
+        VALUES ('shop', 'held', '["00","01"]', '{}', 1, 7);
+      INSERT INTO entries (app, id, token, payload, due) VALUES ('shop', 'later', '02', '{}', 5);
+      INSERT INTO entries (app, id, token, payload) VALUES ('shop', 'gone', '03', '{}');
+      DELETE FROM entries WHERE id = 'gone';
+      INSERT INTO workers VALUES (7, 'shop', 'old 1', 1);
+      INSERT INTO outcomes VALUES (9, 'shop', 'held', 0, '00', 'accepted', '', 200, 'x', 1, 1);
+      INSERT INTO gone VALUES ('shop', '0a', 3);
+      INSERT INTO dead (number, app, id, token, payload, made, deliveries, at)
+        VALUES (1000, 'shop', 'dead', '00', '{}', 1, 5, 2);
+      INSERT INTO provider_tokens VALUES ('TEAM', 'KEY', 'jwt', 1);
+      """)
+    if let number { try write("PRAGMA user_version = \(number)") }
+    let queue = try place.open()
+    let fresh = try SQLitePlace()
+    _ = try fresh.open()
+    // One that was made with looser checks and has a number that is too high keeps them.
+    if !(layout == "3-loose" && number == SQLiteSchema.version) {
+      let wanted = try schema(fresh.file)
+      #expect(try schema(place.file) == wanted)
+    }
+    #expect(try place.strings("PRAGMA user_version") == ["\(SQLiteSchema.version)"])
+
+    _ = try queue.reclaim(silentSince: now, at: now)
+    let seat = try queue.join(app: "shop", named: "test", at: now)
+    let got = try queue.claim(seat, room: 9, at: now)
+    #expect(got.map(\.content.id) == ["later", "waits", "held"])
+    #expect(got.last?.answered.contains(0) == true)
+    #expect(try queue.depths(at: now)["shop"]?.dead == 1)
+    let broadcast = NewEntry(app: "shop", id: "b", channel: "AQID", payload: "{}")
+    #expect(
+      try queue.enqueue(
+        [broadcast, NewEntry(app: "shop", id: "waits", token: "00", payload: "{}")], at: now) == 1)
+    // No number is given out twice: dead ones keep theirs.
+    #expect(try queue.claim(seat, room: 9, at: now).map(\.number) == [5])
+    try queue.record(
+      got.map { Verdict($0, [PushOutcome(position: 1, token: "01", end: .accepted)], .finished) },
+      by: seat, at: now)
+    #expect(try place.ends().count == 4)
+    #expect(try place.strings("SELECT token FROM gone") == ["0a"])
+  }
+
+  /// What looser checks let in has a meaning in stricter ones.
+  @Test func numbersThatMeanNothingDoNotStopIt() throws {
+    try make("3-loose")
+    try write(
+      """
+      INSERT INTO entries (app, id, token, payload, made, due, deliveries, answers, worker)
+        VALUES ('shop', 'a', '00', '{}', -1, -1, -1, -1, 7), ('shop', 'b', '00', '{}', 1, 0, 1 << 40, 1 << 40, NULL)
+      """)
+    let queue = try place.open()
+    _ = try queue.reclaim(silentSince: now, at: now)
+    #expect(try queue.depths(at: now)["shop"] != nil)
+    #expect(
+      try place.strings("SELECT made || ' ' || due || ' ' || answers FROM entries WHERE id = 'a'")
+        == ["0 0 0"])
+  }
+
+  @Test func whatIsNoQueueIsLeftAsItIs() throws {
+    for (sql, words) in [
+      ("CREATE TABLE entries (number INTEGER)", "another program"),
+      ("PRAGMA user_version = 2", "another program"),
+      ("PRAGMA application_id = 5", "another program"),
+    ] {
+      let other = try SQLitePlace()
+      try DatabaseQueue(path: other.file).writeWithoutTransaction { try $0.execute(sql: sql) }
+      let before = try schema(other.file)
+      #expect(fault { try other.open() }.contains(words), "\(sql)")
+      #expect(try schema(other.file) == before)
+    }
+    try make("2")
+    try write("ALTER TABLE entries ADD COLUMN own TEXT")
+    let before = try schema(place.file)
+    #expect(fault { try place.open() }.contains("entries has a column own"))
+    #expect(try schema(place.file) == before)
+  }
+
+  /// As far as it can be read: all that is there, and what was not is lost by its producer.
+  @Test func aTableWithoutAColumnIsRefused() throws {
+    _ = try place.open()
+    try write("ALTER TABLE outcomes RENAME COLUMN reason TO cause")
+    #expect(fault { try place.open() }.contains("it lacks the column reason of outcomes"))
+    #expect(try place.strings("PRAGMA user_version") == ["\(SQLiteSchema.version)"])
+  }
+}
