@@ -134,7 +134,7 @@ package final class RelayDaemon: @unchecked Sendable {
     do {
       for door in configuration.doors { try open(door) }
     } catch {
-      end()
+      _ = end()
       throw error
     }
     log.notice(
@@ -147,7 +147,8 @@ package final class RelayDaemon: @unchecked Sendable {
     housekeeping.use(configuration)
     housekeeping.start()
     while signals.next() == .reload { reload() }
-    end()
+    let lost = end()
+    if lost > 0 { throw QueueFault(description: "\(lost) outcomes are not recorded") }
   }
 
   private func make(_ app: AppConfiguration) throws -> Running {
@@ -305,7 +306,8 @@ package final class RelayDaemon: @unchecked Sendable {
     leaving.append(worker)
   }
 
-  private func end() {
+  /// How many outcomes could not be recorded.
+  private func end() -> Int {
     manager.say("STOPPING=1")
     queue.hurry()
     log.notice(
@@ -320,7 +322,9 @@ package final class RelayDaemon: @unchecked Sendable {
     waits.end()
     refused.end()
     for door in doors { door.close() }
-    log.notice("stopped")
+    let lost = (all + leaving).reduce(0) { $0 + $1.lostOutcomes }
+    log.notice(lost == 0 ? "stopped" : "stopped, and \(lost) outcomes are not recorded")
+    return lost
   }
 
   // MARK: Status
@@ -334,7 +338,10 @@ package final class RelayDaemon: @unchecked Sendable {
         ? StatusServer.Answer(body: "ok\n")
         : StatusServer.Answer(status: 503, body: "hangs: \(silent.joined(separator: ", "))\n")
     case "/readyz":
-      var faults = all.compactMap { one in one.figures.trouble.map { "\(one.app): \($0)" } }
+      var faults = all.flatMap { one in
+        [one.figures.trouble, one.figures.disagreement].compactMap { $0 }
+          .map { "\(one.app): \($0)" }
+      }
       let said = condition.get()
       if let fault = said.answer ?? "no answer for \(said.silentMS / 1000) s" {
         faults.append("queue: \(fault)")

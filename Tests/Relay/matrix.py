@@ -61,7 +61,11 @@ def rows():
         if in_redis:
             yield Row(engine, "producer", "cut")
         yield Row(engine, "relay", "kill", repeats=1, is_delivery=True)
+        yield Row(engine, "relay", "crash", repeats=1, is_delivery=True)
         yield Row(engine, "relay", "stop", repeats=1, lease=LEASE, goes_on=True)
+        # While the service is away; what it had not answered by then may have arrived.
+        yield Row(engine, "relay", "kill away", repeats=1)
+        yield Row(engine, "relay", "stop away", repeats=1, lease=LEASE, goes_on=True)
         # From the service, and from Redis too: another pushes again, and so may its own session.
         if in_redis:
             yield Row(engine, "relay", "cut", repeats=2, lease=LEASE, goes_on=True)
@@ -155,7 +159,7 @@ class Scene:
 
     def _start_relays(self, stack):
         row, chance = self.row, self.chance
-        others = row.who == "relay" and row.what != "kill"
+        others = row.who == "relay" and row.what not in ("kill", "crash")
         self.relays, self.relay_lines, self.queue_lines = [], [], []
         lease = row.lease
         self.is_long = row.who == "redis" and row.what in ("stop", "cut") and self.seed % 10 == 0
@@ -164,7 +168,7 @@ class Scene:
         for n in range(2 if others else chance.choice([1, 1, 2])):
             app = {"limits": {"window": chance.choice([20, 50, 200])}}
             lines = []
-            if row.what == "cut" or row.who == "service":
+            if row.what in ("cut", "kill away", "stop away") or row.who == "service":
                 lines.append(self._line(self.service.place, None, stack))
                 app["port"] = lines[0].port
             queue, line = self._way_to_queue(f"relay-{n}", stack)
@@ -187,9 +191,12 @@ class Scene:
     def fault(self):
         """One, and how long it lasts."""
         row, chance = self.row, self.chance
-        self.victim = self.relays[0] if row.what != "kill" else chance.choice(self.relays)
+        self.victim = self.relays[0] if row.what not in ("kill", "crash") else chance.choice(self.relays)
         before, self.begun = self.service.pushes_so_far(), frozenset()
-        {"kill": self._kill, "stop": self._stop, "cut": self._cut, "power": self._power, "full disk": self._fill, "move": self._move}[row.what]()
+        {
+            "kill": self._kill, "stop": self._stop, "cut": self._cut, "power": self._power, "full disk": self._fill, "move": self._move,
+            "crash": self._crash, "kill away": self._kill_away, "stop away": self._stop_away,
+        }[row.what]()
         self.faults.append(Fault(before, row.repeats, row.is_delivery, row.goes_on, row.forgets, self.begun))
 
     def _wait(self):
@@ -213,6 +220,42 @@ class Scene:
             self._fail_over()
         else:
             self._kill_server(lambda: None)
+
+    def _crash(self):
+        """Again and again, whatever it got done: nobody is counted out by that."""
+        for crash in range(24):
+            if crash:
+                self.faults.append(Fault(self.service.pushes_so_far(), self.row.repeats, self.row.is_delivery))
+            self.victim.kill()
+            self.victim.start().wait_ready()
+            let_run(self.chance, 0.3)
+
+    def _service_lines(self):
+        return [line for line, *_ in self.relay_lines]
+
+    def _kill_away(self):
+        for line in self._service_lines():
+            line.cut()
+        for _ in range(self.chance.randint(2, 7)):
+            self.victim.kill()
+            self.victim.start().wait_ready()
+            let_run(self.chance, 0.1)
+        for line in self._service_lines():
+            line.heal()
+
+    def _stop_away(self):
+        """The others get on while it sleeps, and have its entries when it wakes up."""
+        for line in self._service_lines():
+            line.cut()
+        let_run(self.chance, 0.3)
+        self.victim.signal(signal.SIGSTOP)
+        try:
+            self._wait()
+            for line in self._service_lines():
+                line.heal()
+            let_run(self.chance, 0.5)
+        finally:
+            self.victim.signal(signal.SIGCONT)
 
     def _kill_server(self, damage):
         """Redis goes, and what it forgot is noted before anybody adds it again: entries, and outcomes that
@@ -284,7 +327,7 @@ class Scene:
             "producer": [self.producer_line],
             "relay": self.relay_lines[0],
             "redis": [self.producer_line, *self.queue_lines],
-            "service": [line for line, *_ in self.relay_lines],
+            "service": self._service_lines(),
         }[self.row.who]
         for line in lines:
             line.cut()
@@ -330,7 +373,7 @@ class Scene:
         row, chance = self.row, self.chance
         tokens = len(self.wanted)
         # Each comes once so many outcomes are recorded, or entries are there.
-        most = 3 if row.what == "kill" else 1 if row.what in ("power", "full disk") or self.is_long else 2
+        most = 3 if row.what == "kill" else 1 if row.what in ("power", "full disk", "crash") or self.is_long else 2
         moments = sorted(chance.random() ** 2 * 0.8 for _ in range(chance.randint(1, most)))
         deadline = time.monotonic() + DEADLINE
         while not (self.producer.is_done and self._is_empty()):

@@ -197,7 +197,7 @@ def test_the_readme_shows_the_programs():
     for table, body in re.findall(r"CREATE TABLE IF NOT EXISTS (\w+) \((.*?)\n\)", schema, re.S):
         assert f"`{table}`" in page, table
         for column in re.findall(r"^  (\w+) (?:INTEGER|TEXT)", body, re.M):
-            assert table in ("workers", "provider_tokens", "connections", "lines") or f"`{column}`" in page, (table, column)
+            assert table in ("workers", "provider_tokens", "connections", "lines", "suspects") or f"`{column}`" in page, (table, column)
     options = subprocess.run([relay_program(), "--print-config"], check=True, capture_output=True, text=True).stdout
     assert options in page
 

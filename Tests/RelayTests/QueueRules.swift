@@ -45,6 +45,85 @@ import Testing
     #expect(try queue.claim(one, room: 7, at: now) == [])
   }
 
+  /// Of 300 one kills its worker each time, and what is there with it is innocent.
+  @Test(arguments: Engine.here) func onlyWhoWasAloneIsToBlameForACrash(_ engine: Engine) throws {
+    let queue = try open(engine)
+    let rules = DeliveryRules(deliveries: 5, tries: 5, unknown: .again)
+    _ = try queue.enqueue((0..<300).map { entry("id-\($0)") }, at: now)
+    var (crashes, time, ends) = (0, now, [String: PushOutcome.End]())
+    while ends.count < 300 {
+      let seat = try join(queue)
+      var got = try queue.claim(seat, room: 2000, at: time)
+      try #require(!got.isEmpty)
+      // A worker that has something gets nothing beside suspects, and no suspects beside it.
+      let isApart = got.contains { $0.crashes >= CrashGroup.apart }
+      if isApart { #expect(got.allSatisfy { $0.crashes >= CrashGroup.apart }) }
+      while true {
+        let held = got.map { HeldEntry($0) }
+        for one in held {
+          if rules.refuses(one, now: now) { continue }
+          if one.entry.content.id == "id-77" { break }
+          one.end(at: 0, outcome())
+          one.next = .finished
+        }
+        let done = held.filter { $0.next != nil }
+        // The others' answers were on their way when it died.
+        if held.contains(where: { $0.next == nil }) { break }
+        for one in done { ends[one.entry.content.id] = one.fresh[0].end }
+        try queue.record(done.map { Verdict($0) }, by: seat, at: now)
+        got = try queue.claim(seat, room: 2000, inOrder: false, isFree: true, at: time)
+        if got.isEmpty { break }
+      }
+      guard ends.count < 300 else { break }
+      crashes += 1
+      #expect(try queue.reclaim(silentSince: now + 1, at: time) > 0)
+      // One that was alone several times waits.
+      time += 10_000
+    }
+    #expect(ends["id-77"] == .dead)
+    #expect(ends.values.count { $0 == .accepted } == 299)
+    #expect(crashes <= 10)
+  }
+
+  /// Whoever has something waits with it until suspects can be tried apart.
+  @Test(arguments: Engine.here) func suspectsAreTriedApart(_ engine: Engine) throws {
+    let queue = try open(engine)
+    _ = try queue.enqueue([entry("a"), entry("b")], at: now)
+    for _ in 0..<2 {
+      #expect(try queue.claim(join(queue), room: 9, at: now).count == 2)
+      #expect(try queue.reclaim(silentSince: now + 1, at: now) == 2)
+    }
+    _ = try queue.enqueue([entry("c")], at: now)
+    let seat = try join(queue)
+    #expect(try queue.claim(seat, room: 9, inOrder: false, isFree: false, at: now) == [])
+    let got = try queue.claim(seat, room: 9, inOrder: false, isFree: true, at: now)
+    #expect(got.map(\.content.id) == ["a", "b"])
+    #expect(got.map(\.crashes) == [2, 2])
+    #expect(got.map(\.deliveries) == [3, 3])
+    #expect(
+      try queue.claim(join(queue), room: 9, inOrder: false, isFree: false, at: now).map(
+        \.content.id) == ["c"])
+  }
+
+  @Test(arguments: Engine.here) func whatAServiceInTroublePutOffComesBack(_ engine: Engine) throws {
+    let queue = try open(engine)
+    _ = try queue.enqueue([entry("guess"), entry("asked")], at: now)
+    let seat = try join(queue)
+    let got = try queue.claim(seat, room: 9, at: now)
+    try queue.record(
+      zip(got, [true, false]).map { entry, isGuess in
+        Verdict(
+          entry, [],
+          .later(
+            at: ParkedTime.of(now + 900_000, isGuess: isGuess), isAnswered: true, story: "503"))
+      }, by: seat, at: now)
+    #expect(try queue.claim(seat, room: 9, at: now) == [])
+    #expect(try !queue.isAnythingThere(app: "shop", at: now))
+    #expect(try queue.bringBack(app: "shop", at: now) == 1)
+    #expect(try queue.isAnythingThere(app: "shop", at: now))
+    #expect(try queue.claim(seat, room: 9, at: now).map(\.content.id) == ["guess"])
+  }
+
   @Test(arguments: Engine.here) func anAppHasItsOwnEntries(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue([entry("a", app: "other")], at: now)

@@ -76,7 +76,7 @@ struct Outbox: ~Copyable {
     later = RetryQueue(
       ordering + (keepsOrder ? DeviceOrder.size(capacity: count) : 0), capacity: count)
     // Connections look at it before anything is taken.
-    entries.initialize(to: OutboxEntry(userData: nil, identifier: 0, place: 0, takenAt: 0))
+    entries.initialize(to: OutboxEntry(userData: nil, identifier: 0, place: 0, patientSince: 0))
   }
 
   /// What so many entries take besides their requests.
@@ -160,7 +160,7 @@ struct Outbox: ~Copyable {
     let number = UInt32(truncatingIfNeeded: slot &+ 1)
     entries[slot] = OutboxEntry(
       userData: userData, identifier: identifier, place: UInt32(truncatingIfNeeded: place),
-      takenAt: second)
+      patientSince: second)
     entries[slot].id = id
     entries[slot].older = newest
     if newest == 0 { oldest = number } else { entries[Int(newest) &- 1].newer = number }
@@ -321,8 +321,11 @@ struct Outbox: ~Copyable {
 
   /// The status of its answer so far; 0: none yet.
   func status(_ slot: Int) -> UInt16 { entries[slot].status }
-  /// The seconds since it was taken.
-  func age(_ slot: Int, at second: Seconds) -> Seconds { second &- entries[slot].takenAt }
+  /// Since when its retry timeout runs: since the first answer that asks for another try.
+  func age(_ slot: Int, at second: Seconds) -> Seconds {
+    if entries[slot].tries == 0 { entries[slot].patientSince = second }
+    return second &- entries[slot].patientSince
+  }
   func sentAt(_ slot: Int) -> Seconds { entries[slot].sentAt }
   /// How long before that time it was last sent.
   func flightTime(_ slot: Int, until time: SendTime) -> Nanoseconds {
@@ -447,6 +450,7 @@ struct Outbox: ~Copyable {
   /// It is tried again at that second.
   mutating func tryLater(_ slot: Int, at due: Seconds) {
     whole?.pointee.clear()
+    entries[slot].asked = retryAfter(slot)
     if entries[slot].tries < .max { entries[slot].tries &+= 1 }
     entries[slot].state = .queued
     forget(slot)

@@ -45,9 +45,12 @@ struct OutboxEntry {
   var sent: UInt16 = 0
   /// The last status of the service that asked for another try; 0: none.
   var lastStatus: UInt16 = 0
-  /// Times of the monotonic clock: when it was taken, and when it was last sent.
-  var takenAt: Seconds
+  /// Times of the monotonic clock: when it was taken, or since then when the service first asked for
+  /// another try; and when it was last sent.
+  var patientSince: Seconds
   var sentAt: Seconds = 0
+  /// After how many seconds its last answer asked to send it again; 0: not said.
+  var asked: Seconds = 0
   /// The apns-id, or a broadcast's apns-request-id: the caller's, or the one in the answer once that
   /// is there. All zero: none.
   var id = InlineArray<16, UInt8>(repeating: 0)
@@ -66,12 +69,12 @@ struct OutboxEntry {
   var record: UInt16 = 0
 
   init(
-    userData: UnsafeMutableRawPointer?, identifier: UInt32, place: UInt32, takenAt: Seconds
+    userData: UnsafeMutableRawPointer?, identifier: UInt32, place: UInt32, patientSince: Seconds
   ) {
     self.userData = userData
     self.identifier = identifier
     self.place = place
-    self.takenAt = takenAt
+    self.patientSince = patientSince
   }
 
   /// Only a whole answer counts: its header fields and the end of the stream, without an error in
@@ -85,7 +88,7 @@ struct OutboxEntry {
     switch outcome {
     case .accepted:
       return ServiceAnswer(
-        status: status, reason: 0, reasonText: none, goneSince: 0, retryAfter: 0,
+        status: status, reason: 0, reasonText: none, goneSince: 0, retryAfter: 0, isAsked: false,
         id: Self.words(id), unique: Self.words(unique))
     case .rejected:
       return ServiceAnswer(
@@ -93,12 +96,14 @@ struct OutboxEntry {
         goneSince: body?.pointee.goneSince ?? 0,
         retryAfter: lastReason.retryAfter(
           answered: Int(status), asked: body?.pointee.retryAfter ?? 0),
+        isAsked: (body?.pointee.retryAfter ?? 0) > 0,
         id: Self.words(id), unique: Self.words(unique))
     case .unknown, .cancelled:
       guard lastStatus != 0 else { return nil }
       return ServiceAnswer(
         status: lastStatus, reason: lastReason.number, reasonText: lastReason.text ?? none,
-        goneSince: 0, retryAfter: lastReason.retryAfter(answered: Int(lastStatus), asked: 0),
+        goneSince: 0, retryAfter: lastReason.retryAfter(answered: Int(lastStatus), asked: asked),
+        isAsked: asked > 0,
         id: (0, 0), unique: (0, 0))
     }
   }

@@ -18,6 +18,8 @@ struct ServiceAnswer {
   let goneSince: Int64
   /// After how many seconds the notification may be sent again; 0: there is no point in it.
   let retryAfter: UInt32
+  /// The service said so; otherwise it is what is usual.
+  let isAsked: Bool
   /// The bytes of the apns-id and of the apns-unique-id; all zero: none.
   let id: (UInt64, UInt64)
   let unique: (UInt64, UInt64)

@@ -63,19 +63,22 @@ package struct Entry: Equatable, Sendable {
   package var deliveries: Int
   /// How many of those ended with an answer that asks to come again later.
   package var answers: Int
+  /// How many of them ended by a crash in which others were in flight too.
+  package var crashes = 0
   /// Places in `tokens` that have their outcome already.
   package var answered: PositionSet
   /// Why it cannot be read, where a producer could write what it wanted.
   package var fault: String?
 
   package init(
-    number: Int64, content: NewEntry, deliveries: Int, answers: Int, answered: PositionSet,
-    fault: String? = nil
+    number: Int64, content: NewEntry, deliveries: Int, answers: Int, crashes: Int = 0,
+    answered: PositionSet, fault: String? = nil
   ) {
     self.number = number
     self.content = content
     self.deliveries = deliveries
     self.answers = answers
+    self.crashes = crashes
     self.answered = answered
     self.fault = fault
   }

@@ -11,13 +11,23 @@ package protocol QueueEngine: AnyObject, Sendable {
   func renew(_ seat: WorkerSeat, at now: Int64) throws -> Bool
   /// The worker goes. What it still holds waits for others, and its story gets this line.
   func leave(_ seat: WorkerSeat, saying line: String, at now: Int64) throws
-  /// Takes their entries from workers that are dead, or silent since this time. How many entries.
+  /// Whether the queue knows the worker still. It only reads.
+  func knows(_ seat: WorkerSeat) throws -> Bool
+  /// Takes their entries from workers that are dead, or silent since this time. How many entries. What a
+  /// process had in flight together counts as a crash in company, see `CrashGroup`.
   func reclaim(silentSince: Int64, at now: Int64) throws -> Int
 
   /// Takes entries for about so many notifications, the ones that wait for a time first, then in
   /// the order in which they came. `inOrder`: an entry is held back as long as there is an earlier
-  /// one for one of its devices, or for its channel, whoever has that.
-  func claim(_ seat: WorkerSeat, room: Int, inOrder: Bool, at now: Int64) throws -> [Entry]
+  /// one for one of its devices, or for its channel, whoever has that. `isFree`: the worker has
+  /// nothing, so that it may get a group of suspects; while some wait, nobody gets anything else.
+  func claim(
+    _ seat: WorkerSeat, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
+  ) throws -> [Entry]
+  /// Whether there may be something to claim. It only reads.
+  func isAnythingThere(app: String, at now: Int64) throws -> Bool
+  /// Makes due what waits only because the service was in trouble (`ParkedTime`). How many.
+  func bringBack(app: String, at now: Int64) throws -> Int
   /// Records outcomes and what becomes of their entries, all of them or none.
   func record(_ verdicts: [Verdict], by seat: WorkerSeat, at now: Int64) throws
 
@@ -43,6 +53,8 @@ package protocol QueueEngine: AnyObject, Sendable {
   /// A word that relays leave each other about an app; nil: there is none.
   func note(_ name: String, app: String) throws -> String?
   func setNote(_ name: String, _ text: String?, app: String) throws
+  /// False: it was not what the caller has read, and stays.
+  func replaceNote(_ name: String, _ old: String?, by text: String, app: String) throws -> Bool
 
   /// A worker's share of the `most` connections that all workers of the app together may have: it may
   /// have so many from now on. It has `held` now, which nobody else gets before it says less, and
@@ -82,6 +94,12 @@ extension QueueEngine {
 
   package func claim(_ seat: WorkerSeat, room: Int, at now: Int64) throws -> [Entry] {
     try claim(seat, room: room, inOrder: false, at: now)
+  }
+
+  package func claim(
+    _ seat: WorkerSeat, room: Int, inOrder: Bool, at now: Int64
+  ) throws -> [Entry] {
+    try claim(seat, room: room, inOrder: inOrder, isFree: true, at: now)
   }
 }
 

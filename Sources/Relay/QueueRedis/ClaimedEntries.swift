@@ -35,11 +35,12 @@ struct ClaimedEntries {
   private mutating func readAny(
     _ reader: inout MessagePack.Reader, _ long: ArraySlice<RedisReply>, _ app: String
   ) throws(MessagePack.Reader.Fault) {
-    guard try reader.list() == 6, let place = StreamPlace(try reader.text()) else {
+    guard try reader.list() == 7, let place = StreamPlace(try reader.text()) else {
       throw MessagePack.Reader.Fault()
     }
     let id = String(decoding: try reader.text(), as: UTF8.self)
     let (deliveries, answers) = (try reader.number(), try reader.number())
+    let crashes = try reader.number()
     let answered = PositionSet(text: String(decoding: try reader.text(), as: UTF8.self))
     let idFault = try reader.text()
     let fields = try reader.list()
@@ -50,7 +51,8 @@ struct ClaimedEntries {
     entries.append(
       Entry(
         number: 0, content: content, deliveries: Self.times(deliveries),
-        answers: Self.times(answers), answered: answered, fault: fault))
+        answers: Self.times(answers), crashes: Self.times(crashes), answered: answered, fault: fault
+      ))
   }
 
   /// Any program may have written there: what is added to it is a number still.

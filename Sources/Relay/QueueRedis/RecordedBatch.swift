@@ -93,7 +93,7 @@ struct RecordedBatch {
     case .held: add("held")
     case .finished: add("finished")
     case .later(let due, let isAnswered, let story):
-      add("later", due: max(1, due + ahead), isAnswered: isAnswered, story: story)
+      add("later", due: max(1, due + ahead / 1000 * 1000), isAnswered: isAnswered, story: story)
     case .untouched: add("untouched")
     case .dead(let story): add("dead", story: story)
     }

@@ -1,9 +1,9 @@
 extension RedisScript {
   /// Gives a worker entries for so many notifications. ARGV: seat, time, room, 1 where the order
-  /// is kept. The answer begins with a
+  /// is kept, 1 where the worker has nothing. The answer begins with a
   /// text in MessagePack. It has a list for each entry. Most are new, and have an id and one device: then
   /// it is the fields with the entry's number in the stream behind them, for each byte that Lua puts together
-  /// costs. Of another one it has two lists: number, id, deliveries, answers, the positions that have an
+  /// costs. Of another one it has two lists: number, id, deliveries, answers, crashes, the positions that have an
   /// outcome, why the id cannot be used; and the fields. Behind the text are the values that are long:
   /// such a field has the place of its value.
   static let claim = RedisScript(
@@ -13,6 +13,11 @@ extension RedisScript {
     ensure_group()
     local result, answer, heaviest, is_full = {}, {''}, 1, false
     local has_answers = call('HLEN', answers) > 0
+    local has_suspects = call('HLEN', suspects) > 0
+
+    local function crashes_of(entry)
+      return has_suspects and tonumber(call('HGET', suspects, entry) or 0) or 0
+    end
 
     -- UTF-8, as a reader in any language takes it.
     local function is_text(text)
@@ -166,7 +171,7 @@ extension RedisScript {
               result[#result + 1] = fields
             else
               if weights[index] > 1 then set_apart_what_is_long(fields) end
-              result[#result + 1] = {{entry, id, one[3], answered, positions, faults[index]}, fields}
+              result[#result + 1] = {{entry, id, one[3], answered, crashes_of(entry), positions, faults[index]}, fields}
             end
           end
         end
@@ -178,6 +183,25 @@ extension RedisScript {
     local due = most > 0 and call('ZCARD', later) > 0
       and call('ZRANGEBYSCORE', later, '-inf', now, 'LIMIT', 0, most) or {}
     local found = {}
+    if has_suspects then
+      -- Those that waited for a time or in a line find their place apart.
+      for _, entry in ipairs(due) do
+        local crashes = crashes_of(entry)
+        if crashes >= APART then call('ZADD', later, apart(entry, crashes), entry) end
+      end
+      local group = call('ZRANGEBYSCORE', later, tonumber(again('0-0')) + APART * 1e13, '(0', 'LIMIT', 0, most)
+      if #group > 0 then
+        -- Nothing else is begun before somebody has them.
+        if ARGV[5] ~= '1' then return {cmsgpack.pack({})} end
+        due = {}
+        for _, entry in ipairs(group) do
+          local crashes = crashes_of(entry)
+          if #due >= (crashes == 2 and 100 or crashes == 3 and 10 or 1) then break end
+          due[#due + 1] = entry
+        end
+      end
+    end
+    local is_group = #due > 0 and crashes_of(due[1]) >= APART
     for _, entry in ipairs(due) do
       local there = call('XRANGE', input, entry, entry)[1]
       if there then
@@ -189,7 +213,7 @@ extension RedisScript {
       end
     end
     give(found, false)
-    if #due == 500 then
+    if #due == 500 or is_group and #result > 0 then
       answer[1] = cmsgpack.pack(result)
       return answer
     end

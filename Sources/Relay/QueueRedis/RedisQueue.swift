@@ -116,8 +116,28 @@ package final class RedisQueue: QueueEngine {
     return false
   }
 
+  package func knows(_ seat: WorkerSeat) throws -> Bool {
+    try ask([RedisCommand("HEXISTS", "apns:{\(seat.app)}:workers", "\(seat.number)")])[0].number
+      == 1
+  }
+
+  package func isAnythingThere(app: String, at now: Int64) throws -> Bool {
+    let time = try shared(now, app)
+    return try run(.isAnythingThere, app: app) { $0.add(time) }.number == 1
+  }
+
+  package func bringBack(app: String, at now: Int64) throws -> Int {
+    let time = try shared(now, app)
+    guard let count = try run(.bringBack, app: app, { $0.add(time) }).count else {
+      throw strange("bring back")
+    }
+    return count
+  }
+
   package func leave(_ seat: WorkerSeat, saying line: String, at now: Int64) throws {
-    _ = try release(seat, saidLast: "", "\(TimeText.of(now)) \(line)")
+    _ = try release(
+      seat, saidLast: "", isAlone: false, at: now,
+      "\(TimeText.of(now)) \(line)")
     forget(seat)
   }
 
@@ -134,9 +154,13 @@ package final class RedisQueue: QueueEngine {
     let replies = connections.each(apps.map { RedisCommand("HGETALL", "apns:{\($0)}:workers") })
     var (count, fault): (Int, (any Error)?) = (0, nil)
     var heard = 0
+    var processes = Processes()
+    for (app, reply) in zip(apps, replies) {
+      for worker in (try? reply.get().pairs) ?? [] { processes.note(worker, app: app) }
+    }
     for (app, reply) in zip(apps, replies) {
       do {
-        count += try reclaim(app, reply.get().pairs, silentSince, now)
+        count += try reclaim(app, reply.get().pairs, &processes, silentSince, now)
         heard += 1
       } catch {
         fault = error
@@ -148,7 +172,8 @@ package final class RedisQueue: QueueEngine {
   }
 
   private func reclaim(
-    _ app: String, _ workers: [(name: String, value: String)], _ silentSince: Int64, _ now: Int64
+    _ app: String, _ workers: [(name: String, value: String)], _ processes: inout Processes,
+    _ silentSince: Int64, _ now: Int64
   ) throws -> Int {
     var limit = try shared(silentSince, app)
     let outages = connections.outages(of: Self.key(app))
@@ -169,17 +194,48 @@ package final class RedisQueue: QueueEngine {
       guard isDead || heard < limit else { continue }
       count += try release(
         WorkerSeat(number: number, app: app), saidLast: said,
+        isAlone: processes.holding(parts[1...], of: self) <= 1, at: now,
         "\(TimeText.of(now)) worker \(number) (\(parts[2])) "
           + "\(isDead ? "died" : "fell silent") with it")
     }
     return count
   }
 
-  private func release(_ seat: WorkerSeat, saidLast: String, _ line: String) throws -> Int {
+  /// A process has a worker for each app, and dies with all of them.
+  private struct Processes {
+    private var workers: [ArraySlice<Substring>: [(app: String, number: String)]] = [:]
+    private var counts: [ArraySlice<Substring>: Int] = [:]
+
+    mutating func note(_ worker: (name: String, value: String), app: String) {
+      let parts = worker.value.split(separator: " ", maxSplits: 2)
+      guard parts.count == 3 else { return }
+      workers[parts[1...], default: []].append((app, worker.name))
+    }
+
+    /// How many of its workers had something, before any of it was taken.
+    mutating func holding(_ process: ArraySlice<Substring>, of queue: RedisQueue) -> Int {
+      if let count = counts[process] { return count }
+      let own = workers[process] ?? []
+      let replies = queue.connections.each(
+        own.map {
+          RedisCommand("XPENDING", RedisQueue.key($0.app), "relay", "-", "+", "1", $0.number)
+        })
+      let count = replies.count { (try? $0.get().list.isEmpty) == false }
+      counts[process] = count
+      return count
+    }
+  }
+
+  private func release(
+    _ seat: WorkerSeat, saidLast: String, isAlone: Bool, at now: Int64, _ line: String
+  ) throws -> Int {
+    let time = try shared(now, seat.app)
     let reply = try run(.release, app: seat.app) {
       $0.add(seat.number)
       $0.add(saidLast)
       $0.add(line)
+      $0.add(isAlone ? 1 : 0)
+      $0.add(time)
     }
     guard let count = reply.count else { throw strange("release") }
     return count
@@ -188,7 +244,7 @@ package final class RedisQueue: QueueEngine {
   // MARK: Entries
 
   package func claim(
-    _ seat: WorkerSeat, room: Int, inOrder: Bool, at now: Int64
+    _ seat: WorkerSeat, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
   ) throws -> [Entry] {
     guard room > 0 else { return [] }
     let losses = connections.losses(of: Self.key(seat.app))
@@ -205,6 +261,7 @@ package final class RedisQueue: QueueEngine {
         $0.add(time)
         $0.add(room)
         $0.add(inOrder ? 1 : 0)
+        $0.add(isFree ? 1 : 0)
       }
       let parts = reply.list
       guard

@@ -22,6 +22,7 @@ extension RedisScript {
     local has_later = call('ZCARD', later) > 0
     call('HLEN', ids)
     local has_stories, has_answers = call('HLEN', stories) > 0, call('HLEN', answers) > 0
+    local has_suspects = call('HLEN', suspects) > 0
     call('ZCARD', bad) call('ZCARD', feedback)
 
     -- As many as Lua hands over at once.
@@ -133,6 +134,10 @@ extension RedisScript {
           entry = nil
           is_done = true
         end
+        -- See release().
+        if entry and is_new and what == 'held' then
+          call('HSET', suspects, 'answered ' .. entry, deliveries)
+        end
         local text
         if is_done then
           if entry then finished[#finished + 1] = entry end
@@ -159,6 +164,10 @@ extension RedisScript {
       if has_later then call('ZREM', later, ...) end
       if has_stories then call('HDEL', stories, ...) end
       if has_answers then call('HDEL', answers, ...) end
+      if has_suspects then
+        call('HDEL', suspects, ...)
+        for _, entry in ipairs({...}) do call('HDEL', suspects, 'answered ' .. entry) end
+      end
     end)
     return behind
     """#)

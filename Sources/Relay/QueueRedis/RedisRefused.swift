@@ -117,6 +117,16 @@ extension RedisQueue {
     try ask([RedisCommand("HGET", key("notes", app), name)])[0].text
   }
 
+  package func replaceNote(
+    _ name: String, _ old: String?, by text: String, app: String
+  ) throws -> Bool {
+    try run(.replaceNote, app: app) {
+      $0.add(name)
+      $0.add(old ?? "")
+      $0.add(text)
+    }.number == 1
+  }
+
   package func setNote(_ name: String, _ text: String?, app: String) throws {
     let key = key("notes", app)
     let command =

@@ -25,7 +25,7 @@ struct RedisScript: Sendable {
   /// The keys of an app. They have one hash tag, so that a cluster keeps them together.
   static let keys = [
     "in", "out", "gone", "dead", "later", "ids", "stories", "answers", "workers", "readers",
-    "seats", "bad", "feedback", "notes", "connections", "lines", "targets",
+    "seats", "bad", "feedback", "notes", "connections", "lines", "targets", "suspects",
   ]
 
   /// What all scripts begin with.
@@ -34,8 +34,9 @@ struct RedisScript: Sendable {
   /// entry, or "." once all is done, or nothing where a Redis that was killed has forgotten it; last is the
   /// number of its last record in `out`; positions have an outcome, as the relays write them (`PositionSet`).
   private static let start = #"""
+    local APART, PAUSE, LONG_PAUSE = 2, 4000, 8000
     local input, out, gone, dead, later, ids, stories, answers, workers, readers, seats, bad,
-      feedback, notes, connections, lines, targets = unpack(KEYS)
+      feedback, notes, connections, lines, targets, suspects = unpack(KEYS)
     local call = redis.call
 
     local function split(text) return string.match(text, '^([^|]*)|([^|]*)|(.*)$') end
@@ -97,12 +98,19 @@ struct RedisScript: Sendable {
       call('ZREM', later, entry)
       call('HDEL', stories, entry)
       call('HDEL', answers, entry)
+      call('HDEL', suspects, entry, 'answered ' .. entry)
     end
 
     -- Its place among those that wait for another worker: before new ones, in the order in which
     -- they came. Those that wait for a time have that time, so they are above 0.
     local function again(entry)
       return string.format('%.0f', tonumber(string.match(entry, '^%d+')) - 1e15)
+    end
+
+    -- Behind these, and before those that wait for a time: entries that were in crashes with others, the least
+    -- suspicious first.
+    local function apart(entry, crashes)
+      return string.format('%.0f', tonumber(again(entry)) + math.min(crashes, 90) * 1e13)
     end
 
     local function put_back(entry, deliveries, place, line)
@@ -122,12 +130,27 @@ struct RedisScript: Sendable {
       call('ZADD', feedback, 'GT', since, token)
     end
 
-    -- All that a worker holds.
-    local function release(seat, line)
+    -- All that a worker holds. Only an entry that was alone, and got no answer for any of its devices, is to
+    -- blame for the end of its worker; after several times it waits.
+    local function release(seat, line, is_alone, now)
       local count = 0
       while true do
         local held = call('XPENDING', input, 'relay', '-', '+', 500, seat)
-        for _, one in ipairs(held) do put_back(one[1], one[4], again(one[1]), line) end
+        is_alone = is_alone and count == 0 and #held == 1
+        for _, one in ipairs(held) do
+          local entry, place = one[1], again(one[1])
+          if is_alone and call('HGET', suspects, 'answered ' .. entry) ~= tostring(one[4]) then
+            local crashes = one[4] - tonumber(call('HGET', answers, entry) or 0)
+              - tonumber(call('HGET', suspects, entry) or 0)
+            if crashes > 2 then
+              place = string.format('%.0f', tonumber(now) + (crashes == 3 and PAUSE or LONG_PAUSE))
+            end
+          else
+            local crashes = call('HINCRBY', suspects, entry, 1)
+            if crashes >= APART then place = apart(entry, crashes) end
+          end
+          put_back(entry, one[4], place, line)
+        end
         count = count + #held
         if #held < 500 then break end
       end
@@ -157,13 +180,55 @@ struct RedisScript: Sendable {
     return 1
     """#)
 
-  /// ARGV: seat, what the worker said last or nothing, a line for the stories.
+  /// ARGV: seat, what the worker said last or nothing, a line for the stories, 1 if no other worker had
+  /// something in flight in the same process, the time.
   static let release = RedisScript(
     #"""
     local said = call('HGET', workers, ARGV[1])
     if not said or (ARGV[2] ~= '' and said ~= ARGV[2]) then return 0 end
     ensure_group()
-    return release(ARGV[1], ARGV[3])
+    return release(ARGV[1], ARGV[3], ARGV[4] == '1', ARGV[5])
+    """#)
+
+  /// ARGV: the time. 1 if something may be there to be claimed.
+  static let isAnythingThere = RedisScript(
+    #"""
+    ensure_group()
+    if #call('ZRANGEBYSCORE', later, '-inf', ARGV[1], 'LIMIT', 0, 1) > 0 then return 1 end
+    for _, one in ipairs(call('XINFO', 'GROUPS', input)) do
+      local group = {}
+      for index = 1, #one, 2 do group[one[index]] = one[index + 1] end
+      if group['name'] == 'relay' then
+        return #call('XRANGE', input, '(' .. group['last-delivered-id'], '+', 'COUNT', 1)
+      end
+    end
+    return 0
+    """#)
+
+  /// ARGV: name, the text that is there or nothing, the new one. 1 if it was done.
+  static let replaceNote = RedisScript(
+    #"""
+    local there = call('HGET', notes, ARGV[1]) or ''
+    -- Repeated after an answer that was lost, it finds its own.
+    if there == ARGV[3] then return 1 end
+    if there ~= ARGV[2] then return 0 end
+    call('HSET', notes, ARGV[1], ARGV[3])
+    return 1
+    """#)
+
+  /// ARGV: the time. What waits because the service was in trouble is due.
+  static let bringBack = RedisScript(
+    #"""
+    local count = 0
+    local parked = call('ZRANGEBYSCORE', later, '(' .. ARGV[1],
+      '(' .. string.format('%.0f', HELD_BACK), 'WITHSCORES', 'LIMIT', 0, 10000)
+    for place = 1, #parked, 2 do
+      if tonumber(parked[place + 1]) % 1000 == 999 then
+        call('ZADD', later, again(parked[place]), parked[place])
+        count = count + 1
+      end
+    end
+    return count
     """#)
 
   /// What a worker was given and never got: it goes back, as if it had not been claimed.

@@ -175,9 +175,18 @@ package final class SQLiteQueue: QueueEngine {
     }
   }
 
+  package func knows(_ seat: WorkerSeat) throws -> Bool {
+    try read { database in
+      var worker = try HotStatement(database, "SELECT 1 FROM workers WHERE number = ?")
+      worker.bind(seat.number)
+      return try worker.step()
+    }
+  }
+
   package func leave(_ seat: WorkerSeat, saying line: String, at now: Int64) throws {
     try change { database in
-      _ = try release(database, seat.number, "\(TimeText.of(now)) \(line)")
+      _ = try release(
+        database, seat.number, isAlone: false, at: now, "\(TimeText.of(now)) \(line)")
     }
     locks.drop(seat.number)
   }
@@ -193,13 +202,22 @@ package final class SQLiteQueue: QueueEngine {
     guard isAnyoneSilent else { return 0 }
     return try change { database in
       var count = 0
+      // A process has a worker for each app, and dies with all of them.
+      var together: [String: Int] = [:]
+      for row in try Row.fetchAll(
+        database,
+        sql:
+          "SELECT name, count(*) FROM workers JOIN entries ON worker = workers.number GROUP BY name"
+      ) {
+        together[row[0]] = row[1]
+      }
       for row in try Row.fetchAll(database, sql: "SELECT number, name, heard FROM workers") {
         let number: Int64 = row[0]
         let name: String = row[1]
         let isDead = !locks.isTaken(number)
         guard isDead || (row[2] as Int64) < silentSince else { continue }
         count += try release(
-          database, number,
+          database, number, isAlone: together[name] == 1, at: now,
           "\(TimeText.of(now)) worker \(number) (\(name)) \(isDead ? "died" : "fell silent") with it"
         )
       }
@@ -207,7 +225,38 @@ package final class SQLiteQueue: QueueEngine {
     }
   }
 
-  private func release(_ database: Database, _ worker: Int64, _ line: String) throws -> Int {
+  private func release(
+    _ database: Database, _ worker: Int64, isAlone: Bool, at now: Int64, _ line: String
+  ) throws -> Int {
+    // One of many devices that got some answers is not to blame either: it gets on.
+    let isToBlame =
+      try isAlone
+      && Int.fetchOne(
+        database,
+        sql: """
+          SELECT 1 FROM entries JOIN outcomes USING (app, id)
+          WHERE worker = ? AND outcomes.deliveries = entries.deliveries LIMIT 1
+          """, arguments: [worker]) == nil
+    if isToBlame {
+      let crashes = try Int.fetchOne(
+        database,
+        sql: """
+          SELECT deliveries - answers - coalesce((SELECT crashes FROM suspects WHERE entry = number), 0)
+          FROM entries WHERE worker = ?
+          """, arguments: [worker])
+      let pauseMS = CrashGroup.pauseMS(alone: crashes ?? 0)
+      if pauseMS > 0 {
+        try database.execute(
+          sql: "UPDATE entries SET due = ? WHERE worker = ?",
+          arguments: [ParkedTime.of(now + pauseMS, isGuess: false), worker])
+      }
+    } else {
+      try database.execute(
+        sql: """
+          INSERT INTO suspects (entry, crashes) SELECT number, 1 FROM entries WHERE worker = ?
+          ON CONFLICT (entry) DO UPDATE SET crashes = crashes + 1
+          """, arguments: [worker])
+    }
     try database.execute(
       sql: """
         UPDATE entries SET worker = NULL, story = coalesce(story || char(10), '') || ?
@@ -233,21 +282,54 @@ package final class SQLiteQueue: QueueEngine {
     SELECT \(columns) FROM entries WHERE app = ? AND worker IS NULL AND due = 0 ORDER BY number
     """
 
-  package func claim(
-    _ seat: WorkerSeat, room: Int, inOrder: Bool, at now: Int64
-  ) throws -> [Entry] {
-    guard room > 0 else { return [] }
-    // Outside a transaction, because it is asked all the time.
-    let isAnythingThere = try read { database in
+  /// Those that were in crashes, the least suspicious first.
+  private static let suspects = """
+    SELECT \(columns), crashes FROM suspects CROSS JOIN entries ON number = entry
+    WHERE app = ? AND worker IS NULL AND due <= ? AND crashes >= \(CrashGroup.apart)
+    ORDER BY crashes, entry
+    """
+
+  package func isAnythingThere(app: String, at now: Int64) throws -> Bool {
+    try read { database in
       var later = try HotStatement(database, Self.later)
-      later.bind(seat.app)
+      later.bind(app)
       later.bind(now)
       if try later.step() { return true }
       var new = try HotStatement(database, Self.new)
-      new.bind(seat.app)
+      new.bind(app)
       return try new.step()
     }
-    guard isAnythingThere else { return [] }
+  }
+
+  package func bringBack(app: String, at now: Int64) throws -> Int {
+    let parked = """
+      app = ? AND worker IS NULL AND due > 0 AND due > ? AND due < \(SQLiteSchema.heldBack)
+        AND due % 1000 = 999
+      """
+    let isAnyThere = try read { database in
+      var one = try HotStatement(database, "SELECT 1 FROM entries WHERE \(parked)")
+      one.bind(app)
+      one.bind(now)
+      return try one.step()
+    }
+    guard isAnyThere else { return 0 }
+    return try change { database in
+      try database.execute(
+        sql: "UPDATE entries SET due = 1 WHERE \(parked)", arguments: [app, now])
+      return database.changesCount
+    }
+  }
+
+  private static func hasSuspects(_ database: Database) throws -> Bool {
+    var any = try HotStatement(database, "SELECT 1 FROM suspects LIMIT 1")
+    return try any.step()
+  }
+
+  package func claim(
+    _ seat: WorkerSeat, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
+  ) throws -> [Entry] {
+    // Outside a transaction, because it is asked all the time.
+    guard room > 0, try isAnythingThere(app: seat.app, at: now) else { return [] }
     try demandFile()
     let budget = try roomToRecord()
     return try change { database in
@@ -259,13 +341,24 @@ package final class SQLiteQueue: QueueEngine {
       else { return [] }
       var collected = Collected(left: room, budget: budget)
       let lines = inOrder ? SQLiteLines(database, seat.app) : nil
-      var later = try HotStatement(database, Self.later)
-      later.bind(seat.app)
-      later.bind(now)
-      try collected.take(&later, lines)
-      var new = try HotStatement(database, Self.new)
-      new.bind(seat.app)
-      try collected.take(&new, lines)
+      let hasSuspects = try Self.hasSuspects(database)
+      if hasSuspects {
+        var suspects = try HotStatement(database, Self.suspects)
+        suspects.bind(seat.app)
+        suspects.bind(now)
+        // Nothing else is begun before somebody has them.
+        if !isFree, try suspects.step() { return [] }
+        try collected.take(&suspects, lines, areSuspects: true)
+      }
+      if collected.entries.isEmpty {
+        var later = try HotStatement(database, Self.later)
+        later.bind(seat.app)
+        later.bind(now)
+        try collected.take(&later, lines)
+        var new = try HotStatement(database, Self.new)
+        new.bind(seat.app)
+        try collected.take(&new, lines)
+      }
       if collected.lacksRoom, collected.entries.isEmpty, try !isAnythingHeld(database) {
         throw tooLittleRoom
       }
@@ -278,6 +371,12 @@ package final class SQLiteQueue: QueueEngine {
         take.bind(entries[index].number)
         try take.run()
         entries[index].deliveries += 1
+        if hasSuspects {
+          var crashes = try HotStatement(
+            database, "SELECT crashes FROM suspects WHERE entry = ?")
+          crashes.bind(entries[index].number)
+          if try crashes.step() { entries[index].crashes = Int(crashes.int(0)) }
+        }
         guard entries[index].content.tokens != nil else { continue }
         var positions = try HotStatement(
           database, "SELECT position FROM outcomes WHERE app = ? AND id = ?")
@@ -312,10 +411,13 @@ package final class SQLiteQueue: QueueEngine {
       self.budget = budget
     }
 
-    mutating func take(_ rows: inout HotStatement, _ lines: SQLiteLines?) throws {
+    mutating func take(
+      _ rows: inout HotStatement, _ lines: SQLiteLines?, areSuspects: Bool = false
+    ) throws {
       var count = 0
       while left > 0, !lacksRoom, count < Self.most, try rows.step() {
         count += 1
+        if areSuspects, entries.count >= CrashGroup.most(after: Int(rows.int(15))) { break }
         // A producer can bind bytes that are not UTF-8 as text, and some languages do.
         var fault: String?
         let number = rows.int(0)
@@ -431,6 +533,12 @@ package final class SQLiteQueue: QueueEngine {
           ON CONFLICT (app, token) DO UPDATE SET since = max(since, excluded.since)
           """)
       var finish = try HotStatement(database, "DELETE FROM entries WHERE number = ?")
+      if try Self.hasSuspects(database) {
+        for verdict in verdicts where verdict.next.isEnd {
+          try database.execute(
+            sql: "DELETE FROM suspects WHERE entry = ?", arguments: [verdict.number])
+        }
+      }
       for verdict in verdicts {
         for outcome in verdict.outcomes {
           add.bind(verdict.app)

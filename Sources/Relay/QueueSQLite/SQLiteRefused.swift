@@ -96,6 +96,20 @@ extension SQLiteQueue {
     }
   }
 
+  package func replaceNote(
+    _ name: String, _ old: String?, by text: String, app: String
+  ) throws -> Bool {
+    try change { database in
+      let there = try String.fetchOne(
+        database, sql: "SELECT text FROM notes WHERE app = ? AND name = ?", arguments: [app, name])
+      guard there == old else { return false }
+      try database.execute(
+        sql: "INSERT OR REPLACE INTO notes (app, name, text) VALUES (?, ?, ?)",
+        arguments: [app, name, text])
+      return true
+    }
+  }
+
   package func setNote(_ name: String, _ text: String?, app: String) throws {
     try change { database in
       guard let text else {

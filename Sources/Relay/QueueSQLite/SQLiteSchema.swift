@@ -145,6 +145,11 @@ package enum SQLiteSchema {
       wanted INTEGER NOT NULL,
       needed INTEGER NOT NULL
     );
+    -- The relays' own: in how many crashes an entry was in flight together with others.
+    CREATE TABLE IF NOT EXISTS suspects (
+      entry INTEGER PRIMARY KEY,
+      crashes INTEGER NOT NULL
+    );
     -- The relays' own, where an app's option is to keep the order: for each device or channel the entries
     -- that wait for it, of which the first is the one that may be sent.
     CREATE TABLE IF NOT EXISTS lines (

@@ -14,6 +14,7 @@ package final class AppWorker: @unchecked Sendable {
     /// Something was put into the queue just now.
     var isNews = false
     var hasEnded = false
+    var lostOutcomes = 0
     var figures = WorkerFigures()
   }
 
@@ -51,6 +52,16 @@ package final class AppWorker: @unchecked Sendable {
   private var judgesFrom: Int64 = 0
   /// Until then it claims nothing while it has something in hand, by the steady clock.
   private var finishesUntil: Int64 = 0
+  /// It has entries that were in crashes, and gets nothing beside them.
+  private var hasSuspects = false
+  /// Something waits, and the service is not reached yet.
+  private var wantsConnection = false
+  /// Until then it does not look for what waits because the service was in trouble, by the steady clock.
+  private var nextBringBack: Int64 = 0
+  private var lastServerError: Int64 = 0
+  private var hasAccepted = false
+  /// What other relays say of the app.
+  private var agreement: Agreement
   /// Its part of the fleet's connections, where these have a limit.
   private var share: FleetShare?
   private var nextFigures: Int64 = 0
@@ -68,6 +79,8 @@ package final class AppWorker: @unchecked Sendable {
   /// entries again, and push them twice.
   private static let finishMS: Int64 = 5000
   private static let batchMS: Int64 = 40
+  /// A service that answered 200 and had no trouble for so long is well.
+  private static let wellMS: Int64 = 1000
 
   init(
     _ app: AppConfiguration, _ settings: RelayConfiguration.Queue, queue: any QueueEngine,
@@ -90,6 +103,7 @@ package final class AppWorker: @unchecked Sendable {
       log: SessionLines(upTo: APNS_LOG_DEBUG) { level, line in
         lines.log(level: Logger.Level(level), "\(line)")
       })
+    agreement = Agreement(app, named: Self.name)
     share = FleetShare(app, leaseMS: Int64(settings.leaseS * 1000), session)
     if let refused, refused.isAsked { judge = try TokenJudge(app, queue, refused, log: log) }
     seat = try queue.join(app: app.name, named: Self.name, at: RelayClock.now)
@@ -136,6 +150,8 @@ package final class AppWorker: @unchecked Sendable {
   }
 
   package func wait() { ended.wait() }
+  /// How many outcomes it could not record before it ended.
+  package var lostOutcomes: Int { orders.withLock { $0.lostOutcomes } }
   package var hasEnded: Bool { orders.withLock { $0.hasEnded } }
   package var shownFigures: WorkerFigures { orders.withLock { $0.figures } }
 
@@ -161,6 +177,7 @@ package final class AppWorker: @unchecked Sendable {
       note(session.process())
       takeAnswers()
       recordIfDue(RelayClock.steady, isLast: false)
+      bringBack(now)
       show(now)
       rest(drainUntil)
     }
@@ -197,18 +214,25 @@ package final class AppWorker: @unchecked Sendable {
   /// When it may claim, by the steady clock; nil: not before something else has happened. There is room
   /// for a quarter of the window at least, so that a claim is worth its transaction.
   private var claimTime: Int64? {
-    guard share?.isEmpty != true, app.limits.window - inHand >= max(1, app.limits.window / 4) else {
+    guard !agreement.isBroken, !hasSuspects || inHand == 0, share?.isEmpty != true,
+      app.limits.window - inHand >= max(1, app.limits.window / 4)
+    else {
       return nil
     }
     return max(nextClaim, recordAfter, inHand > 0 ? finishesUntil : 0)
   }
 
   private func claim(_ now: Int64) {
+    if wantsConnection, session.isReached() { nextClaim = min(nextClaim, now) }
     guard let claimTime, now >= claimTime else { return }
     do {
+      guard session.isReached() else { return try reach(now) }
+      wantsConnection = false
       var entries = try queue.claim(
-        seat, room: app.limits.window - inHand, inOrder: app.order == .device, at: RelayClock.now)
+        seat, room: app.limits.window - inHand, inOrder: app.order == .device,
+        isFree: inHand == 0, at: RelayClock.now)
       nextClaim = entries.isEmpty ? now + Int64(settings.pollMS) : now
+      hasSuspects = entries.contains { $0.crashes >= CrashGroup.apart }
       // Each is moved and not copied, which would count references of all its texts.
       entries.reverse()
       while let entry = entries.popLast() { take(entry) }
@@ -217,6 +241,17 @@ package final class AppWorker: @unchecked Sendable {
       trouble("the queue: \(error)", .claiming)
       nextClaim = now + 1000
     }
+  }
+
+  /// Nothing is claimed before the service is there: so nothing counts as delivered that was not sent,
+  /// and others may have it meanwhile.
+  private func reach(_ now: Int64) throws {
+    if !wantsConnection {
+      wantsConnection = try queue.isAnythingThere(app: app.name, at: RelayClock.now)
+      heal(.claiming)
+    }
+    nextClaim = now + Int64(settings.pollMS)
+    if wantsConnection { note(session.connect()) }
   }
 
   private func take(_ entry: consuming Entry) {
@@ -289,6 +324,12 @@ package final class AppWorker: @unchecked Sendable {
       if isJudging { judge?.judge(&answer, at: RelayClock.now) }
       rules.take(answer)
       settle(answer.held)
+      if answer.kind == .accepted { hasAccepted = true }
+      if answer.httpStatus >= 500 {
+        hasAccepted = false
+        lastServerError = RelayClock.steady
+        nextBringBack = min(nextBringBack, lastServerError + Self.wellMS)
+      }
       if answer.httpStatus == 403 {
         trouble("the service refuses the provider: \(answer.reason)")
       } else if figures.trouble != nil, answer.httpStatus > 0, recordAfter == 0 {
@@ -356,10 +397,27 @@ package final class AppWorker: @unchecked Sendable {
     nextClaim = min(nextClaim, app.order == .device ? now : now + Int64(settings.pollMS))
   }
 
+  /// What was put off because the service was in trouble comes back once it is well.
+  private func bringBack(_ now: Int64) {
+    guard hasAccepted, now >= nextBringBack, now - lastServerError >= Self.wellMS, recordAfter == 0
+    else { return }
+    hasAccepted = false
+    nextBringBack = now + 10_000
+    do {
+      let count = try queue.bringBack(app: app.name, at: RelayClock.now)
+      if count > 0 {
+        log.notice("the service is well again: \(count) entries that were put off are sent now")
+        nextClaim = now
+      }
+    } catch {
+      trouble("the queue: \(error)", .staying)
+    }
+  }
+
   private func keepShare(_ now: Int64) {
     guard share != nil else { return }
     do {
-      try share?.keep(queue, seat, isNeeded: inHand > 0, session, at: now, log)
+      try share?.keep(queue, seat, isNeeded: inHand > 0 || wantsConnection, session, at: now, log)
     } catch {
       // Most of the time it asks nothing, which heals nothing.
       trouble("the queue: \(error)", .staying)
@@ -378,7 +436,8 @@ package final class AppWorker: @unchecked Sendable {
     // is silent: the others may have been away too, and get their time to be heard.
     if wasAway { judgesFrom = now + lease }
     do {
-      if now >= nextLook || wasAway {
+      // A queue that was emptied (FLUSHALL) knows nobody.
+      if try now >= nextLook || wasAway || !queue.knows(seat) {
         nextLook = now + max(50, lease / 4)
         if try !queue.renew(seat, at: clock) {
           log.warning("this worker was silent for too long, and others have taken its entries")
@@ -394,6 +453,11 @@ package final class AppWorker: @unchecked Sendable {
         judge = try TokenJudge(app, queue, refused, log: log)
       }
       try judge?.exchange(at: clock)
+      if orders.withLock({ $0.drainUntil == nil }) {
+        try agreement.look(queue, seat, log)
+        if figures.disagreement != agreement.words { nextFigures = 0 }
+        figures.disagreement = agreement.words
+      }
       let silentSince = now < judgesFrom ? 0 : clock - lease
       let count = try queue.reclaim(silentSince: silentSince, at: clock)
       if count > 0 {
@@ -407,10 +471,12 @@ package final class AppWorker: @unchecked Sendable {
   }
 
   private func end(_ drainUntil: Int64) {
-    if inHand > 0 {
+    // What is to be recorded is no longer waited for.
+    let answered = changed.reduce(0) { $0 + $1.fresh.count + ($1.next == nil ? 0 : $1.open) }
+    if inHand > answered {
       session.cancelAll()
       takeAnswers()
-      log.notice("\(inHand) notifications have no answer yet; they are delivered again")
+      log.notice("\(inHand - answered) notifications have no answer yet; they are delivered again")
       let limit = RelayClock.steady + 2000
       while !session.close(withinMS: 0), RelayClock.steady < limit {
         _ = session.process()
@@ -433,7 +499,13 @@ package final class AppWorker: @unchecked Sendable {
       if changed.isEmpty || RelayClock.steady > limit { break }
       usleep(100_000)
     }
+    let lost = changed.reduce(0) { $0 + $1.fresh.count }
+    if lost > 0 {
+      log.error("\(lost) outcomes are not recorded; their notifications are delivered again")
+      orders.withLock { $0.lostOutcomes = lost }
+    }
     do {
+      try agreement.leave(queue, seat)
       try judge?.exchange(at: RelayClock.now, isLast: true)
       try queue.leave(
         seat, saying: "worker \(seat.number) stopped before the answer", at: RelayClock.now)

@@ -17,6 +17,8 @@ final class HeldEntry {
   @exclusivity(unchecked) var fresh: [PushOutcome] = []
   /// The service asks to come again after so many seconds, the longest of what it said.
   var laterS: Int?
+  /// Nobody asked for that time: the service was in trouble.
+  var isGuess = true
   /// Why it is delivered again, in the words of an answer or of the library.
   var againBecause = ""
   /// It is not sent any further: the relay stops, or others have the entry.
@@ -97,7 +99,7 @@ final class HeldEntry {
         next = .dead(story: "\(againBecause), for the \(entry.answers + 1)th time")
       } else {
         // One that expires meanwhile is not kept any longer.
-        var due = now() + Int64(laterS) * 1000
+        var due = ParkedTime.of(now() + Int64(laterS) * 1000, isGuess: isGuess)
         if let last = entry.lastSecond, last < due / 1000 { due = (last + 1) * 1000 }
         next = .later(at: due, isAnswered: true, story: story)
       }
@@ -140,8 +142,19 @@ struct DeliveryRules {
     case .rejected where answer.httpStatus == 403:
       // The provider is refused, not this notification.
       putOff(held, Self.pauseOfRefusedProviderS, answer.reason)
-    case .rejected where answer.retryAfterS > 0, .unknown where answer.retryAfterS > 0:
-      putOff(held, answer.retryAfterS, answer.reason)
+    case .rejected where answer.retryAfterS > 0, .unknown where answer.retryAfterS > 0,
+      .cancelled where answer.retryAfterS > 0:
+      if !answer.isAsked, answer.isTaken, answer.retryAfterS <= 900 {
+        // The session would have tried again in seconds. Longer is for provider tokens.
+        putOff(held, Self.pausesInTrouble[0], answer.reason)
+      } else if !answer.isAsked, answer.httpStatus >= 500 {
+        let pauses = Self.pausesInTrouble
+        putOff(
+          held, pauses[min(held.entry.answers, pauses.count - 1)], answer.reason, isGuess: true)
+      } else {
+        putOff(held, answer.retryAfterS, answer.reason)
+      }
+      if answer.kind == .cancelled { held.isCut = true }
     case .rejected: held.end(at: answer.position, answer.outcome(.rejected))
     case .cancelled: held.isCut = true
     case .unknown where unknown == .record: held.end(at: answer.position, answer.outcome(.unknown))
@@ -151,8 +164,15 @@ struct DeliveryRules {
 
   static let pauseOfRefusedProviderS = 60
 
-  private func putOff(_ held: HeldEntry, _ seconds: Int, _ reason: String) {
+  /// How long an entry waits when the service was in trouble, one time after the other: briefly first, and
+  /// in the end as long as Apple says.
+  static let pausesInTrouble = [5, 15, 60, 300, 900]
+
+  private func putOff(
+    _ held: HeldEntry, _ seconds: Int, _ reason: String, isGuess: Bool = false
+  ) {
     held.laterS = max(held.laterS ?? 0, seconds)
+    held.isGuess = held.isGuess && isGuess
     held.againBecause = reason
   }
 
@@ -164,7 +184,7 @@ struct DeliveryRules {
       held.next = .finished
       return true
     }
-    let unanswered = held.entry.deliveries - held.entry.answers
+    let unanswered = held.entry.deliveries - held.entry.answers - held.entry.crashes
     if unanswered > deliveries {
       let reason = "delivered \(unanswered - 1) times without an answer"
       held.endRest(.dead, because: reason)

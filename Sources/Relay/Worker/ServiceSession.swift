@@ -24,6 +24,8 @@ final class ServiceSession {
   @exclusivity(unchecked) private var space: [UInt8] = []
   private let event = UnsafeMutablePointer<apns_event_t>.allocate(capacity: 1)
   let descriptor: CInt
+  /// How much the session had read when it had no connection.
+  private var unheard: UInt64 = 0
 
   init(_ app: AppConfiguration, _ credentials: RelayCredentials, log: SessionLines?) throws {
     let strings = LentStrings()
@@ -72,15 +74,32 @@ final class ServiceSession {
     _ = apns_session_limit_connections(handle, UInt32(clamping: most), nil)
   }
 
-  /// How many there are, those on their way in and out included.
-  var connectionCount: Int {
+  private var counts: apns_session_metrics_t {
     var metrics = apns_session_metrics_t()
     metrics.size = MemoryLayout<apns_session_metrics_t>.size
-    guard apns_session_metrics(handle, &metrics, nil) == APNS_OK else { return 0 }
+    _ = apns_session_metrics(handle, &metrics, nil)
+    return metrics
+  }
+
+  /// How many there are, those on their way in and out included.
+  var connectionCount: Int {
+    let metrics = counts
     return Int(metrics.connecting) + Int(metrics.open) + Int(metrics.draining)
   }
 
-  func connect() throws(LibraryError) { try calling { apns_session_connect(handle, $0) } }
+  /// The service has said something on a connection that is open: a refused certificate is only
+  /// told after the handshake.
+  func isReached() -> Bool {
+    let metrics = counts
+    if metrics.open == 0 { unheard = metrics.bytes_read }
+    return metrics.open > 0 && metrics.bytes_read > unheard
+  }
+
+  /// Opens a connection, as far as that goes without waiting. What it returns is news.
+  func connect() -> LibraryError? {
+    let error = libraryError { apns_session_connect(handle, $0) }
+    return error?.status == APNS_ERR_AGAIN ? nil : error
+  }
 
   /// Sends what the entry has at this place.
   func send(_ held: HeldEntry, at position: Int, replacing: Bool) throws(LibraryError) -> Taking {
@@ -131,13 +150,15 @@ final class ServiceSession {
   private func read(_ answer: inout Answer) {
     answer.httpStatus = Int(event.pointee.http_status)
     answer.retryAfterS = Int(event.pointee.retry_after_s)
+    answer.isAsked = event.pointee.retry_asked != 0
     answer.apnsID = withUnsafeBytes(of: &event.pointee.apns_id) { PushID($0) }
     switch UInt32(bitPattern: event.pointee.kind) {
     case APNS_EVENT_ACCEPTED.rawValue: break
     case APNS_EVENT_CANCELLED.rawValue:
       answer.kind = .cancelled
-      // An earlier answer that asked for another try is none.
-      (answer.httpStatus, answer.retryAfterS) = (0, 0)
+      // An earlier answer says when to try again, and nothing else.
+      answer.httpStatus = 0
+      answer.reason = text(of: &event.pointee.reason_text)
     case APNS_EVENT_REJECTED.rawValue:
       answer.kind = .rejected
       answer.code = apns_reason_t(rawValue: UInt32(bitPattern: event.pointee.reason))

@@ -15,6 +15,8 @@ package struct WorkerFigures: Sendable {
   package var session = ""
   /// Why nothing can be sent or recorded at present; nil: it can.
   package var trouble: String?
+  /// In what another relay on the queue has the app otherwise; nil: in nothing.
+  package var disagreement: String?
   package var certificateEnd: Int64?
   /// Why tokens that the service calls bad do not count at present; nil: there is no alarm.
   package var guardAlarm: String?

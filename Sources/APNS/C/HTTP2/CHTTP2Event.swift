@@ -6,6 +6,7 @@ func tellAnswer(_ answer: ServiceAnswer, in event: inout apns_event_t) {
   event.reason = Int32(answer.reason)
   event.timestamp = answer.goneSince / 1000
   event.retry_after_s = answer.retryAfter
+  event.retry_asked = answer.isAsked ? 1 : 0
   if answer.id.0 | answer.id.1 != 0 {
     withUnsafeMutableBytes(of: &event.apns_id) { write(answer.id, to: $0) }
   }

@@ -604,7 +604,7 @@ typedef struct apns_event {
   void *user_data;
   int32_t reason;
   uint16_t http_status;
-  uint16_t reserved16;
+  uint16_t retry_asked;
   int64_t timestamp;
   char apns_id[40];
   char reason_text[64];

@@ -1,0 +1,65 @@
+import Logging
+
+/// What all relays on a queue have to have alike for an app. The first one notes it in the queue; another
+/// one that has it otherwise says so. Where the topic, the environment or the order differ, it claims
+/// nothing meanwhile, because its notifications would go out as another app's or in another order.
+struct Agreement {
+  private static let note = "agreement"
+
+  private let name: String
+  private let grave: String
+  private let credentials: String
+  /// nil: there is nothing to be said.
+  private(set) var words: String?
+  private(set) var isBroken = false
+
+  init(_ app: AppConfiguration, named name: String) {
+    self.name = name
+    grave =
+      "topic \(app.topic ?? "of its certificate"), environment \(app.environment.rawValue), "
+      + "order \(app.order.rawValue)"
+    let who = app.credentials
+    credentials =
+      who.keyID.map { "key \($0) of team \(who.teamID ?? "-")" }
+      ?? (who.certificate == nil ? "tokens of a program" : "a certificate")
+  }
+
+  private func text(_ seat: WorkerSeat) -> String {
+    [String(seat.number), name, grave, credentials].joined(separator: "\n")
+  }
+
+  /// Notes it, or compares it with what is there.
+  mutating func look(_ queue: any QueueEngine, _ seat: WorkerSeat, _ log: Logger) throws {
+    let own = text(seat)
+    let noted = try queue.note(Self.note, app: seat.app)
+    if noted == own { return agree(log) }
+    let parts = (noted ?? "").split(separator: "\n", omittingEmptySubsequences: false)
+    // Its own process may have read its configuration again; of one that is gone nothing counts.
+    guard parts.count == 4, let number = Int64(parts[0]), parts[1] != name,
+      try queue.knows(WorkerSeat(number: number, app: seat.app))
+    else {
+      // If another one was faster, it is looked at the next time, and nothing is claimed before.
+      isBroken = try !queue.replaceNote(Self.note, noted, by: own, app: seat.app)
+      if !isBroken { agree(log) }
+      return
+    }
+    isBroken = parts[2] != grave
+    guard isBroken || parts[3] != credentials else { return agree(log) }
+    let said =
+      isBroken
+      ? "the relay \(parts[1]) has \(parts[2]), this one \(grave): this one pushes nothing until they agree"
+      : "the relay \(parts[1]) pushes with \(parts[3]), this one with \(credentials)"
+    if said != words { log.error("\(said)") }
+    words = said
+  }
+
+  private mutating func agree(_ log: Logger) {
+    if words != nil { log.notice("the relays agree again") }
+    (words, isBroken) = (nil, false)
+  }
+
+  func leave(_ queue: any QueueEngine, _ seat: WorkerSeat) throws {
+    guard try queue.note(Self.note, app: seat.app) == text(seat) else { return }
+    try queue.setNote(Self.note, nil, app: seat.app)
+  }
+}

@@ -1,0 +1,137 @@
+"""What counts as a delivery, what is put off and comes back, and relays that do not agree."""
+
+import contextlib
+import signal
+import socket
+import time
+
+from redis_queue import RedisQueue
+from relaying import DEADLINE, identifier, pushes, token, wait_until
+
+
+@contextlib.contextmanager
+def away():
+    """A port that is taken, where nobody listens."""
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        yield place.getsockname()[1]
+
+
+def test_what_was_never_sent_was_not_delivered(start, relay, shared):
+    """Seven kills while the service is away: nothing is claimed before it is there."""
+    simulator = start()
+    shared.add(*({"id": identifier(n), "token": token(n)} for n in range(50)))
+    with away() as port:
+        one = relay(simulator, queue=shared, app={"port": port})
+        for life in range(1, 8):
+            one.start().wait_ready()
+            one.wait_said("Connection refused", life)
+            assert not shared.held()
+            one.kill()
+    one.app = {}
+    one.write()
+    one.start().wait_ready().wait_done()
+    assert shared.counts() == {"accepted": 50} and {deliveries for *_, deliveries in shared.outcomes()} == {1}
+
+
+def test_crashes_do_not_count_the_innocent_out(start, relay, shared):
+    """Nobody gets an answer in nine lives of a relay: in no life were they alone."""
+    simulator = start(faults={"no_answer": 1})
+    shared.add(*({"id": identifier(n), "token": token(n)} for n in range(300)))
+    one = relay(simulator, queue=shared)
+    for _ in range(9):
+        received = simulator.control("GET", "/counters")[1]["received"]
+        one.start().wait_ready()
+        simulator.wait("/counters", lambda counters: counters["received"] > received)
+        one.kill()
+    simulator.control("DELETE", "/faults")
+    one.start().wait_ready().wait_done()
+    assert shared.counts() == {"accepted": 300}
+
+
+def test_a_service_in_trouble_is_tried_again_in_seconds(start, relay, queue):
+    simulator = start(faults={"bad_every": 1, "bad_reason": "ServiceUnavailable"})
+    queue.add({"id": "a", "token": token(1)})
+    one = relay(simulator, queue=queue, app={"later": {"within_s": 0}}).start().wait_ready()
+    wait_until(lambda: queue.value("SELECT due FROM entries") > 0, "the entry is not put off")
+    assert 0 < queue.value("SELECT due FROM entries") / 1000 - time.time() < 7
+    # What waits for long comes back with the first 200.
+    queue.rows("UPDATE entries SET due = due + 900000")
+    simulator.control("DELETE", "/faults")
+    later = iter(range(2, 10000))
+
+    def is_back():
+        queue.add({"id": f"later {next(later)}", "token": token(2)})
+        return queue.rows("SELECT 1 FROM outcomes WHERE id = 'a'")
+
+    wait_until(is_back, "it does not come back")
+    assert queue.ends()["a"] == [(0, "accepted", "")] and one.said("is well again")
+
+
+def test_time_for_another_try_begins_with_the_first_answer(start, relay, queue):
+    """The answer comes later than the session has time for other tries."""
+    simulator = start(faults={"bad_every": 1, "bad_reason": "TooManyRequests", "answer_delay_ms": 3000})
+    queue.add({"id": "a", "token": token(1)})
+    relay(simulator, queue=queue, app={"later": {"within_s": 2}}).start().wait_ready()
+    simulator.wait("/counters", lambda counters: counters["received"] >= 2)
+    assert queue.rows("SELECT deliveries, due FROM entries") == [(1, 0)]
+
+
+def test_sigterm_within_a_retry_puts_off_by_seconds(start, relay, queue):
+    for reason in "ServiceUnavailable", "TooManyRequests":
+        simulator = start(faults={"bad_every": 1, "bad_reason": reason})
+        queue.add({"id": reason, "token": token(1)})
+        one = relay(simulator, queue=queue, name=reason, app={"later": {"within_s": 600}}, drain_s=0.1).start().wait_ready()
+        simulator.wait("/counters", lambda counters: counters["received"] >= 1)
+        one.wait_said("again in")
+        one.stop()
+        due, story = queue.rows("SELECT due, story FROM entries WHERE id = ?", reason)[0]
+        assert due / 1000 - time.time() < 12, (due, story)
+        queue.rows("DELETE FROM entries")
+
+
+def test_relays_that_disagree_say_so(start, relay, shared):
+    simulator = start()
+    first = relay(simulator, queue=shared, name="first").start().wait_ready()
+    first.wait_said("ready")
+    shared.add({"id": "before", "token": token(1)})
+    wait_until(lambda: len(shared.outcomes()) == 1, "it is not pushed")
+    second = relay(simulator, queue=shared, name="second", app={"topic": "com.example.other"}).start().wait_ready()
+    second.wait_said("this one pushes nothing until they agree")
+    wait_until(lambda: second.get("/readyz")[0] == 503, "it is ready")
+    _, words = second.get("/readyz")
+    assert "com.example.app" in words and "com.example.other" in words
+    assert first.get("/readyz")[0] == 200
+    shared.add(*({"id": identifier(n), "token": token(n)} for n in range(500)))
+    wait_until(shared.is_empty, "the queue does not get empty")
+    assert {push["topic"] for push in pushes(simulator)} == {"com.example.app"}
+    # Once the first one is gone, there is nobody to disagree with.
+    first.stop()
+    second.wait_said("the relays agree again")
+    shared.add({"id": "after", "token": token(1)})
+    wait_until(shared.is_empty, "the queue does not get empty")
+    wait_until(lambda: second.get("/readyz")[0] == 200, "it is not ready again")
+    second.stop()
+
+
+def test_an_emptied_redis_is_joined_at_once(start, relay, server):
+    queue = RedisQueue(server)
+    simulator = start()
+    # It would renew its place after a quarter of an hour.
+    one = relay(simulator, queue=queue, settings={"lease_s": 3600}).start().wait_ready()
+    queue.add({"id": "a", "token": token(1)})
+    one.wait_done()
+    queue.ask("FLUSHALL")
+    queue.add({"id": "b", "token": token(2)})
+    wait_until(lambda: [push["token"] for push in pushes(simulator)] == [token(1), token(2)], "it does not join again")
+
+
+def test_answers_that_are_not_recorded_are_said_as_such(start, relay, queue):
+    simulator = start()
+    one = relay(simulator, queue=queue, drain_s=0.1).start().wait_ready()
+    queue.rows("CREATE TRIGGER full BEFORE INSERT ON outcomes BEGIN SELECT RAISE(ABORT, 'no room'); END")
+    queue.add({"id": "a", "token": token(1)})
+    one.wait_said("outcomes cannot be recorded")
+    one.signal(signal.SIGTERM)
+    assert one.process.wait(DEADLINE) not in (0, -signal.SIGTERM)
+    assert one.said("1 outcomes are not recorded") and not one.said("no answer yet")
