@@ -20,8 +20,8 @@ package struct ServiceProbe {
     var options = options
     let heard = Heard()
     if options.isHTTP2 {
-      options.log = SessionLines(upTo: APNS_LOG_TRACE) { _, line in
-        if line.contains("< SETTINGS"), !line.contains("ACK") { heard.isHeard = true }
+      options.log = SessionLines(upTo: APNS_LOG_TRACE) { line in
+        if line.text.contains("< SETTINGS"), !line.text.contains("ACK") { heard.isHeard = true }
       }
     }
     let session = try PushSession(options, credentials: credentials, delivery: Delivery())

@@ -1,12 +1,22 @@
 import CAPNS
 
+/// A line of a session's log: `apns_log_record_t`.
+package struct SessionLine {
+  package var level: apns_log_level_t
+  package var kind: apns_log_kind_t
+  package var cause: apns_cause_t
+  package var connection: UInt32
+  package var count: UInt64
+  package var text: String
+}
+
 /// Receives a session's log lines. The session keeps it.
 package final class SessionLines {
   private let level: apns_log_level_t
-  private let tell: (_ level: apns_log_level_t, _ line: String) -> Void
+  private let tell: (SessionLine) -> Void
 
   package init(
-    upTo level: apns_log_level_t, _ tell: @escaping (apns_log_level_t, String) -> Void
+    upTo level: apns_log_level_t, _ tell: @escaping (SessionLine) -> Void
   ) {
     self.level = level
     self.tell = tell
@@ -19,7 +29,11 @@ package final class SessionLines {
       guard let record = record?.pointee, let context else { return }
       let lines = Unmanaged<SessionLines>.fromOpaque(context).takeUnretainedValue()
       lines.tell(
-        apns_log_level_t(rawValue: UInt32(record.level)), String(cString: record.line))
+        SessionLine(
+          level: apns_log_level_t(rawValue: UInt32(bitPattern: record.level)),
+          kind: apns_log_kind_t(rawValue: UInt32(bitPattern: record.kind)),
+          cause: apns_cause_t(rawValue: UInt32(bitPattern: record.cause)),
+          connection: record.connection, count: record.count, text: String(cString: record.line)))
     }
   }
 }

@@ -116,6 +116,9 @@ struct MetricsText {
           "apns_relay_guard_withheld_total", "counter", "Bad tokens that did not count.",
           [("app", app)], "\(figures.withheld)")
       }
+      all.add(
+        "apns_relay_stopped", "gauge", "1 while nothing is pushed until somebody acts.",
+        [("app", app)], figures.isStopped ? "1" : "0")
       if let end = figures.certificateEnd {
         all.add(
           "apns_relay_certificate_end_seconds", "gauge",

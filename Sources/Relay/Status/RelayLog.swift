@@ -31,14 +31,26 @@ package struct RelayLog: LogHandler {
       text =
         "{\"time\":\"\(now)\",\"level\":\"\(level)\",\"message\":\(RawJSON.quoted(message))"
       for (key, value) in all {
-        text += ",\(RawJSON.quoted(key)):\(RawJSON.quoted("\(value)"))"
+        text += ",\(RawJSON.quoted(key)):\(Self.json(value))"
       }
       text += "}\n"
     } else {
-      text = "\(now) \(level) " + all.map { "\($0.value): " }.joined() + "\(message)\n"
+      // What a session says has its numbers in its words already.
+      let names = all.filter {
+        if case .string = $0.value { $0.key != "kind" && $0.key != "cause" } else { false }
+      }
+      text = "\(now) \(level) " + names.map { "\($0.value): " }.joined() + "\(message)\n"
     }
     // One write, so that lines of different threads do not mix.
     _ = Array(text.utf8).withUnsafeBytes { write(2, $0.baseAddress!, $0.count) }
+  }
+
+  /// Numbers are no strings.
+  private static func json(_ value: Logger.MetadataValue) -> String {
+    if case .stringConvertible(let number) = value, number is any BinaryInteger {
+      return "\(number)"
+    }
+    return RawJSON.quoted("\(value)")
   }
 }
 

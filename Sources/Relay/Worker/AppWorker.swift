@@ -32,6 +32,8 @@ package final class AppWorker: @unchecked Sendable {
 
   // The thread's own.
   private let session: ServiceSession
+  private let forwarded: ForwardedLines
+  private var problem = StandingProblem()
   private var judge: TokenJudge?
   private var seat: WorkerSeat
   private var outbox: [HeldEntry] = []
@@ -97,12 +99,10 @@ package final class AppWorker: @unchecked Sendable {
     self.log = log
     rules = DeliveryRules(
       deliveries: settings.deliveries, tries: app.later.tries, unknown: app.unknown)
-    let lines = log
+    let lines = ForwardedLines(log)
+    forwarded = lines
     session = try ServiceSession(
-      app, credentials,
-      log: SessionLines(upTo: APNS_LOG_DEBUG) { level, line in
-        lines.log(level: Logger.Level(level), "\(line)")
-      })
+      app, credentials, log: SessionLines(upTo: APNS_LOG_DEBUG) { lines.tell($0) })
     agreement = Agreement(app, named: Self.name)
     share = FleetShare(app, leaseMS: Int64(settings.leaseS * 1000), session)
     if let refused, refused.isAsked { judge = try TokenJudge(app, queue, refused, log: log) }
@@ -320,6 +320,7 @@ package final class AppWorker: @unchecked Sendable {
 
   private func takeAnswers() {
     let isJudging = judge != nil
+    let now = RelayClock.steady
     session.takeAnswers { answer in
       if isJudging { judge?.judge(&answer, at: RelayClock.now) }
       rules.take(answer)
@@ -327,11 +328,11 @@ package final class AppWorker: @unchecked Sendable {
       if answer.kind == .accepted { hasAccepted = true }
       if answer.httpStatus >= 500 {
         hasAccepted = false
-        lastServerError = RelayClock.steady
+        lastServerError = now
         nextBringBack = min(nextBringBack, lastServerError + Self.wellMS)
       }
-      if answer.httpStatus == 403 {
-        trouble("the service refuses the provider: \(answer.reason)")
+      if let words = problem.hear(answer, at: now, log) {
+        show(stop: words)
       } else if figures.trouble != nil, answer.httpStatus > 0, recordAfter == 0 {
         figures.trouble = nil
         saidTroubles.removeAll()
@@ -514,12 +515,22 @@ package final class AppWorker: @unchecked Sendable {
     }
     nextFigures = 0
     show(RelayClock.steady)
+    problem.leave(at: RelayClock.steady, log)
     log.info("ended")
   }
 
   private func note(_ error: LibraryError?) {
     guard let error else { return }
-    trouble(error.message)
+    guard StandingProblem.isOne(error.cause) else { return trouble(error.message) }
+    let words = StandingProblem.words(error)
+    problem.meet(words, error.cause, at: RelayClock.steady, log)
+    show(stop: words)
+  }
+
+  private func show(stop words: String) {
+    figures.trouble = words
+    troubleCause = .other
+    nextFigures = 0
   }
 
   /// Says it once, until it is over.
@@ -541,6 +552,9 @@ package final class AppWorker: @unchecked Sendable {
   private func show(_ now: Int64) {
     guard now >= nextFigures else { return }
     nextFigures = now + 500
+    problem.look(at: now, log)
+    forwarded.isQuiet = problem.words != nil
+    figures.isStopped = problem.words != nil
     figures.heard = now
     figures.inHand = inHand
     figures.remembers = judge != nil

@@ -17,6 +17,8 @@ package struct WorkerFigures: Sendable {
   package var trouble: String?
   /// In what another relay on the queue has the app otherwise; nil: in nothing.
   package var disagreement: String?
+  /// It stays so until somebody acts.
+  package var isStopped = false
   package var certificateEnd: Int64?
   /// Why tokens that the service calls bad do not count at present; nil: there is no alarm.
   package var guardAlarm: String?

@@ -121,10 +121,10 @@ struct SendRun {
   /// What the session does, on standard error, between two drawings of the progress.
   private func lines(_ verbosity: Int) -> SessionLines {
     let progress = progress
-    return SessionLines(upTo: verbosity > 1 ? APNS_LOG_TRACE : APNS_LOG_INFO) { level, line in
+    return SessionLines(upTo: verbosity > 1 ? APNS_LOG_TRACE : APNS_LOG_INFO) { line in
       progress.clear()
       let name =
-        switch level {
+        switch line.level {
         case APNS_LOG_ERROR: "error"
         case APNS_LOG_WARNING: "warning"
         case APNS_LOG_NOTICE: "notice"
@@ -132,7 +132,7 @@ struct SendRun {
         case APNS_LOG_DEBUG: "debug"
         default: "trace"
         }
-      StandardStream.error.write("\(name): \(Printable.line(line))\n")
+      StandardStream.error.write("\(name): \(Printable.line(line.text))\n")
     }
   }
 

@@ -1,0 +1,149 @@
+import APNSLibrary
+import CAPNS
+import Logging
+
+/// What stops all work of an app until somebody acts: the provider is refused, there are no credentials,
+/// the topic is wrong, the service is not to be trusted. It is one line when it begins, one a minute
+/// while it goes on, and one when it ends.
+package struct StandingProblem {
+  private struct Stop {
+    var words: String
+    var cause: apns_cause_t
+    var since: Int64
+    var nextLine: Int64
+    var count = 0
+    /// As the last line had it.
+    var saidCount = 0
+  }
+
+  private static let everyMS: Int64 = 60_000
+  /// After something that worked, what does not may be an exception for so long.
+  private static let doubtMS: Int64 = 2000
+
+  private var stop: Stop?
+  /// It has been said.
+  private var stands = false
+  private var lastGood: Int64?
+  /// Answers that call a token bad, of those that came before anything worked.
+  private var badTokens = 0
+  /// So many of them are not the tokens' fault.
+  private static let mostBadTokens = 100
+
+  /// Why it is stopped at present.
+  package var words: String? { stands ? stop?.words : nil }
+
+  package init() {}
+
+  /// Once more. Times are the steady clock's.
+  package mutating func meet(_ words: String, _ cause: apns_cause_t, at now: Int64, _ log: Logger) {
+    var met = stop ?? Stop(words: words, cause: cause, since: now, nextLine: now)
+    (met.words, met.cause) = (words, cause)
+    met.count += 1
+    stop = met
+    look(at: now, log)
+  }
+
+  /// Something was pushed, or refused for its own sake.
+  package mutating func end(at now: Int64, _ log: Logger) {
+    lastGood = now
+    guard let stop else { return }
+    self.stop = nil
+    guard stands else { return }
+    stands = false
+    log.notice(
+      "pushes go again after \((now - stop.since) / 1000) s and \(stop.count) failures: \(stop.words)",
+      metadata: Self.fields(stop))
+  }
+
+  /// The worker ends, perhaps for one with another configuration.
+  func leave(at now: Int64, _ log: Logger) {
+    guard stands, let stop else { return }
+    log.notice(
+      "ends, and nothing was pushed for \((now - stop.since) / 1000) s: \(stop.words)",
+      metadata: Self.fields(stop))
+  }
+
+  package mutating func look(at now: Int64, _ log: Logger) {
+    guard var stop, now >= stop.nextLine, stop.count > stop.saidCount else { return }
+    if !stands, let lastGood, now - max(lastGood, stop.since) < Self.doubtMS { return }
+    log.error(
+      stands
+        ? "nothing is pushed for \((now - stop.since) / 1000) s, after \(stop.count) failures: \(stop.words)"
+        : "nothing is pushed until somebody acts: \(stop.words)",
+      metadata: Self.fields(stop))
+    stands = true
+    stop.nextLine = now + Self.everyMS
+    stop.saidCount = stop.count
+    self.stop = stop
+  }
+
+  private static func fields(_ stop: Stop) -> Logger.Metadata {
+    [
+      "kind": "stopped", "cause": "\(String(cString: apns_cause_name(stop.cause)))",
+      "count": .stringConvertible(stop.count),
+    ]
+  }
+}
+
+extension StandingProblem {
+  /// Causes that no other try heals.
+  private static let causes: Set<UInt32> = Set(
+    [
+      APNS_CAUSE_PROXY_AUTHENTICATION, APNS_CAUSE_PEER_EXPIRED, APNS_CAUSE_PEER_NOT_YET_VALID,
+      APNS_CAUSE_PEER_NAME, APNS_CAUSE_PEER_NOT_TRUSTED, APNS_CAUSE_PEER_REVOKED,
+      APNS_CAUSE_PEER_NOT_PINNED, APNS_CAUSE_PEER_UNFIT, APNS_CAUSE_NOT_TLS,
+      APNS_CAUSE_TLS_VERSION, APNS_CAUSE_NO_HTTP2, APNS_CAUSE_CERTIFICATE_WANTED,
+      APNS_CAUSE_CERTIFICATE_REFUSED, APNS_CAUSE_FILE_UNREADABLE, APNS_CAUSE_FILE_MALFORMED,
+      APNS_CAUSE_CERTIFICATE_MISSING, APNS_CAUSE_KEY_MISSING, APNS_CAUSE_KEY_MISMATCH,
+      APNS_CAUSE_KEY_UNFIT, APNS_CAUSE_PASSPHRASE_MISSING, APNS_CAUSE_PASSPHRASE_WRONG,
+      APNS_CAUSE_CERTIFICATE_EXPIRED, APNS_CAUSE_CERTIFICATE_NOT_YET_VALID,
+      APNS_CAUSE_CERTIFICATE_UNFIT, APNS_CAUSE_CA_MISSING, APNS_CAUSE_TOKEN_IDENTIFIER,
+      APNS_CAUSE_TOPIC, APNS_CAUSE_PROVIDER_TOKEN, APNS_CAUSE_SEVERAL_IDENTITIES,
+    ].map(\.rawValue))
+
+  static func words(_ error: LibraryError) -> String {
+    let isOurs = [APNS_CAUSE_CERTIFICATE_WANTED, APNS_CAUSE_CERTIFICATE_REFUSED].contains(
+      error.cause)
+    return isOurs ? "the service refuses the certificate: \(error.message)" : error.message
+  }
+
+  static func isOne(_ cause: apns_cause_t) -> Bool { causes.contains(cause.rawValue) }
+
+  /// Takes an answer into account. What it returns is why nothing is pushed, if the answer says that.
+  mutating func hear(_ answer: Answer, at now: Int64, _ log: Logger) -> String? {
+    if let words = words(answer) {
+      meet(words, APNS_CAUSE_NONE, at: now, log)
+      return words
+    }
+    let isBadToken = answer.httpStatus == 400 && Self.badTokens.contains(answer.code.rawValue)
+    if isBadToken, lastGood == nil {
+      badTokens += 1
+    } else if answer.httpStatus > 0, answer.httpStatus != 429, answer.httpStatus < 500 {
+      end(at: now, log)
+    }
+    return nil
+  }
+
+  private static let badTokens = Set(
+    [APNS_REASON_BAD_DEVICE_TOKEN, APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC].map(\.rawValue))
+
+  /// What an answer says of the configuration; nil: it is about its notification, or the service.
+  private func words(_ answer: Answer) -> String? {
+    if answer.httpStatus == 403 { return "the service refuses the provider: \(answer.reason)" }
+    // An entry's own topic is its producer's fault.
+    guard answer.httpStatus == 400, answer.held.entry.content.topic == nil else { return nil }
+    switch answer.code {
+    case APNS_REASON_TOPIC_DISALLOWED, APNS_REASON_BAD_TOPIC, APNS_REASON_MISSING_TOPIC:
+      return "the service refuses the topic: \(answer.reason)"
+    case APNS_REASON_BAD_CERTIFICATE, APNS_REASON_BAD_CERTIFICATE_ENVIRONMENT:
+      return "the service refuses the provider: \(answer.reason)"
+    default:
+      guard Self.badTokens.contains(answer.code.rawValue), lastGood == nil,
+        badTokens >= Self.mostBadTokens
+      else { return nil }
+      return
+        "the service has accepted nothing and calls each token bad, as where environment or topic is "
+        + "another one: \(answer.reason)"
+    }
+  }
+}

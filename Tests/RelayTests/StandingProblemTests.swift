@@ -1,0 +1,76 @@
+import CAPNS
+import Logging
+import Relay
+import Synchronization
+import Testing
+
+@Suite struct StandingProblemTests {
+  /// What was logged.
+  private final class Lines: Sendable {
+    let all = Mutex<[String]>([])
+    var taken: [String] {
+      all.withLock { all in
+        defer { all = [] }
+        return all
+      }
+    }
+  }
+
+  private struct Recorder: LogHandler {
+    let lines: Lines
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+    func log(event: LogEvent) {
+      let count = event.metadata?["count"].map { "\($0)" } ?? "?"
+      lines.all.withLock { $0.append("\(event.level) \(count) \(event.message)") }
+    }
+  }
+
+  private let lines = Lines()
+  private let log: Logger
+  private var problem = StandingProblem()
+
+  init() {
+    let lines = lines
+    log = Logger(label: "test") { _ in Recorder(lines: lines) }
+  }
+
+  @Test mutating func oneLineAMinute() {
+    for now: Int64 in stride(from: 0, to: 150_000, by: 500) {
+      problem.meet("no key", APNS_CAUSE_NONE, at: now, log)
+      problem.look(at: now + 250, log)
+    }
+    #expect(
+      lines.taken == [
+        "error 1 nothing is pushed until somebody acts: no key",
+        "error 121 nothing is pushed for 60 s, after 121 failures: no key",
+        "error 241 nothing is pushed for 120 s, after 241 failures: no key",
+      ])
+    #expect(problem.words == "no key")
+    // Nothing is tried, so there is nothing to say.
+    for now: Int64 in stride(from: 150_000, to: 900_000, by: 500) { problem.look(at: now, log) }
+    #expect(lines.taken == ["error 300 nothing is pushed for 180 s, after 300 failures: no key"])
+    problem.end(at: 900_000, log)
+    problem.end(at: 900_001, log)
+    #expect(lines.taken == ["notice 300 pushes go again after 900 s and 300 failures: no key"])
+    #expect(problem.words == nil)
+  }
+
+  @Test mutating func whatIsAnExceptionIsNotSaid() {
+    for now: Int64 in stride(from: 0, to: 100_000, by: 1000) {
+      problem.end(at: now, log)
+      problem.meet("one topic", APNS_CAUSE_TOPIC, at: now + 500, log)
+      problem.look(at: now + 900, log)
+    }
+    #expect(lines.taken == [])
+    // From here on it is all that happens.
+    problem.look(at: 101_000, log)
+    #expect(lines.taken == [])
+    problem.look(at: 101_600, log)
+    #expect(lines.taken == ["error 1 nothing is pushed until somebody acts: one topic"])
+  }
+}
