@@ -89,6 +89,10 @@ static inline void copenssl_show_given_chain(SSL_CTX *context) {
 static inline void copenssl_keep_no_sessions(SSL_CTX *context) {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
 }
+/* Groups as long as the server's key is strong. */
+static inline int copenssl_take_dhe(SSL_CTX *context) {
+  return (int)SSL_CTX_set_dh_auto(context, 1);
+}
 /* In no version. The option alone only makes those of TLS 1.3 smaller. */
 static inline int copenssl_forbid_tickets(SSL_CTX *context) {
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET);

@@ -94,10 +94,12 @@ def context(certificate=None, *, versions=None, ciphers=None, ca=None):
     return made
 
 
-def connect(port, tls, buffer=None):
+def connect(port, tls, buffer=None, source=None):
     """Without SNI, as programs of that time."""
     plain = socket.socket()
     plain.settimeout(DEADLINE)
+    if source:
+        plain.bind((source, 0))
     if buffer:
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
     plain.connect(("127.0.0.1", port))

@@ -45,7 +45,8 @@ class Door:
     def __init__(self, relay, simulator, tmp_path, people, *, door=None, app=None, accepted=True, **arguments):
         self.files = {name: tmp_path / f"{name}.port" for name in ("port", "feedback_port")}
         options = {"type": "binary", "port": 0, "feedback_port": 0} | {f"{name}_file": str(file) for name, file in self.files.items()}
-        options |= door or {"fingerprints": {"shop": f"{people.listed_print} {people.expired_print}"}, "client_ca": str(people.ca)}
+        known = {"fingerprints": {"shop": f"{people.listed_print} {people.expired_print}"}, "client_ca": str(people.ca)}
+        options |= door if door and ("app" in door or "fingerprints" in door or "client_ca" in door) else known | (door or {})
         self.relay = relay(simulator, doors={"gateway": options}, app=SOON | (app or {}), **arguments)
         self.queue = self.relay.queue
         if accepted:
@@ -198,7 +199,7 @@ BEHIND = {"framed-then-noise": error(128, 0), "simple-then-sentinel": error(2, 9
 
 @pytest.mark.parametrize("cut", ["whole", "bytes", "random"])
 def test_vectors_are_answered_as_by_the_simulator(open_door, people, cut):
-    door = open_door()
+    door = open_door(door={"token_bytes": "any"})
     tls, chance, accepted = context(people.listed), random.Random(20261121), 0
     for vector in VECTORS:
         if "limits" in vector:
@@ -222,7 +223,7 @@ def test_vectors_are_answered_as_by_the_simulator(open_door, people, cut):
 
 def test_vectors_are_answered_the_same_in_every_split(open_door, people):
     """Cut in two at each byte, as the whole frame is answered. LEGACY_SPLITS=all tries all of them, otherwise some are drawn."""
-    door = open_door(level="info")
+    door = open_door(door={"token_bytes": "any"}, level="info")
     tls, chance, accepted, alone = context(people.listed), random.Random(20261124), 0, []
     for vector in VECTORS:
         frame = bytes.fromhex(vector["hex"])
@@ -304,10 +305,92 @@ def test_another_relays_refusals_count_too(start, open_door, relay, people):
     assert talk(door.port, tls, enhanced(1, raw(8)) + enhanced(2, b"")) == (error(2, 2), CLEAN)
 
 
+SILENT = b'{"aps":{"content-available":1},"job":7}'
+
+
+def test_silent_pushes_are_what_todays_service_takes(start, open_door, people):
+    """Priority 10 was what libraries of that time said, or left out, whatever the payload."""
+    simulator = start("--check-payload")
+    door = open_door(simulator, level="info")
+    escaped = b'{"aps":{"content\\u002davailable":1,"category":"c"}}'
+    shown = b'{"aps":{"content-available":1,"sound":""}}'
+    data = [framed(1, raw(1), SILENT, priority=10), framed(2, raw(2), SILENT), framed(3, raw(3), SILENT, priority=5), enhanced(4, raw(4), SILENT),
+            simple(raw(5), SILENT), framed(6, raw(6), escaped, priority=10), framed(7, raw(7), shown, priority=10),
+            framed(8, raw(8), b'{"aps":{"badge":0}}', priority=10), framed(9, raw(9), b'{"aps":{}}', priority=10)]
+    push(door.port, context(people.listed), b"".join(data))
+    door.done(9)
+    assert door.queue.counts() == {"accepted": 9}, door.queue.rows("SELECT token, outcome, reason FROM outcomes")
+    by_token = {one["token"]: (one["push_type"], one.get("priority")) for one in pushes(simulator)}
+    assert [by_token[token(n)] for n in range(1, 7)] == [("background", "5")] * 6
+    assert [by_token[token(n)] for n in range(7, 10)] == [("alert", "10")] * 3
+    assert door.relay.metric('apns_relay_door_silent_total{door="gateway"}') == 5
+    (said,) = door.relay.said("silent pushes")
+    assert said["level"] == "notice" and said["app"] == "shop" and said["door"] == "gateway"
+
+
+def test_a_topic_that_says_what_its_pushes_are_keeps_its_priority(start, open_door, people):
+    simulator = start()
+    door = open_door(simulator, app={"topic": "com.example.app.voip"}, door={"app": "shop"})
+    push(door.port, context(), framed(1, raw(1), SILENT, priority=10))
+    door.done(1)
+    assert [one["push_type"] for one in pushes(simulator)] == ["voip"] and door.relay.metric("apns_relay_door_silent_total") == 0
+
+
+def test_tokens_of_another_length_than_devices_have(start, open_door, people):
+    simulator = start()
+    door = open_door(simulator)
+    tls = context(people.listed)
+    hexed = token(2).encode()
+    for wrong in raw(1)[1:], hexed, raw(1) + b"\n":
+        assert talk(door.port, tls, enhanced(6, raw(1)) + framed(7, wrong, priority=10) + enhanced(8, raw(1))) == (error(5, 7), CLEAN)
+        assert talk(door.port, tls, enhanced(9, wrong)) == (error(5, 9), CLEAN)
+    # Who has no answers is not cut off: the service says what it thinks of that.
+    push(door.port, tls, simple(hexed) + simple(raw(3)))
+    door.done(5)
+    assert token(3) in {one["token"] for one in pushes(simulator)}
+    # The service took it, so there are devices with such tokens, as another relay and the next one know.
+    assert hexed.hex() in {one["token"] for one in pushes(simulator)}
+    for _ in range(2):
+        wait_until(lambda: talk(door.port, tls, enhanced(9, hexed) + enhanced(10, b"")) == (error(2, 10), CLEAN), "it is not learned")
+        assert talk(door.port, tls, enhanced(9, raw(1)[1:])) == (error(5, 9), CLEAN)
+        wait_until(lambda: door.queue.rows("SELECT text FROM notes WHERE name = 'token.sizes'") == [("32 64",)], "it is not noted")
+        door.relay.stop()
+        door.start()
+    door.relay.stop()
+    door = open_door(simulator, door={"token_bytes": "31"}, name="given")
+    assert talk(door.port, tls, enhanced(9, raw(1)[1:]) + enhanced(10, b"")) == (error(2, 10), CLEAN)
+
+
+def test_one_who_reads_no_answers_loses_nothing_by_option(start, open_door, people):
+    simulator = start(faults={"bad_tokens": [token(2)]})
+    door = open_door(simulator, door={"token_answers": False})
+    tls = context(people.listed)
+    push(door.port, tls, enhanced(1, raw(1)) + enhanced(2, raw(2)))
+    door.done(2)
+    door.knows(2)
+    # Behind both there is more.
+    assert talk(door.port, tls, enhanced(3, raw(2)) + enhanced(4, raw(3)[1:]) + enhanced(5, raw(5)) + enhanced(6, b"")) == (error(2, 6), CLEAN)
+    door.done(5)
+    assert token(5) in {one["token"] for one in pushes(simulator)}
+
+
 def test_what_is_no_text_is_a_processing_error(open_door, people):
     door = open_door()
     assert talk(door.port, context(people.listed), enhanced(7, raw(1), b'{"aps":{"alert":"\xff"}}')) == (error(1, 7), CLEAN)
     assert door.queue.is_empty()
+
+
+def test_what_is_no_json_has_an_invalid_size_by_option(open_door, people):
+    tls = context(people.listed)
+    wrong = [b'{"aps":{"alert":"\xff"}}', b"Hello", b"{'aps':{}}", b'{"aps":{}', b'{"aps":{}}\0', b'{"aps":{"alert":"a\nb"}}', b'{"aps":{},}']
+    door = open_door(door={"json": True})
+    for payload in wrong:
+        assert talk(door.port, tls, enhanced(7, raw(1), payload)) == (error(7, 7), CLEAN), payload
+    assert talk(door.port, tls, enhanced(7, raw(1), b' {"aps" : {"alert":"\xc3\xa9"}}\n') + enhanced(8, b"")) == (error(2, 8), CLEAN)
+    door.relay.stop()
+    door = open_door(name="lax")
+    for payload in wrong[1:]:
+        assert talk(door.port, tls, enhanced(7, raw(1), payload) + enhanced(8, b"")) == (error(2, 8), CLEAN), payload
 
 
 def test_shutdown_names_the_last_one(open_door, people):
@@ -381,6 +464,16 @@ def test_old_tls_by_option_only(open_door, people, tmp_path):
         with pytest.raises(ssl.SSLError):
             push(door.port, tls, simple(raw(5)))
     door.relay.stop()
+    # So does that by Diffie-Hellman without curves.
+    finite = context(people.listed, versions=new, ciphers="DHE-RSA-AES128-SHA:@SECLEVEL=0")
+    with pytest.raises(ssl.SSLError):
+        door = open_door(door=safe | {"rsa_key_exchange": True}, name="no-dhe")
+        push(door.port, finite, simple(raw(6)))
+    door.relay.stop()
+    door = open_door(door=safe | {"dhe_key_exchange": True}, name="dhe")
+    push(door.port, finite, simple(raw(6)))
+    assert door.relay.said("dhe_key_exchange")
+    door.relay.stop()
     # A signature by SHA-1 counts by its option only.
     by_hash, _ = people.make("by-sha1", digest="sha1")
     weak = context(by_hash, ciphers="ALL:@SECLEVEL=0")
@@ -392,7 +485,7 @@ def test_old_tls_by_option_only(open_door, people, tmp_path):
         if not option:
             assert "too weak" in door.relay.said("turned away")[0]["message"]
         door.relay.stop()
-    assert door.queue.entries_so_far() == 3
+    assert door.queue.entries_so_far() == 4
 
 
 def test_a_certificate_is_made_once_and_can_be_verified(open_door, people, tmp_path):

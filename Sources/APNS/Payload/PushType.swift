@@ -2,7 +2,7 @@ import CSystem
 
 /// The kind of push, as in the header `apns-push-type`. The numbers are those of
 /// `apns_push_type_t`.
-enum PushType: UInt8 {
+package enum PushType: UInt8 {
   case alert = 1
   case background, location, voip, complication, fileprovider, mdm, liveactivity, pushtotalk
   case widgets, controls
@@ -65,7 +65,7 @@ enum PushType: UInt8 {
   }
 
   /// The type that a topic names, by its end or as one of device management.
-  static func named(in topic: UnsafeRawBufferPointer) -> PushType? {
+  package static func named(in topic: UnsafeRawBufferPointer) -> PushType? {
     guard topic.count > 2 else { return nil }
     let type: PushType
     switch (topic[topic.count &- 2], topic[topic.count &- 1]) {
@@ -103,7 +103,7 @@ enum PushType: UInt8 {
   /// including what cannot be read.
   @_optimize(speed)
   @inline(never)
-  static func inferred(from payload: UnsafeRawBufferPointer) -> PushType {
+  package static func inferred(from payload: UnsafeRawBufferPointer) -> PushType {
     // Most payloads are alerts, and need not be parsed to know it.
     guard mayBeOther(payload) else { return .alert }
     do throws(JSONFault) {

@@ -20,6 +20,7 @@ package final class OpenSSLServerContext: @unchecked Sendable {
       // OpenSSL resumes no session with a client certificate unless sessions have a name.
       && SSL_CTX_set_session_id_context(pointer, "apns", 4) == 1
       && (tls.sendsTickets || copenssl_forbid_tickets(pointer) == 1)
+      && (!tls.takesDHE || copenssl_take_dhe(pointer) == 1)
     if !isSet { throw .setUp(Self.lastError) }
     if tls.speaksHTTP2 { copenssl_take_http2(pointer) }
     copenssl_show_given_chain(pointer)

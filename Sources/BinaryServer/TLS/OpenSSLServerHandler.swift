@@ -28,6 +28,8 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
   private let incoming: OpaquePointer
   private let outgoing: OpaquePointer
   private var phase = Phase.handshaking
+  /// Bytes of TLS that came from the client.
+  package private(set) var received = 0
   /// With or without close_notify.
   package private(set) var hasClientClosed = false
   private var hasSentCloseNotify = false
@@ -73,6 +75,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
   package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     // In slices, because a BIO keeps as much memory as it ever held.
     var bytes = unwrapInboundIn(data)
+    received &+= bytes.readableBytes
     while phase != .dead, !hasClientClosed,
       let slice = bytes.readSlice(length: min(bytes.readableBytes, Self.recordSize)),
       slice.readableBytes > 0

@@ -23,6 +23,8 @@ package struct ServerTLS: Sendable {
   /// Session tickets, as the last part of the handshake: bytes without data, which clients of old
   /// take for an answer.
   package var sendsTickets = false
+  /// Key exchange by Diffie-Hellman without elliptic curves.
+  package var takesDHE = false
 
   package init(
     certificateFile: String, keyFile: String, clientAuthorityFile: String? = nil, min: TLSBound,

@@ -10,6 +10,8 @@ package struct BinaryDoorConfiguration: Equatable, Sendable {
     package var min = TLSBound.tls1_2
     /// Key exchange by RSA, without forward secrecy.
     package var takesRSA = false
+    /// Diffie-Hellman without elliptic curves.
+    package var takesDHE = false
     /// Signatures by SHA-1, and keys of 1,024 bits.
     package var takesSHA1 = false
   }
@@ -32,5 +34,20 @@ package struct BinaryDoorConfiguration: Equatable, Sendable {
   /// Where a certificate is made if none is given: names of files begin with this path.
   package var madeCertificate = ""
   package var payloadMax = 2048
+  /// Answers a payload that is no JSON by status 7.
+  package var checksJSON = false
+  /// Sizes of tokens beside those that the service accepted; nil: any.
+  package var tokenBytes: TokenSizes? = TokenSizes(32)
+  /// Answers tokens by status 5 and 8; false: all of them are pushed.
+  package var answersTokens = true
+  /// Of providers, all apps together.
   package var connections = 10_000
+  /// Of one app; 0: all that is not kept for others.
+  package var appConnections = 0
+  /// Of one app from one address; 0: three quarters of the app's.
+  package var addressConnections = 0
+  /// To the feedback port, beside those of providers.
+  package var feedbackConnections = 1000
+  /// TLS handshakes under way, beside all these.
+  package var handshakes = 1000
 }

@@ -34,9 +34,20 @@ enum BinaryDoorReader {
     }
     door.tls.min = try section.choice("min_tls", door.tls.min)
     door.tls.takesRSA = try section.flag("rsa_key_exchange", door.tls.takesRSA)
+    door.tls.takesDHE = try section.flag("dhe_key_exchange", door.tls.takesDHE)
     door.tls.takesSHA1 = try section.flag("sha1", door.tls.takesSHA1)
     door.payloadMax = try section.integer("payload_max", door.payloadMax, 1...4096)
-    door.connections = try section.integer("connections", door.connections, 1...1_000_000)
+    door.checksJSON = try section.flag("json", door.checksJSON)
+    if let text = try section.text("token_bytes") { door.tokenBytes = try sizes(text, section) }
+    door.answersTokens = try section.flag("token_answers", door.answersTokens)
+    let most = 1_000_000
+    door.connections = try section.integer("connections", door.connections, 1...most)
+    door.appConnections = try section.integer("app_connections", door.appConnections, 0...most)
+    door.addressConnections = try section.integer(
+      "address_connections", door.addressConnections, 0...most)
+    door.feedbackConnections = try section.integer(
+      "feedback_connections", door.feedbackConnections, 1...most)
+    door.handshakes = try section.integer("handshakes", door.handshakes, 1...most)
     let directory = (queue as NSString).deletingLastPathComponent
     door.madeCertificate =
       queue.isEmpty
@@ -47,6 +58,19 @@ enum BinaryDoorReader {
       throw section.fault("type", "a door of this type has no '/' in its name")
     }
     return door
+  }
+
+  /// nil: any.
+  private static func sizes(
+    _ text: String, _ section: ConfigurationSection
+  ) throws -> TokenSizes? {
+    if text == "any" { return nil }
+    guard let sizes = TokenSizes(text), sizes != [] else {
+      throw section.fault(
+        "token_bytes",
+        "must be sizes from 1 to \(TokenSizes.longest), such as 32 80, or any, not '\(text)'")
+    }
+    return sizes
   }
 
   private static func fingerprints(

@@ -173,9 +173,33 @@ package enum ConfigurationText {
         say(2, "key", quoted(door.tls.key), "default: in the certificate's file")
         say(2, "min_tls", quoted(door.tls.min.rawValue), "1.0, 1.1, 1.2 or 1.3")
         say(2, "rsa_key_exchange", "\(door.tls.takesRSA)", "old clients know nothing else")
+        say(
+          2, "dhe_key_exchange", "\(door.tls.takesDHE)",
+          "finite-field Diffie-Hellman, where a client knows no curves")
         say(2, "sha1", "\(door.tls.takesSHA1)", "signatures by SHA-1, and keys of 1,024 bits")
         say(2, "payload_max", "\(door.payloadMax)", "bytes; a larger one is answered by status 7")
-        say(2, "connections", "\(door.connections)", "at most, at the same time")
+        say(
+          2, "json", "\(door.checksJSON)", "true: status 7 for a payload that is not JSON"
+        )
+        say(
+          2, "token_bytes", quoted(door.tokenBytes?.text ?? "any"),
+          "sizes of tokens, beside those that APNs accepted; others get status 5")
+        say(
+          2, "token_answers", "\(door.answersTokens)",
+          "false: no status 5 or 8, for clients that read no answers")
+        say(2, "connections", "\(door.connections)", "of providers at most, at the same time")
+        say(
+          2, "app_connections", "\(door.appConnections)",
+          "of one app; 0: all that are not kept for others")
+        say(
+          2, "address_connections", "\(door.addressConnections)",
+          "of one app from one address; 0: three quarters of the app's")
+        say(
+          2, "feedback_connections", "\(door.feedbackConnections)", "beside these, to feedback_port"
+        )
+        say(
+          2, "handshakes", "\(door.handshakes)",
+          "TLS handshakes under way, beside all these")
       }
     }
     // Nobody is let in unasked.

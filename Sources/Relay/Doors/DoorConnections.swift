@@ -26,18 +26,24 @@ final class DoorConnections: Sendable {
 
   var open: [any Channel] { channels.withLock { Array($0.values) } }
 
+  /// How many files connections may take.
+  static var files: Int {
+    let files = OpenFiles.limit
+    return files - min(leftFiles, files / 4)
+  }
+
   /// Until it is closed. Throws if there are so many already.
   func enter(_ channel: any Channel) throws {
     guard figures.enter(most: most) else {
       throw turnedAway("there are \(most) connections already")
     }
-    let files = OpenFiles.limit
     let total = Self.total.add(1, ordering: .relaxed).newValue
-    guard total <= files - min(Self.leftFiles, files / 4) else {
+    guard total <= Self.files else {
       Self.total.subtract(1, ordering: .relaxed)
       figures.turnAway()
       throw turnedAway(
-        "there are \(total - 1) connections already, and this process may open \(files) files")
+        "there are \(total - 1) connections already, and this process may open \(OpenFiles.limit) files"
+      )
     }
     group.enter()
     let key = ObjectIdentifier(channel)

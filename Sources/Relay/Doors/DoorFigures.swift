@@ -2,6 +2,9 @@ import Synchronization
 
 /// What a door counts, for those who watch it.
 package final class DoorFigures: Sendable {
+  /// A share of the connections of which somebody has had enough.
+  package enum Limit: String, CaseIterable, Sendable { case app, address, feedback, handshakes }
+
   package struct Shown: Sendable {
     package var connections = 0
     package var waiting = 0
@@ -15,6 +18,12 @@ package final class DoorFigures: Sendable {
     package var discarded = 0
     /// Clients that were not let in.
     package var refused = 0
+    /// Silent pushes that became background pushes.
+    package var silent = 0
+    /// Connections that are nobody's yet.
+    package var handshakes = 0
+    /// Connections that ended because of a limit.
+    package var limited: [Limit: Int] = [:]
 
     package init() {}
   }
@@ -43,8 +52,18 @@ package final class DoorFigures: Sendable {
     }
   }
 
+  /// One whose share is used up.
+  package func turnAway(by limit: Limit) {
+    state.withLock { state in
+      state.limited[limit, default: 0] += 1
+      // Where a handshake ends, another client is let in.
+      if limit != .handshakes { state.turnedAway += 1 }
+    }
+  }
+
   package func leave() { state.withLock { $0.connections -= 1 } }
   package func take(_ count: Int) { state.withLock { $0.taken += count } }
+  package func silence(_ count: Int) { state.withLock { $0.silent += count } }
   package func discard() { state.withLock { $0.discarded += 1 } }
   package func refuse() { state.withLock { $0.refused += 1 } }
   /// By packet, which no request waits for.

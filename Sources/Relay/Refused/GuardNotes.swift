@@ -3,6 +3,7 @@ package struct GuardNotes: Sendable {
   private static let accepted = "guard.accepted"
   private static let letGo = "guard.let_go"
   private static let alarm = "guard.alarm"
+  private static let sizes = "token.sizes"
 
   private let queue: any QueueEngine
   private let app: String
@@ -15,6 +16,14 @@ package struct GuardNotes: Sendable {
   /// Whether a push of this app was ever accepted.
   func hasAccepted() throws -> Bool { try queue.note(Self.accepted, app: app) != nil }
   func setAccepted(at now: Int64) throws { try queue.setNote(Self.accepted, "\(now)", app: app) }
+
+  /// Lengths of tokens that the service accepted.
+  func sizes() throws -> TokenSizes {
+    try queue.note(Self.sizes, app: app).flatMap { TokenSizes($0) } ?? []
+  }
+  func setSizes(_ sizes: TokenSizes) throws {
+    try queue.setNote(Self.sizes, sizes.text, app: app)
+  }
 
   /// Until when bad tokens count whatever the guard says; 0: not at all.
   package func letGoUntil() throws -> Int64 {

@@ -13,11 +13,16 @@ package final class RefusedTokens: @unchecked Sendable {
     /// When each was refused, in UNIX milliseconds.
     private let tokens = Mutex<[[UInt8]: Int64]>([:])
     fileprivate let last = Mutex<Int64>(0)
+    /// Lengths of tokens that the service accepted.
+    private let accepted = Mutex<TokenSizes>([])
 
     init(rememberMS: Int64) { self.rememberMS = Atomic(rememberMS) }
 
     func remember(forMS time: Int64) { rememberMS.store(time, ordering: .relaxed) }
     private func limit(at now: Int64) -> Int64 { now - rememberMS.load(ordering: .relaxed) }
+
+    package var sizes: TokenSizes { accepted.withLock { $0 } }
+    package func accept(_ sizes: TokenSizes) { accepted.withLock { $0.formUnion(sizes) } }
 
     func add(_ token: [UInt8], at time: Int64) {
       tokens.withLock { $0[token] = max($0[token] ?? 0, time) }

@@ -20,6 +20,8 @@ struct TokenJudge {
   /// What the queue has as the alarm.
   private var notedAlarm: String?
   private var saidKind = 0
+  /// Lengths of tokens that the service accepted.
+  private var sizes: TokenSizes = []
   /// Why bad tokens do not count at present, in words; nil: there is no alarm.
   private(set) var alarm: String?
   /// Bad tokens that did not count.
@@ -46,6 +48,7 @@ struct TokenJudge {
     if isKnown { guarding.hasAccepted = true }
     guarding.letGoUntil = try notes.letGoUntil()
     notedAlarm = try notes.alarm()
+    try exchangeSizes()
   }
 
   private static let badCodes = [
@@ -60,6 +63,7 @@ struct TokenJudge {
     let hadAccepted = guarding.hasAccepted
     guarding.count(isBad: isBad, isAccepted: answer.httpStatus == 200)
     if guarding.hasAccepted, !hadAccepted { owesAccepted = true }
+    if answer.httpStatus == 200 { take(sizeOf: answer) }
     if answer.httpStatus == 410 {
       answer.refusedSince = answer.goneSince ?? now / 1000
     } else if isBad, pending.count < Self.mostPending {
@@ -68,6 +72,26 @@ struct TokenJudge {
       pending.append((device, now + waitMS))
     }
     look(at: now)
+  }
+
+  private mutating func take(sizeOf answer: Answer) {
+    // Nearly always hex and nothing else.
+    let digits = answer.held.token(at: answer.position).withBytes { bytes in
+      bytes.count { $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 6 }
+    }
+    let size = TokenSizes(digits / 2)
+    guard !sizes.isSuperset(of: size) else { return }
+    sizes.formUnion(size)
+    refused[app]?.accept(size)
+  }
+
+  /// With other relays, and with this one before it was started.
+  private mutating func exchangeSizes() throws {
+    let noted = try notes.sizes()
+    if !noted.isSuperset(of: sizes) { try notes.setSizes(noted.union(sizes)) }
+    sizes.formUnion(noted)
+    // Each time: the door may ask for them since.
+    refused[app]?.accept(sizes)
   }
 
   /// Says it when an alarm begins and when it ends.
@@ -114,6 +138,7 @@ struct TokenJudge {
       try notes.setAccepted(at: now)
       owesAccepted = false
     }
+    try exchangeSizes()
     let letGoUntil = try notes.letGoUntil()
     if letGoUntil != guarding.letGoUntil {
       guarding.letGoUntil = letGoUntil

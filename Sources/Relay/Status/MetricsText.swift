@@ -141,8 +141,18 @@ struct MetricsText {
         ("taken", "Notifications that were queued for a client of old.", figures.taken),
         ("discarded", "Notifications that came behind a rejected one.", figures.discarded),
         ("refused", "Clients that were not let in.", figures.refused),
+        ("silent", "Silent pushes that became background pushes of priority 5.", figures.silent),
       ] {
         all.add("apns_relay_door_\(name)_total", "counter", help, [door], "\(count)")
+      }
+      all.add(
+        "apns_relay_door_handshakes", "gauge", "Connections that are nobody's yet.", [door],
+        "\(figures.handshakes)")
+      for limit in DoorFigures.Limit.allCases {
+        all.add(
+          "apns_relay_door_limited_total", "counter",
+          "Connections that ended because their share was used up.",
+          [door, ("limit", limit.rawValue)], "\(figures.limited[limit] ?? 0)")
       }
       for (status, count) in figures.answers.sorted(by: { $0.key < $1.key }) {
         all.add(

@@ -30,7 +30,7 @@ package final class BinaryDoor: Door {
       for line in tls.news { logger.notice("\(line)") }
       for line in tls.warnings { logger.warning("\(line)") }
       context = BinaryDoorContext(
-        relay, try DoorClients(door), tls.context, connections: door.connections, logger)
+        relay, try DoorClients(door), tls.context, door, logger)
       listeners = try Self.listen(door, context, group)
     } catch {
       try? group.syncShutdownGracefully()
@@ -89,6 +89,7 @@ package final class BinaryDoor: Door {
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try context.connections.enter(channel)
+          context.handshakes.begin(channel)
           var logger = context.logger
           logger[metadataKey: "client"] = "\(channel.remoteAddress?.text ?? "")"
           try addHandlers(channel, logger)
@@ -106,7 +107,11 @@ package final class BinaryDoor: Door {
     }
   }
 
-  package var figures: DoorFigures.Shown { context.figures.shown }
+  package var figures: DoorFigures.Shown {
+    var shown = context.figures.shown
+    shown.handshakes = context.handshakes.count
+    return shown
+  }
 
   /// Its files are read when it is opened.
   package func refresh() throws {}

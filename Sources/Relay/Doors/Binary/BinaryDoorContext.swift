@@ -1,6 +1,7 @@
 import BinaryServer
 import Dispatch
 import Logging
+import NIOCore
 import Synchronization
 
 /// What all connections of a binary door share.
@@ -14,6 +15,14 @@ final class BinaryDoorContext: Sendable {
   /// Batches that are on their way into the queue.
   let batches = DispatchGroup()
   let connections: DoorConnections
+  /// Those of providers, and of those who ask for feedback.
+  let gateway: ClientShares
+  let feedbackPort: ClientShares
+  let handshakes: OpenHandshakes
+  let configuration: BinaryDoorConfiguration
+  /// A size of tokens that is refused, and pushes that become silent, are said once in a while.
+  let sizeWarning = ThrottledWarning()
+  let silentWarning = ThrottledWarning()
 
   /// Batches of clients that are gone, and that the queue does not take. They are kept, so they have a
   /// limit: beyond it nobody is let in.
@@ -24,14 +33,53 @@ final class BinaryDoorContext: Sendable {
   private let over = Atomic(false)
 
   init(
-    _ relay: DoorRelay, _ clients: DoorClients, _ tls: OpenSSLServerContext, connections: Int,
-    _ logger: Logger
+    _ relay: DoorRelay, _ clients: DoorClients, _ tls: OpenSSLServerContext,
+    _ door: BinaryDoorConfiguration, _ logger: Logger
   ) {
     self.relay = relay
     self.clients = clients
     self.tls = tls
-    self.connections = DoorConnections(figures, most: connections, logger)
+    configuration = door
+    let limits = ConnectionLimits(door, files: DoorConnections.files)
+    if limits.isCut {
+      logger.warning(
+        "this process may open \(OpenFiles.limit) files: there are \(limits.gateway) connections at most, and \(limits.feedback) to the feedback port"
+      )
+    }
+    gateway = ClientShares(
+      limits.gateway, mostOfApp: door.appConnections, mostOfAddress: door.addressConnections,
+      logger)
+    feedbackPort = ClientShares(limits.feedback, logger)
+    handshakes = OpenHandshakes(limits.handshakes, figures, logger)
+    connections = DoorConnections(figures, most: limits.all, logger)
     self.logger = logger
+  }
+
+  /// A client is known, and has its share of connections until it is closed. False: it is used up.
+  func admit(_ channel: any Channel, _ app: String, _ shares: ClientShares) -> Bool {
+    let client = ClientShares.Client(app: app, address: channel.remoteAddress?.host ?? "")
+    if let limit = shares.enter(client, of: clients.count(of: relay.apps())) {
+      figures.turnAway(by: shares === feedbackPort ? .feedback : limit)
+      return false
+    }
+    handshakes.end(channel)
+    channel.closeFuture.whenComplete { _ in shares.leave(client) }
+    return true
+  }
+
+  func sayRefusedSize(_ size: Int, _ logger: Logger) {
+    guard sizeWarning.isDue("") else { return }
+    logger.warning(
+      "a token of \(size) bytes is answered by status 5: the service accepted none of that size yet. If devices have such tokens, set doors.\(configuration.name).token_bytes"
+    )
+  }
+
+  func countSilent(_ count: Int, _ logger: Logger) {
+    figures.silence(count)
+    guard silentWarning.isDue("") else { return }
+    logger.notice(
+      "silent pushes (content-available alone) of priority 10 go as background pushes of priority 5, as APNs takes them; \(figures.shown.silent) so far"
+    )
   }
 
   /// Nothing goes into the queue any more.

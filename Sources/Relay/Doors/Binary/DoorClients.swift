@@ -31,6 +31,12 @@ struct DoorClients: Sendable {
     }
   }
 
+  /// How many apps may have clients here.
+  func count(of apps: [AppConfiguration]) -> Int {
+    if app != nil { return 1 }
+    return max(1, authorities == nil ? Set(fingerprints.values).count : apps.count)
+  }
+
   func find(_ client: OpenSSLServerHandler?, apps: [AppConfiguration]) -> Finding {
     guard let client, let certificate = client.peer else {
       if let app { return .app(app, how: "by the port, without a certificate") }

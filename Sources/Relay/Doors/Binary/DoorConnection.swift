@@ -26,12 +26,14 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
   private let door: BinaryDoorContext
   private let plainLogger: Logger
   private var context: ChannelHandlerContext?
-  private var client: (app: String, refused: RefusedTokens.App?)?
+  private var client: Client?
   private var ids = GrowingUUID()
 
   /// What was taken since the last batch was given to the queue, and the identifier of the last one.
   private var taken: [NewEntry] = []
   private var takenIdentifier: UInt32 = 0
+  /// How many of them become background pushes.
+  private var silent = 0
   /// The last one that is in the queue.
   private var queuedIdentifier: UInt32 = 0
   /// The payload of the frame that is judged.
@@ -44,6 +46,13 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
   private var isLeaving = false
   /// How it ends once the batch is in the queue.
   private var farewell: Farewell?
+
+  private struct Client {
+    var app: String
+    var refused: RefusedTokens.App?
+    /// Its topic does not say what its pushes are: their payloads do.
+    var hasPlainTopic: Bool
+  }
 
   private struct Farewell {
     var packet: ErrorPacket?
@@ -69,13 +78,18 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
 
   func connected(_ context: ChannelHandlerContext) {
     let tls = context.pipeline.syncOperations.openSSL
-    let finding = door.clients.find(tls, apps: door.relay.apps())
+    let apps = door.relay.apps()
+    let finding = door.clients.find(tls, apps: apps)
     tls?.dropPeerKey()
     switch finding {
     case .app(let name, let how):
-      client = (name, door.relay.refused[name])
+      let topic = apps.first { $0.name == name }?.topic ?? ""
+      client = Client(
+        app: name, refused: door.relay.refused[name],
+        hasPlainTopic: Array(topic.utf8).withUnsafeBytes { PushType.named(in: $0) == nil })
       logger.info("a client of \(name), \(how)")
-      if isLeaving || door.isFull { leave() }
+      let isIn = door.admit(context.channel, name, door.gateway)
+      if isLeaving || !isIn || door.isFull { leave() }
     case .nobody(let why):
       logger.notice("a client is turned away: \(why)")
       door.figures.refuse()
@@ -92,17 +106,32 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
   func endBatch() {}
 
   func rejection(of frame: Frame) -> Rejection? {
+    let checksJSON = door.configuration.checksJSON
     guard let text = String(validating: frame.notification.payload, as: UTF8.self) else {
-      return Rejection(frame, status: 1, reason: "payload: no text in UTF-8")
+      return Rejection(
+        frame, status: checksJSON ? 7 : 1, reason: "payload: no text in UTF-8")
     }
     payload = text
     // Command 0 has no answer: who was cut off would not know why, and would lose what is behind.
-    if frame.command != .simple, let refused = client?.refused,
-      refused.contains(frame.notification.token, at: RelayClock.now)
-    {
-      return Rejection(frame, status: 8, reason: "the service refused the token")
+    if frame.command == .simple { return nil }
+    if checksJSON, !RawJSON.isValue(text) {
+      return Rejection(frame, status: 7, reason: "payload: no JSON")
     }
-    return nil
+    return door.configuration.answersTokens ? rejection(ofTokenIn: frame) : nil
+  }
+
+  private func rejection(ofTokenIn frame: Frame) -> Rejection? {
+    let token = frame.notification.token
+    if let sizes = door.configuration.tokenBytes, !sizes.contains(size: token.count),
+      client?.refused?.sizes.contains(size: token.count) != true
+    {
+      door.sayRefusedSize(token.count, logger)
+      return Rejection(frame, status: 5, reason: "the app's tokens are not \(token.count) bytes")
+    }
+    guard let refused = client?.refused, refused.contains(token, at: RelayClock.now) else {
+      return nil
+    }
+    return Rejection(frame, status: 8, reason: "the service refused the token")
   }
 
   func accepted(
@@ -117,6 +146,12 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     let now = RelayClock.now / 1000
     entry.expiry = push.expiry.map { Int64($0) > now ? Int64($0) : 0 }
     entry.priority = push.priority.map { Int($0) }
+    // Today's service takes silent pushes as background with 5 only, which the session chooses where
+    // nothing is said. Who says nothing here means 10.
+    if push.priority != 5, PushType.inferred(from: push.payload) == .background {
+      entry.priority = nil
+      if client.hasPlainTopic { silent += 1 }
+    }
     taken.append(entry)
     takenIdentifier = push.identifier ?? 0
     return .readOn
@@ -144,6 +179,8 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     isBusy = true
     let batch = taken
     taken = []
+    if silent > 0 { door.countSilent(silent, logger) }
+    silent = 0
     door.batches.enter()
     put(batch, takenIdentifier, since: RelayClock.steady, on: loop)
   }

@@ -25,6 +25,7 @@ struct DoorTLS {
       certificateFile: certificate, keyFile: key, min: door.tls.min, max: .tls1_3)
     tls.clientCertificate = .unverified
     tls.ciphers = Self.ciphers(door.tls)
+    tls.takesDHE = door.tls.takesDHE
     do throws(ServerTLSError) {
       context = try OpenSSLServerContext(tls)
     } catch {
@@ -50,6 +51,10 @@ struct DoorTLS {
     if door.tls.takesRSA {
       warnings.append(
         "rsa_key_exchange: whoever gets the server's key later can read what was recorded before")
+    }
+    if door.tls.takesDHE {
+      warnings.append(
+        "dhe_key_exchange: each handshake costs more, and whoever reaches the port can cause them")
     }
     if door.tls.takesSHA1 {
       warnings.append(

@@ -32,6 +32,9 @@ final class FeedbackConnection: FeedbackDelegate {
     case .app(let name, let how):
       logger.info("a client of \(name) asks for feedback, \(how)")
       app = name
+      guard door.admit(context.channel, name, door.feedbackPort) else {
+        return context.eventLoop.makeFailedFuture(Fault())
+      }
     case .nobody(let why):
       logger.notice("a client of feedback is turned away: \(why)")
       door.figures.refuse()

@@ -8,14 +8,6 @@ final class ReadingWitness: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
 
-  /// The beginning of Linux's tcp_info.
-  private typealias Info = (
-    UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64,
-    UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64
-  )
-  private static let unacknowledged = 24
-  private static let unsent = 144
-
   private var tell: ((Bool) -> Void)?
   private var isBroken = false
   /// The client said in TLS that it is the end, and all was acknowledged.
@@ -74,15 +66,10 @@ final class ReadingWitness: ChannelDuplexHandler {
       return then(self, context, false)
     }
     let bound = NIOLoopBound((self, context, then), eventLoop: context.eventLoop)
-    // TCP_INFO
-    options.unsafeGetSocketOption(level: .tcp, name: .init(rawValue: 11)).map { (info: Info) in
-      withUnsafeBytes(of: info) {
-        $0.load(fromByteOffset: Self.unacknowledged, as: UInt32.self) == 0
-          && $0.load(fromByteOffset: Self.unsent, as: UInt32.self) == 0
-      }
-    }.whenComplete { result in
+    ConnectionInfo.read(options).whenComplete { result in
       let (me, context, then) = bound.value
-      then(me, context, !me.isBroken && ((try? result.get()) ?? false))
+      let isRead = (try? result.get()).map { $0.unacknowledged == 0 && $0.unsent == 0 } ?? false
+      then(me, context, !me.isBroken && isRead)
     }
   }
 

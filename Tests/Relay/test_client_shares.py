@@ -1,0 +1,162 @@
+"""A share of the binary door for each of its clients: whoever has many connections locks out nobody else."""
+
+import contextlib
+import socket
+import threading
+
+import pytest
+from legacy import answer, connect, context, enhanced, feedback, push
+from relaying import DEADLINE, token, wait_until
+from simulator import CLEAN, error
+from test_binary_door import Door, people, raw  # noqa: F401
+
+
+@pytest.fixture
+def open_door(start, relay, tmp_path, people):  # noqa: F811
+    """Of two apps, each with a certificate of its own."""
+
+    def make(*, apps=2, **options):
+        prints = {"shop": people.listed_print, "news": people.expired_print}
+        prints = dict(list(prints.items())[:apps])
+        door = Door.__new__(Door)
+        door.__init__(lambda simulator, **arguments: two_apps(relay(simulator, **arguments)), start(), tmp_path, people,
+                      door={"fingerprints": prints} | options, level="info")
+        return door
+
+    def two_apps(one):
+        one.write({"shop": one.app, "news": one.app | {"topic": "com.example.news"}})
+        return one
+
+    return make
+
+
+def other(people):  # noqa: F811
+    return context(people.expired, ciphers="ALL:@SECLEVEL=0")
+
+
+def limited(door, limit):
+    return door.relay.metric(f'apns_relay_door_limited_total{{door="gateway",limit="{limit}"}}')
+
+
+def idle(stack, door, tls, count):
+    """So many that are in and say nothing, and what those get that come then."""
+    open = []
+    for number in range(count):
+        sock = stack.enter_context(connect(door.port, tls))
+        open.append(sock)
+    return open
+
+
+def is_in(sock):
+    """Whether it is let in: what it writes is judged."""
+    sock.sendall(enhanced(7, b""))
+    return answer(sock)[0] == error(2, 7)
+
+
+def test_one_apps_idle_connections_leave_the_others_their_own(open_door, people):  # noqa: F811
+    door = open_door(connections=20)
+    mine, others = context(people.listed), other(people)
+    with contextlib.ExitStack() as stack:
+        # 5 for each app, and 10 for whoever comes first; from one address, three quarters of those 15.
+        idle(stack, door, mine, 12)
+        for _ in range(3):
+            assert answer(stack.enter_context(connect(door.port, mine))) == (error(10, 0), CLEAN)
+        assert limited(door, "address") == 3 and limited(door, "app") == 0
+        (said,) = door.relay.said("are turned away")
+        assert said["message"] == "clients of shop at 127.0.0.1 are turned away: 12 are connected" and said["level"] == "warning"
+        # The others push, and both hear their feedback.
+        idle(stack, door, others, 7)
+        push(door.port, others, enhanced(1, raw(1)))
+        assert door.queue.entries_so_far() == 1
+        for tls in mine, others:
+            assert feedback(door.feedback_port, tls) == ([], CLEAN)
+    # Those who left are replaced.
+    wait_until(lambda: door.relay.metric("apns_relay_door_connections") == 0, "they are not gone")
+    for _ in range(30):
+        push(door.port, mine, enhanced(1, raw(2)))
+    assert door.queue.entries_so_far() == 31
+
+
+def test_one_app_alone_has_nearly_all(open_door, people):  # noqa: F811
+    door = open_door(apps=1, connections=8, address_connections=8)
+    with contextlib.ExitStack() as stack:
+        open = idle(stack, door, context(people.listed), 8)
+        assert answer(stack.enter_context(connect(door.port, context(people.listed)))) == (error(10, 0), CLEAN)
+        assert limited(door, "app") == 1
+        assert all(is_in(sock) for sock in open)
+
+
+def test_limits_of_ones_own(open_door, people):  # noqa: F811
+    door = open_door(app_connections=3, address_connections=2)
+    here, there = context(people.listed), context(people.listed)
+    with contextlib.ExitStack() as stack:
+        idle(stack, door, here, 2)
+        assert answer(stack.enter_context(connect(door.port, here))) == (error(10, 0), CLEAN)
+        elsewhere = stack.enter_context(connect(door.port, there, source="127.0.0.2"))
+        assert answer(stack.enter_context(connect(door.port, there, source="127.0.0.3"))) == (error(10, 0), CLEAN)
+        assert is_in(elsewhere)
+        assert (limited(door, "address"), limited(door, "app")) == (1, 1)
+
+
+def test_feedback_has_its_own_reserve(open_door, people):  # noqa: F811
+    """Those who ask and do not read keep an app's turns, and not the others'; nor do providers."""
+    door = open_door(connections=4, feedback_connections=4)
+    mine, others = context(people.listed), other(people)
+    with door.queue.open() as database:
+        database.execute("BEGIN IMMEDIATE")
+        database.executemany("INSERT INTO feedback VALUES ('shop', ?, ?)", ((token(n), n) for n in range(1, 100_001)))
+        database.execute("INSERT INTO feedback VALUES ('news', ?, 5)", (token(5),))
+        database.execute("COMMIT")
+    with contextlib.ExitStack() as stack:
+        idle(stack, door, mine, 3)
+        for _ in range(3):
+            stack.enter_context(connect(door.feedback_port, mine, buffer=4096))
+        wait_until(lambda: door.relay.said("tuples sent: 100000"), "nobody is told")
+        assert answer(stack.enter_context(connect(door.feedback_port, mine, buffer=4096))) == (b"", CLEAN)
+        assert limited(door, "feedback") == 1
+        assert feedback(door.feedback_port, others) == ([(5, token(5))], CLEAN)
+
+
+def test_those_without_a_handshake_lock_out_nobody(open_door, people):  # noqa: F811
+    """Two of those who say nothing, and of those who say a little, for each that may; whoever comes then gets in."""
+    door = open_door(connections=10, handshakes=20)
+    tls = context(people.listed)
+    with contextlib.ExitStack() as stack:
+        open = idle(stack, door, tls, 3)
+        silent = []
+        for port in [door.port] * 40 + [door.feedback_port] * 40 + [door.port] * 20:
+            silent.append(stack.enter_context(socket.create_connection(("127.0.0.1", port))))
+            if len(silent) > 80:
+                # The beginning of a handshake, and no more of it.
+                silent[-1].sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+        for number in range(5):
+            push(door.port, tls, enhanced(1, raw(number + 1)))
+        assert feedback(door.feedback_port, tls) == ([], CLEAN)
+        assert door.queue.entries_so_far() == 5
+        wait_until(lambda: limited(door, "handshakes") >= 60, "they stay")
+        assert door.relay.metric("apns_relay_door_handshakes") <= 40
+        (said,) = door.relay.said("handshakes are under way")
+        assert said["level"] == "warning"
+        # Those who were in stay.
+        assert all(is_in(sock) for sock in open)
+
+
+def test_many_at_once_all_get_in(open_door, people):  # noqa: F811
+    """More than there may be handshakes under way, and all of them mean it: none is taken for a stranger."""
+    door = open_door(handshakes=30)
+    tls = context(people.listed)
+    failed = []
+
+    def provide(number):
+        try:
+            for turn in range(3):
+                push(door.port, tls, enhanced(1, raw(100 * number + turn + 1)))
+        except OSError as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=provide, args=[number]) for number in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(DEADLINE)
+    assert not failed and door.queue.entries_so_far() == 150
