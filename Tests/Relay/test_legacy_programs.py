@@ -3,6 +3,7 @@ notifications each of them pushes."""
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -13,6 +14,8 @@ from test_binary_door import Door, people  # noqa: F401
 
 PROGRAMS = pathlib.Path(__file__).parent / "Programs"
 COUNT = int(os.environ.get("LEGACY_PUSHES", 1000))
+# So many of which 2 % are bad; half of those are known to the door.
+BELIEFS = int(os.environ.get("LEGACY_BELIEFS", 200))
 # So many more, among them some that it was told of, at FIRST.
 MORE = 200
 
@@ -23,6 +26,17 @@ def door(start, relay, tmp_path, people):  # noqa: F811
     return Door(
         relay, start(faults={"bad_share": 0.01}), tmp_path, people, door=options, level="info",
         app={"guard": {"least": 1, "share": 1, "wait_s": 0}})
+
+
+@pytest.fixture
+def open_door(start, relay, tmp_path, people):  # noqa: F811
+    def make(**options):
+        options = {"fingerprints": {"shop": people.listed_print}, "min_tls": "1.0"} | options
+        return Door(
+            relay, start("--check-payload"), tmp_path, people, door=options, level="info",
+            app={"guard": {"least": 1, "share": 1, "wait_s": 0}})
+
+    return make
 
 
 def run(*words, **environment):
@@ -128,9 +142,8 @@ CipherString = DEFAULT:@SECLEVEL=0
 """
 
 
-# These two speak TLS 1.0 and nothing else: their system is told to have it still.
-@pytest.mark.parametrize("program", LIBRARIES)
-def test_libraries_of_python(door, people, tmp_path, program):  # noqa: F811
+def run_library(tmp_path, program, *words, **environment):
+    """These speak TLS 1.0 and nothing else: their system is told to have it still."""
     versions, packages = LIBRARIES[program]
     python = find_python(versions)
     if python is None:
@@ -139,8 +152,93 @@ def test_libraries_of_python(door, people, tmp_path, program):  # noqa: F811
     if not path.exists():
         pytest.skip(f"Tests/Relay/fetch.py has not installed {' '.join(packages)}")
     (tmp_path / "openssl.cnf").write_text(OLD_TLS)
-    tell(
-        door, tmp_path,
-        lambda file: run(
-            python, "-W", "ignore", PROGRAMS / program, door.port, door.feedback_port, people.listed, file,
-            PYTHONPATH=str(path), OPENSSL_CONF=str(tmp_path / "openssl.cnf")))
+    environment |= {"PYTHONPATH": str(path), "OPENSSL_CONF": str(tmp_path / "openssl.cnf")}
+    return run(python, "-W", "ignore", PROGRAMS / program, *words, **environment)
+
+
+@pytest.mark.parametrize("program", LIBRARIES)
+def test_libraries_of_python(door, people, tmp_path, program):  # noqa: F811
+    tell(door, tmp_path, lambda file: run_library(tmp_path, program, door.port, door.feedback_port, people.listed, file))
+
+
+@pytest.mark.parametrize("program", ["clerk.py", "django_push.py"])
+def test_silent_pushes_of_libraries_arrive(open_door, people, tmp_path, program):  # noqa: F811
+    door = open_door()
+    (tmp_path / "tokens").write_text("\n".join(token(n) for n in range(1, 6)))
+    run_library(tmp_path, program, door.port, door.feedback_port, people.listed, tmp_path / "tokens", SILENT="1")
+    door.done(5)
+    assert door.queue.counts() == {"accepted": 5}
+    assert [(push["push_type"], push["priority"]) for push in pushes(door.relay.simulator)] == [("background", "5")] * 5
+    assert door.relay.metric("apns_relay_door_silent_total") == 5
+
+
+def interpreter(name, *words):
+    program = shutil.which(name)
+    if not program or subprocess.run([program, *words], capture_output=True).returncode:
+        pytest.skip(f"there is no {' '.join([name, *words])}")
+    return program
+
+
+# By the program that pushes as they did, whatever it is written in.
+IDIOMS = {
+    **{program: lambda tmp_path, *words, program=program: run_library(tmp_path, program, *words) for program in LIBRARIES},
+    "stream_client.php": lambda tmp_path, *words: php(tmp_path, PROGRAMS / "stream_client.php", *words),
+    "apns_php.php": lambda tmp_path, *words: php(tmp_path, PROGRAMS / "apns_php.php", *words),
+    "node_apn.js": lambda tmp_path, *words: run(interpreter("node", "--version"), PROGRAMS / "node_apn.js", *words),
+    "net_apns.pl": lambda tmp_path, *words: run(interpreter("perl", "-MIO::Socket::SSL", "-e1"), PROGRAMS / "net_apns.pl", *words),
+}
+# Who has no answers, for the simple format has none, believes the feedback alone.
+WITHOUT_ANSWERS = {"net_apns.pl"}
+
+
+def know(door):
+    """2 % of the devices are bad, and the door knows each other one of them."""
+    everybody = [token(n) for n in range(1, BELIEFS + 1)]
+    bad = everybody[24::50]
+    assert door.relay.simulator.control("PUT", "/faults", {"bad_tokens": bad})[0] == 200
+    with door.queue.open() as database:
+        database.executemany("INSERT INTO bad (app, token, at) VALUES ('shop', ?, 9000000000000)", [[one] for one in bad[::2]])
+    # It reads them when it starts.
+    door.relay.stop()
+    door.start()
+    return everybody, bad
+
+
+@pytest.mark.parametrize("program", IDIOMS)
+def test_what_the_program_believes_is_what_happened(open_door, people, tmp_path, program):  # noqa: F811
+    """LEGACY_BELIEFS=5000 is the whole of it."""
+    door = open_door()
+    everybody, bad = know(door)
+    file, said = tmp_path / "tokens", []
+
+    def play(tokens):
+        file.write_text("\n".join(tokens))
+        output = IDIOMS[program](tmp_path, door.port, door.feedback_port, people.listed, file)
+        said.extend(line.split() for line in output.splitlines() if line)
+
+    play(everybody)
+    told = [one for how, one in said if how == "packet"]
+    door.done(BELIEFS - len(told))
+    wait_until(lambda: {one for one, in door.queue.rows("SELECT token FROM bad")} == set(bad), "they are not remembered")
+    play([])
+    assert told == ([] if program in WITHOUT_ANSWERS else bad[::2])
+    fed = [one for how, one in said if how == "feedback"]
+    assert sorted(told + fed) == bad
+    pushed = [push["token"] for push in pushes(door.relay.simulator)]
+    assert sorted(pushed) == sorted(set(everybody) - set(bad))
+
+
+@pytest.mark.parametrize("answers", [True, False], ids=["answers", "no answers"])
+def test_one_who_never_reads_loses_what_is_behind_the_first_bad_token(open_door, people, tmp_path, answers):  # noqa: F811
+    """As it was with Apple. By option it is not so."""
+    door = open_door(token_answers=answers)
+    everybody, bad = know(door)
+    program = tmp_path / "listing"
+    run(interpreter("cc", "--version"), "-O2", "-DENHANCED", PROGRAMS / "listing.c", "-o", program, "-lssl", "-lcrypto")
+    believed = re.findall(r"\d+", subprocess.run([program, str(door.port), people.listed, "1", str(BELIEFS)], capture_output=True, text=True).stdout)
+    taken = everybody.index(bad[0]) if answers else BELIEFS
+    door.done(taken)
+    pushed = {push["token"] for push in pushes(door.relay.simulator)}
+    assert pushed == set(everybody[:taken]) - set(bad)
+    # The program has written them all, or has found the connection closed; no answer did it read.
+    assert answers or believed == [str(BELIEFS)]

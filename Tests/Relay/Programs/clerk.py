@@ -1,5 +1,6 @@
 """clerk.py PORT FEEDBACK_PORT CERTIFICATE TOKENS: pushes to the tokens in that file by apns-clerk, as its documentation shows
 it; then reads the feedback. Prints what it was told: a line for each token, behind "packet" or "feedback"."""
+import os
 import sys
 
 from apns_clerk import APNs, Message, Session
@@ -7,7 +8,9 @@ from apns_clerk import APNs, Message, Session
 port, feedback_port, certificate, tokens = sys.argv[1:]
 session = Session()
 devices = open(tokens).read().split()
-message = Message(devices, alert="Hello") if devices else None
+# SILENT in the environment: one that only wakes the app, with the priority that the library gives it.
+what = {"content_available": 1} if os.environ.get("SILENT") else {"alert": "Hello"}
+message = Message(devices, **what) if devices else None
 while message:
     result = APNs(session.get_connection(("localhost", int(port)), cert_file=certificate)).send(message)
     assert not result.errors, result.errors

@@ -1,5 +1,6 @@
 """django_push.py PORT FEEDBACK_PORT CERTIFICATE TOKENS: pushes to the tokens in that file by django-push-notifications, which
 goes on behind a bad one; then reads the feedback. Prints what it was told: a line for each token, behind "packet" or "feedback"."""
+import os
 import sys
 
 from django.conf import settings
@@ -14,7 +15,11 @@ from push_notifications.apns import APNSServerError, apns_fetch_inactive_ids, ap
 tokens = open(file).read().split()
 while tokens:
     try:
-        apns_send_bulk_message(tokens, "Hello")
+        # SILENT in the environment: one that only wakes the app, with the priority that the library gives it.
+        if os.environ.get("SILENT"):
+            apns_send_bulk_message(tokens, None, content_available=True)
+        else:
+            apns_send_bulk_message(tokens, "Hello")
         break
     except APNSServerError as error:
         assert error.status == 8, error
