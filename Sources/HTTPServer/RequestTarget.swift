@@ -22,9 +22,11 @@ package struct RequestTarget: Sendable {
   /// nil: the request names no host, as HTTP/1.0 may.
   package let authority: Authority?
 
-  /// `target` as it stands in the request; `hosts`: each `Host` of it. An absolute target counts
-  /// more than `Host`, which has to be there all the same.
-  package init(_ target: String, hosts: [String], needsHost: Bool) throws(Fault) {
+  /// `target` as it stands in the request; `hosts`: each `Host` of it. An absolute target, which
+  /// HTTP/2 does not have, counts more than `Host`, which has to be there all the same.
+  package init(
+    _ target: String, hosts: [String], needsHost: Bool, takesAbsolute: Bool = true
+  ) throws(Fault) {
     guard hosts.count <= 1 else { throw .severalHosts }
     var named: Authority?
     if let host = hosts.first {
@@ -37,7 +39,8 @@ package struct RequestTarget: Sendable {
       (path, authority) = (target, named)
       return
     }
-    guard let colon = target.firstRange(of: "://"), !target[..<colon.lowerBound].contains("/")
+    guard takesAbsolute, let colon = target.firstRange(of: "://"),
+      !target[..<colon.lowerBound].contains("/")
     else {
       throw .malformedTarget
     }

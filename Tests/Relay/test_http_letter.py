@@ -164,6 +164,7 @@ def test_hosts_of_http_2(start, door):
         (h2_push(), 400), (h2_push(("host", "")), 400), (h2_push(local, ("host", "evil.example")), 400), (h2_push(local, ("host", "localhost:80"), ("host", "localhost:80")), 400),
         (h2_push(("host", "localhost"), ("host", "localhost")), 400), (h2_push(local, ("content-length", f"+{len(PAYLOAD)}")), 400),
         (h2_push(evil), 421), (h2_push(("host", "evil.example")), 421), (h2_push(local, ("te", "gzip")), None), (h2_push(local, ("upgrade", "h2c")), None),
+        (h2_push(local, path="http://localhost" + PUSH), 400), (h2_push(local, path=PUSH[1:]), 400),
     ]
     answers = streams(one, *(headers for headers, _ in wanted))
     assert [answer and answer[0] for answer in answers] == [status for _, status in wanted]
@@ -253,8 +254,9 @@ def test_each_answer_names_its_request(start, door):
     for path in f"/1/apps/{TOPIC}x/all-channels", f"/4/broadcasts/apps/{TOPIC}":
         assert one.ask("GET", path, apns_request_id=id)[2].get_all("apns-request-id") == [id]
         assert uuid.UUID(one.ask("GET", path)[2]["apns-request-id"])
-    (_, headers, _), = raw(one, b"junk\r\n\r\n")
-    assert uuid.UUID(headers["apns-id"])
+    for noise, wanted in (b"junk\r\n\r\n", 400), (post("a: " + "b" * 100_000 + "\r\n"), 431), (post("a: b\r\n" * 300), 431):
+        (status, headers, _), = raw(one, noise)
+        assert status == wanted and uuid.UUID(headers["apns-id"])
     assert len(pushes(simulator)) == 1
     # What is refused unread is counted as well.
     assert one.relay.metric('apns_relay_door_answers_total{door="web",status="413"}') == 2

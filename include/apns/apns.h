@@ -1427,9 +1427,9 @@ typedef struct apns_session_options {
 
   /* HTTP/2: a notification that the service answers with "later" (429, 500, 503) is sent again
      after the pauses of retry_schedule or server_error_schedule, until this many ms after the first
-     of these answers, or until its expiry if that is sooner. Then the last answer is its outcome, and
-     `retry_after_s` of its event says when to try again. Nothing else waits meanwhile.
-     0: 60,000. */
+     of these answers, or until its expiry if that is sooner. Then the last answer is its outcome,
+     and `retry_after_s` of its event says when to try again. Nothing else waits meanwhile. 0:
+     60,000. */
   uint32_t retry_timeout_ms;
 
   /* Binary only, where accepted notifications get no answer. What has been in flight for this
@@ -1755,8 +1755,8 @@ typedef struct apns_event {
      wait for that: as long as the service asked for (retry-after), a day at most, else 900 after
      5xx, 1,200 after TooManyProviderTokenUpdates, and 60 after another 429 or a connection that
      the service closes. If the outcome is unknown or the notification cancelled, the same by the
-     last answer that asked to send it again later, if no later try went without an answer. 0: there is no point in sending
-     it again as it is, or nobody knows whether it arrived. */
+     last answer that asked to send it again later, if no later try went without an answer. 0: there
+     is no point in sending it again as it is, or nobody knows whether it arrived. */
   uint32_t retry_after_s;
   void *user_data; /* the notification's */
 
@@ -1769,8 +1769,8 @@ typedef struct apns_event {
   int32_t reason;       /* apns_reason_t */
   uint16_t http_status; /* such as 200, 410 */
   uint16_t retry_asked; /* 1: the service said retry_after_s (retry-after) */
-  int64_t timestamp; /* UNIX seconds since when the device is gone (410) */
-  char apns_id[40];  /* of the notification: the caller's, or the service's */
+  int64_t timestamp;    /* UNIX seconds since when the device is gone (410) */
+  char apns_id[40];     /* of the notification: the caller's, or the service's */
   /* As the service wrote it, even if the reason is not listed; made safe like the message of
      apns_error_t. */
   char reason_text[64];

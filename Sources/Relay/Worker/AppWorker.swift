@@ -158,9 +158,10 @@ package final class AppWorker: @unchecked Sendable {
   // MARK: The thread
 
   private func work() {
+    var hasLookedTwice = false
     while true {
       let drainUntil = obey()
-      let now = RelayClock.steady
+      let (now, began) = (RelayClock.steady, RelayClock.now)
       // First: what is others' by now is neither written nor added to.
       stayKnown(now)
       keepShare(now)
@@ -173,6 +174,9 @@ package final class AppWorker: @unchecked Sendable {
       } else {
         claim(now)
       }
+      // Stopped within this turn, it looks first again. Once: a slow queue takes as long.
+      hasLookedTwice = !hasLookedTwice && wasAway(since: began)
+      if hasLookedTwice { continue }
       send()
       note(session.process())
       takeAnswers()
@@ -426,11 +430,16 @@ package final class AppWorker: @unchecked Sendable {
     figures.connectionShare = share?.count
   }
 
+  /// Long enough for others to take what it has. By the clock, because the steady one stands still while
+  /// the machine sleeps.
+  private func wasAway(since time: Int64) -> Bool {
+    RelayClock.now - time > Int64(settings.leaseS * 1000) / 2
+  }
+
   private func stayKnown(_ now: Int64) {
     let lease = Int64(settings.leaseS * 1000)
     let clock = RelayClock.now
-    // The steady clock stands still while the machine sleeps.
-    let wasAway = clock - lastHeard > lease / 2
+    let wasAway = wasAway(since: lastHeard)
     guard now >= nextRenewal || wasAway else { return }
     nextRenewal = now + max(50, min(1000, lease / 4))
     // One that was away itself, because it was stopped or the queue was out of reach, cannot tell who

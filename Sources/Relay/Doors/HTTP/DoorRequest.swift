@@ -6,18 +6,19 @@ package struct DoorRequest: Equatable, Sendable {
   /// The names in small letters.
   package var headers: [(name: String, value: String)]
   package var body: [UInt8]
-  /// HTTP/1.0, which needs no `Host`.
-  package var isOld: Bool
+  package var version: Version
+
+  package enum Version: Sendable { case http1_0, http1_1, http2 }
 
   package init(
     _ method: String, _ target: String, _ headers: [(name: String, value: String)] = [],
-    body: [UInt8] = [], isOld: Bool = false
+    body: [UInt8] = [], version: Version = .http1_1
   ) {
     self.method = method
     self.target = target
     self.headers = headers
     self.body = body
-    self.isOld = isOld
+    self.version = version
   }
 
   package static func == (one: Self, other: Self) -> Bool {

@@ -147,7 +147,7 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
     let request = DoorRequest(
       head.method.rawValue, head.uri,
       head.headers.map { ($0.name.lowercased(), HTTPHeaders.trimmed($0.value)) },
-      body: body, isOld: head.version == .http1_0)
+      body: body, version: isStream ? .http2 : head.version == .http1_0 ? .http1_0 : .http1_1)
     let isLast = isStream || !head.isKeepAlive || desk.hasShut
     if isLast { isEnding = true }
     let number = first + turns.count
@@ -275,11 +275,12 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
       return
     }
     isEnding = true
-    desk.refused(400)
+    let status = error as? HTTPParserError == .headerOverflow ? 431 : 400
+    desk.refused(status)
     turns.append(
       Turn(
         version: .http1_1, isLast: true, isHead: false, name: Self.name(head),
-        answer: .refusal(400, "BadRequest", "not an HTTP request: \(error)")))
+        answer: .refusal(status, "BadRequest", "not an HTTP request: \(error)")))
     write()
   }
 }

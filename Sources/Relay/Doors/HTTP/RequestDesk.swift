@@ -62,13 +62,14 @@ final class RequestDesk: Sendable {
     let target: RequestTarget
     do throws(RequestTarget.Fault) {
       target = try RequestTarget(
-        request.target, hosts: request.values("host"), needsHost: !request.isOld)
+        request.target, hosts: request.values("host"), needsHost: request.version != .http1_0,
+        takesAbsolute: request.version != .http2)
     } catch {
       throw .refusal(error.status, error.status == 421 ? "Misdirected" : "BadRequest", "\(error)")
     }
     guard let names else { return target.path }
     guard let authority = target.authority else {
-      if request.isOld { return target.path }
+      if request.version == .http1_0 { return target.path }
       throw .refusal(400, "BadRequest", "Host is empty")
     }
     guard names.contains(authority) else {
