@@ -166,6 +166,8 @@ relay_kills() {
 kills_sqlite() { Tests/Relay/kills --seeds 40 --from 100 && Tests/Relay/kills --door --entries 400 --seeds 8; }
 kills_redis() { Tests/Relay/kills --redis --seeds 40 --from 100; }
 relay_planted() { Tests/Relay/planted; }
+# What each old program believes of 5,000 pushes.
+legacy_idioms() { LEGACY_BELIEFS=5000 pytest Tests/Relay/test_legacy_programs.py -k "believes or never"; }
 
 # The simulator's page in a browser. axe-core checks it if pip can fetch axe-core.
 dashboard() {
@@ -308,7 +310,7 @@ needs_of() {
     need curl command -v curl
     [ "$1" != dashboard ] || want chromium find_chromium
     ;;
-  relay* | kills*)
+  relay* | legacy* | kills*)
     need_pytest
     need sqlite3 command -v sqlite3
     need redis-server command -v redis-server
@@ -392,7 +394,7 @@ can_run_arm64() { [ "$(uname -m)" = aarch64 ] || { command -v aarch64-linux-gnu-
 # the network is needed only here.
 fetch_python_packages() {
   local wanted
-  case " $APNS_PARTS " in *" relay "*) Tests/Relay/fetch.py ;; esac
+  case " $APNS_PARTS " in *" relay "* | *" legacy_idioms "*) Tests/Relay/fetch.py ;; esac
   case " $APNS_PARTS " in *" python"* | *" dashboard "*) ;; *) return 0 ;; esac
   wanted=$(cksum <Tests/Python/requirements.txt)
   [ "$wanted" != "$(cat build/python/downloads/fetched 2>/dev/null)" ] || return 0
