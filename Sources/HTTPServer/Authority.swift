@@ -1,7 +1,6 @@
-/// The host and the port that a request is for, as `Host`, `:authority` or an absolute target names
-/// them.
+/// The host and port in `Host`, `:authority` or an absolute target.
 package struct Authority: Equatable, Sendable {
-  /// In small letters; an IPv6 address in its brackets.
+  /// In lower case; an IPv6 address with its brackets.
   package let host: String
   package let port: UInt16?
 
@@ -30,20 +29,20 @@ package struct Authority: Equatable, Sendable {
     port = number
   }
 
-  /// A name or an address of this machine, which no page from elsewhere has for its own name.
+  /// A loopback name or address, which no foreign page can have as its own name.
   package var isLoopback: Bool { Self.isLoopback(host) }
 
-  /// An address in digits, which no page from elsewhere has for its own name either.
+  /// A numeric address, which no foreign page can have as its own name either.
   package var isAddress: Bool { host.hasPrefix("[") || Self.octets(host) != nil }
 
-  /// Whether a page of this host and port sends this `Origin`.
+  /// Whether a page on this host and port sends this `Origin`.
   package func isOrigin(_ origin: String) -> Bool {
     let scheme = "http://"
     return origin.lowercased().hasPrefix(scheme)
       && Authority(origin.dropFirst(scheme.count)) == self
   }
 
-  /// `host` is a name or an address; one of IPv6 has brackets or none.
+  /// `host` is a name or an address; an IPv6 address may have brackets.
   package static func isLoopback(_ host: String) -> Bool {
     ["localhost", "::1", "[::1]"].contains(host.lowercased()) || octets(host)?.first == 127
   }

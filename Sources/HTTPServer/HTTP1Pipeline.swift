@@ -2,8 +2,8 @@ import NIOCore
 import NIOHTTP1
 
 extension ChannelPipeline.SynchronousOperations {
-  /// Adds what reads requests of HTTP/1 and writes their answers. Offers of an upgrade are ignored.
-  /// `inTurn`: a request comes when the one before it is answered.
+  /// Adds the handlers that parse HTTP/1 requests and write responses. Offers to upgrade are
+  /// ignored. `inTurn` delivers a request only after the response to the one before.
   package func addHTTP1(inTurn: Bool = false, answersFaults: Bool = false) throws {
     let place = ParserPlace()
     try addHandler(UpgradeFilter(place))
@@ -15,13 +15,13 @@ extension ChannelPipeline.SynchronousOperations {
 }
 
 extension HTTPRequestHead {
-  /// The client waits for a word before it sends the body (RFC 9110, 10.1.1); HTTP/1.0 does not
-  /// know that.
+  /// The client waits for 100 Continue before it sends the body (RFC 9110, 10.1.1), which HTTP/1.0
+  /// does not have.
   package var expectsContinue: Bool {
     version != .http1_0 && headers["expect"].contains { $0.lowercased() == "100-continue" }
   }
 
-  /// What it is for.
+  /// The path and host of the request.
   package func target() throws(RequestTarget.Fault) -> RequestTarget {
     try RequestTarget(
       uri, hosts: headers["host"].map(HTTPHeaders.trimmed), needsHost: version != .http1_0)
@@ -29,7 +29,7 @@ extension HTTPRequestHead {
 }
 
 extension HTTPHeaders {
-  /// Without the blanks around a value, which the parser leaves behind it (RFC 9110, 5.5).
+  /// Removes white space around a value, which the parser leaves at its end (RFC 9110, 5.5).
   package static func trimmed(_ value: String) -> String {
     func isBlank(_ byte: UInt8?) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
     guard isBlank(value.utf8.last) || isBlank(value.utf8.first) else { return value }

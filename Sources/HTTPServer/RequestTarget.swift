@@ -1,9 +1,9 @@
-/// What a request is for: its path, and the host that it names (RFC 9112, 3.2 and 3.3).
+/// A request's path and host (RFC 9112, 3.2 and 3.3).
 package struct RequestTarget: Sendable {
   package enum Fault: Error, CustomStringConvertible {
     case missingHost, severalHosts, malformedHost, malformedTarget, otherScheme
 
-    /// 421 is for a request that was sent to the wrong server.
+    /// 421 means that the request was sent to the wrong server.
     package var status: Int { self == .otherScheme ? 421 : 400 }
 
     package var description: String {
@@ -17,13 +17,13 @@ package struct RequestTarget: Sendable {
     }
   }
 
-  /// With its query, if it has one.
+  /// The path with its query, if any.
   package let path: String
-  /// nil: the request names no host, as HTTP/1.0 may.
+  /// nil if the request has no host, which HTTP/1.0 allows.
   package let authority: Authority?
 
-  /// `target` as it stands in the request; `hosts`: each `Host` of it. An absolute target, which
-  /// HTTP/2 does not have, counts more than `Host`, which has to be there all the same.
+  /// `target` is the text in the request, `hosts` are its `Host` fields. An absolute target, which
+  /// HTTP/2 does not have, takes precedence over `Host`, which is required nevertheless.
   package init(
     _ target: String, hosts: [String], needsHost: Bool, takesAbsolute: Bool = true
   ) throws(Fault) {
@@ -31,7 +31,7 @@ package struct RequestTarget: Sendable {
     var named: Authority?
     if let host = hosts.first {
       named = Authority(host)
-      // It is empty where a request has no host, as on a UNIX socket.
+      // It is empty if the client has no host name, as on a UNIX socket.
       guard named != nil || host.isEmpty else { throw .malformedHost }
     }
     if hosts.isEmpty, needsHost { throw .missingHost }

@@ -1,22 +1,22 @@
 import NIOCore
 import NIOHTTP1
 
-/// Where the parser of a connection is.
+/// The parser's position in a connection.
 final class ParserPlace {
-  /// Between requests, or in the lines before a body.
+  /// Between requests, or in the header lines.
   var isInHead = true
-  /// It reads nothing more.
+  /// The parser has stopped.
   var isBroken = false
 }
 
-/// Renames `Upgrade` before the parser sees it, which reads nothing behind a request that offers an
-/// upgrade. Nothing is upgraded here, so the offer is ignored (RFC 9110, 7.8).
+/// Renames the field `Upgrade` before the parser sees it, because the parser stops after a request
+/// that offers an upgrade. No upgrade is supported, so the offer is ignored (RFC 9110, 7.8).
 final class UpgradeFilter: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
 
   private static let name = Array("upgrade:".utf8)
-  /// As long as what it replaces.
+  /// Has the same length as the name that it replaces.
   private static let other = Array("ignored".utf8)
 
   private let place: ParserPlace
@@ -35,7 +35,7 @@ final class UpgradeFilter: ChannelInboundHandler {
         let piece = pending.readSlice(length: end)!
         isAtLineStart = piece.readableBytesView.last == UInt8(ascii: "\n")
         isJudged = false
-        // The parser has read it when this returns, so that the place is the next byte's.
+        // The parser handles it during this call, so `place` then applies to the next byte.
         context.fireChannelRead(wrapInboundOut(piece))
       } else {
         guard rename() else { return }
@@ -44,7 +44,7 @@ final class UpgradeFilter: ChannelInboundHandler {
     }
   }
 
-  /// Where the next line with a U in front begins; behind the last byte if none does.
+  /// The start of the next line that begins with U; the end of the bytes without one.
   private func nextCandidate(_ isJudged: Bool) -> Int {
     let bytes = pending.readableBytesView
     var isStart = isAtLineStart && !isJudged
@@ -55,7 +55,7 @@ final class UpgradeFilter: ChannelInboundHandler {
     return bytes.count
   }
 
-  /// False: the rest of the name is still to come.
+  /// False if the rest of the name has not arrived.
   private func rename() -> Bool {
     let start = pending.readableBytesView.prefix(Self.name.count)
     guard place.isInHead, zip(start, Self.name).allSatisfy({ $0 | 0x20 == $1 | 0x20 }) else {
@@ -67,7 +67,7 @@ final class UpgradeFilter: ChannelInboundHandler {
   }
 }
 
-/// Behind the parser: notes where it is.
+/// Follows the parser, and records its position.
 final class ParserWatch: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
@@ -82,7 +82,7 @@ final class ParserWatch: ChannelInboundHandler {
     case .head(var head):
       place.isInHead = false
       if head.method == .CONNECT {
-        // The parser reads nothing behind it, and there is no tunnel here.
+        // The parser stops after CONNECT, and tunnels are not supported.
         head.headers.replaceOrAdd(name: "connection", value: "close")
         part = .head(head)
       }

@@ -2,8 +2,8 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Removes what is old and keeps room for what comes, on a thread of its own: the queue may be slow,
-/// and nobody waits for this.
+/// Removes old outcomes and bad tokens, and keeps free space, on a separate thread, because the
+/// queue may be slow.
 final class Housekeeping: Sendable {
   private struct Settings {
     var rememberH = 0.0
@@ -29,7 +29,7 @@ final class Housekeeping: Sendable {
     }
   }
 
-  /// Goes on until the process ends.
+  /// Runs until the process ends.
   func start() {
     let thread = Thread { [self] in
       var nextTrim = RelayClock.steady

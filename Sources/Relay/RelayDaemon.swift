@@ -4,11 +4,11 @@ import Foundation
 import Logging
 import Synchronization
 
-/// The relay: a worker for each app, and its doors, until a signal ends it.
+/// The relay: a worker for each app, and the listeners, until a signal ends it.
 package final class RelayDaemon: @unchecked Sendable {
   private struct Running {
     var worker: AppWorker
-    /// What its session uses now, which may be newer than what it began with.
+    /// The session's current credentials, which may be newer than its first ones.
     var who: AppConfiguration.Credentials
     var files: FileMarks
   }
@@ -18,10 +18,10 @@ package final class RelayDaemon: @unchecked Sendable {
   private let log: Logger
   private let manager = ServiceManager()
   private var configuration: RelayConfiguration
-  /// Read by the status server's thread.
+  /// Also used by the status server's threads.
   private let running = Mutex<[(app: String, worker: AppWorker)]>([])
   private var workers: [Running] = []
-  /// Of apps that are gone or were changed: they end by themselves.
+  /// Workers of apps that were removed or changed, which are ending.
   private var leaving: [AppWorker] = []
   private let doorQueue: DoorQueue
   private let waits: OutcomeWaits
@@ -29,7 +29,7 @@ package final class RelayDaemon: @unchecked Sendable {
   private let housekeeping: Housekeeping
   private let condition: SharedAnswer<String?>
   private let depths: SharedAnswer<[String: QueueDepth]?>
-  /// Read by the status server's thread.
+  /// Also used by the status server's threads.
   private let doors = Mutex<[(configuration: DoorConfiguration, door: any Door)]>([])
 
   package init(
@@ -54,15 +54,15 @@ package final class RelayDaemon: @unchecked Sendable {
     depths = SharedAnswer { try? queue.depths(at: RelayClock.now) }
   }
 
-  /// How far a check goes.
+  /// The extent of a check.
   package enum Trial: Comparable {
     case files, connection
-    /// To a device that cannot be.
+    /// Pushes to an impossible device.
     case push
   }
 
-  /// Tries what the configuration names. What it finds wrong, app by app, and what the one who runs
-  /// it should know.
+  /// Tests the files and services in the configuration. Returns the errors of each app, and
+  /// warnings for the operator.
   package static func check(
     _ configuration: RelayConfiguration, trying trial: Trial
   ) -> (faults: [String], warnings: [String]) {
@@ -98,7 +98,7 @@ package final class RelayDaemon: @unchecked Sendable {
     for case .binary(let door) in configuration.doors {
       do {
         _ = try DoorClients(door)
-        // One that is made when the door is opened is not made here.
+        // A certificate that the relay creates is not created by a check.
         if door.tls.certificate != nil { _ = try DoorTLS(door) }
         warnings += DoorTLS.warnings(door).map { "doors.\(door.name): \($0)" }
       } catch {
@@ -141,7 +141,7 @@ package final class RelayDaemon: @unchecked Sendable {
       "ready, with \(workers.count) apps", metadata: ["queue": "\(configuration.queue.name)"])
     manager.say("READY=1\nSTATUS=\(workers.count) apps")
     signals.watch { [self] in
-      // A worker that hangs is what the watchdog is for.
+      // The watchdog exists for workers that hang.
       running.withLock { $0 }.allSatisfy { isAlive($0.worker.shownFigures) }
     }
     housekeeping.use(configuration)
@@ -171,9 +171,9 @@ package final class RelayDaemon: @unchecked Sendable {
     running.withLock { $0 = all }
   }
 
-  // MARK: Doors
+  // MARK: Listeners
 
-  /// Refused tokens are remembered where a door asks for them.
+  /// Bad tokens are kept in memory if a listener uses them.
   private func askForRefused(_ wanted: RelayConfiguration) throws {
     let isAsked = wanted.doors.contains { door in
       if case .binary = door { true } else { false }
@@ -200,7 +200,7 @@ package final class RelayDaemon: @unchecked Sendable {
     log.notice("the door \(door.name) is open", metadata: ["place": "\(door.place)"])
   }
 
-  /// Those that did not change keep their connections.
+  /// Unchanged listeners keep their connections.
   private func reopen(_ wanted: [DoorConfiguration]) {
     let gone = doors.withLock { doors in
       defer { doors.removeAll { !wanted.contains($0.configuration) } }
@@ -229,13 +229,13 @@ package final class RelayDaemon: @unchecked Sendable {
 
   // MARK: Signals
 
-  /// Who waits for a queue that another program holds up does not hang.
+  /// A worker that waits for a queue blocked by another program does not count as hanging.
   private func isAlive(_ figures: WorkerFigures) -> Bool {
     RelayClock.steady - figures.heard < 60_000 || queue.isHeldUp
   }
 
-  /// Apps that did not change keep their connections. One whose credentials alone changed keeps
-  /// its session.
+  /// Unchanged apps keep their connections. If only the credentials changed, the app keeps its
+  /// session.
   private func reload() {
     manager.say("RELOADING=1\nMONOTONIC_USEC=\(RelayClock.steady * 1000)")
     defer { manager.say("READY=1") }
@@ -306,7 +306,7 @@ package final class RelayDaemon: @unchecked Sendable {
     leaving.append(worker)
   }
 
-  /// How many outcomes could not be recorded.
+  /// Returns the number of outcomes that were not recorded.
   private func end() -> Int {
     manager.say("STOPPING=1")
     queue.hurry()
@@ -317,7 +317,7 @@ package final class RelayDaemon: @unchecked Sendable {
     let all = workers.map(\.worker)
     for worker in all { worker.drain(withinMS: Int64(configuration.drainS * 1000)) }
     for worker in all + leaving { worker.wait() }
-    // Whoever is told that it is in the queue can rely on that.
+    // Programs may already have a response for queued notifications, so all must be stored.
     doorQueue.end()
     waits.end()
     refused.end()
@@ -360,7 +360,7 @@ package final class RelayDaemon: @unchecked Sendable {
   }
 }
 
-/// By what one sees that files have changed.
+/// The state of files, to detect changes.
 private struct FileMarks: Equatable {
   private let marks: [[Int64]]
 
@@ -368,7 +368,7 @@ private struct FileMarks: Equatable {
 }
 
 extension Logger {
-  /// Each line names the app.
+  /// A logger that names the app in each line.
   fileprivate func of(_ app: AppConfiguration) -> Logger {
     var log = self
     log[metadataKey: "app"] = "\(app.name)"

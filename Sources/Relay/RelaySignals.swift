@@ -1,8 +1,8 @@
 import APNSLibrary
 import Foundation
 
-/// Waits for signals and answers the watchdog, on a thread that waits for nothing else: no queue, no
-/// disk, no network. What a signal asks for is done by another thread.
+/// Waits for signals and notifies the watchdog, on a thread that never blocks on queue, disk or
+/// network. Other threads carry the signals out.
 package final class RelaySignals: @unchecked Sendable {
   enum Order { case reload, end }
 
@@ -10,13 +10,13 @@ package final class RelaySignals: @unchecked Sendable {
   private let manager: ServiceManager
   private let change = NSCondition()
   // Guarded by `change`.
-  /// Until something is in hand, who wants an end gets it at once.
+  /// Until the relay has begun to work, SIGTERM and SIGINT end the process immediately.
   private var takesOrders = false
   private var wantsReload = false
   private var wantsEnd = false
   private var isAlive: (@Sendable () -> Bool)?
 
-  /// Before any thread begins: they inherit that the signals are blocked.
+  /// Must be called before any thread starts, because threads inherit the blocked signals.
   package init(_ manager: ServiceManager = ServiceManager()) {
     self.manager = manager
     var set = Self.set
@@ -55,21 +55,21 @@ package final class RelaySignals: @unchecked Sendable {
     if manager.watchdogMS != nil, let isAlive, isAlive() { manager.say("WATCHDOG=1") }
   }
 
-  /// Something is in hand from now on.
+  /// The relay has begun to work.
   func takeOrders() {
     change.lock()
     takesOrders = true
     change.unlock()
   }
 
-  /// From now on the watchdog is told as long as this holds.
+  /// Notifies the watchdog while `isAlive` returns true.
   func watch(_ isAlive: @escaping @Sendable () -> Bool) {
     change.lock()
     self.isAlive = isAlive
     change.unlock()
   }
 
-  /// Waits for the next one. Several signals to reload are one.
+  /// Waits for the next order. Several signals to reload are one order.
   func next() -> Order {
     change.lock()
     defer { change.unlock() }

@@ -2,14 +2,14 @@ import ArgumentParser
 import Foundation
 import Relay
 
-/// Which configuration a command uses if none is named: the package's, unless the environment names another.
+/// The configuration of a command without --config: APNS_RELAY_CONFIG, or the installed one.
 enum ConfigurationFile {
   static let installed = "/etc/apns/relay.yaml"
   static let help = ArgumentHelp(
     "The relay's configuration, in YAML. Default: APNS_RELAY_CONFIG in the environment, or \(installed).",
     valueName: "file")
 
-  /// Nil: none is named, and none is installed.
+  /// nil without a named or installed file.
   static func found(_ named: String?) -> String? {
     if let named { return named }
     if let path = ProcessInfo.processInfo.environment["APNS_RELAY_CONFIG"], !path.isEmpty {

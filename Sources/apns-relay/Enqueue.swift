@@ -127,7 +127,7 @@ struct Enqueue: ParsableCommand {
     if id != nil { plan.id = id }
     if let alert { plan.payload = "{\"aps\":{\"alert\":\(RawJSON.quoted(alert))}}" }
     if let payload { plan.payload = try TextFile.read(payload) }
-    // Whom it goes to on the command line comes before what the campaign says.
+    // The target on the command line overrides the campaign's.
     if list != nil || !tokens.isEmpty { (plan.list, plan.channel) = (list, nil) }
     if channel != nil { (plan.list, plan.channel) = (nil, channel) }
     plan.topic = topic ?? plan.topic
@@ -138,7 +138,7 @@ struct Enqueue: ParsableCommand {
     }
     plan.collapseID = collapseID ?? plan.collapseID
     plan.deadline = deadline ?? plan.deadline
-    // A producer may know the queue only.
+    // A producer may have access to the queue only.
     let configuration =
       config == nil && queue != nil ? nil : try ConfigurationFile.read(config)
     let apps = configuration?.apps ?? []

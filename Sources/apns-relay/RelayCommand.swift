@@ -48,7 +48,7 @@ struct RelayCommand: ParsableCommand {
     return ExitCode(2)
   }
 
-  /// No message has a key in it, whatever it quotes.
+  /// Removes secrets that the message may quote.
   private static func tell(_ message: String) {
     let text = Redaction.of(message, given: CommandLine.arguments)
     FileHandle.standardError.write(Data("\(text)\n".utf8))

@@ -2,7 +2,7 @@ import COpenSSL
 
 /// An X.509 certificate, read by OpenSSL.
 package final class Certificate: @unchecked Sendable {
-  /// Never changes once it is read.
+  /// Immutable once it is read.
   package let handle: OpaquePointer
 
   /// Takes ownership.
@@ -10,7 +10,7 @@ package final class Certificate: @unchecked Sendable {
 
   deinit { X509_free(handle) }
 
-  /// nil if the bytes are no certificate, or more than one.
+  /// nil if the bytes are not exactly one certificate.
   package init?(der: [UInt8]) {
     let handle: OpaquePointer? = der.withUnsafeBufferPointer {
       var next = $0.baseAddress
@@ -27,7 +27,7 @@ package final class Certificate: @unchecked Sendable {
     self.handle = handle
   }
 
-  /// The first certificate in a text.
+  /// The first certificate in a PEM text.
   package init?(pem: String) {
     let read = MemoryBIO.reading(pem) { PEM_read_bio_X509($0, nil, nil, nil) }
     guard let read else { return nil }
@@ -38,7 +38,7 @@ package final class Certificate: @unchecked Sendable {
     MemoryBIO.written { PEM_write_bio_X509($0, handle) == 1 } ?? ""
   }
 
-  /// SHA-256 of its DER.
+  /// The SHA-256 digest of its DER encoding.
   package var fingerprint: [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
     var count: UInt32 = 0
@@ -66,13 +66,13 @@ package final class Certificate: @unchecked Sendable {
     return Int64(days) * 86_400 + Int64(seconds)
   }
 
-  /// Whether the authority's key signed it.
+  /// Whether the CA's key signed it.
   package func isSigned(by authority: Certificate) -> Bool {
     defer { ERR_clear_error() }
     return X509_verify(handle, X509_get0_pubkey(authority.handle)) == 1
   }
 
-  /// The host names and addresses it is for.
+  /// The host names and addresses that it is valid for.
   package var names: [String] {
     let names = copenssl_alternative_names(handle)
     defer { GENERAL_NAMES_free(names) }
@@ -94,20 +94,20 @@ package final class Certificate: @unchecked Sendable {
     }.joined(separator: ":")
   }
 
-  /// Whether it says where to get its issuer's certificate. Only authorities with intermediate
-  /// certificates put that in.
+  /// Whether it has the URL of its issuer's certificate. Only CAs with intermediate certificates
+  /// add it.
   package var namesIssuersPlace: Bool { copenssl_names_issuers_place(handle) == 1 }
 
-  /// nil if it does not say what it is for.
+  /// nil if it does not restrict its purpose.
   package var isForClients: Bool? {
     let answer = copenssl_is_for_clients(handle)
     return answer < 0 ? nil : answer == 1
   }
 
-  /// Whether it has one of Apple's extensions for pushing.
+  /// Whether it has one of Apple's push extensions.
   package var isForPushing: Bool { copenssl_push_uses(handle) != 0 }
 
-  /// The texts in an extension that is a sequence; other elements are left out.
+  /// The strings in an extension that is a sequence; other elements are omitted.
   package func texts(inExtension name: String) -> [String] {
     let object = OBJ_txt2obj(name, 1)
     defer { ASN1_OBJECT_free(object) }

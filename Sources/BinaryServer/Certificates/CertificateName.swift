@@ -22,10 +22,10 @@ package struct CertificateName: Equatable, CustomStringConvertible {
 
   package var organization: String? { text(NID_organizationName) }
 
-  /// The attribute UID, where Apple puts the topic.
+  /// The UID attribute, where Apple puts the topic.
   package var userIdentifier: String? { text(NID_userId) }
 
-  /// The first attribute of a kind.
+  /// The first attribute of a type.
   private func text(_ kind: CInt) -> String? {
     let index = X509_NAME_get_index_by_NID(name, kind, -1)
     guard index >= 0,
@@ -37,7 +37,7 @@ package struct CertificateName: Equatable, CustomStringConvertible {
 
 /// Converts the strings of a certificate.
 enum CertificateText {
-  /// nil if it is no text.
+  /// nil if it is not text.
   static func string(_ value: UnsafePointer<ASN1_STRING>) -> String? {
     var bytes: UnsafeMutablePointer<UInt8>?
     let count = ASN1_STRING_to_UTF8(&bytes, value)

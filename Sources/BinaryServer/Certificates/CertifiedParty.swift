@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// A key and a certificate for it that is made here.
+/// A key, and a certificate for it that is created here.
 package struct CertifiedParty {
-  /// Some clients reject server certificates that live longer.
+  /// Some clients reject server certificates with a longer lifetime.
   package static let lifetime = 825 * 86400
 
   package let key: KeyPair
@@ -26,7 +26,7 @@ package struct CertifiedParty {
       else { throw Self.failure }
     }
     guard X509_set_version(blank, 2) == 1, Self.setSerialNumber(of: blank),
-      // So that a clock that is a little slow does not find them too new.
+      // Backdated, so that it is valid for clocks that are slow.
       X509_gmtime_adj(X509_getm_notBefore(blank), -86400) != nil,
       X509_gmtime_adj(X509_getm_notAfter(blank), lifetime) != nil,
       X509_set_pubkey(blank, key.handle) == 1
@@ -64,7 +64,7 @@ package struct CertifiedParty {
 
   private static var failure: ServerTLSError { .setUp(lastError) }
 
-  /// OpenSSL's words for the first error, with its number.
+  /// OpenSSL's text for the first error, with its number.
   package static var lastError: String {
     var words = [CChar](repeating: 0, count: 256)
     ERR_error_string_n(ERR_get_error(), &words, words.count)

@@ -1,21 +1,21 @@
 import COpenSSL
 
-/// A private key with its public half, or only the public half, held by OpenSSL.
+/// A private key with its public key, or only a public key.
 package final class KeyPair: @unchecked Sendable {
   package enum Kind {
     case rsa2048
-    /// The curve that provider tokens are signed with.
+    /// The curve for provider tokens.
     case p256
   }
 
-  /// Never changes once it is made.
+  /// Immutable once it is created.
   package let handle: OpaquePointer
 
   private init(_ handle: OpaquePointer) { self.handle = handle }
 
   deinit { EVP_PKEY_free(handle) }
 
-  /// Makes a new key; nil if OpenSSL fails, whose error queue then tells why.
+  /// Generates a key; nil if OpenSSL fails, which leaves the reason in its error queue.
   package init?(_ kind: Kind) {
     let context = EVP_PKEY_CTX_new_id(kind == .rsa2048 ? EVP_PKEY_RSA : EVP_PKEY_EC, nil)
     defer { EVP_PKEY_CTX_free(context) }
@@ -32,10 +32,10 @@ package final class KeyPair: @unchecked Sendable {
     handle = made
   }
 
-  /// The first private key in a text; nil if it is encrypted.
+  /// The first private key in a PEM text; nil if it is encrypted.
   package static func privateKey(in pem: String) -> KeyPair? {
     MemoryBIO.reading(pem) {
-      // Does not ask for a passphrase at the terminal.
+      // Prevents a passphrase prompt on the terminal.
       PEM_read_bio_PrivateKey($0, nil, { _, _, _, _ in -1 }, nil)
     }.map(KeyPair.init)
   }
@@ -49,7 +49,7 @@ package final class KeyPair: @unchecked Sendable {
     return copenssl_is_p256(handle) == 1
   }
 
-  /// The private key as PKCS#8, not encrypted.
+  /// The private key as unencrypted PKCS#8.
   package var pem: String {
     MemoryBIO.written { PEM_write_bio_PKCS8PrivateKey($0, handle, nil, nil, 0, nil, nil) == 1 }
       ?? ""
@@ -61,7 +61,7 @@ package final class KeyPair: @unchecked Sendable {
     return X509_check_private_key(certificate.handle, handle) == 1
   }
 
-  /// Whether this key made the ES256 signature: two numbers of 32 bytes (RFC 7518, 3.4).
+  /// Whether this key made the ES256 signature, which is two numbers of 32 bytes (RFC 7518, 3.4).
   package func isES256(_ signature: [UInt8], of bytes: [UInt8]) -> Bool {
     guard isP256, signature.count == 64, let der = Self.der(of: signature) else { return false }
     let context = EVP_MD_CTX_new()
@@ -73,7 +73,7 @@ package final class KeyPair: @unchecked Sendable {
       && EVP_DigestVerify(context, der, der.count, bytes, bytes.count) == 1
   }
 
-  /// OpenSSL only takes the two numbers in DER.
+  /// OpenSSL accepts the two numbers only in DER.
   private static func der(of signature: [UInt8]) -> [UInt8]? {
     guard let numbers = ECDSA_SIG_new() else { return nil }
     defer { ECDSA_SIG_free(numbers) }

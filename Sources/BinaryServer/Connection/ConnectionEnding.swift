@@ -1,8 +1,8 @@
 /// How a connection is closed.
 package enum ConnectionEnding: Sendable {
-  /// TLS says goodbye, then TCP.
+  /// close_notify, then FIN.
   case closeNotify
-  /// TCP's FIN without close_notify.
+  /// FIN without close_notify.
   case fin
   case reset
 }

@@ -3,13 +3,13 @@ import NIOCore
 
 /// Logs the errors that end connections.
 package enum ConnectionErrors {
-  /// True when the client closed its side without close_notify and may still read.
+  /// True if the client half-closed without close_notify, and may still read.
   package static func isHalfClose(_ error: any Error) -> Bool {
     if case .halfClose? = error as? ServerTLSError { return true }
     return false
   }
 
-  /// Logs the error. True when the handshake failed.
+  /// Logs the error. True if the handshake failed.
   package static func log(_ error: any Error, to logger: Logger) -> Bool {
     switch error as? ServerTLSError {
     case .handshake(let reason)?:

@@ -1,12 +1,11 @@
 import Glibc
 import NIOCore
 
-/// Closes a connection so that the last bytes sent arrive. After a pause it sends close_notify
-/// and keeps reading what the peer still sends: closing a socket with unread bytes makes TCP
-/// answer with RST, which destroys the bytes under way.
+/// Closes a connection without losing the last bytes. After a pause it sends close_notify or FIN
+/// and continues to read: closing a socket with unread bytes makes TCP send RST, which destroys
+/// bytes in flight.
 package enum GentleClose {
-  /// Some clients only see the end of the connection when it comes in one segment with the last
-  /// bytes.
+  /// Some clients notice the end of the connection only in the same segment as the last bytes.
   package static let pause = TimeAmount.milliseconds(50)
   /// How long the peer may take to close its side.
   package static let patience = TimeAmount.seconds(2)

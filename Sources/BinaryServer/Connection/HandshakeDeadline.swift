@@ -9,7 +9,7 @@ package final class HandshakeDeadline: ChannelInboundHandler, RemovableChannelHa
   private let extra: TimeAmount
   private var deadline: Scheduled<Void>?
 
-  /// `extra` is a delay that the server causes itself.
+  /// `extra` is a delay that the server itself causes.
   package init(extra: TimeAmount = .zero) { self.extra = extra }
 
   package func handlerAdded(context: ChannelHandlerContext) {

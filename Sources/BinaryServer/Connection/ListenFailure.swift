@@ -1,15 +1,15 @@
 import Glibc
 import NIOCore
 
-/// Why a port cannot be listened on, in one sentence for all programs.
+/// The reason why a port cannot be opened, in one sentence for all programs.
 package struct ListenFailure: CustomStringConvertible {
   private let host: String
   private let port: Int
-  /// What sets the port: an option, or a name in a configuration.
+  /// The option or configuration key that sets the port.
   private let setting: String
   private let reason: String
   private let isTaken: Bool
-  /// The port is the problem, not the host.
+  /// Whether the port is the problem, and not the host.
   package let isPort: Bool
 
   package init(_ error: any Error, _ host: String, _ port: Int, setting: String) {

@@ -3,16 +3,16 @@ import Logging
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// A port the server listens on. It can be shut for a while.
+/// A port that the server listens on. It can be closed for a while.
 package final class Listener: Sendable {
   private struct State {
     var channel: any Channel
-    /// Keeps the port from other programs while it is shut; -1 when the system refused that.
+    /// Reserves the port while it is closed; -1 if the system refused that.
     var heldSocket: CInt?
     var isClosed = false
-    /// Only the latest request counts.
+    /// The number of the last request; only that counts.
     var request = 0
-    /// Requests are carried out one after the other.
+    /// Runs the requests one at a time.
     var work: Task<Void, Never>?
   }
 
@@ -31,7 +31,7 @@ package final class Listener: Sendable {
     state = NIOLockedValueBox(State(channel: channel))
   }
 
-  /// Shuts the port: the system itself refuses whoever connects. Returns once it is shut.
+  /// Closes the port for a while: the kernel refuses connections. Returns once it is closed.
   package func refuse(for milliseconds: Int) async {
     let request = await carryOut { await self.shut() }
     let loop = state.withLockedValue { $0.channel.eventLoop }
@@ -44,7 +44,7 @@ package final class Listener: Sendable {
   /// Returns once the port is open.
   package func reopen() async { _ = await carryOut { await self.open() } }
 
-  /// Returns the number of the request, once it is carried out.
+  /// Runs a request, and returns its number once it is done.
   private func carryOut(_ action: @escaping @Sendable () async -> Void) async -> Int {
     let (work, request) = state.withLockedValue { state in
       let before = state.work
@@ -60,7 +60,7 @@ package final class Listener: Sendable {
     return request
   }
 
-  /// Closes for good: later requests, such as the end of a refusal, change nothing.
+  /// Closes permanently: later requests, such as the end of `refuse`, have no effect.
   package func close() async {
     _ = await carryOut {
       let (channel, heldSocket) = self.state.withLockedValue { state in
@@ -99,7 +99,7 @@ package final class Listener: Sendable {
     }
   }
 
-  /// Binds a socket that does not listen, so that no other program takes the port.
+  /// Binds a socket without listening, so that no other program takes the port.
   private static func hold(_ address: SocketAddress) -> CInt {
     let descriptor = socket(
       address.protocol == .inet6 ? AF_INET6 : AF_INET,

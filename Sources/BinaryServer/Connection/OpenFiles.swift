@@ -1,8 +1,8 @@
 import Glibc
 
-/// The limit of file descriptors: each connection takes one.
+/// The limit of file descriptors, of which each connection needs one.
 package enum OpenFiles {
-  /// How many this process may open now.
+  /// The number of files that this process may open.
   package static var limit: Int {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }

@@ -1,14 +1,14 @@
 import NIOCore
 
 extension SocketAddress {
-  /// As people write it: 127.0.0.1:2195, [::1]:2195.
+  /// The address with its port: 127.0.0.1:2195, [::1]:2195.
   package var text: String {
     guard let port else { return pathname ?? "" }
     return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
   }
 
-  /// The address without its port. An IPv4 client's is an IPv4 address, even where the server
-  /// listens on IPv6.
+  /// The address without its port. An IPv4 client has an IPv4 address even if the server listens on
+  /// IPv6.
   package var host: String {
     let address = ipAddress ?? ""
     let mapped = "::ffff:"

@@ -3,13 +3,13 @@ import Logging
 import NIOCore
 import NIOTLS
 
-/// What a server decides about one connection to its feedback service.
+/// A server's decisions about a connection to its feedback service.
 package protocol FeedbackDelegate: AnyObject {
-  /// The list for this client. It is closed without one if the future fails.
+  /// The list for this client. If the future fails, the connection is closed without a list.
   func takeEntries(_ context: ChannelHandlerContext) -> EventLoopFuture<[FeedbackEntry]>
-  /// May change what is sent, one buffer for each TLS record.
+  /// May change the data, which has one buffer for each TLS record.
   func willSend(_ records: inout [ByteBuffer])
-  /// Everything is with the system, or the connection is over.
+  /// Everything is in the socket buffer, or the connection has ended.
   func close(_ channel: any Channel)
   /// The TLS handshake failed.
   func handshakeFailed()
@@ -23,13 +23,12 @@ extension FeedbackDelegate {
   }
 }
 
-/// Sends a provider the list of devices that no longer have the app, then closes.
+/// Sends a provider the list of gone devices, then closes.
 package final class FeedbackHandler: ChannelInboundHandler {
   package typealias InboundIn = ByteBuffer
   package typealias OutboundOut = ByteBuffer
 
-  /// The most that a TLS record carries. Old clients cannot put a tuple together that two records
-  /// share.
+  /// The maximum size of a TLS record. Old clients cannot parse a tuple that spans two records.
   private static let recordSize = 16384
 
   /// How long a client may take to read the list.
@@ -57,12 +56,12 @@ package final class FeedbackHandler: ChannelInboundHandler {
     context.fireUserInboundEventTriggered(event)
   }
 
-  /// Clients have nothing to say to this service.
+  /// Discards input, which the protocol does not have.
   package func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
 
   package func errorCaught(context: ChannelHandlerContext, error: any Error) {
     if ConnectionErrors.log(error, to: logger) { delegate.handshakeFailed() }
-    // A client that closed its side may still read the list.
+    // A client that half-closed may still read the list.
     if !ConnectionErrors.isHalfClose(error) { context.close(promise: nil) }
   }
 
@@ -76,7 +75,7 @@ package final class FeedbackHandler: ChannelInboundHandler {
     let (channel, delegate) = (
       context.channel, NIOLoopBound(delegate, eventLoop: context.eventLoop)
     )
-    // A client that never reads is closed all the same.
+    // Closes a client that never reads.
     let deadline = context.eventLoop.scheduleTask(in: Self.patience) {
       channel.close(promise: nil)
     }

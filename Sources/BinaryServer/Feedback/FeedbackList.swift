@@ -1,6 +1,6 @@
 import NIOConcurrencyHelpers
 
-/// A device that no longer has the app.
+/// A gone device.
 package struct FeedbackEntry: Sendable, Equatable {
   /// UNIX seconds.
   package var timestamp: UInt32

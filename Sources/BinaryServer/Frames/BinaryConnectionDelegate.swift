@@ -1,29 +1,29 @@
 import APNS
 import NIOCore
 
-/// What a server decides about one connection of the binary protocol, and what it is told of it.
-/// `BinaryHandler` reads, judges and answers; the delegate says what an accepted notification
-/// means. All calls come on the connection's event loop.
+/// A server's decisions about a connection of the binary interface, and the events of it.
+/// `BinaryHandler` parses, validates and answers; the delegate handles accepted notifications. All
+/// calls are made on the connection's event loop.
 package protocol BinaryConnectionDelegate: AnyObject {
   /// The TLS handshake is done.
   func connected(_ context: ChannelHandlerContext)
-  /// So many bytes came.
+  /// This many bytes arrived.
   func received(_ count: Int)
-  /// Some notifications are about to be judged.
+  /// Notifications are about to be validated.
   func beginBatch()
-  /// All that one read brought is judged, or an answer is about to leave. What the client may
-  /// take for accepted has to be safe when this returns.
+  /// Everything from one read is validated, or an error packet is about to be sent. Notifications
+  /// that the client may consider accepted must be safe when this returns.
   func endBatch()
-  /// Why a valid notification is rejected all the same; nil accepts it.
+  /// Rejects a valid notification; nil accepts it.
   func rejection(of frame: Frame) -> Rejection?
   /// `bytes` begin with the frame.
   func accepted(_ frame: Frame, _ bytes: UnsafeRawBufferPointer, _ context: ChannelHandlerContext)
     -> AfterAcceptance
-  /// May change how it is answered. `bytes` begin with what is rejected.
+  /// May change the answer. `bytes` begin with the rejected frame.
   func rejected(_ rejection: inout Rejection, _ bytes: UnsafeRawBufferPointer) -> AfterRejection
-  /// One frame that came behind a rejection, on a connection that is closing.
+  /// A frame after a rejection, on a connection that is closing.
   func discarded(_ frame: UnsafeRawBufferPointer)
-  /// Answers with a packet, if there is one, and closes.
+  /// Sends the packet, if any, and closes.
   func close(with packet: ErrorPacket?, _ context: ChannelHandlerContext)
   /// The TLS handshake failed.
   func handshakeFailed()
@@ -39,30 +39,30 @@ extension BinaryConnectionDelegate {
 
 package enum AfterAcceptance {
   case readOn
-  /// What comes next stays where it is until `ReadingResumed` comes down the pipeline.
+  /// Further input stays in the buffer until `ReadingResumed` arrives through the pipeline.
   case pause
-  /// Status 10 names this notification as the last one accepted, and the connection closes.
+  /// Status 10 names this notification as the last accepted one, and the connection closes.
   case shutDown
-  /// The connection closes without an answer.
+  /// The connection closes without an error packet.
   case close(ConnectionEnding)
 }
 
 package enum AfterRejection {
   /// Answers, closes, and discards what follows.
   case answer
-  /// Passes over the notification as if it had not come.
+  /// Skips the notification as if it had not arrived.
   case ignore
 }
 
-/// An event for the handler: the server ends the connection by itself, between two frames. It answers
-/// with the packet, if there is one, closes, and discards what comes.
+/// An event for the handler: the server ends the connection between two frames. The handler sends
+/// the packet, if any, closes, and discards further input.
 package struct ConnectionDismissed: Sendable {
   package var packet: ErrorPacket?
 
   package init(with packet: ErrorPacket?) { self.packet = packet }
 }
 
-/// An event for the handler of a connection that is paused: it reads on.
+/// An event for a paused handler, which then continues to read.
 package struct ReadingResumed {
   package init() {}
 }

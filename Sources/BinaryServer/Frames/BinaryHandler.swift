@@ -3,23 +3,23 @@ import Logging
 import NIOCore
 import NIOTLS
 
-/// One provider's connection to a server of the binary protocol: takes frames off the stream,
-/// judges them, answers the first bad one with an error packet and closes.
+/// A provider's connection to a server of the binary interface: parses and validates frames,
+/// answers the first invalid one with an error packet, and closes.
 package final class BinaryHandler: ChannelInboundHandler {
   package typealias InboundIn = ByteBuffer
   package typealias OutboundOut = ByteBuffer
 
   private enum Phase {
     case judging
-    /// Leaves what comes next in its buffer.
+    /// Leaves further input in its buffer.
     case paused
-    /// Passes over the rest of one notification, then judges on.
+    /// Skips the rest of one notification, then validates again.
     case ignoring
-    /// Passes over the rest of a rejected notification, then discards.
+    /// Skips the rest of a rejected notification, then discards.
     case skipping
     /// Discards frame by frame.
     case discarding
-    /// Discards without knowing where frames begin.
+    /// Discards without frame boundaries.
     case lost
   }
 
@@ -29,7 +29,7 @@ package final class BinaryHandler: ChannelInboundHandler {
   private let logger: Logger
 
   private var phase = Phase.judging
-  /// The beginning of a frame that is not complete yet.
+  /// An incomplete frame.
   private var pending = ByteBuffer()
   /// The server is closing the connection.
   private var isClosing = false
@@ -54,13 +54,13 @@ package final class BinaryHandler: ChannelInboundHandler {
     if let dismissal = event as? ConnectionDismissed, !isClosing {
       phase = .discarding
       if dismissal.packet == nil {
-        // What somebody sends who is told nothing is not looked at, nor kept.
+        // Discard further input unread: this client gets no error packet.
         phase = .lost
         pending = ByteBuffer()
       }
       close(with: dismissal.packet, context)
     }
-    // A close that the server began goes at its own pace.
+    // A close that the server began has its own timing.
     if case .inputClosed = event as? ChannelEvent, !isClosing { context.close(promise: nil) }
     context.fireUserInboundEventTriggered(event)
   }
@@ -74,7 +74,7 @@ package final class BinaryHandler: ChannelInboundHandler {
   private func take(_ incoming: inout ByteBuffer, _ context: ChannelHandlerContext) {
     if phase == .lost { return }
     delegate.beginBatch()
-    // Taken out meanwhile: an answer may close the connection at once.
+    // Moved out of the property, because an error packet may close the connection immediately.
     var joined = pending
     pending = ByteBuffer()
     if joined.readableBytes == 0 {
@@ -84,13 +84,13 @@ package final class BinaryHandler: ChannelInboundHandler {
       joined.writeBuffer(&incoming)
       let count = joined.readableBytes
       consume(&joined, context)
-      // A frame that is long in coming is not copied with each of its pieces.
+      // Avoids a copy of an incomplete frame for each of its pieces.
       if joined.readableBytes == count { pending = joined } else { keep(joined, context) }
     }
     delegate.endBatch()
   }
 
-  /// A copy, of no more than there is: TLS wants its buffer back, and an idle connection is small.
+  /// Copies only the rest, because TLS reuses its buffer, and an idle connection should be small.
   private func keep(_ rest: ByteBuffer, _ context: ChannelHandlerContext) {
     guard rest.readableBytes > 0, phase != .lost else { return }
     pending = context.channel.allocator.buffer(capacity: rest.readableBytes)
@@ -108,7 +108,7 @@ package final class BinaryHandler: ChannelInboundHandler {
 
   package func errorCaught(context: ChannelHandlerContext, error: any Error) {
     if ConnectionErrors.log(error, to: logger) { delegate.handshakeFailed() }
-    // After a half close an event tells whether the connection ends.
+    // After a half-close, an event decides whether the connection ends.
     if !ConnectionErrors.isHalfClose(error) { context.close(promise: nil) }
   }
 
@@ -124,7 +124,7 @@ package final class BinaryHandler: ChannelInboundHandler {
     }
   }
 
-  /// Handles the frame that `bytes` begins with. Returns its length, 0 if more has to come.
+  /// Handles the frame at the start of `bytes`. Returns its length; 0 if it is incomplete.
   @inline(__always)
   private func step(_ bytes: UnsafeRawBufferPointer, _ context: ChannelHandlerContext) -> Int {
     switch phase {
@@ -186,7 +186,7 @@ package final class BinaryHandler: ChannelInboundHandler {
 
   private func shutDown(after frame: Frame, _ context: ChannelHandlerContext) {
     phase = .discarding
-    // Command 0 has no answers.
+    // Command 0 has no error packet.
     close(
       with: frame.command == .simple
         ? nil
@@ -196,7 +196,8 @@ package final class BinaryHandler: ChannelInboundHandler {
   }
 
   private func close(with packet: ErrorPacket?, _ context: ChannelHandlerContext) {
-    // Before the answer leaves: whoever reads it finds the server's records up to date.
+    // Before the error packet is sent, so that the server's records are up to date when the client
+    // reads it.
     delegate.endBatch()
     isClosing = true
     delegate.close(with: packet, context)

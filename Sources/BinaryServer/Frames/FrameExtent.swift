@@ -1,10 +1,10 @@
 import APNS
 
-/// How long a frame is, valid or not. What follows a rejection is discarded, but counted.
+/// The length of a frame, valid or not. Frames after a rejection are discarded but counted.
 package enum FrameExtent {
   case incomplete
   case bytes(Int)
-  /// Nobody can tell any more where the next frame begins.
+  /// The start of the next frame is unknown.
   case unknown
 
   private static let framedMax = 5 * (3 + 0xFFFF)

@@ -1,16 +1,16 @@
 import APNS
 
-/// Which frames a server accepts. Judges bytes and knows no connection.
+/// The frames that a server accepts. Checks bytes, independently of connections.
 package struct FrameRules: Sendable {
   package var tokenSizes: ClosedRange<Int>
   /// The largest payload of commands 0 and 1.
   package var legacyPayloadMax: Int
   /// The largest payload of command 2.
   package var framedPayloadMax = 2048
-  /// Rejected with status 8.
+  /// Tokens rejected with status 8.
   package var badTokens: TokenSet
-  /// Says what is wrong with a payload beyond its size; nil if nothing is. Such notifications are
-  /// rejected with status 1, processing error: Apple's list has no status of its own for them.
+  /// Returns a payload's fault other than its size; nil if it is valid. Such notifications are
+  /// rejected with status 1, processing error, because Apple's list has no specific status.
   package var payloadFault: (@Sendable (WireNotification) -> String?)?
 
   package init(
@@ -27,7 +27,7 @@ package struct FrameRules: Sendable {
       token: tokenSizes, legacyPayload: legacyPayloadMax, framedPayload: framedPayloadMax)
   }
 
-  /// The verdict on the frame that `bytes` begins with.
+  /// Checks the frame at the start of `bytes`.
   func judge(_ bytes: UnsafeRawBufferPointer, limits: FrameLimits) -> FrameVerdict {
     let frame: Frame
     do throws(WireError) {
@@ -47,7 +47,7 @@ package struct FrameRules: Sendable {
 }
 
 enum FrameVerdict {
-  /// Not all of the frame has come yet.
+  /// The frame is incomplete.
   case incomplete
   case accepted(Frame)
   case rejected(Rejection)

@@ -1,18 +1,18 @@
 import APNS
 
-/// A notification that is rejected, and why.
+/// A rejected notification.
 package struct Rejection {
-  /// As the frame has it; it may be none of Apple's.
+  /// The command byte of the frame, perhaps an unknown one.
   package var command: UInt8
   package var status: UInt8
-  /// The identifier that the frame carries, if any.
+  /// The frame's identifier, if any.
   package var carried: UInt32?
-  /// nil if the bytes are no frame. Points into the bytes that were judged.
+  /// nil if the bytes are not a frame. Points into the parsed bytes.
   package var frame: Frame?
-  /// Why, for people.
+  /// The reason, for people.
   package var reason: String
-  /// Its token is missing or empty: clients send such a notification on purpose, to get an
-  /// answer that proves all before it accepted.
+  /// Its token is missing or empty. A client sends such a sentinel to get an error packet that
+  /// proves everything before it.
   package var isSentinel = false
 
   init(command: UInt8, fault: WireError) {
@@ -31,16 +31,16 @@ package struct Rejection {
     self.reason = reason
   }
 
-  /// 0 if the frame carries none.
+  /// The frame's identifier; 0 without one.
   package var identifier: UInt32 { carried ?? 0 }
 
-  /// nil for command 0, which has no answers: the connection just ends.
+  /// nil for command 0, which has no error packet: the connection just ends.
   var packet: ErrorPacket? {
     command == Command.simple.rawValue
       ? nil : ErrorPacket(status: status, identifier: identifier)
   }
 
-  /// How much of `bytes` belongs to it, as far as it has come.
+  /// The number of available bytes that belong to it.
   package func extent(in bytes: UnsafeRawBufferPointer, atMost limit: Int) -> Int {
     if let frame { return frame.length }
     if case .bytes(let length) = FrameExtent.measure(bytes) { return length }

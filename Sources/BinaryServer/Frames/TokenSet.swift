@@ -1,4 +1,4 @@
-/// A set of device tokens. Looks up the bytes of a frame without copying them.
+/// A set of device tokens. Looks up a frame's bytes without a copy.
 package struct TokenSet: Sendable {
   private struct Entry {
     var hash: UInt64
@@ -8,7 +8,8 @@ package struct TokenSet: Sendable {
 
   private var bytes: [UInt8] = []
   private var entries: [Entry] = []
-  /// Indices of entries, -1 if free. The count is a power of two, at least twice that of entries.
+  /// Indices of `entries`; -1 if free. The count is a power of two, and at least twice the number
+  /// of entries.
   private var slots: [Int] = []
 
   package init() {}

@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// Authorities that sign clients' certificates, for a server that lets any certificate through the
-/// handshake and judges it afterwards.
+/// CAs for client certificates, for a server that accepts any certificate in the handshake and
+/// verifies it afterwards.
 package final class ClientAuthorities: @unchecked Sendable {
   private let store: OpaquePointer
 
-  /// Any certificate in the file, in PEM, is trusted by itself, also where it is an intermediate one.
+  /// Trusts each certificate in the PEM file, intermediate ones included.
   package init(file: String) throws(ServerTLSError) {
     ERR_clear_error()
     guard let store = X509_STORE_new() else { throw .setUp(OpenSSLServerContext.lastError) }
@@ -20,8 +20,8 @@ package final class ClientAuthorities: @unchecked Sendable {
 
   deinit { X509_STORE_free(store) }
 
-  /// Why the certificate that the client showed is not to be trusted; nil if it is. `level` is
-  /// OpenSSL's: at 0 signatures by SHA-1 and short keys are taken.
+  /// The reason why the client certificate is not trusted; nil if it is. `level` is OpenSSL's
+  /// security level: 0 allows SHA-1 signatures and short keys.
   package func fault(of client: OpenSSLServerHandler, level: CInt) -> String? {
     defer { ERR_clear_error() }
     guard let certificate = copenssl_peer_certificate(client.ssl) else { return "there is none" }

@@ -1,9 +1,9 @@
 import COpenSSL
 
-/// What all connections to a server have of TLS. Several threads may use an SSL_CTX once it is set up.
+/// The TLS settings that a server's connections share. An SSL_CTX is thread-safe once it is set up.
 package final class OpenSSLServerContext: @unchecked Sendable {
   let pointer: OpaquePointer
-  /// For certificates whose own is not needed any more.
+  /// Replaces the public key in a client certificate once it is no longer needed.
   let nobodysKey = copenssl_nobodys_key()
 
   package init(_ tls: ServerTLS) throws(ServerTLSError) {
@@ -17,7 +17,7 @@ package final class OpenSSLServerContext: @unchecked Sendable {
       && SSL_CTX_use_certificate_chain_file(pointer, tls.certificateFile) == 1
       && SSL_CTX_use_PrivateKey_file(pointer, tls.keyFile, SSL_FILETYPE_PEM) == 1
       && (tls.clientAuthorityFile.map { SSL_CTX_load_verify_locations(pointer, $0, nil) } ?? 1) == 1
-      // OpenSSL resumes no session with a client certificate unless sessions have a name.
+      // OpenSSL resumes sessions with client certificates only if a session ID context is set.
       && SSL_CTX_set_session_id_context(pointer, "apns", 4) == 1
       && (tls.sendsTickets || copenssl_forbid_tickets(pointer) == 1)
       && (!tls.takesDHE || copenssl_take_dhe(pointer) == 1)
@@ -40,7 +40,7 @@ package final class OpenSSLServerContext: @unchecked Sendable {
     EVP_PKEY_free(nobodysKey)
   }
 
-  /// OpenSSL's text for the last error on this thread. Clears its queue.
+  /// OpenSSL's text for this thread's last error. Clears the error queue.
   static var lastError: String {
     let text = ERR_reason_error_string(ERR_peek_error()).map { String(cString: $0) }
     ERR_clear_error()
@@ -57,12 +57,12 @@ package final class OpenSSLServerContext: @unchecked Sendable {
   }
 }
 
-/// What goes wrong with TLS, in the library's own words.
+/// A TLS error with OpenSSL's text.
 package enum ServerTLSError: Error {
-  /// The files or versions cannot be used.
+  /// The files or versions are unusable.
   case setUp(String)
   case handshake(String)
-  /// The client closed its side without close_notify.
+  /// The client half-closed without close_notify.
   case halfClose
   case broken(String)
 }

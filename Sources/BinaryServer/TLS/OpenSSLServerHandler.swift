@@ -2,7 +2,7 @@ import COpenSSL
 import NIOCore
 import NIOTLS
 
-/// A server's TLS, by OpenSSL between two buffers in memory. Session tickets are the last part of the
+/// Server-side TLS with OpenSSL, between two memory buffers. Session tickets, if any, end the
 /// handshake.
 package final class OpenSSLServerHandler: ChannelDuplexHandler {
   package typealias InboundIn = ByteBuffer
@@ -13,24 +13,24 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
   private enum Phase {
     case handshaking
     case open
-    /// After an error, or closed.
+    /// Closed, or after an error.
     case dead
   }
 
-  /// The most that a TLS record carries.
+  /// The maximum size of a TLS record.
   private static let recordSize = 16384
-  /// How long the last bytes may take to leave before the connection is closed without them.
+  /// How long sending the last bytes may take before the connection is closed without them.
   private static let patience = TimeAmount.milliseconds(200)
 
   private let context: OpenSSLServerContext
   let ssl: OpaquePointer
-  /// Bytes from the client and bytes for it; the SSL owns both.
+  /// Buffers for received bytes and for bytes to send; `ssl` owns both.
   private let incoming: OpaquePointer
   private let outgoing: OpaquePointer
   private var phase = Phase.handshaking
-  /// Bytes of TLS that came from the client.
+  /// The number of encrypted bytes received.
   package private(set) var received = 0
-  /// With or without close_notify.
+  /// Whether the client closed its side, with or without close_notify.
   package private(set) var hasClientClosed = false
   private var hasSentCloseNotify = false
 
@@ -67,10 +67,11 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
   /// The client's certificate.
   package var peer: Certificate? { copenssl_peer_certificate(ssl).map(Certificate.init) }
 
-  /// Who the client is is known: its certificate is kept, and the key in it is not.
+  /// Call it once the client is known: its certificate is kept, but without its public key, to save
+  /// memory.
   package func dropPeerKey() { copenssl_drop_peer_key(ssl, context.nobodysKey) }
 
-  // MARK: From the client
+  // MARK: Receiving
 
   package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     // In slices, because a BIO keeps as much memory as it ever held.
@@ -81,7 +82,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
       slice.readableBytes > 0
     {
       slice.withUnsafeReadableBytes { bytes in
-        // A memory BIO takes everything.
+        // A memory BIO accepts everything.
         _ = BIO_write(incoming, bytes.baseAddress, CInt(clamping: bytes.count))
       }
       if phase == .handshaking { handshake(context) }
@@ -89,7 +90,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     }
     if BIO_ctrl_pending(incoming) == 0 { copenssl_empty_memory(incoming) }
     send(context)
-    // The channel itself does not tell the end of a read that closed it.
+    // NIO does not report the end of a read that closed the channel.
     if !context.channel.isActive { context.fireChannelReadComplete() }
   }
 
@@ -98,7 +99,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     let result = SSL_do_handshake(ssl)
     if result == 1 {
       phase = .open
-      // Includes the tickets: they go out before anything else.
+      // The tickets are sent too, before any other data.
       send(context)
       context.fireUserInboundEventTriggered(
         TLSUserEvent.handshakeCompleted(
@@ -108,7 +109,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     }
   }
 
-  /// What one slice brings goes on together, however many records it is.
+  /// Passes on the data of a slice together, however many TLS records it has.
   private func decode(_ context: ChannelHandlerContext) {
     while phase == .open, !hasClientClosed {
       var buffer = context.channel.allocator.buffer(capacity: Self.recordSize)
@@ -123,7 +124,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
       let failure = result > 0 ? SSL_ERROR_NONE : SSL_get_error(ssl, result)
       let reason = failure == SSL_ERROR_SSL ? OpenSSLServerContext.lastError : ""
       if buffer.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(buffer)) }
-      // What came may have ended the connection.
+      // The data may have ended the connection.
       if phase != .open { return }
       switch failure {
       case SSL_ERROR_NONE: continue
@@ -139,7 +140,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
 
   private func fail(_ context: ChannelHandlerContext, _ error: ServerTLSError) {
     phase = .dead
-    // The alert.
+    // Sends the alert.
     send(context)
     context.fireErrorCaught(error)
   }
@@ -159,7 +160,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     context.fireChannelInactive()
   }
 
-  /// The client left without close_notify.
+  /// The client closed TCP without close_notify.
   private func clientLeft(_ context: ChannelHandlerContext) {
     switch phase {
     case .handshaking:
@@ -170,7 +171,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     }
   }
 
-  // MARK: To the client
+  // MARK: Sending
 
   package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?)
   {
@@ -193,14 +194,14 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     }
   }
 
-  /// Sends what TLS has to say by itself, if anything.
+  /// Sends pending TLS records, if any.
   private func send(_ context: ChannelHandlerContext) {
     if BIO_ctrl_pending(outgoing) == 0 { return }
     emit(context, nil)
     context.flush()
   }
 
-  /// Passes on the bytes that TLS wants to send.
+  /// Passes on pending TLS records.
   private func emit(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
     let count = BIO_ctrl_pending(outgoing)
     guard count > 0 || promise != nil else { return }
@@ -233,7 +234,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     emit(context, sent)
     context.flush()
     let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-    // A client that reads nothing is not waited for.
+    // Closes anyway if the client does not read.
     let end = context.eventLoop.scheduleTask(in: Self.patience) {
       if mode == .all { bound.value.close(mode: .all, promise: nil) }
     }
@@ -245,6 +246,6 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
 }
 
 extension ChannelPipeline.SynchronousOperations {
-  /// nil once the connection is over.
+  /// nil once the connection has ended.
   package var openSSL: OpenSSLServerHandler? { try? handler(type: OpenSSLServerHandler.self) }
 }

@@ -1,16 +1,16 @@
-/// What a server shows its clients, whom it trusts, and which versions of TLS it speaks.
+/// A server's certificate, trusted CAs and TLS versions.
 package struct ServerTLS: Sendable {
   package enum ClientCertificate: Sendable {
-    /// The binary protocol has no other way to tell who the client is.
+    /// The binary interface has no other way to identify the client.
     case required
-    /// A provider token may take its place.
+    /// A provider token may replace it.
     case optional
-    /// Any, or none, gets through the handshake: the server judges it by itself afterwards.
+    /// The handshake accepts any certificate, or none; the server verifies it afterwards.
     case unverified
   }
 
-  /// PEM files: the server's certificate with its chain, its key, and the authority that signs
-  /// the clients' certificates, if the handshake verifies them.
+  /// PEM files: the server's certificate with its chain, its key, and the CA for client
+  /// certificates, if the handshake verifies them.
   package var certificateFile: String
   package var keyFile: String
   package var clientAuthorityFile: String?
@@ -18,12 +18,13 @@ package struct ServerTLS: Sendable {
   package var max: TLSBound
   package var clientCertificate = ClientCertificate.required
   package var speaksHTTP2 = false
-  /// OpenSSL's. Versions below 1.2 and the short keys of old clients need level 0.
+  /// OpenSSL's cipher string. Versions below 1.2 and the short keys of old clients need security
+  /// level 0.
   package var ciphers = "DEFAULT:@SECLEVEL=0"
-  /// Session tickets, as the last part of the handshake: bytes without data, which clients of old
-  /// take for an answer.
+  /// Sends session tickets at the end of the handshake: bytes without data, which legacy clients
+  /// take for an error packet.
   package var sendsTickets = false
-  /// Key exchange by Diffie-Hellman without elliptic curves.
+  /// Diffie-Hellman without elliptic curves.
   package var takesDHE = false
 
   package init(

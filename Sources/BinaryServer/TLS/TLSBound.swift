@@ -1,4 +1,4 @@
-/// The lowest or highest version of TLS that a server speaks.
+/// The lowest or highest TLS version of a server.
 package enum TLSBound: String, Sendable, CaseIterable, Comparable {
   case tls1_0 = "1.0"
   case tls1_1 = "1.1"

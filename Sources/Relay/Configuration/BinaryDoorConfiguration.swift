@@ -1,53 +1,54 @@
 import BinaryServer
 
-/// The interface that Apple switched off in 2021, for programs that nobody can change any more.
+/// A listener for the binary interface, which Apple switched off in 2021, for legacy providers.
 package struct BinaryDoorConfiguration: Equatable, Sendable {
   package struct TLS: Equatable, Sendable {
-    /// PEM, with its chain; nil: one is made.
+    /// The server certificate in PEM, with its chain; nil to create one.
     package var certificate: String?
-    /// Default: in the certificate's file.
+    /// nil if the key is in the certificate's file.
     package var key: String?
     package var min = TLSBound.tls1_2
-    /// Key exchange by RSA, without forward secrecy.
+    /// RSA key exchange, without forward secrecy.
     package var takesRSA = false
     /// Diffie-Hellman without elliptic curves.
     package var takesDHE = false
-    /// Signatures by SHA-1, and keys of 1,024 bits.
+    /// SHA-1 signatures and 1,024-bit keys.
     package var takesSHA1 = false
   }
 
   package var name = ""
   package var host = "127.0.0.1"
-  /// 0 takes a free one.
+  /// 0 takes a free port.
   package var port = 2195
   package var portFile: String?
-  /// nil: there is no feedback.
+  /// nil without feedback.
   package var feedbackPort: Int? = 2196
   package var feedbackPortFile: String?
-  /// Whoever reaches the port pushes as this app.
+  /// Every client of the port pushes as this app.
   package var app: String?
-  /// The app of each client's certificate, by its SHA-256 fingerprint in small hex digits.
+  /// The app of each client certificate, by its SHA-256 fingerprint in lower-case hex.
   package var fingerprints: [String: String] = [:]
-  /// Who signs certificates of clients whose topic (UID) is an app's.
+  /// The CA for client certificates with an app's topic (UID) in their subject.
   package var clientCA: String?
   package var tls = TLS()
-  /// Where a certificate is made if none is given: names of files begin with this path.
+  /// The path that the names of a created certificate's files begin with.
   package var madeCertificate = ""
   package var payloadMax = 2048
-  /// Answers a payload that is no JSON by status 7.
+  /// Answers a payload that is not JSON with status 7.
   package var checksJSON = false
-  /// Sizes of tokens beside those that the service accepted; nil: any.
+  /// Valid token sizes, in addition to those that APNs accepted; nil for any.
   package var tokenBytes: TokenSizes? = TokenSizes(32)
-  /// Answers tokens by status 5 and 8; false: all of them are pushed.
+  /// Answers tokens of invalid sizes with status 5, and bad tokens with status 8; if false, all are
+  /// pushed.
   package var answersTokens = true
-  /// Of providers, all apps together.
+  /// The maximum for providers of all apps.
   package var connections = 10_000
-  /// Of one app; 0: all that is not kept for others.
+  /// The maximum for one app; 0 for everything not kept for others.
   package var appConnections = 0
-  /// Of one app from one address; 0: three quarters of the app's.
+  /// The maximum for one app from one address; 0 for three quarters of the app's.
   package var addressConnections = 0
-  /// To the feedback port, beside those of providers.
+  /// The maximum for the feedback port, in addition to `connections`.
   package var feedbackConnections = 1000
-  /// TLS handshakes under way, beside all these.
+  /// The maximum of pending TLS handshakes, in addition to both.
   package var handshakes = 1000
 }

@@ -1,9 +1,9 @@
 import BinaryServer
 import Foundation
 
-/// Reads a binary door of a configuration file.
+/// Reads a binary listener from a configuration file.
 enum BinaryDoorReader {
-  /// `queue` is the queue's file, or "" if it has none.
+  /// `queue` is the path of a queue file; "" for other queues.
   static func door(
     _ name: String, _ section: ConfigurationSection, apps: [AppConfiguration], queue: String
   ) throws -> BinaryDoorConfiguration {
@@ -53,14 +53,14 @@ enum BinaryDoorReader {
       queue.isEmpty
       ? section.beside("\(name)-door")
       : (directory as NSString).appendingPathComponent("\(name)-door")
-    // Files are named after it.
+    // Files are named after the listener.
     if name.contains("/") {
       throw section.fault("type", "a door of this type has no '/' in its name")
     }
     return door
   }
 
-  /// nil: any.
+  /// nil for any size.
   private static func sizes(
     _ text: String, _ section: ConfigurationSection
   ) throws -> TokenSizes? {

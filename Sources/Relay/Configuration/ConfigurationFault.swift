@@ -1,11 +1,11 @@
 import APNSLibrary
 
-/// A mistake in a configuration file: which file, line and key, and what is wrong.
+/// An error in a configuration file: file, line, key and message.
 package struct ConfigurationFault: Error, CustomStringConvertible, Equatable {
   package var file: String
-  /// From 1; 0 for the file as a whole.
+  /// Counts from 1; 0 for the whole file.
   package var line: Int
-  /// Such as "apps.shop.limits.window"; empty for the file as a whole.
+  /// For example "apps.shop.limits.window"; empty for the whole file.
   package var key: String
   package var message: String
 

@@ -1,7 +1,7 @@
 import Foundation
 import Yams
 
-/// Reads a configuration file. Files that it names are looked for beside it.
+/// Reads a configuration file. Relative paths in it start at its directory.
 package enum ConfigurationReader {
   package static func read(_ file: String) throws -> RelayConfiguration {
     let text: String
@@ -29,7 +29,7 @@ package enum ConfigurationReader {
     return try configuration(ConfigurationSection(root, file: file, path: ""))
   }
 
-  /// nil: there is nothing in it.
+  /// nil if the text is empty.
   static func node(of text: String, file: String) throws -> Node? {
     do {
       return try Yams.compose(yaml: text)
@@ -48,7 +48,7 @@ package enum ConfigurationReader {
         file: file, line: context.mark.line,
         key: duplicates.first ?? "", message: "is there twice")
     case .reader(let problem, let offset, _, let yaml):
-      // Up to where it could read it.
+      // The text up to the unreadable part.
       let before = Array(yaml.unicodeScalars.prefix(offset ?? 0))
       return ConfigurationFault(
         file: file, line: 1 + before.count { $0 == "\n" }, key: "", message: problem)
@@ -101,7 +101,7 @@ package enum ConfigurationReader {
       guard let section = try apps.section(name) else {
         throw apps.fault(name, "has no topic and no credentials")
       }
-      // Its keys would have no tag in common.
+      // The keys of such an app would share no hash tag.
       if all.queue.redis.isCluster, name.hasPrefix("}") {
         throw apps.fault(name, "begins with }, which a cluster of Redis does not keep together")
       }

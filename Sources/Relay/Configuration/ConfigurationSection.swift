@@ -2,8 +2,7 @@ import APNSLibrary
 import Foundation
 import Yams
 
-/// The keys below one key of a configuration file. Each is asked for once; what nobody asked for
-/// is a mistake.
+/// The keys below one key of a configuration file. Each is read once; an unread key is an error.
 final class ConfigurationSection {
   private let file: String
   private let path: String
@@ -13,7 +12,7 @@ final class ConfigurationSection {
   private(set) var keys: [String] = []
   private var asked: [String] = []
 
-  /// `key`: the line of the key that it belongs to.
+  /// `key` is the line of the key that the section belongs to.
   init(_ node: Node, file: String, path: String, key: Int? = nil) throws {
     self.file = file
     self.path = path
@@ -39,14 +38,14 @@ final class ConfigurationSection {
       message: message)
   }
 
-  /// A key that names what is below it. Quotes and backslashes would have to be escaped in metrics.
+  /// Checks a key that is a name. Quotes and backslashes would need escapes in metrics.
   func checkName(_ name: String, of what: String) throws {
     guard (1...64).contains(name.utf8.count),
       name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C })
     else { throw fault(name, "the name of \(what) has 1 to 64 letters, digits and signs") }
   }
 
-  /// A path as it is when the working directory is the configuration file's.
+  /// Resolves a path relative to the directory of the configuration file.
   func beside(_ name: String) -> String {
     if name.hasPrefix("/") { return name }
     let directory = (file as NSString).deletingLastPathComponent
@@ -63,7 +62,7 @@ final class ConfigurationSection {
       node, file: file, path: path.isEmpty ? key : "\(path).\(key)", key: lines[key])
   }
 
-  /// nil if it is not there, or empty.
+  /// nil if the key is missing or empty.
   func text(_ key: String) throws -> String? {
     asked.append(key)
     guard let node = nodes[key] else { return nil }
@@ -80,7 +79,7 @@ final class ConfigurationSection {
 
   func path(_ key: String) throws -> String? { try text(key).map(beside) }
 
-  /// A list of words, or one. Empty if it is not there.
+  /// A list of words, or a single word. Empty if the key is missing.
   func words(_ key: String) throws -> [String] {
     guard let list = nodes[key]?.sequence else { return try text(key).map { [$0] } ?? [] }
     asked.append(key)
@@ -91,8 +90,8 @@ final class ConfigurationSection {
     }
   }
 
-  /// A program, which has to be there, and its arguments. Without a slash in its name it is looked
-  /// for in the PATH; otherwise beside this file.
+  /// A program, which must exist, and its arguments. A name without a slash is searched in the
+  /// PATH; otherwise it is relative to this file.
   func program(_ key: String) throws -> [String] {
     var words = try words(key)
     guard let name = words.first else { return [] }
@@ -110,7 +109,7 @@ final class ConfigurationSection {
     return words
   }
 
-  /// Why it cannot be run; nil: it can.
+  /// The reason why it cannot run; nil if it can.
   private static func fault(of program: String) -> String? {
     var status = stat()
     guard stat(program, &status) == 0, access(program, X_OK) == 0 else {
@@ -119,11 +118,11 @@ final class ConfigurationSection {
     return status.st_mode & S_IFMT == S_IFREG ? nil : "it is no file"
   }
 
-  /// A file that has to be there.
+  /// A file that must exist.
   func file(_ key: String) throws -> String? {
     guard let path = try path(key) else { return nil }
     guard access(path, R_OK) == 0 else {
-      // What was given may be the secret itself.
+      // The value may be the secret itself.
       let shown = key.hasSuffix("_file") ? "the file, whose name is not shown" : path
       throw fault(key, "\(shown): \(String(cString: strerror(errno)))")
     }
@@ -138,7 +137,7 @@ final class ConfigurationSection {
     return value
   }
 
-  /// A number that may be left out.
+  /// An optional number.
   func optional(_ key: String) throws -> Int64? {
     guard let text = try text(key) else { return nil }
     guard let value = Int64(text), value >= 0 else {
@@ -176,7 +175,7 @@ final class ConfigurationSection {
     return value
   }
 
-  /// Throws if there is a key that nobody asked for.
+  /// Throws if a key was never read.
   func end() throws {
     guard let strange = keys.first(where: { !asked.contains($0) }) else { return }
     throw fault(strange, "there is no such key here: \(asked.joined(separator: ", "))")

@@ -1,6 +1,6 @@
-/// A configuration written as a file, with every option and what it means.
+/// Writes a configuration as a file, with every option and its meaning.
 package enum ConfigurationText {
-  /// What `--print-config` prints where there is no file: an app to begin with.
+  /// The output of `--print-config` without a file: an app as a starting point.
   package static var example: RelayConfiguration {
     var all = RelayConfiguration()
     all.queue.file = "queue.db"
@@ -202,7 +202,7 @@ package enum ConfigurationText {
           "TLS handshakes under way, beside all these")
       }
     }
-    // Nobody is let in unasked.
+    // Listeners are never on by default.
     if all.doors.isEmpty {
       for index in lines[end...].indices { lines[index] = "# " + lines[index] }
     }

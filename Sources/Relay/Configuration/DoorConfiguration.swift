@@ -1,6 +1,6 @@
 import HTTPServer
 
-/// A door of the relay: where programs bring notifications that do not write the queue themselves.
+/// A listener of the relay, for programs that do not write to the queue themselves.
 package enum DoorConfiguration: Equatable, Sendable {
   case http(HTTPDoorConfiguration)
   case binary(BinaryDoorConfiguration)
@@ -12,7 +12,7 @@ package enum DoorConfiguration: Equatable, Sendable {
     }
   }
 
-  /// The app that all of its notifications belong to; nil: each says so itself.
+  /// The app of all its notifications; nil if each names its own.
   package var app: String? {
     switch self {
     case .http(let door): door.app
@@ -21,31 +21,31 @@ package enum DoorConfiguration: Equatable, Sendable {
   }
 }
 
-/// Apple's requests, as HTTP/1.1 and as HTTP/2 without TLS.
+/// A listener for Apple's requests, over HTTP/1.1 and HTTP/2 without TLS.
 package struct HTTPDoorConfiguration: Equatable, Sendable {
   package var name = ""
   package var host = "127.0.0.1"
-  /// 0 takes a free one.
+  /// 0 takes a free port.
   package var port = 8200
-  /// Where the port is written to once it is open; nil: nowhere.
+  /// The file that receives the port once it is open; nil for none.
   package var portFile: String?
-  /// A UNIX socket, in place of host and port.
+  /// A UNIX socket, instead of host and port.
   package var socket: String?
   /// The socket's permissions.
   package var socketMode = 0o660
   package var app: String?
-  /// Who knows one of its lines may push; nil: whoever reaches the door.
+  /// Clients with a token from this file may push; nil allows every client.
   package var authorizationFile: String?
-  /// How long a request waits for the service's answer.
+  /// How long a request waits for its outcome.
   package var waitS = 30.0
-  /// A connection that says nothing, or not all of a request, is closed after so long.
+  /// A connection that stays silent, or does not complete a request, for this long is closed.
   package var idleS = 75.0
   package var connections = 1000
 
-  /// Nobody reaches it from another machine.
+  /// Unreachable from other machines.
   package var isLocal: Bool { socket != nil || Authority.isLoopback(host) }
 
-  /// What the one who opens it should know.
+  /// Warnings for the operator.
   package var warnings: [String] {
     guard !isLocal, let authorizationFile else { return [] }
     return [

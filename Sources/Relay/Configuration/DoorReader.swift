@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads the doors of a configuration file.
+/// Reads the listeners of a configuration file.
 enum DoorReader {
   private enum Kind: String, CaseIterable { case http, binary }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What one sees of a file that has changed.
+/// Detects changes of a file: its inode, size and modification time.
 enum FileMark {
   static func of(_ file: String) -> [Int64] {
     var status = stat()

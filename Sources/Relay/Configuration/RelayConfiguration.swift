@@ -1,6 +1,6 @@
 import HTTPServer
 
-/// What a relay is told by its configuration file, with every default filled in.
+/// A relay's configuration, with every default filled in.
 package struct RelayConfiguration: Equatable, Sendable {
   package enum Durability: String, CaseIterable, Sendable { case process, power }
   package enum LogFormat: String, CaseIterable, Sendable { case json, text }
@@ -8,12 +8,12 @@ package struct RelayConfiguration: Equatable, Sendable {
     case trace, debug, info, notice, warning, error, critical
   }
 
-  /// A queue in Redis, in place of a file.
+  /// A queue in Redis, instead of a file.
   package struct Redis: Equatable, Sendable {
-    /// As it is written: a password may be in it. nil: the queue is a file.
+    /// The URL as it is written, perhaps with a password; nil if the queue is a file.
     package var url: String?
     package var passwordFile: String?
-    /// Where the url asks for TLS.
+    /// Used if the URL requires TLS.
     package var tls = RedisTLS()
   }
 
@@ -29,12 +29,12 @@ package struct RelayConfiguration: Equatable, Sendable {
 
   package struct Status: Equatable, Sendable {
     package var host = "127.0.0.1"
-    /// 0 takes a free one; nil: nobody is answered.
+    /// 0 takes a free port; nil disables the server.
     package var port: Int? = 8199
-    /// Where the port is written to once it is open; nil: nowhere.
+    /// The file that receives the port once it is open; nil for none.
     package var portFile: String?
 
-    /// What the one who opens it should know.
+    /// Warnings for the operator.
     package var warnings: [String] {
       guard port != nil, !Authority.isLoopback(host) else { return [] }
       return [
@@ -53,19 +53,19 @@ package struct RelayConfiguration: Equatable, Sendable {
   package var status = Status()
   package var log = Log()
   package var drainS = 20.0
-  /// By name, in the file's order.
+  /// The named apps, in the file's order.
   package var apps: [AppConfiguration] = []
   package var doors: [DoorConfiguration] = []
 }
 
-/// One app: a tenant of the relay.
+/// An app, the relay's tenant.
 package struct AppConfiguration: Equatable, Sendable {
   package enum Environment: String, CaseIterable, Sendable { case production, sandbox }
-  /// What becomes of a notification of which nobody knows whether it arrived.
+  /// How to treat a notification in doubt.
   package enum Unknown: String, CaseIterable, Sendable { case again, record }
-  /// What comes one after the other.
+  /// Which notifications are sent one at a time.
   package enum Order: String, CaseIterable, Sendable { case none, device }
-  /// Who keeps the provider token.
+  /// Where the provider token is kept.
   package enum TokenPlace: String, CaseIterable, Sendable { case queue, file, process }
 
   package struct Credentials: Equatable, Sendable {
@@ -75,9 +75,10 @@ package struct AppConfiguration: Equatable, Sendable {
     package var p8: String?
     package var keyID: String?
     package var teamID: String?
-    /// Prints provider tokens, in place of a p8: the program and its arguments; empty: there is none.
+    /// A program that prints provider tokens, instead of a signing key: its name and arguments;
+    /// empty for none.
     package var program: [String] = []
-    /// How long it may take.
+    /// The program's time limit.
     package var programS = 10.0
     package var token = TokenPlace.queue
     package var tokenCache: String?
@@ -90,7 +91,7 @@ package struct AppConfiguration: Equatable, Sendable {
 
   package struct Place: Equatable, Sendable {
     package var host: String?
-    /// 0: the environment's.
+    /// 0 for the environment's port.
     package var port = 0
     package var serverName: String?
   }
@@ -99,21 +100,21 @@ package struct AppConfiguration: Equatable, Sendable {
     package var window = 2000
     package var windowBytes = 4 << 20
     package var connections = 1
-    /// Of all relays on the queue together, for this app; 0: each has its own.
+    /// The maximum for all relays on the queue together, for this app; 0 without a common limit.
     package var fleetConnections = 0
   }
 
-  /// What becomes of tokens that the service refuses, where a binary door asks for them.
+  /// How to treat tokens that APNs rejects, if a binary listener uses them.
   package struct Guard: Equatable, Sendable {
-    /// How long the door answers by packet for such a token.
+    /// How long the listener rejects such a token.
     package var rememberH = 24.0
-    /// Bad tokens count while no more than this share of the last answers say so.
+    /// Bad tokens are ignored while their share of recent responses exceeds this.
     package var share = 0.1
-    /// How many answers that is.
+    /// The number of recent responses.
     package var answers = 1000
-    /// Fewer answers say nothing.
+    /// With fewer responses, bad tokens wait.
     package var least = 100
-    /// A bad token waits so long for what other answers say.
+    /// How long a bad token waits for other responses.
     package var waitS = 10.0
   }
 
@@ -128,7 +129,7 @@ package struct AppConfiguration: Equatable, Sendable {
   package var host: String?
   package var port = 443
   package var serverName: String?
-  /// Where channels are managed; nil: the environment's own place.
+  /// The address for channel management; nil for the environment's.
   package var channels = Place()
   package var credentials = Credentials()
   package var limits = Limits()

@@ -1,26 +1,26 @@
 import CSystem
 import Foundation
 
-/// Runs a program and takes what it prints: no shell, nothing on standard input, none of our open
-/// files, and no longer than it may.
+/// Runs a program and returns its output: without a shell, with empty standard input, without our
+/// open files, and with a time limit.
 struct ProgramRun {
-  /// More on standard output is a failure.
+  /// More standard output is an error.
   private static let mostOutput = 4096
-  /// So much of the end of standard error is kept.
+  /// How much of the end of standard error is kept.
   private static let mostErrors = 4096
   private static let tickMS: Int32 = 20
-  /// A word as long as this may be a secret.
+  /// A longer word may be a secret.
   private static let longestWord = 60
   private static let mostWords = 200
 
   let words: [String]
-  /// As NAME=value.
+  /// Elements have the form NAME=value.
   let environment: [String]
   let limitS: Double
-  /// Milliseconds of a steady clock.
+  /// A monotonic clock in milliseconds.
   var clock: () -> Int64 = { RelayClock.steady }
 
-  /// What it printed, without line ends and spaces around it.
+  /// The output, without surrounding white space.
   func output() throws(QueueFault) -> String {
     guard let out = OutputPipe(), let errors = OutputPipe() else {
       throw fault("no pipe: \(Self.reason(errno))")
@@ -36,8 +36,8 @@ struct ProgramRun {
       out.read(into: &printed, upTo: Self.mostOutput + 1)
       errors.read(into: &said, upTo: .max)
       if said.count > 2 * Self.mostErrors { said.removeFirst(said.count - Self.mostErrors) }
-      // Once more after its end: what it printed last is there by now. One that it started may hold
-      // the pipe open, and is not waited for.
+      // One more read after its end, which gets the last output. A child of it may keep the pipe
+      // open, so there is no wait for the pipe's end.
       if status != nil { break }
       if printed.count > Self.mostOutput {
         Self.end(process)
@@ -87,8 +87,9 @@ struct ProgramRun {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // The relay blocks signals that it waits for, and ignores SIGPIPE: the program begins as if a
-    // shell had started it. It has a group of its own, so that all of it can be ended.
+    // The relay blocks signals that it waits for, and ignores SIGPIPE; the program starts with the
+    // defaults, as from a shell. It is in a separate process group, so that its children can be
+    // killed too.
     var none = sigset_t()
     sigemptyset(&none)
     var all = sigset_t()
@@ -102,7 +103,7 @@ struct ProgramRun {
     var process: pid_t = 0
     let result = Self.withStrings(words) { arguments in
       Self.withStrings(environment) { environment in
-        // By the PATH, if there is no slash in its name.
+        // Searches the PATH if the name has no slash.
         posix_spawnp(&process, arguments[0]!, &actions, &attributes, arguments, environment)
       }
     }
@@ -121,13 +122,13 @@ struct ProgramRun {
 
   private static func end(_ process: pid_t) {
     kill(-process, SIGKILL)
-    // Before it has its group.
+    // It may not have its group yet.
     kill(process, SIGKILL)
     while waitpid(process, nil, 0) < 0, errno == EINTR {}
   }
 
   private static func wait(_ out: OutputPipe, _ errors: OutputPipe) {
-    // One that has ended is passed over.
+    // poll() ignores negative descriptors: that pipe is at its end.
     var watched = [out, errors].map {
       pollfd(fd: $0.isAtEnd ? -1 : $0.reader, events: Int16(POLLIN), revents: 0)
     }
@@ -136,7 +137,7 @@ struct ProgramRun {
 
   private static func reason(_ error: CInt) -> String { String(cString: strerror(error)) }
 
-  /// The last line that it said, without what may be a secret.
+  /// The last line of standard error, without possible secrets.
   static func lastLine(of bytes: ArraySlice<UInt8>) -> String {
     let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
     guard let line = lines.last(where: { $0.contains { !$0.isWhitespace } }) else { return "" }
@@ -159,7 +160,7 @@ struct ProgramRun {
       var ends: [CInt] = [-1, -1]
       guard pipe(&ends) == 0 else { return nil }
       for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-      // Above what they become in the program.
+      // Moves the descriptors above 2, because 0 to 2 are replaced in the program.
       for index in ends.indices where ends[index] <= 2 {
         let higher = fcntl(ends[index], F_DUPFD_CLOEXEC, 3)
         guard higher >= 0 else {
@@ -184,11 +185,11 @@ struct ProgramRun {
       writer = -1
     }
 
-    /// What is there now.
+    /// Reads the available output.
     func read(into bytes: inout [UInt8], upTo limit: Int) {
       var room = [UInt8](repeating: 0, count: 4096)
       defer { csystem_wipe(&room, room.count) }
-      // Not without an end: a program may print faster than this reads.
+      // Limited, because a program may print faster than this reads.
       for _ in 0..<16 where !isAtEnd && bytes.count < limit {
         let count = Glibc.read(reader, &room, room.count)
         if count > 0 {

@@ -3,10 +3,10 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Gives the library the provider tokens of a program, for one apns_credentials_t.
+/// Gives the library a program's provider tokens, for one apns_credentials_t.
 final class ProgramTokenSource: ProviderTokenSource, @unchecked Sendable {
   let tokens: ProgramTokens
-  /// What the library got last. It asks by one thread at a time.
+  /// The last token given to the library, which calls from one thread at a time.
   private var given: SharedToken?
 
   init(_ tokens: ProgramTokens) { self.tokens = tokens }
@@ -25,31 +25,33 @@ final class ProgramTokenSource: ProviderTokenSource, @unchecked Sendable {
   }
 }
 
-/// The provider tokens of a program. It runs on a thread of its own, so that no worker waits for it:
-/// meanwhile the last token is used, or nothing is sent.
+/// A program's provider tokens. It runs on a separate thread, so that no worker blocks: until it
+/// ends the last token is used, or no notification is sent.
 final class ProgramTokens: @unchecked Sendable {
   enum Answer {
-    /// To be used for so long.
+    /// A token and how long to use it.
     case token(SharedToken, lifeMS: Int64)
     case notNow
     case fault(String)
   }
 
-  /// A new token is asked for when the last one has this age.
+  /// The age at which a token is refreshed.
   private static let renewalMS: Int64 = 45 * 60_000
   private static let soonestMS: Int64 = 20 * 60_000
-  /// APNs takes none that is older.
+  /// APNs rejects older tokens.
   private static let lifetimeMS: Int64 = 60 * 60_000
-  /// A program that gave an old token, or the refused one again, is asked again after so long.
+  /// The pause after the program printed an old token, or the refused one again.
   private static let pauseMS: Int64 = 15_000
   private static let firstPauseMS: Int64 = 1000
   private static let longestPauseMS: Int64 = 60_000
-  /// A worker that has no token waits until a run has taken so long. Most programs are done by then.
+  /// How long after the start of a run a worker without a token waits. Most programs finish by
+  /// then.
   private static let patience = 0.5
 
   private struct Known { weak var tokens: ProgramTokens? }
 
-  /// All that use one program, such as a worker and a door's channels, have its token in common.
+  /// All users of one program share its token, such as a worker and a listener's channel
+  /// management.
   private static let known = Mutex<[TokenProgram: Known]>([:])
 
   static func of(
@@ -65,16 +67,16 @@ final class ProgramTokens: @unchecked Sendable {
   }
 
   private let program: TokenProgram
-  /// nil: each relay has tokens of its own.
+  /// nil if each relay has separate tokens.
   private let queue: (any QueueEngine)?
   private let log: Logger?
 
-  // Under the condition's lock.
+  // Guarded by `condition`.
   private let condition = NSCondition()
   private var token: SharedToken?
   private var isRefused = false
   private var isRunning = false
-  /// When the last run began.
+  /// The start of the last run.
   private var began = Date()
   private var fault: QueueFault?
   private var nextRun: Int64 = 0
@@ -86,17 +88,17 @@ final class ProgramTokens: @unchecked Sendable {
     self.log = log
   }
 
-  /// Before anybody needs it.
+  /// Starts the first run ahead of need.
   func prepare() {
     condition.lock()
     defer { condition.unlock() }
     begin(.first)
   }
 
-  /// Runs it now, whatever the queue has.
+  /// Runs the program now, even if the queue has a token.
   func tryToken() throws { _ = try program.token(.first) }
 
-  /// `refused`: what the service refused.
+  /// `refused` is a token that APNs refused.
   func answer(refused: SharedToken?) -> Answer {
     condition.lock()
     defer { condition.unlock() }
@@ -116,7 +118,7 @@ final class ProgramTokens: @unchecked Sendable {
     return .notNow
   }
 
-  /// One that may still be sent; one that was refused may, as long as there is no other.
+  /// A token that may still be sent, even a refused one if there is no other.
   private func usable(at now: Int64) -> SharedToken? {
     token.flatMap { now - $0.made < Self.lifetimeMS ? $0 : nil }
   }
@@ -126,7 +128,7 @@ final class ProgramTokens: @unchecked Sendable {
     return now - token.made < Self.renewalMS
   }
 
-  /// Starts a run, if there is none and it is time for one.
+  /// Starts a run, unless one is running or it is too early.
   private func begin(_ need: QueueToken.Need) {
     guard !isRunning, RelayClock.steady >= nextRun else { return }
     isRunning = true
@@ -149,7 +151,7 @@ final class ProgramTokens: @unchecked Sendable {
     let before = fault
     isRunning = false
     if let made {
-      // The program may give the same one again: then it is asked again after a pause.
+      // The program may print the same token again: then it runs again after a pause.
       if made != token { isRefused = false }
       token = made
       fault = nil
@@ -175,7 +177,7 @@ final class ProgramTokens: @unchecked Sendable {
     }
   }
 
-  /// The queue's, or the program's.
+  /// The queue's token, or a new one from the program.
   private func take(_ need: QueueToken.Need) throws -> SharedToken {
     func make() throws -> SharedToken {
       let token = try program.token(need)

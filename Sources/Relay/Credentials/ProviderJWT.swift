@@ -1,13 +1,13 @@
 import Foundation
 
-/// A provider token that another program made: a JSON Web Token (RFC 7519), signed by ES256. Who
-/// signed it and when is read; the signature is for the service to judge.
+/// A provider token from another program: a JSON Web Token (RFC 7519), signed with ES256. Parses
+/// the signer and the time; APNs verifies the signature.
 struct ProviderJWT: Equatable {
   struct Fault: Error, CustomStringConvertible { var description: String }
 
-  /// APNs takes a token for an hour; one that has less than this left is of no use.
+  /// APNs accepts a token for an hour; an older one than this is about to expire.
   static let oldestS: Int64 = 55 * 60
-  /// Clocks may differ by so much.
+  /// The tolerated difference between clocks.
   private static let aheadS: Int64 = 300
   /// APNS_PROVIDER_TOKEN_MAX
   private static let longest = 1000
@@ -18,7 +18,7 @@ struct ProviderJWT: Equatable {
   /// UNIX seconds.
   let issuedAt: Int64
 
-  /// What it throws never repeats the text.
+  /// Errors never repeat the text.
   init(_ text: String, at now: Int64) throws(Fault) {
     guard text.utf8.count <= Self.longest else {
       throw Fault(description: "it has more than \(Self.longest) bytes")

@@ -1,14 +1,14 @@
 import CAPNS
 
-/// Who gives the library its provider tokens, by its token_callback.
+/// Supplies provider tokens to the library, through its token_callback.
 protocol ProviderTokenSource: AnyObject, Sendable {
   func answer(_ request: inout apns_token_request_t) -> CInt
-  /// Tries whether there would be one: a fault of the key or the program shows.
+  /// Throws if the key or the program cannot supply a token.
   func tryToken() throws
 }
 
 extension apns_token_request_t {
-  /// Gives it; it is asked for again after so long.
+  /// Returns the token to the library, which calls again after this time.
   mutating func give(_ text: String, renewAfterMS: Int64) -> CInt {
     let bytes = Array(text.utf8)
     guard bytes.count <= capacity, let token else { return -1 }
@@ -17,7 +17,7 @@ extension apns_token_request_t {
     return CInt(bytes.count)
   }
 
-  /// Says why there is none.
+  /// Returns an error to the library.
   mutating func fail(_ words: String) -> CInt {
     withUnsafeMutableBytes(of: &message) { room in
       for (index, byte) in words.utf8.prefix(room.count - 1).enumerated() { room[index] = byte }

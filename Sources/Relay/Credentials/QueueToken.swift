@@ -4,8 +4,8 @@ import CAPNS
 import COpenSSL
 import Foundation
 
-/// Gives the library its provider tokens: the queue's, which is signed anew every 45 minutes by
-/// whichever relay comes first.
+/// Supplies the queue's provider token to the library. The first relay that needs it signs a new
+/// one every 45 minutes.
 final class QueueToken: ProviderTokenSource, @unchecked Sendable {
   enum Need: String {
     case first, aged, refused
@@ -20,15 +20,16 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
     }
   }
 
-  /// APNs takes a token for an hour, and wants none sooner than 20 minutes after another.
+  /// APNs accepts a token for an hour, and allows a new one only 20 minutes after the last.
   private static let lifetimeMS: Int64 = 45 * 60_000
   private static let soonestMS: Int64 = 20 * 60_000
-  /// How long one who signs has for it, before another tries.
+  /// The time that a relay has for signing, before another takes over.
   private static let makingMS: Int64 = 5000
 
   private let privateKey: OpaquePointer
   private let key: String
-  /// By which the queue knows the key: another file under the same id is another key.
+  /// The key's name in the queue, with a fingerprint: a different key file under the same ID is
+  /// another key.
   private let keyMark: String
   private let team: String
   private let queue: any QueueEngine
@@ -61,7 +62,7 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
   @discardableResult
   func token(_ need: Need) throws -> (token: SharedToken, now: Int64) {
     let now = RelayClock.now
-    // A refused one is replaced as soon as APNs allows another.
+    // A refused token is replaced as soon as APNs allows a new one.
     let life = need == .refused ? Self.soonestMS : Self.lifetimeMS
     let token = try queue.providerToken(
       team: team, key: keyMark, madeAfter: now - life, at: now, within: Self.makingMS
@@ -71,7 +72,7 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
     return (token, now)
   }
 
-  /// The beginning of its public half's SHA-256, in hex.
+  /// The start of the public key's SHA-256 digest, in hex.
   private static func fingerprint(of key: OpaquePointer) -> String {
     var bytes: UnsafeMutablePointer<UInt8>?
     let count = i2d_PUBKEY(key, &bytes)
@@ -93,7 +94,7 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
     }
   }
 
-  /// A JSON Web Token, signed by ES256 (RFC 7518, 3.4).
+  /// A JSON Web Token, signed with ES256 (RFC 7518, 3.4).
   private func signed(at seconds: Int64) throws -> String {
     let head = Self.base64URL(Array("{\"alg\":\"ES256\",\"kid\":\"\(key)\"}".utf8))
     let claims = Self.base64URL(Array("{\"iss\":\"\(team)\",\"iat\":\(seconds)}".utf8))
@@ -111,7 +112,7 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
     return "\(head).\(claims).\(Self.base64URL(signature))"
   }
 
-  /// r and s with 32 bytes each, of DER.
+  /// Converts a DER signature to r and s with 32 bytes each.
   private static func rawSignature(_ der: ArraySlice<UInt8>) -> [UInt8]? {
     var rest = der.dropFirst(2)
     var out: [UInt8] = []

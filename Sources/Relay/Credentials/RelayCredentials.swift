@@ -3,16 +3,16 @@ import CAPNS
 import Foundation
 import Logging
 
-/// An app's credentials, and the provider token that all relays on a queue share.
-/// Never changes once made; any thread may use it.
+/// An app's credentials, and the provider token that all relays on a queue share. Immutable, so any
+/// thread may use it.
 final class RelayCredentials: @unchecked Sendable {
   let handle: OpaquePointer
-  /// Until when the certificate is valid, in UNIX seconds; nil: there is none.
+  /// The UNIX second in which the certificate expires; nil without one.
   let certificateEnd: Int64?
-  /// The callback's; nil: the library signs by itself.
+  /// The source for the library's callback; nil if the library signs tokens.
   private let source: (any ProviderTokenSource)?
 
-  /// `log` is told what a program's failures are; nil: nobody is.
+  /// `log` receives the failures of a program; nil for no log.
   init(_ app: AppConfiguration, queue: any QueueEngine, log: Logger?) throws {
     let who = app.credentials
     let lent = LentStrings()
@@ -61,13 +61,13 @@ final class RelayCredentials: @unchecked Sendable {
 
   deinit { apns_credentials_free(handle) }
 
-  /// A program that gives the tokens is started, so that there is one when it is needed.
+  /// Starts a program for tokens early, so that its first token is ready in time.
   func prepare() { (source as? ProgramTokenSource)?.tokens.prepare() }
 
-  /// Signs a token, or takes the queue's, or runs the program: a fault shows.
+  /// Signs a token, gets the queue's, or runs the program; throws if that fails.
   func tryToken() throws { try source?.tryToken() }
 
-  /// Whoever has the source keeps it alive as long as the library has it.
+  /// The library does not retain the source: the caller must keep it.
   private static func ask<Source: ProviderTokenSource>(
     _ source: Source, in options: inout apns_credentials_options_t
   ) {

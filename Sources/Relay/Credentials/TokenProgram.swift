@@ -1,8 +1,8 @@
 import Foundation
 
-/// The program that gives an app's provider tokens, and what it is told.
+/// The program that supplies an app's provider tokens, and its environment.
 struct TokenProgram: Hashable, Sendable {
-  /// What the relay's own environment has for its service manager and not for others.
+  /// Variables of the service manager, which are not passed on.
   private static let kept = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]
 
   let words: [String]
@@ -10,10 +10,10 @@ struct TokenProgram: Hashable, Sendable {
   let keyID: String?
   let teamID: String?
   private let told: [String: String]
-  /// By what one sees that the program has changed.
+  /// Changes when the program's file does.
   private let mark: [Int64]
 
-  /// nil: the app's tokens come from elsewhere.
+  /// nil if the app's tokens have another source.
   init?(_ app: AppConfiguration) {
     let who = app.credentials
     guard !who.program.isEmpty else { return nil }
@@ -29,7 +29,7 @@ struct TokenProgram: Hashable, Sendable {
     mark = FileMark.of(words[0])
   }
 
-  /// Runs it, which may take as long as it may.
+  /// Runs the program, up to its time limit.
   func token(
     _ need: QueueToken.Need, clock: @escaping () -> Int64 = { RelayClock.steady }
   ) throws(QueueFault) -> ProviderJWT {

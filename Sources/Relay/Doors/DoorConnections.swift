@@ -4,7 +4,7 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// The connections of a door that are open.
+/// The open connections of a listener.
 final class DoorConnections: Sendable {
   private let figures: DoorFigures
   private let most: Int
@@ -13,9 +13,9 @@ final class DoorConnections: Sendable {
   private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
   private let group = DispatchGroup()
 
-  /// Those of all doors.
+  /// The connections of all listeners.
   private static let total = Atomic(0)
-  /// Files that connections leave to the rest of the relay: to those to the service, the queue, logs.
+  /// The files left to the rest of the relay: connections to APNs, the queue, logs.
   private static let leftFiles = 256
 
   init(_ figures: DoorFigures, most: Int, _ logger: Logger) {
@@ -26,13 +26,13 @@ final class DoorConnections: Sendable {
 
   var open: [any Channel] { channels.withLock { Array($0.values) } }
 
-  /// How many files connections may take.
+  /// The number of files that connections may use.
   static var files: Int {
     let files = OpenFiles.limit
     return files - min(leftFiles, files / 4)
   }
 
-  /// Until it is closed. Throws if there are so many already.
+  /// Counts the channel until it is closed. Throws if a limit is reached.
   func enter(_ channel: any Channel) throws {
     guard figures.enter(most: most) else {
       throw turnedAway("there are \(most) connections already")
@@ -58,12 +58,12 @@ final class DoorConnections: Sendable {
 
   private func turnedAway(_ why: String) -> QueueFault {
     let text = "clients are turned away: \(why)"
-    // How many there are is another number each time.
+    // The number differs each time, so it is ignored in the comparison.
     if warning.isDue(why.filter { !$0.isNumber }) { logger.warning("\(text)") }
     return QueueFault(description: text)
   }
 
-  /// False: some are open still.
+  /// False if some are still open.
   func haveClosed(within time: DispatchTimeInterval) -> Bool {
     group.wait(timeout: .now() + time) == .success
   }

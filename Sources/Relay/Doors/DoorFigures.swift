@@ -1,28 +1,28 @@
 import Synchronization
 
-/// What a door counts, for those who watch it.
+/// The counters of a listener, for metrics.
 package final class DoorFigures: Sendable {
-  /// A share of the connections of which somebody has had enough.
+  /// A connection quota that is used up.
   package enum Limit: String, CaseIterable, Sendable { case app, address, feedback, handshakes }
 
   package struct Shown: Sendable {
     package var connections = 0
     package var waiting = 0
-    /// How many requests were answered, by status.
+    /// The number of responses by status.
     package var answers: [Int: Int] = [:]
-    /// Connections that were turned away, because there were too many.
+    /// Connections refused because there were too many.
     package var turnedAway = 0
-    /// Notifications that are in the queue by this door, where it counts no requests.
+    /// Notifications that a binary listener queued. The HTTP listener counts requests instead.
     package var taken = 0
-    /// Those that came behind a rejected one.
+    /// Frames after a rejected one.
     package var discarded = 0
-    /// Clients that were not let in.
+    /// Clients that failed the handshake or were not identified.
     package var refused = 0
     /// Silent pushes that became background pushes.
     package var silent = 0
-    /// Connections that are nobody's yet.
+    /// Connections without a known client.
     package var handshakes = 0
-    /// Connections that ended because of a limit.
+    /// Connections closed because of a limit.
     package var limited: [Limit: Int] = [:]
 
     package init() {}
@@ -32,7 +32,7 @@ package final class DoorFigures: Sendable {
 
   package var shown: Shown { state.withLock { $0 } }
 
-  /// False: there are so many already.
+  /// False if there are `most` already.
   package func enter(most: Int) -> Bool {
     state.withLock { state in
       guard state.connections < most else {
@@ -44,7 +44,7 @@ package final class DoorFigures: Sendable {
     }
   }
 
-  /// One that had entered.
+  /// Refuses a connection that `enter` has counted.
   package func turnAway() {
     state.withLock { state in
       state.connections -= 1
@@ -52,11 +52,11 @@ package final class DoorFigures: Sendable {
     }
   }
 
-  /// One whose share is used up.
+  /// Refuses a connection because of a quota.
   package func turnAway(by limit: Limit) {
     state.withLock { state in
       state.limited[limit, default: 0] += 1
-      // Where a handshake ends, another client is let in.
+      // A handshake is closed in favour of another client, which is accepted.
       if limit != .handshakes { state.turnedAway += 1 }
     }
   }
@@ -66,7 +66,7 @@ package final class DoorFigures: Sendable {
   package func silence(_ count: Int) { state.withLock { $0.silent += count } }
   package func discard() { state.withLock { $0.discarded += 1 } }
   package func refuse() { state.withLock { $0.refused += 1 } }
-  /// By packet, which no request waits for.
+  /// Counts an error packet, which answers no pending request.
   package func answer(_ status: UInt8) {
     state.withLock { $0.answers[Int(status), default: 0] += 1 }
   }

@@ -2,15 +2,15 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Puts what the doors take into the queue. What comes while a transaction is under way goes into
-/// the next one, so that many connections share the time that the disk takes.
+/// Puts notifications of the listeners into the queue. Notifications that arrive during a
+/// transaction go into the next one, so that many connections share the time of a disk write.
 package final class DoorQueue: @unchecked Sendable {
-  /// What became of what a door gave.
+  /// The result of a submission.
   package enum Taking: Sendable {
-    /// All of it is in the queue, and survives a kill. Unless `isNew`, some of it may have been
-    /// known before, and was left out.
+    /// All of it is in the queue, and survives a kill. Unless `isNew`, some IDs may have been
+    /// known, and were skipped.
     case taken(isNew: Bool)
-    /// Nothing of it is.
+    /// No entry of it is in the queue.
     case failed(any Error)
   }
 
@@ -19,9 +19,9 @@ package final class DoorQueue: @unchecked Sendable {
     var done: @Sendable (Taking) -> Void
   }
 
-  /// Beyond that the queue is too slow for what comes, and nothing more is taken.
+  /// With more entries waiting, the queue is too slow, and new ones are refused.
   private static let mostWaiting = 100_000
-  /// A transaction has so many entries, or those of one submission.
+  /// The entries of one transaction, unless a single submission has more.
   private static let mostTogether = 2000
 
   private let queue: any QueueEngine
@@ -49,7 +49,7 @@ package final class DoorQueue: @unchecked Sendable {
     thread.start()
   }
 
-  /// Ends once all that was given is in the queue.
+  /// Returns once all submissions are queued.
   package func end() {
     change.lock()
     isEnding = true
@@ -58,7 +58,8 @@ package final class DoorQueue: @unchecked Sendable {
     ended.wait()
   }
 
-  /// Entries of one app or of several. `done` is called once, on the queue's thread.
+  /// The entries may belong to several apps. `done` is called exactly once, usually on the queue's
+  /// thread.
   package func add(_ entries: [NewEntry], _ done: @escaping @Sendable (Taking) -> Void) {
     if let fault = entries.lazy.compactMap(\.fault).first { return done(.failed(fault)) }
     change.lock()
@@ -81,10 +82,10 @@ package final class DoorQueue: @unchecked Sendable {
       do {
         let added = try queue.enqueue(all, at: RelayClock.now)
         if warning.isOver() { log.notice("notifications come into the queue again") }
-        // Which of several was known already is not said: each may have been.
+        // The queue does not report which entries were known, so any of them may have been.
         for submission in submissions { submission.done(.taken(isNew: added == all.count)) }
       } catch {
-        // The fault may be one submission's: the others do not pay for it.
+        // The error may concern a single submission, so each is tried alone.
         for submission in submissions {
           submission.done(submissions.count == 1 ? failed(error) : alone(submission))
         }
@@ -107,7 +108,7 @@ package final class DoorQueue: @unchecked Sendable {
     return .failed(error)
   }
 
-  /// Waits for something to do; nil: the end.
+  /// Waits for submissions; nil at the end.
   private func next() -> [Submission]? {
     change.lock()
     defer { change.unlock() }

@@ -1,16 +1,16 @@
 import Logging
 
-/// What a door has of its relay.
+/// The parts of the relay that a listener uses.
 package struct DoorRelay: Sendable {
   package var queue: DoorQueue
   package var waits: OutcomeWaits
-  /// Tokens that the service refused, for a door that judges by them.
+  /// Bad tokens, for a listener that rejects by them.
   package var refused: RefusedTokens
-  /// Those that the configuration has now.
+  /// The apps in the current configuration.
   package var apps: @Sendable () -> [AppConfiguration]
-  /// Says that something of this app is in the queue.
+  /// Wakes the app's worker, because the queue has new entries.
   package var look: @Sendable (_ app: String) -> Void
-  /// For provider tokens, which all relays share.
+  /// For feedback, and for the provider tokens that all relays share.
   package var engine: any QueueEngine
   package var log: Logger
 
@@ -30,16 +30,16 @@ package struct DoorRelay: Sendable {
   }
 }
 
-/// A door that is open.
+/// An open listener.
 package protocol Door: AnyObject, Sendable {
   var name: String { get }
-  /// Where it listens, as it may be shown.
+  /// The address, for logs and status.
   var place: String { get }
   var figures: DoorFigures.Shown { get }
-  /// Reads again the files that its configuration names.
+  /// Reads the configured files again.
   func refresh() throws
-  /// Lets nobody in any more. Those who are in get their answers.
+  /// Refuses new connections. Pending requests still get their responses.
   func shut()
-  /// Closes what is open still. Returns once all is closed.
+  /// Closes all connections, and returns once they are closed.
   func close()
 }

@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// Those who wait for the outcome of a notification. Workers of this relay tell them as soon as it
-/// is recorded. Another relay may have it, so the queue is asked now and then, too.
+/// Requests that wait for the outcome of a notification. Workers of this relay report outcomes as
+/// they record them. Another relay may have the entry, so the queue is read regularly too.
 package final class OutcomeWaits: @unchecked Sendable {
   package enum End: Sendable {
     case outcome(PushOutcome)
-    /// The id is known, but for something else than what waits here.
+    /// The ID is known, but for another device or channel.
     case isAnothers
-    /// There is none yet, and its time is over or the relay stops. It stays in the queue.
+    /// No outcome in time, or the relay stops. The entry stays in the queue.
     case none
   }
 
@@ -22,25 +22,25 @@ package final class OutcomeWaits: @unchecked Sendable {
     /// The token or the channel.
     var target: String
     var until: Int64
-    /// When the queue is asked next.
+    /// When the queue is read next.
     var askAt: Int64
-    /// It waits for no outcome, only for what the queue knows of its id.
+    /// It does not wait for the outcome, only for the queue's record of its ID.
     var isImpatient = false
     var tell: @Sendable (End) -> Void
   }
 
-  /// How often another relay's outcomes are looked for.
+  /// The interval at which outcomes of other relays are looked up.
   private static let pauseMS: Int64 = 500
   private static let lookMS: Int64 = 2000
   private static let mostAtOnce = 200
-  /// However many wait, the queue is asked for so many of them in a second, and has time for others.
+  /// The most IDs that are looked up in a second, so that the queue has time for other calls.
   private static let mostInSecond = 20_000
 
   private let queue: any QueueEngine
   private let waits = Mutex<[Key: [Wait]]>([:])
   private let numbers = Atomic(0)
   private let isEnding = Atomic(false)
-  /// The thread sleeps until somebody waits for an outcome.
+  /// Whether the thread sleeps until the next wait begins.
   let isResting = Atomic(false)
   private let news = DispatchSemaphore(value: 0)
   private let ended = DispatchSemaphore(value: 0)
@@ -60,7 +60,7 @@ package final class OutcomeWaits: @unchecked Sendable {
     thread.start()
   }
 
-  /// Sleeps until somebody waits for an outcome; if somebody does, until it is time to look again.
+  /// Sleeps until a wait begins or, if some are pending, until the next lookup.
   private func rest() {
     guard count == 0 else {
       _ = news.wait(timeout: .now() + .milliseconds(100))
@@ -72,7 +72,8 @@ package final class OutcomeWaits: @unchecked Sendable {
     isResting.store(false, ordering: .sequentiallyConsistent)
   }
 
-  /// Whoever waits still is told that there is none: what they wait for has to be in the queue.
+  /// Completes the remaining waits with `.none`. Everything they wait for must be in the queue by
+  /// now.
   package func end() {
     isEnding.store(true, ordering: .relaxed)
     news.signal()
@@ -86,8 +87,8 @@ package final class OutcomeWaits: @unchecked Sendable {
 
   package var count: Int { waits.withLock { $0.values.reduce(0) { $0 + $1.count } } }
 
-  /// Before it is put into the queue, so that no outcome is missed. `tell` is called once, on any
-  /// thread. The number is for `queued` and `forget`.
+  /// Call it before the entry is queued, so that no outcome is missed. `tell` is called at most
+  /// once, on any thread. Returns a number for `queued` and `forget`.
   package func wait(
     app: String, id: String, target: String, _ tell: @escaping @Sendable (End) -> Void
   ) -> Int {
@@ -98,8 +99,8 @@ package final class OutcomeWaits: @unchecked Sendable {
     return number
   }
 
-  /// It is in the queue: from now on it waits so long. Where the id may have been known before,
-  /// what the queue knows of it is looked up at once, and there is time for that.
+  /// Starts the wait of `forMS` once the entry is queued. If the ID may have been known, the
+  /// queue's record of it is looked up immediately, and the wait is long enough for that.
   package func queued(app: String, id: String, _ number: Int, isNew: Bool, forMS: Int64) {
     let key = Key(app: app, id: id)
     if isNew, forMS == 0 {
@@ -116,7 +117,8 @@ package final class OutcomeWaits: @unchecked Sendable {
     if !isNew { news.signal() }
   }
 
-  /// It never got into the queue, and is not told anything. False: it was told already.
+  /// Removes the wait without a report, because the entry was not queued. False if the outcome was
+  /// already reported.
   package func forget(app: String, id: String, _ number: Int) -> Bool {
     !take(Key(app: app, id: id)) { $0.number == number }.isEmpty
   }
@@ -130,7 +132,7 @@ package final class OutcomeWaits: @unchecked Sendable {
     }
   }
 
-  /// What a worker has recorded.
+  /// Reports outcomes that a worker has recorded.
   func tell(_ verdicts: [Verdict]) {
     guard waits.withLock({ !$0.isEmpty }) else { return }
     for verdict in verdicts {
@@ -141,15 +143,15 @@ package final class OutcomeWaits: @unchecked Sendable {
 
   private func tell(_ key: Key, _ outcome: PushOutcome) {
     for wait in take(key, { _ in true }) {
-      // Whoever waits here has one token, so a later position is a list's. A broadcast's outcome has
-      // no token.
+      // Each wait has one target, so a higher position belongs to a list of tokens. The outcome of
+      // a broadcast has no token.
       let isOther =
         outcome.position > 0 || !outcome.token.isEmpty && outcome.token.text != wait.target
       wait.tell(isOther ? .isAnothers : .outcome(outcome))
     }
   }
 
-  // MARK: What the queue knows
+  // MARK: Lookups in the queue
 
   private func look() {
     let now = RelayClock.steady
@@ -178,7 +180,7 @@ package final class OutcomeWaits: @unchecked Sendable {
     while !rest.isEmpty {
       let some = Array(rest.prefix(Self.mostAtOnce))
       rest = rest.dropFirst(some.count)
-      // A queue that cannot be read says so elsewhere, and is asked again.
+      // A read error is reported elsewhere, and the lookup is repeated.
       guard let known = try? queue.known(some, app: app) else { return }
       for (id, one) in known {
         let key = Key(app: app, id: id)

@@ -5,7 +5,7 @@ final class ThrottledWarning: Sendable {
   private static let pauseMS: Int64 = 60_000
   private let last = Mutex<(text: String, at: Int64, isOpen: Bool)?>(nil)
 
-  /// True: log it now.
+  /// True if the warning is due now.
   func isDue(_ text: String) -> Bool {
     let now = RelayClock.steady
     return last.withLock { last in
@@ -15,7 +15,8 @@ final class ThrottledWarning: Sendable {
     }
   }
 
-  /// Call this when all works again. True: somebody was warned, so log that too.
+  /// Call it once everything works again. True if a warning was logged, so that its end can be
+  /// logged too.
   func isOver() -> Bool {
     last.withLock { last in
       defer { last?.isOpen = false }

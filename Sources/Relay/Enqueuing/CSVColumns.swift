@@ -1,11 +1,11 @@
 import CSV
 
-/// The columns of a list in CSV, and a record of it as an object of JSON.
+/// The columns of a CSV list, and the conversion of its records to JSON objects.
 struct CSVColumns {
   private let separator: UInt8
   private let names: [String]
   private let valueNames: Set<String>
-  /// The first line has the names of the columns; otherwise it is a device.
+  /// The first line has the column names; otherwise it is a device.
   let hasNames: Bool
 
   static func isToken(_ text: String) -> Bool {
@@ -16,7 +16,7 @@ struct CSVColumns {
     !text.isEmpty && text.utf8.allSatisfy { UnicodeScalar($0).properties.isASCIIHexDigit }
   }
 
-  /// nil if a list that begins with this line is no CSV. Columns without names have numbers, as in the
+  /// nil if a list that begins with this line is not CSV. Unnamed columns are numbered, as in the
   /// lists of `apns send`.
   init?(_ first: [UInt8], valueNames: Set<String>) throws(CSVFault) {
     separator = CSVLine.separator(of: first)
@@ -35,7 +35,7 @@ struct CSVColumns {
     self.names = names
   }
 
-  /// nil if a quoted field goes on in the next line.
+  /// nil if a quoted field continues in the next line.
   func object(_ record: [UInt8]) throws(CSVFault) -> String? {
     guard let fields = try CSVLine.fields(of: record, separator: separator) else { return nil }
     guard fields.count <= names.count else {
@@ -51,7 +51,7 @@ struct CSVColumns {
       let content = try value(name, text)
       members.append("\(RawJSON.quoted(name)):\(content)")
     }
-    // A record may end before its last columns.
+    // A record may omit its last columns.
     guard zip(names, fields).contains(where: { $0.0 == "token" }) else {
       throw fault("there is no token")
     }

@@ -21,10 +21,10 @@ package struct Campaign {
   package var collapseID: String?
   package var deadline: Int64?
 
-  /// So many entries make a transaction.
+  /// The number of entries in a transaction.
   private static let batch = 256
   private static let longestCollapseID = 64
-  /// What APNs takes at most, of any type.
+  /// APNs' largest limit for any push type.
   private static let longestPayload = 5120
 
   package init() {}
@@ -54,7 +54,7 @@ package struct Campaign {
     try section.end()
   }
 
-  /// Enqueues a broadcast to the channel: one entry.
+  /// Enqueues a broadcast to the channel, as one entry.
   package func enqueue(channel: String, app: String, into queue: any QueueEngine) throws -> Total {
     let payload = try checkedPayload()
     try check(app)
@@ -67,7 +67,7 @@ package struct Campaign {
     return total
   }
 
-  /// A payload that is no JSON object is refused before anything is enqueued.
+  /// Refuses a payload that is not a JSON object before any entry is added.
   private func checkedPayload() throws -> String {
     guard let payload, !payload.allSatisfy(\.isWhitespace) else {
       throw QueueFault(description: "there is no payload: give --alert or --payload")
@@ -84,7 +84,7 @@ package struct Campaign {
     return payload
   }
 
-  /// What would be refused for each device is refused here.
+  /// Refuses values that would make every notification fail.
   private func check(_ app: String) throws {
     for (name, text) in [("id", id), ("app", app), ("topic", topic), ("collapse_id", collapseID)] {
       guard let text else { continue }
@@ -111,7 +111,7 @@ package struct Campaign {
     }
   }
 
-  /// Fills in what is the same for all of its entries.
+  /// Fills in the fields that all entries share.
   private func describe(_ entry: inout NewEntry) {
     entry.topic = topic
     entry.pushType = pushType
@@ -121,7 +121,7 @@ package struct Campaign {
     entry.deadline = deadline
   }
 
-  /// Enqueues it. An entry that the queue knows already, or has an outcome of, is left out.
+  /// Enqueues the devices. An entry with an ID that is queued or has an outcome is skipped.
   package func enqueue(
     _ devices: DeviceLines, perEntry: Int, app: String, into queue: any QueueEngine
   ) throws -> Total {
@@ -133,7 +133,7 @@ package struct Campaign {
       try read(devices, perEntry, payload, into: &batch)
     } catch {
       guard batch.total.added + batch.total.known > 0 else { throw error }
-      // Whoever runs it again by another id would push these twice.
+      // A second run with another ID would push these twice.
       throw QueueFault(
         description:
           "\(error)\nThe \(batch.total.added + batch.total.known) entries before that are in the "
@@ -181,7 +181,7 @@ package struct Campaign {
     QueueFault(description: "the payload has \(count) bytes, but at most \(longestPayload) go")
   }
 
-  /// Entries that make a transaction.
+  /// The entries of one transaction.
   private struct Batch {
     let queue: any QueueEngine
     let app: String
@@ -206,7 +206,7 @@ package struct Campaign {
 
     mutating func end() throws {
       guard number > 0 else { throw QueueFault(description: "the list has no device") }
-      // The only one has the id as it is.
+      // A single entry gets the ID without a number.
       if number == 1 { entries[0].id = total.id }
       try store()
     }
@@ -220,7 +220,8 @@ package struct Campaign {
       entries = []
     }
 
-    /// One entry has another id than the first of several: whoever makes several of one pushes again.
+    /// Refuses a second run that makes one entry where the first made several, or the reverse:
+    /// their IDs differ, so the devices would be pushed again.
     private func checkSame() throws {
       guard !hasOwnID else { return }
       let other = number == 1 ? "\(total.id)-1" : total.id

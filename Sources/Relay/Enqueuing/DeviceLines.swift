@@ -2,19 +2,19 @@ import APNSLibrary
 import CSV
 import Foundation
 
-/// A list of devices, line by line: tokens in hex, JSON objects with one, or CSV. Each as an element
-/// of an entry's `tokens`.
+/// A list of devices, line by line: tokens in hex, JSON objects with a token, or CSV. Each becomes
+/// an element of an entry's `tokens`.
 package final class DeviceLines {
-  /// No record is longer, in bytes.
+  /// The maximum length of a record in bytes.
   private static let longest = 1 << 20
 
   private var given: ArraySlice<String>
   private let file: UnsafeMutablePointer<FILE>?
   private let path: String
   private var line = 0
-  /// Where the device begins that `next` gave last.
+  /// The first line of the device that `next` returned last.
   private(set) var start = 0
-  /// What was read of the file and is in no line yet.
+  /// Bytes read from the file and not yet returned as lines.
   private var room = [UInt8](repeating: 0, count: 1 << 16)
   private var unread = 0..<0
   private var hasBegun = false
@@ -28,7 +28,7 @@ package final class DeviceLines {
     valueNames = []
   }
 
-  /// `valueNames`: the columns of CSV that are JSON values; the others are text.
+  /// `valueNames` are the CSV columns with JSON values; the others are text.
   package init(file path: String, valueNames: Set<String> = []) throws {
     given = []
     self.valueNames = valueNames
@@ -92,7 +92,7 @@ package final class DeviceLines {
     if let wrong = fault(ofToken: text) { throw QueueFault(description: wrong) }
   }
 
-  /// What is wrong with a token; nil: nothing.
+  /// The error in a token; nil if it is valid.
   static func fault(ofToken text: String) -> String? {
     if let wrong = severalTokens(in: text) { return wrong }
     do {
@@ -104,7 +104,7 @@ package final class DeviceLines {
   }
 
   private static func severalTokens(in text: String) -> String? {
-    // What NSData prints has blanks after eight digits.
+    // NSData prints a space after every eight digits.
     let words = text.split { " \t,;".contains($0) }
     guard words.count > 1,
       words.allSatisfy({ $0.utf8.count >= 32 && CSVColumns.isHex(String($0)) })
@@ -112,7 +112,7 @@ package final class DeviceLines {
     return "\(words.count) tokens in one line: give each its own"
   }
 
-  /// Names the device that `next` gave last.
+  /// An error at the device that `next` returned last.
   func fault(_ words: String) -> QueueFault { fault(words, at: start) }
 
   func fault(_ words: String, at line: Int) -> QueueFault {
@@ -128,7 +128,7 @@ package final class DeviceLines {
     return columns != nil
   }
 
-  /// A record, which ends in a later line if a quoted field does.
+  /// Reads a record, which continues in the next line if a quoted field does.
   private func record(_ first: [UInt8]) throws -> String {
     var bytes = first
     while true {
@@ -160,10 +160,10 @@ package final class DeviceLines {
       if end != nil { break }
     }
     guard isThere else { return nil }
-    // Text of two bytes a sign, which no mark at its beginning tells.
+    // UTF-16 without a byte order mark has NUL bytes.
     guard !bytes.contains(0) else { throw fault("has a NUL in it, as UTF-16 has", at: line) }
     while bytes.last == 0x0D { bytes.removeLast() }
-    // Spreadsheets begin a file with a mark of its order of bytes.
+    // Spreadsheets begin a file with a byte order mark.
     if line == 1, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
     return bytes
   }

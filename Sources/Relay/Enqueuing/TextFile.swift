@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file of text, as a whole.
+/// Reads a whole text file.
 package enum TextFile {
   private static let longest = 16 << 20
 
@@ -23,7 +23,7 @@ package enum TextFile {
     return text
   }
 
-  /// The first line that is no text.
+  /// The first line that is not UTF-8.
   private static func lineOfFault(_ bytes: [UInt8]) -> Int {
     let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
     return 1 + (lines.firstIndex { String(validating: $0, as: UTF8.self) == nil } ?? 0)

@@ -1,10 +1,9 @@
-/// What each worker of an app may have of the connections that all of them together may have: as many
-/// as the others, as far as it wants them.
+/// Divides an app's connections among its workers: equal quotas, up to what each worker wants.
 struct ConnectionShares {
   struct Want {
     var worker: Int64
     var count: Int
-    /// It has notifications in hand.
+    /// Whether the worker has notifications in hand.
     var isNeeded: Bool
   }
 

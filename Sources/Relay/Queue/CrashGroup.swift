@@ -1,12 +1,13 @@
-/// Which entries are tried together after crashes. Whatever a worker had when it died is suspected of
-/// it; only who was alone is to blame. So those that were there twice are tried in smaller groups, with
-/// nothing beside them, and an innocent one gets its answer before it is counted out.
+/// Decides which entries are tried together after crashes. All entries that a worker held in a
+/// crash are suspects, and an entry is to blame only if it was held alone. Entries that were in two
+/// or more crashes together with others are therefore tried in smaller groups, apart from the rest,
+/// so that an innocent one gets its response before its deliveries run out.
 enum CrashGroup {
-  /// From so many crashes in company on, an entry is tried apart from others.
+  /// The number of shared crashes from which an entry is tried apart from others.
   static let apart = 2
 
-  /// How long one waits, in milliseconds, that was alone in so many crashes: an innocent one among many
-  /// crashes in a row is not there for all of them.
+  /// The pause in milliseconds after an entry was alone in this many crashes, so that an innocent
+  /// one is not present in every crash of a series.
   static func pauseMS(alone crashes: Int) -> Int64 {
     switch crashes {
     case ...2: 0
@@ -15,7 +16,7 @@ enum CrashGroup {
     }
   }
 
-  /// How many are tried together that were in so many crashes in company.
+  /// The size of the group in which entries with this many shared crashes are tried.
   static func most(after crashes: Int) -> Int {
     switch crashes {
     case ..<apart: .max
@@ -26,8 +27,8 @@ enum CrashGroup {
   }
 }
 
-/// When an entry comes again that waits because the service was in trouble (5xx) and did not say for how
-/// long. Such a time ends in 999 ms, and no other one does: it is brought back when the service is well.
+/// The retry time of an entry that waits after a 5xx response without a Retry-After. Only such a
+/// time ends in 999 ms, so `bringBack` can find it when the service recovers.
 enum ParkedTime {
   static func of(_ time: Int64, isGuess: Bool) -> Int64 {
     let isMarked = time % 1000 == 999

@@ -1,25 +1,25 @@
-/// What a producer puts into the queue: one notification, or one payload for many devices. It has
-/// exactly one of token, tokens and channel.
+/// A queue entry as a producer writes it: one notification, or one payload for many devices. It has
+/// exactly one of `token`, `tokens` and `channel`.
 package struct NewEntry: Equatable, Sendable {
   package static let longestID = 64
   package static let mostTokens = 1000
 
   package var app: String
   package var id: String
-  /// One device, in hex.
+  /// The device token in hex.
   package var token: String?
-  /// A JSON array: each element a token in hex, or an object with "token" and values to fill in.
+  /// A JSON array. Each element is a token in hex, or an object with "token" and values to fill in.
   package var tokens: String?
-  /// A broadcast to this channel, in base64.
+  /// The channel of a broadcast, in base64.
   package var channel: String?
   package var payload: String
   package var topic: String?
   package var pushType: String?
   package var priority: Int?
-  /// When the service gives up, in UNIX seconds; 0: it tries once.
+  /// The expiry in UNIX seconds; 0 if APNs tries once.
   package var expiry: Int64?
   package var collapseID: String?
-  /// Not sent after this time, in UNIX seconds.
+  /// The UNIX second after which the entry is not sent.
   package var deadline: Int64?
 
   package init(
@@ -36,15 +36,15 @@ package struct NewEntry: Equatable, Sendable {
 }
 
 extension NewEntry {
-  /// Why no queue takes it; nil: there is nothing wrong.
+  /// The reason why no queue accepts it; nil if it is valid.
   package var fault: QueueFault? {
-    // Most have few bytes, and then as few characters.
+    // Bytes are cheaper to count than characters, and few bytes are few characters.
     guard !id.isEmpty, id.utf8.count <= Self.longestID || id.unicodeScalars.count <= Self.longestID
     else {
       return QueueFault(
         description: "the id '\(id)' does not have 1 to \(Self.longestID) characters")
     }
-    // SQLite ends a text there, and would pass over the entry without a word.
+    // SQLite ends a text at a NUL, and would ignore the entry silently.
     guard !id.utf8.contains(0) else {
       return QueueFault(description: "the id '\(id)' has a NUL in it")
     }
@@ -55,19 +55,19 @@ extension NewEntry {
   }
 }
 
-/// An entry as a worker gets it.
+/// An entry as a worker receives it.
 package struct Entry: Equatable, Sendable {
   package var number: Int64
   package var content: NewEntry
-  /// How often it was given to a worker, this time included.
+  /// The number of times that a worker received it, this time included.
   package var deliveries: Int
-  /// How many of those ended with an answer that asks to come again later.
+  /// The number of those deliveries that ended with a response that asks for a later retry.
   package var answers: Int
-  /// How many of them ended by a crash in which others were in flight too.
+  /// The number of those deliveries that ended in a crash while other entries were held too.
   package var crashes = 0
-  /// Places in `tokens` that have their outcome already.
+  /// The positions in `tokens` that have an outcome.
   package var answered: PositionSet
-  /// Why it cannot be read, where a producer could write what it wanted.
+  /// The reason why it is unreadable; nil if it is readable.
   package var fault: String?
 
   package init(
@@ -83,7 +83,7 @@ package struct Entry: Equatable, Sendable {
     self.fault = fault
   }
 
-  /// The last time at which it makes sense to send it, in UNIX seconds; nil: always.
+  /// The last UNIX second in which sending makes sense; nil if it always does.
   package var lastSecond: Int64? {
     let expiry = content.expiry.flatMap { $0 > 0 ? $0 : nil }
     guard let deadline = content.deadline, let expiry else { return content.deadline ?? expiry }

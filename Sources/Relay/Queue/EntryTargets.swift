@@ -1,12 +1,12 @@
-/// The devices of an entry, or its channel, and what each of them is sent, which is made when it is
-/// sent. A class, because whoever looks at a structure of so many parts holds each of them.
+/// The devices of an entry, or its channel, and the payload for each, which is built when it is
+/// sent. A class, because each access to a structure of this size would retain all of its fields.
 package final class EntryTargets {
-  /// Why an entry, or one device of it, cannot be sent.
+  /// The reason why an entry, or one of its devices, cannot be sent.
   package struct Fault: Error, CustomStringConvertible {
     package var description: String
   }
 
-  /// nil: it is one device or channel.
+  /// nil for a single device or a channel.
   private let list: TokenList?
   private let token: String
   private let payload: String
@@ -27,14 +27,15 @@ package final class EntryTargets {
   package var count: Int { list?.count ?? 1 }
   package var isList: Bool { list != nil }
 
-  /// The token at a place as it is written, as far as there is one; "" for a channel.
+  /// The token at a position as it is written; "" for a channel or an unreadable element.
   package func token(at position: Int) -> WrittenToken {
     guard let list else { return WrittenToken(token) }
     return list.token(at: position) ?? ""
   }
 
-  /// Gives `body` what the device at a place is sent: its token as it is written, and its payload. Both
-  /// are there only meanwhile. `space` is where a payload is made: used again, it allocates nothing.
+  /// Passes the device token, as it is written, and the payload to `body`. The buffers are valid
+  /// only during the call. A payload is built in `space`, which is reused and so allocates only
+  /// once.
   @inline(__always)
   package func withPush<Result>(
     at position: Int, _ space: inout [UInt8],
@@ -47,8 +48,8 @@ package final class EntryTargets {
     }
   }
 
-  /// The lines in which an entry waits where the order is kept: a device is one, however its token is
-  /// written, and so is a channel. What cannot be read waits for nobody.
+  /// The keys of the lines in which an entry waits for its turn: one for each device, in any case
+  /// of its digits, or one for the channel. An unreadable entry waits for no other.
   package static func lines(token: String?, tokens: String?, channel: String?) -> Set<String> {
     if let token { return [token.lowercased()] }
     if let channel { return ["channel \(channel)"] }

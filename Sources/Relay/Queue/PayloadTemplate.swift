@@ -1,7 +1,7 @@
-/// A payload with `{{name}}` where a device's own value goes: within a string as text, elsewhere as
-/// a JSON value.
+/// A payload with `{{name}}` in place of a device's values: text inside a string, a JSON value
+/// elsewhere.
 package struct PayloadTemplate {
-  /// What stands before a value, and the value's name: where they are in the source.
+  /// The text before a placeholder, and the placeholder's name, as ranges of the source.
   private struct Piece {
     var bytes: Range<Int>
     var name: Range<Int>
@@ -10,7 +10,7 @@ package struct PayloadTemplate {
 
   let source: [UInt8]
   private var pieces: [Piece] = []
-  /// What stands behind the last value.
+  /// The text after the last placeholder.
   private let rest: Range<Int>
 
   package init(_ text: String) {
@@ -31,7 +31,7 @@ package struct PayloadTemplate {
     rest = start..<source.count
   }
 
-  /// As in the lists of `apns send`.
+  /// The syntax is that of the lists of `apns send`.
   private static func name(in text: [UInt8], at start: Int) -> (Range<Int>, Int)? {
     guard start + 4 < text.count, text[start + 1] == UInt8(ascii: "{") else { return nil }
     let name = text[(start + 2)...].prefix {
@@ -50,10 +50,10 @@ package struct PayloadTemplate {
     return (name.startIndex..<end, end + 2)
   }
 
-  /// Whether it is the same for all devices.
+  /// Whether the payload is the same for all devices.
   package var isPlain: Bool { pieces.isEmpty }
 
-  /// What stands for a JSON value, outside all strings.
+  /// The names of the placeholders outside strings.
   package var valueNames: Set<String> {
     Set(pieces.lazy.filter { !$0.isInString }.map(name))
   }
@@ -62,12 +62,12 @@ package struct PayloadTemplate {
     String(decoding: source[piece.name], as: UTF8.self)
   }
 
-  /// Filled with something everywhere, to see that it is JSON.
+  /// The payload with a 0 for each placeholder, to check that it is JSON.
   package var sample: [UInt8] {
     pieces.flatMap { source[$0.bytes] + [UInt8(ascii: "0")] } + source[rest]
   }
 
-  /// Writes the payload of a device to `out`, behind what is there. Its members are at `own`.
+  /// Appends a device's payload to `out`. The device's members are at `own`.
   func fill(
     _ members: [RawJSON.Member], _ own: Range<Int>, of json: RawJSON, into out: inout [UInt8]
   ) throws(EntryTargets.Fault) {

@@ -1,7 +1,7 @@
-/// Places in an entry's tokens: a bit for each.
+/// A set of positions in an entry's tokens, one bit each.
 package struct PositionSet: Equatable, Sendable, ExpressibleByArrayLiteral {
   private var first: UInt64 = 0
-  /// Those from 64 on. The last one is not 0, so that equal sets have equal words.
+  /// The words from position 64 on. The last one is never 0, so that equal sets have equal words.
   private var rest: [UInt64] = []
 
   package init() {}
@@ -23,7 +23,7 @@ package struct PositionSet: Equatable, Sendable, ExpressibleByArrayLiteral {
     return zip(rest, other.rest).allSatisfy { $0 & ~$1 == 0 }
   }
 
-  /// Places that no entry has are left out.
+  /// Ignores a position that no entry can have.
   package mutating func insert(_ position: Int) {
     guard (0..<NewEntry.mostTokens).contains(position) else { return }
     guard position >= 64 else {
@@ -35,7 +35,7 @@ package struct PositionSet: Equatable, Sendable, ExpressibleByArrayLiteral {
     rest[word] |= 1 << (position % 64)
   }
 
-  /// How many of them are below this place.
+  /// The number of positions below `end`.
   package func count(below end: Int) -> Int {
     guard end > 0 else { return 0 }
     var count = Self.low(first, end).nonzeroBitCount
@@ -51,7 +51,7 @@ package struct PositionSet: Equatable, Sendable, ExpressibleByArrayLiteral {
 
   // MARK: As text
 
-  /// The words in hex, 16 digits each, from the lowest on; nothing for none.
+  /// The words in hex, 16 digits each, the lowest first; empty for the empty set.
   package var text: String {
     if rest.isEmpty {
       if first == 0 { return "" }
@@ -63,7 +63,8 @@ package struct PositionSet: Equatable, Sendable, ExpressibleByArrayLiteral {
     }.joined()
   }
 
-  /// What is no such text is none.
+  /// Parses the format of `text`. Stops at the first malformed word and keeps the positions before
+  /// it.
   package init(text: String) {
     let digits = Array(text.utf8)
     for start in stride(from: 0, to: digits.count, by: 16) {

@@ -1,23 +1,23 @@
 import Glibc
 
-/// The service's id of a push (apns-id) as it wrote it. Its bytes are its own, so that one that is kept
-/// for each push allocates nothing.
+/// The apns-id of a push as the service wrote it. The bytes are stored inline, so that an ID for
+/// each push allocates no memory.
 package struct PushID: Sendable {
-  /// As in an event of the library, which has room for a NUL behind it.
+  /// The length of the field in the library's event, without its NUL.
   static let longest = 39
 
-  /// The last byte is how many there are.
+  /// The last byte holds the length.
   private var words: (UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0)
 
   package init() {}
 
-  /// As far as there is room.
+  /// Truncates a longer text.
   package init(_ text: String) {
     var text = text
     self = text.withUTF8 { PushID(UnsafeRawBufferPointer($0)) }
   }
 
-  /// Up to a NUL, and as far as there is room. What is not ASCII is none.
+  /// Reads up to a NUL or the longest length. Empty if a byte is not ASCII.
   init(_ bytes: UnsafeRawBufferPointer) {
     guard let start = bytes.baseAddress else { return }
     let count = strnlen(start.assumingMemoryBound(to: CChar.self), min(bytes.count, Self.longest))

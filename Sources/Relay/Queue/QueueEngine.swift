@@ -1,88 +1,93 @@
-/// What keeps the work of a relay. Its calls may come from any thread, and each is whole or has
-/// not been: what it changed survives a kill -9 once it has returned. Times are UNIX milliseconds.
+/// A durable queue. Every call may come from any thread and is atomic: after it has returned, its
+/// changes survive kill -9. Times are UNIX milliseconds.
 package protocol QueueEngine: AnyObject, Sendable {
-  /// What the one who runs the engine should know, such as that it forgets everything when it ends.
+  /// Warnings for the operator, such as that the queue is lost when its server stops.
   var warnings: [String] { get }
 
-  /// A place for one more worker of this app. It holds entries as long as it is heard of.
+  /// Registers one more worker of this app. It keeps its entries while it sends heartbeats.
   func join(app: String, named: String, at now: Int64) throws -> WorkerSeat
-  /// Says that the worker lives. False: it was taken for dead, its entries are others' now, and it
-  /// has to join again.
+  /// Renews the worker's lease. False if the lease expired: its entries were reclaimed, and it must
+  /// join again.
   func renew(_ seat: WorkerSeat, at now: Int64) throws -> Bool
-  /// The worker goes. What it still holds waits for others, and its story gets this line.
+  /// Removes the worker. Entries that it still holds return to the queue with `line` appended to
+  /// their history, and count a shared crash.
   func leave(_ seat: WorkerSeat, saying line: String, at now: Int64) throws
-  /// Whether the queue knows the worker still. It only reads.
+  /// Whether the worker is still registered. Read-only.
   func knows(_ seat: WorkerSeat) throws -> Bool
-  /// Takes their entries from workers that are dead, or silent since this time. How many entries. What a
-  /// process had in flight together counts as a crash in company, see `CrashGroup`.
+  /// Reclaims the entries of workers that are gone, or that sent no heartbeat since this time.
+  /// Returns the number of entries. Entries that one process held together count a shared crash,
+  /// see `CrashGroup`.
   func reclaim(silentSince: Int64, at now: Int64) throws -> Int
 
-  /// Takes entries for about so many notifications, the ones that wait for a time first, then in
-  /// the order in which they came. `inOrder`: an entry is held back as long as there is an earlier
-  /// one for one of its devices, or for its channel, whoever has that. `isFree`: the worker has
-  /// nothing, so that it may get a group of suspects; while some wait, nobody gets anything else.
+  /// Claims entries for about `room` notifications: due deferred entries first, then the others in
+  /// queue order. With `inOrder`, an entry is blocked while the queue has an earlier entry for one
+  /// of its devices or for its channel, whether or not a worker holds that. `isFree` means that the
+  /// worker holds no entries, so it may get a group of suspects; while suspects wait, no other
+  /// entries are handed out.
   func claim(
     _ seat: WorkerSeat, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
   ) throws -> [Entry]
-  /// Whether there may be something to claim. It only reads.
+  /// Whether there may be entries to claim. Read-only.
   func isAnythingThere(app: String, at now: Int64) throws -> Bool
-  /// Makes due what waits only because the service was in trouble (`ParkedTime`). How many.
+  /// Makes entries due that wait only because the service failed (`ParkedTime`). Returns their
+  /// number.
   func bringBack(app: String, at now: Int64) throws -> Int
-  /// Records outcomes and what becomes of their entries, all of them or none.
+  /// Records outcomes and updates their entries, atomically.
   func record(_ verdicts: [Verdict], by seat: WorkerSeat, at now: Int64) throws
 
-  /// Adds entries, all of them or none; one whose id is known is left out. How many were added.
+  /// Adds entries atomically, except those with a known ID. Returns the number added.
   func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int
 
-  /// What is known of these ids; those that are not are left out.
+  /// Returns the known ones of these IDs.
   func known(_ ids: [String], app: String) throws -> [String: KnownEntry]
 
-  /// Tokens that were recorded as refused, those behind this number, in their order and so many at
-  /// most. A token that is refused anew gets a new number.
+  /// Up to `most` recorded bad tokens with a higher number than this, by number. A token that is
+  /// rejected again gets a new number.
   func refused(app: String, behind number: Int64, most: Int) throws -> [RefusedToken]
-  /// Remembers tokens as refused now, and has them told as feedback.
+  /// Records tokens as bad, and queues them for the feedback service.
   func refuse(_ devices: [GoneToken], app: String, at now: Int64) throws
-  /// Forgets those that were refused before this time.
+  /// Removes bad tokens that were recorded before this time.
   func forgetRefused(before: Int64) throws -> Int
-  /// What a feedback service has to tell of this app, so many at most, the oldest first.
+  /// Up to `most` devices to report through the app's feedback service, oldest first.
   func feedback(app: String, most: Int) throws -> [GoneToken]
-  /// It was told. A device that was refused again meanwhile, with a later time, stays.
+  /// Removes reported devices. A device that was recorded again since, with a later time, stays.
   func forgetFeedback(_ told: [GoneToken], app: String) throws
-  /// The last answers that were recorded, so many at most, the oldest first.
+  /// The last `most` recorded responses, oldest first.
   func lastAnswers(app: String, most: Int) throws -> [RecordedAnswer]
-  /// A word that relays leave each other about an app; nil: there is none.
+  /// A value that the relays share about an app; nil if it is not set.
   func note(_ name: String, app: String) throws -> String?
   func setNote(_ name: String, _ text: String?, app: String) throws
-  /// False: it was not what the caller has read, and stays.
+  /// Replaces the value if it still is `old`; false otherwise.
   func replaceNote(_ name: String, _ old: String?, by text: String, app: String) throws -> Bool
 
-  /// A worker's share of the `most` connections that all workers of the app together may have: it may
-  /// have so many from now on. It has `held` now, which nobody else gets before it says less, and
-  /// `wanted` at most. One that is needed, because it has notifications in hand, comes first. nil: it was
-  /// taken for dead, and has none.
+  /// Leases this worker's quota of the `most` connections that the app's workers may have together.
+  /// It keeps the `held` connections that are open now until it reports fewer, and can use up to
+  /// `wanted`. Workers with notifications in hand (`isNeeded`) come first. nil if its lease
+  /// expired.
   func shareConnections(
     _ seat: WorkerSeat, held: Int, wanted: Int, isNeeded: Bool, of most: Int
   ) throws -> Int?
 
-  /// The provider token of a key, which all relays on the queue share. It is made anew if there is
-  /// none that was made after `oldest`, by one relay at a time; nothing else waits for that. One that
-  /// has not made it within so many milliseconds is waited for no longer.
+  /// The provider token of a key, shared by all relays on the queue. If none was made after
+  /// `oldest`, one relay makes a new one and blocks no other call. If it has not finished within
+  /// `makingMS`, another relay takes over.
   func providerToken(
     team: String, key: String, madeAfter oldest: Int64, at now: Int64, within makingMS: Int64,
     make: () throws -> SharedToken
   ) throws -> SharedToken
 
-  /// Removes outcomes from before this time, except those that a reader has yet to read.
+  /// Removes outcomes from before this time, except those that a reader has not read yet.
   func trim(before: Int64) throws -> Int
   func depths(at now: Int64) throws -> [String: QueueDepth]
-  /// Throws if the queue cannot be read and written, or takes nothing more.
+  /// Throws if the queue cannot be read or written, or accepts no more entries.
   func check() throws
 
-  /// Keeps room for what is in hand to be recorded, now and then. It says nothing: who needs the room does.
+  /// Called regularly to keep space for the outcomes of held entries. Reports no error: the call
+  /// that needs the space does.
   func keepRoom()
-  /// Calls wait for another program that holds it up, and come to an end by themselves.
+  /// Whether calls wait for another program that blocks the queue. The wait is limited.
   var isHeldUp: Bool { get }
-  /// The relay ends: from now on no call waits for long.
+  /// Shortens all waits from now on, because the relay stops.
   func hurry()
 }
 
@@ -103,16 +108,16 @@ extension QueueEngine {
   }
 }
 
-/// A worker's place in the queue.
+/// A worker's registration in the queue.
 package struct WorkerSeat: Hashable, Sendable {
   package var number: Int64
   package var app: String
 }
 
-/// A token that the service refused for good.
+/// A token that APNs rejected permanently.
 package struct RefusedToken: Equatable, Sendable {
   package var number: Int64
-  /// In hex, as it was recorded.
+  /// The token in hex, as it was recorded.
   package var token: String
   /// UNIX milliseconds.
   package var at: Int64
@@ -124,7 +129,8 @@ package struct RefusedToken: Equatable, Sendable {
   }
 }
 
-/// A device that no longer has the app, or never had it, and since when in UNIX seconds.
+/// A device without the app, and the UNIX second since when. The app was removed, or never
+/// installed.
 package struct GoneToken: Equatable, Sendable {
   package var token: String
   package var since: Int64
@@ -135,7 +141,7 @@ package struct GoneToken: Equatable, Sendable {
   }
 }
 
-/// What a service answered once.
+/// A recorded response of APNs.
 package struct RecordedAnswer: Equatable, Sendable {
   package var httpStatus: Int
   package var reason: String
@@ -146,11 +152,12 @@ package struct RecordedAnswer: Equatable, Sendable {
   }
 }
 
-/// What a queue knows of an id.
+/// The queue's record of an ID.
 package struct KnownEntry: Equatable, Sendable {
-  /// The token or the channel of an entry that is not done yet; nil if it is, or has many tokens.
+  /// The token or the channel of an unfinished entry; nil if it is finished or has many tokens.
   package var target: String?
-  /// Of its first notification, or of a later one if it has many tokens; nil: there is none yet.
+  /// The outcome of its first notification, or of a later one if it has many tokens; nil if none is
+  /// recorded.
   package var outcome: PushOutcome?
 
   package init(target: String? = nil, outcome: PushOutcome? = nil) {
@@ -159,14 +166,14 @@ package struct KnownEntry: Equatable, Sendable {
   }
 }
 
-/// How full an app's part of the queue is.
+/// The numbers of an app's entries in the queue.
 package struct QueueDepth: Equatable, Sendable {
-  /// Entries that nobody holds yet.
+  /// Entries that no worker holds yet.
   package var waiting = 0
   package var later = 0
   package var held = 0
   package var dead = 0
-  /// Of the oldest waiting one.
+  /// The age of the oldest waiting entry.
   package var ageS = 0
 
   package init() {}
@@ -177,10 +184,10 @@ package struct SharedToken: Equatable, Sendable {
   /// UNIX milliseconds.
   package var made: Int64
 
-  /// Clocks that differ by less are the same to us.
+  /// The tolerated difference between clocks.
   private static let toleranceMS: Int64 = 2000
 
-  /// One from the future is not to be trusted: the clock was set back.
+  /// A token from the future is not trusted: the clock was set back.
   package func isFresh(after oldest: Int64, at now: Int64) -> Bool {
     made > oldest && made <= now + Self.toleranceMS
   }

@@ -1,7 +1,7 @@
-/// Why the queue cannot be used.
+/// The reason why the queue is unusable.
 package struct QueueFault: Error, CustomStringConvertible {
   package var description: String
-  /// There is no room for it; there may be for less.
+  /// The file system is full; a smaller change may still fit.
   var lacksRoom = false
 
   package init(description: String, lacksRoom: Bool = false) {

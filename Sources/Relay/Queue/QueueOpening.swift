@@ -1,7 +1,7 @@
 import Foundation
 
 extension RelayConfiguration.Queue {
-  /// A queue elsewhere: a file of SQLite, or the address of a Redis.
+  /// A queue in another place: a SQLite file, or a Redis URL.
   package init(at place: String, like other: Self? = nil) {
     self = other ?? Self()
     let isRedis = RedisAddress.isOne(place)
@@ -16,7 +16,7 @@ extension RelayConfiguration.Queue {
     return try RedisQueue(address)
   }
 
-  /// As it may be shown.
+  /// The queue's name without its password.
   package var name: String {
     redis.url.map { (try? RedisAddress($0).name) ?? "redis" } ?? file
   }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// JSON as text: read only as far as an entry's tokens need it.
+/// JSON text, parsed only as deeply as an entry's tokens require.
 package struct RawJSON {
   package struct Fault: Error, CustomStringConvertible {
     package var offset: Int
@@ -8,18 +8,18 @@ package struct RawJSON {
     package var description: String { "\(message), at byte \(offset + 1)" }
   }
 
-  /// A member of an object, as it is written: the name with its quotes.
+  /// A member of an object as it is written, the name with its quotes.
   package struct Member {
     var name: Range<Int>
     var value: Range<Int>
   }
 
   private static let deepest = 64
-  /// Members of all elements: 32 for each of a thousand devices.
+  /// The limit for the members of all elements: 32 for each of a thousand devices.
   private static let mostKept = 32_000
 
   let bytes: [UInt8]
-  /// Whether anything in it is written with an escape, which is seldom.
+  /// Whether the text has any escape, which is rare.
   private let hasEscapes: Bool
   private var at = 0
 
@@ -48,7 +48,7 @@ package struct RawJSON {
     return out + "\""
   }
 
-  /// Whether it is one value and nothing more.
+  /// Whether the text is exactly one JSON value.
   package static func isValue(_ text: String) -> Bool {
     do {
       var reader = RawJSON(text)
@@ -60,14 +60,15 @@ package struct RawJSON {
     }
   }
 
-  /// The elements of an array: where each of them is.
+  /// The ranges of an array's elements.
   package mutating func elements() throws(Fault) -> [Range<Int>] {
     var (members, ends) = ([Member](), [Int]())
     return try elements(&members, &ends, areWanted: false)
   }
 
-  /// As above, with the members of those that are objects. `ends` has for each element how many members
-  /// there are up to it. Where there are too many to be kept, both are empty.
+  /// The ranges of an array's elements, with the members of the objects among them. `ends` has the
+  /// number of members up to and including each element. If there are too many members to keep,
+  /// `members` and `ends` are empty.
   package mutating func elements(
     _ members: inout [Member], _ ends: inout [Int]
   ) throws(Fault) -> [Range<Int>] {
@@ -102,7 +103,7 @@ package struct RawJSON {
     return all
   }
 
-  /// The members of an object, the names as text and the values as they are written.
+  /// The members of an object: names as text, values as they are written.
   package mutating func members() throws(Fault) -> [(name: String, value: ArraySlice<UInt8>)] {
     var all: [Member] = []
     try members(into: &all)
@@ -112,7 +113,8 @@ package struct RawJSON {
     }
   }
 
-  /// The members of an object at a place that was read before. A fault counts from there.
+  /// The members of an object at a range that was parsed before. A fault's offset counts from its
+  /// start.
   package func members(of place: Range<Int>, into all: inout [Member]) throws(Fault) {
     var reader = self
     reader.at = place.lowerBound
@@ -142,7 +144,7 @@ package struct RawJSON {
     }
   }
 
-  /// The last member of that name, of those at these places.
+  /// The last member with this name in the range `places`.
   func last(
     _ name: UnsafeBufferPointer<UInt8>, of members: [Member], _ places: Range<Int>
   ) -> Member? {
@@ -154,7 +156,7 @@ package struct RawJSON {
     return nil
   }
 
-  /// Whether that is the member's name.
+  /// Whether the member has this name.
   private func isName(of member: Member, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
     let written = member.name.lowerBound + 1..<member.name.upperBound - 1
     if written.count == name.count {
@@ -163,18 +165,17 @@ package struct RawJSON {
           || memcmp(bytes.baseAddress! + written.lowerBound, name.baseAddress!, name.count) == 0
       }
     }
-    // It may be written with escapes, which are longer.
+    // Escapes make a name longer.
     guard written.count > name.count, hasEscapes(written) else { return false }
     return (try? text(member.name))??.elementsEqual(name) == true
   }
 
-  /// Whether the value at a place is a string.
+  /// Whether the value at a range is a string.
   package func isText(_ place: Range<Int>) -> Bool {
     !place.isEmpty && bytes[place.lowerBound] == UInt8(ascii: "\"")
   }
 
-  /// The text of the string at a place, in UTF-8; nil if it is another value. What has no escapes is
-  /// not copied.
+  /// The string at a range, in UTF-8; nil for another type. Copies only if it has escapes.
   package func text(_ place: Range<Int>) throws(Fault) -> ArraySlice<UInt8>? {
     guard isText(place) else { return nil }
     let inner = bytes[place.lowerBound + 1..<place.upperBound - 1]
@@ -182,19 +183,19 @@ package struct RawJSON {
     return ArraySlice((try Self.text(bytes[place]) ?? "").utf8)
   }
 
-  /// Writes a part of it behind what is there. A slice would count references.
+  /// Appends a range of the source to `out`. A slice would cost reference counting.
   func append(_ place: Range<Int>, to out: inout [UInt8]) {
     bytes.withUnsafeBufferPointer {
       out.append(contentsOf: UnsafeBufferPointer(rebasing: $0[place]))
     }
   }
 
-  /// Whether the string at a place, which is given without its quotes, is written with escapes.
+  /// Whether the string at a range, given without its quotes, has escapes.
   func hasEscapes(_ place: Range<Int>) -> Bool {
     hasEscapes && bytes[place].contains(UInt8(ascii: "\\"))
   }
 
-  /// The text of a string; nil if it is another value.
+  /// The text of a string; nil for another type.
   package static func text(_ raw: ArraySlice<UInt8>) throws(Fault) -> String? {
     guard raw.first == UInt8(ascii: "\"") else { return nil }
     let inner = raw.dropFirst().dropLast()
@@ -310,7 +311,7 @@ package struct RawJSON {
     return start..<at
   }
 
-  /// Whether a text can stand between quotes as it is.
+  /// Whether a text may stand between quotes unchanged.
   package static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var index = 0
     while bytes.count - index >= 8 {
@@ -325,8 +326,8 @@ package struct RawJSON {
     return true
   }
 
-  /// Which of eight bytes are a quote, a backslash or a control character: the highest bit of each
-  /// tells. That of a byte behind such a one may be a borrow, so only the lowest is sure.
+  /// Marks quotes, backslashes and control characters in eight bytes by the highest bit of each. A
+  /// mark above the lowest one may come from a borrow, so only the lowest is certain.
   private static func ends(_ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
     func below(_ word: UInt64, _ least: UInt64) -> UInt64 { (word &- ones &* least) & ~word }
@@ -336,7 +337,7 @@ package struct RawJSON {
 
   private mutating func string() throws(Fault) {
     var index = at + 1
-    // Most of what is read is text.
+    // Most of the input is strings.
     let last = bytes.withUnsafeBytes { bytes -> UInt8? in
       while index < bytes.count {
         if bytes.count - index >= 8 {

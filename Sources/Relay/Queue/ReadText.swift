@@ -1,7 +1,7 @@
 import Glibc
 
 extension String {
-  /// nil if the bytes are not UTF-8: to decode them would change the text.
+  /// nil if the bytes are not UTF-8, because decoding would change the text.
   package init?(read bytes: UnsafeRawBufferPointer) {
     // Decoding and comparing is faster than validating.
     let text = String(decoding: bytes, as: UTF8.self)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A time as people and programs read it (RFC 3339).
+/// Formats a time according to RFC 3339.
 package enum TimeText {
   package static func of(_ milliseconds: Int64) -> String {
     var seconds = time_t(milliseconds / 1000)

@@ -1,12 +1,12 @@
-/// The devices of an entry: an array of tokens, or of objects with a token and values to fill in; and
-/// the payload with places for these. The list is read once and kept as it is written.
+/// The devices of an entry: an array of tokens, or of objects with a token and values, and the
+/// payload with placeholders for the values. The list is parsed once and kept as text.
 final class TokenList {
   typealias Fault = EntryTargets.Fault
 
   private let json: RawJSON
   private let elements: [Range<Int>]
-  /// Of all elements; `ends` has how many there are up to each of them. Both are empty where there are
-  /// too many.
+  /// The members of all elements; `ends` has the number of members up to each element. If there are
+  /// too many, `members` and `ends` are empty.
   private let members: [RawJSON.Member]
   private let ends: [Int]
   private let template: PayloadTemplate
@@ -55,7 +55,7 @@ final class TokenList {
     }
   }
 
-  /// The token at a place as it is written; nil if there is none.
+  /// The token at a position as it is written; nil if it is unreadable.
   func token(at position: Int) -> WrittenToken? {
     var read: [RawJSON.Member] = []
     guard let device = try? device(at: position, &read) else { return nil }
@@ -76,8 +76,8 @@ final class TokenList {
     }
   }
 
-  /// Where a device's token is, with its quotes, and which of `members` are its own. nil: they were too
-  /// many, and are `read` now.
+  /// The range of a device's token, with its quotes, and its range in `members`. nil if the list
+  /// had too many members: they are parsed into `read` now.
   private func device(
     at position: Int, _ read: inout [RawJSON.Member]
   ) throws(Fault) -> (token: Range<Int>, members: Range<Int>?) {

@@ -1,48 +1,48 @@
-/// How one notification ended, for good.
+/// The final outcome of one notification.
 package struct PushOutcome: Equatable, Sendable {
   package enum End: String, CaseIterable, Sendable {
-    /// 200 from the service.
+    /// APNs answered 200.
     case accepted
-    /// The service's no.
+    /// APNs rejected it.
     case rejected
-    /// It may have arrived, and the app's option is not to send it again.
+    /// It may have arrived, and the app's configuration forbids redelivery.
     case unknown
-    /// Its time was over before it was sent.
+    /// Its expiry or deadline passed before it was sent.
     case expired
-    /// It cannot be sent: a fault of the entry, told in `reason`.
+    /// The relay refused it; `reason` has the fault of the entry.
     case refused
-    /// Delivered too often; see the entry's story among the dead letters.
+    /// It was delivered too often. The history is in `dead`.
     case dead
   }
 
-  /// Its place in the entry's tokens; 0 if there is only one.
+  /// The position in the entry's tokens; 0 for a single one.
   package var position: Int
   package var token: WrittenToken
   package var end: End
   package var reason = ""
   package var httpStatus = 0
   package var apnsID = PushID()
-  /// Since when the device is gone (410), in UNIX seconds.
+  /// The UNIX second since when the device is gone (410).
   package var goneSince: Int64?
-  /// The token is remembered as refused, and told as feedback with this time in UNIX seconds.
+  /// If set, the token is recorded as bad, and reported as feedback with this time in UNIX seconds.
   package var refusedSince: Int64?
 }
 
-/// What a worker has to say of an entry.
+/// A worker's update of an entry.
 package struct Verdict: Equatable, Sendable {
   package enum Next: Equatable, Sendable {
-    /// The worker goes on with it.
+    /// The worker keeps it.
     case held
-    /// Every notification of it has its outcome: the entry goes.
+    /// Every notification has its outcome, and the entry is removed.
     case finished
-    /// It waits until this time. `isAnswered`: because the service asked for that.
+    /// The entry is deferred until this time. `isAnswered` is true if APNs asked for that.
     case later(at: Int64, isAnswered: Bool, story: String)
-    /// It was not sent at all: it waits as if it had not been claimed.
+    /// It was not sent, and returns to the queue as if it had not been claimed.
     case untouched
     /// It becomes a dead letter.
     case dead(story: String)
 
-    /// The entry goes.
+    /// Whether the entry is removed.
     var isEnd: Bool {
       switch self {
       case .finished, .dead: true
@@ -64,7 +64,7 @@ package struct Verdict: Equatable, Sendable {
       deliveries: entry.deliveries, outcomes: outcomes, next: next)
   }
 
-  /// Shows each outcome where it is: to copy one would count references of its texts.
+  /// Passes each outcome by pointer, because a copy would retain its strings.
   @inline(__always)
   func forEachOutcome(_ body: (UnsafePointer<PushOutcome>) -> Void) {
     outcomes.withUnsafeBufferPointer { outcomes in

@@ -1,5 +1,5 @@
-/// A device token as it is written in its entry. One of a list is a part of the list's text: to copy
-/// each would be an allocation for each.
+/// A device token as its entry has it. A token of a list is a range of the list's text, because a
+/// copy of each would cost an allocation.
 package struct WrittenToken: Sendable {
   private enum Source {
     case text(String)
@@ -10,7 +10,7 @@ package struct WrittenToken: Sendable {
 
   package init(_ text: String) { source = .text(text) }
 
-  /// `place` is within `list`, and is UTF-8.
+  /// `place` must be a range of `list` that is UTF-8.
   init(_ place: Range<Int>, of list: [UInt8]) { source = .part(list, place) }
 
   package var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }

@@ -1,9 +1,9 @@
-/// What the script `claim` answers.
+/// Parses the reply of the script `claim`.
 struct ClaimedEntries {
   private(set) var places: [StreamPlace] = []
   var entries: [Entry] = []
 
-  /// `long`: the values that are not in the text itself.
+  /// `long` has the values that are not in the text itself.
   mutating func read(
     _ text: UnsafeRawBufferPointer, _ long: ArraySlice<RedisReply>, app: String
   ) throws(MessagePack.Reader.Fault) {
@@ -18,7 +18,7 @@ struct ClaimedEntries {
     }
   }
 
-  /// One that is new, and has an id and one device: its fields, and its number behind them.
+  /// Reads a new entry with an ID and one device: its fields, then its number.
   private mutating func readNew(
     _ reader: inout MessagePack.Reader, fields count: Int, _ app: String
   ) throws(MessagePack.Reader.Fault) {
@@ -55,6 +55,6 @@ struct ClaimedEntries {
       ))
   }
 
-  /// Any program may have written there: what is added to it is a number still.
+  /// Any program may have written the number, so it is kept small enough to add to.
   private static func times(_ number: Int64) -> Int { Int(min(max(0, number), 1 << 31)) }
 }

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Looks a name up, which the system does without a limit of time: on a thread that is left behind
-/// where it takes too long.
+/// Resolves a host name. getaddrinfo() has no time limit, so it runs on a thread that is abandoned
+/// if it takes too long.
 final class HostLookup: Sendable {
   private struct Result {
     var isOver = false
@@ -14,7 +14,7 @@ final class HostLookup: Sendable {
   private let result = Mutex(Result())
   private let done = DispatchSemaphore(value: 0)
 
-  /// The addresses, to be freed by freeaddrinfo.
+  /// The addresses, which the caller frees with freeaddrinfo().
   static func find(
     _ host: String, _ port: Int, until: Int64
   ) throws(RedisSocket.Failure) -> (first: UnsafeMutablePointer<addrinfo>, count: Int) {

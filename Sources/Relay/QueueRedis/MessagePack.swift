@@ -1,5 +1,5 @@
-/// What scripts are given and answer, as one text: Redis has MessagePack built into Lua, and reads
-/// it several times as fast as a command of as many words.
+/// Encodes the arguments and replies of scripts as one string: Redis has MessagePack built into
+/// Lua, and decodes it several times as fast as a command with as many arguments.
 enum MessagePack {}
 
 extension MessagePack {
@@ -32,7 +32,7 @@ extension MessagePack {
       bytes.append(contentsOf: text)
     }
 
-    /// As text, so that Lua does not make it a floating point number.
+    /// Written as a string, so that Lua does not turn it into a floating point number.
     mutating func add(_ number: Int64) {
       if (0..<10).contains(number) {
         bytes.append(0xA1)
@@ -54,7 +54,7 @@ extension MessagePack {
     }
   }
 
-  /// Reads what a script answers: lists, texts and whole numbers. Anything else throws.
+  /// Reads a script's reply: lists, strings and integers. Throws for any other type.
   struct Reader {
     struct Fault: Error {}
 
@@ -65,7 +65,7 @@ extension MessagePack {
 
     var isAtEnd: Bool { at >= bytes.count }
 
-    /// Whether what comes next is a whole number that is not written as text.
+    /// Whether the next value is an integer that is not written as a string.
     var isAtNumber: Bool {
       guard at < bytes.count else { return false }
       return switch bytes[at] {
@@ -80,13 +80,13 @@ extension MessagePack {
       case 0x90...0x9F: Int(head & 0x0F)
       case 0xDC: try number(bytes: 2)
       case 0xDD: try number(bytes: 4)
-      // Lua has no empty list: it writes an empty map.
+      // Lua cannot distinguish an empty list, and writes an empty map.
       case 0x80: 0
       default: throw Fault()
       }
     }
 
-    /// Borrowed from the bytes that are read.
+    /// The result points into the bytes that are being read.
     mutating func text() throws(Fault) -> UnsafeRawBufferPointer {
       let head = try byte()
       let count =
@@ -114,7 +114,7 @@ extension MessagePack {
       return value
     }
 
-    /// A whole number, written as one or as text.
+    /// An integer, written as one or as a string.
     mutating func number() throws(Fault) -> Int64 {
       guard at < bytes.count else { throw Fault() }
       switch bytes[at] {

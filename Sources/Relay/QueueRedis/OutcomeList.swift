@@ -1,8 +1,8 @@
-/// Outcomes of many notifications as one JSON array, which is a record in Redis. The devices of an entry
-/// that ended in the same way are one element: what they share is written once, for each byte costs
-/// Redis several times.
+/// Outcomes of many notifications as a JSON array, which is one outcome record in Redis. Devices of
+/// an entry with the same outcome share an element, because each byte is copied several times in
+/// Redis.
 struct OutcomeList {
-  /// What the devices of an element share.
+  /// The values that the devices of an element share.
   private struct Shared {
     var number: Int64
     var end: PushOutcome.End
@@ -10,14 +10,14 @@ struct OutcomeList {
     var reason: String
   }
 
-  /// What most devices need, so that the list does not grow.
+  /// The bytes of most devices, so that the list is allocated once.
   private static let usualDevice = 128
 
   private(set) var bytes: [UInt8] = [UInt8(ascii: "[")]
   private(set) var count = 0
   private var shared: Shared?
 
-  /// For so many devices.
+  /// Reserves memory for this many devices.
   init(of count: Int) { bytes.reserveCapacity(Self.usualDevice * (count + 1)) }
 
   mutating func add(_ outcome: UnsafePointer<PushOutcome>, of verdict: Verdict) {
@@ -100,14 +100,14 @@ struct OutcomeList {
     out.append(UInt8(ascii: "\""))
   }
 
-  /// What `json` has; what is no such list has none.
+  /// Parses such a list; empty if it is malformed.
   static func read(_ json: String) -> [PushOutcome] {
     var reader = RawJSON(json)
     guard let places = try? reader.elements() else { return [] }
     return places.flatMap { outcomes(of: $0, reader) }
   }
 
-  /// Of one element.
+  /// Parses one element.
   private static func outcomes(of place: Range<Int>, _ reader: RawJSON) -> [PushOutcome] {
     var members: [RawJSON.Member] = []
     guard (try? reader.members(of: place, into: &members)) != nil else { return [] }
@@ -133,7 +133,7 @@ struct OutcomeList {
     }
   }
 
-  /// The text of a string; another value as it is written.
+  /// The text of a string; any other value as it is written.
   private static func text(_ place: Range<Int>, _ reader: RawJSON) -> String {
     let text = (try? reader.text(place)) ?? nil
     return String(decoding: text ?? reader.bytes[place], as: UTF8.self)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// By what a relay knows that another one on the same system is dead, and need not wait for its
-/// silence: the kernel's start, the name space of processes, the process and when it began.
+/// Identifies a process, so that relays on the same system know that it has ended before its lease
+/// expires: boot ID, PID namespace, PID and start time.
 enum ProcessMark {
   static let own: String = {
     guard let system, let (began, _) = look(getpid()) else { return "-" }
@@ -15,10 +15,10 @@ enum ProcessMark {
     return "\(boot.trimmingCharacters(in: .whitespacesAndNewlines)).\(space.st_ino)"
   }()
 
-  /// When it began, and whether it has ended and only its parent does not know. nil if that cannot
-  /// be read.
+  /// The process's start time, and whether it has exited without being reaped. nil if that is
+  /// unreadable.
   private static func look(_ process: pid_t) -> (began: Substring, hasEnded: Bool)? {
-    // The name of the program is in brackets, and may have any sign in it.
+    // The program's name is in parentheses, and may contain any character.
     guard let line = text("/proc/\(process)/stat"), let bracket = line.lastIndex(of: ")")
     else { return nil }
     let fields = line[bracket...].split(separator: " ")
@@ -26,14 +26,14 @@ enum ProcessMark {
     return (fields[20], fields[1] == "Z" || fields[1] == "X")
   }
 
-  /// Whether that process is gone. One that another system or name space has counts as living.
+  /// Whether that process has ended. False for processes of another system or namespace.
   static func isDead(_ mark: String) -> Bool {
     let parts = mark.split(separator: ".")
     guard parts.count == 4, let system, "\(parts[0]).\(parts[1])" == system,
       let process = pid_t(parts[2])
     else { return false }
     if kill(process, 0) != 0, errno == ESRCH { return true }
-    // Of other users' processes /proc may show nothing.
+    // /proc may hide processes of other users.
     guard let (began, hasEnded) = look(process) else { return false }
     return hasEnded || began != parts[3]
   }

@@ -1,8 +1,8 @@
-/// Verdicts as the script `record` takes them.
+/// Updates as arguments of the script `record`.
 struct RecordedBatch {
-  /// Which positions of an entry have an outcome already.
+  /// The positions of an entry that have an outcome.
   struct Known {
-    /// As Redis has it, which is compared.
+    /// As Redis stores it, for the comparison.
     fileprivate let text: String
     fileprivate let answered: PositionSet
 
@@ -11,7 +11,7 @@ struct RecordedBatch {
       text = answered.text
     }
 
-    /// "." is all of them.
+    /// "." stands for all positions.
     init(text: String) {
       self.text = text
       answered = PositionSet(text: text)
@@ -24,18 +24,19 @@ struct RecordedBatch {
     }
   }
 
-  /// JSON arrays of outcomes.
+  /// Outcome records, JSON arrays.
   let records: [[UInt8]]
-  /// The rest, in MessagePack.
+  /// The remaining arguments, in MessagePack.
   let bytes: [UInt8]
-  /// Which verdicts the script counts as its first, second and so on.
+  /// The index in `verdicts` for each place by which the script counts them.
   let order: [Int]
 
-  /// `ahead`: how far the clock of Redis is before ours.
+  /// `ahead` is the difference of Redis's clock from ours.
   init(_ verdicts: [Verdict], _ known: [Known], ahead: Int64, at now: Int64) {
     var outcomes = RecordedOutcomes(of: verdicts.reduce(0) { $0 + $1.outcomes.count })
     var parts = MessagePack.Writer()
-    /// A list for each record, and which verdicts they are, and which are the others.
+    /// The finished IDs, in one list per record, their indices, and the indices of all other
+    /// updates.
     var (ended, endedCounts) = ([MessagePack.Writer()], [0])
     var (ends, others) = ([Int](), [Int]())
     for index in verdicts.indices {

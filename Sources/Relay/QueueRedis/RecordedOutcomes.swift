@@ -1,4 +1,4 @@
-/// The outcomes of a batch, as records, and the tokens among them that are gone or refused.
+/// The outcomes of a batch as records, and the gone and bad tokens among them.
 struct RecordedOutcomes {
   /// Tokens, each with its time.
   struct Tokens {
@@ -12,26 +12,26 @@ struct RecordedOutcomes {
     }
   }
 
-  /// A record has no more of them, so that a reader gets none that is too large.
+  /// The most outcomes in a record, so that readers get none that is too large.
   private static let longest = 1000
 
-  /// JSON arrays. What was added last may not be among them before `end`.
+  /// JSON arrays. The last outcomes may be missing before `end`.
   private(set) var records: [[UInt8]] = []
   private(set) var gone = Tokens()
   private(set) var refused = Tokens()
   private var list: OutcomeList
-  /// How many are not in `records` yet.
+  /// The number of outcomes that are not in `records` yet.
   private var rest: Int
 
-  /// As many as the batch has.
+  /// `count` is the number of outcomes in the batch.
   init(of count: Int) {
     rest = count
     list = OutcomeList(of: min(count, Self.longest))
   }
 
-  /// `after` gets their places.
+  /// Adds the outcomes of an update, and their positions to `after`.
   mutating func add(_ verdict: Verdict, _ after: inout PositionSet) {
-    // Those that were accepted come first, so that they share an element of the record.
+    // Accepted ones first, so that they share an element of the record.
     let count = add(verdict, accepted: true, &after)
     if count < verdict.outcomes.count { _ = add(verdict, accepted: false, &after) }
   }

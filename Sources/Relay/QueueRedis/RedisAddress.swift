@@ -1,16 +1,16 @@
 import Foundation
 
-/// Where a Redis is, and as whom to speak to it.
+/// The address of a Redis, and its credentials.
 package struct RedisAddress: Equatable, Sendable {
   package enum Place: Hashable, Sendable {
     case host(String, port: Int)
     case socket(String)
-    /// Sentinels, which say where the primary of this name is.
+    /// Redis Sentinels, which know the primary of this name.
     case sentinels([Place], primary: String)
-    /// Some nodes of a cluster, which say where the others are.
+    /// Some nodes of a cluster, which know the other nodes.
     case cluster([Place])
 
-    /// As it is written in an address.
+    /// As in a URL.
     var name: String {
       switch self {
       case .host(let host, let port): "\(host.contains(":") ? "[\(host)]" : host):\(port)"
@@ -34,21 +34,21 @@ package struct RedisAddress: Equatable, Sendable {
   package var user: String?
   package var password: String?
   package var database = 0
-  /// nil: without TLS.
+  /// nil without TLS.
   package var tls: RedisTLS?
 
   private static let noAddress = Fault(
     description: "is no address: a sign such as / or @ in a password is written as %2F or %40")
 
-  /// Whether a text is an address of Redis at all, and no file.
+  /// Whether a text is a Redis URL and not a file name.
   package static func isOne(_ text: String) -> Bool {
     text.hasPrefix("unix:") || scheme(of: text) != nil
   }
 
-  /// redis://[user:password@]host[:port][/database], unix:/path[?db=number], or
-  /// redis+sentinel://[user:password@]host[:port],host[:port]/primary[/database], or
-  /// redis+cluster://[user:password@]host[:port],host[:port]. With rediss in place of redis it is
-  /// spoken to over TLS. What it throws does not repeat the text, because a password may be in it.
+  /// Parses redis://[user:password@]host[:port][/database], unix:/path[?db=number],
+  /// redis+sentinel://[user:password@]host[:port],host[:port]/primary[/database] or
+  /// redis+cluster://[user:password@]host[:port],host[:port]. The scheme rediss in place of redis
+  /// means TLS. Errors do not repeat the text, because it may contain a password.
   package init(_ text: String) throws(Fault) {
     if text.hasPrefix("unix:") {
       try self.init(unix: text)
@@ -109,7 +109,7 @@ package struct RedisAddress: Equatable, Sendable {
     if !path.isEmpty { database = try Self.database(path) }
   }
 
-  /// What is behind the scheme.
+  /// Parses the part after the scheme.
   private init(sentinels text: Substring) throws(Fault) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard (2...3).contains(parts.count), !parts[1].isEmpty else {
@@ -117,21 +117,21 @@ package struct RedisAddress: Equatable, Sendable {
         description: "must be redis+sentinel://[user:password@]host:port,host:port/primary/database"
       )
     }
-    // Until they are read.
+    // A placeholder until the places are parsed.
     place = .sentinels([], primary: "")
     let places = try places(parts[0], port: 26379)
     place = .sentinels(places, primary: String(parts[1]))
     if parts.count == 3, !parts[2].isEmpty { database = try Self.database(parts[2]) }
   }
 
-  /// What is behind the scheme.
+  /// Parses the part after the scheme.
   private init(cluster text: Substring) throws(Fault) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count <= 2 else {
       throw Fault(
         description: "must be redis+cluster://[user:password@]host:port,host:port")
     }
-    // Until they are read.
+    // A placeholder until the places are parsed.
     place = .cluster([])
     place = .cluster(try places(parts[0], port: 6379))
     guard parts.count == 2, !parts[1].isEmpty else { return }
@@ -141,7 +141,7 @@ package struct RedisAddress: Equatable, Sendable {
     }
   }
 
-  /// Hosts with commas between; user and password before them are taken.
+  /// Parses hosts separated by commas, and stores the user and password before them.
   private mutating func places(_ text: Substring, port preset: Int) throws(Fault) -> [Place] {
     var hosts = text
     if let at = hosts.lastIndex(of: "@") {
@@ -173,7 +173,7 @@ package struct RedisAddress: Equatable, Sendable {
     return number
   }
 
-  /// Without the password.
+  /// The URL without user and password.
   package var name: String {
     let scheme = tls == nil ? "redis" : "rediss"
     return switch place {
@@ -184,7 +184,7 @@ package struct RedisAddress: Equatable, Sendable {
     }
   }
 
-  /// The text of an address with its password hidden.
+  /// The text of a URL with its password hidden.
   package static func shown(_ text: String) -> String {
     guard let (_, _, rest) = scheme(of: text), let at = rest.lastIndex(of: "@"),
       let colon = rest[..<at].firstIndex(of: ":")

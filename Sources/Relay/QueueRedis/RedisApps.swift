@@ -1,22 +1,22 @@
-/// Which apps the queue has ever had. The list of them is one key, for all to find.
+/// The apps that the queue has ever had. Their list is one key.
 extension RedisQueue {
   struct KnownApps {
-    /// As they were read last.
+    /// The list as it was last read.
     var all: [String] = []
-    /// Those that were added to the list from here.
+    /// The apps that this relay has added to the list.
     var told: Set<String> = []
   }
 
   private static let key = "apns:apps"
 
-  /// Also where Redis is full.
+  /// Works while Redis is full too.
   private static let add = """
     redis.call('SREM', KEYS[1], '')
     return redis.call('SADD', KEYS[1], ARGV[1])
     """
 
-  /// Puts it into the list. Where one that was put there already cannot be put there again, because
-  /// the list is on a node that is away, work goes on.
+  /// Adds the app to the list. If the list's node is unreachable, an app that was added before
+  /// continues without it.
   func remember(_ app: String) throws {
     let isTold = apps.withLock { $0.told.contains(app) }
     if isTold, connections.isAway(Self.key) { return }
@@ -30,7 +30,7 @@ extension RedisQueue {
     }
   }
 
-  /// As they were when the node of the list was there.
+  /// The list, or its last known state while its node is unreachable.
   func knownApps() throws -> [String] {
     if connections.isAway(Self.key) {
       let known = apps.withLock { Set($0.all).union($0.told).sorted() }

@@ -1,11 +1,11 @@
 extension RedisScript {
-  /// Gives a worker entries for so many notifications. ARGV: seat, time, room, 1 where the order
-  /// is kept, 1 where the worker has nothing. The answer begins with a
-  /// text in MessagePack. It has a list for each entry. Most are new, and have an id and one device: then
-  /// it is the fields with the entry's number in the stream behind them, for each byte that Lua puts together
-  /// costs. Of another one it has two lists: number, id, deliveries, answers, crashes, the positions that have an
-  /// outcome, why the id cannot be used; and the fields. Behind the text are the values that are long:
-  /// such a field has the place of its value.
+  /// Claims entries for a number of notifications. ARGV: worker ID, time, room, 1 if the order is
+  /// kept, 1 if the worker holds no entries. The reply begins with a string in MessagePack that has
+  /// a list for each entry. Most entries are new and have an ID and one device: then the list has
+  /// the fields and the entry's number in the stream, because every byte that Lua builds costs
+  /// time. Any other entry has two lists: its number, ID, deliveries, answers, crashes, the
+  /// positions with an outcome and why the ID is invalid; and its fields. Long values follow the
+  /// string, and their fields have their index.
   static let claim = RedisScript(
     #"""
     local seat, now, left = ARGV[1], ARGV[2], tonumber(ARGV[3])
@@ -19,7 +19,7 @@ extension RedisScript {
       return has_suspects and tonumber(call('HGET', suspects, entry) or 0) or 0
     end
 
-    -- UTF-8, as a reader in any language takes it.
+    -- Valid UTF-8, as readers in any language require.
     local function is_text(text)
       local index = 1
       while index <= #text do
@@ -41,9 +41,9 @@ extension RedisScript {
       return true
     end
 
-    -- The id, and why the one that is written there is none. An entry without one is known by its
-    -- number in the stream. And how many notifications it is: 32 bytes in hex with quotes and a comma
-    -- are near enough for how much to read.
+    -- Returns the ID, why the given one is invalid, and the number of notifications. An entry
+    -- without a valid ID is known by its number in the stream. A token counts as 32 bytes in hex
+    -- with quotes and a comma, which is exact enough to decide how much to read.
     local function identify(entry, fields)
       local id, weight
       for index = 1, #fields, 2 do
@@ -70,11 +70,11 @@ extension RedisScript {
 
     local function line_of(target)
       local token = string.lower(target)
-      -- What is no token has a name that sorts with itself only.
+      -- A malformed token gets a name that no valid token has.
       return string.find(token, '^%x+$') and token or 'sha1:' .. redis.sha1hex(token)
     end
 
-    -- The lines in which an entry waits. What cannot be read waits for nobody.
+    -- The lines in which an entry waits. An unreadable entry waits for no other.
     local function lines_of(fields)
       local found = {}
       for index = 1, #fields, 2 do
@@ -95,7 +95,7 @@ extension RedisScript {
       return found
     end
 
-    -- Whether there is no earlier entry in any of its lines. It stands in all of them from now on.
+    -- Adds the entry to all of its lines. True if none of them has an earlier entry.
     local function is_first(entry, fields)
       local own, is_known = {}, has_lines and call('HEXISTS', targets, entry) == 1
       local is_first = true
@@ -124,8 +124,8 @@ extension RedisScript {
       end
     end
 
-    -- Gives these to the worker, each if it is the one of its id, as long as there is room. `found` has
-    -- of each its number, its fields and its deliveries; the group has given the worker those that are new.
+    -- Gives entries to the worker while there is room, each only if it owns its ID. `found` has the
+    -- number, fields and deliveries of each; the group has already assigned new ones to the worker.
     local function give(found, is_new)
       if #found == 0 then return end
       local names, faults, weights, new_ones = {}, {}, {}, {}
@@ -133,7 +133,7 @@ extension RedisScript {
         names[index], faults[index], weights[index] = identify(one[1], one[2])
       end
       local texts = call('HMGET', ids, unpack(names))
-      -- Of two here with one id the first is the one.
+      -- If two of these have one ID, the first owns it.
       local owners = {}
       for index, one in ipairs(found) do
         local entry, id, owner, last, positions = one[1], names[index], owners[names[index]], '', ''
@@ -142,7 +142,7 @@ extension RedisScript {
           if owner == '' then owner = nil end
         end
         if owner and owner ~= entry then
-          -- Its id is known: it is done, or another entry has it.
+          -- The ID is finished, or belongs to another entry.
           forget(entry)
         else
           is_full = is_full or left <= 0 or (weights[index] > left and #result > 0)
@@ -184,14 +184,14 @@ extension RedisScript {
       and call('ZRANGEBYSCORE', later, '-inf', now, 'LIMIT', 0, most) or {}
     local found = {}
     if has_suspects then
-      -- Those that waited for a time or in a line find their place apart.
+      -- Suspects that waited for a time or in a line join the other suspects.
       for _, entry in ipairs(due) do
         local crashes = crashes_of(entry)
         if crashes >= APART then call('ZADD', later, apart(entry, crashes), entry) end
       end
       local group = call('ZRANGEBYSCORE', later, tonumber(again('0-0')) + APART * 1e13, '(0', 'LIMIT', 0, most)
       if #group > 0 then
-        -- Nothing else is begun before somebody has them.
+        -- No other entry is handed out before a free worker has taken the suspects.
         if ARGV[5] ~= '1' then return {cmsgpack.pack({})} end
         due = {}
         for _, entry in ipairs(group) do
@@ -208,7 +208,7 @@ extension RedisScript {
         local pending = call('XPENDING', input, 'relay', entry, entry, 1)[1]
         found[#found + 1] = {entry, there[2], (pending and pending[4] or 0) + 1}
       else
-        -- Somebody removed it from the stream.
+        -- Another program removed it from the stream.
         forget(entry)
       end
     end
@@ -218,7 +218,7 @@ extension RedisScript {
       return answer
     end
 
-    -- How many are read at once depends on how large the ones before were.
+    -- The number of entries read together depends on the size of the previous ones.
     local chunk, read = 1, 0
     while left > 0 and not is_full and read < 4000 do
       local answer = call(
@@ -229,7 +229,7 @@ extension RedisScript {
       give(entries, true)
       if #entries < chunk then break end
       read = read + #entries
-      -- The next one may be as large: what has no room would be read in vain.
+      -- The next one may be as large, and would be read in vain if it does not fit.
       if heaviest > left then break end
       chunk = math.max(1, math.min(chunk * 8, 500, math.floor(left / heaviest)))
     end

@@ -1,47 +1,47 @@
 import Foundation
 import Synchronization
 
-/// The nodes of a cluster, and who has which slot. A command goes to the node that has its key, and
-/// follows it when it moves.
+/// The nodes of a cluster and their slots. A command goes to the node that has its key, and follows
+/// redirects.
 final class RedisCluster: Sendable {
   private struct State {
     var owners = [RedisNode?](repeating: nil, count: RedisSlot.count)
     var nodes: [RedisAddress.Place: RedisNode] = [:]
-    /// Those that have slots, in the map's order.
+    /// The nodes that have slots, in the map's order.
     var primaries: [RedisNode] = []
-    /// The number of the last time that a slot went to another node, which may know less.
+    /// The number of the last move of a slot to another node, which may have lost data.
     var moves: [Int: Int] = [:]
-    /// The number of the last time that a slot was out of reach although its node was not.
+    /// The number of the last outage of a slot while its node was reachable.
     var outages: [Int: Int] = [:]
-    /// How many maps there were.
+    /// The number of maps received so far.
     var version = 0
     var isOld = true
-    /// No map is asked for before this, by the steady clock, if there is one.
+    /// No map is requested before this (monotonic), if there is one already.
     var notBefore: Int64 = 0
     var turn = 0
   }
 
   private struct Target {
     var node: RedisNode
-    /// The map that says so.
+    /// The version of the map that names the node.
     var version: Int
   }
 
   private static let limitMS: Int64 = 10_000
   private static let mostHops = 8
-  /// Slots move one after the other, and each is told by its own answer.
+  /// Slots move one by one, and a redirect reports each of them.
   private static let betweenMovesMS: Int64 = 1000
   private static let betweenFailuresMS: Int64 = 200
-  /// One that is away must not hold up the others' answer.
+  /// Short, so that an unreachable node does not delay the other nodes' replies.
   private static let mapAnswerS = 2
-  /// Places that only a redirect names, and no map.
+  /// The most nodes that only redirects name, and no map.
   private static let mostStrangers = 32
 
   private let address: RedisAddress
   private let seeds: [RedisAddress.Place]
   private let losses = RedisLosses()
   private let state = Mutex(State())
-  /// Taken by the one who asks for the map.
+  /// Held while a map is requested.
   private let asking = NSLock()
 
   init(_ address: RedisAddress, _ seeds: [RedisAddress.Place]) {
@@ -57,14 +57,14 @@ final class RedisCluster: Sendable {
 
   // MARK: Commands
 
-  /// As `RedisNode.use`, on the node that has the key. `act` asks for keys of one slot only, and
-  /// throws it if it is refused: a node that has not the slot has done nothing.
+  /// Like `RedisNode.use`, on the node that has the key. `act` uses keys of one slot only, and
+  /// throws the refusal of a node: a node without the slot has changed no data.
   func use<Value>(
     _ key: String, isRepeatable: Bool, _ act: (RedisConnection) throws -> Value
   ) throws -> Value {
     let slot = RedisSlot.of(key)
     let until = RelayClock.steady + Self.limitMS
-    // One that says nothing takes as long, and another may have its place then.
+    // A silent node may use up the limit, and its replica must get as much time.
     let limit = until + Self.limitMS
     var (hops, pauseMS): (Int, Int64) = (0, 10)
     var target = try owner(of: slot, of: key)
@@ -92,7 +92,7 @@ final class RedisCluster: Sendable {
           usleep(UInt32(pauseMS) * 1000)
           pauseMS = min(200, 2 * pauseMS)
           target = try owner(of: slot, of: key)
-          // The way to where it is moving counts anew.
+          // Hops to the new node are counted from zero.
           (isAsking, hops) = (false, 0)
           continue
         case .away:
@@ -126,7 +126,7 @@ final class RedisCluster: Sendable {
     }
   }
 
-  /// Each command on the node of its key, those of a node at once.
+  /// Sends each command to the node of its key, and those for one node together.
   func each(_ commands: [RedisCommand]) -> [Result<RedisReply, any Error>] {
     var results = [Result<RedisReply, any Error>?](repeating: nil, count: commands.count)
     var groups: [ObjectIdentifier: (node: RedisNode, indices: [Int])] = [:]
@@ -144,7 +144,8 @@ final class RedisCluster: Sendable {
           results[index] = .success(reply)
         }
       } catch {
-        // One of them finds out who has the place of this node; if nobody has, nobody waits again.
+        // A single command finds the node's replacement; without one, the other commands fail
+        // without another wait.
         let first = one(commands[indices[0]])
         results[indices[0]] = first
         guard case .failure = first else { continue }
@@ -153,7 +154,7 @@ final class RedisCluster: Sendable {
         }
       }
     }
-    // One by one follows what moved.
+    // Single commands follow redirects.
     return commands.indices.map { results[$0] ?? one(commands[$0]) }
   }
 
@@ -165,7 +166,7 @@ final class RedisCluster: Sendable {
     if case .host(let host, _) = node.address.place { host } else { "" }
   }
 
-  // MARK: Who has a slot
+  // MARK: Slot owners
 
   private func known(_ slot: Int) -> RedisNode? { state.withLock { $0.owners[slot] } }
 
@@ -178,7 +179,7 @@ final class RedisCluster: Sendable {
     do {
       try askForMap(knowing: version, betweenMS: Self.betweenFailuresMS)
     } catch {
-      // The old one may be right.
+      // The old owner may still be right.
       if found == nil { throw error }
     }
     let (owner, newVersion) = state.withLock { ($0.owners[slot], $0.version) }
@@ -190,13 +191,13 @@ final class RedisCluster: Sendable {
     return Target(node: owner, version: newVersion)
   }
 
-  /// Takes over what an answer says, and asks that node for the rest of what moved.
+  /// Stores a MOVED redirect, and requests a map from the new node, which knows the other moves.
   private func moved(
     _ slot: Int, to place: RedisAddress.Place, _ from: Target, _ key: String
   ) throws -> Target {
     let node = node(at: place)
     let isDue = state.withLock { state in
-      // Somebody has got a map meanwhile, which may be newer than this answer.
+      // Another thread has received a map since, which may be newer than this redirect.
       guard state.version == from.version || state.owners[slot] === from.node else { return false }
       set(slot, node, &state)
       state.isOld = true
@@ -209,7 +210,7 @@ final class RedisCluster: Sendable {
     return try owner(of: slot, of: key)
   }
 
-  /// The one that has the slot by now, if the others say so; otherwise it throws `fault`.
+  /// The new owner of the slot according to the other nodes; throws `fault` without one.
   private func other(
     than target: Target, _ slot: Int, _ key: String, fault: () -> QueueFault
   ) throws -> Target {
@@ -243,9 +244,10 @@ final class RedisCluster: Sendable {
     state.owners[slot] = node
   }
 
-  // MARK: The map
+  // MARK: Map
 
-  /// Gets a map, unless somebody has got one since `version`. Throws if nobody has one to give.
+  /// Gets a map, unless another thread has received one since `version`. Throws if no node returns
+  /// one.
   private func askForMap(
     knowing version: Int, first: RedisAddress.Place? = nil, avoiding: RedisNode? = nil,
     betweenMS: Int64
@@ -257,7 +259,7 @@ final class RedisCluster: Sendable {
       guard state.version == version, state.version == 0 || now >= state.notBefore else {
         return nil
       }
-      // Not always the same one: it may be one that the others have left.
+      // Begins with a different node each time, because one may have left the cluster.
       state.turn += 1
       return order(state, first, avoiding)
     }
@@ -306,7 +308,7 @@ final class RedisCluster: Sendable {
     return ((first.map { [$0] } ?? []) + good + seeds + bad).filter { seen.insert($0).inserted }
   }
 
-  /// On a connection of its own: the others may wait for a node that says nothing.
+  /// Uses a separate connection, because the others may wait for a silent node.
   private func map(from place: RedisAddress.Place) throws -> RedisSlotMap {
     guard case .host(let host, _) = place else { throw RedisSlotMap.Fault(description: "no host") }
     let address = address(of: place)
@@ -334,19 +336,19 @@ final class RedisCluster: Sendable {
     }
   }
 
-  /// All that have slots.
+  /// The nodes that have slots.
   func primaries() throws -> [RedisNode] {
     let (version, isThere) = state.withLock { ($0.version, !$0.primaries.isEmpty) }
     if !isThere { try askForMap(knowing: version, betweenMS: Self.betweenFailuresMS) }
     return state.withLock { $0.primaries }
   }
 
-  /// For each that has slots a key of one of them: `start`, and a tag behind it.
+  /// A key for each node that has slots: `start` and a hash tag that selects one of its slots.
   func keys(_ start: String) throws -> [String] {
     var left = Set(try primaries().map { ObjectIdentifier($0) })
     let owners = state.withLock { $0.owners }
     var keys: [String] = []
-    // One with few slots is found late.
+    // Finding a node with few slots takes many attempts.
     for number in 0..<(4 * RedisSlot.count) where !left.isEmpty {
       let key = "\(start){\(number)}"
       guard let node = owners[RedisSlot.of(key)], left.remove(ObjectIdentifier(node)) != nil
@@ -356,7 +358,7 @@ final class RedisCluster: Sendable {
     return keys
   }
 
-  // MARK: What was lost
+  // MARK: Losses
 
   private func noteOutage(_ slot: Int) {
     let number = losses.next()

@@ -1,6 +1,6 @@
 import CHiredis
 
-/// A command and its arguments, one behind the other: a batch has thousands of them.
+/// A command with its arguments in one buffer, because a batch has thousands of them.
 struct RedisCommand {
   private(set) var bytes: [UInt8] = []
   private(set) var ends: [Int] = []
@@ -22,14 +22,14 @@ struct RedisCommand {
   mutating func add(_ value: Int64) { add(String(value)) }
   mutating func add(_ value: Int) { add(String(value)) }
 
-  /// The word behind the command's name, which is its key in all that name one.
+  /// The first argument, which is the key in all commands that name one.
   var key: String {
     ends.count < 2 ? "" : String(decoding: bytes[ends[0]..<ends[1]], as: UTF8.self)
   }
 
-  /// Adds it as it is sent: how many words, and each with its length (RESP).
+  /// Appends the command in RESP: the number of words, and each word after its length.
   func write(to out: inout [UInt8]) {
-    // A length has seven digits at most; a word's head needs five bytes more.
+    // Lengths have up to seven digits, and the header of a word needs five more bytes.
     out.reserveCapacity(out.count + bytes.count + 12 * ends.count + 16)
     Self.head(UInt8(ascii: "*"), ends.count, &out)
     bytes.withUnsafeBufferPointer { bytes in
@@ -61,7 +61,7 @@ struct RedisCommand {
   }
 }
 
-/// What Redis answers.
+/// A Redis reply.
 enum RedisReply {
   case nothing
   case number(Int64)
@@ -97,14 +97,14 @@ enum RedisReply {
     }
   }
 
-  /// How many of something, as a script counts; nil: it is no such number.
+  /// A script's count; nil if it is not a plausible number.
   var count: Int? { number.flatMap { (0...1 << 40).contains($0) ? Int($0) : nil } }
 
   var text: String? {
     if case .bytes(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil }
   }
 
-  /// nil if it is no text.
+  /// nil if it is not a string.
   func withBytes<Value>(_ use: (UnsafeRawBufferPointer) throws -> Value) rethrows -> Value? {
     if case .bytes(let bytes) = self { try bytes.withUnsafeBytes(use) } else { nil }
   }

@@ -1,10 +1,10 @@
-/// What a Redis says of itself.
+/// Warnings about the Redis configuration and state.
 struct RedisCondition {
   private static let oldest = (6, 2)
 
   let warnings: [String]
 
-  /// Of each Redis that has keys.
+  /// Checks every Redis node that holds keys.
   init(_ connections: RedisConnections) throws {
     let nodes = try connections.nodes()
     var warnings: [String] = []
@@ -20,7 +20,7 @@ struct RedisCondition {
         throw refusal.fault
       }
     }
-    // Of a cluster a node may be away, and another take its place.
+    // In a cluster a node may be down while a replica takes over; fail only if all are unreachable.
     if faults.count == nodes.count, let fault = faults.first { throw fault }
     self.warnings = warnings + faults.map(\.description)
   }
@@ -29,7 +29,7 @@ struct RedisCondition {
     let name = node.address.name
     let lines = try node.use(isRepeatable: true) { connection in
       try ["server", "persistence", "memory"].map { part in
-        // Who may not ask that gets no warnings.
+        // No warnings if this user may not run INFO.
         if case .bytes(let bytes) = try connection.ask(RedisCommand("INFO", part)) {
           return String(decoding: bytes, as: UTF8.self)
         }

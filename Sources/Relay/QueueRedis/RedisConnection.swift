@@ -1,29 +1,29 @@
 import COpenSSL
 import Foundation
 
-/// One connection to Redis. One thread at a time uses it: `RedisNode` sees to that.
+/// A connection to Redis. One thread at a time uses it; `RedisNode` ensures that.
 ///
-/// hiredis reads the answers. Sockets and TLS are ours: so TLS needs nothing of the hiredis that is
-/// installed, and each question has one time at which it ends.
+/// hiredis parses the replies. Sockets and TLS are our own, so that TLS does not depend on the
+/// installed hiredis, and each request has one deadline.
 final class RedisConnection: @unchecked Sendable {
   private static let connectS = 3
   private static let answerS = 10
-  /// What the room for a batch may keep between two of them.
+  /// The size of the output buffer that is kept between batches.
   private static let keptBytes = 1 << 20
 
   private let socket: RedisSocket
   private let reader: RedisReplyReader
   private var out: [UInt8] = []
-  /// hiredis gives its own room back, and takes it anew, where it gets more than this at once.
+  /// Larger reads would make hiredis free its buffer and allocate it again.
   private var room = [UInt8](repeating: 0, count: 1 << 14)
   private let name: String
   private let answerS: Int
   private static let clockMS: Int64 = 10_000
-  /// Of the year 9999.
+  /// The end of the year 9999.
   private static let lastSecond: Int64 = 253_402_300_799
   private var aheadMS: Int64 = 0
   private var nextLook: Int64 = 0
-  /// Each command is one that another node of the cluster sent here, for this once.
+  /// Each command follows an ASK redirect of another node, and needs ASKING.
   var isAsking = false
 
   convenience init(_ address: RedisAddress) throws {
@@ -35,12 +35,12 @@ final class RedisConnection: @unchecked Sendable {
     let place = try RedisSentinels(sentinels, address.tls, address.name).place(of: primary)
     try self.init(to: place, address.tls, named: "\(address.name) (\(place.name))")
     try introduce(address)
-    // What the sentinels say may be older than what happened.
+    // A Redis Sentinel's answer may be stale, so verify that this is the primary.
     let role = try demand(RedisCommand("ROLE")).list.first?.text
     guard role == "master" else { throw fault("it is not the primary") }
   }
 
-  /// Without a word to whom it leads to.
+  /// Opens the connection without authenticating or selecting a database.
   init(
     to place: RedisAddress.Place, _ tls: RedisTLS?, named name: String,
     answerS: Int = RedisConnection.answerS
@@ -90,12 +90,12 @@ final class RedisConnection: @unchecked Sendable {
     reader.limit = RedisReplyReader.mostBytes
   }
 
-  /// How far the clock of Redis is before this machine's, in whole seconds, as milliseconds. It is
-  /// asked now and then: clocks are set.
+  /// The difference of Redis's clock from ours in milliseconds, rounded to whole seconds. It is
+  /// read again regularly, because clocks are adjusted.
   func ahead() throws -> Int64 {
     guard RelayClock.steady >= nextLook else { return aheadMS }
     let time = try demand(RedisCommand("TIME")).list.compactMap(\.number)
-    // Whatever its clock shows, times are added and compared from here on.
+    // Limits the time, because later code adds and compares it.
     guard time.count == 2, (0...Self.lastSecond).contains(time[0]),
       (0..<1_000_000).contains(time[1])
     else { throw fault("it does not tell its time") }
@@ -109,8 +109,8 @@ final class RedisConnection: @unchecked Sendable {
 
   private static let asking = RedisCommand("ASKING")
 
-  /// Sends it and waits for the answer, which may be an error of Redis. It throws if there is none:
-  /// then the connection is of no use any more, and nobody knows whether the command was done.
+  /// Sends the command and waits for its reply, which may be a Redis error. Throws without a reply:
+  /// then the connection is unusable, and Redis may or may not have run the command.
   func ask(_ command: RedisCommand) throws -> RedisReply {
     let until = RelayClock.steady + Int64(answerS) * 1000
     out.removeAll(keepingCapacity: out.capacity <= Self.keptBytes)
@@ -122,7 +122,7 @@ final class RedisConnection: @unchecked Sendable {
     return try take(until)
   }
 
-  /// As above; an error of Redis is thrown.
+  /// The same, but throws a Redis error.
   func demand(_ command: RedisCommand) throws -> RedisReply {
     let reply = try ask(command)
     if case .error(let words) = reply { throw refusal(words) }
@@ -131,7 +131,7 @@ final class RedisConnection: @unchecked Sendable {
 
   func refusal(_ words: String) -> RedisRefusal { RedisRefusal(name: name, words: words) }
 
-  /// Sends all of them before it waits for the first answer. Never on a connection that `isAsking`.
+  /// Sends all commands before it waits for the first reply. Not for a connection with `isAsking`.
   func ask(_ commands: [RedisCommand]) throws -> [RedisReply] {
     let until = RelayClock.steady + Int64(answerS) * 1000
     out.removeAll(keepingCapacity: out.capacity <= Self.keptBytes)

@@ -1,6 +1,6 @@
 extension RedisScript {
-  /// A worker's share of the app's connections, as `ConnectionShares` has it. ARGV: seat, how many it
-  /// has, how many it wants at most, 1 if it is needed, how many there may be.
+  /// Leases a worker's connection quota, with the rules of `ConnectionShares`. ARGV: worker ID,
+  /// open connections, wanted connections, 1 if needed, the limit for all workers.
   fileprivate static let share = RedisScript(
     #"""
     local seat, held, most = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[5])

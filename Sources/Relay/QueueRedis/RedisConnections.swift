@@ -1,4 +1,4 @@
-/// The way to the queue: one Redis, or a cluster of them, where each key is on one of its nodes.
+/// The connections to the queue: one Redis, or a cluster that spreads the keys over its nodes.
 final class RedisConnections: Sendable {
   private enum Way {
     case one(RedisNode)
@@ -17,10 +17,10 @@ final class RedisConnections: Sendable {
     }
   }
 
-  /// Acts on a connection to the Redis that has the key, which nobody else uses meanwhile. One that
-  /// was lost while it was idle is found by that: `act` may be called a second time, on a new
-  /// connection, if `isRepeatable`; and it is called again, whatever that says, where it was refused
-  /// by a node that has not the key. A refusal that `act` does not expect it throws.
+  /// Runs `act` with exclusive use of a connection to the Redis that has the key. A connection lost
+  /// while idle is noticed only by use: then `act` may run again on a new connection, if
+  /// `isRepeatable`. It runs again in any case after a redirect, because the node without the key
+  /// has not run it. Throws a refusal that `act` does not expect.
   func use<Value>(
     _ key: @autoclosure () -> String, isRepeatable: Bool,
     _ act: (RedisConnection) throws -> Value
@@ -54,7 +54,7 @@ final class RedisConnections: Sendable {
         + "rediss+cluster://")
   }
 
-  /// Of each command what came of it. Those of one node are sent at once.
+  /// The result of each command. Those for one node are sent together.
   func each(_ commands: [RedisCommand]) -> [Result<RedisReply, any Error>] {
     switch way {
     case .cluster(let cluster): return cluster.each(commands)
@@ -72,7 +72,7 @@ final class RedisConnections: Sendable {
     }
   }
 
-  /// Each Redis that has keys.
+  /// The Redis nodes that have keys.
   func nodes() throws -> [RedisNode] {
     switch way {
     case .one(let node): [node]
@@ -82,7 +82,7 @@ final class RedisConnections: Sendable {
 
   var isCluster: Bool { if case .cluster = way { true } else { false } }
 
-  /// For each Redis a key that it has, which begins with this.
+  /// A key with this prefix for each Redis node.
   func keys(_ start: String) throws -> [String] {
     switch way {
     case .one: [start]
@@ -90,10 +90,10 @@ final class RedisConnections: Sendable {
     }
   }
 
-  // MARK: What was lost
+  // MARK: Losses
 
-  /// Changes whenever a connection was lost, and perhaps with it what Redis had in memory only, or
-  /// the key came to another Redis.
+  /// Changes when a connection was lost, and perhaps data that Redis had only in memory, and when
+  /// the key moved to another node.
   func losses(of key: @autoclosure () -> String) -> Int {
     switch way {
     case .one(let node): node.loss
@@ -101,7 +101,7 @@ final class RedisConnections: Sendable {
     }
   }
 
-  /// Changes whenever the key was out of reach.
+  /// Changes when the key was unreachable.
   func outages(of key: @autoclosure () -> String) -> Int {
     switch way {
     case .one(let node): node.outage
@@ -109,7 +109,7 @@ final class RedisConnections: Sendable {
     }
   }
 
-  /// Whether the one that has the key failed just now, and others are there that did not.
+  /// Whether the key's node failed recently while other nodes remain.
   func isAway(_ key: @autoclosure () -> String) -> Bool {
     switch way {
     case .one: false

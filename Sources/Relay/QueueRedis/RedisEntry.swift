@@ -1,10 +1,9 @@
 import Foundation
 
-/// Entries as they are written in Redis: fields of a stream, which any client can add.
+/// Entries as fields of a stream, which any client can add.
 enum RedisEntry {
-  /// So many fields, names and values, and what is wrong with them. Fields that nobody knows are their
-  /// writer's own; of two with one name the last counts. A value that is a number is the place of a
-  /// long text.
+  /// Reads `count` field names and values, and reports what is invalid. Unknown fields are ignored;
+  /// of two with one name the last counts. A number as a value is the index of a long text.
   static func content(
     from reader: inout MessagePack.Reader, _ long: ArraySlice<RedisReply>, fields count: Int,
     app: String
@@ -19,7 +18,7 @@ enum RedisEntry {
         return
       }
       faults.set(field, nil)
-      // Clients that cannot leave a field out write it empty.
+      // Clients that cannot omit a field write it empty.
       let given = text.isEmpty ? nil : text
       var number: Int64? {
         guard let given else { return nil }
@@ -60,7 +59,7 @@ enum RedisEntry {
     return (content, faults.first ?? (hasPayload ? nil : "the entry has no payload"))
   }
 
-  /// Names and values of an entry of a stream, as far as they are text.
+  /// The fields of a stream entry that are valid UTF-8.
   static func fields(of reply: [RedisReply]) -> [String: String] {
     var found: [String: String] = [:]
     for index in stride(from: 0, to: reply.count - 1, by: 2) {
@@ -69,7 +68,7 @@ enum RedisEntry {
     return found
   }
 
-  /// What a record of outcomes has, as `record` writes it.
+  /// The outcomes in a record that `record` wrote.
   static func outcomes(of reply: [RedisReply]) -> [PushOutcome] {
     fields(of: reply)["outcomes"].map { OutcomeList.read($0) } ?? []
   }
@@ -92,7 +91,7 @@ enum RedisEntry {
   }
 }
 
-/// The fields of an entry that a producer fills in.
+/// The fields that a producer fills in.
 private enum Field: CaseIterable {
   case id, token, tokens, channel, payload, topic, pushType, priority, expiry, collapseID, deadline
 
@@ -112,13 +111,13 @@ private enum Field: CaseIterable {
     }
   }
 
-  /// nil: it is none of them.
+  /// nil for an unknown field.
   init?(_ name: UnsafeRawBufferPointer) {
     func isOwn(_ field: Field) -> Bool {
       name.count == field.name.utf8CodeUnitCount
         && memcmp(name.baseAddress!, field.name.utf8Start, name.count) == 0
     }
-    // Few have the same length: each name is compared once.
+    // Few names have the same length, so each name is compared once.
     let found: Field? =
       switch name.count {
       case 2: .id
@@ -135,17 +134,17 @@ private enum Field: CaseIterable {
   }
 }
 
-/// What is wrong with which field; the first one is said.
+/// Invalid fields and the reasons; only the first is reported.
 private struct FieldFaults {
   private var all: [(field: Field, words: String)] = []
 
-  /// nil: there is nothing wrong with what came last.
+  /// `words` is nil if the field's last value is valid.
   mutating func set(_ field: Field, _ words: String?) {
     if !all.isEmpty { all.removeAll { $0.field == field } }
     if let words { all.append((field, words)) }
   }
 
-  /// In the order of the fields, not in that in which they were written.
+  /// The first in the order of `Field`, not of the stream entry.
   var first: String? {
     Field.allCases.lazy.compactMap { field in
       all.first { $0.field == field }.map { "\(field.name) \($0.words)" }

@@ -1,4 +1,4 @@
-/// Redis answers that it does not do it. The connection goes on.
+/// Redis replied with an error. The connection stays usable.
 struct RedisRefusal: Error, CustomStringConvertible {
   var name: String
   var words: String
@@ -9,10 +9,10 @@ struct RedisRefusal: Error, CustomStringConvertible {
   var fault: QueueFault { QueueFault(description: description) }
 }
 
-/// There is no answer.
+/// No reply arrived.
 struct RedisSilence: Error, CustomStringConvertible {
   var fault: QueueFault
-  /// The time was over, and the other side still there.
+  /// The time ran out while the connection was still open.
   var isLate: Bool
   var description: String { fault.description }
 
@@ -22,7 +22,7 @@ struct RedisSilence: Error, CustomStringConvertible {
   }
 }
 
-/// There is no connection, so nothing was done.
+/// No connection was made, so no command was sent.
 struct RedisAbsence: Error, CustomStringConvertible {
   var fault: QueueFault
   var description: String { fault.description }

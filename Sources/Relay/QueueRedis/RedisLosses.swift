@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Numbers what happened to the nodes of a queue, so that one sees whether anything did since.
+/// Numbers the failures of a queue's nodes, so that a later failure can be detected.
 final class RedisLosses: Sendable {
   private let last = Atomic(0)
 

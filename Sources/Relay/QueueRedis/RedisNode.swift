@@ -1,15 +1,14 @@
 import Synchronization
 
-/// One place where a Redis is, and the connections to it: as many as there are threads that ask at
-/// the same time.
+/// A Redis server and the connections to it: one for each thread that uses it at the same time.
 final class RedisNode: Sendable {
   private struct State {
     var idle: [RedisConnection] = []
-    /// No connection is tried before this, by the steady clock.
+    /// No connection is attempted before this (monotonic).
     var notBefore: Int64 = 0
     var pauseMS: Int64 = 0
     var lastFault: QueueFault?
-    /// When it failed last, by the steady clock; nil: it has answered since.
+    /// The time of the last failure (monotonic); nil after a reply.
     var failedAt: Int64?
     var loss = 0
     var outage = 0
@@ -17,12 +16,12 @@ final class RedisNode: Sendable {
 
   private static let firstPauseMS: Int64 = 100
   private static let longestPauseMS: Int64 = 3000
-  /// So long after a failure only those who need it ask it.
+  /// For this long after a failure, the node is used only for keys that no other node serves.
   private static let awayMS: Int64 = 15_000
 
   let address: RedisAddress
   private let losses: RedisLosses
-  /// There are others that may have its work by now: so nobody waits here for a second time.
+  /// Other nodes may have taken over, so a call that timed out is not repeated here.
   private let hasOthers: Bool
   private let state = Mutex(State())
 
@@ -32,9 +31,9 @@ final class RedisNode: Sendable {
     self.hasOthers = hasOthers
   }
 
-  /// Acts on a connection that nobody else uses meanwhile. One that was lost while it was idle is
-  /// found by that: `act` may be called a second time, on a new connection, if `isRepeatable`. It
-  /// throws what `act` throws, `RedisSilence`, and `RedisAbsence`.
+  /// Runs `act` with exclusive use of a connection. A connection lost while idle is noticed only by
+  /// use: then `act` may run again on a new connection, if `isRepeatable`. Throws the errors of
+  /// `act`, `RedisSilence` and `RedisAbsence`.
   func use<Value>(
     isRepeatable: Bool, isAsking: Bool = false, _ act: (RedisConnection) throws -> Value
   ) throws -> Value {
@@ -42,7 +41,7 @@ final class RedisNode: Sendable {
       do {
         return try run(act, on: connection, isAsking)
       } catch let silence as RedisSilence {
-        // The others have been idle for as long.
+        // The other connections have been idle for as long.
         drop()
         guard isRepeatable, !(hasOthers && silence.isLate) else { throw silence }
       }
@@ -67,7 +66,7 @@ final class RedisNode: Sendable {
       throw silence
     } catch {
       if let refusal = error as? RedisRefusal, refusal.words.hasPrefix("READONLY") {
-        // It was the first of its replicas, and another is now: the address may lead there.
+        // This Redis is now a replica; a new connection may lead to the new primary.
         drop()
       } else {
         putBack(connection)
@@ -96,19 +95,19 @@ final class RedisNode: Sendable {
     }
   }
 
-  /// The number of its last connection that was lost, and perhaps with it what Redis had in memory
-  /// only.
+  /// The number of the last lost connection. Data that Redis had only in memory may be lost with
+  /// it.
   var loss: Int { state.withLock { $0.loss } }
 
-  /// The number of the last time that it was out of reach.
+  /// The number of the last time that it was unreachable.
   var outage: Int { state.withLock { $0.outage } }
 
-  /// It failed just now, and has not answered since.
+  /// Whether it failed recently and has not replied since.
   var isAway: Bool {
     state.withLock { $0.failedAt.map { RelayClock.steady < $0 + Self.awayMS } ?? false }
   }
 
-  /// After a failure there is a pause, in which nobody waits: each gets the last fault at once.
+  /// During the backoff after a failure each call gets the last error immediately.
   private func connect() throws -> RedisConnection {
     let now = RelayClock.steady
     if let fault = state.withLock({ $0.notBefore > now ? $0.lastFault : nil }) {

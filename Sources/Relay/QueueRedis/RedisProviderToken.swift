@@ -1,17 +1,17 @@
 import Foundation
 
 extension RedisQueue {
-  /// The service takes a token for an hour: nothing is left behind after that.
+  /// APNs accepts a token for an hour, so the key expires after that.
   private static let keptMS = 3_600_000
 
-  // Also where Redis is full: of each the first write needs no memory.
+  // Works while Redis is full too, because the first write of each script needs no memory.
   private static let lock = """
     if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
     redis.call('DEL', KEYS[1])
     redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
     return 1
     """
-  /// Stores it, if the one who made it is still the one to do so.
+  /// Stores the token if its maker still has the lock.
   private static let store = """
     if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
     redis.call('DEL', KEYS[2])
@@ -33,14 +33,14 @@ extension RedisQueue {
     let began = RelayClock.steady
     let limit = began + 2 * makingMS
     while true {
-      // Who waits for another to make it is older by then.
+      // The caller's `now` is old after a wait for another relay.
       let now = now + RelayClock.steady - began
       if let token = try storedToken(place, oldest, now) { return token }
       let mark = UUID().uuidString
       let locking = RedisCommand("EVAL", Self.lock, "1", lock, mark, "\(makingMS)")
       if try demand(locking, of: place).number == 1 {
         do {
-          // Another may have made it between the look and the lock.
+          // Another relay may have stored one between the check and the lock.
           if let token = try storedToken(place, oldest, now) {
             _ = try demand(RedisCommand("EVAL", Self.release, "1", lock, mark), of: place)
             return token

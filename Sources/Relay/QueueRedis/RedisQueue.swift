@@ -2,31 +2,31 @@ import Foundation
 import Synchronization
 
 /// The queue in Redis Streams, for relays and producers on any number of machines. Each change is a
-/// script, which Redis runs as a whole.
+/// script, which Redis runs atomically.
 package final class RedisQueue: QueueEngine {
-  /// An entry that a worker has.
+  /// An entry held by a worker.
   private struct Held {
     var place: StreamPlace
-    /// Those that have an outcome in Redis, as far as this relay knows.
+    /// The positions that have an outcome in Redis, as far as this relay knows.
     var answered: PositionSet
   }
 
   private struct Seats {
-    /// By their numbers here, which are given out one after the other.
+    /// The held entries by their local numbers, which count up.
     var held: [WorkerSeat: [Int64: Held]] = [:]
     var numbers: Int64 = 0
-    /// Workers that may have been given entries by an answer that was lost.
+    /// Workers that may hold unknown entries, because a reply was lost.
     var doubtful: Set<WorkerSeat> = []
-    /// `RedisConnections.losses` when Redis and worker last agreed on what it has. A Redis that was
-    /// killed may give back to a worker what that had finished.
+    /// `RedisConnections.losses` at the last moment when Redis and the worker agreed about its
+    /// entries. After a crash, Redis may assign finished entries to the worker again.
     var losses: [WorkerSeat: Int] = [:]
   }
 
   private static let mostAttempts = 100
 
-  /// Since when an app's Redis can be reached again.
+  /// When an app's Redis became reachable again.
   struct Return {
-    /// `RedisConnections.outages` by then.
+    /// `RedisConnections.outages` at that time.
     var outages = 0
     var since: Int64?
   }
@@ -49,10 +49,10 @@ package final class RedisQueue: QueueEngine {
     RedisScript.keys.map { "apns:{\(app)}:\($0)" }
   }
 
-  /// One for all keys of an app: they are on the same Redis.
+  /// A single key stands for all keys of an app, because they are on the same Redis.
   static func key(_ app: String) -> String { "apns:{\(app)}:in" }
 
-  /// `arguments` are the command's words behind the keys.
+  /// `arguments` adds the arguments after the keys.
   func run(
     _ script: RedisScript, app: String, isRepeatable: Bool = true,
     _ arguments: (inout RedisCommand) -> Void
@@ -73,8 +73,8 @@ package final class RedisQueue: QueueEngine {
     }
   }
 
-  /// The clock of an app's Redis is the same for all relays: each counts by it, as far as it differs
-  /// by a second or more.
+  /// Converts a time to the clock of the app's Redis, which is the same for all relays. Differences
+  /// under a second are ignored.
   func shared(_ time: Int64, _ app: String) throws -> Int64 {
     try connections.use(Self.key(app), isRepeatable: true) { time + (try $0.ahead()) }
   }
@@ -83,7 +83,7 @@ package final class RedisQueue: QueueEngine {
     try connections.each(commands).map { try $0.get() }
   }
 
-  /// A score of a sorted set as a whole number; nil: it is none, such as inf, which any program may
+  /// A sorted set's score as an integer; nil for other scores such as inf, which any program may
   /// have written.
   static func whole(_ score: String) -> Int64? {
     Double(score).flatMap { abs($0) <= 0x1p53 ? Int64($0) : nil }
@@ -166,7 +166,7 @@ package final class RedisQueue: QueueEngine {
         fault = error
       }
     }
-    // Of a cluster some may be out of reach, which their own workers say.
+    // Part of a cluster may be unreachable, which the workers of its apps report.
     if heard == 0, let fault { throw fault }
     return count
   }
@@ -183,7 +183,8 @@ package final class RedisQueue: QueueEngine {
       }
       return returns[app]?.since
     }
-    // While Redis could not be reached everybody was silent: the living need their time to say so.
+    // After an outage every worker looks silent. Give live workers a full lease to renew before
+    // reclaiming.
     if let backSince, silentSince < backSince, backSince <= now { limit = .min }
     var count = 0
     for (number, said) in workers {
@@ -201,7 +202,7 @@ package final class RedisQueue: QueueEngine {
     return count
   }
 
-  /// A process has a worker for each app, and dies with all of them.
+  /// Groups workers by process: a process has a worker for each app, and all of them end with it.
   private struct Processes {
     private var workers: [ArraySlice<Substring>: [(app: String, number: String)]] = [:]
     private var counts: [ArraySlice<Substring>: Int] = [:]
@@ -212,7 +213,7 @@ package final class RedisQueue: QueueEngine {
       workers[parts[1...], default: []].append((app, worker.name))
     }
 
-    /// How many of its workers had something, before any of it was taken.
+    /// The number of the process's workers that held entries before any was reclaimed.
     mutating func holding(_ process: ArraySlice<Substring>, of queue: RedisQueue) -> Int {
       if let count = counts[process] { return count }
       let own = workers[process] ?? []
@@ -255,7 +256,7 @@ package final class RedisQueue: QueueEngine {
     let time = try shared(now, seat.app)
     var claimed = ClaimedEntries()
     do {
-      // Not repeated by itself: nobody knows whether the first one gave the worker something.
+      // Not retried automatically: the first attempt may already have claimed entries.
       let reply = try run(.claim, app: seat.app, isRepeatable: false) {
         $0.add(seat.number)
         $0.add(time)
@@ -270,7 +271,7 @@ package final class RedisQueue: QueueEngine {
         }) != nil
       else { throw strange("claim") }
     } catch {
-      // Also where its answer cannot be read: it may have given something all the same.
+      // An unreadable reply may have claimed entries too.
       _ = seats.withLock { $0.doubtful.insert(seat) }
       throw error is MessagePack.Reader.Fault ? strange("claim") : error
     }
@@ -356,13 +357,14 @@ package final class RedisQueue: QueueEngine {
         command.add(batch.bytes)
         for record in batch.records { command.add(record) }
       }
-      // Only the empty list says that it was done.
+      // An empty list means success.
       guard case .list(let behind) = reply, behind.count % 2 == 0 else { throw strange("record") }
       if behind.isEmpty { break }
-      // Each time others have to have recorded more of them.
+      // Each attempt fails only if other relays have recorded more outcomes of these entries.
       attempts += 1
       guard attempts < Self.mostAttempts else { throw strange("record") }
-      // Others have recorded some of these meanwhile, or Redis has forgotten some: nothing was done.
+      // Other relays have recorded some of these outcomes, or Redis has lost some; no update was
+      // made.
       for index in stride(from: 0, to: behind.count - 1, by: 2) {
         guard let number = behind[index].count, batch.order.indices.contains(number - 1),
           let text = behind[index + 1].text
@@ -371,8 +373,8 @@ package final class RedisQueue: QueueEngine {
         let believed = known[place]
         known[place] = RecordedBatch.Known(text: text)
         rest[place].outcomes.removeAll { known[place].has($0.position) }
-        // A Redis that was killed may have forgotten outcomes that it had confirmed. Their notifications
-        // are open again: so the entry does not end, and is delivered again for them.
+        // After a crash, Redis may have lost outcomes that it had confirmed. Their notifications
+        // are unresolved again, so the entry is not finished but redelivered for them.
         if known[place].lacks(someOf: believed), rest[place].next.isEnd {
           rest[place].next = .later(
             at: now, isAnswered: false, story: "the queue has forgotten outcomes of it")
@@ -399,7 +401,7 @@ package final class RedisQueue: QueueEngine {
     for app in try knownApps() where !connections.isAway(Self.key(app)) {
       var from = "-"
       while true {
-        // A part at a time: others want to be served meanwhile.
+        // In parts, so that other clients are served in between.
         let reply = try run(.trim, app: app) {
           $0.add(before)
           $0.add(from)
@@ -437,7 +439,7 @@ package final class RedisQueue: QueueEngine {
   }
 
   package func check() throws {
-    // A write that leaves nothing behind.
+    // A write that expires immediately.
     _ = try ask(connections.keys("apns:check").map { RedisCommand("SET", $0, "1", "PX", "1") })
   }
 

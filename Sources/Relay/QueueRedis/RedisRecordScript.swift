@@ -1,22 +1,21 @@
 extension RedisScript {
-  /// Records outcomes and what becomes of their entries, all of it or nothing. ARGV: seat, time; in
-  /// MessagePack verdicts, devices that are gone, tokens that are told as refused, and the ids that end; and
-  /// the records of outcomes, for what is within another text Lua hashes twice.
-  /// Most entries end at once, with nothing recorded of them before: of these only the id is given, in
-  /// one list for each record, by which record has the last of its outcomes. All others have a verdict: id,
-  /// deliveries, what becomes of it, the time of "later", 1 if it was answered, a line
-  /// for its story, which record has the last of its outcomes or 0, the positions that have an outcome
-  /// as the relay knows it, and the same with those of the verdict. Devices and tokens are each followed
-  /// by a time.
+  /// Atomically records outcomes and updates their entries. ARGV: worker ID, time; in MessagePack:
+  /// updates, gone devices, bad tokens, finished IDs; then the outcome records, as separate
+  /// arguments because Lua would hash them twice inside another string. Most entries finish in one
+  /// step: for these only the ID is passed, grouped by the record that holds the entry's last
+  /// outcome. Every other entry has an update: ID, deliveries, disposition, due time, 1 if APNs
+  /// deferred it, a history line, the record with its last outcome or 0, the positions with an
+  /// outcome as this relay knows them, and the same after this update. A time follows each device
+  /// and token.
   ///
-  /// The answer is empty if it was done. It was not if others have recorded outcomes of the same entries
-  /// meanwhile: then it has the places of those among ids that end and verdicts, from 1 on, each followed
-  /// by the positions that have one, or "." for all of them.
+  /// Returns an empty list on success. If others have recorded outcomes of the same entries since,
+  /// records none. The list then has the indices of these entries, from 1 on, among finished IDs
+  /// and then updates, each followed by the positions that have an outcome, or "." for all.
   static let record = RedisScript(
     #"""
     local seat, now = ARGV[1], ARGV[2]
     local verdicts, devices, refused, ended = unpack(cmsgpack.unpack(ARGV[3]))
-    -- Nothing is undone in Redis: so what can fail, because a key is of another type, fails first.
+    -- Redis has no rollback, so commands that fail for a key of another type run first.
     ensure_group()
     call('XLEN', out) call('ZCARD', gone) call('XLEN', dead)
     local has_later = call('ZCARD', later) > 0
@@ -25,7 +24,7 @@ extension RedisScript {
     local has_suspects = call('HLEN', suspects) > 0
     call('ZCARD', bad) call('ZCARD', feedback)
 
-    -- As many as Lua hands over at once.
+    -- As many values as Lua can pass in one call.
     local MOST = 1000
     local function in_parts(list, act)
       for first = 1, #list, MOST do act(unpack(list, first, math.min(#list, first + MOST - 1))) end
@@ -38,14 +37,14 @@ extension RedisScript {
         for index, text in ipairs(found) do
           local id, entry, last, positions = list[first + index - 1], nil, '', ''
           if text then
-            -- Faster than to split it.
+            -- Faster than split().
             if string.sub(text, -2) == '||' then
               entry = string.sub(text, 1, -3)
             else
               entry, last, positions = split(text)
             end
           end
-          -- One worker may have an entry twice, because it was taken for dead.
+          -- A worker may hold an entry twice, if its lease expired in between.
           if entry == '.' or ends[id] then positions = '.' end
           ends[id] = true
           place = place + 1
@@ -108,7 +107,7 @@ extension RedisScript {
         local is_new = record ~= '0'
         if is_new then last, positions = numbers[record], after end
         local is_done = what == 'finished'
-        -- Whether it is this worker's still, and this delivery of it.
+        -- Whether the worker still holds the entry by this delivery.
         local is_own = false
         if entry and not is_done and what ~= 'held' then
           local pending = call('XPENDING', input, 'relay', entry, entry, 1)[1]
@@ -143,7 +142,7 @@ extension RedisScript {
           if entry then finished[#finished + 1] = entry end
           if last == '' then to_forget[#to_forget + 1] = id else text = '.|' .. last .. '|' end
         elseif is_new then
-          -- Without an entry if Redis was killed and has forgotten who has it: what has an outcome stays known.
+          -- The owner is empty if Redis lost it in a crash: an ID with an outcome stays known.
           text = (entry or '') .. '|' .. last .. '|' .. positions
         end
         if text then

@@ -1,15 +1,16 @@
-/// What a node of a cluster answers where it does not do a command, and somebody may.
+/// A cluster node's refusal of a command that this or another node may run later.
 enum RedisRedirect {
   /// That node has the slot from now on.
   case moved(RedisAddress.Place)
-  /// That node may have it already, for this once.
+  /// That node may already have the key, for this one command.
   case ask(RedisAddress.Place)
-  /// The keys are on their way to another node.
+  /// The keys are being moved to another node.
   case again
-  /// The node cannot do anything now.
+  /// The node is out of service now.
   case away
 
-  /// nil: the words say something else. `host`: whose answer it is, which is meant where none is named.
+  /// nil for other errors. `host` is the node that replied, which a redirect without a host refers
+  /// to.
   init?(_ words: String, from host: String) {
     let parts = words.split(separator: " ")
     switch parts.first {

@@ -1,6 +1,6 @@
-/// Tokens that the service refused, and what relays leave each other about an app.
+/// Bad tokens, and the values that relays share about an app.
 extension RedisQueue {
-  /// The number of a refused token is its time in microseconds, as far as possible.
+  /// A bad token is numbered by its time in microseconds, or by the last number plus one.
   private static let perMS: Int64 = 1000
   private static let mostAtOnce = 1000
 
@@ -24,7 +24,7 @@ extension RedisQueue {
     return count
     """#)
 
-  /// Of one key, so that it is done while the slot moves; also where Redis is full.
+  /// Uses a single key, so that it works while the slot is moved, and while Redis is full.
   private static let note = """
     redis.call('HDEL', KEYS[1], ARGV[1])
     return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
@@ -90,7 +90,8 @@ extension RedisQueue {
   }
 
   package func lastAnswers(app: String, most: Int) throws -> [RecordedAnswer] {
-    // A part at a time: a record may have a thousand outcomes. And not farther back than it is worth.
+    // In parts, because a record may have a thousand outcomes, and only over a limited number of
+    // records.
     var answers: [RecordedAnswer] = []
     var (end, seen) = ("+", 0)
     while answers.count < most, seen < 20 * most {

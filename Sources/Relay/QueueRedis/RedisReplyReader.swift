@@ -1,15 +1,15 @@
 import CHiredis
 
-/// Puts the bytes of a connection together to answers. What answers may be no Redis: so no answer
-/// takes more memory than one of a relay's queue can need.
+/// Parses a connection's bytes into replies. The peer may not be Redis, so no reply may use more
+/// memory than a relay's queue can need.
 final class RedisReplyReader {
   struct Fault: Error, CustomStringConvertible { var description: String }
 
-  /// The text of a Redis may have as much, and so may an answer.
+  /// The maximum size of a Redis string, and so of a reply.
   static let mostBytes = 512 << 20
-  /// Before anybody has shown that it is the right one, it has little to say.
+  /// The limit before the peer has proved to be the right one, while replies are short.
   static let mostBytesOfStranger = 1 << 20
-  /// The elements of all lists of an answer. hiredis makes room for as many as are announced.
+  /// The elements of all lists in a reply. hiredis allocates as many as are announced.
   private static let mostElements = 1 << 22
 
   var limit = mostBytesOfStranger
@@ -33,7 +33,7 @@ final class RedisReplyReader {
     elements.deallocate()
   }
 
-  /// Those of hiredis, but for a limit. Made once, and never given back.
+  /// hiredis's functions with a limit. Created once, and never freed.
   nonisolated(unsafe) private static let functions = {
     let functions = UnsafeMutablePointer<redisReplyObjectFunctions>.allocate(capacity: 1)
     functions.initialize(to: original)
@@ -67,14 +67,14 @@ final class RedisReplyReader {
     else { throw fault() }
   }
 
-  /// nil: it is not whole yet.
+  /// nil if it is incomplete.
   func next() throws(Fault) -> RedisReply? {
     var reply: UnsafeMutableRawPointer?
     guard redisReaderGetReply(reader, &reply) == REDIS_OK else { throw fault() }
     guard let reply else { return nil }
     defer { freeReplyObject(reply) }
     elements.pointee = 0
-    // What is left belongs to the next one.
+    // The remaining bytes belong to the next reply.
     bytes = reader.pointee.len - reader.pointee.pos
     return RedisReply(UnsafePointer(reply.assumingMemoryBound(to: redisReply.self)))
   }

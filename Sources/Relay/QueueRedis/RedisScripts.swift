@@ -1,13 +1,13 @@
 import COpenSSL
 
-/// A script that Redis runs as a whole, with nothing in between. It is sent by its hash; by its
-/// text where Redis does not know it yet.
+/// A script that Redis runs atomically. It is sent by its hash, and by its text if Redis does not
+/// know it yet.
 struct RedisScript: Sendable {
   let text: String
   let hash: String
 
-  /// `isMore`: what it does brings more to do, and a Redis that is full refuses it. It refuses no other
-  /// one, because that begins with a write that needs no memory.
+  /// `isMore` marks a script that adds work, which a full Redis refuses. Any other script begins
+  /// with a write that needs no memory, and is not refused.
   init(_ body: String, isMore: Bool = false) {
     text = Self.start + (isMore ? "" : Self.firstWrite) + body
     let bytes = Array(text.utf8)
@@ -19,20 +19,21 @@ struct RedisScript: Sendable {
     }.joined()
   }
 
-  /// At `maxmemory` Redis looks at the first write of a script only.
+  /// At `maxmemory` Redis checks only the first write of a script.
   private static let firstWrite = "call('XACK', input, 'relay', '0-0')\n"
 
-  /// The keys of an app. They have one hash tag, so that a cluster keeps them together.
+  /// The keys of an app. They share a hash tag, so that a cluster keeps them together.
   static let keys = [
     "in", "out", "gone", "dead", "later", "ids", "stories", "answers", "workers", "readers",
     "seats", "bad", "feedback", "notes", "connections", "lines", "targets", "suspects",
   ]
 
-  /// What all scripts begin with.
+  /// The common start of all scripts.
   ///
-  /// `ids` has a text for each id: `owner|last|positions`. The owner is the stream's number of its
-  /// entry, or "." once all is done, or nothing where a Redis that was killed has forgotten it; last is the
-  /// number of its last record in `out`; positions have an outcome, as the relays write them (`PositionSet`).
+  /// `ids` has a text for each ID: `owner|last|positions`. `owner` is the entry's number in the
+  /// stream, "." once the entry is finished, or empty if Redis lost it in a crash; `last` is the
+  /// number of its last record in `out`; `positions` have an outcome, in the format of
+  /// `PositionSet`.
   private static let start = #"""
     local APART, PAUSE, LONG_PAUSE = 2, 4000, 8000
     local input, out, gone, dead, later, ids, stories, answers, workers, readers, seats, bad,
@@ -46,8 +47,8 @@ struct RedisScript: Sendable {
       if text then return split(text) end
     end
 
-    -- The group, of which each worker is a consumer. The consumer "waiting" has what was claimed
-    -- once and waits for another worker: its entries are in "later".
+    -- Each worker is a consumer of the group. The consumer "waiting" has entries that were claimed
+    -- once and wait for another worker: they are in "later".
     local function ensure_group()
       local summary = redis.pcall('XPENDING', input, 'relay')
       if summary.err then
@@ -56,10 +57,9 @@ struct RedisScript: Sendable {
       end
     end
 
-    -- Where an app's option is to keep the order, "lines" has for each device or channel the entries that
-    -- wait for it, as `target|number of the entry`, which sort in the order in which they came; and
-    -- "targets" has for each of those entries its targets. What another holds back has a time that never
-    -- comes, behind all others.
+    -- If an app keeps the order, "lines" has the entries that wait for each device or channel, as
+    -- `target|number of the entry`, which sort in queue order, and "targets" has the targets of
+    -- each entry. A blocked entry has a due time that never comes, after all others.
     local HELD_BACK = 4e15
     local has_lines = call('EXISTS', targets) == 1
 
@@ -74,7 +74,7 @@ struct RedisScript: Sendable {
       return time .. '-' .. count
     end
 
-    -- However an entry ends, the next ones are looked at again.
+    -- When an entry ends in any way, the next entries in its lines are checked again.
     local function leave_lines(entry)
       local own = has_lines and call('HGET', targets, entry)
       if not own then return end
@@ -101,14 +101,14 @@ struct RedisScript: Sendable {
       call('HDEL', suspects, entry, 'answered ' .. entry)
     end
 
-    -- Its place among those that wait for another worker: before new ones, in the order in which
-    -- they came. Those that wait for a time have that time, so they are above 0.
+    -- The score in "later" of an entry that waits for another worker: before new ones, in queue
+    -- order. Deferred entries have their due time as score, which is above 0.
     local function again(entry)
       return string.format('%.0f', tonumber(string.match(entry, '^%d+')) - 1e15)
     end
 
-    -- Behind these, and before those that wait for a time: entries that were in crashes with others, the least
-    -- suspicious first.
+    -- After those, and before deferred ones: entries that were in crashes together with others, the
+    -- least suspicious first.
     local function apart(entry, crashes)
       return string.format('%.0f', tonumber(again(entry)) + math.min(crashes, 90) * 1e13)
     end
@@ -122,7 +122,8 @@ struct RedisScript: Sendable {
       end
     end
 
-    -- By a number that only grows: the time in microseconds, or one more than the last.
+    -- Numbered by the time in microseconds, or one more than the last number, so that numbers only
+    -- grow.
     local function refuse(token, since, now)
       local last = call('ZREVRANGE', bad, 0, 0, 'WITHSCORES')[2]
       local number = math.max(tonumber(now) * 1000, last and tonumber(last) + 1 or 0)
@@ -130,8 +131,9 @@ struct RedisScript: Sendable {
       call('ZADD', feedback, 'GT', since, token)
     end
 
-    -- All that a worker holds. Only an entry that was alone, and got no answer for any of its devices, is to
-    -- blame for the end of its worker; after several times it waits.
+    -- Releases everything that a worker holds. Only an entry that was alone, and got no response
+    -- for any of its devices, is to blame for the end of its worker; after several such crashes it
+    -- has to wait.
     local function release(seat, line, is_alone, now)
       local count = 0
       while true do
@@ -162,7 +164,7 @@ struct RedisScript: Sendable {
 
     """#
 
-  /// ARGV: what is said of the worker.
+  /// ARGV: the worker's record.
   static let join = RedisScript(
     #"""
     ensure_group()
@@ -171,7 +173,7 @@ struct RedisScript: Sendable {
     return seat
     """#)
 
-  /// ARGV: seat, time.
+  /// ARGV: worker ID, time.
   static let renew = RedisScript(
     #"""
     local said = call('HGET', workers, ARGV[1])
@@ -180,8 +182,8 @@ struct RedisScript: Sendable {
     return 1
     """#)
 
-  /// ARGV: seat, what the worker said last or nothing, a line for the stories, 1 if no other worker had
-  /// something in flight in the same process, the time.
+  /// ARGV: worker ID, the worker's last record or an empty string, a line for the histories, 1 if
+  /// no other worker of the process held entries, the time.
   static let release = RedisScript(
     #"""
     local said = call('HGET', workers, ARGV[1])
@@ -190,7 +192,7 @@ struct RedisScript: Sendable {
     return release(ARGV[1], ARGV[3], ARGV[4] == '1', ARGV[5])
     """#)
 
-  /// ARGV: the time. 1 if something may be there to be claimed.
+  /// ARGV: the time. Returns 1 if there may be entries to claim.
   static let isAnythingThere = RedisScript(
     #"""
     ensure_group()
@@ -205,18 +207,18 @@ struct RedisScript: Sendable {
     return 0
     """#)
 
-  /// ARGV: name, the text that is there or nothing, the new one. 1 if it was done.
+  /// ARGV: name, the current value or an empty string, the new value. Returns 1 on success.
   static let replaceNote = RedisScript(
     #"""
     local there = call('HGET', notes, ARGV[1]) or ''
-    -- Repeated after an answer that was lost, it finds its own.
+    -- A repeated call after a lost reply finds its own value.
     if there == ARGV[3] then return 1 end
     if there ~= ARGV[2] then return 0 end
     call('HSET', notes, ARGV[1], ARGV[3])
     return 1
     """#)
 
-  /// ARGV: the time. What waits because the service was in trouble is due.
+  /// ARGV: the time. Makes entries due that wait because the service failed.
   static let bringBack = RedisScript(
     #"""
     local count = 0
@@ -231,8 +233,8 @@ struct RedisScript: Sendable {
     return count
     """#)
 
-  /// What a worker was given and never got: it goes back, as if it had not been claimed.
-  /// ARGV: seat, and the numbers of the entries that it has.
+  /// Returns entries that the worker was given but never received, as if they had not been claimed.
+  /// ARGV: worker ID, and the numbers of the entries that it has.
   static let reconcile = RedisScript(
     #"""
     if call('HEXISTS', workers, ARGV[1]) == 0 then return 0 end
@@ -253,14 +255,14 @@ struct RedisScript: Sendable {
     end
     """#)
 
-  /// ARGV: for each entry its id, how many arguments it has, and those.
+  /// ARGV: for each entry its ID, its number of arguments, and the arguments.
   static let enqueue = RedisScript(
     #"""
     local count, at = 0, 1
     while at <= #ARGV do
       local id, size = ARGV[at], tonumber(ARGV[at + 1])
       local known = call('HGET', ids, id) or '||'
-      -- Of one without an owner there are outcomes, and no entry.
+      -- An ID without an owner has outcomes, but no entry.
       if string.sub(known, 1, 1) == '|' then
         local entry = call('XADD', input, '*', unpack(ARGV, at + 2, at + 1 + size))
         call('HSET', ids, id, entry .. known)
@@ -271,8 +273,9 @@ struct RedisScript: Sendable {
     return count
     """#, isMore: true)
 
-  /// ARGV: ids, each followed by the same as a JSON string. For each that is known: the id, the fields
-  /// of its entry, and the first of its outcomes in its last record as a JSON object or nothing.
+  /// ARGV: IDs, each followed by itself as a JSON string. Returns for each known ID: the ID, its
+  /// entry's fields, and the first of its outcomes in its last record as a JSON object, or an empty
+  /// string.
   static let known = RedisScript(
     #"""
     local records = {}
@@ -285,7 +288,7 @@ struct RedisScript: Sendable {
         end
         records[number] = text
       end
-      -- No text within a JSON string looks like this: its quotes have a backslash.
+      -- A JSON string cannot contain this text, because its quotes are escaped.
       local text = records[number]
       local first = string.find(text, '{"id":' .. quoted .. ',', 1, true)
       if not first then return '' end
@@ -306,7 +309,8 @@ struct RedisScript: Sendable {
     return result
     """#)
 
-  /// ARGV: before when, those behind which outcome. How many were removed, and behind which to go on.
+  /// ARGV: the time before which outcomes are removed, and the record after which to start. Returns
+  /// the number removed, and the record after which to continue.
   static let trim = RedisScript(
     #"""
     local function parts(number)
@@ -319,7 +323,7 @@ struct RedisScript: Sendable {
       return a > c or (a == c and b > d)
     end
 
-    -- The first outcome that a reader has yet to read, or is about to: a reader is a line in
+    -- The first outcome that a reader has not read yet, or is about to read. A reader is a field of
     -- "readers", or a consumer group of the stream.
     local limit
     local function keep_behind(number)
@@ -335,7 +339,7 @@ struct RedisScript: Sendable {
         if group['pending'] > 0 then
           local first = call('XPENDING', out, group['name'])[2]
           local time, count = parts(first)
-          -- The one before it is the last that was read.
+          -- The record before it is the last one that was read.
           keep_behind(count > 0 and string.format('%.0f-%.0f', time, count - 1)
             or string.format('%.0f-18446744073709551615', time - 1))
         end
@@ -343,7 +347,7 @@ struct RedisScript: Sendable {
     end
 
     local removed, last = 0, ''
-    -- A few at a time: each may have a thousand outcomes, and others wait meanwhile.
+    -- A few records per call: each may have a thousand outcomes, and other clients wait.
     for _, one in ipairs(call('XRANGE', out, ARGV[2], '+', 'COUNT', 20)) do
       local number, fields = one[1], one[2]
       local content = {}
@@ -351,7 +355,7 @@ struct RedisScript: Sendable {
       if tonumber(content['at'] or 0) >= tonumber(ARGV[1]) then break end
       if limit and is_behind(number, limit) then break end
       last = number
-      -- Those of an entry that is under way are needed for it.
+      -- An unfinished entry needs its outcomes.
       local is_done, newest, count = true, {}, 0
       for _, outcome in ipairs(cjson.decode(content['outcomes'] or '[]')) do
         local owner, record = known(outcome['id'])
@@ -368,7 +372,8 @@ struct RedisScript: Sendable {
     return {removed, last}
     """#)
 
-  /// ARGV: the time. Waiting, later, held and dead ones, and when the oldest that waits was made.
+  /// ARGV: the time. Returns the numbers of waiting, deferred, held and dead entries, and when the
+  /// oldest waiting one was added.
   static let depths = RedisScript(
     #"""
     ensure_group()

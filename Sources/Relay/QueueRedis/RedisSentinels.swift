@@ -1,20 +1,20 @@
-/// Asks sentinels where the primary is now.
+/// Requests the primary's address from Redis Sentinels.
 struct RedisSentinels {
-  /// One that is away must not hold up the others' answer.
+  /// Short, so that an unreachable Sentinel does not delay the others.
   private static let answerS = 1
 
   private let places: [RedisAddress.Place]
   private let tls: RedisTLS?
   private let name: String
 
-  /// `name`: what messages call all of them.
+  /// `name` stands for all of them in messages.
   init(_ places: [RedisAddress.Place], _ tls: RedisTLS?, _ name: String) {
     self.places = places
     self.tls = tls
     self.name = name
   }
 
-  /// What the first one says that knows it.
+  /// The answer of the first Sentinel that knows the primary.
   func place(of primary: String) throws -> RedisAddress.Place {
     var faults: [String] = []
     for sentinel in places {

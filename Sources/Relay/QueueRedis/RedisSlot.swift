@@ -1,4 +1,4 @@
-/// In which part of a cluster a key is, as its specification says.
+/// Computes the hash slot of a key, according to the Redis Cluster specification.
 enum RedisSlot {
   static let count = 16384
 
@@ -7,8 +7,8 @@ enum RedisSlot {
     return key.withUTF8 { Int(crc16(UnsafeRawBufferPointer(tag(of: $0))) & 0x3FFF) }
   }
 
-  /// What is between the first { and the next }, if that is anything: keys that have it in common
-  /// are together.
+  /// The hash tag: the text between the first { and the next }, if not empty. Keys with the same
+  /// tag share a slot.
   private static func tag(of key: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
     guard let first = key.firstIndex(of: UInt8(ascii: "{")),
       let end = key[(first + 1)...].firstIndex(of: UInt8(ascii: "}")), end > first + 1

@@ -1,14 +1,15 @@
-/// Which node of a cluster has which slots, as one of them says it.
+/// The slots of each node, as one node of the cluster reports them.
 struct RedisSlotMap {
   struct Fault: Error, CustomStringConvertible { var description: String }
 
-  /// By slot, an index of `places`; -1: nobody has it.
+  /// The index in `places` for each slot; -1 without an owner.
   private(set) var owners = [Int](repeating: -1, count: RedisSlot.count)
   private(set) var places: [RedisAddress.Place] = []
-  /// How many slots have an owner.
+  /// The number of slots with an owner.
   private(set) var covered = 0
 
-  /// The answer to CLUSTER SLOTS. `host`: whom it came from, which is meant where no host is named.
+  /// Parses the reply to CLUSTER SLOTS. `host` is the node that replied, which an entry without a
+  /// host refers to.
   init(_ reply: RedisReply, from host: String) throws(Fault) {
     guard case .list(let ranges) = reply, ranges.count <= RedisSlot.count else {
       throw Fault(description: "no map of a cluster")
@@ -37,12 +38,12 @@ struct RedisSlotMap {
     }
   }
 
-  /// Host, port, name, and a list with other names of the host.
+  /// Parses host, port, name, and a list of the host's other names.
   private static func place(_ node: [RedisReply], _ asked: String) -> RedisAddress.Place? {
     guard node.count >= 2, let port = node[1].number else { return nil }
     var host = node[0].text ?? ""
     if host == "?" {
-      // It was never told its name; its address may be there.
+      // The node does not know its own name; its address may be in the list.
       let names = node.count > 3 ? RedisReply.list(node[3].list).pairs : []
       host = names.first { $0.name == "ip" }?.value ?? ""
     }
@@ -53,7 +54,7 @@ struct RedisSlotMap {
 extension RedisAddress.Place {
   private static let longestHost = 255
 
-  /// What a node says of another; nil: that is no place.
+  /// A node's address as another node reports it; nil if it is invalid.
   static func node(_ host: String, _ port: Int64) -> Self? {
     guard (1...65535).contains(port), (1...longestHost).contains(host.utf8.count),
       host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })

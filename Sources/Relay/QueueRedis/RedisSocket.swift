@@ -1,37 +1,38 @@
 import COpenSSL
 import Foundation
 
-/// A connection to a Redis: over TCP, with TLS or without it, or over a UNIX socket. Each call has a
-/// time by the steady clock at which it ends, whatever the other side does meanwhile.
+/// A connection to Redis over TCP, with or without TLS, or over a UNIX socket. Each call ends at a
+/// deadline (monotonic) that the peer cannot extend.
 final class RedisSocket {
   enum Failure: Error {
-    /// The time is over.
+    /// The deadline has passed.
     case late
     case broken(String)
   }
 
   private static let keepaliveS: CInt = 15
-  /// So long a call of the system may wait by itself, which is a call less than to ask first.
+  /// How long a system call may block, which saves a call of poll().
   private static let waitMS = 500
 
   private let descriptor: CInt
   private var ssl: OpaquePointer?
-  /// In TLS 1.3 a server says only after the handshake that it wants a certificate, if at all.
+  /// In TLS 1.3 a server rejects a missing client certificate only after the handshake, if it
+  /// reports it.
   private var mayWantCertificate = false
 
-  /// Connects, by `until`.
+  /// Connects before `until`.
   init(_ place: RedisAddress.Place, _ tls: RedisTLS?, until: Int64) throws(Failure) {
     switch place {
     case .socket(let path):
       descriptor = try Self.connect(path: path, until: until)
     case .host(let host, let port):
       descriptor = try Self.connect(host: host, port: port, until: until)
-      // From here on deinit closes what is open.
+      // From here on deinit closes the connection.
       guard let tls else { break }
       try shake(hands: tls, host, until: until)
     case .sentinels, .cluster: throw .broken("it is no single place")
     }
-    // TLS reads until a record is whole: there nothing may wait within it.
+    // Not with TLS: OpenSSL would block until a TLS record is complete.
     if ssl == nil { waitWithinCalls() }
   }
 
@@ -79,10 +80,10 @@ final class RedisSocket {
     }
   }
 
-  /// What is there, at least a byte.
+  /// Reads available data, at least one byte.
   func receive(into room: UnsafeMutableRawBufferPointer, until: Int64) throws(Failure) -> Int {
     while true {
-      // One byte after the other never ends by itself.
+      // A peer that sends single bytes must not extend the deadline.
       guard RelayClock.steady < until else { throw .late }
       if let ssl {
         ERR_clear_error()
@@ -101,7 +102,7 @@ final class RedisSocket {
     }
   }
 
-  /// After a call of the system that failed.
+  /// Call it after a failed system call.
   private func wait(_ events: CInt, _ until: Int64) throws(Failure) {
     switch errno {
     case EAGAIN, EINTR: try Self.wait(descriptor, events, until)
@@ -109,7 +110,7 @@ final class RedisSocket {
     }
   }
 
-  /// After a call of OpenSSL that did not do it.
+  /// Call it after an OpenSSL call that could not proceed.
   private func wait(_ ssl: OpaquePointer, _ result: CInt, _ until: Int64) throws(Failure) {
     let error = errno
     switch SSL_get_error(ssl, result) {
@@ -183,7 +184,7 @@ final class RedisSocket {
     }
   }
 
-  /// To each of its addresses, as long as there is time.
+  /// Tries all addresses of the host until the deadline.
   private static func connect(host: String, port: Int, until: Int64) throws(Failure) -> CInt {
     let found = try HostLookup.find(host, port, until: until)
     defer { freeaddrinfo(found.first) }
@@ -192,7 +193,7 @@ final class RedisSocket {
     var next: UnsafeMutablePointer<addrinfo>? = found.first
     while let one = next?.pointee {
       do throws(Failure) {
-        // One that does not answer leaves time for the others.
+        // An address without a response leaves time for the others.
         let now = RelayClock.steady
         return try connect(
           one.ai_family, one.ai_addr, one.ai_addrlen,
@@ -214,7 +215,7 @@ final class RedisSocket {
     guard descriptor >= 0 else { throw .broken(reason(errno)) }
     do throws(Failure) {
       if Glibc.connect(descriptor, place, length) != 0 {
-        // A UNIX socket whose queue is full says EAGAIN, and there is nothing to wait for.
+        // A UNIX socket with a full queue returns EAGAIN, which poll() cannot wait for.
         guard errno == EINPROGRESS || errno == EINTR else { throw .broken(reason(errno)) }
         try wait(descriptor, POLLOUT, until)
         var error: CInt = 0

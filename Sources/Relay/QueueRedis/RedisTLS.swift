@@ -2,33 +2,33 @@ import APNS
 import COpenSSL
 import Foundation
 
-/// How a Redis is spoken to over TLS: 1.2 at least, and only with the one that its certificate names.
+/// TLS settings for Redis: version 1.2 or later, and the server's certificate must match its name.
 package struct RedisTLS: Equatable, Sendable {
   struct Fault: Error, CustomStringConvertible { var description: String }
 
-  /// Whom to trust, in PEM; nil: the system's store.
+  /// The CA certificates in PEM; nil for the system's trust store.
   package var ca: String?
-  /// The client's own, in PEM, with its chain; nil: it shows none.
+  /// The client certificate with its chain in PEM; nil for none.
   package var certificate: String?
-  /// nil: in the certificate's file.
+  /// nil if the key is in the certificate's file.
   package var key: String?
-  /// The name in the server's certificate; nil: the host's, by which it is reached.
+  /// The name in the server's certificate; nil for the host name in the address.
   package var serverName: String?
 
   package init() {}
 
-  /// A connection's half, before its first byte. Files are read each time, so that a certificate
-  /// that was renewed is used from the next connection on.
+  /// Creates the TLS connection before the handshake. Reads the files each time, so that a renewed
+  /// certificate applies to the next connection.
   func open(_ descriptor: CInt, to host: String) throws(Fault) -> OpaquePointer {
     ERR_clear_error()
     guard let context = SSL_CTX_new(TLS_client_method()) else { throw Self.fault("OpenSSL") }
-    // The connection keeps it alive.
+    // The connection keeps a reference.
     defer { SSL_CTX_free(context) }
     guard copenssl_set_min_version(context, TLS1_2_VERSION) == 1,
       copenssl_forbid_tickets(context) == 1
     else { throw Self.fault("OpenSSL") }
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
-    // A key with a passphrase is a fault: nobody is asked on a terminal.
+    // A key with a passphrase is an error: OpenSSL must not prompt on the terminal.
     SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in -1 }
     if let ca {
       guard SSL_CTX_load_verify_locations(context, ca, nil) == 1 else { throw Self.fault(ca) }
@@ -81,7 +81,7 @@ package struct RedisTLS: Equatable, Sendable {
     Fault(description: "\(what): \(reason ?? "it cannot be used")")
   }
 
-  /// The first thing that OpenSSL has to say.
+  /// The first error in OpenSSL's queue.
   static var reason: String? {
     let code = ERR_get_error()
     ERR_clear_error()

@@ -3,7 +3,7 @@ struct StreamPlace: Hashable {
   private var time: UInt64
   private var count: UInt64
 
-  /// nil: it is no such number.
+  /// nil if the text is not such a number.
   init?(_ text: UnsafeRawBufferPointer) {
     (time, count) = (0, 0)
     var isBehind = false

@@ -2,7 +2,7 @@ import GRDB
 import Glibc
 import Synchronization
 
-/// Waits for another program that writes to the file, for as long as that may take.
+/// Waits while another program writes to the file, up to a limit.
 final class BusyWait: Sendable {
   private struct State {
     var began: Int64 = 0
@@ -11,14 +11,14 @@ final class BusyWait: Sendable {
 
   private static let longestMS: Int64 = 30_000
   private static let hurriedMS: Int64 = 3000
-  /// So long somebody else's turn may be after the last look.
+  /// The time after the last wait for which the file still counts as blocked by another program.
   private static let heldUpMS: Int64 = 5000
 
   private let patienceMS = Atomic(longestMS)
   private let isWithout = Atomic(false)
   private let state = Mutex(State())
 
-  /// False: it was long enough. `tries`: how often the same call waited before.
+  /// False if the limit is reached. `tries` is the number of earlier waits of the same call.
   func wait(_ tries: Int) -> Bool {
     let now = RelayClock.steady
     let began = state.withLock { state in
@@ -36,7 +36,7 @@ final class BusyWait: Sendable {
 
   func hurry() { patienceMS.store(Self.hurriedMS, ordering: .relaxed) }
 
-  /// What is not worth a wait, by who has the connection.
+  /// Runs `act` without waiting for others. The caller has the connection.
   func withoutPatience<Value>(_ act: () throws -> Value) rethrows -> Value {
     isWithout.store(true, ordering: .relaxed)
     defer { isWithout.store(false, ordering: .relaxed) }

@@ -1,8 +1,8 @@
 import GRDB
 import GRDBSQLite
 
-/// A statement that runs for each entry: by SQLite's own calls, which cost half of what GRDB's do.
-/// It is GRDB's, which keeps it prepared.
+/// A statement that runs for each entry, through SQLite's C functions, which cost half as much as
+/// GRDB's. GRDB keeps it prepared.
 struct HotStatement: ~Copyable {
   private let statement: OpaquePointer
   private let database: Database
@@ -29,7 +29,7 @@ struct HotStatement: ~Copyable {
     text.withUTF8 { bind(text: $0) }
   }
 
-  /// SQLite copies it. An empty text is no NULL.
+  /// SQLite copies the bytes. An empty text is not NULL.
   mutating func bind(text: UnsafeBufferPointer<UInt8>) {
     place += 1
     let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
@@ -55,7 +55,7 @@ struct HotStatement: ~Copyable {
     sqlite3_bind_null(statement, place)
   }
 
-  /// True: there is a row.
+  /// True if there is a row.
   mutating func step() throws -> Bool {
     switch sqlite3_step(statement) {
     case SQLITE_ROW: return true
@@ -66,7 +66,7 @@ struct HotStatement: ~Copyable {
     }
   }
 
-  /// Runs it to its end, and makes it ready for the next values.
+  /// Runs it to completion, and makes it ready for the next values.
   mutating func run() throws {
     defer {
       sqlite3_reset(statement)
@@ -81,15 +81,15 @@ struct HotStatement: ~Copyable {
     sqlite3_column_type(statement, column) == SQLITE_NULL ? nil : int(column)
   }
 
-  /// nil if it is NULL. Bytes that are not UTF-8 are replaced.
+  /// nil for NULL. Replaces bytes that are not UTF-8.
   func text(_ column: Int32) -> String? {
     guard let bytes = sqlite3_column_text(statement, column) else { return nil }
     let count = Int(sqlite3_column_bytes(statement, column))
     return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
   }
 
-  /// The text as it is written; nil if it is NULL or not UTF-8. `fault` keeps the first column that is
-  /// not.
+  /// The text as it is stored; nil for NULL and for invalid UTF-8. `fault` receives the first
+  /// column with invalid UTF-8.
   func text(_ column: Int32, _ name: StaticString, _ fault: inout String?) -> String? {
     guard let bytes = sqlite3_column_text(statement, column) else { return nil }
     let count = Int(sqlite3_column_bytes(statement, column))

@@ -1,14 +1,15 @@
 import Foundation
 
-/// Room on the file system of a queue's file. A reserve stands beside the file. Where nothing else is
-/// left it is given up, so that what is in hand can be recorded, and what is in the WAL finds its place.
+/// Free space on the file system of the queue's file. A reserve file next to it is released when no
+/// other space is left, so that outcomes of held entries can be recorded and the WAL can be
+/// checkpointed.
 final class QueueRoom: Sendable {
-  /// Beyond that nobody needs to look closer.
+  /// With more free space than this no closer check is needed.
   private static let ample: Int64 = 64 << 20
-  /// More than other programs leave in a WAL before they bring it into the file. Of a small file system it is
-  /// the half: then what the other half has in a WAL finds its place in any case.
+  /// The largest reserve: more than other programs leave in a WAL before they checkpoint it. On a
+  /// small file system the reserve is half of it, so that any WAL in the other half fits.
   private static let mostReserve: Int64 = 8 << 20
-  /// A transaction of the relay's own fits in.
+  /// Free space beyond the reserve, enough for a transaction of the relay.
   private static let leftToOthers: Int64 = 512 << 10
 
   let file: String
@@ -20,20 +21,20 @@ final class QueueRoom: Sendable {
   }
 
   struct Figures {
-    /// For this user, without the reserve.
+    /// Bytes that this user can write, without the reserve.
     var free: Int64
     var reserve: Int64
     var reserveWanted: Int64
 
-    /// There is so much that no transaction comes near the end.
+    /// Whether there is more space than any transaction needs.
     var isAmple: Bool { beyondReserve >= ample }
-    /// With what the reserve has.
+    /// Free space including the reserve.
     var all: Int64 { free + reserve }
-    /// Without what the reserve lacks.
+    /// Free space that remains once the reserve has its full size.
     var beyondReserve: Int64 { free + reserve - reserveWanted }
   }
 
-  /// nil: the system does not say.
+  /// nil if the system call fails.
   func look() -> Figures? {
     var system = statvfs()
     guard statvfs(file, &system) == 0 else { return nil }
@@ -49,13 +50,13 @@ final class QueueRoom: Sendable {
     return stat(reserve, &status) == 0 ? Int64(status.st_blocks) * 512 : 0
   }
 
-  /// Makes the reserve, or what there is room for of it.
+  /// Creates the reserve, or extends it as far as the free space allows.
   func keepReserve() {
     guard let room = look() else { return }
     resize { size in min(room.reserveWanted, size + max(0, room.free - Self.leftToOthers)) }
   }
 
-  /// So many bytes of it become free, and a little more.
+  /// Frees this many bytes of the reserve, and a little more.
   func giveUp(_ bytes: Int64) {
     resize { size in min(size, max(0, size - bytes - Self.leftToOthers)) }
   }
@@ -67,7 +68,7 @@ final class QueueRoom: Sendable {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return }
     let (before, size) = (Int64(status.st_size), wanted(Int64(status.st_size)))
-    // What was had in part is given back.
+    // A failed allocation may have extended the file: restore its size.
     if size < before || size > before && posix_fallocate(descriptor, 0, Int(size)) != 0 {
       ftruncate(descriptor, Int(min(size, before)))
     }

@@ -1,7 +1,7 @@
 import GRDB
 
-/// Puts entries into the table. Most of the cost of a row is the statement around it, so rows of
-/// the plain kind, which the binary door makes, go many to a statement.
+/// Adds entries to the table. Most of a row's cost is the statement around it, so entries with only
+/// the common columns, such as those of the binary listener, share a statement.
 extension SQLiteQueue {
   private static let rowsTogether = 32
 
@@ -28,13 +28,13 @@ extension SQLiteQueue {
         let run = Self.plainRun(entries, from: next)
         var statement = try HotStatement(
           database, run == Self.rowsTogether ? Self.many : run > 0 ? Self.one : Self.any)
-        // One by one, where there are fewer than a statement has places for.
+        // Fewer rows than a statement has places for are added one by one.
         let rows = run == Self.rowsTogether ? run : 1
         for entry in entries[next..<(next + rows)] {
           Self.bind(entry, at: now, isPlain: run > 0, to: &statement)
         }
         try statement.run()
-        // A row that the trigger or the index ignored counts for nothing.
+        // A row that the trigger or the index ignored is not counted.
         count += database.changesCount
         next += rows
       }
@@ -42,7 +42,7 @@ extension SQLiteQueue {
     }
   }
 
-  /// How many plain ones there are from this one on; it does not count further than it has to.
+  /// The number of consecutive plain entries from `start`, up to the rows of one statement.
   private static func plainRun(_ entries: [NewEntry], from start: Int) -> Int {
     var end = start
     while end < min(entries.count, start + rowsTogether), entries[end].isPlain { end += 1 }
@@ -70,12 +70,12 @@ extension SQLiteQueue {
 }
 
 extension NewEntry {
-  /// About as many bytes as its row and the indexes of that have.
+  /// The approximate bytes of its row and of the row's index entries.
   fileprivate var weight: Int {
     payload.utf8.count + 2 * id.utf8.count + (token ?? tokens ?? channel ?? "").utf8.count + 200
   }
 
-  /// It has none of the columns that few entries have.
+  /// Whether it uses only the common columns.
   fileprivate var isPlain: Bool {
     tokens == nil && channel == nil && topic == nil && pushType == nil && collapseID == nil
       && deadline == nil

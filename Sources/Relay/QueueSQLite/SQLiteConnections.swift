@@ -5,7 +5,7 @@ extension SQLiteQueue {
     _ seat: WorkerSeat, held: Int, wanted: Int, isNeeded: Bool, of most: Int
   ) throws -> Int? {
     try change { database in
-      // One that was taken for dead gets nothing before it has joined again.
+      // A worker with an expired lease gets no connections until it joins again.
       guard
         try Int.fetchOne(
           database, sql: "SELECT 1 FROM workers WHERE number = ?", arguments: [seat.number]) == 1

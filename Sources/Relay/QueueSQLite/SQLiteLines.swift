@@ -1,7 +1,7 @@
 import GRDB
 
-/// For each device, or channel, of an app the entries that wait for it, in the order in which they
-/// came. It is used within a transaction. A trigger ends what an entry has in it.
+/// The entries that wait for each device or channel of an app, in queue order. Used within a
+/// transaction. A trigger removes the rows of an entry.
 struct SQLiteLines {
   private let database: Database
   private let app: String
@@ -11,7 +11,7 @@ struct SQLiteLines {
     self.app = app
   }
 
-  /// Whether there is no earlier entry in any of these lines. It stands in all of them from now on.
+  /// Adds the entry to all of these lines. True if none of them has an earlier entry.
   func isFirst(_ entry: Int64, in targets: Set<String>) throws -> Bool {
     var isFirst = true
     for target in targets {
@@ -31,7 +31,7 @@ struct SQLiteLines {
     return isFirst
   }
 
-  /// They wait until an earlier one ends.
+  /// Blocks these entries until an earlier one ends.
   func holdBack(_ entries: [Int64]) throws {
     var hold = try HotStatement(
       database, "UPDATE entries SET due = \(SQLiteSchema.heldBack) WHERE number = ?")

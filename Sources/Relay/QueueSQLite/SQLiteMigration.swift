@@ -1,14 +1,14 @@
 import GRDB
 
-/// Makes a file of an older relay one of this. New tables, indexes and triggers come by
-/// `SQLiteSchema.tables`, which makes what is missing; a step is for what that cannot do. All of it is one
-/// transaction. Tests/RelayTests/SQLiteLayoutTests.swift has the layout of each version that there was.
+/// Upgrades the file of an older relay. `SQLiteSchema.tables` creates missing tables, indexes and
+/// triggers; a step does the rest. All of it is one transaction.
+/// Tests/RelayTests/SQLiteLayoutTests.swift has the layout of every earlier version.
 enum SQLiteMigration {
-  /// By the version that it leads to. A file may have a number that is too high for its tables: relays
-  /// before version 4 wrote theirs into any, and so does a producer that runs the text of --print-schema. So
-  /// each step looks at what is there.
+  /// The steps by the version that they lead to. A file's version may be too high for its tables:
+  /// relays before version 4 wrote their version into any file, and so does a producer that runs
+  /// the output of --print-schema. Each step therefore inspects the tables.
   private static let steps: [(version: Int, take: @Sendable (Database) throws -> Void)] = [
-    // Broadcasts. The first files of version 1 have no column for their channel.
+    // Broadcasts: the first files of version 1 have no `channel` column.
     (
       2,
       { database in
@@ -19,7 +19,7 @@ enum SQLiteMigration {
         }
       }
     ),
-    // The checks of `entries`, which SQLite changes in a new table only.
+    // The checks of `entries`, which SQLite can change only by a new table.
     (
       4,
       { database in
@@ -35,13 +35,13 @@ enum SQLiteMigration {
     ),
   ]
 
-  /// Within a transaction.
+  /// Call within a transaction.
   static func run(_ database: Database) throws {
     for step in steps { try step.take(database) }
     try database.execute(sql: SQLiteSchema.tables)
   }
 
-  /// What the file lacks; nil: nothing.
+  /// The missing table or column; nil if the file is complete.
   static func lack(_ database: Database) throws -> String? {
     for (table, wanted) in try columnsWanted() {
       let there = try columns(of: table, database)
@@ -53,7 +53,7 @@ enum SQLiteMigration {
     return nil
   }
 
-  /// What a queue of no version has, and would be lost.
+  /// A column that no version of the queue has, and that a migration would lose.
   static func surplus(_ database: Database) throws -> String? {
     let wanted = try columnsWanted()
     for table in ["entries", "dead"] {
@@ -80,7 +80,7 @@ enum SQLiteMigration {
     try String.fetchAll(database, sql: "SELECT name FROM pragma_table_info('\(table)')")
   }
 
-  /// Its rows go into a new table of that name, and its numbers go on where they were.
+  /// Copies the rows into a new table of that name, which continues the row numbers.
   private static func rebuild(
     _ table: String, _ database: Database, instead values: [String: String] = [:]
   ) throws {
@@ -91,7 +91,7 @@ enum SQLiteMigration {
     try database.execute(
       sql: "CREATE TABLE apns_moved AS SELECT * FROM \(table); DROP TABLE \(table)")
     try database.execute(sql: SQLiteSchema.tables)
-    // It ignores entries that have an outcome, such as one of many tokens.
+    // The trigger ignores entries that have an outcome, such as one with many tokens.
     try database.execute(sql: "DROP TRIGGER entries_once")
     try database.execute(
       sql: """

@@ -1,10 +1,10 @@
 import Foundation
 import GRDB
 
-/// The provider token that all relays on the file share. It is made outside of a transaction,
-/// because that may take long: who makes it leaves a note meanwhile.
+/// The provider token that all relays on the file share. Signing may take long, so it happens
+/// outside a transaction, and the relay that signs leaves a note for the others.
 extension SQLiteQueue {
-  /// A note that says more is from a time when the clock was ahead.
+  /// A note with a later limit was written while the clock was ahead.
   private static let longestMS: Int64 = 600_000
 
   package func providerToken(
@@ -16,7 +16,7 @@ extension SQLiteQueue {
     let began = RelayClock.steady
     let limit = began + 2 * makingMS
     while true {
-      // Who waits for another to make it is older by then.
+      // The caller's `now` is old after a wait for another relay.
       let waited = RelayClock.steady - began
       let (token, isOurs) = try change { database -> (SharedToken?, Bool) in
         if let token = try Self.stored(database, team, key, oldest, now + waited) {
@@ -36,7 +36,7 @@ extension SQLiteQueue {
       if isOurs {
         let made = Result { try make() }
         let isStored = try change { database in
-          // Another may have taken over meanwhile.
+          // Another relay may have taken over since.
           try database.execute(
             sql: "DELETE FROM notes WHERE app = '' AND name = ? AND text LIKE ?",
             arguments: [note, "% \(mark)"])

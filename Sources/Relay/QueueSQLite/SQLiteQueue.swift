@@ -3,20 +3,20 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// The queue in a file of SQLite, for any number of processes on one machine.
+/// The queue in a SQLite file, for any number of processes on one machine.
 package final class SQLiteQueue: QueueEngine {
   let database: DatabaseQueue
-  /// Reads while the other one writes.
+  /// Reads while `database` writes.
   let counting: DatabaseQueue
   private let locks: WorkerLocks
   let room: QueueRoom
   let busy = BusyWait()
-  /// After how many pages the WAL is brought into the file.
+  /// The number of WAL pages after which SQLite checkpoints.
   let checkpointPages = Atomic(0)
-  /// The WAL that is open, as the system numbers it.
+  /// The inode of the open WAL.
   private let wal: UInt64?
 
-  /// Opens the file and makes its tables, if they are not there.
+  /// Opens the file and creates missing tables.
   package init(_ file: String, durable: RelayConfiguration.Durability = .process) throws {
     var options = Configuration()
     options.busyMode = .callback { [busy] in busy.wait($0) }
@@ -34,7 +34,7 @@ package final class SQLiteQueue: QueueEngine {
       database = try DatabaseQueue(path: file, configuration: options)
       try Self.prepare(database, file)
       options.readonly = true
-      // It reads much now and then, and each page once.
+      // It reads many pages at long intervals, and each page once.
       options.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -1000") }
       counting = try DatabaseQueue(path: file, configuration: options)
     } catch let error as DatabaseError {
@@ -49,9 +49,9 @@ package final class SQLiteQueue: QueueEngine {
     adaptToRoom()
   }
 
-  /// A new file is its user's alone, because provider tokens are in it; SQLite gives its other files
-  /// the same mode. One that is there keeps its own, and is not opened here: to close it would drop
-  /// SQLite's locks.
+  /// Creates the file with mode 0600, because it holds provider tokens; SQLite gives its other
+  /// files the same mode. An existing file keeps its mode and is not opened here, because closing
+  /// it would drop SQLite's locks.
   private static func makePrivate(_ file: String) {
     let descriptor = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if descriptor >= 0 { close(descriptor) }
@@ -77,12 +77,12 @@ package final class SQLiteQueue: QueueEngine {
       if let surplus = try SQLiteMigration.surplus(database) {
         throw fault("\(surplus), which no version of a queue has: it is left as it is")
       }
-      // SQLite does not wait for another process that is about to do the same.
+      // SQLite does not wait for another process that does the same now.
       for attempt in 1... {
         do {
           try database.execute(sql: "PRAGMA journal_mode = WAL")
           return try database.inTransaction(.immediate) {
-            // Another one may have done it meanwhile, and a newer one more than that.
+            // Another process may have migrated the file since, or a newer relay may have.
             if try number("user_version") <= SQLiteSchema.version {
               try SQLiteMigration.run(database)
             }
@@ -97,7 +97,8 @@ package final class SQLiteQueue: QueueEngine {
     }
   }
 
-  /// In a transaction. Where there is no room for it, it gets that of the reserve; unless it can wait.
+  /// Runs `act` in a transaction. If space runs out, releases the reserve for it, unless it can
+  /// wait.
   func change<Value>(
     canWait: Bool = false, _ act: (Database) throws -> Value
   ) throws -> Value {
@@ -114,7 +115,7 @@ package final class SQLiteQueue: QueueEngine {
         return try attempt()
       } catch let error as DatabaseError where error.lacksRoom && !canWait {
         guard makeRoom() else { throw error }
-        // What became free meanwhile is the reserve's again, before others have it.
+        // Takes freed space back for the reserve before other programs use it.
         defer { room.keepReserve() }
         return try attempt()
       }
@@ -139,7 +140,7 @@ package final class SQLiteQueue: QueueEngine {
     return stat(file, &status) == 0 ? UInt64(status.st_ino) : nil
   }
 
-  /// Whoever puts something into a file that nobody else has any more loses it.
+  /// Throws if the file was removed or replaced: writes to the old one would be lost.
   func demandFile() throws {
     var hasMoved: CInt = 0
     try database.unsafeRead {
@@ -161,7 +162,7 @@ package final class SQLiteQueue: QueueEngine {
       try database.execute(
         sql: "INSERT INTO workers (app, name, heard) VALUES (?, ?, ?)", arguments: [app, name, now])
       let number = database.lastInsertedRowID
-      // Within the transaction, so that nobody sees a worker without its lock.
+      // Within the transaction, so that a visible worker always has its lock.
       locks.take(number)
       return WorkerSeat(number: number, app: app)
     }
@@ -202,7 +203,7 @@ package final class SQLiteQueue: QueueEngine {
     guard isAnyoneSilent else { return 0 }
     return try change { database in
       var count = 0
-      // A process has a worker for each app, and dies with all of them.
+      // A process has a worker for each app, and all of them end with it.
       var together: [String: Int] = [:]
       for row in try Row.fetchAll(
         database,
@@ -228,7 +229,8 @@ package final class SQLiteQueue: QueueEngine {
   private func release(
     _ database: Database, _ worker: Int64, isAlone: Bool, at now: Int64, _ line: String
   ) throws -> Int {
-    // One of many devices that got some answers is not to blame either: it gets on.
+    // An entry with many devices that got some responses makes progress, and is not to blame
+    // either.
     let isToBlame =
       try isAlone
       && Int.fetchOne(
@@ -282,7 +284,7 @@ package final class SQLiteQueue: QueueEngine {
     SELECT \(columns) FROM entries WHERE app = ? AND worker IS NULL AND due = 0 ORDER BY number
     """
 
-  /// Those that were in crashes, the least suspicious first.
+  /// Entries that were in crashes, the least suspicious first.
   private static let suspects = """
     SELECT \(columns), crashes FROM suspects CROSS JOIN entries ON number = entry
     WHERE app = ? AND worker IS NULL AND due <= ? AND crashes >= \(CrashGroup.apart)
@@ -328,12 +330,12 @@ package final class SQLiteQueue: QueueEngine {
   package func claim(
     _ seat: WorkerSeat, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
   ) throws -> [Entry] {
-    // Outside a transaction, because it is asked all the time.
+    // Outside a transaction, because this check runs all the time.
     guard room > 0, try isAnythingThere(app: seat.app, at: now) else { return [] }
     try demandFile()
     let budget = try roomToRecord()
     return try change { database in
-      // One that was taken for dead gets nothing before it has joined again.
+      // A worker with an expired lease gets no entries until it joins again.
       guard
         try Int.fetchOne(
           database.cachedStatement(sql: "SELECT 1 FROM workers WHERE number = ?"),
@@ -346,7 +348,7 @@ package final class SQLiteQueue: QueueEngine {
         var suspects = try HotStatement(database, Self.suspects)
         suspects.bind(seat.app)
         suspects.bind(now)
-        // Nothing else is begun before somebody has them.
+        // No other entry is handed out before a free worker has taken the suspects.
         if !isFree, try suspects.step() { return [] }
         try collected.take(&suspects, lines, areSuspects: true)
       }
@@ -393,17 +395,17 @@ package final class SQLiteQueue: QueueEngine {
       database, sql: "SELECT EXISTS (SELECT 1 FROM entries WHERE worker IS NOT NULL)") == true
   }
 
-  /// What is read for a claim.
+  /// The rows read for a claim.
   private struct Collected {
-    /// So many are read at most: those that are held back take no room.
+    /// The limit for rows read, because blocked entries use no room.
     private static let most = 4000
 
     var left: Int
-    /// Bytes that may be spent on what becomes of them.
+    /// The bytes available for recording their outcomes.
     var budget: Int64
     var lacksRoom = false
     var entries: [Entry] = []
-    /// Their numbers.
+    /// The numbers of blocked entries.
     var heldBack: [Int64] = []
 
     init(left: Int, budget: Int64) {
@@ -418,15 +420,16 @@ package final class SQLiteQueue: QueueEngine {
       while left > 0, !lacksRoom, count < Self.most, try rows.step() {
         count += 1
         if areSuspects, entries.count >= CrashGroup.most(after: Int(rows.int(15))) { break }
-        // A producer can bind bytes that are not UTF-8 as text, and some languages do.
+        // A producer can bind invalid UTF-8 as text, and some languages do.
         var fault: String?
         let number = rows.int(0)
-        // A repaired id may equal another entry's, so it gets the entry's number.
+        // A repaired ID may equal another entry's, so the entry's number is added.
         let id =
           rows.text(2, "the id", &fault) ?? "\(rows.text(2) ?? "") (entry \(number))"
         let token = rows.text(3, "token", &fault)
         let tokens = rows.text(4, "tokens", &fault)
-        // 32 bytes in hex with quotes and a comma: near enough for how much to read.
+        // A token of 32 bytes in hex, with quotes and a comma: exact enough to decide how much to
+        // read.
         let weight = tokens.map { max(1, min(NewEntry.mostTokens, $0.utf8.count / 67)) } ?? 1
         if weight > left, !entries.isEmpty { break }
         let channel = rows.text(14, "channel", &fault)
@@ -506,7 +509,7 @@ package final class SQLiteQueue: QueueEngine {
     do {
       try recordTogether(verdicts[...], by: seat, at: now)
     } catch let fault as QueueFault where fault.lacksRoom && verdicts.count > Self.fewVerdicts {
-      // A few at a time change fewer pages. What is recorded already is not recorded again.
+      // Small transactions change fewer pages. A repeated outcome is ignored.
       for start in stride(from: 0, to: verdicts.count, by: Self.fewVerdicts) {
         let end = min(verdicts.count, start + Self.fewVerdicts)
         try recordTogether(verdicts[start..<end], by: seat, at: now)
@@ -604,7 +607,8 @@ package final class SQLiteQueue: QueueEngine {
   package func trim(before: Int64) throws -> Int {
     var total = 0
     while true {
-      // The oldest come first, and only so many at a time: others want to write meanwhile.
+      // Removes the oldest first and a limited number in each transaction, so that other programs
+      // can write.
       let count = try change { database in
         try database.execute(
           sql: """
@@ -633,7 +637,7 @@ package final class SQLiteQueue: QueueEngine {
           depths[row[0], default: QueueDepth()][keyPath: place] = row[1]
         }
       }
-      // Those that an earlier one holds back wait for no time.
+      // Blocked entries wait for an earlier entry, not for a time.
       let held = SQLiteSchema.heldBack
       try count(
         """
@@ -649,7 +653,7 @@ package final class SQLiteQueue: QueueEngine {
         SELECT app, count(*) FROM entries WHERE worker IS NULL AND due > 0 AND due < \(held)
         GROUP BY app
         """, \.later)
-      // By worker, because there is an index of those.
+      // Counted by worker, because there is an index by worker.
       let byWorker = """
         SELECT app, (SELECT count(*) FROM entries WHERE worker = workers.number) FROM workers
         """
@@ -680,7 +684,7 @@ package final class SQLiteQueue: QueueEngine {
 
   package func check() throws {
     try change(canWait: true) { database in
-      // A write that leaves nothing behind.
+      // A write that changes no row.
       try database.execute(sql: "DELETE FROM workers WHERE number = -1")
       _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM entries WHERE number = 0")
     }

@@ -1,10 +1,10 @@
 import GRDB
 
-/// Tokens that the service refused, and what relays leave each other about an app.
+/// Bad tokens, and the values that relays share about an app.
 extension SQLiteQueue {
   package func refused(app: String, behind number: Int64, most: Int) throws -> [RefusedToken] {
     try counting.read { database in
-      // The plus has SQLite go by number: what is new is at the end.
+      // The plus makes SQLite search by number, because new tokens are at the end.
       try Row.fetchAll(
         database.cachedStatement(
           sql: """
@@ -55,7 +55,7 @@ extension SQLiteQueue {
   package func forgetFeedback(_ told: [GoneToken], app: String) throws {
     var rest = told[...]
     while !rest.isEmpty {
-      // Others want to write meanwhile.
+      // Other programs get a chance to write in between.
       let some = rest.prefix(Self.forgottenAtOnce)
       rest = rest.dropFirst(some.count)
       try change { database in
@@ -75,7 +75,7 @@ extension SQLiteQueue {
 
   package func lastAnswers(app: String, most: Int) throws -> [RecordedAnswer] {
     try counting.read { database in
-      // By number, and not farther back than it is worth: other apps have outcomes there too.
+      // By number and with a limit, because outcomes of other apps are in between.
       try Row.fetchAll(
         database,
         sql: """

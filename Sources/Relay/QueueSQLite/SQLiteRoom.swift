@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
 
-/// The queue's file on a file system that is small, or full.
+/// Keeps the queue usable on a small or full file system.
 extension SQLiteQueue {
-  /// What a transaction of the relay's own changes, whatever is in it.
+  /// The bytes that any transaction of the relay changes.
   private static let margin: Int64 = 256 << 10
   private static let pageSize: Int64 = 4096
   private static let mostPages: Int64 = 8000
@@ -15,7 +15,7 @@ extension SQLiteQueue {
     room.keepReserve()
   }
 
-  /// The less room there is, the sooner the WAL is brought into the file. Then it begins anew.
+  /// Checkpoints sooner if there is less space, so that the WAL restarts.
   func adaptToRoom() {
     let all = room.look()?.all ?? .max
     let pages = max(Self.fewestPages, min(Self.mostPages, all / Self.pageSize / 16))
@@ -29,8 +29,8 @@ extension SQLiteQueue {
     }
   }
 
-  /// What waits in the WAL gets so much of the reserve as it needs, and the WAL begins anew. False: it needs
-  /// more than there is, and would only use it up.
+  /// Releases as much of the reserve as the WAL's checkpoint needs, and checkpoints. False if it
+  /// needs more than there is, and would only use the reserve up.
   func makeRoom() -> Bool {
     guard let found = room.look(), let owed = try? pages().owed, found.all > owed else {
       return false
@@ -39,7 +39,7 @@ extension SQLiteQueue {
     return checkpoint()
   }
 
-  /// Brings the WAL into the file, and cuts it off where nobody reads it. False: there was no room.
+  /// Checkpoints the WAL, and truncates it if no reader uses it. False if there was no space.
   private func checkpoint() -> Bool {
     do {
       try database.inDatabase { database in
@@ -55,7 +55,7 @@ extension SQLiteQueue {
     }
   }
 
-  /// What the file grows by when all of the WAL is brought into it, and what is free within it.
+  /// The bytes by which a full checkpoint extends the file, and the bytes unused within the file.
   private func pages() throws -> (owed: Int64, unused: Int64) {
     try read { database in
       func number(_ name: String) throws -> Int64 {
@@ -70,12 +70,12 @@ extension SQLiteQueue {
     }
   }
 
-  /// Throws if the reserve would be needed for so many bytes more.
+  /// Throws if a write of this many bytes would need the reserve.
   func demandRoom(for bytes: Int) throws {
     for isLast in [false, true] {
       guard let found = room.look(), !found.isAmple else { return }
       let (owed, unused) = try pages()
-      // In the WAL, and in the file.
+      // Space is needed in the WAL and in the file.
       let bytes = Int64(bytes)
       let wanted = 2 * bytes + max(0, bytes - unused) + Self.margin + owed
       if found.beyondReserve >= wanted { return }
@@ -90,7 +90,7 @@ extension SQLiteQueue {
     }
   }
 
-  /// So many bytes may be spent on what becomes of entries that are claimed now.
+  /// The bytes available for the outcomes of entries that are claimed now.
   func roomToRecord() throws -> Int64 {
     for isLast in [false, true] {
       guard let found = room.look(), !found.isAmple else { return .max }
@@ -103,14 +103,14 @@ extension SQLiteQueue {
         return Self.cost(entries: held.int(0), notifications: held.int(0) + held.int(1))
       }
       let left = try found.all - pages().owed - Self.margin - held
-      // What is in hand makes room when it ends.
+      // Held entries free space when they end.
       if left > 0 || held > 0 || isLast { return max(0, left) }
       _ = checkpoint()
     }
     return 0
   }
 
-  /// Pages of the entries and of the indexes, and the outcomes.
+  /// The pages of the entries and their indexes, and the outcomes.
   static func cost(entries: Int64, notifications: Int64) -> Int64 {
     entries * (12 << 10) + notifications * (1 << 10)
   }
@@ -124,7 +124,7 @@ extension SQLiteQueue {
 }
 
 extension DatabaseError {
-  /// What the system says of a full file system, and of a quota.
+  /// The errors of a full file system and of an exceeded quota.
   var lacksRoom: Bool {
     resultCode == .SQLITE_FULL
       || [.SQLITE_IOERR_WRITE, .SQLITE_IOERR_SHMSIZE].contains(extendedResultCode)
@@ -138,7 +138,7 @@ extension QueueFault {
     let directory = URL(fileURLWithPath: file).deletingLastPathComponent().path
     let isSeen = statvfs(file, &system) == 0 || statvfs(directory, &system) == 0
     let isReadOnly = isSeen && system.f_flag & UInt(ST_RDONLY) != 0
-    // SQLite has files of its own beside it.
+    // SQLite creates more files in the same directory.
     let isRefused = [file, directory].contains { (path: String) in
       access(path, R_OK | W_OK) != 0 && errno == EACCES
     }

@@ -1,11 +1,11 @@
-/// The tables of a queue in SQLite. Producers write `entries`; `outcomes`, `gone` and `dead` are
-/// to be read. Documentation/RELAY.md explains each column.
+/// The tables of a queue in SQLite. Producers write `entries`, and read `outcomes`, `gone` and
+/// `dead`. Documentation/RELAY.md explains each column.
 package enum SQLiteSchema {
   package static let version = 4
-  /// "apns" in ASCII: what the program `file` and this relay know the file by.
+  /// "apns" in ASCII, by which the program `file` and this relay recognize the file.
   package static let applicationID = 0x6170_6E73
 
-  /// The time for which an entry waits that an earlier one holds back.
+  /// The `due` of a blocked entry.
   package static let heldBack: Int64 = 1 << 62
 
   package static let text = """
@@ -16,12 +16,12 @@ package enum SQLiteSchema {
 
     """
 
-  /// Makes what is not there.
+  /// Creates what is missing.
   static let tables = """
     PRAGMA application_id = \(applicationID);
     PRAGMA user_version = \(version);
 
-    -- What is to be pushed. A producer fills in the columns up to deadline.
+    -- Entries to push. A producer fills in the columns up to deadline.
     CREATE TABLE IF NOT EXISTS entries (
       number INTEGER PRIMARY KEY AUTOINCREMENT,
       app TEXT NOT NULL,
@@ -60,7 +60,8 @@ package enum SQLiteSchema {
       WHERE worker IS NULL AND due > 0;
     CREATE INDEX IF NOT EXISTS entries_held ON entries (worker) WHERE worker IS NOT NULL;
 
-    -- One for each notification that has its end. A reader remembers the last number it has read.
+    -- One row for each notification with an outcome. A reader remembers the last number it has
+    -- read.
     CREATE TABLE IF NOT EXISTS outcomes (
       number INTEGER PRIMARY KEY AUTOINCREMENT,
       app TEXT NOT NULL,
@@ -76,12 +77,12 @@ package enum SQLiteSchema {
       UNIQUE (app, id, position)
     );
 
-    -- An id that has an outcome is done: adding it again adds nothing.
+    -- An ID with an outcome is finished: adding it again has no effect.
     CREATE TRIGGER IF NOT EXISTS entries_once BEFORE INSERT ON entries
       WHEN EXISTS (SELECT 1 FROM outcomes WHERE app = NEW.app AND id = NEW.id)
       BEGIN SELECT RAISE(IGNORE); END;
 
-    -- Devices that no longer have the app, and since when, in UNIX seconds.
+    -- Gone devices, and since when, in UNIX seconds.
     CREATE TABLE IF NOT EXISTS gone (
       app TEXT NOT NULL,
       token TEXT NOT NULL,
@@ -89,7 +90,7 @@ package enum SQLiteSchema {
       PRIMARY KEY (app, token)
     ) WITHOUT ROWID;
 
-    -- For the binary door: tokens that the service refused, and what its feedback has to tell.
+    -- For the binary listener: bad tokens, and devices to report as feedback.
     CREATE TABLE IF NOT EXISTS bad (
       number INTEGER PRIMARY KEY AUTOINCREMENT,
       app TEXT NOT NULL,
@@ -104,7 +105,7 @@ package enum SQLiteSchema {
       PRIMARY KEY (app, token)
     ) WITHOUT ROWID;
 
-    -- Entries that were delivered too often, as they were.
+    -- Entries that were delivered too often, unchanged.
     CREATE TABLE IF NOT EXISTS dead (
       number INTEGER PRIMARY KEY,
       app TEXT NOT NULL,
@@ -125,13 +126,13 @@ package enum SQLiteSchema {
       at INTEGER NOT NULL
     );
 
-    -- Readers of outcomes that want none trimmed before they have read it.
+    -- Readers of outcomes. No outcome is trimmed before all of them have read it.
     CREATE TABLE IF NOT EXISTS readers (
       name TEXT PRIMARY KEY,
       number INTEGER NOT NULL
     );
 
-    -- The relays' own: who works, and the provider tokens that they share.
+    -- Private to the relays: the workers, and the provider tokens that they share.
     CREATE TABLE IF NOT EXISTS workers (
       number INTEGER PRIMARY KEY AUTOINCREMENT,
       app TEXT NOT NULL,
@@ -145,13 +146,13 @@ package enum SQLiteSchema {
       wanted INTEGER NOT NULL,
       needed INTEGER NOT NULL
     );
-    -- The relays' own: in how many crashes an entry was in flight together with others.
+    -- Private to the relays: the number of crashes in which an entry was held together with others.
     CREATE TABLE IF NOT EXISTS suspects (
       entry INTEGER PRIMARY KEY,
       crashes INTEGER NOT NULL
     );
-    -- The relays' own, where an app's option is to keep the order: for each device or channel the entries
-    -- that wait for it, of which the first is the one that may be sent.
+    -- Private to the relays, for apps that keep the order: the entries that wait for each device or
+    -- channel. The first of them may be sent.
     CREATE TABLE IF NOT EXISTS lines (
       app TEXT NOT NULL,
       target TEXT NOT NULL,
@@ -159,7 +160,7 @@ package enum SQLiteSchema {
       PRIMARY KEY (app, target, entry)
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS lines_entry ON lines (entry);
-    -- However an entry ends, the next ones are looked at again.
+    -- When an entry ends in any way, the next entries in its lines are checked again.
     CREATE TRIGGER IF NOT EXISTS lines_end AFTER DELETE ON entries
       WHEN EXISTS (SELECT 1 FROM lines WHERE entry = OLD.number)
       BEGIN

@@ -1,13 +1,14 @@
 import Glibc
 
-/// A file of which each living worker has one byte locked. The kernel drops the lock with the
-/// process, so that others know at once that a worker is dead, and need not wait for its silence.
+/// A file with one locked byte for each worker. The kernel drops the lock with the process, so that
+/// others notice its end immediately, without waiting for its lease to expire.
 final class WorkerLocks: @unchecked Sendable {
   private static let setLock: CInt = 37
   private static let getLock: CInt = 36
 
   private let own: CInt
-  /// Locks of one open file do not hinder each other: who asks has opened the file anew.
+  /// Locks of one open file description never conflict with themselves, so probing uses a second
+  /// open().
   private let asking: CInt
 
   init?(_ path: String) {
@@ -28,7 +29,7 @@ final class WorkerLocks: @unchecked Sendable {
   func take(_ number: Int64) { _ = call(own, Self.setLock, F_WRLCK, number) }
   func drop(_ number: Int64) { _ = call(own, Self.setLock, F_UNLCK, number) }
 
-  /// Whether a living process has it. Where the file system cannot say, it counts as taken.
+  /// Whether a running process holds the lock. True if the file system cannot report it.
   func isTaken(_ number: Int64) -> Bool {
     call(asking, Self.getLock, F_WRLCK, number).map { $0 != F_UNLCK } ?? true
   }

@@ -1,4 +1,4 @@
-/// What relays and the one who runs them leave each other about the guard of an app.
+/// The values that relays and the operator share about the bad-token guard of an app.
 package struct GuardNotes: Sendable {
   private static let accepted = "guard.accepted"
   private static let letGo = "guard.let_go"
@@ -17,7 +17,7 @@ package struct GuardNotes: Sendable {
   func hasAccepted() throws -> Bool { try queue.note(Self.accepted, app: app) != nil }
   func setAccepted(at now: Int64) throws { try queue.setNote(Self.accepted, "\(now)", app: app) }
 
-  /// Lengths of tokens that the service accepted.
+  /// The sizes of tokens that APNs accepted.
   func sizes() throws -> TokenSizes {
     try queue.note(Self.sizes, app: app).flatMap { TokenSizes($0) } ?? []
   }
@@ -25,7 +25,7 @@ package struct GuardNotes: Sendable {
     try queue.setNote(Self.sizes, sizes.text, app: app)
   }
 
-  /// Until when bad tokens count whatever the guard says; 0: not at all.
+  /// The time until which bad tokens count despite the guard; 0 without an override.
   package func letGoUntil() throws -> Int64 {
     try queue.note(Self.letGo, app: app).flatMap { Int64($0) } ?? 0
   }
@@ -33,7 +33,7 @@ package struct GuardNotes: Sendable {
     try queue.setNote(Self.letGo, time > 0 ? "\(time)" : nil, app: app)
   }
 
-  /// What the last relay that had something to say of it said; nil: there is no alarm.
+  /// The last alarm of any relay; nil without an alarm.
   package func alarm() throws -> String? { try queue.note(Self.alarm, app: app) }
   func setAlarm(_ words: String?) throws { try queue.setNote(Self.alarm, words, app: app) }
 }

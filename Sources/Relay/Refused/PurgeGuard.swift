@@ -1,23 +1,23 @@
-/// Keeps programs that delete tokens from deleting good ones. BadDeviceToken and DeviceTokenNotForTopic
-/// may only mean the wrong environment, or another app's key: until the app had its first 200, and
-/// while more than a share of its last answers say so, such tokens are neither remembered nor told.
-/// A device that is gone (410) always counts.
+/// Protects good tokens from programs that delete bad ones. BadDeviceToken and
+/// DeviceTokenNotForTopic may only mean the wrong environment, or another app's key. Until the app
+/// had its first 200, and while their share of recent responses is too high, such tokens are
+/// neither recorded nor reported. A gone device (410) always counts.
 struct PurgeGuard {
   enum Hold: Equatable {
     /// No push of this app was ever accepted.
     case neverAccepted(bad: Int)
     case tooMany(bad: Int, of: Int)
-    /// There were too few answers to tell. No reason for an alarm.
+    /// There were too few responses to judge, which raises no alarm.
     case tooFew(answers: Int)
   }
 
   private let rules: AppConfiguration.Guard
-  /// Of the last answers, whether each said that the token is bad.
+  /// For each recent response, whether it called the token bad.
   private var answers: [Bool] = []
   private var oldest = 0
   private(set) var bad = 0
   var hasAccepted = false
-  /// The one who runs the relay knows that the tokens are bad, until this time (UNIX milliseconds).
+  /// The operator accepts bad tokens until this time (UNIX milliseconds).
   var letGoUntil: Int64 = 0
 
   init(_ rules: AppConfiguration.Guard) { self.rules = rules }
@@ -36,11 +36,12 @@ struct PurgeGuard {
     if isBad { bad += 1 }
   }
 
-  /// Why a bad token does not count at present; nil: it does.
+  /// The reason why a bad token does not count now; nil if it does.
   func hold(at now: Int64) -> Hold? {
     if now < letGoUntil { return nil }
     if !hasAccepted { return .neverAccepted(bad: bad) }
-    // Of few answers as of the least that tell something: enough bad ones are too many all the same.
+    // With fewer than `least` responses, the share applies to `least`: many bad tokens trip the
+    // guard even in a small sample.
     if Double(bad) > rules.share * Double(max(answers.count, rules.least)) {
       return .tooMany(bad: bad, of: answers.count)
     }
@@ -49,7 +50,7 @@ struct PurgeGuard {
 }
 
 extension PurgeGuard.Hold {
-  /// Words for an alarm; nil if it is none.
+  /// The text of the alarm; nil if this is not an alarm.
   func alarm(app: String) -> String? {
     let what =
       "such tokens are not remembered and not told as feedback. Look at the app's environment and "

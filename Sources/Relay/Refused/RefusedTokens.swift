@@ -3,17 +3,16 @@ import Foundation
 import Logging
 import Synchronization
 
-/// The tokens that the service refused, in memory, for a door that judges each push by them. What
-/// this relay's workers record is there at once; what other relays on the queue recorded, within
-/// a moment.
+/// Bad tokens in memory, for a listener that checks each push against them. It has those that this
+/// relay's workers record immediately, and those that other relays record after a moment.
 package final class RefusedTokens: @unchecked Sendable {
-  /// Those of one app.
+  /// The bad tokens of one app.
   package final class App: Sendable {
     private let rememberMS: Atomic<Int64>
-    /// When each was refused, in UNIX milliseconds.
+    /// The time of each rejection in UNIX milliseconds.
     private let tokens = Mutex<[[UInt8]: Int64]>([:])
     fileprivate let last = Mutex<Int64>(0)
-    /// Lengths of tokens that the service accepted.
+    /// The sizes of tokens that APNs accepted.
     private let accepted = Mutex<TokenSizes>([])
 
     init(rememberMS: Int64) { self.rememberMS = Atomic(rememberMS) }
@@ -36,7 +35,7 @@ package final class RefusedTokens: @unchecked Sendable {
       }
     }
 
-    /// Drops what is over.
+    /// Removes tokens that are too old.
     fileprivate func shrink(at now: Int64) {
       let limit = limit(at: now)
       tokens.withLock { tokens in
@@ -65,7 +64,7 @@ package final class RefusedTokens: @unchecked Sendable {
     self.log = log
   }
 
-  /// A door asks for those of these apps. What the queue knows of them is there when it returns.
+  /// Loads the bad tokens of these apps for a listener. The queue's are in memory when it returns.
   package func ask(for wanted: [AppConfiguration]) throws {
     apps.withLock { apps in
       for app in wanted {
@@ -84,14 +83,14 @@ package final class RefusedTokens: @unchecked Sendable {
   package var isAsked: Bool { asked.load(ordering: .relaxed) }
   package subscript(app: String) -> App? { apps.withLock { $0[app] } }
 
-  /// As a worker records it.
+  /// Adds a token that a worker records.
   func add(_ token: String, app: String, at now: Int64) {
     if let app = self[app], let token = Self.bytes(token) { app.add(token, at: now) }
   }
 
   static func bytes(_ token: String) -> [UInt8]? { try? DeviceToken.hex(Array(token.utf8)) }
 
-  // MARK: What others recorded
+  // MARK: Tokens of other relays
 
   private func start() {
     let thread = Thread { [self] in

@@ -1,8 +1,8 @@
 import CAPNS
 import Logging
 
-/// Decides for one app which refused tokens are remembered and told as feedback. Belongs to the
-/// thread of the app's worker.
+/// Decides which bad tokens of an app are recorded and reported as feedback. Used by the thread of
+/// the app's worker.
 struct TokenJudge {
   private let app: String
   private let queue: any QueueEngine
@@ -11,23 +11,23 @@ struct TokenJudge {
   private let log: Logger
   private let waitMS: Int64
   private var guarding: PurgeGuard
-  /// Bad tokens that count if the guard lets them once their time has come: answers of one moment come
-  /// in any order, so that the good ones of a bad lot may be the first.
+  /// Bad tokens that count after a while if the guard permits: responses arrive in any order, so a
+  /// bad batch may start with good ones.
   private var pending: [(device: GoneToken, due: Int64)] = []
   private static let mostPending = 100_000
-  /// The queue does not know yet that a push was accepted.
+  /// The queue does not have the first acceptance yet.
   private var owesAccepted: Bool
-  /// What the queue has as the alarm.
+  /// The alarm in the queue.
   private var notedAlarm: String?
   private var saidKind = 0
-  /// Lengths of tokens that the service accepted.
+  /// The sizes of tokens that APNs accepted.
   private var sizes: TokenSizes = []
-  /// Why bad tokens do not count at present, in words; nil: there is no alarm.
+  /// The text of the guard's alarm; nil without an alarm.
   private(set) var alarm: String?
-  /// Bad tokens that did not count.
+  /// Bad tokens that were ignored.
   private(set) var withheld = 0
 
-  /// Begins with the answers that the queue has of others, and of this relay before it was started.
+  /// Begins with the responses in the queue, from other relays and from earlier runs.
   init(
     _ app: AppConfiguration, _ queue: any QueueEngine, _ refused: RefusedTokens, log: Logger
   ) throws {
@@ -56,7 +56,7 @@ struct TokenJudge {
   ]
   private static let badReasons = badCodes.map { String(cString: apns_reason_text($0)) }
 
-  /// Takes note of an answer, and says in it whether its token is remembered.
+  /// Counts a response, and marks it if its token must be recorded.
   mutating func judge(_ answer: inout Answer, at now: Int64) {
     guard answer.httpStatus > 0, answer.held.entry.content.channel == nil else { return }
     let isBad = answer.httpStatus == 400 && Self.badCodes.contains(answer.code)
@@ -75,7 +75,7 @@ struct TokenJudge {
   }
 
   private mutating func take(sizeOf answer: Answer) {
-    // Nearly always hex and nothing else.
+    // Nearly all tokens are plain hex.
     let digits = answer.held.token(at: answer.position).withBytes { bytes in
       bytes.count { $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 6 }
     }
@@ -85,16 +85,16 @@ struct TokenJudge {
     refused[app]?.accept(size)
   }
 
-  /// With other relays, and with this one before it was started.
+  /// Merges the sizes with those of other relays and of earlier runs.
   private mutating func exchangeSizes() throws {
     let noted = try notes.sizes()
     if !noted.isSuperset(of: sizes) { try notes.setSizes(noted.union(sizes)) }
     sizes.formUnion(noted)
-    // Each time: the door may ask for them since.
+    // Repeated each time, because a listener may have been opened since.
     refused[app]?.accept(sizes)
   }
 
-  /// Says it when an alarm begins and when it ends.
+  /// Logs the start and the end of an alarm.
   private mutating func look(at now: Int64) {
     let hold = guarding.hold(at: now)
     let kind =
@@ -114,7 +114,8 @@ struct TokenJudge {
     }
   }
 
-  /// What waited for its time counts, or is dropped. At the end nothing waits any longer.
+  /// Records or drops the tokens that have waited long enough. At the end no token waits any
+  /// longer.
   private mutating func settle(at now: Int64, isLast: Bool) throws {
     switch guarding.hold(at: now) {
     case .neverAccepted?, .tooMany?:
@@ -122,7 +123,7 @@ struct TokenJudge {
       pending = []
     case .tooFew?: break
     case nil:
-      // They are in the order in which their time comes.
+      // They are ordered by due time.
       let count = isLast ? pending.count : pending.prefix { $0.due <= now }.count
       guard count > 0 else { return }
       let due = pending.prefix(count).map(\.device)
@@ -132,7 +133,7 @@ struct TokenJudge {
     }
   }
 
-  /// Tells others, and hears what the one who runs the relay says.
+  /// Writes the guard's state for other relays, and reads the operator's override.
   mutating func exchange(at now: Int64, isLast: Bool = false) throws {
     if owesAccepted {
       try notes.setAccepted(at: now)

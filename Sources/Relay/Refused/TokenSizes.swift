@@ -1,6 +1,6 @@
-/// Lengths of device tokens, in bytes.
+/// A set of device token sizes in bytes.
 package struct TokenSizes: OptionSet, Sendable {
-  /// The longest that the binary interface has.
+  /// The largest size in the binary interface.
   package static let longest = 100
 
   package let rawValue: UInt128
@@ -11,7 +11,7 @@ package struct TokenSizes: OptionSet, Sendable {
     rawValue = (1...Self.longest).contains(size) ? 1 << UInt128(size) : 0
   }
 
-  /// Numbers with spaces between them; nil if it is anything else.
+  /// Parses numbers separated by spaces; nil for any other text.
   package init?(_ text: String) {
     self = []
     for word in text.split(separator: " ") {

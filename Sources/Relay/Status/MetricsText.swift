@@ -12,8 +12,8 @@ struct MetricsText {
     samples[name]!.append("\(name){\(list)} \(value)\n")
   }
 
-  /// Another text in the same format. Its samples get this label, so that those of several apps
-  /// are one family.
+  /// Adds another text in the same format. Its samples get this label, so that those of several
+  /// apps form one family.
   mutating func merge(_ text: String, label: (String, String)) {
     var family = ""
     var head = ""
@@ -55,7 +55,7 @@ struct MetricsText {
     doors: [(name: String, figures: DoorFigures.Shown)] = []
   ) -> String {
     var all = MetricsText()
-    // An empty queue is 0. One that cannot be read is not known.
+    // An empty queue counts 0. For an unreadable one the samples are omitted.
     var known = depths ?? [:]
     if depths != nil {
       for one in figures where known[one.app] == nil { known[one.app] = QueueDepth() }

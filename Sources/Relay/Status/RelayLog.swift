@@ -3,7 +3,7 @@ import CAPNS
 import Foundation
 import Logging
 
-/// Log lines on standard error, each written at once: as JSON, or as text.
+/// Writes log lines to standard error without buffering, as JSON or text.
 package struct RelayLog: LogHandler {
   package var metadata: Logger.Metadata = [:]
   package var logLevel: Logger.Level = .info
@@ -35,7 +35,7 @@ package struct RelayLog: LogHandler {
       }
       text += "}\n"
     } else {
-      // What a session says has its numbers in its words already.
+      // The session's messages contain their numbers already.
       let names = all.filter {
         if case .string = $0.value { $0.key != "kind" && $0.key != "cause" } else { false }
       }
@@ -45,7 +45,7 @@ package struct RelayLog: LogHandler {
     _ = Array(text.utf8).withUnsafeBytes { write(2, $0.baseAddress!, $0.count) }
   }
 
-  /// Numbers are no strings.
+  /// Numbers are written without quotes.
   private static func json(_ value: Logger.MetadataValue) -> String {
     if case .stringConvertible(let number) = value, number is any BinaryInteger {
       return "\(number)"
@@ -55,7 +55,7 @@ package struct RelayLog: LogHandler {
 }
 
 extension Logger.Level {
-  /// Of a line that a session says.
+  /// The level of a session's log line.
   init(_ level: apns_log_level_t) {
     switch level {
     case APNS_LOG_ERROR: self = .error

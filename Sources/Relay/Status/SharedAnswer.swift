@@ -1,7 +1,7 @@
 import Foundation
 
-/// What the queue says, asked once at a time however many want to know it. Nobody waits longer than for
-/// a little: a queue that is held up has no threads of ours but one.
+/// Runs one query of the queue at a time and shares its result among all callers. The wait is
+/// limited, and a blocked queue occupies only one thread.
 final class SharedAnswer<Value>: @unchecked Sendable {
   private static var patience: TimeInterval { 4 }
 
@@ -15,7 +15,7 @@ final class SharedAnswer<Value>: @unchecked Sendable {
 
   init(_ ask: @escaping @Sendable () -> Value) { self.ask = ask }
 
-  /// Its answer; or for how many milliseconds there has been none.
+  /// The result, or the milliseconds for which the query has been running.
   func get() -> (answer: Value?, silentMS: Int64) {
     let limit = Date(timeIntervalSinceNow: Self.patience)
     change.lock()

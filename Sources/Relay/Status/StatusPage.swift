@@ -1,4 +1,4 @@
-/// The files of the status page. It asks for /metrics and /readyz, and changes nothing.
+/// The files of the status page. It polls /metrics and /readyz, and is read-only.
 enum StatusPage {
   private static let files: [String: (type: String, bytes: [UInt8])] = [
     "/": ("text/html", PackageResources.status_html),

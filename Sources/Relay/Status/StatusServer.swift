@@ -3,9 +3,9 @@ import Foundation
 import HTTPServer
 import Synchronization
 
-/// Answers GET on a few paths: for a monitoring system on this machine, and for people, whose browsers
-/// also open connections that they do not use. One thread reads all requests, so that those who send
-/// none hold nobody up; a client has two seconds, whatever it sends.
+/// Serves GET on a few paths, for a monitoring system on this machine and for browsers, which also
+/// open connections that they do not use. One thread reads all requests, so that silent clients
+/// block no others; each client has two seconds.
 final class StatusServer: @unchecked Sendable {
   struct Answer {
     var status = 200
@@ -22,15 +22,15 @@ final class StatusServer: @unchecked Sendable {
   let port: Int
   private let listener: CInt
   private let answer: @Sendable (_ path: String) -> Answer?
-  /// nil: it listens beyond this machine, and each name is as good as another.
+  /// nil on an address beyond this machine, where any host name is accepted.
   private let names: ListenerNames?
-  /// What asks the queue may wait for it; what does not is answered all the same.
+  /// Paths that query the queue may block, so they have separate threads.
   private let slow = StatusWorkers(8)
   private let quick = StatusWorkers(2)
-  /// Answers that are being made or sent.
+  /// Responses that are being prepared or sent.
   private let underWay = Atomic(0)
   private static let mostUnderWay = 64
-  /// Requests that are being read: the oldest one gives way.
+  /// The most requests that are read at the same time; the oldest is closed for a new one.
   private static let mostClients = 256
   private static let sendRoom: CInt = 1 << 20
   private static let longestRequest = 8192
@@ -67,7 +67,7 @@ final class StatusServer: @unchecked Sendable {
         _ = getsockname(listener, $0, &size)
       }
     }
-    // The port is at the same place in both families.
+    // The port is at the same offset in both families.
     self.port = withUnsafeBytes(of: &address) { Int($0[2]) << 8 | Int($0[3]) }
   }
 
@@ -93,7 +93,7 @@ final class StatusServer: @unchecked Sendable {
     }
     let pause = clients.first.map { max(0, $0.deadline - RelayClock.steady) } ?? Self.patienceMS
     guard poll(&watched, nfds_t(watched.count), CInt(min(pause, Self.patienceMS))) >= 0 else {
-      // A signal; or no memory is left, and it passes.
+      // Interrupted by a signal, or out of memory for the moment.
       usleep(10_000)
       return
     }
@@ -116,12 +116,13 @@ final class StatusServer: @unchecked Sendable {
     while true {
       let client = Glibc.accept(listener, nil, nil)
       guard client >= 0 else {
-        // No descriptor is left, or the like: it passes.
+        // Out of descriptors, for example, for the moment.
         if errno != EAGAIN, errno != EINTR { usleep(10_000) }
         return
       }
       _ = fcntl(client, F_SETFL, O_NONBLOCK)
-      // An answer fits in, so that one who does not read it is not waited for.
+      // A whole response fits into the buffer, so that a client that does not read blocks no
+      // thread.
       var room = Self.sendRoom
       setsockopt(client, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<CInt>.size))
       if clients.count >= Self.mostClients { close(clients.removeFirst().descriptor) }
@@ -129,7 +130,7 @@ final class StatusServer: @unchecked Sendable {
     }
   }
 
-  /// False: the client is no longer this thread's.
+  /// False once this thread no longer has the client.
   private func read(_ client: inout Client) -> Bool {
     var piece = [UInt8](repeating: 0, count: 2048)
     let count = Glibc.read(client.descriptor, &piece, piece.count)
@@ -164,7 +165,7 @@ final class StatusServer: @unchecked Sendable {
     work.add { [self] in
       let missing = Answer(status: 404, body: "there are /, /metrics, /healthz and /readyz\n")
       let said = answer(path) ?? missing
-      // Making it may have taken its time.
+      // Preparing the response may have taken long.
       end(client, words, said, until: RelayClock.steady + Self.patienceMS)
     }
   }
@@ -175,7 +176,7 @@ final class StatusServer: @unchecked Sendable {
     init(_ status: Int, _ text: String) { answer = Answer(status: status, body: "\(text)\n") }
   }
 
-  /// What a request asks for.
+  /// The path of a request.
   private func path(
     _ words: [Substring], _ headers: ArraySlice<Substring>, isWhole: Bool
   ) throws(Refusal) -> String {
@@ -220,7 +221,7 @@ final class StatusServer: @unchecked Sendable {
       + "Content-Type: \(said.type)\r\nContent-Length: \(body.count)\r\nConnection: close\r\n"
       + "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
       + "Content-Security-Policy: default-src 'self'; img-src data:; frame-ancestors 'none'\r\n\r\n"
-    // The thread that reads the requests does not wait.
+    // The thread that reads the requests must not block.
     send(
       Array(head.utf8) + (words.first == "HEAD" ? [] : body), to: client.descriptor,
       deadline ?? RelayClock.steady)

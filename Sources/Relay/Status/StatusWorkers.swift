@@ -1,6 +1,7 @@
 import Foundation
 
-/// Threads that make answers, of their own: those that the process shares may all wait for the queue.
+/// Separate threads that prepare responses, because all shared threads of the process may be
+/// blocked by the queue.
 final class StatusWorkers: @unchecked Sendable {
   private let change = NSCondition()
   /// Guarded by `change`.

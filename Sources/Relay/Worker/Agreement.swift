@@ -1,15 +1,16 @@
 import Logging
 
-/// What all relays on a queue have to have alike for an app. The first one notes it in the queue; another
-/// one that has it otherwise says so. Where the topic, the environment or the order differ, it claims
-/// nothing meanwhile, because its notifications would go out as another app's or in another order.
+/// The settings of an app on which all relays on a queue must agree. The first relay writes them
+/// into the queue; another one with different settings logs that. If topic, environment or order
+/// differ, it claims no entries, because its notifications would be sent as another app's or in
+/// another order.
 struct Agreement {
   private static let note = "agreement"
 
   private let name: String
   private let grave: String
   private let credentials: String
-  /// nil: there is nothing to be said.
+  /// The disagreement; nil without one.
   private(set) var words: String?
   private(set) var isBroken = false
 
@@ -28,17 +29,19 @@ struct Agreement {
     [String(seat.number), name, grave, credentials].joined(separator: "\n")
   }
 
-  /// Notes it, or compares it with what is there.
+  /// Writes the settings, or compares them with the queue's.
   mutating func look(_ queue: any QueueEngine, _ seat: WorkerSeat, _ log: Logger) throws {
     let own = text(seat)
     let noted = try queue.note(Self.note, app: seat.app)
     if noted == own { return agree(log) }
     let parts = (noted ?? "").split(separator: "\n", omittingEmptySubsequences: false)
-    // Its own process may have read its configuration again; of one that is gone nothing counts.
+    // A note with our name is from this process, which may have read its configuration again; a
+    // relay that is gone does not count.
     guard parts.count == 4, let number = Int64(parts[0]), parts[1] != name,
       try queue.knows(WorkerSeat(number: number, app: seat.app))
     else {
-      // If another one was faster, it is looked at the next time, and nothing is claimed before.
+      // If another relay was faster, its settings are compared next time, and no entries are
+      // claimed before.
       isBroken = try !queue.replaceNote(Self.note, noted, by: own, app: seat.app)
       if !isBroken { agree(log) }
       return

@@ -1,28 +1,28 @@
 import CAPNS
 
-/// How the service, or the library, answered.
+/// The result of a push, from APNs or from the library.
 struct Answer {
-  /// Cancelled is what the worker took back before it was written.
+  /// `cancelled` means that the worker withdrew it before it was written.
   enum Kind { case accepted, rejected, unknown, cancelled }
 
   var held: HeldEntry
-  /// Its place in the entry's tokens.
+  /// The position in the entry's tokens.
   var position: Int
   var kind: Kind
   var reason = ""
   var httpStatus = 0
-  /// After so many seconds it may be sent again; 0: there is no point in it.
+  /// The seconds after which a retry makes sense; 0 if it makes none.
   var retryAfterS = 0
-  /// The service says so; otherwise it is what is usual.
+  /// APNs asked for that time; otherwise it is a default.
   var isAsked = true
   var apnsID = PushID()
   var goneSince: Int64?
-  /// The service's reason as a number; 0: there is none.
+  /// APNs' reason as a number; 0 without a reason.
   var code = apns_reason_t(rawValue: 0)
-  /// The token is remembered as refused, and told as feedback with this time.
+  /// If set, the token is recorded as bad, and reported as feedback with this time.
   var refusedSince: Int64?
 
-  /// It was taken from the session while it waited for another try.
+  /// It was withdrawn from the session while it waited for a retry.
   var isTaken: Bool { kind == .cancelled || kind == .unknown }
 
   init(_ held: HeldEntry, _ position: Int, _ kind: Kind) {

@@ -4,14 +4,14 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Works for one app, on a thread of its own: claims entries, pushes them, records what became of
-/// them. Nothing is acknowledged before it is recorded.
+/// Works for one app on a separate thread: claims entries, pushes them, and records their outcomes.
+/// An entry is acknowledged only after its outcomes are recorded.
 package final class AppWorker: @unchecked Sendable {
   private struct Orders {
     var credentials: RelayCredentials?
-    /// When to give up what is in flight, by the steady clock; nil: it works on.
+    /// When to abandon what is in flight (monotonic); nil while the worker is not stopping.
     var drainUntil: Int64?
-    /// Something was put into the queue just now.
+    /// Entries were just added to the queue.
     var isNews = false
     var hasEnded = false
     var lostOutcomes = 0
@@ -22,15 +22,15 @@ package final class AppWorker: @unchecked Sendable {
   package let settings: RelayConfiguration.Queue
   private let queue: any QueueEngine
   private let log: Logger
-  /// Told of what was recorded, on the worker's thread.
+  /// Called with the recorded updates, on the worker's thread.
   private let recorded: @Sendable ([Verdict]) -> Void
-  /// nil: nobody asks for tokens that the service refused.
+  /// nil if no listener uses bad tokens.
   private let refused: RefusedTokens?
   private let rules: DeliveryRules
   private let orders = Mutex(Orders())
   private let ended = DispatchSemaphore(value: 0)
 
-  // The thread's own.
+  // Used only by the worker's thread.
   private let session: ServiceSession
   private let forwarded: ForwardedLines
   private var problem = StandingProblem()
@@ -38,7 +38,7 @@ package final class AppWorker: @unchecked Sendable {
   private var seat: WorkerSeat
   private var outbox: [HeldEntry] = []
   private var outboxStart = 0
-  // Not watched by the language, as in `HeldEntry`.
+  // No exclusivity checks, as in `HeldEntry`.
   @exclusivity(unchecked) private var changed: [HeldEntry] = []
   private var freshCount = 0
   private var firstChange: Int64 = 0
@@ -48,40 +48,43 @@ package final class AppWorker: @unchecked Sendable {
   private var nextClaim: Int64 = 0
   private var nextRenewal: Int64 = 0
   private var nextLook: Int64 = 0
-  /// When it last said that it lives, as the queue has it.
+  /// The last heartbeat, as stored in the queue.
   private var lastHeard = RelayClock.now
-  /// Until then others lose their entries only if they are dead, by the steady clock.
+  /// Before this time (monotonic), reclaims only from workers whose process has exited, not from
+  /// silent ones.
   private var judgesFrom: Int64 = 0
-  /// Until then it claims nothing while it has something in hand, by the steady clock.
+  /// Before this time (monotonic), claims no entries while it has notifications in hand.
   private var finishesUntil: Int64 = 0
-  /// It has entries that were in crashes, and gets nothing beside them.
+  /// The worker holds suspects of crashes, and gets no other entries.
   private var hasSuspects = false
-  /// Something waits, and the service is not reached yet.
+  /// Entries wait, and APNs is not reached yet.
   private var wantsConnection = false
-  /// Until then it does not look for what waits because the service was in trouble, by the steady clock.
+  /// Before this time (monotonic), does not bring back entries deferred by server errors.
   private var nextBringBack: Int64 = 0
   private var lastServerError: Int64 = 0
   private var hasAccepted = false
-  /// What other relays say of the app.
+  /// Whether other relays have the same settings.
   private var agreement: Agreement
-  /// Its part of the fleet's connections, where these have a limit.
+  /// The worker's quota of the app's connections; nil without a limit.
   private var share: FleetShare?
   private var nextFigures: Int64 = 0
   private var recordAfter: Int64 = 0
   private var saidTroubles: Set<String> = []
   private var troubleCause: TroubleCause?
 
-  /// What failed last. Where nothing is pushed it is over when that works again.
+  /// The kind of the last failure. While no pushes are sent, it is over when the same call
+  /// succeeds.
   private enum TroubleCause { case claiming, staying, other }
 
-  /// So many outcomes, or so many milliseconds, make a transaction; or half of what is in hand,
+  /// A transaction is due after this many outcomes, after `batchMS`, or at half of what is in hand,
   /// so that a small window does not wait for the clock.
   private static let batch = 512
-  /// So long one that was taken for dead finishes what it has before it claims: it would get the same
-  /// entries again, and push them twice.
+  /// How long a worker with an expired lease finishes what it has before it claims: it would get
+  /// the same entries again, and push them twice.
   private static let finishMS: Int64 = 5000
   private static let batchMS: Int64 = 40
-  /// A service that answered 200 and had no trouble for so long is well.
+  /// APNs counts as healthy after it has accepted a notification and returned no server error for
+  /// this long.
   private static let wellMS: Int64 = 1000
 
   init(
@@ -119,7 +122,7 @@ package final class AppWorker: @unchecked Sendable {
     return "\(String(decoding: name, as: UTF8.self)) \(getpid())"
   }
 
-  // MARK: What other threads call
+  // MARK: Calls from other threads
 
   package func start() {
     let thread = Thread { [self] in
@@ -137,20 +140,20 @@ package final class AppWorker: @unchecked Sendable {
     session.wake()
   }
 
-  /// Something is in the queue: it is claimed at once, not at the next look.
+  /// Claims new entries immediately instead of at the next poll.
   func look() {
     orders.withLock { $0.isNews = true }
     session.wake()
   }
 
-  /// Claims nothing more, waits for answers for so long, and ends.
+  /// Claims no more entries, waits up to this long for responses, and ends.
   package func drain(withinMS milliseconds: Int64) {
     orders.withLock { $0.drainUntil = min($0.drainUntil ?? .max, RelayClock.steady + milliseconds) }
     session.wake()
   }
 
   package func wait() { ended.wait() }
-  /// How many outcomes it could not record before it ended.
+  /// The number of outcomes that were not recorded before it ended.
   package var lostOutcomes: Int { orders.withLock { $0.lostOutcomes } }
   package var hasEnded: Bool { orders.withLock { $0.hasEnded } }
   package var shownFigures: WorkerFigures { orders.withLock { $0.figures } }
@@ -162,7 +165,7 @@ package final class AppWorker: @unchecked Sendable {
     while true {
       let drainUntil = obey()
       let (now, began) = (RelayClock.steady, RelayClock.now)
-      // First: what is others' by now is neither written nor added to.
+      // First, so that entries that were reclaimed are neither written nor extended.
       stayKnown(now)
       keepShare(now)
       if let drainUntil {
@@ -174,7 +177,8 @@ package final class AppWorker: @unchecked Sendable {
       } else {
         claim(now)
       }
-      // Stopped within this turn, it looks first again. Once: a slow queue takes as long.
+      // If the process was suspended during this pass, check the lease again. Only once, because a
+      // slow queue takes as long.
       hasLookedTwice = !hasLookedTwice && wasAway(since: began)
       if hasLookedTwice { continue }
       send()
@@ -215,8 +219,8 @@ package final class AppWorker: @unchecked Sendable {
     _ = poll(&watched, 1, CInt(min(wait, 200)))
   }
 
-  /// When it may claim, by the steady clock; nil: not before something else has happened. There is room
-  /// for a quarter of the window at least, so that a claim is worth its transaction.
+  /// When it may claim (monotonic); nil if another event must come first. Requires room for a
+  /// quarter of the window, so that a claim is worth its transaction.
   private var claimTime: Int64? {
     guard !agreement.isBroken, !hasSuspects || inHand == 0, share?.isEmpty != true,
       app.limits.window - inHand >= max(1, app.limits.window / 4)
@@ -237,7 +241,7 @@ package final class AppWorker: @unchecked Sendable {
         isFree: inHand == 0, at: RelayClock.now)
       nextClaim = entries.isEmpty ? now + Int64(settings.pollMS) : now
       hasSuspects = entries.contains { $0.crashes >= CrashGroup.apart }
-      // Each is moved and not copied, which would count references of all its texts.
+      // Moved and not copied, because a copy would retain all of its strings.
       entries.reverse()
       while let entry = entries.popLast() { take(entry) }
       heal(.claiming)
@@ -247,8 +251,8 @@ package final class AppWorker: @unchecked Sendable {
     }
   }
 
-  /// Nothing is claimed before the service is there: so nothing counts as delivered that was not sent,
-  /// and others may have it meanwhile.
+  /// Connects before the first claim, so that an entry counts a delivery only if it can be sent,
+  /// and other relays may claim it until then.
   private func reach(_ now: Int64) throws {
     if !wantsConnection {
       wantsConnection = try queue.isAnythingThere(app: app.name, at: RelayClock.now)
@@ -285,7 +289,7 @@ package final class AppWorker: @unchecked Sendable {
     }
   }
 
-  /// False if the session has no room for all of it.
+  /// False if the session has no room for the rest.
   private func sendOn(_ held: HeldEntry) -> Bool {
     while held.cursor < held.count {
       let position = held.cursor
@@ -312,7 +316,7 @@ package final class AppWorker: @unchecked Sendable {
     return true
   }
 
-  /// The relay stops: what was not sent goes back.
+  /// Returns what was not sent: the relay stops, or the lease has expired.
   private func cutOutbox() {
     for held in outbox[outboxStart...] {
       held.isCut = true
@@ -361,7 +365,8 @@ package final class AppWorker: @unchecked Sendable {
         || now - firstChange >= Self.batchMS
     else { return }
     let verdicts = changed.map { Verdict($0) }
-    // Before: whoever sees the outcome in the queue finds that the door knows it.
+    // Before recording, so that the listener knows the token once the outcome is visible in the
+    // queue.
     if let refused, judge != nil {
       for verdict in verdicts {
         verdict.forEachOutcome { outcome in
@@ -373,7 +378,8 @@ package final class AppWorker: @unchecked Sendable {
     do {
       try queue.record(verdicts, by: seat, at: RelayClock.now)
     } catch {
-      // Nothing was recorded, so nothing is acknowledged, and nothing more is claimed meanwhile.
+      // No outcome was recorded, so no entry is acknowledged, and no more are claimed until it
+      // works.
       trouble("outcomes cannot be recorded: \(error)")
       recordAfter = now + 1000
       return
@@ -398,11 +404,11 @@ package final class AppWorker: @unchecked Sendable {
     recorded(verdicts)
     changed.removeAll(keepingCapacity: true)
     freshCount = 0
-    // Where the order is kept, what was held back may go now.
+    // If the order is kept, blocked entries may be sent now.
     nextClaim = min(nextClaim, app.order == .device ? now : now + Int64(settings.pollMS))
   }
 
-  /// What was put off because the service was in trouble comes back once it is well.
+  /// Brings back entries deferred by server errors once APNs is healthy.
   private func bringBack(_ now: Int64) {
     guard hasAccepted, now >= nextBringBack, now - lastServerError >= Self.wellMS, recordAfter == 0
     else { return }
@@ -424,14 +430,15 @@ package final class AppWorker: @unchecked Sendable {
     do {
       try share?.keep(queue, seat, isNeeded: inHand > 0 || wantsConnection, session, at: now, log)
     } catch {
-      // Most of the time it asks nothing, which heals nothing.
+      // Don't clear the problem after a success: most calls make no query, so success proves
+      // little.
       trouble("the queue: \(error)", .staying)
     }
     figures.connectionShare = share?.count
   }
 
-  /// Long enough for others to take what it has. By the clock, because the steady one stands still while
-  /// the machine sleeps.
+  /// Whether enough time has passed for others to reclaim its entries. Uses the wall clock, because
+  /// the monotonic clock stops while the machine sleeps.
   private func wasAway(since time: Int64) -> Bool {
     RelayClock.now - time > Int64(settings.leaseS * 1000) / 2
   }
@@ -442,16 +449,16 @@ package final class AppWorker: @unchecked Sendable {
     let wasAway = wasAway(since: lastHeard)
     guard now >= nextRenewal || wasAway else { return }
     nextRenewal = now + max(50, min(1000, lease / 4))
-    // One that was away itself, because it was stopped or the queue was out of reach, cannot tell who
-    // is silent: the others may have been away too, and get their time to be heard.
+    // A worker that was itself suspended or cut off from the queue cannot tell which others are
+    // silent. Give them a full lease to renew.
     if wasAway { judgesFrom = now + lease }
     do {
-      // A queue that was emptied (FLUSHALL) knows nobody.
+      // An emptied queue (FLUSHALL) no longer has this worker.
       if try now >= nextLook || wasAway || !queue.knows(seat) {
         nextLook = now + max(50, lease / 4)
         if try !queue.renew(seat, at: clock) {
           log.warning("this worker was silent for too long, and others have taken its entries")
-          // What was not written yet is theirs to send.
+          // The new owners send what was not written yet.
           cutOutbox()
           session.cancelAll()
           finishesUntil = now + Self.finishMS
@@ -481,7 +488,7 @@ package final class AppWorker: @unchecked Sendable {
   }
 
   private func end(_ drainUntil: Int64) {
-    // What is to be recorded is no longer waited for.
+    // Outcomes that only need recording cause no wait.
     let answered = changed.reduce(0) { $0 + $1.fresh.count + ($1.next == nil ? 0 : $1.open) }
     if inHand > answered {
       session.cancelAll()
@@ -495,7 +502,7 @@ package final class AppWorker: @unchecked Sendable {
       }
       takeAnswers()
     } else {
-      // In good order: the service is told, but nobody waits for it.
+      // Closes gracefully, but with a time limit.
       let limit = RelayClock.steady + 1000
       while !session.close(withinMS: 500), RelayClock.steady < limit {
         _ = session.process()
@@ -542,7 +549,7 @@ package final class AppWorker: @unchecked Sendable {
     nextFigures = 0
   }
 
-  /// Says it once, until it is over.
+  /// Logs a failure once, until it is over.
   private func trouble(_ words: String, _ cause: TroubleCause = .other) {
     figures.trouble = words
     troubleCause = cause

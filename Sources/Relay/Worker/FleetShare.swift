@@ -1,18 +1,18 @@
 import Logging
 
-/// What a worker may have of the connections that all relays on a queue together may have for its app.
-/// It is asked for anew all the time, as a lease: whoever cannot ask gives its connections up before
-/// others take the worker for dead.
+/// A worker's quota of the connections that all relays on a queue may have together for its app. It
+/// is a lease, renewed continually: a worker that cannot reach the queue closes its connections
+/// before its lease expires.
 struct FleetShare {
   private let most: Int
   private let wanted: Int
   private let leaseMS: Int64
   private(set) var count = 0
-  /// By the steady clock.
+  /// Monotonic.
   private var nextAsk: Int64 = 0
   private var askedAt: Int64 = 0
 
-  /// nil: there is no limit.
+  /// nil without a limit.
   init?(_ app: AppConfiguration, leaseMS: Int64, _ session: ServiceSession) {
     guard app.limits.fleetConnections > 0 else { return nil }
     most = app.limits.fleetConnections
@@ -21,7 +21,7 @@ struct FleetShare {
     session.limitConnections(to: 0)
   }
 
-  /// The worker stands by: it claims nothing.
+  /// The worker is idle, and claims no entries.
   var isEmpty: Bool { count == 0 }
 
   mutating func keep(
@@ -47,7 +47,7 @@ struct FleetShare {
           : "has \(new) of the \(most) connections of the fleet")
     }
     count = new
-    // What is under way ends on the last connection, which counts until then.
+    // Notifications in flight finish on the last connection, which still counts.
     session.limitConnections(to: share == 0 && isNeeded ? min(1, held) : new)
   }
 }

@@ -1,5 +1,4 @@
-/// Notifications between their sending and their outcome. The library gets a number for each, which
-/// is used again.
+/// Notifications from sending to outcome. The library gets a number for each, which is reused.
 struct Flights {
   typealias Flight = (held: HeldEntry, position: Int)
 
@@ -17,7 +16,7 @@ struct Flights {
 
   mutating func take(_ number: Int) -> Flight? {
     guard all.indices.contains(number - 1) else { return nil }
-    // It is moved out: a copy would count references.
+    // Moved out, because a copy would cost reference counting.
     var flight: Flight?
     swap(&flight, &all[number - 1])
     if flight != nil { free.append(number) }

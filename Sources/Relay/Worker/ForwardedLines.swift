@@ -2,10 +2,10 @@ import APNSLibrary
 import CAPNS
 import Logging
 
-/// Writes what an app's session says into the relay's log. Belongs to the thread of the app's worker.
+/// Forwards an app's session log to the relay's log, on the worker's thread.
 final class ForwardedLines {
   private let log: Logger
-  /// Why nothing is pushed has been said, and each further try is no news.
+  /// The reason why all pushes fail is logged already, so further attempts log at debug level.
   var isQuiet = false
 
   init(_ log: Logger) { self.log = log }
@@ -24,7 +24,7 @@ final class ForwardedLines {
   private func level(of line: SessionLine) -> Logger.Level {
     let level = Logger.Level(line.level)
     if isQuiet { return min(level, .debug) }
-    // The worker says it, and for how long.
+    // The worker logs these, with their duration.
     switch line.kind {
     case APNS_LOGGED_REFUSED, APNS_LOGGED_TOKEN:
       return StandingProblem.isOne(line.cause) ? min(level, .info) : level

@@ -1,37 +1,37 @@
-/// An entry while a worker has it: what was sent, what came back, and what becomes of it.
+/// An entry held by a worker: what was sent, the responses, and the disposition.
 final class HeldEntry {
   let entry: Entry
-  /// nil: the entry cannot be read.
+  /// nil if the entry is unreadable.
   let targets: EntryTargets?
   let count: Int
-  /// 0: it does not say; nil: there is none of that name.
+  /// 0 if the entry has no push type; nil if it is unknown.
   let pushType: UInt8?
-  /// The id is a UUID, and that of its only notification.
+  /// The ID is a UUID, and serves as apns-id of the only notification.
   let hasUUID: Bool
-  /// The next place to be sent; the places before it are sent, or have their outcome.
+  /// The next position to send; earlier positions are sent, or have their outcome.
   var cursor = 0
   var inFlight = 0
-  // This and `done` change at each answer. For the language to watch that nobody else has them, which
-  // nobody can on the worker's thread, costs more than the change.
-  /// Outcomes that the queue does not have yet.
+  // This and `done` change with each response. Swift's exclusivity checks would cost more than the
+  // change, and only the worker's thread has access.
+  /// Outcomes that are not recorded yet.
   @exclusivity(unchecked) var fresh: [PushOutcome] = []
-  /// The service asks to come again after so many seconds, the longest of what it said.
+  /// The seconds until the retry, the longest that a response asked for; nil without one.
   var laterS: Int?
-  /// Nobody asked for that time: the service was in trouble.
+  /// APNs asked for no time: it returned server errors.
   var isGuess = true
-  /// Why it is delivered again, in the words of an answer or of the library.
+  /// The reason for the redelivery, from a response or from the library.
   var againBecause = ""
-  /// It is not sent any further: the relay stops, or others have the entry.
+  /// The rest is not sent: the relay stops, or others have the entry.
   var isCut = false
-  /// What becomes of it; nil while it is under way.
+  /// The disposition; nil while notifications are pending.
   var next: Verdict.Next?
-  /// Whether the worker has it among those to be recorded.
+  /// Whether the entry is in the worker's list of entries to record.
   var isChanged = false
   @exclusivity(unchecked) private var done: PositionSet
-  /// How many notifications of it have no outcome yet.
+  /// The number of notifications without an outcome.
   private(set) var open: Int
 
-  /// One that cannot be read has one outcome, and is finished.
+  /// An unreadable entry has one outcome, and is finished.
   init(_ entry: consuming Entry) {
     pushType = entry.content.pushType.map { ServiceSession.pushTypes[$0] } ?? 0
     let fault: String
@@ -63,22 +63,22 @@ final class HeldEntry {
 
   func isOpen(_ position: Int) -> Bool { !done.contains(position) }
 
-  /// As it is written; "" where there is none.
+  /// The token as it is written; "" without one.
   func token(at position: Int) -> WrittenToken { targets?.token(at: position) ?? "" }
 
   private static let mostExpected = 256
 
-  /// `outcome` is made where it stays.
+  /// `outcome` is evaluated in place.
   func end(at position: Int, _ outcome: @autoclosure () -> PushOutcome) {
     guard !done.contains(position) else { return }
     done.insert(position)
     open -= 1
-    // As many more as are to be expected, and not one after the other.
+    // Reserves space for the outcomes to expect, and avoids repeated growth.
     if fresh.isEmpty { fresh.reserveCapacity(min(1 + inFlight, Self.mostExpected)) }
     fresh.append(outcome())
   }
 
-  /// All that have no outcome get this one.
+  /// Gives this outcome to all notifications without one.
   func endRest(_ end: PushOutcome.End, because reason: String) {
     for position in 0..<count where !done.contains(position) {
       self.end(
@@ -87,7 +87,7 @@ final class HeldEntry {
     }
   }
 
-  /// Decides what becomes of it, once nothing is in flight.
+  /// Decides the disposition once no notification is in flight.
   func settle(_ rules: DeliveryRules, now: @autoclosure () -> Int64) {
     guard next == nil, inFlight == 0, cursor >= count || isCut else { return }
     if open == 0 {
@@ -98,7 +98,7 @@ final class HeldEntry {
         endRest(.dead, because: againBecause)
         next = .dead(story: "\(againBecause), for the \(entry.answers + 1)th time")
       } else {
-        // One that expires meanwhile is not kept any longer.
+        // An entry that expires before then is not kept any longer.
         var due = ParkedTime.of(now() + Int64(laterS) * 1000, isGuess: isGuess)
         if let last = entry.lastSecond, last < due / 1000 { due = (last + 1) * 1000 }
         next = .later(at: due, isAnswered: true, story: story)
@@ -114,8 +114,8 @@ final class HeldEntry {
 }
 
 extension Verdict {
-  /// What the queue does not have yet of it. Its entry is not copied, which would count references of
-  /// all its texts.
+  /// The entry's update with its unrecorded outcomes. The entry itself is not copied, because that
+  /// would retain all of its strings.
   init(_ held: HeldEntry) {
     self.init(
       number: held.entry.number, app: held.entry.content.app, id: held.entry.content.id,
@@ -123,29 +123,29 @@ extension Verdict {
   }
 }
 
-/// The rules by which entries are delivered again.
+/// The rules for redelivery and retry.
 struct DeliveryRules {
-  /// An entry that was delivered more often, without an answer, is dead.
+  /// The most deliveries without a response; after more the entry becomes a dead letter.
   var deliveries: Int
-  /// How often the service may ask to come again.
+  /// The most retries that APNs may ask for.
   var tries: Int
-  /// The pause before an entry is delivered again of which nobody knows whether it arrived.
+  /// The pause before an entry in doubt is redelivered.
   var againMS: Int64 = 1000
   var unknown: AppConfiguration.Unknown
 
-  /// Takes an answer into its entry.
+  /// Applies a response to its entry.
   func take(_ answer: Answer) {
     let held = answer.held
     held.inFlight -= 1
     switch answer.kind {
     case .accepted: held.end(at: answer.position, answer.outcome(.accepted))
     case .rejected where answer.httpStatus == 403:
-      // The provider is refused, not this notification.
+      // APNs rejects the provider, not this notification.
       putOff(held, Self.pauseOfRefusedProviderS, answer.reason)
     case .rejected where answer.retryAfterS > 0, .unknown where answer.retryAfterS > 0,
       .cancelled where answer.retryAfterS > 0:
       if !answer.isAsked, answer.isTaken, answer.retryAfterS <= 900 {
-        // The session would have tried again in seconds. Longer is for provider tokens.
+        // The session would have retried within seconds; only provider tokens take longer.
         putOff(held, Self.pausesInTrouble[0], answer.reason)
       } else if !answer.isAsked, answer.httpStatus >= 500 {
         let pauses = Self.pausesInTrouble
@@ -164,8 +164,8 @@ struct DeliveryRules {
 
   static let pauseOfRefusedProviderS = 60
 
-  /// How long an entry waits when the service was in trouble, one time after the other: briefly first, and
-  /// in the end as long as Apple says.
+  /// The retry times after consecutive server errors: short at first, and in the end as long as
+  /// Apple recommends.
   static let pausesInTrouble = [5, 15, 60, 300, 900]
 
   private func putOff(
@@ -176,7 +176,7 @@ struct DeliveryRules {
     held.againBecause = reason
   }
 
-  /// Whether an entry that was just claimed is not to be sent any more.
+  /// Whether a claimed entry must not be sent any more: it has expired, or was delivered too often.
   func refuses(_ held: HeldEntry, now: @autoclosure () -> Int64) -> Bool {
     guard held.next == nil else { return true }
     if let last = held.entry.lastSecond, last < now() / 1000 {

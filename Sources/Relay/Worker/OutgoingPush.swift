@@ -2,20 +2,20 @@ import APNSLibrary
 import CAPNS
 import Glibc
 
-/// A push as the library takes it. What all devices of an entry share is written once for the entry, into
-/// memory that Swift does not watch: that would cost more than the writing.
+/// A push in the library's format. The fields that an entry's devices share are written once per
+/// entry, into unmanaged memory, because Swift's checks would cost more than the writing.
 final class OutgoingPush {
   private let notification = UnsafeMutablePointer<apns_notification_t>.allocate(capacity: 1)
   private let token = UnsafeMutablePointer<UInt8>.allocate(capacity: DeviceToken.longest)
   private let error = UnsafeMutablePointer<apns_error_t>.allocate(capacity: 1)
-  /// The notification's texts, each with a NUL at its end.
+  /// The notification's strings, each with a final NUL.
   private var texts = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
   private var capacity = 256
   private var used = 0
-  /// Whose push it is. Held, so that no other entry gets its address.
+  /// The entry of the current push. Retained, so that no other entry gets its address.
   private var entry: HeldEntry?
   private var isReplacing = false
-  /// What is wrong with its texts.
+  /// The error in its strings.
   private var fault: String?
 
   init() {
@@ -31,7 +31,7 @@ final class OutgoingPush {
     texts.deallocate()
   }
 
-  /// Makes it a push of this entry. What it returns is why it cannot be one.
+  /// Makes this a push of the entry. Returns the error if it cannot be one.
   @inline(__always)
   func address(_ held: HeldEntry, replacing: Bool) -> String? {
     held === entry && replacing == isReplacing ? nil : write(held, replacing)
@@ -49,7 +49,7 @@ final class OutgoingPush {
     if let expiry, expiry < 0 { return "expiry is \(expiry), not 0 or UNIX seconds" }
     let (topic, channel) = (held.entry.content.topic, held.entry.content.channel)
     let id = held.entry.content.id
-    // A broadcast replaces nothing.
+    // A broadcast replaces no other.
     let collapse = held.entry.content.collapseID ?? (replacing && channel == nil ? id : nil)
     let identifier = held.hasUUID ? id : nil
     makeRoom(
@@ -86,7 +86,7 @@ final class OutgoingPush {
     let place = texts + used
     text.withUTF8 { bytes in
       if let start = bytes.baseAddress { memcpy(place, start, bytes.count) }
-      // The library would end the text there, and use another topic or id.
+      // The library would end the string there, and use another topic or ID.
       if let nul = memchr(place, 0, bytes.count) {
         fault = "\(name) cannot have character 0x00 at \(nul - UnsafeMutableRawPointer(place))"
       }
@@ -96,7 +96,7 @@ final class OutgoingPush {
     return UnsafePointer(place)
   }
 
-  /// Gives it to a session, for a device or for the channel. What `failure` says is of this call.
+  /// Passes it to a session, for a device or for the channel. `failure` then describes this call.
   @inline(__always)
   func send(
     to session: OpaquePointer, token text: UnsafeRawBufferPointer,

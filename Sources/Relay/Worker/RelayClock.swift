@@ -8,7 +8,7 @@ enum RelayClock {
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
-  /// Milliseconds that no setting of the clock changes.
+  /// Milliseconds of the monotonic clock.
   static var steady: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

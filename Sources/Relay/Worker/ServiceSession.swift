@@ -2,29 +2,29 @@ import APNSLibrary
 import CAPNS
 import Glibc
 
-/// The library's session in an event loop: no call waits.
+/// The library's session in an event loop: no call blocks.
 final class ServiceSession {
   enum Taking {
     case taken
-    /// There is no room before others have their outcome.
+    /// The window is full until others have their outcome.
     case full
-    /// It cannot be sent as it is.
+    /// It is invalid, for this reason.
     case refused(String)
   }
 
   private let handle: OpaquePointer
   private let log: SessionLines?
-  /// The session asks them for tokens as long as it lives: the first ones too, whose connections
-  /// may not be closed yet.
+  /// All credentials so far: the session calls back for tokens while it exists, and old ones may
+  /// still have open connections.
   private var credentials: [RelayCredentials]
-  // Not watched by the language, as in `HeldEntry`.
+  // No exclusivity checks, as in `HeldEntry`.
   @exclusivity(unchecked) private var flights = Flights()
   private let push = OutgoingPush()
-  /// Where payloads are made.
+  /// The buffer for payloads.
   @exclusivity(unchecked) private var space: [UInt8] = []
   private let event = UnsafeMutablePointer<apns_event_t>.allocate(capacity: 1)
   let descriptor: CInt
-  /// How much the session had read when it had no connection.
+  /// The session's count of received bytes when it last had no connection.
   private var unheard: UInt64 = 0
 
   init(_ app: AppConfiguration, _ credentials: RelayCredentials, log: SessionLines?) throws {
@@ -69,7 +69,7 @@ final class ServiceSession {
   /// Any thread may call it.
   func wake() { _ = apns_session_wake(handle) }
 
-  /// At most so many connections from now on, those on their way out included.
+  /// Sets the maximum number of connections, draining ones included.
   func limitConnections(to most: Int) {
     _ = apns_session_limit_connections(handle, UInt32(clamping: most), nil)
   }
@@ -81,27 +81,27 @@ final class ServiceSession {
     return metrics
   }
 
-  /// How many there are, those on their way in and out included.
+  /// The number of connections, connecting and draining ones included.
   var connectionCount: Int {
     let metrics = counts
     return Int(metrics.connecting) + Int(metrics.open) + Int(metrics.draining)
   }
 
-  /// The service has said something on a connection that is open: a refused certificate is only
-  /// told after the handshake.
+  /// Whether APNs has sent data on an open connection. The handshake alone proves little, because a
+  /// certificate is rejected only after it.
   func isReached() -> Bool {
     let metrics = counts
     if metrics.open == 0 { unheard = metrics.bytes_read }
     return metrics.open > 0 && metrics.bytes_read > unheard
   }
 
-  /// Opens a connection, as far as that goes without waiting. What it returns is news.
+  /// Opens a connection as far as possible without blocking. Returns a new error, if any.
   func connect() -> LibraryError? {
     let error = libraryError { apns_session_connect(handle, $0) }
     return error?.status == APNS_ERR_AGAIN ? nil : error
   }
 
-  /// Sends what the entry has at this place.
+  /// Sends the notification at this position.
   func send(_ held: HeldEntry, at position: Int, replacing: Bool) throws(LibraryError) -> Taking {
     guard let targets = held.targets else { return .refused("it cannot be read") }
     if let fault = push.address(held, replacing: replacing) { return .refused(fault) }
@@ -124,17 +124,17 @@ final class ServiceSession {
     }
   }
 
-  /// Writes, reads and reconnects, as far as that goes without waiting. What it returns is news.
+  /// Writes, reads and reconnects as far as possible without blocking. Returns a new error, if any.
   func process() -> LibraryError? {
     let flushed = libraryError { apns_session_flush(handle, $0) }
     let error = libraryError { apns_session_process(handle, $0) } ?? flushed
     guard let error, error.status != APNS_ERR_AGAIN, error.status != APNS_DONE else { return nil }
-    // The program that gives the token is at work, for a limited time.
+    // The program for provider tokens is running, for a limited time.
     if error.status == APNS_ERR_TIMEOUT, error.cause == APNS_CAUSE_PROVIDER_TOKEN { return nil }
     return error
   }
 
-  /// Hands out all answers that have come.
+  /// Passes on all results that have arrived.
   @inline(__always)
   func takeAnswers(_ take: (inout Answer) -> Void) {
     while apns_session_next_event(handle, event, 0, nil) == APNS_OK,
@@ -156,7 +156,7 @@ final class ServiceSession {
     case APNS_EVENT_ACCEPTED.rawValue: break
     case APNS_EVENT_CANCELLED.rawValue:
       answer.kind = .cancelled
-      // An earlier answer says when to try again, and nothing else.
+      // An earlier response only determines the time of the retry.
       answer.httpStatus = 0
       answer.reason = text(of: &event.pointee.reason_text)
     case APNS_EVENT_REJECTED.rawValue:
@@ -175,15 +175,15 @@ final class ServiceSession {
     }
   }
 
-  /// Writes nothing more of what it has. What was not written ends as cancelled.
+  /// Writes no more notifications. Those not written end as cancelled.
   func cancelAll() { _ = apns_session_cancel(handle, 0, nil, nil) }
 
-  /// Begins to close; true once it is closed. What has no answer then ends as unknown.
+  /// Begins to close; true once it is closed. Notifications without a response end as unknown.
   func close(withinMS milliseconds: Int32) -> Bool {
     libraryError { apns_session_close(handle, milliseconds, $0) }?.status != APNS_ERR_AGAIN
   }
 
-  /// Its statistics in Prometheus' text format.
+  /// The session's metrics in Prometheus' text format.
   var metrics: String { SessionMetrics.text(of: handle) }
 
   static let pushTypes = Dictionary(
@@ -213,7 +213,7 @@ final class ServiceSession {
 }
 
 extension AppConfiguration {
-  /// The host that it names, or Apple's for its environment.
+  /// The configured host, or Apple's for the environment.
   var serviceHost: String {
     host ?? (environment == .sandbox ? APNS_HOST_HTTP2_SANDBOX : APNS_HOST_HTTP2_PRODUCTION)
   }

@@ -1,7 +1,7 @@
 import APNSLibrary
 import CAPNS
 
-/// Tries the service of an app, as `--check` does it.
+/// Tests the connection to APNs for an app, for `--check`.
 struct ServiceTrial {
   private let app: AppConfiguration
   private let credentials: RelayCredentials
@@ -19,7 +19,7 @@ struct ServiceTrial {
     return ServiceProbe(options)
   }
 
-  /// TCP, TLS, and the SETTINGS of HTTP/2.
+  /// Tests TCP, TLS and HTTP/2's SETTINGS.
   func connect() throws {
     let hasSettings = try withExtendedLifetime(credentials) { () throws(LibraryError) in
       try probe.connect(credentials.handle)
@@ -30,7 +30,7 @@ struct ServiceTrial {
     )
   }
 
-  /// To a device that cannot be.
+  /// Pushes to an impossible device.
   func push() throws {
     let outcome = try withExtendedLifetime(credentials) { () throws(LibraryError) in
       try probe.push(credentials.handle)

@@ -2,7 +2,7 @@ import CAPNS
 import CMetrics
 import Glibc
 
-/// A session's statistics, as `apns send --metrics` writes them.
+/// A session's metrics in the format of `apns send --metrics`.
 enum SessionMetrics {
   static func text(of session: OpaquePointer) -> String {
     var bytes: UnsafeMutablePointer<CChar>?

@@ -2,9 +2,9 @@ import APNSLibrary
 import CAPNS
 import Logging
 
-/// What stops all work of an app until somebody acts: the provider is refused, there are no credentials,
-/// the topic is wrong, the service is not to be trusted. It is one line when it begins, one a minute
-/// while it goes on, and one when it ends.
+/// A problem that stops all work of an app until the operator acts: APNs rejects the provider,
+/// credentials are missing, the topic is wrong, or the server is not trusted. It is logged when it
+/// begins, then once a minute, and when it ends.
 package struct StandingProblem {
   private struct Stop {
     var words: String
@@ -12,29 +12,29 @@ package struct StandingProblem {
     var since: Int64
     var nextLine: Int64
     var count = 0
-    /// As the last line had it.
+    /// The count in the last log line.
     var saidCount = 0
   }
 
   private static let everyMS: Int64 = 60_000
-  /// After something that worked, what does not may be an exception for so long.
+  /// How long after a success a failure may be an exception.
   private static let doubtMS: Int64 = 2000
 
   private var stop: Stop?
-  /// It has been said.
+  /// Whether it has been logged.
   private var stands = false
   private var lastGood: Int64?
-  /// Answers that call a token bad, of those that came before anything worked.
+  /// Responses that call a token bad, while there was no success yet.
   private var badTokens = 0
-  /// So many of them are not the tokens' fault.
+  /// From this many on the tokens are not at fault.
   private static let mostBadTokens = 100
 
-  /// Why it is stopped at present.
+  /// The current problem; nil without one.
   package var words: String? { stands ? stop?.words : nil }
 
   package init() {}
 
-  /// Once more. Times are the steady clock's.
+  /// Counts a failure. Times are monotonic.
   package mutating func meet(_ words: String, _ cause: apns_cause_t, at now: Int64, _ log: Logger) {
     var met = stop ?? Stop(words: words, cause: cause, since: now, nextLine: now)
     (met.words, met.cause) = (words, cause)
@@ -43,7 +43,7 @@ package struct StandingProblem {
     look(at: now, log)
   }
 
-  /// Something was pushed, or refused for its own sake.
+  /// A push was accepted, or rejected for its own fault.
   package mutating func end(at now: Int64, _ log: Logger) {
     lastGood = now
     guard let stop else { return }
@@ -55,7 +55,7 @@ package struct StandingProblem {
       metadata: Self.fields(stop))
   }
 
-  /// The worker ends, perhaps for one with another configuration.
+  /// Logs that the worker ends, perhaps to be replaced after a change of the configuration.
   func leave(at now: Int64, _ log: Logger) {
     guard stands, let stop else { return }
     log.notice(
@@ -86,7 +86,7 @@ package struct StandingProblem {
 }
 
 extension StandingProblem {
-  /// Causes that no other try heals.
+  /// Causes that no retry resolves.
   private static let causes: Set<UInt32> = Set(
     [
       APNS_CAUSE_PROXY_AUTHENTICATION, APNS_CAUSE_PEER_EXPIRED, APNS_CAUSE_PEER_NOT_YET_VALID,
@@ -109,7 +109,7 @@ extension StandingProblem {
 
   static func isOne(_ cause: apns_cause_t) -> Bool { causes.contains(cause.rawValue) }
 
-  /// Takes an answer into account. What it returns is why nothing is pushed, if the answer says that.
+  /// Takes a response into account. Returns the problem if the response shows one.
   mutating func hear(_ answer: Answer, at now: Int64, _ log: Logger) -> String? {
     if let words = words(answer) {
       meet(words, APNS_CAUSE_NONE, at: now, log)
@@ -127,10 +127,10 @@ extension StandingProblem {
   private static let badTokens = Set(
     [APNS_REASON_BAD_DEVICE_TOKEN, APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC].map(\.rawValue))
 
-  /// What an answer says of the configuration; nil: it is about its notification, or the service.
+  /// The configuration error that a response shows; nil if it concerns the notification or APNs.
   private func words(_ answer: Answer) -> String? {
     if answer.httpStatus == 403 { return "the service refuses the provider: \(answer.reason)" }
-    // An entry's own topic is its producer's fault.
+    // A topic in the entry is the producer's error.
     guard answer.httpStatus == 400, answer.held.entry.content.topic == nil else { return nil }
     switch answer.code {
     case APNS_REASON_TOPIC_DISALLOWED, APNS_REASON_BAD_TOPIC, APNS_REASON_MISSING_TOPIC:

@@ -1,40 +1,40 @@
-/// What a worker counts, for those who watch it.
+/// A worker's counters, for metrics.
 package struct WorkerFigures: Sendable {
   package var outcomes: [PushOutcome.End: Int] = [:]
   package var reasons: [String: Int] = [:]
-  /// Entries that were put off because the service asked for that.
+  /// Entries deferred because APNs asked for that.
   package var putOff = 0
-  /// Entries that are delivered again because nobody knows whether they arrived.
+  /// Entries redelivered because they were in doubt.
   package var again = 0
   package var claimed = 0
   package var records = 0
   package var inHand = 0
-  /// Entries taken from workers that died or fell silent.
+  /// Entries reclaimed from workers that exited or fell silent.
   package var reclaimed = 0
-  /// The session's own, in Prometheus' text format.
+  /// The session's metrics in Prometheus' text format.
   package var session = ""
-  /// Why nothing can be sent or recorded at present; nil: it can.
+  /// The reason why pushes or records fail now; nil if they succeed.
   package var trouble: String?
-  /// In what another relay on the queue has the app otherwise; nil: in nothing.
+  /// The settings that differ from those of another relay on the queue; nil if they agree.
   package var disagreement: String?
-  /// It stays so until somebody acts.
+  /// The problem remains until the operator acts.
   package var isStopped = false
   package var certificateEnd: Int64?
-  /// Why tokens that the service calls bad do not count at present; nil: there is no alarm.
+  /// The reason why bad tokens are ignored now; nil without an alarm.
   package var guardAlarm: String?
-  /// Bad tokens that did not count.
+  /// Bad tokens that were ignored.
   package var withheld = 0
-  /// Whether this relay remembers refused tokens.
+  /// Whether this relay records bad tokens.
   package var remembers = false
-  /// How many connections it may have of those of the fleet; nil: there is no such limit.
+  /// The worker's connection quota; nil without a limit.
   package var connectionShare: Int?
-  /// When the worker was last at work, by the steady clock.
+  /// When the worker last ran a pass (monotonic).
   package var heard: Int64 = 0
 
   package init() {}
 
   mutating func count(_ verdict: Verdict) {
-    // Most of them end alike, so what is counted by hash is counted for many at once.
+    // Most outcomes are equal, so the dictionary is updated once per run.
     var (end, count) = (PushOutcome.End.accepted, 0)
     verdict.forEachOutcome { outcome in
       let next = outcome.pointee.end

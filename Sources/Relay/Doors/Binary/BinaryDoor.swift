@@ -6,8 +6,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Takes connections of the interface that Apple switched off in 2021, for programs that nobody can
-/// change any more, and tells them as feedback which devices are gone.
+/// Accepts connections of the binary interface, which Apple switched off in 2021, from legacy
+/// providers, and serves feedback about gone devices.
 package final class BinaryDoor: Door {
   package let name: String
   package let place: String
@@ -16,10 +16,10 @@ package final class BinaryDoor: Door {
   private let listeners: [any Channel]
 
   private static let threads = max(2, min(4, System.coreCount))
-  /// A client has 2 s to close its side, and what it reads may take a moment.
+  /// A client has 2 s to close its side, and its reading may take a moment.
   private static let closing = DispatchTimeInterval.seconds(4)
 
-  /// Listens when it returns.
+  /// Listens once it returns.
   package init(_ door: BinaryDoorConfiguration, _ relay: DoorRelay) throws {
     name = door.name
     var logger = relay.log
@@ -81,10 +81,10 @@ package final class BinaryDoor: Door {
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelOption(.socketOption(.so_keepalive), value: 1)
-      // One read for each batch that goes into the queue.
+      // One read for each batch that is queued.
       .childChannelOption(.maxMessagesPerRead, value: 1)
       .childChannelOption(.recvAllocator, value: ReadingRoom())
-      // A client that closes its side may still wait for the answer.
+      // A client that half-closes may still wait for the error packet.
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -113,10 +113,10 @@ package final class BinaryDoor: Door {
     return shown
   }
 
-  /// Its files are read when it is opened.
+  /// Does nothing: the files are read only when the listener opens.
   package func refresh() throws {}
 
-  /// Tells each client what was taken last, by status 10.
+  /// Sends each client status 10 with the identifier of its last queued notification.
   package func shut() {
     for listener in listeners { listener.close(promise: nil) }
     for channel in context.connections.open {

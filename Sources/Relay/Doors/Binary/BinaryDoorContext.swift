@@ -4,7 +4,7 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// What all connections of a binary door share.
+/// The state that all connections of a binary listener share.
 final class BinaryDoorContext: Sendable {
   let relay: DoorRelay
   let clients: DoorClients
@@ -12,20 +12,20 @@ final class BinaryDoorContext: Sendable {
   let figures = DoorFigures()
   let feedback = FeedbackTurns()
   let logger: Logger
-  /// Batches that are on their way into the queue.
+  /// Batches that are being queued.
   let batches = DispatchGroup()
   let connections: DoorConnections
-  /// Those of providers, and of those who ask for feedback.
+  /// The connection quotas of the gateway port and of the feedback port.
   let gateway: ClientShares
   let feedbackPort: ClientShares
   let handshakes: OpenHandshakes
   let configuration: BinaryDoorConfiguration
-  /// A size of tokens that is refused, and pushes that become silent, are said once in a while.
+  /// Refused token sizes and silent pushes are logged at most once a minute.
   let sizeWarning = ThrottledWarning()
   let silentWarning = ThrottledWarning()
 
-  /// Batches of clients that are gone, and that the queue does not take. They are kept, so they have a
-  /// limit: beyond it nobody is let in.
+  /// Batches that wait for the queue and have lost their client. They stay in memory, so they have
+  /// a limit, beyond which new clients are refused.
   private let orphans = Atomic(0)
   private static let mostOrphans = 500
   private let warning = ThrottledWarning()
@@ -55,7 +55,7 @@ final class BinaryDoorContext: Sendable {
     self.logger = logger
   }
 
-  /// A client is known, and has its share of connections until it is closed. False: it is used up.
+  /// Gives a known client its part of the quota until it is closed. False if the quota is used up.
   func admit(_ channel: any Channel, _ app: String, _ shares: ClientShares) -> Bool {
     let client = ClientShares.Client(app: app, address: channel.remoteAddress?.host ?? "")
     if let limit = shares.enter(client, of: clients.count(of: relay.apps())) {
@@ -82,14 +82,14 @@ final class BinaryDoorContext: Sendable {
     )
   }
 
-  /// Nothing goes into the queue any more.
+  /// True once the listener closes: a batch that fails is not retried.
   var isOver: Bool { over.load(ordering: .relaxed) }
   func end() { over.store(true, ordering: .relaxed) }
 
   func adopt() { orphans.add(1, ordering: .relaxed) }
   func release() { orphans.subtract(1, ordering: .relaxed) }
 
-  /// Whether so much waits for the queue already that nothing more may.
+  /// Whether too many batches of lost clients wait for the queue.
   var isFull: Bool {
     guard orphans.load(ordering: .relaxed) >= Self.mostOrphans else { return false }
     let text =

@@ -1,19 +1,21 @@
 import Logging
 import Synchronization
 
-/// How many connections an app, and an address of it, may have of those of a port. Half of them are
-/// divided among the apps, so that no app is locked out by another; who comes first has the rest.
+/// The connection quotas of a port: limits for each app, and for each address of an app. Half of
+/// the connections are divided among the apps, so that no app locks another out; the rest is first
+/// come, first served.
 final class ClientShares: Sendable {
   struct Client: Hashable, Sendable {
     var app: String
-    /// Without the port.
+    /// The address without the port.
     var address: String
   }
 
   private struct State {
     var apps: [String: Int] = [:]
     var clients: [Client: Int] = [:]
-    /// Who is turned away, and when they were last, by the steady clock. "" is the address of a whole app.
+    /// Refused clients, and the time of their last refusal (monotonic). The address "" stands for a
+    /// whole app.
     var refused: [Client: Int64] = [:]
   }
 
@@ -23,11 +25,11 @@ final class ClientShares: Sendable {
   private let logger: Logger
   private let state = Mutex(State())
 
-  /// Who is let in so long after the last one who was not ends what was said.
+  /// A client that is accepted this long after the last refusal ends the warning.
   private static let quietMS: Int64 = 60_000
   private static let mostSaid = 100
 
-  /// 0 for the others is what follows from the total.
+  /// A limit of 0 is derived from the total.
   init(_ total: Int, mostOfApp: Int = 0, mostOfAddress: Int = 0, _ logger: Logger) {
     self.total = total
     self.mostOfApp = mostOfApp
@@ -35,7 +37,8 @@ final class ClientShares: Sendable {
     self.logger = logger
   }
 
-  /// Nil: it is in, until `leave`. Otherwise it has its share already. `apps`: how many there are.
+  /// Admits the client until `leave`, and returns nil; otherwise returns the limit that it reached.
+  /// `apps` is the number of apps.
   func enter(_ client: Client, of apps: Int) -> DoorFigures.Limit? {
     let now = RelayClock.steady
     let (limit, line) = state.withLock { state -> (DoorFigures.Limit?, (Logger.Level, String)?) in
@@ -93,6 +96,6 @@ final class ClientShares: Sendable {
     }
   }
 
-  /// nil: none is left.
+  /// nil if none remains.
   private static func less(_ count: Int?) -> Int? { count.flatMap { $0 > 1 ? $0 - 1 : nil } }
 }

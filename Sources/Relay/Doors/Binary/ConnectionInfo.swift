@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What the system knows of a connection: Linux's tcp_info, as far as a door asks for it.
+/// The fields of Linux's tcp_info that a listener needs.
 struct ConnectionInfo {
   private typealias Bytes = (
     UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64,
@@ -9,9 +9,9 @@ struct ConnectionInfo {
 
   /// Segments that the peer has not acknowledged.
   let unacknowledged: UInt32
-  /// Bytes that came from the peer, read or not.
+  /// Bytes received from the peer, read or not.
   let bytesReceived: UInt64
-  /// Bytes that were not sent yet.
+  /// Bytes not sent yet.
   let unsent: UInt32
 
   static func read(_ options: any SocketOptionProvider) -> EventLoopFuture<ConnectionInfo> {

@@ -1,14 +1,15 @@
-/// How many connections of each kind there may be at the same time: as many as the configuration says, where the
-/// process may open so many files.
+/// The limits for each kind of connection: the configured ones if the process may open enough
+/// files, and smaller ones otherwise.
 struct ConnectionLimits {
   let gateway: Int
   let feedback: Int
   let handshakes: Int
-  /// The files are too few.
+  /// Whether the limits are smaller than configured.
   let isCut: Bool
 
   init(_ door: BinaryDoorConfiguration, files: Int) {
-    // One that has to end is a file for another moment.
+    // A connection that is being closed keeps its file for a moment, so each handshake counts
+    // twice.
     let rest = files - 2 * door.handshakes - door.feedbackConnections
     isCut = door.connections > rest
     guard isCut else {

@@ -2,15 +2,15 @@ import BinaryServer
 import COpenSSL
 import Foundation
 
-/// The certificate that a door shows where none is given: made when the door is opened for the first
-/// time, with an authority of its own that clients may trust. The authority's key is thrown away.
+/// The certificate of a listener without a configured one. It is created when the listener first
+/// opens, with a CA that clients may trust. The private key of the CA is not kept.
 struct DoorCertificate {
   let certificate: String
   let key: String
-  /// For clients that verify the server.
+  /// The CA certificate, for clients that verify the server.
   let authority: String
 
-  /// The files begin with this path.
+  /// `base` is the path that the files' names begin with.
   init(_ base: String) {
     certificate = base + ".pem"
     key = base + ".key"
@@ -22,10 +22,12 @@ struct DoorCertificate {
     "DNS:gateway.sandbox.push.apple.com", "DNS:feedback.push.apple.com",
     "DNS:feedback.sandbox.push.apple.com",
   ]
-  /// The end of 2037: old clients count seconds in 32 bits, and nobody renews what they trust.
+  /// The end of 2037: old clients store seconds in 32 bits, and nothing renews the certificates
+  /// that they trust.
   private static let end = 2_145_830_400
 
-  /// True if it was made just now. Relays that start at once on one queue make it once.
+  /// Returns true if it was created now. A lock prevents relays that start together from creating
+  /// it twice.
   func prepare() throws -> Bool {
     let lock = open(key + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard lock >= 0 else { throw Self.fault(key, String(cString: strerror(errno))) }
@@ -61,7 +63,7 @@ struct DoorCertificate {
     let ca = try CertifiedParty(
       [(NID_commonName, "apns-relay authority \(UInt32.random(in: 0 ... .max))")],
       lifetime: lifetime)
-    // RSA: some clients know nothing else.
+    // RSA, because some clients support only that.
     let server = try CertifiedParty(
       [(NID_commonName, "gateway.push.apple.com")], lifetime: lifetime)
     try ca.sign(

@@ -1,13 +1,12 @@
 import APNS
 import BinaryServer
 
-/// Whose notifications a connection brings, by the certificate that its client shows: by its SHA-256
-/// fingerprint, then by the authority that signed it and the topic in its subject. Or the port is
-/// one app's.
+/// Finds a connection's app by the client certificate: by its SHA-256 fingerprint, then by the CA
+/// that signed it and the topic in its subject. A port may also belong to one app.
 struct DoorClients: Sendable {
   enum Finding {
     case app(String, how: String)
-    /// Nobody's, and why.
+    /// No app was found, for this reason.
     case nobody(String)
   }
 
@@ -31,7 +30,7 @@ struct DoorClients: Sendable {
     }
   }
 
-  /// How many apps may have clients here.
+  /// The number of apps that may have clients here.
   func count(of apps: [AppConfiguration]) -> Int {
     if app != nil { return 1 }
     return max(1, authorities == nil ? Set(fingerprints.values).count : apps.count)
@@ -62,7 +61,7 @@ struct DoorClients: Sendable {
   }
 }
 
-/// SHA-256 of a certificate, as people write it down.
+/// The SHA-256 fingerprint of a certificate in hex.
 enum CertificateFingerprint {
   static func text(of digest: [UInt8]) -> String {
     digest.map { byte in
@@ -71,7 +70,7 @@ enum CertificateFingerprint {
     }.joined()
   }
 
-  /// As OpenSSL prints it, with colons, or without; nil if it is none.
+  /// Reads a fingerprint with or without OpenSSL's colons; nil if it is invalid.
   static func read(_ text: some StringProtocol) -> String? {
     let digits = text.lowercased().filter { $0 != ":" }
     let isHex = digits.utf8.allSatisfy {

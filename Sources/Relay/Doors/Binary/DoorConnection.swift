@@ -5,20 +5,19 @@ import Foundation
 import Logging
 import NIOCore
 
-/// One provider's connection to the binary door, on its event loop. What one read took off the socket
-/// goes into the queue as a whole, and nothing more is read before it is there: so silence means
-/// accepted, also where the relay is killed. Stands between TLS and the handler that takes frames
-/// off the stream.
+/// A provider's connection to the binary listener, on its event loop. The data of one read is
+/// queued as one batch, and the next read waits until it is stored: silence therefore means
+/// accepted, even if the relay is killed. Stands between TLS and the handler that parses frames.
 final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  /// The door closes: the client is told what was taken last.
+  /// The listener is shutting down: send status 10 with the last queued identifier.
   struct Leaving: Sendable {}
 
-  /// How long the queue may fail before the client is told to come again.
+  /// How long the queue may fail before the client gets status 10.
   private static let patienceMS: Int64 = 30_000
   private static let shortestPauseMS: Int64 = 250
   private static let longestPauseMS: Int64 = 5000
@@ -29,28 +28,28 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
   private var client: Client?
   private var ids = GrowingUUID()
 
-  /// What was taken since the last batch was given to the queue, and the identifier of the last one.
+  /// The notifications accepted since the last batch, and the identifier of the last one.
   private var taken: [NewEntry] = []
   private var takenIdentifier: UInt32 = 0
   /// How many of them become background pushes.
   private var silent = 0
-  /// The last one that is in the queue.
+  /// The identifier of the last queued notification.
   private var queuedIdentifier: UInt32 = 0
-  /// The payload of the frame that is judged.
+  /// The payload of the current frame.
   private var payload = ""
   private var isBusy = false
   private var wantsRead = false
   private var hasClientEnded = false
-  /// Its client is gone, and a batch of it waits for the queue.
+  /// The client is gone, and its batch waits for the queue.
   private var isOrphan = false
   private var isLeaving = false
-  /// How it ends once the batch is in the queue.
+  /// How the connection ends once the batch is queued.
   private var farewell: Farewell?
 
   private struct Client {
     var app: String
     var refused: RefusedTokens.App?
-    /// Its topic does not say what its pushes are: their payloads do.
+    /// The app's topic does not imply a push type, so the payloads decide.
     var hasPlainTopic: Bool
   }
 
@@ -63,7 +62,7 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     plainLogger = logger
   }
 
-  /// Says whose client it is. Made when it is wanted: thousands of connections are idle.
+  /// Names the client. Built on demand, because thousands of connections are idle.
   private var logger: Logger {
     guard let client else { return plainLogger }
     var logger = plainLogger
@@ -74,7 +73,7 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
   func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-  // MARK: Who it is
+  // MARK: Client
 
   func connected(_ context: ChannelHandlerContext) {
     let tls = context.pipeline.syncOperations.openSSL
@@ -112,7 +111,8 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
         frame, status: checksJSON ? 7 : 1, reason: "payload: no text in UTF-8")
     }
     payload = text
-    // Command 0 has no answer: who was cut off would not know why, and would lose what is behind.
+    // Command 0 has no error packet: a client that was cut off could not know why, and would lose
+    // every later notification.
     if frame.command == .simple { return nil }
     if checksJSON, !RawJSON.isValue(text) {
       return Rejection(frame, status: 7, reason: "payload: no JSON")
@@ -142,12 +142,13 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     var entry = NewEntry(
       app: client.app, id: ids.next(at: RelayClock.now),
       token: DeviceToken.hex(of: Array(push.token)), payload: payload)
-    // One that is over, or is a duration by mistake: Apple tried it once and did not store it.
+    // The expiry is over, or a duration was sent by mistake. Apple tried such a notification once
+    // and did not store it.
     let now = RelayClock.now / 1000
     entry.expiry = push.expiry.map { Int64($0) > now ? Int64($0) : 0 }
     entry.priority = push.priority.map { Int($0) }
-    // Today's service takes silent pushes as background with 5 only, which the session chooses where
-    // nothing is said. Who says nothing here means 10.
+    // APNs accepts silent pushes only as background pushes with priority 5, which the session
+    // chooses if no priority is set. A frame without a priority means 10.
     if push.priority != 5, PushType.inferred(from: push.payload) == .background {
       entry.priority = nil
       if client.hasPlainTopic { silent += 1 }
@@ -163,7 +164,7 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
 
   func discarded(_ frame: UnsafeRawBufferPointer) { door.figures.discard() }
 
-  /// The answer leaves once all before it is in the queue.
+  /// The packet is sent once everything before it is queued.
   func close(with packet: ErrorPacket?, _ context: ChannelHandlerContext) {
     farewell = Farewell(packet: packet)
     give()
@@ -204,8 +205,8 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
       door.figures.take(batch.count)
       door.relay.look(batch[0].app)
     case .failed:
-      // A client that is gone cannot be told: it counts on what it wrote. So may one that has closed
-      // its side, as most programs do that write and do not read.
+      // A client that is gone gets no error packet, and relies on everything it wrote. A
+      // half-closed client may do the same: most programs only write.
       let isGone = context == nil || hasClientEnded
       let waited = RelayClock.steady - since
       if isGone || waited < Self.patienceMS, !door.isOver {
@@ -224,7 +225,7 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
         logger.error(
           "\(batch.count) notifications are lost: the queue fails, and the client is gone")
       }
-      // The client sends again what is behind the last one in the queue.
+      // The client resends everything after the last queued one.
       isLeaving = true
       farewell = farewell.map { _ in Farewell(packet: shutdown) }
     }
@@ -254,7 +255,7 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     }
   }
 
-  /// By way of the handler, which takes nothing more then.
+  /// Goes through the frame handler, which then stops accepting.
   private func leave() {
     context?.fireUserInboundEventTriggered(ConnectionDismissed(with: shutdown))
   }
@@ -269,7 +270,7 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
       context.channel, after: farewell.packet == nil ? .zero : GentleClose.pause)
   }
 
-  // MARK: The channel
+  // MARK: Channel events
 
   func channelReadComplete(context: ChannelHandlerContext) {
     give()
@@ -277,8 +278,9 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     context.fireChannelReadComplete()
   }
 
-  /// At once. A program of that time leaves Nagle's algorithm on, and its next small write waits for
-  /// this; the door has nothing else to send, so that the system would wait for 40 ms.
+  /// Acknowledges immediately. A legacy client leaves Nagle's algorithm on, so its next small write
+  /// waits for this ACK. The listener sends no data that could carry it, so the kernel would delay
+  /// it by 40 ms.
   private func acknowledge(_ context: ChannelHandlerContext) {
     try? context.channel.syncOptions?.setOption(.tcpOption(.init(rawValue: TCP_QUICKACK)), value: 1)
   }
@@ -287,7 +289,7 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     if isBusy { wantsRead = true } else { context.read() }
   }
 
-  /// One that reads nothing is not read either: it may ask TLS for answers without end.
+  /// Stops reading from a client that does not read: it could make TLS queue replies without limit.
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     _ = context.channel.setOption(.autoRead, value: context.channel.isWritable)
     context.fireChannelWritabilityChanged()
@@ -296,7 +298,7 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     switch event {
     case ChannelEvent.inputClosed where isBusy || !taken.isEmpty:
-      // What it wrote is answered first.
+      // Its notifications are queued first.
       hasClientEnded = true
       give()
       return

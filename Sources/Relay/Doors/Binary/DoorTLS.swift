@@ -1,11 +1,11 @@
 import BinaryServer
 
-/// What a door takes of TLS: by itself what is safe today, and older things by option.
+/// The TLS settings of a listener: safe ones by default, older ones by configuration.
 struct DoorTLS {
   let context: OpenSSLServerContext
-  /// What the options mean, for the log.
+  /// Warnings about the settings, for the log.
   let warnings: [String]
-  /// What is worth knowing of the certificate that it shows.
+  /// Notices about the server certificate, for the log.
   let news: [String]
 
   init(_ door: BinaryDoorConfiguration) throws {
@@ -35,7 +35,7 @@ struct DoorTLS {
     self.news = news
   }
 
-  /// OpenSSL speaks versions below 1.2, and signs by SHA-1, at level 0 only.
+  /// OpenSSL allows versions below 1.2 and SHA-1 signatures only at security level 0.
   static func ciphers(_ tls: BinaryDoorConfiguration.TLS) -> String {
     let level = tls.min < .tls1_2 || tls.takesSHA1 ? 0 : 2
     return "DEFAULT\(tls.takesRSA ? "" : ":!kRSA"):@SECLEVEL=\(level)"

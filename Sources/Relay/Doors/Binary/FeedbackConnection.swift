@@ -4,15 +4,15 @@ import Dispatch
 import Logging
 import NIOCore
 
-/// One provider's connection to the feedback service. The list is forgotten once the client has read
-/// it to its end; one that was cut off is told again.
+/// A provider's connection to the feedback service. The list is removed from the queue once the
+/// client has read all of it; a truncated list is sent again.
 final class FeedbackConnection: FeedbackDelegate {
-  /// How long the client may take to read what is with the system already.
+  /// How long the client may take to read the data in the socket buffer.
   private static let patience = TimeAmount.seconds(60)
-  /// A list that nobody read for years does not take the relay's memory: the next connection is told
-  /// what is behind these.
+  /// Limits the memory for a list that no client read for years. The next connection gets the
+  /// following devices.
   private static let most = 100_000
-  /// Where the queue is asked: an event loop does not wait.
+  /// Runs the queue's calls, because an event loop must not block.
   private static let threads = DispatchQueue(label: "feedback", attributes: .concurrent)
 
   private struct Fault: Error {}
@@ -72,8 +72,8 @@ final class FeedbackConnection: FeedbackDelegate {
     }
   }
 
-  /// All is with the system. TLS says that it is the end; TCP does not before the client does, so that
-  /// what it has acknowledged can be asked for.
+  /// The whole list is in the socket buffer. TLS sends close_notify now, but TCP is closed only
+  /// after the client closes, so that its acknowledgements can still be read.
   func close(_ channel: any Channel) {
     guard channel.isActive else { return sayCutOff() }
     let witness = try? channel.pipeline.syncOperations.handler(type: ReadingWitness.self)

@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// So many lists of an app are told at a time: each takes memory until its client has read it, and may
-/// be long. Who comes then waits for its turn.
+/// Limits how many feedback lists are sent per app at the same time, because each stays in memory
+/// until its client has read it. Other clients wait.
 final class FeedbackTurns: Sendable {
   private struct App {
     var taken = 0
@@ -12,7 +12,8 @@ final class FeedbackTurns: Sendable {
   private static let most = 2
   private let apps = Mutex<[String: App]>([:])
 
-  /// Its turn has come, until the channel is closed. One that is closed before has none.
+  /// Completes when the client's turn comes. The turn ends when the channel is closed, and
+  /// immediately if it is closed already.
   func take(_ app: String, _ channel: any Channel) -> EventLoopFuture<Void> {
     let promise = channel.eventLoop.makePromise(of: Void.self)
     let isTurn = apps.withLock { apps in

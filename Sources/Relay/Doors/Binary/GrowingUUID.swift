@@ -1,5 +1,5 @@
-/// Makes UUIDs that grow with time (RFC 9562, version 7), so that those of one moment lie beside each
-/// other in an index. One connection uses one of these.
+/// Makes UUIDs that grow with time (RFC 9562, version 7), so that UUIDs of one moment are
+/// neighbours in an index. One for each connection.
 struct GrowingUUID {
   private var tail = UInt64.random(in: 0 ... .max)
   private var count: UInt16 = 0

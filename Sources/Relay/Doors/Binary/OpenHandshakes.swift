@@ -3,24 +3,25 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Connections that are nobody's yet: their TLS handshake is under way, or it showed a stranger. Where
-/// there are too many, one that has waited long for its client ends, and the newcomer is let in all the
-/// same. So those who connect and say nothing lock nobody out.
+/// Connections without a known client: their TLS handshake is pending, or it did not identify them.
+/// If there are too many, the connection with the longest wait for its client is closed, and the
+/// new one is accepted anyway. Clients that connect and stay silent therefore lock no other client
+/// out.
 final class OpenHandshakes: Sendable {
   private struct Entry {
     var channel: any Channel
-    /// What had come of it when it was last looked at.
+    /// The bytes received at the last check.
     var received = 0
-    /// When that was, by the steady clock.
+    /// The time of the last check (monotonic).
     var since = RelayClock.steady
   }
 
   private struct State {
     private var open: [ObjectIdentifier: Entry] = [:]
-    /// Oldest first, some of them over already.
+    /// Oldest first; may have closed ones.
     private var queue: [ObjectIdentifier] = []
     private var start = 0
-    /// When one was last ended, by the steady clock; nil: that is over.
+    /// When a connection was last closed for this limit (monotonic); nil once that phase is over.
     var last: Int64?
 
     var count: Int { open.count }
@@ -32,12 +33,12 @@ final class OpenHandshakes: Sendable {
       queue.append(key)
     }
 
-    /// False: it was not there.
+    /// False if it was not there.
     mutating func remove(_ channel: any Channel) -> Bool {
       open.removeValue(forKey: ObjectIdentifier(channel)) != nil
     }
 
-    /// One that has waited for so long.
+    /// Takes the oldest connection if it has waited for at least `time`.
     mutating func takeOldest(forMS time: Int64) -> Entry? {
       skip()
       guard start < queue.count, let entry = open[queue[start]],
@@ -49,7 +50,7 @@ final class OpenHandshakes: Sendable {
 
     func contains(_ channel: any Channel) -> Bool { open[ObjectIdentifier(channel)] != nil }
 
-    /// Those that are over.
+    /// Skips closed connections.
     private mutating func skip() {
       while start < queue.count, open[queue[start]] == nil { start += 1 }
       guard start > 256, start > queue.count / 2 else { return }
@@ -64,9 +65,9 @@ final class OpenHandshakes: Sendable {
   private let state = Mutex(State())
 
   private static let quietMS: Int64 = 60_000
-  /// A client may take so long. Where there are twice too many, it may not.
+  /// The time that a client gets in any case, unless there are more than twice `most`.
   private static let patienceMS: Int64 = 1000
-  /// So many are looked at for one that waits for its client.
+  /// How many connections are checked in search of a silent one.
   private static let tries = 4
 
   init(_ most: Int, _ figures: DoorFigures, _ logger: Logger) {
@@ -77,7 +78,7 @@ final class OpenHandshakes: Sendable {
 
   var count: Int { state.withLock { $0.count } }
 
-  /// Until `end`, or until it is closed.
+  /// Counts the channel until `end`, or until it is closed.
   func begin(_ channel: any Channel) {
     let (count, isOver) = state.withLock { state in
       state.put(Entry(channel: channel))
@@ -96,7 +97,7 @@ final class OpenHandshakes: Sendable {
 
   private static func isLongAgo(_ time: Int64) -> Bool { RelayClock.steady - time > quietMS }
 
-  /// Ends the oldest one that waits for its client, on its event loop.
+  /// Closes the oldest connection that waits for its client, on its event loop.
   private func look(_ tries: Int, forMS time: Int64) {
     guard tries > 0, let entry = state.withLock({ $0.takeOldest(forMS: time) }) else { return }
     let channel = entry.channel
@@ -105,7 +106,7 @@ final class OpenHandshakes: Sendable {
       guard let options = channel as? any SocketOptionProvider else { return }
       ConnectionInfo.read(options).whenComplete { info in
         let isUnread = ((try? info.get())?.bytesReceived ?? 0) > received
-        // One whose client is in the middle of it is spared once.
+        // A connection that has received data since the last check is spared once.
         guard isUnread || received > entry.received else { return self.close(channel) }
         self.state.withLock { state in
           guard state.contains(channel) else { return }

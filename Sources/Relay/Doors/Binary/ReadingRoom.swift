@@ -1,9 +1,10 @@
 import NIOCore
 
-/// How much a connection reads at once: it grows with what comes, and no buffer is kept for the next
-/// read, so that an idle connection has none. NIO's own keep their largest ones.
+/// Sizes a connection's reads: they grow with the incoming data, and no buffer is kept between
+/// reads, so that an idle connection uses little memory. NIO's allocators keep their largest
+/// buffer.
 struct ReadingRoom: RecvByteBufferAllocator {
-  /// What may be taken off a socket and is not in the queue yet.
+  /// The most bytes that are read from a socket and not queued yet.
   static let most = 256 << 10
   private static let least = 1 << 8
 
@@ -17,7 +18,8 @@ struct ReadingRoom: RecvByteBufferAllocator {
     } else if count <= room / 8 {
       room = max(room / 4, Self.least)
     }
-    // As if the next one were larger each time: then the last one is not used again, nor kept.
+    // Always claims that the next buffer must be larger, so that NIO never reuses or keeps the last
+    // one.
     return true
   }
 }

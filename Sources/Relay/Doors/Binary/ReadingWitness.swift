@@ -1,25 +1,26 @@
 import BinaryServer
 import NIOCore
 
-/// On the socket's side of TLS: sees whether the client has read all that it was sent. It has, if its
-/// system has acknowledged every byte when it ends the connection, and no RST follows: that is what
-/// closing a socket with unread bytes causes.
+/// Detects, between the socket and TLS, whether the client has read everything. It has if its
+/// kernel has acknowledged every byte when it closes the connection, and no RST follows: closing a
+/// socket with unread bytes causes one.
 final class ReadingWitness: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
 
   private var tell: ((Bool) -> Void)?
   private var isBroken = false
-  /// The client said in TLS that it is the end, and all was acknowledged.
+  /// The client has sent close_notify, and every byte was acknowledged.
   private var isProven = false
 
-  /// All is with the system. `tell` is called once, when the client ended the connection or it broke.
+  /// Call it when everything is in the socket buffer. `tell` is called once, when the client has
+  /// closed the connection or it broke.
   func expectEnd(_ tell: @escaping (Bool) -> Void) { self.tell = tell }
 
   func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
     if mode == .output {
-      // TLS has said that it is the end. TCP says so when the client has, so that the system can
-      // still be asked what was acknowledged.
+      // TLS has sent close_notify. TCP is closed only after the client closes, so that the kernel
+      // can still report acknowledged bytes.
       promise?.succeed()
     } else if tell != nil, !isProven, hasClientClosed(context) {
       promise?.succeed()
@@ -40,7 +41,7 @@ final class ReadingWitness: ChannelDuplexHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     context.fireUserInboundEventTriggered(event)
-    // One that ends before it was sent everything has nothing to prove by that.
+    // A client that closes before the whole list was sent proves no reading.
     guard case .inputClosed? = event as? ChannelEvent, tell != nil else { return }
     look(context) { me, context, isRead in
       me.end(isRead)

@@ -1,21 +1,22 @@
 import COpenSSL
 import Foundation
 
-/// Who may use a listener, and for which apps: a bearer token in each line of a file, and behind it
-/// the apps, or `*` for all of them.
+/// The clients of a listener and their apps. Each line of the file has a bearer token and the apps,
+/// or `*` for all of them.
 final class AuthorizationList: Sendable {
-  /// The apps that a client may push for; nil: each.
+  /// The apps that a client may push for; nil for all.
   typealias Apps = Set<String>
 
   private struct Client {
-    /// Only the digest is kept, and compared: neither the tokens nor the time tell anything.
+    /// Only the digest is stored and compared, in constant time, so that neither memory nor timing
+    /// reveals a token.
     var digest: [UInt8]
     var apps: Apps?
   }
 
   private let clients: [Client]
 
-  /// `apps`: those of the relay. `own`: the one that the listener is bound to, if it is.
+  /// `apps` are the relay's apps. `own` is the app that the listener is bound to, if any.
   init(file: String, apps: [String], own: String?) throws {
     guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
       throw QueueFault(description: "\(file): cannot be read")
@@ -37,7 +38,7 @@ final class AuthorizationList: Sendable {
       let client = Client(
         digest: SHA256Digest.of(Array(token.utf8)),
         apps: try Self.apps(words.dropFirst().first, apps, own: own, fault))
-      // Of two lines only one could count.
+      // Only one of two lines with the same token could apply.
       guard !clients.contains(where: { $0.digest == client.digest }) else {
         throw fault("the token is in another line too")
       }
@@ -67,8 +68,7 @@ final class AuthorizationList: Sendable {
     return Set(wanted)
   }
 
-  /// The apps of a client by the value of its header `authorization`; `nil` if it is not in the
-  /// list.
+  /// The apps of the client with this `authorization` header; nil if the list does not have it.
   func client(_ value: String) -> Apps?? {
     let words = value.split(separator: " ", maxSplits: 1)
     guard words.count == 2, words[0].lowercased() == "bearer" else { return nil }

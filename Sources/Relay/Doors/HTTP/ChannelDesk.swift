@@ -2,7 +2,7 @@ import APNSLibrary
 import CAPNS
 import Foundation
 
-/// What a request wants of the channels of an app.
+/// A channel management request.
 struct ManagementRequest: Sendable {
   enum Wish: Equatable, Sendable {
     case create(storage: UInt32)
@@ -63,10 +63,10 @@ struct ManagementRequest: Sendable {
   }
 }
 
-/// Manages channels, which is not put off: a request is answered when the service has answered.
+/// Runs channel management requests. They are not queued: the response follows that of APNs.
 final class ChannelDesk: Sendable {
   private let engine: any QueueEngine
-  /// The library waits for the service, on threads of their own.
+  /// Separate threads, because the library blocks while it waits for APNs.
   private let workers: OperationQueue
 
   init(_ engine: any QueueEngine) {
@@ -94,7 +94,8 @@ final class ChannelDesk: Sendable {
         guard said.httpStatus > 0 else {
           return .refusal(503, "ServiceUnavailable", error.message)
         }
-        // It said yes, or what is neither, and the rest of it cannot be read.
+        // APNs accepted it, or answered with neither success nor an error, and the rest of the
+        // response is unreadable.
         guard (400..<600).contains(said.httpStatus) else {
           return .refusal(502, "Unknown", error.message)
         }

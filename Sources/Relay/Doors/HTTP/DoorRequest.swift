@@ -1,9 +1,9 @@
-/// A request as a door got it.
+/// A request as a listener received it.
 package struct DoorRequest: Equatable, Sendable {
   package var method: String
-  /// With its query, if it has one.
+  /// The path with its query, if any.
   package var target: String
-  /// The names in small letters.
+  /// The names are in lower case.
   package var headers: [(name: String, value: String)]
   package var body: [UInt8]
   package var version: Version
@@ -26,20 +26,21 @@ package struct DoorRequest: Equatable, Sendable {
       && one.headers.elementsEqual(other.headers) { $0 == $1 }
   }
 
-  /// The first with this name.
+  /// The value of the first header field with this name.
   func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
   func values(_ name: String) -> [String] {
     headers.compactMap { $0.name == name ? $0.value : nil }
   }
 
-  /// A header that has one value, and is there more than once.
+  /// The name of a single-valued header field that occurs more than once.
   var repeated: String? {
     var seen: Set<String> = []
     return headers.first { Self.isSingle($0.name) && !seen.insert($0.name).inserted }?.name
   }
 
-  /// A header of the relay's or of APNs' with bytes that are not UTF-8: they were replaced.
+  /// The name of a header field of the relay or APNs with bytes that were not UTF-8, and were
+  /// replaced.
   var unreadable: String? {
     headers.first { Self.isSingle($0.name) && $0.value.unicodeScalars.contains("\u{FFFD}") }?.name
   }
@@ -49,7 +50,7 @@ package struct DoorRequest: Equatable, Sendable {
   }
 }
 
-/// What a door answers.
+/// The response of a listener.
 package struct DoorAnswer: Error, Equatable, Sendable {
   package var status: Int
   package var headers: [String: String] = [:]
@@ -61,7 +62,7 @@ package struct DoorAnswer: Error, Equatable, Sendable {
     self.body = body
   }
 
-  /// As APNs says no. `message` is for people, and the relay's own.
+  /// A rejection in APNs' format. `message` is for people, and an addition of the relay.
   static func refusal(
     _ status: Int, _ reason: String, _ message: String? = nil, timestampMS: Int64? = nil
   ) -> Self {

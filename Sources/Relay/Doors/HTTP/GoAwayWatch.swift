@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Between the socket and HTTP/2: ends a connection once our side has said GOAWAY on it, which it says
-/// of a client that breaks the protocol. The handler of HTTP/2 keeps all that comes behind that, and
-/// looks at none of it.
+/// Stands between the socket and HTTP/2, and closes a connection after our GOAWAY, which is sent to
+/// a client that breaks the protocol. NIO's HTTP/2 handler would buffer all later input and never
+/// parse it.
 final class GoAwayWatch: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -11,12 +11,12 @@ final class GoAwayWatch: ChannelDuplexHandler {
 
   private static let headBytes = 9
   private static let goAway: UInt8 = 7
-  /// A client may take so long to read the reason.
+  /// How long a client may take to read the reason.
   private static let patience = TimeAmount.seconds(2)
 
-  /// As much as was written of the head of a frame.
+  /// The written part of a frame's header.
   private var head: [UInt8] = []
-  /// Bytes of the frame that are still to be written.
+  /// The bytes of the frame that are not written yet.
   private var rest = 0
   private var isOver = false
 
@@ -29,7 +29,7 @@ final class GoAwayWatch: ChannelDuplexHandler {
     guard isGoAway else { return }
     isOver = true
     let channel = context.channel
-    // Behind what is being written now.
+    // After the write that is in progress.
     context.eventLoop.execute { channel.close(mode: .output, promise: nil) }
     context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
   }

@@ -6,11 +6,11 @@ import NIOHTTP1
 import NIOHTTP2
 import NIOPosix
 
-/// Takes Apple's requests as HTTP/1.1 and as HTTP/2 without TLS, on this machine or a UNIX socket.
+/// Accepts Apple's requests over HTTP/1.1 and HTTP/2 without TLS, on TCP or on a UNIX socket.
 package final class HTTPDoor: Door, @unchecked Sendable {
   package let name: String
   package let place: String
-  /// Where it listens; 0 on a UNIX socket.
+  /// The TCP port; 0 for a UNIX socket.
   package let port: Int
   private let desk: RequestDesk
   private let group: MultiThreadedEventLoopGroup
@@ -23,7 +23,7 @@ package final class HTTPDoor: Door, @unchecked Sendable {
 
   package var figures: DoorFigures.Shown { desk.figures.shown }
 
-  /// It listens once this has returned.
+  /// Listens once it returns.
   package init(_ door: HTTPDoorConfiguration, _ relay: DoorRelay) throws {
     let desk = try RequestDesk(door, relay)
     var logger = relay.log
@@ -44,7 +44,7 @@ package final class HTTPDoor: Door, @unchecked Sendable {
         channel.eventLoop.makeCompletedFuture {
           try connections.enter(channel)
           try channel.pipeline.syncOperations.addHandlers([
-            // One that does not read its answers is not read either.
+            // Stops reading from a client that does not read its responses.
             BackPressureHandler(),
             ProtocolChoice(within: idle) { version, channel in
               try Self.speak(version, channel, desk, idle: idle)
@@ -111,7 +111,7 @@ package final class HTTPDoor: Door, @unchecked Sendable {
   private static func listen(
     _ bootstrap: ServerBootstrap, _ path: String, mode: Int
   ) throws -> any Channel {
-    // A socket that nobody listens on is what a relay leaves that was killed.
+    // A killed relay leaves a socket that no process listens on.
     if isTaken(path) { throw QueueFault(description: "another program listens there") }
     let channel = try bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true)
       .wait()

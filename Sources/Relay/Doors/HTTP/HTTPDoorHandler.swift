@@ -3,24 +3,25 @@ import HTTPServer
 import NIOCore
 import NIOHTTP1
 
-/// The requests of a connection of HTTP/1, or the one of a stream of HTTP/2. Requests that came one
-/// behind the other are under way at the same time; their answers leave in the same order.
+/// Handles the requests of an HTTP/1 connection, or the one of an HTTP/2 stream. Pipelined requests
+/// are processed concurrently; the responses keep their order.
 final class HTTPDoorHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
 
-  /// An answer that is to be written when its turn comes.
+  /// A response that waits for its turn.
   private struct Turn {
     var version: HTTPVersion
     var isLast: Bool
     var isHead: Bool
-    /// The header that names the request in its answer, and its value; nil: the relay's own.
+    /// The response header field that names the request, and its value; if nil, the relay chooses
+    /// one.
     var name: (header: String, id: String?)
     var answer: DoorAnswer?
   }
 
-  /// More than APNs takes in any payload, so that a larger one is known for what it is.
+  /// More than APNs accepts in any payload, so that an oversized payload is reported as such.
   private static let longestBody = 16 * 1024
   private static let mostUnderWay = 256
   private static let patience = TimeAmount.seconds(2)
@@ -31,14 +32,14 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
   private var context: ChannelHandlerContext?
   private var head: HTTPRequestHead?
   private var body: [UInt8] = []
-  /// Whether the request was read to its end.
+  /// Whether the whole request was read.
   private var isWhole = false
-  /// The client waits for a word before it sends the body.
+  /// The client waits for 100 Continue before it sends the body.
   private var owesContinue = false
-  /// The number of the first of `turns`.
+  /// The number of the first element of `turns`.
   private var first = 0
   private var turns: [Turn] = []
-  /// No further request is read: the connection closes after its answers.
+  /// No further request is read: the connection closes after the responses.
   private var isEnding = false
   private var isClosing = false
   private var isReadHeld = false
@@ -62,7 +63,7 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
     clock = nil
   }
 
-  /// A client has so long for a whole request, however many bytes it sends meanwhile.
+  /// Closes a client that takes too long for a whole request, even if it keeps sending bytes.
   private func watch(_ context: ChannelHandlerContext, in time: TimeAmount) {
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
     clock = context.eventLoop.scheduleTask(in: time) { bound.value.look() }
@@ -92,7 +93,7 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
     case .body(let bytes):
       owesContinue = false
       guard body.count + bytes.readableBytes <= Self.longestBody else {
-        // The rest is not read: the connection ends with the answer.
+        // The rest is not read: the connection ends with the response.
         if let head, !isEnding { refuse(head, tooLong) }
         return
       }
@@ -110,7 +111,7 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
     .refusal(413, "PayloadTooLarge", "the body has more than \(Self.longestBody) bytes")
   }
 
-  /// Old clients wait for a word before they send a body of some length.
+  /// Old clients wait for 100 Continue before they send a longer body.
   private func expectation(of head: HTTPRequestHead, _ context: ChannelHandlerContext) {
     guard head.expectsContinue else { return }
     let length = head.headers.first(name: "content-length").flatMap { Int($0) }
@@ -122,7 +123,7 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
     }
   }
 
-  /// Behind the answers to the requests before.
+  /// Sends 100 Continue after the responses to earlier requests.
   private func writeContinue(_ context: ChannelHandlerContext) {
     guard owesContinue, turns.isEmpty, let head else { return }
     owesContinue = false
@@ -131,7 +132,7 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
       promise: nil)
   }
 
-  /// Answers without reading any further.
+  /// Responds without reading any further.
   private func refuse(_ head: HTTPRequestHead, _ answer: DoorAnswer) {
     isEnding = true
     self.head = nil
@@ -165,9 +166,9 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
     }
   }
 
-  // MARK: Answers
+  // MARK: Responses
 
-  /// APNs names each request that it answers: by the client's id, as the client wrote it.
+  /// APNs repeats the client's request ID in each response, exactly as the client wrote it.
   private static func name(_ head: HTTPRequestHead?) -> (header: String, id: String?) {
     let path = head.flatMap { try? $0.target() }?.path ?? head?.uri ?? ""
     let isPush = !path.hasPrefix("/1/") && !path.hasPrefix("/4/")
@@ -182,7 +183,7 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
     write()
   }
 
-  /// Writes the answers whose turn it is.
+  /// Writes the responses that are next in order.
   private func write() {
     guard let context, !isClosing else { return }
     var count = 0
@@ -223,7 +224,7 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
       head.headers.add(name: "content-length", value: "\(answer.body.utf8.count)")
     }
     if isStream {
-      // A stream ends by itself.
+      // A stream ends without a `connection` header.
     } else if turn.isLast {
       head.headers.add(name: "connection", value: "close")
     } else if turn.version == .http1_0 {
@@ -237,12 +238,12 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
     context.write(wrapOutboundOut(.end(nil)), promise: nil)
   }
 
-  /// Closes our side, and lets the peer close its own: bytes that were not read would turn the end
-  /// of the answer into a reset.
+  /// Half-closes, and lets the peer close its side: unread bytes would turn the end of the response
+  /// into a reset.
   private func close(_ context: ChannelHandlerContext) {
     isEnding = true
     isClosing = true
-    // A stream whose request was read to its end has ended by itself.
+    // A stream with a fully read request has ended already.
     if isStream, isWhole { return }
     if isStream { return context.close(promise: nil) }
     context.close(mode: .output, promise: nil)
@@ -261,7 +262,7 @@ final class HTTPDoorHandler: ChannelDuplexHandler {
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    // A client that closes its side may still wait for its answers.
+    // A client that half-closes may still wait for its responses.
     if case .inputClosed = event as? ChannelEvent {
       isEnding = true
       if turns.isEmpty { context.close(promise: nil) }

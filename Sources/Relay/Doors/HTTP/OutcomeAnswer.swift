@@ -1,6 +1,6 @@
-/// Outcomes as APNs would have answered them.
+/// Turns outcomes into the responses that APNs would have sent.
 enum OutcomeAnswer {
-  /// `header`: that of the id, `apns-id` or `apns-request-id`.
+  /// `header` is the name of the ID's header field: `apns-id` or `apns-request-id`.
   static func of(_ end: OutcomeWaits.End, id: String, header: String) -> DoorAnswer {
     switch end {
     case .outcome(let outcome):
@@ -12,7 +12,7 @@ enum OutcomeAnswer {
     }
   }
 
-  /// It is safe, and has no outcome yet.
+  /// It is queued, and has no outcome yet.
   static func queued(id: String, header: String) -> DoorAnswer {
     DoorAnswer(202).with(header, id)
   }

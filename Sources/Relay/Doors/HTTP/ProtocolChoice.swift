@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Sees by its first bytes which HTTP a connection speaks: HTTP/2 without TLS begins with a preface
-/// (RFC 9113, 3.3), and no request of HTTP/1 begins like it.
+/// Detects the HTTP version by the first bytes of a connection: HTTP/2 without TLS begins with a
+/// preface (RFC 9113, 3.3), which no HTTP/1 request resembles.
 final class ProtocolChoice: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -16,7 +16,7 @@ final class ProtocolChoice: ChannelInboundHandler, RemovableChannelHandler {
   private var isChosen = false
   private var deadline: Scheduled<Void>?
 
-  /// The connection has so long to say it.
+  /// `limit` is how long the detection may take.
   init(within limit: TimeAmount, _ choose: @escaping (Version, any Channel) throws -> Void) {
     self.limit = limit
     self.choose = choose
@@ -48,7 +48,7 @@ final class ProtocolChoice: ChannelInboundHandler, RemovableChannelHandler {
     if isChosen { context.fireChannelReadComplete() } else { context.read() }
   }
 
-  /// What was read meanwhile goes to those who came behind.
+  /// Passes the bytes read so far to the handlers added after this one.
   func handlerRemoved(context: ChannelHandlerContext) {
     deadline?.cancel()
     guard seen.readableBytes > 0 else { return }

@@ -2,14 +2,14 @@ import Foundation
 import HTTPServer
 import Synchronization
 
-/// Takes the requests of all connections of a door, and answers them.
+/// Processes the requests of all connections of a listener.
 final class RequestDesk: Sendable {
   private let door: HTTPDoorConfiguration
   private let relay: DoorRelay
   private let channels: ChannelDesk
   private let authorization: Mutex<AuthorizationList?>
-  /// nil: a UNIX socket, which no page can reach; or tokens are asked for beyond this machine, and
-  /// what it is called there is not known here.
+  /// The accepted host names. nil on a UNIX socket, which no web page can reach, and on an address
+  /// beyond this machine, where tokens are required and the machine's names are unknown.
   private let names: ListenerNames?
   private let isShut = Atomic(false)
   let figures = DoorFigures()
@@ -30,7 +30,7 @@ final class RequestDesk: Sendable {
     }
   }
 
-  /// Reads again who may push. If that fails, those who could still can.
+  /// Reads the authorization file again. If that fails, the old list stays in force.
   func refresh() throws {
     let list = try Self.authorization(door, relay.apps())
     authorization.withLock { $0 = list }
@@ -39,9 +39,9 @@ final class RequestDesk: Sendable {
   func shut() { isShut.store(true, ordering: .relaxed) }
   var hasShut: Bool { isShut.load(ordering: .relaxed) }
 
-  /// The apps that the client may push for; nil: each.
+  /// The apps that the client may push for; nil for all.
   private func client(_ request: DoorRequest) throws(DoorAnswer) -> AuthorizationList.Apps? {
-    // Browsers say so on their own, nobody else does: a page from elsewhere must not push.
+    // Only browsers send these header fields, and a foreign page must not push.
     if request.header("origin") != nil
       || request.values("sec-fetch-site").contains(where: { $0 != "none" })
     {
@@ -57,7 +57,7 @@ final class RequestDesk: Sendable {
     return apps
   }
 
-  /// The path of its target, if the request is for this listener.
+  /// The path of the target, if the request is for this listener.
   private func path(_ request: DoorRequest) throws(DoorAnswer) -> String {
     let target: RequestTarget
     do throws(RequestTarget.Fault) {
@@ -79,7 +79,7 @@ final class RequestDesk: Sendable {
     return target.path
   }
 
-  /// `tell` is called once, on any thread.
+  /// `tell` is called exactly once, on any thread.
   func take(_ request: DoorRequest, _ tell: @escaping @Sendable (DoorAnswer) -> Void) {
     figures.began()
     let answer: @Sendable (DoorAnswer) -> Void = { [figures] answer in
@@ -102,7 +102,7 @@ final class RequestDesk: Sendable {
     }
   }
 
-  /// Counts a request that is answered before it was read to its end, or that cannot be read.
+  /// Counts a request that is answered before all of it was read, or that is unreadable.
   func refused(_ status: Int) {
     figures.began()
     figures.answered(status)

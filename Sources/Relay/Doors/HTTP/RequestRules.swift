@@ -2,19 +2,20 @@ import APNSLibrary
 import CAPNS
 import Foundation
 
-/// Reads Apple's requests as APNs does: what it would refuse by itself never reaches the queue.
+/// Parses Apple's requests as APNs does: a request that APNs would reject by itself never reaches
+/// the queue.
 struct RequestRules {
-  /// What a request asks for.
+  /// The parsed request.
   enum Order: Sendable {
     case push(NewEntry, Answering)
     case channels(ManagementRequest)
   }
 
-  /// When a push is answered.
+  /// When a push gets its response.
   struct Answering: Equatable, Sendable {
-    /// How long at most its outcome is waited for once it is in the queue.
+    /// The longest wait for the outcome once the push is queued.
     var waitMS: Int64
-    /// Whether the request asked for an answer before the outcome (RFC 7240, 4.1).
+    /// Whether the request asked for a response before the outcome (RFC 7240, 4.1).
     var isPreferred = false
   }
 
@@ -23,9 +24,9 @@ struct RequestRules {
   private static let longestCollapseID = 64
 
   let apps: [AppConfiguration]
-  /// The app of all requests; nil: each names its own.
+  /// The app of all requests; nil if each names its own.
   let app: String?
-  /// Those that the client may push for; nil: each.
+  /// The apps that the client may push for; nil for all.
   var clientApps: Set<String>?
   let waitMS: Int64
 
@@ -64,13 +65,13 @@ struct RequestRules {
     }
   }
 
-  /// A body is taken as it is: what was done to it would have to be undone.
+  /// Bodies are used unchanged, so encodings are rejected.
   private static func codings(_ request: DoorRequest) throws(DoorAnswer) {
     if let other = request.values("transfer-encoding").first(where: { $0.lowercased() != "chunked" }
     ) {
       throw .refusal(501, "NotImplemented", "transfer-encoding is \(other.prefix(40)), not chunked")
     }
-    // HTTP/1 was held to this before; HTTP/2 reads a sign as part of the number.
+    // HTTP/1 has already checked this; HTTP/2 accepts a sign as part of the number.
     let lengths = request.values("content-length")
     guard lengths.count <= 1, lengths.allSatisfy({ Self.number($0) != nil }) else {
       throw .refusal(400, "BadRequest", "content-length is not a number")
@@ -186,12 +187,12 @@ struct RequestRules {
     }
   }
 
-  /// Digits, and nothing else.
+  /// Accepts only digits.
   private static func number(_ text: String) -> Int64? {
     text.utf8.allSatisfy { $0 &- 0x30 < 10 } ? Int64(text) : nil
   }
 
-  // MARK: Whose it is
+  // MARK: The app of a request
 
   private func app(_ request: DoorRequest, topic: String?) throws(DoorAnswer) -> AppConfiguration {
     let candidates = try candidates(request)
@@ -210,14 +211,14 @@ struct RequestRules {
       of: try candidates(request), owners: TopicOwners.of(bundle: bundle, apps), bundle)
   }
 
-  /// Those whose notification it may be: as the listener, the client and the request itself say.
+  /// The apps that the request may be for, according to the listener, the client and the request.
   private func candidates(_ request: DoorRequest) throws(DoorAnswer) -> [AppConfiguration] {
     let named = request.header("relay-app")
     let found = apps.filter { one in
       (app ?? one.name) == one.name && (named ?? one.name) == one.name
         && clientApps?.contains(one.name) ?? true
     }
-    // Which apps others have is not said.
+    // The apps of other clients are not revealed.
     if let named, found.isEmpty {
       throw .refusal(400, "TopicDisallowed", "there is no app '\(named.prefix(64))' for you here")
     }
@@ -229,7 +230,7 @@ struct RequestRules {
   ) throws(DoorAnswer) -> AppConfiguration {
     let found = candidates.filter { one in owners.contains { $0.name == one.name } }
     guard let first = found.first else {
-      // Its certificate names the topics of an app that has none here, and the service holds it to them.
+      // An app without a configured topic: its certificate has the topics, and APNs checks them.
       if owners.isEmpty, candidates.count == 1, candidates[0].topic == nil { return candidates[0] }
       throw .refusal(
         400, "TopicDisallowed", "there is no app with the topic '\(topic.prefix(255))' for you here"
@@ -245,7 +246,7 @@ struct RequestRules {
 
   // MARK: Preferences
 
-  /// `Prefer: respond-async` and `Prefer: wait=10` (RFC 7240). What it does not know is passed over.
+  /// Parses `Prefer: respond-async` and `Prefer: wait=10` (RFC 7240). Ignores unknown preferences.
   private func answering(_ request: DoorRequest) throws(DoorAnswer) -> Answering {
     var answering = Answering(waitMS: waitMS)
     var seconds: Int64?

@@ -2,13 +2,13 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// Between a stream and its translation to HTTP/1.
+/// Stands between a stream and its translation to HTTP/1.
 ///
-/// A client may name the host in `:authority`, in `host`, or in both if they are the same (RFC 9113,
-/// 8.3.1). What it names comes as `Host`: several come as several, and none as an empty one.
+/// A client may name the host in `:authority`, in `host`, or in both if they are equal (RFC 9113,
+/// 8.3.1). It arrives as `Host`: twice if they differ, and empty if it is missing.
 ///
-/// An answer ends with its last frame, as those of APNs do, and not with an empty one behind it, which
-/// there are clients that read as JSON.
+/// END_STREAM is set on the last frame of a response, as APNs does, and not on an additional empty
+/// one, which some clients parse as JSON.
 final class StreamFrames: ChannelDuplexHandler {
   typealias InboundIn = HTTP2Frame.FramePayload
   typealias InboundOut = HTTP2Frame.FramePayload
@@ -17,7 +17,7 @@ final class StreamFrames: ChannelDuplexHandler {
 
   private static let authority = ":authority"
   private var hasHead = false
-  /// The last frame, until it is known whether it ends the answer.
+  /// The last frame, held until it is known whether it ends the response.
   private var last: (payload: HTTP2Frame.FramePayload, promise: EventLoopPromise<Void>?)?
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -26,7 +26,8 @@ final class StreamFrames: ChannelDuplexHandler {
     }
     hasHead = true
     let (authority, hosts) = (frame.headers[Self.authority], frame.headers["host"])
-    // The translation takes no request without `:authority`, and passes over it if there is a `host`.
+    // The translation refuses a request without `:authority`, and ignores `:authority` if there is
+    // a `host`.
     if authority.isEmpty {
       var headers = HPACKHeaders([(Self.authority, hosts.first ?? "")])
       headers.add(contentsOf: frame.headers)
@@ -63,7 +64,7 @@ final class StreamFrames: ChannelDuplexHandler {
 }
 
 extension HTTP2Frame.FramePayload {
-  /// The same as the last of its stream; nil if it cannot be.
+  /// The same frame with END_STREAM; nil if it cannot have it.
   fileprivate var ended: Self? {
     switch self {
     case .headers(var frame):

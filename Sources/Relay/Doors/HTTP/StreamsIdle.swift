@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP2
 
-/// Closes a connection of HTTP/2 that had no stream for a time. All its calls come on the
+/// Closes an HTTP/2 connection that had no stream for `limit`. All calls are made on the
 /// connection's event loop.
 final class StreamsIdle: NIOHTTP2StreamDelegate, @unchecked Sendable {
   private let limit: TimeAmount

@@ -1,24 +1,24 @@
-/// Whose a topic is. An app has its own, and those that Apple derives from it for other kinds of
-/// pushes. One that an app has exactly is that app's, whatever else it is derived from.
+/// Finds the apps that own a topic. An app owns its topic, and the topics that Apple derives from
+/// it for other push types. An exact match takes precedence over a derived one.
 enum TopicOwners {
   private static let suffixes: Set<Substring> = [
     "voip", "voip-ptt", "complication", "pushkit.fileprovider", "location-query",
   ]
-  /// Apple adds kinds.
+  /// A prefix, because Apple adds push types.
   private static let kinds = "push-type."
 
   static func of(_ topic: String, _ apps: [AppConfiguration]) -> [AppConfiguration] {
     let exact = apps.filter { $0.topic == topic }
     guard exact.isEmpty else { return exact }
     let all = apps.filter { $0.topic.map { isDerived(topic, from: $0) } ?? false }
-    // Of `a` and `a.voip`, `a.voip.complication` is the second's.
+    // With the apps `a` and `a.voip`, the topic `a.voip.complication` belongs to the second.
     let longest = all.compactMap { $0.topic?.utf8.count }.max()
     return all.filter { $0.topic?.utf8.count == longest }
   }
 
-  /// Of a bundle identifier, whose channels are managed or pushed to.
+  /// The owners of a bundle ID for channels and broadcasts.
   static func of(bundle: String, _ apps: [AppConfiguration]) -> [AppConfiguration] {
-    // The library leaves out the end of such a topic, and the rest may be another app's.
+    // The library removes such a suffix, and the rest may be another app's topic.
     if bundle.contains("." + kinds) { return [] }
     let exact = apps.filter { $0.topic == bundle }
     return exact.isEmpty

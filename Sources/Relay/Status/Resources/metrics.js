@@ -1,10 +1,10 @@
-// The relay's metrics, as Prometheus reads them.
+// Parses the relay's metrics in Prometheus' text format.
 
 const LINE = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
 const MEANT = { "\\\\": "\\", '\\"': '"', "\\n": "\n" };
 
-/** Samples by name: each has its labels and its value. */
+/** The samples by name, each with its labels and its value. */
 export function readMetrics(text) {
   const samples = new Map();
   for (const line of text.split("\n")) {
@@ -18,7 +18,7 @@ export function readMetrics(text) {
   return samples;
 }
 
-/** Those of one app. */
+/** The metrics of one app. */
 export class AppMetrics {
   constructor(samples, app) {
     this.samples = samples;
@@ -29,13 +29,13 @@ export class AppMetrics {
     return (this.samples.get(name) ?? []).filter((sample) => sample.labels.app === this.app);
   }
 
-  /** The sum of those with these labels; null if there are none. */
+  /** The sum of the samples with these labels; null without a sample. */
   sum(name, labels = {}) {
     const found = this.all(name).filter((sample) => Object.entries(labels).every(([key, value]) => sample.labels[key] === value));
     return found.length ? found.reduce((sum, sample) => sum + sample.value, 0) : null;
   }
 
-  /** By a label, without those that are 0, the most frequent first. */
+  /** Pairs of a label's value and the sample, largest first, without zeros. */
   by(name, label) {
     return this.all(name)
       .filter((sample) => sample.value > 0)
@@ -43,7 +43,7 @@ export class AppMetrics {
       .sort((one, other) => other[1] - one[1]);
   }
 
-  /** Below which bound of the histogram this share of the answers since `before` lies, in seconds; null without answers. */
+  /** The histogram bound in seconds below which this share of the responses since `before` lies; null without responses. */
   quantile(share, name, before) {
     const buckets = this.all(`${name}_bucket`).map((sample) => {
       const old = before?.all(`${name}_bucket`).find((other) => other.labels.le === sample.labels.le);

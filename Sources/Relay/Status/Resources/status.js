@@ -2,7 +2,7 @@ import { AppMetrics, readMetrics } from "./metrics.js";
 
 const EVERY_MS = 1000;
 const KEPT = 120;
-/** What was asked in the last two minutes: when, and the samples. */
+/** The samples of the last two minutes, each with its time. */
 const history = [];
 
 const byId = (id) => document.getElementById(id);
@@ -28,7 +28,7 @@ function milliseconds(seconds) {
   return seconds < 1 ? `≤ ${+(seconds * 1000).toPrecision(2)} ms` : `≤ ${+seconds.toPrecision(2)} s`;
 }
 
-/** Pairs of a name and what is shown; a third says how it is meant. */
+/** Elements of `pairs` are a name, a value and, optionally, the value's meaning for its style. */
 function list(pairs) {
   const all = make("dl");
   for (const [name, value, meaning] of pairs) {
@@ -39,7 +39,7 @@ function list(pairs) {
 
 const outcomes = (metrics) => metrics.sum("apns_relay_outcomes_total") ?? 0;
 
-/** Outcomes a second, between what was asked one after the other. A relay that has restarted counts from 0. */
+/** Outcomes per second between consecutive samples. After a restart the counter begins at 0. */
 function rates(app) {
   const found = [];
   for (let index = 1; index < history.length; index++) {
@@ -65,7 +65,7 @@ function certificate(end) {
   return [["certificate", left > 0 ? `${span(left)} left` : "has expired", left < 7 * 86400 ? "bad" : left < 30 * 86400 ? "other" : undefined]];
 }
 
-/** What old programs are not told, because they would delete it. Nothing where no door asks for that. */
+/** The state of the bad-token guard; empty if no listener uses bad tokens. */
 function guard(metrics) {
   const alarm = metrics.sum("apns_relay_guard_alarm");
   if (alarm === null) return [];
@@ -78,7 +78,7 @@ function guard(metrics) {
 function card(app) {
   const now = history.at(-1);
   const metrics = new AppMetrics(now.samples, app);
-  // A restart begins anew, and what was before is no part of it.
+  // Samples from before a restart do not count.
   const oldest = new AppMetrics(history[0].samples, app);
   const before = outcomes(oldest) <= outcomes(metrics) ? oldest : undefined;
   const isReady = metrics.sum("apns_relay_ready") === 1;
@@ -108,7 +108,7 @@ function card(app) {
     list([
       ["connections", number(metrics.sum("apns_connections", { state: "open" }))],
       ["in hand", number(metrics.sum("apns_relay_in_hand"))],
-      // Of the last two minutes.
+      // In the last two minutes.
       ["half answered in", answer(0.5)], ["99 % in", answer(0.99)],
       ...certificate(metrics.sum("apns_relay_certificate_end_seconds")),
     ]));
