@@ -5,8 +5,8 @@ import NIOCore
 import NIOEmbedded
 import Testing
 
-/// The handler with a delegate that only takes notes, as a server other than the simulator has
-/// one.
+/// Tests the handler with a delegate that only records calls, as a server other than the simulator
+/// would use it.
 @Suite struct BinaryHandlerTests {
   private final class Notes: BinaryConnectionDelegate {
     var accepted: [UInt32?] = []

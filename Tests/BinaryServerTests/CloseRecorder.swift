@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The socket end of a channel in memory: notes how the channel is closed.
+/// The socket end of an in-memory NIO channel: records how the channel is closed.
 final class CloseRecorder: ChannelOutboundHandler {
   typealias OutboundIn = ByteBuffer
 

@@ -13,7 +13,7 @@ import Testing
     func handshakeFailed() {}
   }
 
-  /// A socket that takes nothing.
+  /// A socket that accepts no bytes.
   private final class Clog: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
 

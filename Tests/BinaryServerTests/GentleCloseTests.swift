@@ -2,7 +2,7 @@ import BinaryServer
 import NIOEmbedded
 import Testing
 
-/// Uses a clock of its own: on a real one nobody can tell a pause from a busy machine.
+/// Uses a simulated clock: on a real one, a pause looks the same as a busy machine.
 @Suite struct GentleCloseTests {
   @Test func pausesThenReadsOnThenCloses() throws {
     let closes = CloseRecorder()

@@ -1,11 +1,11 @@
-"""A service that costs little, so that it is the relay that is measured."""
+"""A cheap service, so that the relay dominates the measurement."""
 
 import json
 import subprocess
 
 
 class Service:
-    """apns_http2_service of Tests/Benchmarks: it accepts all, after so many milliseconds."""
+    """Runs apns_http2_service of Tests/Benchmarks, which accepts everything after `delay_ms` milliseconds."""
 
     def __init__(self, program, delay_ms=0):
         self.process = subprocess.Popen([program, str(delay_ms)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

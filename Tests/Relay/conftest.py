@@ -15,7 +15,7 @@ own_network.enter()
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory):
-    """RSA keys take their time: one set serves all tests."""
+    """RSA keys take time to generate: all tests share one set."""
     directory = tmp_path_factory.mktemp("certificates")
     simulators.Simulator(directory).stop()
     return directory
@@ -23,7 +23,7 @@ def certificates(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def idle():
-    """Simulators that a test is done with, for the next one."""
+    """Simulators that a finished test has left for the next one."""
     simulators = []
     yield simulators
     for one in simulators:
@@ -32,8 +32,8 @@ def idle():
 
 @pytest.fixture
 def start(certificates, idle):
-    """Simulators of HTTP/2, as good as new. One with options is the test's own, and so is one that draws by chance: what it draws
-    depends on its seed and on how many connections it had."""
+    """Starts HTTP/2 simulators, reset to a fresh state. A test gets a private one if it gives options or uses random
+    faults, because random faults depend on the seed and the number of earlier connections."""
     running, own = [], []
 
     def start(*options, faults=None):
@@ -50,7 +50,7 @@ def start(certificates, idle):
     yield start
     for one in own:
         one.kill()
-    # The test's relays are dead, and what they had there ends.
+    # The test's relays have ended, and their connections must close.
     for one in running:
         if one.process.poll() is None:
             one.wait("/connections", lambda said: said["connections"] == [])
@@ -64,7 +64,7 @@ def queue(tmp_path):
 
 @pytest.fixture
 def server(tmp_path):
-    """A Redis of the test's own."""
+    """A private Redis for this test."""
     if not Server.is_here():
         pytest.skip("redis-server is not here (Debian: redis-server)")
     server = Server(tmp_path)
@@ -74,13 +74,13 @@ def server(tmp_path):
 
 @pytest.fixture(params=["SQLite", "Redis"])
 def shared(request, tmp_path):
-    """A queue of either engine."""
+    """A queue of each engine in turn."""
     return RedisQueue(request.getfixturevalue("server")) if request.param == "Redis" else Queue(tmp_path / "queue.db")
 
 
 @pytest.fixture
 def relay(start, tmp_path):
-    """Makes relays and lets none of them outlive the test, nor its simulators."""
+    """Creates relays, and ends them and their simulators with the test."""
     running = []
 
     def make(simulator, **arguments):

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""fetch.py: has pip install the libraries of that time that test_legacy_programs.py pushes with, and those of today that
-test_http_clients.py does, each in one version. The tests themselves have no way out of their network. What is there already is not
-fetched again."""
+"""fetch.py: installs with pip, each in one version, the old libraries with which test_legacy_programs.py pushes and the
+current ones of test_http_clients.py. The tests run in a network without a way out. Skips what is installed already."""
 
 import os
 import pathlib
@@ -10,7 +9,7 @@ import subprocess
 import sys
 
 DIRECTORY = pathlib.Path(__file__).resolve().parents[2] / "build/legacy-programs"
-# By the program that uses them: the Pythons that run it, and packages. Nobody has the later two of Python 2.
+# For each program the Python versions that run it, and its packages. The last two have no packages for Python 2.
 LIBRARIES = {
     "pyapns.py": (["2.7"], ["apns==2.0.1"]),
     "clerk.py": (["3.11", "3.10", "3.9", "3.8"], ["apns-clerk==0.2.0", "pyOpenSSL==19.1.0", "cryptography==2.9.2"]),
@@ -23,7 +22,7 @@ HTTP_CLIENTS = {
 
 
 def find_python(versions):
-    """In the PATH, or among those of pyenv."""
+    """Looks in the PATH and among pyenv's versions."""
     root = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")) / "versions"
     for version in versions:
         for candidate in [f"python{version}", *sorted(root.glob(f"{version}.*/bin/python"))]:
@@ -42,7 +41,7 @@ def main():
         place, python = DIRECTORY / program, find_python(versions)
         if python is None or place.exists():
             continue
-        # No pip of today runs in Python 2: what is installed for it is a module without anything to build.
+        # Current pip does not run in Python 2. Its packages are pure Python, so the pip of another version will do.
         by, new = sys.executable if versions == ["2.7"] else python, DIRECTORY / f"{program}.new"
         shutil.rmtree(new, ignore_errors=True)
         ran = subprocess.run([by, "-m", "pip", "install", "-q", "--target", new, *packages], capture_output=True, text=True)

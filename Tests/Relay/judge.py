@@ -1,4 +1,5 @@
-"""What has to hold after faults: each notification has one outcome, and each repeated push its reason."""
+"""Checks the rules that must hold after faults: each notification has one outcome, and each repeated push has a fault
+as its cause."""
 
 import collections
 import dataclasses
@@ -6,19 +7,19 @@ import dataclasses
 
 @dataclasses.dataclass
 class Fault:
-    """What was done to somebody. No clock says when: clocks of several programs agree only nearly."""
+    """A fault that was inflicted. It has no time, because clocks of several programs differ."""
 
-    # How many pushes the service's ledger had before that.
+    # The length of the service's ledger before the fault.
     pushes: int
-    # How often a notification may be pushed again for it.
+    # The number of times that a notification may be pushed again because of it.
     repeats: int = 1
-    # The entry is delivered again for it, which is counted in its outcome.
+    # The fault redelivers the entry, and the outcome's deliveries count that.
     is_delivery: bool = True
-    # Who met it goes on afterwards, and may be given its own entry again.
+    # The process that met the fault continues, and may be given its former entry again.
     goes_on: bool = False
-    # The queue forgot what it had confirmed, and may give a relay again what that has finished.
+    # The queue lost writes that it had confirmed, so a relay may be given a finished entry again.
     forgets: bool = False
-    # The ids of entries that relays had, or had done, when the service died with a part of its ledger.
+    # The IDs of entries that relays held or had finished when the service was killed and lost a part of its ledger.
     begun: frozenset = frozenset()
 
 
@@ -32,9 +33,8 @@ class Judgement:
 
 
 def judged(wanted, rows, pushes, faults, forgotten=frozenset()):
-    """`wanted`: the token of each id and position. `rows`: the queue's outcomes. `pushes`: the service's
-    ledger. `forgotten`: those of which the queue's server forgot the entry, or the outcome, although it
-    had said that it has it."""
+    """`wanted`: the token of each ID and position. `rows`: the queue's outcomes. `pushes`: the service's ledger.
+    `forgotten`: notifications for which Redis lost the entry or the outcome after it had confirmed it."""
     ends = collections.Counter((identifier, position) for identifier, position, *_ in rows)
     wanted = {one: token for one, token in wanted.items() if one in ends or one not in forgotten}
     lost = sum(ends[one] != 1 for one in wanted) + len(set(ends) - set(wanted))
@@ -43,7 +43,7 @@ def judged(wanted, rows, pushes, faults, forgotten=frozenset()):
     arrived = collections.defaultdict(list)
     for place, push in enumerate(pushes):
         arrived[push["token"]].append((place, push["connection"]))
-    # What was accepted is in the ledger.
+    # Every accepted push is in the ledger.
     begun = set().union(*(fault.begun for fault in faults))
     lost += len({token for (identifier, _), token in wanted.items() if identifier not in begun} - set(arrived))
     twice = {token: all for token, all in arrived.items() if len(all) > 1}
@@ -52,24 +52,24 @@ def judged(wanted, rows, pushes, faults, forgotten=frozenset()):
 
 
 def is_explained(pushed, deliveries, faults):
-    # No connection is lost but by a fault, so a relay has one, and pushes nothing twice on it; but one that was taken
-    # for dead and goes on may be given its own entry again.
+    # Connections end only by faults, so a relay has one, and pushes nothing twice on it. The exception: a relay that
+    # lost its lease and continues may be given its former entry again.
     if len({connection for _, connection in pushed}) != len(pushed) and not any(fault.forgets or fault.goes_on for fault in faults):
         return False
-    # The n-th repetition is for the n-th fault, or a later one.
+    # The n-th repetition needs the n-th fault or a later one before it.
     starts = sorted(fault.pushes for fault in faults for _ in range(fault.repeats))
     repetitions = [place for place, _ in pushed][1:]
     if len(repetitions) > len(starts) or any(start > place for start, place in zip(starts, repetitions)):
         return False
-    # Each was delivered for it: what is recorded is delivered no more.
+    # Each repetition needs a delivery: a recorded notification is not delivered again.
     return len(repetitions) <= deliveries - 1 + sum(fault.repeats for fault in faults if not fault.is_delivery)
 
 
 def judged_door(written, rows, pushes, faults):
-    """`written`: to which life of the relay a program wrote each token, every time. There an entry's id is the door's
-    own, so a notification that was sent again may be in the queue twice. Returns the numbers of
-    outcomes, lost, copies, pushes, twice and unexplained."""
-    # Each entry for itself: by its id, which is the push's too.
+    """`written`: for each token, the lives of the relay in which a program wrote it. The listener makes the entries'
+    IDs, so a resent notification may be in the queue twice. Returns the numbers of outcomes, lost, copies, pushes,
+    twice and unexplained."""
+    # Judge each entry by itself: its ID is also the push's apns-id.
     own = [(identifier, position, identifier, *rest) for identifier, position, _, *rest in rows]
     said = judged(
         {(identifier, position): identifier for identifier, position, *_ in rows}, own,

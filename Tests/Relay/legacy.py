@@ -1,4 +1,4 @@
-"""A program of 2010: its certificates, its frames, and its connections, with nothing of ours."""
+"""A program of 2010: its certificates, frames and connections, without any code of this project."""
 
 import contextlib
 import random
@@ -26,7 +26,7 @@ commonName = optional
 
 
 class Certificates:
-    """An authority, and certificates by it or by themselves, valid when they are told to be."""
+    """Makes a CA certificate, and certificates signed by it or by themselves, valid in given years."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -42,7 +42,7 @@ class Certificates:
         return ran.stdout
 
     def make(self, name, *, subject="/UID=com.example.app/CN=provider", signed=True, years=(2020, 2037), digest="sha256"):
-        """Certificate and key in one file, and the fingerprint."""
+        """Returns a file with certificate and key, and the fingerprint."""
         self.openssl("req", "-new", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", subject)
         signer = ["-cert", "ca.pem", "-keyfile", "ca.key"] if signed else ["-selfsign", "-keyfile", f"{name}.key"]
         self.openssl(
@@ -72,7 +72,7 @@ def framed(identifier, token, payload=b'{"aps":{"alert":"Hello"}}', expiry=None,
 
 
 def pieces(data, chance, most=40):
-    """The bytes, cut anywhere."""
+    """Yields the bytes, cut at random places."""
     ends = sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(most)))
     return [data[a:b] for a, b in zip([0, *ends], [*ends, len(data)]) if a < b]
 
@@ -95,7 +95,7 @@ def context(certificate=None, *, versions=None, ciphers=None, ca=None):
 
 
 def connect(port, tls, buffer=None, source=None):
-    """Without SNI, as programs of that time."""
+    """Connects without SNI, as programs of that time did."""
     plain = socket.socket()
     plain.settimeout(DEADLINE)
     if source:
@@ -111,7 +111,7 @@ def connect(port, tls, buffer=None, source=None):
 
 
 def talk(port, tls, data, chance=None):
-    """Sends all of it and reads to the end: the packet, if any, and how it ended."""
+    """Sends all of it and reads to the end. Returns the error packet, if any, and how the connection ended."""
     with connect(port, tls) as sock:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
             for piece in pieces(data, chance or random.Random(1)):
@@ -125,14 +125,14 @@ def answer(sock):
 
 
 def push(port, tls, data):
-    """Sends, and goes when the other side has said that it has got it all: it has no more to say."""
+    """Sends, and closes after the peer has acknowledged everything, without sending more."""
     with connect(port, tls) as sock:
         sock.sendall(data)
         sock.unwrap().close()
 
 
 def feedback(port, tls):
-    """The list, as (time, token in hex), and how it ended."""
+    """Returns the list, as (time, token in hex), and how it ended."""
     with connect(port, tls) as sock:
         data, end = answer(sock)
     tuples, at = [], 0

@@ -1,5 +1,6 @@
-"""legacy_page.py DIRECTORY: follows Documentation/LEGACY.md step by step, with its own words: in a network and with an
-/etc/hosts of its own, so that the old program connects to gateway.push.apple.com:2195. test_legacy_page.py starts it there."""
+"""legacy_page.py DIRECTORY: follows Documentation/LEGACY.md step by step, with the page's own commands. It runs in a
+private network with a private /etc/hosts, so that the old program connects to gateway.push.apple.com:2195.
+test_legacy_page.py starts it."""
 
 import fcntl
 import json
@@ -34,44 +35,45 @@ def shell(command, directory):
 
 def main(directory):
     directory = pathlib.Path(directory)
-    # Loopback is down in a new network.
+    # The loopback interface of a new network is down.
     with socket.socket() as sock:
         fcntl.ioctl(sock, 0x8914, struct.pack("16sH14x", b"lo", 0x41))
     simulator = simulators.Simulator(directory / "certificates", "--http2-port", "0", control=True)
     old, _ = Certificates(directory / "providers").make("apns-cert", signed=False, years=(2010, 2012))
     shutil.copy(old, directory / "apns-cert.pem")
-    # 1: a relay that pushes.
+    # Step 1: a relay that pushes.
     relay = Relay(directory, simulator, level="info")
     try:
         relay.start().wait_ready()
         shell(f"{relay_program()} enqueue --config {relay.file} --app shop --id hello-1 --alert Hello {token(1)}", directory)
         wait_until(lambda: relay.queue.outcomes_so_far() == 1, "nothing is pushed")
         relay.stop()
-        # 2: the door, by the program's fingerprint.
+        # Step 2: the listener, with the fingerprint of the program's certificate.
         printed = shell(re.search(r"openssl x509 .*", block("sh", "-fingerprint"))[0], directory).partition("=")[2].strip()
         door = block("yaml", "type: binary")
         assert '"0F:59:…:C3"' in door and "192.168.1.10" in door
         plain = {name: value for name, value in json.loads(relay.file.read_text()).items() if name != "doors"}
         text = "\n".join(f"{name}: {json.dumps(value)}" for name, value in plain.items())
         relay.file.write_text(text + "\n" + door.replace('"0F:59:…:C3"', f'"{printed}"').replace("192.168.1.10", "127.0.0.1"))
-        # 3: the name.
+        # Step 3: the name.
         (directory / "hosts").write_text(
             "127.0.0.1 localhost\n" + block("", "gateway.sandbox").replace("192.168.1.10", "127.0.0.1"))
         shell(f"mount --bind {directory}/hosts /etc/hosts", directory)
         relay.start().wait_ready()
-        # 4: what the door looks like from there, and the certificate that a program which verifies has to trust.
+        # Step 4: what the listener looks like from the program's machine. Step 5: the CA certificate that a verifying
+        # program needs.
         (line,) = re.findall(r"apns doctor --relay.*", PAGE)[:1]
         words = line.partition("#")[0].split()[1:]
         wait_until(lambda: (directory / "gateway-door-ca.pem").exists(), "no certificate is made")
         said = shell(" ".join([simulators.tool(), *words]).replace("192.168.1.10", "127.0.0.1"), directory)
         assert "is let in" in said and said.endswith("Nothing is wrong.\n"), said
-        # The program as it was, host and port included.
+        # The original program, host and port included.
         program = (HERE / "Programs/apns_service.php").read_text()
         program = program.replace('"ssl://localhost:" . Yii::$port', '"ssl://gateway.push.apple.com:2195"')
         (directory / "program.php").write_text(program)
         shutil.copy(old, directory / "iphoneDis.pem")
         shell(f"php -d openssl.cafile=gateway-door-ca.pem program.php 0 {directory}/iphoneDis.pem 100 20", directory)
-        # 5: watch it.
+        # Step 6: watch it.
         wait_until(lambda: relay.queue.outcomes_so_far() == 21, "they are not pushed")
         assert relay.metric("apns_relay_door_taken_total") == 20
         assert relay.said("a client of shop, by the fingerprint of")

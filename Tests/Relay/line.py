@@ -1,4 +1,4 @@
-"""A line between two programs that a test can cut: nothing gets through any more, and nobody is told."""
+"""A network line between two programs that a test can cut: nothing passes any more, and no side gets an error."""
 
 import contextlib
 import os
@@ -7,8 +7,9 @@ import threading
 
 
 class Line:
-    """Leads from a port of loopback, or from a UNIX socket at `path`, to what `target()` names: a path, or
-    a host and a port. It is asked for each connection, because a server may come back elsewhere."""
+    """Forwards connections from a loopback port, or from a UNIX socket at `path`, to the address that `target()`
+    returns: a path, or a host and a port. It calls `target()` for each connection, because a server may restart at
+    another address."""
 
     def __init__(self, target, path=None):
         self.target, self.path = target, path
@@ -28,11 +29,11 @@ class Line:
         self.open.clear()
 
     def heal(self):
-        """What was on its way goes on."""
+        """Restores the line; bytes that were on their way continue."""
         self.open.set()
 
     def heal_broken(self):
-        """Nobody remembers the connections that there were."""
+        """Restores the line without its former connections."""
         self._drop()
         self.open.set()
 
@@ -66,7 +67,7 @@ class Line:
         target = self.target()
         far = socket.socket(socket.AF_UNIX if isinstance(target, str) else socket.AF_INET)
         with self.lock:
-            # It was dropped meanwhile, by a cut or by the test's end.
+            # False if a cut or the test's end has dropped it.
             is_wanted = near in self.ends and not self.is_closed
             self.ends.add(far)
         try:
@@ -84,12 +85,12 @@ class Line:
         far.close()
 
     def _pump(self, source, sink):
-        """In one direction, until either side ends."""
+        """Forwards in one direction, until either side ends."""
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
                 self.open.wait()
                 sink.sendall(data)
-        # An end does not get through a cut line either.
+        # A cut line does not transmit an end either.
         self.open.wait()
         _end(sink)
         _end(source)

@@ -1,5 +1,5 @@
-"""Everybody × every fault × every queue: a producer and relays work on one queue, something is done to
-one party at moments that a seed draws, and everything is awaited and judged."""
+"""Every party × every fault × every queue: a producer and relays work on one queue, one party meets a fault at moments
+drawn from a seed, and everything is checked at the end."""
 
 import contextlib
 import dataclasses
@@ -19,15 +19,15 @@ from relaying import DEADLINE, Queue, Relay, wait_until
 
 SQLITE, EVERYSEC, ALWAYS, CLUSTER = "SQLite", "Redis everysec", "Redis always", "Redis Cluster"
 LEASE = 1.5
-# Long enough that a fault finds notifications in flight.
+# Long enough for a fault to find notifications in flight.
 DELAY_MS = 20, 120
-# A relay waits 10 s for an answer of Redis.
+# A relay waits 10 s for a Redis reply.
 LONG, LONG_LEASE = 12.5, 12
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """`repeats`: how often a notification may be pushed again for each fault."""
+    """`repeats`: the number of times that a notification may be pushed again for each fault."""
 
     engine: str
     who: str
@@ -48,7 +48,7 @@ class Row:
 
     @property
     def pause(self):
-        """How long the fault lasts, from and to, in seconds: past the lease where that matters."""
+        """The shortest and longest duration of the fault, in seconds: longer than the lease if the row needs that."""
         return (0.1, 1.0) if self.lease == 120 else (LEASE + 0.3, LEASE + 1.0)
 
 
@@ -56,25 +56,26 @@ def rows():
     for engine in SQLITE, EVERYSEC, ALWAYS:
         in_redis = engine != SQLITE
         yield Row(engine, "producer", "kill")
-        # It holds no entry; in SQLite it may hold the lock of its transaction.
+        # A producer holds no entry; in SQLite it may hold the lock of its transaction.
         yield Row(engine, "producer", "stop", lease=LEASE)
         if in_redis:
             yield Row(engine, "producer", "cut")
         yield Row(engine, "relay", "kill", repeats=1, is_delivery=True)
         yield Row(engine, "relay", "crash", repeats=1, is_delivery=True)
         yield Row(engine, "relay", "stop", repeats=1, lease=LEASE, goes_on=True)
-        # While the service is away; what it had not answered by then may have arrived.
+        # While the service is unreachable; a notification without a response by then may have arrived.
         yield Row(engine, "relay", "kill away", repeats=1)
         yield Row(engine, "relay", "stop away", repeats=1, lease=LEASE, goes_on=True)
-        # From the service, and from Redis too: another pushes again, and so may its own session.
+        # The line to the service, and to Redis too: another relay pushes the notification again, and so may the first
+        # one's session.
         if in_redis:
             yield Row(engine, "relay", "cut", repeats=2, lease=LEASE, goes_on=True)
         else:
             yield Row(engine, "relay", "cut", repeats=1)
         if in_redis:
             if engine == EVERYSEC:
-                # What was not on the disk is gone, a part of the last second: an entry that somebody has
-                # may be given to another.
+                # Writes that were not on the disk are lost, a part of the last second, so Redis may give a held entry
+                # to another relay.
                 yield Row(engine, "redis", "kill", repeats=2, goes_on=True, forgets=True)
                 yield Row(engine, "redis", "power", repeats=2, goes_on=True, forgets=True)
             else:
@@ -87,7 +88,7 @@ def rows():
         yield Row(engine, "service", "kill", repeats=1)
         yield Row(engine, "service", "stop")
         yield Row(engine, "service", "cut", repeats=1)
-    # A replica takes over, and what it had not received is gone.
+    # A replica takes over, without the writes that it had not received.
     yield Row(CLUSTER, "redis", "kill", repeats=2, goes_on=True, forgets=True)
     yield Row(CLUSTER, "redis", "move")
     yield Row(CLUSTER, "relay", "kill", repeats=1, is_delivery=True)
@@ -102,7 +103,7 @@ class Result:
 
 
 class Scene:
-    """The parties of one row and seed, and how they reach each other."""
+    """The parties of one row and seed, and the connections between them."""
 
     def __init__(self, row, seed, count, certificates, service, directory):
         self.row, self.seed, self.count, self.directory = row, seed, count, pathlib.Path(directory)
@@ -140,7 +141,7 @@ class Scene:
         self.queue = RedisQueue(self.server) if self.server else Queue(place / "queue.db")
 
     def _way_to_queue(self, name, stack):
-        """As this party reaches it, and its line."""
+        """The queue's address for this party, and its line."""
         if not (self.row.in_redis and self.row.what == "cut"):
             return self.queue, None
         line = self._line(lambda: self.server.path, str(self.directory / f"{name}.sock"), stack)
@@ -186,10 +187,10 @@ class Scene:
         stack.callback(self.producer.kill)
         self.producer.start()
 
-    # MARK: What is done to them
+    # MARK: Faults
 
     def fault(self):
-        """One, and how long it lasts."""
+        """Inflicts one fault, for its duration."""
         row, chance = self.row, self.chance
         self.victim = self.relays[0] if row.what not in ("kill", "crash") else chance.choice(self.relays)
         before, self.begun = self.service.pushes_so_far(), frozenset()
@@ -200,7 +201,7 @@ class Scene:
         self.faults.append(Fault(before, row.repeats, row.is_delivery, row.goes_on, row.forgets, self.begun))
 
     def _wait(self):
-        # So long it lasts: past a lease, or not. Leases go by the clock.
+        # The duration: longer than a lease, or not. Leases use the wall clock.
         time.sleep(LONG + self.chance.random() if self.is_long else self.chance.uniform(*self.row.pause))
 
     def _kill(self):
@@ -222,7 +223,7 @@ class Scene:
             self._kill_server(lambda: None)
 
     def _crash(self):
-        """Again and again, whatever it got done: nobody is counted out by that."""
+        """Kills the relay over and over, no matter how much it has finished: no notification may become dead from that."""
         for crash in range(24):
             if crash:
                 self.faults.append(Fault(self.service.pushes_so_far(), self.row.repeats, self.row.is_delivery))
@@ -244,7 +245,7 @@ class Scene:
             line.heal()
 
     def _stop_away(self):
-        """The others get on while it sleeps, and have its entries when it wakes up."""
+        """The other relays work while it is stopped, and hold its entries when it resumes."""
         for line in self._service_lines():
             line.cut()
         let_run(self.chance, 0.3)
@@ -258,13 +259,13 @@ class Scene:
             self.victim.signal(signal.SIGCONT)
 
     def _kill_server(self, damage):
-        """Redis goes, and what it forgot is noted before anybody adds it again: entries, and outcomes that
-        have been read. Such an outcome comes again only if its entry does."""
+        """Kills Redis, and records what it lost before the producer adds it again: entries, and outcomes that have been
+        read. Such an outcome returns only if its entry does."""
         read = {one[:2] for one in self.queue.outcomes()}
         self.server.kill()
         wait_until(self.producer.is_away, "the producer does not notice")
         confirmed = self.producer.confirmed()
-        # What came in between is in its file, which is read where nobody else can reach it.
+        # Outcomes from between the read and the kill are in its file. Read them at an address that no other process knows.
         place, self.server.path = self.server.path, f"{self.server.path}-apart"
         self.server.start()
         read |= {one[:2] for one in self.queue.outcomes()}
@@ -277,7 +278,7 @@ class Scene:
         self.forgotten |= read - {one[:2] for one in self.queue.outcomes()}
 
     def _fail_over(self):
-        """The primary goes, at times after its replica was cut from it, and comes back as a replica."""
+        """Kills the primary, sometimes after its replica was cut off from it; it returns as a replica."""
         number = slot("{shop}")
         victim = self.cluster.owner(number)
         replica = self.cluster.replica(victim)
@@ -299,7 +300,7 @@ class Scene:
         wait_until(lambda: "master_link_status:up" in victim.ask("INFO", "replication"), "it does not become a replica")
 
     def _move(self):
-        """The app's slot, key by key, with pauses."""
+        """Moves the app's slot, key by key, with pauses."""
         number = slot("{shop}")
         source = self.cluster.owner(number)
         target = self.chance.choice([node for node in self.cluster.primaries if node is not source])
@@ -344,7 +345,7 @@ class Scene:
         self.disk.fill()
 
         def is_felt():
-            # In their reserve the relays may come to the end of it.
+            # With their reserve the relays may finish all entries.
             if not self.server and self.queue.is_empty():
                 return True
             return self.producer.is_away() or [len(relay.said("cannot be recorded")) for relay in self.relays] != troubles
@@ -353,14 +354,14 @@ class Scene:
         self._wait()
         self.disk.free()
         if self.server and self.server.process.poll() is not None:
-            # With appendfsync always it ends.
+            # With appendfsync always it ended.
             self.server.start()
 
     def _is_empty(self):
         try:
             return self.queue.is_empty()
         except OSError:
-            # With appendfsync always a Redis whose disk is full ends, and may take its time for that.
+            # With appendfsync always a Redis with a full disk ends, and may take time for that.
             if self.row.what != "full disk" or not self.server:
                 raise
             self.server.process.wait(DEADLINE)
@@ -372,7 +373,7 @@ class Scene:
     def play(self):
         row, chance = self.row, self.chance
         tokens = len(self.wanted)
-        # Each comes once so many outcomes are recorded, or entries are there.
+        # Each fault comes after a given number of outcomes are recorded, or entries are in the queue.
         most = 3 if row.what == "kill" else 1 if row.what in ("power", "full disk", "crash") or self.is_long else 2
         moments = sorted(chance.random() ** 2 * 0.8 for _ in range(chance.randint(1, most)))
         deadline = time.monotonic() + DEADLINE

@@ -1,5 +1,4 @@
-"""Those who may meet a fault: a producer, the service, a disk. The relay and the queue's server have
-files of their own."""
+"""The parties that may meet a fault: a producer, the service, a disk. The relay and the queue's server have their own files."""
 
 import contextlib
 import errno
@@ -18,12 +17,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def let_run(chance, most_s=0.02):
-    """So that what is done next comes at any moment, and not just behind what was waited for."""
+    """Pauses, so that the next step comes at a random moment, and not always right after the awaited event."""
     time.sleep(chance.random() * most_s)
 
 
 class Producer:
-    """Adds a seed's entries; what it says is in a file. `place`: the queue, as the producer reaches it."""
+    """Adds a seed's entries; its output goes to a file. `place`: the queue's address for the producer."""
 
     def __init__(self, place, seed, count, directory):
         self.command = [sys.executable, "-B", str(HERE / "producer.py"), str(place), str(seed), str(count)]
@@ -35,7 +34,7 @@ class Producer:
             self.process = subprocess.Popen(self.command, stdout=said, cwd=HERE)
 
     def look(self):
-        """Starts it again if it was killed."""
+        """Restarts it if it was killed."""
         if self.process.poll() is None:
             return
         if self.process.returncode == 0:
@@ -55,17 +54,17 @@ class Producer:
             self.kills += self.process.returncode == -signal.SIGKILL
 
     def is_away(self):
-        """It knows that the queue does not take anything, or has nothing more to add."""
+        """True if it knows that the queue does not accept entries, or if it has no more to add."""
         return self.process.poll() is not None or self.said.read_text().endswith("away\n")
 
     def confirmed(self):
-        """The ids of entries that it knows to be in the queue."""
+        """The IDs of entries that the queue has confirmed to it."""
         counts = [int(line) for line in self.said.read_text().splitlines() if line.isdigit()]
         return {entry["id"] for entry in producer.plan(self.seed, self.count)[:max(counts, default=0)]}
 
 
 class Service:
-    """The simulator, which may be killed: its ledger is a file then, and it comes back at another port."""
+    """A simulator that may be killed: then its ledger is a file, and it restarts at another port."""
 
     def __init__(self, certificates, ledgers=None, delay_ms=(0, 30)):
         self.certificates, self.ledgers, self.past = certificates, ledgers and pathlib.Path(ledgers), []
@@ -94,18 +93,18 @@ class Service:
 
     def start_again(self):
         lines = (self.ledgers / f"accepted-{len(self.past)}").read_text().split("\n")
-        # The last one may have been under way.
+        # The last line may be incomplete.
         self.past.append([json.loads(line) for line in lines[:-1]])
         self.start()
 
     def pushes(self):
-        """All that it accepted in its lives. Connections are counted anew in each."""
+        """All accepted pushes of all its lives. Each life numbers its connections from the start."""
         lives = [*self.past, pushes(self.simulator)]
         return [push | {"connection": (life, push["connection"])} for life, all in enumerate(lives) for push in all]
 
 
 class SmallDisk:
-    """A disk of so many MiB that a test can fill. Not everyone may have one."""
+    """A disk of `size` MiB that a test can fill. Not every user may mount one."""
 
     def __init__(self, path, size=64):
         self.path, self.ballast = pathlib.Path(path), pathlib.Path(path) / "ballast"
@@ -128,7 +127,7 @@ class SmallDisk:
 
 
 def start_again(relay):
-    """As a service manager does it: a relay that starts while Redis is away ends with 2."""
+    """Restarts the relay as a service manager would: a relay that starts while Redis is unreachable ends with status 2."""
     if relay.process.poll() == 2:
         said = relay.lines()[-1]
         assert said["level"] == "critical" and "unix:" in said["message"], relay.log.read_text()
@@ -143,7 +142,7 @@ def end_in_order(relays):
 
 @contextlib.contextmanager
 def all_ended(parties):
-    """Kills them, whatever comes of it."""
+    """Kills them at the end, also after a failure."""
     try:
         yield
     finally:

@@ -1,6 +1,6 @@
-"""producer.py QUEUE SEED COUNT: adds the entries that a seed makes, in transactions of several, and
-says of each transaction, once it is durable, how many entries there are, or "away" where the queue
-does not take it: then it tries again. It may be run again."""
+"""producer.py QUEUE SEED COUNT: adds the entries that a seed generates, in transactions of several. After each durable
+transaction it prints the number of entries so far, or "away" while the queue rejects it; then it retries. It may be run
+again."""
 
 import json
 import pathlib
@@ -19,7 +19,7 @@ PAUSE = 0.02
 
 
 def plan(seed, count):
-    """Entries, most of them of one token; every token is there once."""
+    """Generates entries, most of them with one token; every token occurs once."""
     chance = random.Random(f"entries {seed}")
     entries, number = [], seed * 1_000_000
     for index in range(count):
@@ -61,7 +61,7 @@ def main(queue, seed, count):
                 add_to_file(database, batch)
         except (OSError, redis_queue.Refusal, sqlite3.OperationalError):
             print("away", flush=True)
-            # As anybody does who is refused.
+            # The backoff of a rejected producer.
             time.sleep(PAUSE)
             continue
         done += len(batch)

@@ -1,6 +1,6 @@
-"""A program of the binary interface that loses nothing: it sends some notifications and behind them one that is
-always refused, whose answer proves those before it. Where the connection ends without that answer,
-it sends them again on the next one."""
+"""A program of the binary interface that loses nothing: after some notifications it sends a sentinel, and the
+sentinel's error packet proves those before it. If the connection ends without that packet, it resends them on the next
+one."""
 
 import contextlib
 import random
@@ -13,12 +13,12 @@ from simulator import error
 
 
 class Provider:
-    """`port()` says where the door is, and `life()` how often it was opened anew. Runs in a thread of its own."""
+    """`port()` returns the listener's port, `life()` how often the listener was opened. Runs in a separate thread."""
 
     def __init__(self, port, life, certificate, seed, count):
         self.port, self.life, self.tls, self.chance = port, life, context(certificate), random.Random(f"provider {seed}")
         self.numbers = range(seed * 1_000_000, seed * 1_000_000 + count)
-        # To which lives of the door each token was written.
+        # For each token, the lives of the listener in which it was written.
         self.written = {token(number): [] for number in self.numbers}
         self.proven = set()
         self.failure, self.is_ended = None, threading.Event()
@@ -33,7 +33,7 @@ class Provider:
         return len(self.proven) == len(self.numbers)
 
     def repeated(self):
-        """How many it wrote more than once."""
+        """Returns the number of tokens that were written more than once."""
         return sum(len(times) > 1 for times in self.written.values())
 
     def end(self):
@@ -49,7 +49,7 @@ class Provider:
                     self.proven |= {token(number) for number in batch}
                     left = left[len(batch) :]
                 else:
-                    # As anybody does whose connection broke.
+                    # The backoff after a broken connection.
                     self.is_ended.wait(0.01)
         except BaseException as failure:
             self.failure = failure

@@ -1,4 +1,4 @@
-"""A cluster of Redis of a test's own, on loopback, and queues in it as any client sees them."""
+"""A private Redis Cluster of a test, on loopback, and queues in it as any client sees them."""
 
 import collections
 import contextlib
@@ -13,7 +13,7 @@ SLOTS = 16384
 
 
 def slot(key):
-    """In which part of a cluster a key is."""
+    """Returns the slot of a key."""
     start = key.find("{")
     end = key.find("}", start + 1)
     if start >= 0 and end > start + 1:
@@ -27,13 +27,13 @@ def slot(key):
 
 
 class Node(Server):
-    """At a port, and at a socket of its own for the test."""
+    """A node at a port, and at a UNIX socket for the test."""
 
     def __init__(self, directory, timeout_ms, options=None):
         pathlib.Path(directory).mkdir()
         more = {
             "cluster-enabled": "yes", "cluster-node-timeout": timeout_ms, "cluster-replica-validity-factor": 0,
-            # Where many programs run, nodes take each other for dead: who takes over is the test's to say.
+            # On a busy machine nodes wrongly report each other as failed, so only the test starts a failover.
             "cluster-require-full-coverage": "no", "cluster-replica-no-failover": "yes", "bind": "127.0.0.1", **(options or {})}
         self.port = free_port()
         kind = "tls-port" if "tls-cert-file" in more else "port"
@@ -47,7 +47,7 @@ class Node(Server):
             return client.ask(*words)
 
     def offset(self):
-        """How much it has of all that was ever written."""
+        """Returns its replication offset: the amount of all writes that it has."""
         lines = dict(line.split(":", 1) for line in self.ask("INFO", "replication").splitlines() if ":" in line)
         return int(lines["slave_repl_offset" if lines["role"] == "slave" else "master_repl_offset"])
 
@@ -109,7 +109,7 @@ class Cluster:
         return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes[:2])
 
     def owner(self, number):
-        """The living node that says itself that it has a slot; nothing: nobody does."""
+        """Returns the running node that reports itself as the slot's owner, or None."""
         for node in self.nodes:
             with contextlib.suppress(OSError, Refusal):
                 for start, end, (_, port, *_), *_ in node.ask("CLUSTER", "SLOTS"):
@@ -120,11 +120,11 @@ class Cluster:
         return next(node for node in self.nodes if f"slave {primary.id} " in node.ask("CLUSTER", "NODES").split("myself,")[1].splitlines()[0])
 
     def app(self, node):
-        """The name of an app whose keys this node has."""
+        """Returns the name of an app with its keys on this node."""
         return next(name for name in (f"app-{number}" for number in range(1000)) if self.owner(slot(f"{{{name}}}")) is node)
 
     def move(self, number, to, *, step=lambda: None):
-        """A slot, key by key, as redis-cli --cluster reshard does it. `step` is called between."""
+        """Moves a slot, key by key, as redis-cli --cluster reshard does. Calls `step` in between."""
         source = self.owner(number)
         to.ask("CLUSTER", "SETSLOT", number, "IMPORTING", source.id)
         source.ask("CLUSTER", "SETSLOT", number, "MIGRATING", to.id)
@@ -146,7 +146,7 @@ class ClusterQueue(RedisQueue):
         self.path = "cluster:" + ",".join(str(node.path) for node in cluster.nodes)
 
     def _route(self, key, act):
-        """By trying: the first node that does not send it elsewhere."""
+        """Tries the nodes, until one does not redirect."""
         refused = None
         for node in self.cluster.nodes:
             if node.is_stopped:
@@ -158,7 +158,7 @@ class ClusterQueue(RedisQueue):
                 refused = refusal
                 parts = str(refusal).split()
                 if parts[0] == "ASK":
-                    # Only the one that takes the slot over does it; a producer does not know which that is.
+                    # Only the importing node does it, and a producer does not know which node that is: try all of them.
                     for there in self.cluster.nodes:
                         with contextlib.suppress(Refusal, OSError), contextlib.closing(Client(there.path)) as client:
                             client.ask("ASKING")
@@ -171,7 +171,7 @@ class ClusterQueue(RedisQueue):
         raise ConnectionError(f"nobody has {key}: {refused}")
 
     def ask(self, *words):
-        """Waits while nobody has it."""
+        """Waits while no node has the key."""
 
         def answer():
             with contextlib.suppress(ConnectionError):
@@ -199,7 +199,7 @@ class ClusterQueue(RedisQueue):
         return self.ask("XLEN", self.key("in")) == 0
 
     def done(self):
-        """The ids of all that has its outcome, and how often."""
+        """Counts the IDs of all recorded outcomes."""
         return collections.Counter(one["id"] for one in self.results())
 
     def ids(self):
@@ -210,7 +210,7 @@ class ClusterQueue(RedisQueue):
 
 
 class ClusterAdding:
-    """A producer that knows of each node only its socket. `place`: cluster: and those, with commas between."""
+    """A producer that knows only the sockets of the nodes. `place`: "cluster:" and their paths, separated by commas."""
 
     def __init__(self, place):
         self.queue = ClusterQueue(Sockets(place.removeprefix("cluster:").split(",")))
@@ -221,7 +221,7 @@ class ClusterAdding:
 
 
 class Sockets:
-    """A cluster as far as a producer needs it."""
+    """The part of a cluster that a producer needs."""
 
     def __init__(self, paths):
         self.nodes, self.url = [collections.namedtuple("Socket", "path port is_stopped")(path, None, False) for path in paths], None

@@ -1,5 +1,4 @@
-"""Peers in the place of a Redis: one that says what it likes, and one between a relay and its Redis that
-changes answers."""
+"""Peers in place of a Redis: a server that sends anything, and a proxy between a relay and its Redis that changes replies."""
 
 import contextlib
 import socket
@@ -7,7 +6,7 @@ import threading
 
 
 class Peer:
-    """Accepts connections, and does to each of them what `act(connection)` does. `tls` makes it speak TLS."""
+    """Accepts connections, and calls `act(connection)` for each of them. `tls` adds TLS."""
 
     def __init__(self, act, tls=None):
         self.act, self.tls = act, tls
@@ -43,7 +42,7 @@ class Peer:
 
 
 def saying(answer):
-    """Says it when it is asked for the first time, and nothing more."""
+    """Sends this after the first command, and nothing more."""
 
     def act(connection):
         connection.recv(4096)
@@ -55,7 +54,7 @@ def saying(answer):
 
 
 def closing(answer):
-    """Ends in the midst of an answer."""
+    """Closes the connection in the middle of a reply."""
 
     def act(connection):
         connection.recv(4096)
@@ -66,7 +65,7 @@ def closing(answer):
 
 
 def flooding(start, more):
-    """Goes on and on, as fast as it is read."""
+    """Sends without end, as fast as the relay reads."""
 
     def act(connection):
         connection.recv(4096)
@@ -78,7 +77,7 @@ def flooding(start, more):
 
 
 def trickling(peer, start, more, pause_s=0.2):
-    """A byte now and then, for as long as the peer is there."""
+    """Sends a byte now and then, until the peer is closed."""
 
     def act(connection):
         if start is not None:
@@ -91,7 +90,7 @@ def trickling(peer, start, more, pause_s=0.2):
 
 
 def read_reply(stream):
-    """One answer, as its bytes."""
+    """Reads one reply, as bytes."""
     line = stream.readline()
     if not line.endswith(b"\r\n"):
         raise ConnectionError("Redis is gone")
@@ -104,7 +103,7 @@ def read_reply(stream):
 
 
 def read_command(stream):
-    """The words of a command; None at the end."""
+    """Reads the words of a command; None at the end."""
     line = stream.readline()
     if not line:
         return None
@@ -117,8 +116,8 @@ def read_command(stream):
 
 
 def between(path, change):
-    """Leads to the Redis at a UNIX socket. `change(words, ask)` gives what is said to these words, and may ask
-    Redis by `ask()`. A pair of what is said and None ends the connection with it."""
+    """Connects to the Redis at a UNIX socket. `change(words, ask)` returns the reply to these words; `ask()` gets that
+    of Redis. If it returns a reply and None, the connection ends after the reply."""
 
     def act(near):
         far = socket.socket(socket.AF_UNIX)

@@ -1,4 +1,4 @@
-"""A Redis of a test's own, and a relay's queue in it as any client sees it."""
+"""A private Redis of a test, and a relay's queue in it as any client sees it."""
 
 import collections
 import contextlib
@@ -12,23 +12,23 @@ import subprocess
 from relaying import DEADLINE, wait_until
 
 
-# Below those that the system gives to whoever connects; the bus of a cluster's node is ten thousand above.
+# Below the system's ephemeral ports. A cluster node's bus is ten thousand above its port.
 PORTS = itertools.count(20000)
 
 
 def free_port():
-    """In a network of our own nobody else takes it."""
+    """Returns a free port. The network is private, so no other program takes it."""
     for port in PORTS:
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)), socket.create_server(("127.0.0.1", port + 10000)):
             return port
 
 
 class Refusal(Exception):
-    """An error that Redis answers."""
+    """A Redis error reply."""
 
 
 class Client:
-    """What is needed of the protocol: packages for it are not everywhere."""
+    """The needed part of the protocol, because not every system has a package for it."""
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -44,7 +44,7 @@ class Client:
         return self.all([words])[0]
 
     def all(self, commands):
-        """Sends all of them before it reads the first answer."""
+        """Sends all commands before it reads the first reply."""
         out = bytearray()
         for words in commands:
             out += b"*%d\r\n" % len(words)
@@ -76,7 +76,7 @@ class Client:
 
 
 class Server:
-    """redis-server at a socket in a directory; what it has answered is on the disk, if `fsync` is always."""
+    """redis-server at a UNIX socket in a directory. With `fsync` "always" a write is on the disk before its reply."""
 
     def __init__(self, directory, *, fsync="always", options=()):
         self.directory, self.options = pathlib.Path(directory), options
@@ -108,7 +108,7 @@ class Server:
         wait_until(answers, "redis-server does not answer")
 
     def listen(self, kind="port"):
-        """Over TCP too, on loopback, or with `tls-port` over TLS; the port."""
+        """Makes it listen on TCP too, on loopback; with `tls-port` over TLS. Returns the port."""
         port = free_port()
         with contextlib.closing(Client(self.path)) as client:
             client.ask("CONFIG", "SET", kind, port)
@@ -124,12 +124,12 @@ class Server:
         self.process.send_signal(number)
 
     def file(self):
-        """Where it writes each change."""
+        """Returns the file to which it appends each change."""
         return max([*self.directory.glob("appendonlydir/*.incr.aof"), *self.directory.glob("appendonly.aof")])
 
 
 class Authority:
-    """Certificates of a test's own, for Redis and for relays."""
+    """Makes a test's certificates, for Redis and for relays."""
 
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
@@ -152,7 +152,7 @@ class Authority:
                      "-extfile", f"{name}.ext", "-out", f"{name}.pem")
 
     def redis(self, name="redis", **more):
-        """Options of redis-server, which asks for a client's certificate."""
+        """Returns options of redis-server, which requires a client certificate."""
         return {
             "tls-cert-file": str(self.directory / f"{name}.pem"), "tls-key-file": str(self.directory / f"{name}.key"),
             "tls-ca-cert-file": str(self.ca),
@@ -160,7 +160,7 @@ class Authority:
 
 
 class Sentinel:
-    """Watches a server and its replicas, and makes one of them the primary when it is gone."""
+    """A Redis Sentinel: watches a server and its replicas, and promotes a replica when the server is unreachable."""
 
     def __init__(self, directory, primary, name="shop", tls=None):
         self.directory, self.name, self.port = pathlib.Path(directory), name, free_port()
@@ -188,14 +188,14 @@ class Sentinel:
 
 
 def outcomes_of(text):
-    """Of each device its outcome: those of an entry that ended in the same way are one element of a record."""
+    """Yields each device's outcome; equal outcomes of an entry share one element of a record."""
     for shared in json.loads(text):
         for token, position, apns_id in shared.pop("devices"):
             yield shared | {"token": token, "position": position, "apns_id": apns_id}
 
 
 class RedisQueue:
-    """As a producer and a reader of any language see it."""
+    """The queue as a producer and a reader in any language see it."""
 
     def __init__(self, server):
         self.server = server
@@ -211,7 +211,7 @@ class RedisQueue:
 
     @staticmethod
     def addition(entry, app="shop"):
-        """The command that adds an entry."""
+        """Returns the command that adds an entry."""
         entry = {"payload": '{"aps":{"alert":"Hello"}}'} | entry
         return ["XADD", f"apns:{{{app}}}:in", "*", *(word for pair in entry.items() for word in pair)]
 
@@ -223,7 +223,7 @@ class RedisQueue:
         return [dict(zip(fields[::2], fields[1::2])) for _, fields in self.ask("XRANGE", f"apns:{{{app}}}:{name}", "-", "+")]
 
     def results(self):
-        """Of each notification its outcome: a record of "out" has many."""
+        """Yields each notification's outcome; a record of "out" has many."""
         for record in self.stream("out"):
             yield from ({"at": record["at"]} | one for one in outcomes_of(record["outcomes"]))
 
@@ -231,7 +231,7 @@ class RedisQueue:
         return self.ask("XLEN", "apns:{shop}:in") == 0
 
     def entries_so_far(self):
-        """Those that wait or are held, and those that are done."""
+        """Returns the number of waiting, held and finished entries."""
         try:
             held = self.ask("XPENDING", "apns:{shop}:in", "relay")[0]
         except Refusal:
@@ -242,7 +242,7 @@ class RedisQueue:
         return sum(1 for _ in self.results())
 
     def held(self):
-        """The ids of entries that a relay has."""
+        """Returns the IDs of the entries that relays hold."""
         try:
             entries = [number for number, *_ in self.ask("XPENDING", "apns:{shop}:in", "relay", "-", "+", 1_000_000)]
         except Refusal:
@@ -259,7 +259,7 @@ class RedisQueue:
             for one in self.results()]
 
     def ids(self):
-        """Of all that waits, is held or has its outcome, at one moment."""
+        """Returns the IDs of all waiting, held and finished entries, at one moment."""
         with contextlib.closing(Client(self.server.path)) as client:
             *_, streams = client.all(
                 [["MULTI"], ["XRANGE", "apns:{shop}:in", "-", "+"], ["XRANGE", "apns:{shop}:out", "-", "+"], ["EXEC"]])
@@ -271,7 +271,7 @@ class RedisQueue:
         return dict(collections.Counter(one["outcome"] for one in self.results()))
 
     def ends(self):
-        """Of each id the outcomes, by position."""
+        """Returns the outcomes of each ID, by position."""
         ends = collections.defaultdict(list)
         for one in self.results():
             ends[one["id"]].append((int(one["position"]), one["outcome"], one["reason"]))
@@ -279,7 +279,7 @@ class RedisQueue:
 
 
 class Adding:
-    """A producer's connection, which it makes anew after a failure: what had no answer is added again."""
+    """A producer's connection. After a failure it reconnects, and adds again what had no reply."""
 
     def __init__(self, place):
         self.path, self.client = place.removeprefix("unix:"), None
@@ -296,6 +296,6 @@ class Adding:
 
 
 def fields(entry):
-    """An entry of a seed's plan, as it is written."""
+    """Returns the fields of an entry of a seed's plan."""
     tokens = entry["tokens"]
     return {"id": entry["id"]} | ({"token": tokens[0]} if len(tokens) == 1 else {"tokens": json.dumps(tokens)})

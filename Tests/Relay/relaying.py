@@ -1,4 +1,4 @@
-"""A relay, its queue, and what the simulator says of it."""
+"""A relay, its queue, and the simulator's counters."""
 
 import collections
 import contextlib
@@ -30,13 +30,13 @@ def wait_until(holds, what):
         if said := holds():
             return said
         assert time.monotonic() < deadline, what
-        # What it waits for is in other processes, which call nobody. The longer it takes, the less a look costs.
+        # Other processes cause the event, and cannot notify this one. The longer it takes, the less a check costs.
         time.sleep(pause)
         pause = min(0.05, 1.2 * pause)
 
 
 class Queue:
-    """The queue's file, as a producer and a reader of any language see it."""
+    """The queue's file, as a producer and a reader in any language see it."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
@@ -55,7 +55,7 @@ class Queue:
             database.close()
 
     def is_free(self):
-        """Whether nobody is in the middle of writing."""
+        """Returns true if no process is writing."""
         with self.open() as database:
             database.execute("PRAGMA busy_timeout = 100")
             try:
@@ -73,7 +73,7 @@ class Queue:
         return self.rows(sql, *arguments)[0][0]
 
     def add(self, *entries, app="shop"):
-        """Entries as dictionaries of columns, in one transaction."""
+        """Adds entries, given as dictionaries of columns, in one transaction."""
         with self.open() as database:
             database.execute("BEGIN IMMEDIATE")
             for entry in entries:
@@ -87,14 +87,14 @@ class Queue:
         return self.value("SELECT NOT EXISTS (SELECT 1 FROM entries)") == 1
 
     def entries_so_far(self):
-        """Those that wait or are held, and those that are done."""
+        """Returns the number of waiting, held and finished entries."""
         return self.value("SELECT (SELECT count(*) FROM entries) + (SELECT count(DISTINCT id) FROM outcomes)")
 
     def outcomes_so_far(self):
         return self.value("SELECT count(*) FROM outcomes")
 
     def held(self):
-        """The ids of entries that a relay has."""
+        """Returns the IDs of the entries that relays hold."""
         return {identifier for identifier, in self.rows("SELECT id FROM entries WHERE worker IS NOT NULL")}
 
     def gone(self):
@@ -107,7 +107,7 @@ class Queue:
         return dict(self.rows("SELECT outcome, count(*) FROM outcomes GROUP BY outcome"))
 
     def ends(self):
-        """Of each id the outcomes, by position."""
+        """Returns the outcomes of each ID, by position."""
         ends = collections.defaultdict(list)
         for identifier, position, outcome, reason in self.rows("SELECT id, position, outcome, reason FROM outcomes ORDER BY id, position"):
             ends[identifier].append((position, outcome, reason))
@@ -115,7 +115,7 @@ class Queue:
 
 
 def identifier(*parts):
-    """A UUID that the same words always give."""
+    """Returns the same UUID for the same words."""
     return str(uuid.uuid5(NAMESPACE, " ".join(map(str, parts))))
 
 
@@ -124,7 +124,7 @@ def token(number):
 
 
 class Relay:
-    """A relay in a directory of its own; several may share one queue."""
+    """A relay in its own directory; several may share one queue."""
 
     def __init__(
         self, directory, simulator, *, queue=None, name="relay", app=None, settings=None, drain_s=20, doors=None, level="debug"):
@@ -153,7 +153,7 @@ class Relay:
             "apps": {name: plain | app for name, app in (apps or {"shop": self.app}).items()},
             "doors": self.doors,
         }
-        # JSON is YAML too.
+        # JSON is valid YAML.
         self.file.write_text(json.dumps(everything, indent=1))
 
     def start(self, **environment):
@@ -182,7 +182,7 @@ class Relay:
         return None
 
     def lines(self):
-        """What it logged so far; what was read before is not read again."""
+        """Returns the log so far; lines read before are not read again."""
         with open(self.log, "rb") as log:
             log.seek(self.log_read)
             whole, end, _ = log.read().rpartition(b"\n")
@@ -201,7 +201,7 @@ class Relay:
         assert self.process.poll() is None, self.log.read_text()
 
     def suspend(self):
-        """Stops it where it is not writing: nobody else gets on with a file that it holds."""
+        """Stops it between its writes, because other processes would wait for a file that it has locked."""
         while True:
             self.signal(signal.SIGSTOP)
             os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
@@ -218,17 +218,17 @@ class Relay:
             self.process.wait(DEADLINE)
 
     def stop(self):
-        """In order."""
+        """Stops it gracefully."""
         self.signal(signal.SIGTERM)
         assert self.process.wait(DEADLINE) == 0, self.log.read_text()
 
     def memory(self, most=False):
-        """What it has in memory, or had at most, in KB."""
+        """Returns its memory in KB, or its peak with `most`."""
         with open(f"/proc/{self.process.pid}/status") as status:
             return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:" if most else "VmRSS:"))
 
     def rests(self):
-        """None of its threads has anything to do, whenever one looks: one that goes round and round nearly always has."""
+        """Returns true if all of its threads sleep in every sample; a busy thread nearly always shows."""
         threads = [*pathlib.Path(f"/proc/{self.process.pid}/task").iterdir()] * 5
         return all((thread / "stat").read_text().rpartition(")")[2].split()[0] != "R" for thread in threads)
 
@@ -242,7 +242,7 @@ def processor_seconds(process):
 
 
 def pushes(simulator):
-    """What the simulator accepted, all of it."""
+    """Returns all notifications that the simulator accepted."""
     all, start = [], 0
     while True:
         answer = simulator.control("GET", f"/accepted?from={start}&limit=1000")[1]

@@ -1,4 +1,4 @@
-"""Entries with anything in their fields: each has its end, hinders no other, and is sent as it is written or not at all."""
+"""Entries with arbitrary fields: each has an outcome, blocks no other, and is sent as written or not at all."""
 
 import json
 import random
@@ -16,7 +16,7 @@ TEXTS = [
     token(4), token(5).upper(), token(6) + "00", "0x" + token(7), token(8)[:-1], f"<{token(9)}>", "f" * 200, "f" * 202,
     json.dumps(LIST), json.dumps([{"token": token(10), "name": "\ud800\\\"\n\0", "n": {"a": [1, {}]}}]), json.dumps([token(n) for n in range(1001)]),
     f'[{{"token":"{token(11)}","token":"zz"}}]', f'[{{"to\\u006ben":"{token(12)}"}}]',
-    # More values than are kept at a time.
+    # More values than the relay keeps at a time.
     json.dumps([{"token": token(13)} | {str(n): n for n in range(40)}] * 900),
 ]
 NUMBERS = [0, 1, 5, 10, -1, 255, 256, 1 << 32, (1 << 63) - 1, -(1 << 63), 1700000000, 3000000000, 1795600000000]
@@ -46,16 +46,16 @@ def test_each_has_its_end_and_hinders_no_other(start, relay, shared, order):
         shared.add(*entries[30 * number : 30 * number + 30], fine)
     one.wait_done()
     ends = shared.ends()
-    # SQLite ends a text at a NUL where it counts, so it takes none that begins with one.
+    # SQLite's length() ends at a NUL, so the table rejects an ID that begins with one.
     ids = {fields["id"] for fields in entries if 1 <= len(fields["id"]) <= 64 and fields["id"][0] != "\0"}
     assert ids <= set(ends) and [ends[fine["id"]] for fine in good] == len(good) * [[(0, "accepted", "")]]
     sent, written = pushes(simulator), [*entries, *good]
-    # A broadcast has none; where Redis has no id that it can use, it is the entry's own.
+    # Broadcasts have no collapse ID. If Redis has no usable ID, the entry's own ID is used.
     collapsed = {fields.get("collapse_id") or fields["id"] for fields in written}
     assert {push["collapse_id"] for push in sent} <= collapsed | {None} | set(ends)
     topics = {fields.get("topic") or "com.example.app" for fields in written}
     assert {push["topic"].removesuffix(".voip") for push in sent} <= topics
     payloads = {fields["payload"] for fields in written}
-    # What was filled in is JSON.
+    # A payload with filled placeholders is JSON.
     assert all(push["payload"] in payloads or json.loads(push["payload"]) for push in sent)
     one.stop()

@@ -1,4 +1,4 @@
-"""The binary door: programs of 2010 push to today's service, and learn what they did then."""
+"""The binary listener: programs of 2010 push to today's service, and get the responses of their time."""
 
 import concurrent.futures
 import contextlib
@@ -22,7 +22,7 @@ from relaying import DEADLINE, pushes, relay_program, token, wait_until
 from simulator import CLEAN, ROOT, error, tcp
 
 TLS10 = (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1)
-# Answers that say something at once: a test has few.
+# The guard counts early, because a test has few responses.
 SOON = {"guard": {"least": 1, "answers": 1000, "share": 0.9, "wait_s": 0}}
 
 
@@ -40,7 +40,7 @@ def people(tmp_path_factory):
 
 
 class Door:
-    """A relay with a binary door."""
+    """A relay with a binary listener."""
 
     def __init__(self, relay, simulator, tmp_path, people, *, door=None, app=None, accepted=True, **arguments):
         self.files = {name: tmp_path / f"{name}.port" for name in ("port", "feedback_port")}
@@ -50,7 +50,7 @@ class Door:
         self.relay = relay(simulator, doors={"gateway": options}, app=SOON | (app or {}), **arguments)
         self.queue = self.relay.queue
         if accepted:
-            # As if a push of the app had been accepted once: answers do not come in order.
+            # As if APNs had accepted a push of the app before: responses arrive in any order.
             self.queue.rows("INSERT OR REPLACE INTO notes VALUES ('shop', 'guard.accepted', '1')")
         self.start()
 
@@ -69,7 +69,7 @@ class Door:
         return int(self.files["feedback_port"].read_text())
 
     def knows(self, *numbers):
-        """These tokens were refused, and the door judges by that."""
+        """Waits until these tokens are recorded as bad and the listener refuses them."""
         wanted = {token(number) for number in numbers}
         wait_until(lambda: wanted <= {one for one, in self.queue.rows("SELECT token FROM bad")}, "they are not remembered")
 
@@ -91,7 +91,7 @@ def raw(number):
 
 
 def frames(numbers, chance):
-    """Notifications for these tokens, by all commands."""
+    """Returns notifications for these tokens, with all commands."""
     makers = [lambda n: simple(raw(n)), lambda n: enhanced(n, raw(n)), lambda n: framed(n, raw(n), priority=chance.choice([5, 10]))]
     return [chance.choice(makers)(number) for number in numbers]
 
@@ -108,7 +108,7 @@ def test_all_commands_in_any_pieces_arrive_once(start, open_door, people):
                 sock.sendall(piece)
             sock.unwrap().close()
         sent += 100
-        # Silence means accepted: it is in the queue, or done already.
+        # Silence means accepted: every notification is queued, or finished already.
         assert door.queue.entries_so_far() == sent
     door.done(sent)
     assert sorted(one["token"] for one in pushes(simulator)) == sorted(token(n) for n in range(1, sent + 1))
@@ -126,15 +126,15 @@ def test_expiry_and_priority_are_the_frames(start, open_door, people):
     by_token = {one["token"]: one for one in pushes(simulator)}
     assert by_token[token(1)]["expiration"] == str(later)
     assert by_token[token(2)]["expiration"] == "0" and by_token[token(2)]["priority"] == "5"
-    # A duration, as some wrote it: Apple tried those once.
+    # The expiry is a duration, as some programs sent it: Apple tried these once.
     assert by_token[token(4)]["expiration"] == "0"
     assert door.queue.counts() == {"accepted": 5}
 
 
 def unread(sock, port):
-    """What lies in the kernel of what this client wrote: with the receiver, who reads no more, and with the sender.
-    In a network of our own nobody else's connections come and go while the table is read."""
-    # What is under way is counted at both ends until it is acknowledged.
+    """Returns the bytes of this client that are still in kernel buffers: the receiver's, which reads no more, and the
+    sender's. The network is private, so no foreign connections change the table while it is read."""
+    # Bytes in transit count at both ends until they are acknowledged.
     wait_until(lambda: tcp(sock).unacked == 0, "it stays under way")
     queued = {}
     for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
@@ -146,14 +146,14 @@ def unread(sock, port):
                if {local[-5:], remote[-5:]} == {near, far})
 
 
-# What one read takes off the socket at most, with the frame that it cut off.
+# The most that one read takes off the socket, including an incomplete frame.
 ONE_READ = 256 << 10
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=["1.2", "1.3"])
 def test_what_a_kill_costs_to_the_byte(open_door, people, version):
-    """The relay stands still at some moment, so that the kernel can be asked what it has read by then; it is killed
-    there. All that is in the queue but for one read at most, without a gap."""
+    """Stops the relay at some moment, to ask the kernel what it had read by then, and kills it. All of that must be in
+    the queue, without a gap, except for at most one read."""
     door = open_door(level="info")
     tls, chance, costs = context(people.listed, versions=(version, version)), random.Random(7), []
     for life in range(6):
@@ -162,7 +162,7 @@ def test_what_a_kill_costs_to_the_byte(open_door, people, version):
             wait_until(lambda: unread(sock, door.port) == 0, "the handshake is not read")
             sock.setblocking(False)
             is_stopped = False
-            # Known by its first bytes; each is a TLS record, whose size is always the same.
+            # The first bytes identify it. Each one is a TLS record of constant size.
             while written < 60_000:
                 if written >= enough and not is_stopped:
                     door.relay.signal(signal.SIGSTOP)
@@ -172,19 +172,19 @@ def test_what_a_kill_costs_to_the_byte(open_door, people, version):
                     sock.send(frame := enhanced(0, raw(first + written + 1)))
                     written += 1
                 except ssl.SSLWantWriteError:
-                    # It reads no more, and both buffers are full.
+                    # The relay reads no more, and both buffers are full.
                     if is_stopped and tcp(sock).unacked == 0 and not select.select([], [sock], [], 0)[1]:
                         break
                     select.select([], [sock], [], 0.01 if is_stopped else None)
             left = unread(sock, door.port)
             door.relay.kill()
         record = len(frame) + (29 if version == ssl.TLSVersion.TLSv1_2 else 22)
-        # It may be in the middle of the next one.
+        # The relay may be in the middle of the next one.
         read = written * record - left
         assert read > -record
         numbers = sorted(int(token, 16) - first for token, in door.queue.rows("SELECT token FROM entries UNION ALL SELECT token FROM outcomes") if int(token, 16) > first)
         taken = len(numbers)
-        # What is in the queue is what came first, once.
+        # The queue has the first ones, each of them once.
         assert numbers == list(range(1, taken + 1))
         costs.append(read - taken * record)
         assert -record <= costs[-1] <= ONE_READ + record, f"{costs[-1]} bytes were read and are not in the queue"
@@ -222,7 +222,8 @@ def test_vectors_are_answered_as_by_the_simulator(open_door, people, cut):
 
 
 def test_vectors_are_answered_the_same_in_every_split(open_door, people):
-    """Cut in two at each byte, as the whole frame is answered. LEGACY_SPLITS=all tries all of them, otherwise some are drawn."""
+    """Cuts each frame in two at each byte; the responses must be those to the whole frame. LEGACY_SPLITS=all tries all
+    places, otherwise some are drawn."""
     door = open_door(door={"token_bytes": "any"}, level="info")
     tls, chance, accepted, alone = context(people.listed), random.Random(20261124), 0, []
     for vector in VECTORS:
@@ -238,11 +239,11 @@ def test_vectors_are_answered_the_same_in_every_split(open_door, people):
             alone += [(vector, frame, place, packet) for place in places]
             continue
         if vector["frame"]["length"] < len(frame) and vector["name"] not in TWO:
-            # Something that is no whole frame is behind it.
+            # An incomplete frame follows it.
             alone += [(vector, frame, place, BEHIND.get(vector["name"])) for place in places]
             accepted += len(places)
             continue
-        # One behind the other; what proves them all is the answer to the last.
+        # One after another; the response to the last one proves them all.
         with connect(door.port, tls) as sock:
             for place in places:
                 sock.sendall(frame[:place])
@@ -254,7 +255,7 @@ def test_vectors_are_answered_the_same_in_every_split(open_door, people):
     def check(vector, frame, place, packet):
         with connect(door.port, tls) as sock:
             sock.sendall(frame[:place])
-            # It may be answered and closed by now.
+            # The listener may have replied and closed by now.
             with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
                 sock.sendall(frame[place:])
             if packet is None:
@@ -276,17 +277,17 @@ def test_a_refused_token_is_answered_at_the_door(start, open_door, people):
     door.done(3)
     assert door.queue.counts() == {"accepted": 2, "rejected": 1}
     door.knows(2)
-    # What is before it is taken, and what is behind it is not.
+    # Notifications before it are queued, later ones are not.
     data = enhanced(11, raw(4)) + framed(12, raw(2)) + enhanced(13, raw(5))
     assert talk(door.port, tls, data) == (error(8, 12), CLEAN)
     assert talk(door.port, tls, enhanced(14, raw(2))) == (error(8, 14), CLEAN)
     door.done(4)
     assert sorted(one["token"] for one in pushes(simulator)) == [token(1), token(3), token(4)]
-    # One without identifiers could not be told: it is not cut off.
+    # A notification without an identifier cannot be named in a packet, so the client is not cut off.
     push(door.port, tls, simple(raw(2)) + simple(raw(6)))
     door.done(6)
     assert token(6) in {one["token"] for one in pushes(simulator)}
-    # Over a restart.
+    # Bad tokens survive a restart.
     door.relay.stop()
     door.start()
     assert talk(door.port, tls, enhanced(15, raw(2))) == (error(8, 15), CLEAN)
@@ -299,9 +300,9 @@ def test_another_relays_refusals_count_too(start, open_door, relay, people):
     door.queue.rows("INSERT INTO bad (app, token, at) VALUES ('shop', ?, ?)", token(9), int(time.time() * 1000))
     door.queue.rows("INSERT INTO bad (app, token, at) VALUES ('shop', ?, ?)", token(8), int((time.time() - 90000) * 1000))
     tls = context(people.listed)
-    # Behind each comes one that is always refused.
+    # A notification that is always refused follows each.
     wait_until(lambda: talk(door.port, tls, enhanced(1, raw(9)) + enhanced(2, b"")) == (error(8, 1), CLEAN), "it is not found")
-    # A day is over: it is tried again.
+    # After a day the token is tried again.
     assert talk(door.port, tls, enhanced(1, raw(8)) + enhanced(2, b"")) == (error(2, 2), CLEAN)
 
 
@@ -309,7 +310,7 @@ SILENT = b'{"aps":{"content-available":1},"job":7}'
 
 
 def test_silent_pushes_are_what_todays_service_takes(start, open_door, people):
-    """Priority 10 was what libraries of that time said, or left out, whatever the payload."""
+    """Libraries of that time sent priority 10, or none, with any payload."""
     simulator = start("--check-payload")
     door = open_door(simulator, level="info")
     escaped = b'{"aps":{"content\\u002davailable":1,"category":"c"}}'
@@ -344,11 +345,11 @@ def test_tokens_of_another_length_than_devices_have(start, open_door, people):
     for wrong in raw(1)[1:], hexed, raw(1) + b"\n":
         assert talk(door.port, tls, enhanced(6, raw(1)) + framed(7, wrong, priority=10) + enhanced(8, raw(1))) == (error(5, 7), CLEAN)
         assert talk(door.port, tls, enhanced(9, wrong)) == (error(5, 9), CLEAN)
-    # Who has no answers is not cut off: the service says what it thinks of that.
+    # Command 0 has no error packet, so the client is not cut off: APNs judges the token.
     push(door.port, tls, simple(hexed) + simple(raw(3)))
     door.done(5)
     assert token(3) in {one["token"] for one in pushes(simulator)}
-    # The service took it, so there are devices with such tokens, as another relay and the next one know.
+    # APNs accepted it, so some devices have such tokens. Another relay learns that, and this one after a restart.
     assert hexed.hex() in {one["token"] for one in pushes(simulator)}
     for _ in range(2):
         wait_until(lambda: talk(door.port, tls, enhanced(9, hexed) + enhanced(10, b"")) == (error(2, 10), CLEAN), "it is not learned")
@@ -368,7 +369,7 @@ def test_one_who_reads_no_answers_loses_nothing_by_option(start, open_door, peop
     push(door.port, tls, enhanced(1, raw(1)) + enhanced(2, raw(2)))
     door.done(2)
     door.knows(2)
-    # Behind both there is more.
+    # Later notifications follow both.
     assert talk(door.port, tls, enhanced(3, raw(2)) + enhanced(4, raw(3)[1:]) + enhanced(5, raw(5)) + enhanced(6, b"")) == (error(2, 6), CLEAN)
     door.done(5)
     assert token(5) in {one["token"] for one in pushes(simulator)}
@@ -414,7 +415,7 @@ def test_who_gets_in(open_door, people):
         ciphers = "ALL:@SECLEVEL=0" if certificate == people.expired else None
         push(door.port, context(certificate, versions=versions, ciphers=ciphers), enhanced(1, raw(1)))
     assert door.queue.entries_so_far() == 3
-    # An expired one by its fingerprint only; no other topic, no other authority, none at all.
+    # Expired certificates need a fingerprint; another topic, another CA and a missing certificate are not accepted.
     for certificate, why in [
         (people.old, "expired"), (people.nobody, "no app has the topic 'com.example.other'"),
         (people.stranger, "not to be trusted"), (None, "no certificate"),
@@ -443,7 +444,7 @@ def test_old_tls_by_option_only(open_door, people, tmp_path):
         with pytest.raises(ssl.SSLError):
             push(door.port, tls, simple(raw(1)))
     door.relay.stop()
-    # Each option by itself.
+    # Each option has its own effect.
     door = open_door(door=safe | {"min_tls": "1.0"}, name="old")
     push(door.port, forward, simple(raw(1)))
     with pytest.raises(ssl.SSLError):
@@ -455,7 +456,7 @@ def test_old_tls_by_option_only(open_door, people, tmp_path):
     assert door.relay.said("rsa_key_exchange") and door.relay.said("sha1")
     assert door.queue.entries_so_far() == 2
     door.relay.stop()
-    # Key exchange by RSA does not open old versions.
+    # RSA key exchange does not enable old versions.
     new = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_2)
     plain = context(people.listed, versions=new, ciphers="AES128-SHA:@SECLEVEL=0")
     door = open_door(door=safe | {"rsa_key_exchange": True}, name="rsa")
@@ -464,7 +465,7 @@ def test_old_tls_by_option_only(open_door, people, tmp_path):
         with pytest.raises(ssl.SSLError):
             push(door.port, tls, simple(raw(5)))
     door.relay.stop()
-    # So does that by Diffie-Hellman without curves.
+    # Neither does Diffie-Hellman without curves.
     finite = context(people.listed, versions=new, ciphers="DHE-RSA-AES128-SHA:@SECLEVEL=0")
     with pytest.raises(ssl.SSLError):
         door = open_door(door=safe | {"rsa_key_exchange": True}, name="no-dhe")
@@ -474,7 +475,7 @@ def test_old_tls_by_option_only(open_door, people, tmp_path):
     push(door.port, finite, simple(raw(6)))
     assert door.relay.said("dhe_key_exchange")
     door.relay.stop()
-    # A signature by SHA-1 counts by its option only.
+    # SHA-1 signatures need the option `sha1`.
     by_hash, _ = people.make("by-sha1", digest="sha1")
     weak = context(by_hash, ciphers="ALL:@SECLEVEL=0")
     for option, packets in ({}, b""), ({"sha1": True}, error(2, 7)):
@@ -499,7 +500,7 @@ def test_a_certificate_is_made_once_and_can_be_verified(open_door, people, tmp_p
     door.start()
     push(door.port, tls, simple(raw(2)))
     assert (tmp_path / "gateway-door.pem").read_bytes() == made
-    # One of the operator's own.
+    # The operator's own certificate.
     door.relay.stop()
     own, _ = people.make("server", subject="/CN=own")
     door = open_door(door={"app": "shop", "certificate": str(own)}, name="other")
@@ -533,9 +534,9 @@ def test_feedback_is_told_until_it_was_read(start, open_door, people):
     assert ({token: since for since, token in tuples}, end) == (wanted, CLEAN)
     wait_until(lambda: not door.queue.rows("SELECT * FROM feedback"), "it is not forgotten")
     assert feedback(door.feedback_port, tls) == ([], CLEAN)
-    # What is gone stays where others read it.
+    # The table `gone` keeps its devices, because others read it.
     assert dict(door.queue.rows("SELECT token, since FROM gone")) == gone
-    # Who is nobody gets nothing.
+    # An unknown client gets an empty list.
     assert feedback(door.feedback_port, context(people.stranger)) == ([], CLEAN)
 
 
@@ -587,11 +588,11 @@ def test_those_who_mean_harm_cost_the_others_nothing(open_door, people):
 
     others_go_on()
     with contextlib.ExitStack() as stack:
-        # Connections that say nothing, and one whose handshake comes byte by byte: they have 10 s.
+        # Silent connections, and one with a handshake that arrives byte by byte: each has 10 s.
         silent = [stack.enter_context(socket.create_connection(("127.0.0.1", door.port))) for _ in range(300)]
         slow = stack.enter_context(socket.create_connection(("127.0.0.1", door.port)))
         others_go_on()
-        # What is no TLS, and older than any.
+        # Bytes that are not TLS, and a version older than any.
         for noise in b"GET / HTTP/1.0\r\n\r\n", random.Random(1).randbytes(70_000), b"\x80\x2e\x01\x00\x02" + bytes(40):
             sock = stack.enter_context(socket.create_connection(("127.0.0.1", door.port)))
             sock.settimeout(DEADLINE)
@@ -599,7 +600,7 @@ def test_those_who_mean_harm_cost_the_others_nothing(open_door, people):
                 sock.sendall(noise)
                 while sock.recv(4096):
                     pass
-        # Strangers that send and send: nothing of it is looked at or kept.
+        # Unknown clients that send without end: their data is neither parsed nor kept.
         most = door.relay.memory()
         for _ in range(20):
             sock = stack.enter_context(connect(door.port, stranger))
@@ -608,12 +609,12 @@ def test_those_who_mean_harm_cost_the_others_nothing(open_door, people):
                     sock.sendall(b"\x02\x00\x04\xff\xff" + bytes(300_000))
         assert door.relay.memory() < most + 20_000
         others_go_on()
-        # Lengths that cannot be, and frames that never end.
+        # Impossible lengths, and frames that never end.
         for frame in b"\x02\xff\xff\xff\xff", b"\x02" + struct.pack("!I", 327_691):
             assert talk(door.port, tls, frame + bytes(1000)) == (error(128, 0), CLEAN)
         unfinished = stack.enter_context(connect(door.port, tls))
         unfinished.sendall(b"\x02" + struct.pack("!I", 300_000) + bytes(200_000))
-        # One that is told, does not read it, and goes on: it is not waited for.
+        # A client that gets an error packet, does not read it, and continues: the relay does not wait for it.
         deaf = stack.enter_context(connect(door.port, tls, buffer=4096))
         with pytest.raises((OSError, ssl.SSLError)):
             deaf.sendall(enhanced(1, b""))
@@ -623,7 +624,7 @@ def test_those_who_mean_harm_cost_the_others_nothing(open_door, people):
         with contextlib.suppress(ConnectionError):
             for byte in b"\x16\x03\x01\x02\x00" + bytes(512):
                 slow.sendall(bytes([byte]))
-                # A byte now and then, until it is closed.
+                # A byte now and then, until the relay closes the connection.
                 if select.select([slow], [], [], 0.05)[0]:
                     break
         for sock in silent:
@@ -635,7 +636,7 @@ def test_those_who_mean_harm_cost_the_others_nothing(open_door, people):
 
 
 def test_no_handshake_is_made_twice(open_door, people):
-    """A renegotiation would cost the door a signature each time, and none of its clients need one."""
+    """A renegotiation would cost the listener a signature each time, and no client needs one."""
     door = open_door()
     ran = subprocess.run(
         ["openssl", "s_client", "-connect", f"127.0.0.1:{door.port}", "-cert", people.listed, "-key", people.listed, "-tls1_2"],
@@ -644,7 +645,7 @@ def test_no_handshake_is_made_twice(open_door, people):
 
 
 def test_a_wrong_environment_purges_nothing(start, open_door, people):
-    """30 of 100 are called bad: nothing is remembered or told, and there is an alarm."""
+    """30 of 100 tokens are bad: none is recorded or reported, and there is an alarm."""
     simulator = start(faults={"bad_share": 0.3})
     door = open_door(simulator, app={"guard": {"least": 50, "wait_s": 2}}, accepted=False)
     tls = context(people.listed)
@@ -663,13 +664,13 @@ def test_a_wrong_environment_purges_nothing(start, open_door, people):
 
     wait_until(lambda: guard()[0] == 1, "nobody is told")
     assert "say that a token is bad" in guard()[1]
-    # A device that is gone counts all the same.
+    # A gone device counts nevertheless.
     simulator.control("DELETE", "/faults")
     simulator.control("POST", "/unregistered", {"token": token(7)})
     push(door.port, tls, enhanced(1, raw(7)))
     door.done(count + 1)
     assert door.queue.rows("SELECT token FROM feedback") == [(token(7),)]
-    # The one who runs it knows better.
+    # The operator overrides the guard.
     assert guard("--let-go", "shop")[0] == 0
     door.relay.wait_said("as it was told")
     simulator.control("PUT", "/faults", {"bad_every": 1})
@@ -694,12 +695,12 @@ def test_the_queue_may_be_in_redis(start, open_door, people, tmp_path):
         wait_until(lambda: client.ask("ZCARD", "apns:{shop}:bad") == 2, "they are not remembered")
         for number in 2, 3:
             assert talk(door.port, tls, enhanced(9, raw(4)) + enhanced(7, raw(number))) == (error(8, 7), CLEAN)
-        # The same token, twice: no identifier of the client is the queue's.
+        # The same token twice: the queue's IDs do not come from the client.
         door.done(5)
         tuples, end = feedback(door.feedback_port, tls)
         assert {token for _, token in tuples} == {token(2), token(3)} and (1_700_000_003, token(3)) in tuples and end == CLEAN
         wait_until(lambda: client.ask("ZCARD", "apns:{shop}:feedback") == 0, "it is not forgotten")
-        # Redis dies: what was written waits at the door, and is queued when it is back.
+        # Redis is killed: written notifications wait in the listener, and are queued when Redis is back.
         server.kill()
         with connect(door.port, tls) as sock:
             sock.sendall(enhanced(1, raw(5)))
@@ -713,7 +714,7 @@ def test_the_queue_may_be_in_redis(start, open_door, people, tmp_path):
 
 
 def test_a_slow_queue_holds_the_client_and_not_the_others(start, open_door, people):
-    """Somebody has the queue's file: what clients write waits, and nothing is lost or said."""
+    """Another process has locked the queue's file: written notifications wait, and nothing is lost or reported."""
     simulator = start()
     door = open_door(simulator)
     tls = context(people.listed)
@@ -721,11 +722,11 @@ def test_a_slow_queue_holds_the_client_and_not_the_others(start, open_door, peop
         with door.queue.open() as database:
             database.execute("BEGIN IMMEDIATE")
             sock.sendall(b"".join(enhanced(n, raw(n)) for n in range(1, 51)))
-            # Another connection on the same loops is served meanwhile, as far as that needs no queue.
+            # Meanwhile another connection on the same event loops is served, if it does not need the queue.
             assert talk(door.port, tls, b"\x09")[0] == error(128, 0)
             assert door.queue.entries_so_far() == 0
-            # Nothing more is read off this one, so it stands still once the systems' buffers are full.
-            # More than they hold, in few notifications, which would take a moment.
+            # The relay reads no more from this one, so it blocks once the kernel's buffers are full. Few, long
+            # notifications fill them quickly.
             other.settimeout(10)
             long = b'{"aps":{"alert":"%s"}}' % (b"x" * 2000)
             with pytest.raises(TimeoutError):
@@ -736,7 +737,7 @@ def test_a_slow_queue_holds_the_client_and_not_the_others(start, open_door, peop
 
 
 def test_a_killed_relay_keeps_its_word(start, open_door, people):
-    """Whatever the door's machine took off the socket arrives, however often the relay is killed."""
+    """Everything that the listener's machine took off the socket arrives, however often the relay is killed."""
     simulator = start()
     door = open_door(simulator, drain_s=1)
     chance = random.Random(3)
@@ -744,7 +745,7 @@ def test_a_killed_relay_keeps_its_word(start, open_door, people):
     runs, enough = [], threading.Event()
 
     def provide():
-        """Reads nothing; what was written to a connection that broke is what a kill may cost."""
+        """Pushes without reading. Notifications on a broken connection are what a kill may cost."""
         number = 1
         while not enough.is_set():
             try:
@@ -754,9 +755,9 @@ def test_a_killed_relay_keeps_its_word(start, open_door, people):
                         batch = range(number, number + chance.randrange(1, 60))
                         number = run[1] = batch[-1] + 1
                         sock.sendall(b"".join(enhanced(n, raw(n)) for n in batch))
-                        # So that the queue is not full of it when all is over.
+                        # Slowly, so that the queue is nearly empty at the end.
                         enough.wait(0.01)
-                    # In order: whoever got to here has all of it in the queue.
+                    # A graceful close: all notifications of this connection are queued.
                     sock.unwrap().close()
                     run.append("whole")
             except OSError:
@@ -777,7 +778,7 @@ def test_a_killed_relay_keeps_its_word(start, open_door, people):
     assert len(arrived) == len(set(arrived))
     pushed = {int(one["token"], 16) for one in pushes(simulator)}
     assert set(arrived) <= pushed
-    # Of each connection a beginning has arrived, up to where the kill came: nothing is missing in it.
+    # A prefix of each connection's notifications arrived, up to the kill, without gaps.
     for first, behind, *whole in runs:
         there = [n for n in arrived if first <= n < behind]
         assert there == list(range(first, first + len(there))), (first, behind)
@@ -788,7 +789,7 @@ def test_a_killed_relay_keeps_its_word(start, open_door, people):
 
 @pytest.mark.parametrize("setting", ["doors.gateway.port", "doors.gateway.feedback_port", "doors.web.port", "status.port"])
 def test_a_port_that_another_has(start, relay, people, setting):
-    """It is said in the words of the simulator."""
+    """The message is the same as the simulator's."""
     doors = {"gateway": {"type": "binary", "port": 0, "feedback_port": 0, "fingerprints": {"shop": people.listed_print}},
              "web": {"type": "http", "port": 0}}
     with socket.create_server(("127.0.0.1", 0)) as other:

@@ -1,4 +1,4 @@
-"""A share of the binary door for each of its clients: whoever has many connections locks out nobody else."""
+"""A share of the binary listener for each client: an app with many connections does not lock out others."""
 
 import contextlib
 import socket
@@ -13,7 +13,7 @@ from test_binary_door import Door, people, raw  # noqa: F401
 
 @pytest.fixture
 def open_door(start, relay, tmp_path, people):  # noqa: F811
-    """Of two apps, each with a certificate of its own."""
+    """A binary listener for two apps, each with its own certificate."""
 
     def make(*, apps=2, **options):
         prints = {"shop": people.listed_print, "news": people.expired_print}
@@ -39,7 +39,7 @@ def limited(door, limit):
 
 
 def idle(stack, door, tls, count):
-    """So many that are in and say nothing, and what those get that come then."""
+    """Opens `count` connections that stay silent."""
     open = []
     for number in range(count):
         sock = stack.enter_context(connect(door.port, tls))
@@ -48,7 +48,7 @@ def idle(stack, door, tls, count):
 
 
 def is_in(sock):
-    """Whether it is let in: what it writes is judged."""
+    """Returns true if the client is accepted: then its notification gets an error packet."""
     sock.sendall(enhanced(7, b""))
     return answer(sock)[0] == error(2, 7)
 
@@ -57,20 +57,20 @@ def test_one_apps_idle_connections_leave_the_others_their_own(open_door, people)
     door = open_door(connections=20)
     mine, others = context(people.listed), other(people)
     with contextlib.ExitStack() as stack:
-        # 5 for each app, and 10 for whoever comes first; from one address, three quarters of those 15.
+        # 5 for each app, and 10 for the first to come; one address may have three quarters of those 15.
         idle(stack, door, mine, 12)
         for _ in range(3):
             assert answer(stack.enter_context(connect(door.port, mine))) == (error(10, 0), CLEAN)
         assert limited(door, "address") == 3 and limited(door, "app") == 0
         (said,) = door.relay.said("are turned away")
         assert said["message"] == "clients of shop at 127.0.0.1 are turned away: 12 are connected" and said["level"] == "warning"
-        # The others push, and both hear their feedback.
+        # The others can push, and both apps can read their feedback.
         idle(stack, door, others, 7)
         push(door.port, others, enhanced(1, raw(1)))
         assert door.queue.entries_so_far() == 1
         for tls in mine, others:
             assert feedback(door.feedback_port, tls) == ([], CLEAN)
-    # Those who left are replaced.
+    # New clients take the places of those that left.
     wait_until(lambda: door.relay.metric("apns_relay_door_connections") == 0, "they are not gone")
     for _ in range(30):
         push(door.port, mine, enhanced(1, raw(2)))
@@ -99,7 +99,7 @@ def test_limits_of_ones_own(open_door, people):  # noqa: F811
 
 
 def test_feedback_has_its_own_reserve(open_door, people):  # noqa: F811
-    """Those who ask and do not read keep an app's turns, and not the others'; nor do providers."""
+    """Clients that request feedback and do not read it use up only their own app's turns; providers do not use them up."""
     door = open_door(connections=4, feedback_connections=4)
     mine, others = context(people.listed), other(people)
     with door.queue.open() as database:
@@ -118,7 +118,7 @@ def test_feedback_has_its_own_reserve(open_door, people):  # noqa: F811
 
 
 def test_those_without_a_handshake_lock_out_nobody(open_door, people):  # noqa: F811
-    """Two of those who say nothing, and of those who say a little, for each that may; whoever comes then gets in."""
+    """Silent clients, and clients that send a little, twice as many as the limit allows; newcomers get in."""
     door = open_door(connections=10, handshakes=20)
     tls = context(people.listed)
     with contextlib.ExitStack() as stack:
@@ -127,7 +127,7 @@ def test_those_without_a_handshake_lock_out_nobody(open_door, people):  # noqa: 
         for port in [door.port] * 40 + [door.feedback_port] * 40 + [door.port] * 20:
             silent.append(stack.enter_context(socket.create_connection(("127.0.0.1", port))))
             if len(silent) > 80:
-                # The beginning of a handshake, and no more of it.
+                # The beginning of a handshake only.
                 silent[-1].sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
         for number in range(5):
             push(door.port, tls, enhanced(1, raw(number + 1)))
@@ -137,12 +137,12 @@ def test_those_without_a_handshake_lock_out_nobody(open_door, people):  # noqa: 
         assert door.relay.metric("apns_relay_door_handshakes") <= 40
         (said,) = door.relay.said("handshakes are under way")
         assert said["level"] == "warning"
-        # Those who were in stay.
+        # Established connections stay.
         assert all(is_in(sock) for sock in open)
 
 
 def test_many_at_once_all_get_in(open_door, people):  # noqa: F811
-    """More than there may be handshakes under way, and all of them mean it: none is taken for a stranger."""
+    """More clients than handshakes may be in progress, all of them genuine: none is dropped."""
     door = open_door(handshakes=30)
     tls = context(people.listed)
     failed = []

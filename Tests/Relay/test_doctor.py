@@ -1,4 +1,4 @@
-"""apns doctor --relay: what a program of 2010 finds at the doors, and what to do about it. Nothing is pushed."""
+"""apns doctor --relay: what a program of 2010 would find at the listeners, with remedies. It pushes nothing."""
 
 import contextlib
 import functools
@@ -21,7 +21,7 @@ SANDBOX = "gateway.sandbox.push.apple.com feedback.sandbox.push.apple.com"
 
 @functools.cache
 def namespace():
-    """What runs a command where /etc/hosts is its own: no name is asked for elsewhere."""
+    """Returns the command prefix that runs a program with a private /etc/hosts, so that no name is resolved elsewhere."""
     words = ["unshare", "--mount"]
     if os.geteuid() != 0:
         words += ["--user", "--map-root-user"]
@@ -35,7 +35,7 @@ def namespace():
 @pytest.fixture
 def doctor(tmp_path):
     def run(*words, hosts=f"127.0.0.1 {OWN} {SANDBOX}"):
-        """Its exit status, and what it said."""
+        """Returns its exit status and its output."""
         if not namespace():
             pytest.skip("this system lets nobody have an /etc/hosts of their own")
         (tmp_path / "hosts").write_text(f"127.0.0.1 localhost\n{hosts}\n")
@@ -68,9 +68,9 @@ def test_all_in_order(open_door, people, doctor, tmp_path):  # noqa: F811
         "is let in", "answered by status 2", "it and feedback.push.apple.com lead to the relay", "the feedback service answers",
     ]:
         assert words in said
-    # Nothing of it is in the queue.
+    # The doctor queued nothing.
     assert door.queue.entries_so_far() == 0
-    # The key in a file of its own, with a passphrase.
+    # The key in a separate file, with a passphrase.
     people.openssl("pkey", "-in", "listed.key", "-aes128", "-passout", "pass:secret", "-out", tmp_path / "shut.key")
     (tmp_path / "passphrase").write_text("secret\n")
     shut = ["--certificate", people.directory / "listed.crt", "--key", tmp_path / "shut.key", "--passphrase-file", tmp_path / "passphrase"]
@@ -90,7 +90,7 @@ def test_who_is_nobody_learns_what_to_write_down(open_door, people, doctor):  # 
     printed = people.openssl("x509", "-in", "stranger.crt", "-noout", "-fingerprint", "-sha256").partition("=")[2].strip()
     assert f"reload the relay: {printed}" in said and "without a word: it is nobody's" in said
     assert f"a program that trusts {people.ca} does not take it: self-signed certificate in certificate chain" in said
-    # With what it was told to write down, it is let in.
+    # After adding the printed fingerprint, the listener accepts the client.
     door.relay.doors["gateway"]["fingerprints"] = {"shop": printed}
     door.relay.write()
     for file in door.files.values():
@@ -116,7 +116,7 @@ def test_names_that_lead_elsewhere(open_door, people, doctor):  # noqa: F811
 
 def test_what_the_options_open(open_door, people, doctor):  # noqa: F811
     door = open_door(door={"app": "shop", "min_tls": "1.0", "rsa_key_exchange": True})
-    # As a list that was read is forgotten, it is not read.
+    # A list that has been read is deleted, so the doctor does not read it.
     door.queue.rows("INSERT INTO feedback VALUES ('shop', ?, 1)", token(1))
     for _ in range(3):
         status, said = doctor(*at(door, "--json"))
@@ -163,11 +163,11 @@ def test_an_http_door(open_door, people, doctor, tmp_path):  # noqa: F811
 
 
 class Other:
-    """What is no relay, on one port: TLS with whatever it does behind it."""
+    """A peer that is not a relay, on one port: TLS, and then `act`."""
 
     def __init__(self, certificate, act, *, tls=True, tickets=0, accept=True):
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        # Not what a system's Python allows beyond that.
+        # Without the additional ciphers of a system's Python.
         self.context.set_ciphers("ECDHE+AESGCM")
         self.context.load_cert_chain(certificate)
         self.context.num_tickets = tickets

@@ -29,7 +29,7 @@ def php_words():
 
 
 def php():
-    """PHP with PDO's driver for SQLite."""
+    """Finds a PHP that has PDO's SQLite driver."""
     words = php_words()
     drivers = subprocess.run([*words, "-r", "echo implode(' ', class_exists('PDO') ? PDO::getAvailableDrivers() : []);"], capture_output=True, text=True)
     if "sqlite" not in drivers.stdout.split():
@@ -67,9 +67,9 @@ def test_producer(language, start, relay, queue, tmp_path):
     relay(simulator, queue=queue).start().wait_ready().wait_done()
     push, = pushes(simulator)
     assert push["token"] == token(1) and json.loads(push["payload"]) == {"aps": {"alert": TEXT}}
-    # What is done is known.
+    # Finished IDs are known.
     assert run().stdout == "known already\n" and queue.is_empty()
-    # A failure is not silent.
+    # A failure is reported.
     queue.rows("DROP TABLE entries")
     ran = run()
     assert ran.returncode != 0 and "entries" in ran.stderr + ran.stdout
@@ -152,19 +152,19 @@ def test_redis_producer(language, start, relay, server, tmp_path):
     assert queue.ask("XLEN", "apns:{shop}:in") == 2
     one = relay(simulator, queue=queue).start().wait_ready()
     one.wait_done()
-    # What is done is known.
+    # Finished IDs are known.
     assert run().returncode == 0
     one.wait_done()
     push, = pushes(simulator)
     assert push["token"] == token(1) and json.loads(push["payload"]) == {"aps": {"alert": TEXT}}
     assert queue.ends() == {"o'clock": [(0, "accepted", "")]}
     one.stop()
-    # Over TCP, with a password, and with no more rights than the manual asks for.
+    # Over TCP, with a password, and with only the rights that the manual requires.
     port = server.listen()
     queue.ask("ACL", "SETUSER", "default", "resetpass", ">correct horse", "resetkeys", "~apns:{shop}:in", "-@all", "+xadd")
     ran = run(f"127.0.0.1:{port}", REDISCLI_AUTH="correct horse")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "enqueued\n", ""), ran
-    # A failure is not silent.
+    # A failure is reported.
     for environment in {}, {"REDISCLI_AUTH": "wrong horse"}:
         ran = run(**environment)
         assert ran.returncode != 0 and "enqueued" not in ran.stdout and ran.stderr + ran.stdout, ran
@@ -191,7 +191,7 @@ def test_quickstart_prints_what_its_readme_shows(options):
 
 
 def test_the_readme_shows_the_programs():
-    """The tables on the page are those that the relay makes, and each option is on it."""
+    """The page shows the tables that the relay creates, and each option."""
     page = (ROOT / "Documentation/RELAY.md").read_text()
     schema = subprocess.run([relay_program(), "--print-schema"], check=True, capture_output=True, text=True).stdout
     for table, body in re.findall(r"CREATE TABLE IF NOT EXISTS (\w+) \((.*?)\n\)", schema, re.S):
@@ -212,7 +212,7 @@ def test_the_tool_starts_the_relay(tmp_path):
     said = subprocess.run([relay_program(), "--print-config"], capture_output=True, text=True).stdout
     beside = pathlib.Path(tool).resolve().parent / "apns-relay"
     if not beside.exists():
-        # What lies in the working directory is not run, not even with an empty word in PATH.
+        # Files in the working directory are not run, even with an empty element in PATH.
         (tmp_path / "apns-relay").write_text("#!/bin/sh\necho wrong\n")
         (tmp_path / "apns-relay").chmod(0o755)
         for path in "/nowhere", ":/nowhere", "":

@@ -1,4 +1,4 @@
-"""What several relays on one queue keep together: a number of connections, and the order of a device."""
+"""Agreement between several relays on one queue: a total number of connections, and the order of a device."""
 
 import collections
 import re
@@ -15,7 +15,7 @@ def connections(simulator):
 
 
 def test_a_fleet_keeps_to_its_connections(start, relay, shared):
-    # A few streams on each: every relay would like all the connections that it may have.
+    # With few streams on each connection, every relay wants all the connections that it may have.
     simulator = start(faults={"answer_delay_ms": [10, 30], "streams_max": 4})
     limits = {"connections": 2, "fleet_connections": 3, "window": 100}
     count = 1500
@@ -24,7 +24,7 @@ def test_a_fleet_keeps_to_its_connections(start, relay, shared):
     for one in relays:
         one.wait_ready()
     wait_until(lambda: connections(simulator) == 3, "they do not use what they have")
-    # Each has one in the end, and the fourth has nothing to do until another one is gone.
+    # In the end each of three has one connection, and the fourth is idle until another one ends.
     def standing():
         return [one for one in relays if one.metric("apns_relay_connection_share") == 0]
 
@@ -65,7 +65,7 @@ def test_one_that_cannot_ask_gives_its_connections_up(start, relay, server):
 
 
 def test_one_that_was_stopped_gives_its_connections_up(start, relay, shared):
-    """Others take its share when its lease ends. When it goes on, it has none."""
+    """Others take its share when its lease expires. When it resumes, it has no share."""
     simulator = start(faults={"answer_delay_ms": [5, 10]})
     app = {"limits": {"fleet_connections": 1, "window": 10}}
     first = relay(simulator, queue=shared, name="first", settings={"lease_s": 1}, app=app).start().wait_ready()
@@ -81,7 +81,7 @@ def test_one_that_was_stopped_gives_its_connections_up(start, relay, shared):
     wait_until(lambda: connections(simulator) == 1, "there are two connections")
     shared.add(*({"id": identifier("late", n), "token": token(n)} for n in range(100)))
     wait_until(shared.is_empty, "the queue does not get empty")
-    # The share may be moving: then there is none for a moment.
+    # No relay has a connection while the share moves.
     wait_until(lambda: connections(simulator) == 1, "there is not one connection")
     assert shared.counts() == {"accepted": 200}
     for one in relays:
@@ -94,7 +94,7 @@ def number_of(push):
 
 @pytest.mark.parametrize("dies", [False, True], ids=["living", "killed"])
 def test_a_device_gets_its_notifications_in_their_order(start, relay, shared, dies):
-    """Two relays share the work, and answers come as they like: some are "later"."""
+    """Two relays share the work; responses arrive in any order, and some ask for a retry."""
     devices, each = 12, 25
     simulator = start(faults={"answer_delay_ms": [0, 15], "bad_every": 60, "bad_reason": "ServiceUnavailable"})
     app = {"order": "device", "limits": {"window": 40}, "later": {"within_s": 60}}
@@ -109,7 +109,7 @@ def test_a_device_gets_its_notifications_in_their_order(start, relay, shared, di
     for push in pushes(simulator):
         seen[push["token"]].append(number_of(push))
     for numbers in seen.values():
-        # What a killed one had sent comes again at its place.
+        # The relay repeats what a killed one had sent, at the same place.
         without_repeats = [one for place, one in enumerate(numbers) if place == 0 or numbers[place - 1] != one]
         assert without_repeats == list(range(each))
         assert dies or len(numbers) == each

@@ -1,4 +1,4 @@
-"""Clients that mean harm, at every door: the relay serves the others, and what it keeps for them has a limit."""
+"""Adversarial clients at every listener: the relay serves the others, and keeps a bounded amount for them."""
 
 import contextlib
 import fcntl
@@ -34,7 +34,7 @@ def http2():
 
 
 def resets():
-    """Streams that are begun and given up at once."""
+    """Opens streams and resets them immediately."""
     yield H2
     for first in range(1, 1 << 31, 200):
         yield b"".join(h2_frame(1, 5, stream, H2_GET) + h2_frame(3, 0, stream, b"\0\0\0\x08") for stream in range(first, first + 200, 2))
@@ -53,7 +53,7 @@ def settings():
 
 
 def headers():
-    """A request whose headers never end."""
+    """A request with endless headers."""
     yield H2 + h2_frame(1, 1, 1, H2_GET)
     while True:
         yield h2_frame(9, 0, 1, h2_header(b"a", b"b" * 100)) * 100
@@ -61,7 +61,7 @@ def headers():
 
 @pytest.mark.parametrize("kind", [http1, http2, resets, pings, settings, headers], ids=lambda kind: kind.__name__)
 def test_who_reads_no_answers(start, door, kind):  # noqa: F811
-    """It is not read either, and closed when it has been idle for as long as one may be."""
+    """The relay stops reading from such a client, and closes it after `idle_s`."""
     simulator = start()
     one = door(simulator, door={"idle_s": 2})
     assert one.push(token(1))[0] == 200
@@ -79,8 +79,8 @@ def test_who_reads_no_answers(start, door, kind):  # noqa: F811
 
 
 def test_more_connections_than_files(start, door, tmp_path):  # noqa: F811
-    """There is a file for what the relay itself needs, however many clients come."""
-    # Each push needs a connection of its own.
+    """The relay can open the files that it needs itself, however many clients connect."""
+    # Each push needs a new connection.
     simulator = start(faults={"goaway_after": 1})
     one = door(simulator, door={"idle_s": 3600, "connections": 1000})
     assert one.push(token(1))[0] == 200
@@ -94,7 +94,7 @@ def test_more_connections_than_files(start, door, tmp_path):  # noqa: F811
         for number in range(3):
             one.relay.queue.add({"id": f"late {number}", "token": token(3 + number)})
         one.relay.wait_done()
-        # Those who are in go on.
+        # Established connections continue.
         assert one.push(token(4), connection=kept)[0] == 200
         assert one.relay.get("/healthz")[0] == 200
         (said,) = one.relay.said("clients are turned away")
@@ -103,7 +103,7 @@ def test_more_connections_than_files(start, door, tmp_path):  # noqa: F811
 
 
 def status(one, data):
-    """What the status server answers to these bytes, until it closes."""
+    """Returns the status server's response to these bytes, until it closes."""
     with socket.create_connection(("127.0.0.1", int(one.port_file.read_text())), timeout=DEADLINE) as sock:
         with contextlib.suppress(ConnectionError):
             for piece in [data] if isinstance(data, bytes) else data:
@@ -116,10 +116,10 @@ def status(one, data):
 
 
 def test_status_is_for_those_who_ask(start, relay):
-    """Connections that ask nothing, or do not read, hold up nobody who asks."""
+    """Clients that send no request, or do not read, do not delay other clients."""
     one = relay(start()).start().wait_ready()
     port = int(one.port_file.read_text())
-    # A connection has two seconds: on a machine that is busy for longer, this is tried again.
+    # A connection has two seconds: if the machine is busy for longer, try again.
     for attempt in range(5):
         with contextlib.ExitStack() as stack:
             crowd = [stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=DEADLINE)) for _ in range(120)]
@@ -128,7 +128,7 @@ def test_status_is_for_those_who_ask(start, relay):
             for slow in crowd[60:90]:
                 slow.sendall(b"GET")
             assert one.get("/healthz") == (200, "ok\n")
-            # The silent ones are there still, so it was not their end that was waited for.
+            # The silent connections are still open, so the request did not wait for their end.
             if not select.select(crowd[60:], [], [], 0)[0]:
                 break
     else:
@@ -144,7 +144,7 @@ def test_what_status_is_asked(start, relay):
     one = relay(start()).start().wait_ready()
     for request, wanted in (
         (b"GET /healthz HTTP/1.1\r\nHost: localhost:80\r\n\r\n", 200), (b"GET /healthz HTTP/1.0\r\n\r\n", 200), (b"HEAD / HTTP/1.1\r\nhost:[::1]\r\n\r\n", 200),
-        # A page whose own name leads to this machine could read it.
+        # A page could read it through a host name that leads to this machine.
         (b"GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421), (b"GET / HTTP/1.1\r\nHost: localhost.evil.example\r\n\r\n", 421),
         (b"GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 421), (b"GET https://localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 421),
         *((b"GET / HTTP/1.1\r\n" + hosts + b"\r\n", 400) for hosts in (
@@ -156,10 +156,10 @@ def test_what_status_is_asked(start, relay):
         (b"GET / HTTP/1.1\r\nA: " + b"b" * 100_000 + b"\r\n\r\n", 431), (b"a" * 9000, 431),
     ):
         answered = status(one, request)
-        # One that is closed before it was read to its end may break.
+        # If the relay closes before it has read a whole request, the response may get lost.
         if len(request) < 8192 or answered:
             assert answered.startswith(b"HTTP/1.1 %d " % wanted), (request[:60], answered)
-    # Without an end within its time there is no answer.
+    # A request that is not complete in time gets no response.
     assert status(one, b"GET / HTTP/1.1\nHost: localhost\n\n") == b"" and status(one, b"\x16\x03\x01") == b""
     whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     assert status(one, (whole[k : k + 1] for k in range(len(whole)))).endswith(b"ok\n")
@@ -177,8 +177,8 @@ def full_disk(queue):
 
 
 def test_who_wrote_and_went_is_not_lost(open_door, people):  # noqa: F811
-    """The queue takes nothing for longer than a client is kept waiting: who listens is told, and what others
-    wrote goes into the queue in the end."""
+    """The queue is blocked for longer than a client waits: connected clients get status 10, and the notifications of
+    disconnected ones are queued in the end."""
     door = open_door()
     tls = context(people.listed)
     with full_disk(door.queue):
@@ -201,7 +201,7 @@ def test_who_wrote_and_went_is_not_lost(open_door, people):  # noqa: F811
 
 
 def test_what_waits_for_the_queue_has_a_limit(open_door, people):  # noqa: F811
-    """Clients write, break their connections, and come again, while the queue takes nothing."""
+    """Clients write, break their connections and reconnect while the queue accepts nothing."""
     door = open_door()
     tls = context(people.listed)
     count = 0
@@ -212,7 +212,7 @@ def test_what_waits_for_the_queue_has_a_limit(open_door, people):  # noqa: F811
             sock = connect(door.port, tls)
             with contextlib.suppress(OSError):
                 sock.sendall(enhanced(1, raw(count)))
-                # It is let in, and what it wrote is read, unless it is told otherwise.
+                # The client is accepted and its notification read, unless it gets an error packet.
                 wait_until(lambda: not unread(sock) or select.select([sock], [], [], 0)[0], "it is not read")
                 if select.select([sock], [], [], 0)[0]:
                     came = answer(sock)
@@ -222,14 +222,14 @@ def test_what_waits_for_the_queue_has_a_limit(open_door, people):  # noqa: F811
             sock.close()
         assert came == (error(10, 0), CLEAN) and count >= 500
         assert door.relay.memory() < before + 150_000
-    # What was still with the system when the connection broke is gone.
+    # Bytes that the relay had not read when the connection broke are lost.
     wait_until(lambda: door.queue.entries_so_far() >= 500, "they are lost")
     assert talk(door.port, tls, b"\x09")[0] == error(128, 0)
 
 
 def test_who_reads_no_feedback(open_door, people):  # noqa: F811
-    """A list, which may be long, is told to two at a time, until they have read it or are gone: so those who do
-    not read it take no memory. The others get their turn."""
+    """The relay sends the list to two clients at a time, until they have read it or left, so that clients that do not
+    read cost no memory. The others wait."""
     door = open_door()
     tls = context(people.listed)
     door.queue.rows("INSERT INTO feedback (app, token, since) VALUES ('shop', ?, 7)", token(1))
@@ -238,7 +238,7 @@ def test_who_reads_no_feedback(open_door, people):  # noqa: F811
         while deaf:
             most = min(2, len(deaf))
             wait_until(lambda: len(select.select(deaf, [], [], 0)[0]) >= most, "nobody is told")
-            # What would be told at the same time is told by then.
+            # By then every list that is sent concurrently has been sent.
             assert door.relay.get("/healthz")[0] == 200
             told = select.select(deaf, [], [], 0.2)[0]
             assert len(told) == most
@@ -251,5 +251,5 @@ def test_who_reads_no_feedback(open_door, people):  # noqa: F811
 
 
 def unread(sock):
-    """Bytes that the other side's system has not acknowledged."""
+    """Returns the number of bytes that the peer's system has not acknowledged."""
     return struct.unpack("i", fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4)))[0]

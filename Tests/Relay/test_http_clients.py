@@ -1,4 +1,4 @@
-"""Clients that know nothing of the relay push twice on one connection, each by its own defaults."""
+"""Clients that know nothing of the relay push twice on one connection, each with its own defaults."""
 
 import pathlib
 import re
@@ -34,7 +34,7 @@ def curl(*options, unix=False):
 
 
 def curl_by_http2(place, folder):
-    # 7.88 cannot use one such connection twice (curl#10634).
+    # Version 7.88 cannot use such a connection twice (curl#10634).
     version = subprocess.run([here("curl"), "--version"], capture_output=True, text=True).stdout.split()[1]
     if tuple(map(int, version.split(".")[:2])) == (7, 88):
         pytest.skip(f"curl is {version}, which cannot push twice by --http2-prior-knowledge")

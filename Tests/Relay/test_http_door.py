@@ -1,4 +1,4 @@
-"""The HTTP door: what cannot speak HTTP/2 pushes by Apple's own requests, and is answered as by APNs."""
+"""The HTTP listener: programs without HTTP/2 push with Apple's own requests, and get the responses of APNs."""
 
 import collections
 import concurrent.futures
@@ -37,7 +37,7 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 class Door:
-    """A relay with an HTTP door."""
+    """A relay with an HTTP listener."""
 
     def __init__(self, relay, simulator, tmp_path, *, door=None, **arguments):
         self.port_file = tmp_path / "door.port"
@@ -65,7 +65,7 @@ class Door:
         return contextlib.closing(socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE))
 
     def ask(self, method, path, body=None, connection=None, **headers):
-        """Status, body and headers."""
+        """Returns status, body and headers."""
         with contextlib.ExitStack() as stack:
             if connection is None:
                 connection = stack.enter_context(contextlib.closing(self.connection()))
@@ -88,7 +88,7 @@ def request(to, payload=PAYLOAD, headers=""):
 
 
 def read_answers(sock, count):
-    """So many answers of one connection, as they come: status and apns-id."""
+    """Reads `count` responses of one connection in order: status and apns-id."""
     stream, answers = sock.makefile("rb"), []
     while len(answers) < count:
         line = stream.readline()
@@ -119,7 +119,7 @@ def test_each_answer_of_apns(start, door):
     (push,) = pushes(simulator)
     assert (push["apns_id"], push["topic"], push["priority"], push["collapse_id"]) == (id, TOPIC, "5", "c")
     assert push["payload"].encode() == PAYLOAD
-    # What the door refuses by itself never reaches the queue.
+    # A request that the listener refuses never reaches the queue.
     before = one.relay.queue.entries_so_far()
     for status, reason, path, payload in (
         (400, "BadDeviceToken", "/3/device/zz", PAYLOAD), (400, "PayloadEmpty", f"/3/device/{token(1)}", b""),
@@ -136,7 +136,7 @@ def test_each_answer_of_apns(start, door):
 
 
 def test_an_id_is_one_push(start, door):
-    """A client that did not hear the answer asks again by the same id: it gets the same answer."""
+    """A client that got no response repeats the request with the same ID, and gets the first one's outcome."""
     simulator = start()
     simulator.control("POST", "/unregistered", {"token": token(2)})
     one = door(simulator)
@@ -145,11 +145,11 @@ def test_an_id_is_one_push(start, door):
     again = one.push(token(1), apns_id=ids[0].upper())[0], one.push(token(2), apns_id=ids[1])[:2]
     assert first == again and (first[0], first[1][0]) == (200, 410)
     assert len(pushes(simulator)) == 1
-    # The same after a kill, of a relay and of what it remembered.
+    # The same after a kill, when the relay's memory is gone.
     one.relay.kill()
     one.start()
     assert one.push(token(1), apns_id=ids[0])[0] == 200 and len(pushes(simulator)) == 1
-    # For another device it is a mistake, however the answer is wanted.
+    # For another device it is an error, with any preference.
     for prefer in "handling=strict", "respond-async":
         status, told, _ = one.push(token(9), apns_id=ids[0], prefer=prefer)
         assert (status, told["reason"]) == (400, "BadMessageId")
@@ -157,7 +157,7 @@ def test_an_id_is_one_push(start, door):
 
 
 def test_async_is_answered_once_it_is_safe(start, door):
-    """202 before the service has answered, and a kill -9 behind it loses nothing."""
+    """A 202 comes before the service has responded, and a kill -9 after it loses nothing."""
     simulator = start(faults={"no_answer": 1})
     one = door(simulator)
     ids = [str(uuid.uuid4()) for _ in range(20)]
@@ -173,7 +173,7 @@ def test_async_is_answered_once_it_is_safe(start, door):
 
 
 def test_kills_lose_nothing_and_push_nothing_twice(start, door):
-    """Clients that ask again by the same id until they have an answer, and a relay that is killed meanwhile."""
+    """Clients repeat each request with the same ID until they have a response, while the relay is killed."""
     simulator = start(faults={"answer_delay_ms": 5})
     one = door(simulator)
     kills, count, answers = 4, 240, {}
@@ -202,7 +202,7 @@ def test_kills_lose_nothing_and_push_nothing_twice(start, door):
     assert one.relay.queue.ends() == {id: [(0, "accepted", "")] for id in answers}
     deliveries = dict(one.relay.queue.rows("SELECT id, deliveries FROM outcomes"))
     arrived = collections.Counter(push["apns_id"] for push in pushes(simulator))
-    # Twice is only what was on its way when its relay was killed.
+    # A duplicate was in flight when its relay was killed.
     assert set(arrived) == set(answers) and all(times <= deliveries[id] for id, times in arrived.items())
 
 
@@ -263,14 +263,14 @@ def test_http_1_0_and_halves_of_connections(start, door):
             sock.sendall(old.replace(b"Host: localhost", b"Connection: keep-alive"))
             (status, headers, _), = read_answers(sock, 1)
             assert status == 200 and headers["connection"] == "keep-alive"
-    # Some clients wait for a word before they send the payload.
+    # Some clients wait for 100 Continue before they send the payload.
     with one.socket() as sock:
         head, payload = request(token(2), headers="Expect: 100-continue\r\n").split(b"\r\n\r\n")
         sock.sendall(head + b"\r\n\r\n")
         assert sock.recv(100).startswith(b"HTTP/1.1 100 Continue\r\n")
         sock.sendall(payload)
         assert read_answers(sock, 1)[0][0] == 200
-    # Chunks.
+    # A chunked body.
     with one.socket() as sock:
         sock.sendall(f"POST /3/device/{token(3)} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
         for start_ in range(0, len(PAYLOAD), 5):
@@ -282,7 +282,7 @@ def test_http_1_0_and_halves_of_connections(start, door):
 
 
 def test_what_is_no_request(start, door):
-    """Noise, bodies without end, and requests that nobody finishes: answered or closed, and others go on."""
+    """Noise, endless bodies and incomplete requests: each gets a response or is closed, and other clients continue."""
     simulator = start()
     one = door(simulator, door={"idle_s": 1})
     for noise in b"\x16\x03\x01\x02\x00\x01\x00", b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", b"\r\n\r\n\r\n" * 99, os.urandom(4096), b"GET / HTTP/1.1\r\n" + b"a" * 100_000:
@@ -298,7 +298,7 @@ def test_what_is_no_request(start, door):
                 sock.sendall(b"x" * 4096)
         (status, headers, told), = read_answers(sock, 1)
         assert (status, headers["connection"], told["reason"]) == (413, "close", "PayloadTooLarge")
-    # A request that never ends is bounded by time, however often a byte of it comes.
+    # An incomplete request has a time limit, even if bytes of it keep coming.
     with one.socket() as sock:
         sock.settimeout(0.1)
         ended = False
@@ -327,7 +327,7 @@ CHUNKED = b"%x\r\n%s\r\n0\r\n\r\n" % (len(PAYLOAD), PAYLOAD)
 
 
 def test_two_ends_of_a_request_are_none(start, door):
-    """What two parsers may read in two ways is refused, and what stands behind it is no request."""
+    """An ambiguous request is refused, and the bytes after it are not read as a request."""
     one = door(start())
     hidden = request(token(99))
 
@@ -352,7 +352,7 @@ def test_two_ends_of_a_request_are_none(start, door):
     for chunk in b"ffffffffffffffffff\r\n", b"-1\r\n", b"0x1\r\nx\r\n", CHUNKED.replace(b"\r", b""), CHUNKED[:-2] + LENGTH.encode() + b"\r\n":
         refused("Transfer-Encoding: chunked\r\n", chunk)
     assert one.relay.queue.entries_so_far() == 0
-    # Headers behind the chunks say nothing, and numbers are what they are.
+    # Trailers have no effect, and numbers are not wrapped or rounded.
     with one.socket() as sock:
         trailers = CHUNKED[:-2] + b"apns-topic: com.example.other\r\napns-priority: 5\r\n\r\n"
         sock.sendall(f"POST /3/device/{token(1)} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode() + trailers)
@@ -369,7 +369,7 @@ def test_two_ends_of_a_request_are_none(start, door):
 
 
 def h2_header(name, value):
-    """A literal without Huffman, and without any check."""
+    """Returns a literal header field without Huffman coding, and without any checks."""
     return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
 
 
@@ -378,7 +378,7 @@ def h2_frame(kind, flags, stream, body=b""):
 
 
 def test_nothing_is_put_into_a_header(start, door):
-    """HTTP/2 can carry a line break in a value, and what comes of it may not be another header."""
+    """HTTP/2 allows a line break in a value; it must not become another header."""
     simulator = start()
     one = door(simulator)
     common = b"".join(
@@ -426,7 +426,7 @@ def test_so_many_connections_and_no_more(start, door):
 def test_a_unix_socket(start, door, tmp_path):
     simulator = start()
     path = str(tmp_path / "door.socket")
-    # One that a killed relay left.
+    # A socket that a killed relay left.
     socket.socket(socket.AF_UNIX).bind(path)
     one = door(simulator, door={"socket": path, "socket_mode": "600"})
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
@@ -451,7 +451,7 @@ def test_two_relays_do_not_share_a_socket(start, door, relay, tmp_path):
 def test_curl_by_both_protocols(start, door):
     simulator = start()
     one = door(simulator)
-    # Each a connection of its own: curl 7.88 cannot use one of the last kind twice (curl#10634).
+    # Each on a new connection: curl 7.88 cannot use the last kind twice (curl#10634).
     for option, version in ("--http1.1", "1.1"), ("--http1.0", "1"), ("--http2", "1.1"), ("--http2-prior-knowledge", "2"):
         ran = subprocess.run(
             ["curl", "-sS", option, "-d", PAYLOAD, "-H", f"apns-topic: {TOPIC}", "-w", "%{http_code} %{http_version} %header{apns-id}",
@@ -484,7 +484,7 @@ def test_authorization(start, door, tmp_path):
     simulator = start()
     one = door(simulator, door={"host": "0.0.0.0", "authorization_file": str(file)})
     assert one.push(token(1), authorization=f"Bearer {secret}")[0] == 200
-    # A browser on this machine sends what a page from elsewhere asks it to.
+    # A browser on this machine sends requests for pages from elsewhere.
     status, told, _ = one.push(token(1), authorization=f"Bearer {secret}", origin="https://example.com")
     assert (status, told["reason"]) == (403, "Forbidden")
     for value, reason in (None, "MissingProviderToken"), (f"Bearer {other}", "InvalidProviderToken"), (secret, "InvalidProviderToken"), (
@@ -510,7 +510,7 @@ def test_doors_change_without_a_restart(start, door, tmp_path):
         one.relay.write()
         one.relay.signal(signal.SIGHUP)
         one.relay.wait_said("the door second is open")
-        # The connection of a door that did not change is open still.
+        # The connection of an unchanged listener stays open.
         assert one.push(token(2), connection=kept)[0] == 200
         with contextlib.closing(UnixConnection(path)) as second:
             assert one.push(token(3), connection=second)[0] == 200
@@ -524,7 +524,7 @@ def test_doors_change_without_a_restart(start, door, tmp_path):
 
 
 def test_a_relay_that_stops(start, door):
-    """Who waits is answered, and what has no answer yet is in the queue."""
+    """Waiting clients get a response, and a notification without an outcome stays in the queue."""
     simulator = start(faults={"answer_delay_ms": 300})
     one = door(simulator)
     with concurrent.futures.ThreadPoolExecutor(20) as clients:
@@ -536,7 +536,7 @@ def test_a_relay_that_stops(start, door):
         try:
             results.append(answer.result()[0])
         except (ConnectionError, http.client.HTTPException):
-            # It came too late, or was never read.
+            # The request came too late, or was never read.
             results.append(0)
     assert set(results) <= {200, 202, 503, 0} and 200 in results, results
     one.start()
@@ -574,7 +574,7 @@ def test_broadcasts_and_channels(start, door):
 
 
 def test_a_queue_that_cannot_be_written(start, door, tmp_path):
-    """The client is told that it was not taken; nothing that was taken is lost."""
+    """The client gets 503; queued notifications are not lost."""
     simulator = start()
     one = door(simulator)
     assert one.push(token(1))[0] == 200

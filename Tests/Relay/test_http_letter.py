@@ -1,4 +1,4 @@
-"""The HTTP listener by the letter: offers of an upgrade, hosts and origins, headers, and whose topics are pushed."""
+"""Details of the HTTP listener: offered upgrades, hosts and origins, headers, and the owner of a topic."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ OFFER = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: 
 
 
 def raw(one, *requests, count=None):
-    """The answers to requests that are written at once to one connection."""
+    """Returns the responses to requests that are written together to one connection."""
     with one.socket() as sock:
         sock.sendall(b"".join(requests))
         return read_answers(sock, count or len(requests))
@@ -30,7 +30,7 @@ def post(headers="Host: localhost\r\n", target=PUSH, version="1.1", payload=PAYL
 
 
 def streams(one, *requests):
-    """The answers to requests of HTTP/2, each a list of headers: status, reason and headers; None: it was reset."""
+    """Returns the responses to HTTP/2 requests, each as status, reason and headers; None if it was reset."""
     hpack = pytest.importorskip("hpack", reason="Python has no hpack")
     start = [(":method", "POST"), (":scheme", "http")]
     with one.socket() as sock:
@@ -64,7 +64,7 @@ def h2_push(*headers, path=PUSH):
 
 
 def test_an_offered_upgrade_is_ignored(start, door):
-    """Whatever comes behind it is read: bodies that look like it, chunks, requests behind one another, in any pieces."""
+    """Everything after it is read: similar-looking bodies, chunks, pipelined requests, in any pieces."""
     simulator = start()
     one = door(simulator)
     lines = b'{"aps":{"alert":"Hello"},\n"x":\n1,\r\nupgrade:2,\nUpgrade: h2c\r\n}'
@@ -86,12 +86,12 @@ def test_an_offered_upgrade_is_ignored(start, door):
             for place in range(0, len(whole), size):
                 sock.sendall(whole[place : place + size])
             assert [status for status, *_ in read_answers(sock, len(offers))] == wanted, size
-    # The lines of a body are no headers.
+    # Lines of a body are not headers.
     one.relay.queue.rows("CREATE TABLE seen (payload)")
     one.relay.queue.rows("CREATE TRIGGER seen AFTER INSERT ON entries BEGIN INSERT INTO seen VALUES (NEW.payload); END")
     assert raw(one, post("Host: localhost\r\n" + OFFER, payload=lines), post())[1][0] == 200
     assert {payload.encode() for payload, in one.relay.queue.rows("SELECT payload FROM seen")} == {lines, PAYLOAD}
-    # There is no tunnel, and the connection ends with that.
+    # CONNECT is not supported, and ends the connection.
     with one.socket() as sock:
         sock.sendall(b"CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n" + post())
         (status, headers, _), = read_answers(sock, 1)
@@ -99,7 +99,7 @@ def test_an_offered_upgrade_is_ignored(start, door):
 
 
 def test_a_word_before_the_body(start, door):
-    """It comes when it is the request's turn, and HTTP/1.0 gets none."""
+    """100 Continue comes when it is the request's turn, and never with HTTP/1.0."""
     one = door(start())
     with one.socket() as sock:
         first, second = post(), post("Host: localhost\r\nExpect: 100-Continue\r\n" + OFFER)
@@ -137,7 +137,7 @@ TARGETS = [
 
 
 def test_which_hosts_are_asked_for(start, door):
-    """A page whose name leads here by DNS asks for its own name; a proxy, and HTTP/1.1, for the whole address."""
+    """A page with a name that leads here by DNS sends its own name; proxies and HTTP/1.1 clients may send the absolute form."""
     simulator = start()
     one = door(simulator)
     for headers, wanted in HOSTS:
@@ -146,11 +146,11 @@ def test_which_hosts_are_asked_for(start, door):
         assert uuid.UUID(answered["apns-id"]), headers
     for target, wanted in TARGETS:
         assert raw(one, post(target=target))[0][0] == wanted, target
-    # HTTP/1.0 may name none, and what it names counts.
+    # With HTTP/1.0 the host is optional, but it is checked.
     assert [raw(one, post(headers, version="1.0"))[0][0] for headers in ("", "Host: localhost\r\n", "Host: evil.example\r\n")] == [200, 200, 421]
     taken = sum(wanted == 200 for _, wanted in HOSTS + TARGETS) + 2
     assert len(pushes(simulator)) == one.relay.queue.entries_so_far() == taken
-    # Whoever asks for channels is asked the same.
+    # Requests about channels have the same checks.
     for headers, wanted in (b"Host: evil.example\r\n", 421), (b"Host: localhost\r\nOrigin: http://localhost\r\n", 403), (b"Host: localhost\r\nSec-Fetch-Site: same-site\r\n", 403):
         assert raw(one, f"GET /1/apps/{TOPIC}/all-channels HTTP/1.1\r\n".encode() + headers + b"\r\n")[0][0] == wanted
 
@@ -199,7 +199,7 @@ def test_beyond_this_machine_it_is_told_what_that_means(start, door, tmp_path):
     ran = check()
     assert ran.returncode == 0 and "warning: doors.web: 0.0.0.0 is not this machine alone" in ran.stdout, ran
     assert "warning: status: 0.0.0.0 is not this machine alone" in ran.stdout
-    # A list that would not be taken is told too.
+    # --check also reports an invalid list.
     file.write_text("a-secret-that-is-long-enough other\n")
     ran = check()
     assert ran.returncode == 1 and f"doors.web: {file}:1: there is no app 'other'" in ran.stdout, ran
@@ -223,25 +223,25 @@ def test_headers_by_the_letter(start, door):
             assert uuid.UUID(headers["apns-id"])
     (said, _, told), = raw(one, f"POST {PUSH} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n".encode() + CHUNKED)
     assert (said, told["reason"]) == (501, "NotImplemented")
-    # What is there twice is not there once, the same or not.
+    # A duplicate header is refused, even with equal values.
     for header, values in (
         ("relay-app", ["shop", "other"]), ("relay-app", ["shop", "shop"]), ("authorization", ["a", "b"]), ("apns-topic", [TOPIC] * 2), ("apns-channel-id", ["a", "b"]),
         ("apns-id", [str(uuid.uuid4())] * 2),
     ):
         (said, headers, told), = raw(one, post("Host: localhost\r\n" + "".join(f"{header}: {value}\r\n" for value in values)))
         assert (said, told["reason"]) == (400, "DuplicateHeaders") and uuid.UUID(headers["apns-id"]), header
-    # Bytes that are not UTF-8 are not made into something else.
+    # Invalid UTF-8 is refused, and not replaced.
     for header in b"apns-collapse-id", b"apns-topic", b"relay-app":
         (said, _, told), = raw(one, post().replace(b"\r\n\r\n", b"\r\n" + header + b": \xff\r\n\r\n"))
         assert (said, told["reason"]) == (400, "BadRequest"), header
     assert one.relay.queue.entries_so_far() == 0
-    # A preference that is none is passed over, and so are blanks around a value.
+    # An invalid preference is ignored, and so are blanks around a value.
     assert raw(one, post("Host: localhost\r\nPrefer: wait=+0\r\nTE: trailers, gzip\r\nConnection: TE\r\n"))[0][0] == 200
     assert raw(one, post("Host: localhost\r\napns-priority:10\r\napns-expiration:\t0 \r\napns-id:  " + str(uuid.uuid4()) + " \t\r\n"))[0][0] == 200
 
 
 def test_each_answer_names_its_request(start, door):
-    """By the client's id as the client wrote it, or by one of the relay's own."""
+    """The response has the client's ID exactly as written, or a new one."""
     simulator = start()
     one = door(simulator)
     id = str(uuid.uuid4()).upper()
@@ -258,12 +258,12 @@ def test_each_answer_names_its_request(start, door):
         (status, headers, _), = raw(one, noise)
         assert status == wanted and uuid.UUID(headers["apns-id"])
     assert len(pushes(simulator)) == 1
-    # What is refused unread is counted as well.
+    # Requests that are refused unread are counted too.
     assert one.relay.metric('apns_relay_door_answers_total{door="web",status="413"}') == 2
 
 
 class OddChannels:
-    """A service of channels that says 200 and something that cannot be read."""
+    """A channel service that responds with 200 and an unreadable body."""
 
     def __init__(self, directory, bodies):
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -307,19 +307,19 @@ def test_an_answer_that_cannot_be_read_is_no_200(start, door):
         assert (status, told["reason"]) == (502, "Unknown"), (method, what, told)
 
 
-# MARK: Whose topic
+# MARK: Owner of a topic
 
 
 def two_apps(one, simulator, **more):
-    """shop has com.example.app; others are added."""
+    """The app shop with com.example.app, and others."""
     one.relay.write({"shop": {}, **more})
     one.relay.signal(signal.SIGHUP)
     one.relay.wait_said(f"reloaded, with {1 + len(more)} apps")
 
 
 def test_a_topic_is_one_apps(start, door):
-    """Exactly its own, or derived from it by Apple's rules; what another has exactly is the other's."""
-    # No outcome is there before the answer.
+    """A topic is the app's own, or derived from it by Apple's rules. An exact topic of another app is that app's."""
+    # No outcome arrives before the response.
     simulator = start(faults={"no_answer": 1})
     one = door(simulator)
     two_apps(one, simulator, voip={"topic": TOPIC + ".voip"}, live={"topic": TOPIC + ".push-type.liveactivity"}, other={"topic": "com.example.other"})
@@ -337,10 +337,10 @@ def test_a_topic_is_one_apps(start, door):
         (TOPIC + ".voip.complication", "voip"), ("com.example.other", "other"), (TOPIC + ".bank", no), (TOPIC + "x", no), ("com.example", no), (TOPIC + ".voip-ptt", "shop"),
     ):
         assert owner(topic) == app, topic
-    # Named, it is the same.
+    # Naming the app gives the same result.
     assert owner(TOPIC, relay_app="shop") == "shop" and owner(TOPIC, relay_app="other") == no == owner(TOPIC + ".voip", relay_app="shop")
     assert owner("com.example.other", relay_app="nobody") == no
-    # Channels are the bundle's.
+    # A channel is the app's with the bundle ID as its topic.
     for bundle, app in (TOPIC, "other"), (TOPIC + ".push-type.liveactivity", None), ("com.example", None), ("com.example.other", "shop"), (TOPIC + ".voip", "shop"):
         status, told, _ = one.ask("GET", f"/1/apps/{bundle}/all-channels", **({"relay_app": app} if app else {}))
         assert (status, told["reason"]) == (400, no), bundle
@@ -362,7 +362,7 @@ def test_a_listener_of_one_app_is_of_no_other(start, door):
 def test_tokens_name_their_apps(start, door, tmp_path):
     secrets = {name: f"a-secret-for-{name}-that-is-long" for name in ("shop", "other", "both", "all")}
     file = tmp_path / "tokens"
-    # Where the relay has one app, a token without a name is that app's.
+    # If the relay has one app, a token without apps is for that app.
     file.write_text(f"{secrets['shop']}\n")
     simulator = start(faults={"no_answer": 1})
     one = door(simulator, door={"authorization_file": str(file)})
@@ -377,7 +377,7 @@ def test_tokens_name_their_apps(start, door, tmp_path):
         one.relay.wait_said("reloaded, with 2 apps", times)
 
     assert reason("shop") == 202
-    # Where it has several, the list as it was goes on: nobody may push for more than before.
+    # If it has several, the former list stays in use: a token must not gain rights.
     two_apps(one, simulator, other={"topic": "com.example.other"})
     assert one.relay.said("the token names no app, and the relay has 2") and reason("shop") == 202
     assert reason("shop", apns_topic="com.example.other") == "TopicDisallowed"
@@ -387,12 +387,12 @@ def test_tokens_name_their_apps(start, door, tmp_path):
     for who, own, others in ("shop", 202, "TopicDisallowed"), ("other", "TopicDisallowed", 202), ("both", 202, 202), ("all", 202, 202):
         assert (reason(who, apns_topic=TOPIC), reason(who, apns_topic="com.example.other")) == (own, others), who
         assert reason(who, apns_topic=TOPIC, relay_app="other") == "TopicDisallowed"
-    # Of no topic it is the client's only app, and which others there are is not said.
+    # A request without a topic is for the client's only app, and other apps are not disclosed.
     assert reason("shop") == reason("other") == 202 and reason("both") == "MissingTopic"
     told = one.push(token(1), authorization=f"Bearer {secrets['shop']}", relay_app="other")[1]
     assert told["reason"] == "TopicDisallowed" and "com.example" not in json.dumps(told)
     assert one.ask("GET", f"/1/apps/{TOPIC}/all-channels", authorization=f"Bearer {secrets['other']}")[1]["reason"] == "TopicDisallowed"
-    # Two of them are none, whichever comes first.
+    # Two tokens are refused, in either order.
     for first, second in ("shop", "other"), ("other", "shop"):
         both = "".join(f"Authorization: Bearer {secrets[name]}\r\n" for name in (first, second))
         assert raw(one, post("Host: localhost\r\n" + both))[0][2]["reason"] == "DuplicateHeaders"

@@ -1,4 +1,4 @@
-"""A key in place of a name is in nothing that the relay says; a whole key is accepted in any shape."""
+"""A key in place of a file name appears in no message of the relay; a complete key is accepted in any shape."""
 
 import subprocess
 
@@ -30,7 +30,7 @@ def pem():
 
 @pytest.fixture
 def check(tmp_path, pem):
-    """What --check says of a configuration, in which there is nothing of the key."""
+    """Returns the output of --check, after checking that it quotes nothing of the key."""
     body = "".join(pem.split("\n")[1:-2])
 
     def check(settings, *words):
@@ -56,7 +56,7 @@ def test_no_fault_has_a_key(check, pem, place, shape):
         "base64": body,
     }[shape]
     status, said = check(SETTINGS.replace(place, f"{key}: {text}"))
-    # A topic of that kind is for the service to refuse.
+    # A topic of that shape is valid here; only the service can reject it.
     assert status != 0 or (key, shape) == ("topic", "base64")
     if key == "p8" and shape != "base64":
         assert "credentials.p8: has text (" in said and "give the file's name" in said

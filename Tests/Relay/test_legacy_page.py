@@ -1,4 +1,4 @@
-"""Documentation/LEGACY.md, followed by somebody who knows nothing else."""
+"""Follows Documentation/LEGACY.md as a reader without other knowledge would."""
 
 import pathlib
 import shutil

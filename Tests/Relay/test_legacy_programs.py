@@ -1,5 +1,5 @@
-"""Programs of that time, unmodified but for host and port, push through the binary door. LEGACY_PUSHES=10000 says how many
-notifications each of them pushes."""
+"""Programs of that time, with only host and port changed, push through the binary listener. LEGACY_PUSHES=10000 sets
+the number of notifications that each of them pushes."""
 
 import os
 import pathlib
@@ -14,9 +14,9 @@ from test_binary_door import Door, people  # noqa: F401
 
 PROGRAMS = pathlib.Path(__file__).parent / "Programs"
 COUNT = int(os.environ.get("LEGACY_PUSHES", 1000))
-# So many of which 2 % are bad; half of those are known to the door.
+# The number of devices. 2 % are bad; the listener knows half of these.
 BELIEFS = int(os.environ.get("LEGACY_BELIEFS", 200))
-# So many more, among them some that it was told of, at FIRST.
+# The number of further devices, pushed together with some rejected ones.
 MORE = 200
 
 
@@ -50,7 +50,7 @@ def dead(door):
 
 
 def arrived(door, count):
-    """Each of them has its outcome once, and each dead device is in the feedback."""
+    """Checks that each has one outcome, and that the feedback list has each dead device."""
     door.done(count)
     tokens = [one for _, _, one, *_ in door.queue.outcomes()]
     assert len(tokens) == len(set(tokens)) == count
@@ -63,7 +63,8 @@ def arrived(door, count):
 
 
 def tell(door, tmp_path, run_program):
-    """A program that hears answers: nothing is lost, nothing arrives twice, and it is told of each dead device."""
+    """Tests a program that reads error packets: nothing is lost, nothing arrives twice, and every dead device is
+    reported to it."""
     gone = [token(n) for n in range(5, COUNT, COUNT // 5)]
     for one in gone:
         door.relay.simulator.control("POST", "/unregistered", {"token": one})
@@ -81,7 +82,7 @@ def tell(door, tmp_path, run_program):
     door.done(COUNT)
     assert not told["packet"] and set(gone) < dead(door)
     wait_until(lambda: {one for one, in door.queue.rows("SELECT token FROM bad")} == dead(door), "they are not remembered")
-    # Now the door knows some itself: the first, one behind another, and the last.
+    # Now the listener knows some bad tokens: the first, two in a row, and the last.
     known = sorted(dead(door))[:4]
     more = [token(n) for n in range(COUNT + 1, COUNT + MORE + 1)]
     told_of(known[0], *more[:90], *known[1:3], *more[90:], known[3])
@@ -143,7 +144,7 @@ CipherString = DEFAULT:@SECLEVEL=0
 
 
 def run_library(tmp_path, program, *words, **environment):
-    """These speak TLS 1.0 and nothing else: their system is told to have it still."""
+    """These speak TLS 1.0 only, so an OpenSSL configuration enables it."""
     versions, packages = LIBRARIES[program]
     python = find_python(versions)
     if python is None:
@@ -179,7 +180,7 @@ def interpreter(name, *words):
     return program
 
 
-# By the program that pushes as they did, whatever it is written in.
+# By program; the value runs the same idiom in its own language.
 IDIOMS = {
     **{program: lambda tmp_path, *words, program=program: run_library(tmp_path, program, *words) for program in LIBRARIES},
     "stream_client.php": lambda tmp_path, *words: php(tmp_path, PROGRAMS / "stream_client.php", *words),
@@ -187,18 +188,18 @@ IDIOMS = {
     "node_apn.js": lambda tmp_path, *words: run(interpreter("node", "--version"), PROGRAMS / "node_apn.js", *words),
     "net_apns.pl": lambda tmp_path, *words: run(interpreter("perl", "-MIO::Socket::SSL", "-e1"), PROGRAMS / "net_apns.pl", *words),
 }
-# Who has no answers, for the simple format has none, believes the feedback alone.
+# The simple format has no error packets, so these rely on the feedback list only.
 WITHOUT_ANSWERS = {"net_apns.pl"}
 
 
 def know(door):
-    """2 % of the devices are bad, and the door knows each other one of them."""
+    """Makes 2 % of the devices bad; the listener knows every other one of these."""
     everybody = [token(n) for n in range(1, BELIEFS + 1)]
     bad = everybody[24::50]
     assert door.relay.simulator.control("PUT", "/faults", {"bad_tokens": bad})[0] == 200
     with door.queue.open() as database:
         database.executemany("INSERT INTO bad (app, token, at) VALUES ('shop', ?, 9000000000000)", [[one] for one in bad[::2]])
-    # It reads them when it starts.
+    # It reads the bad tokens when it starts.
     door.relay.stop()
     door.start()
     return everybody, bad
@@ -206,7 +207,7 @@ def know(door):
 
 @pytest.mark.parametrize("program", IDIOMS)
 def test_what_the_program_believes_is_what_happened(open_door, people, tmp_path, program):  # noqa: F811
-    """LEGACY_BELIEFS=5000 is the whole of it."""
+    """LEGACY_BELIEFS=5000 runs it in full size."""
     door = open_door()
     everybody, bad = know(door)
     file, said = tmp_path / "tokens", []
@@ -230,7 +231,7 @@ def test_what_the_program_believes_is_what_happened(open_door, people, tmp_path,
 
 @pytest.mark.parametrize("answers", [True, False], ids=["answers", "no answers"])
 def test_one_who_never_reads_loses_what_is_behind_the_first_bad_token(open_door, people, tmp_path, answers):  # noqa: F811
-    """As it was with Apple. By option it is not so."""
+    """As it was with Apple. With `token_answers` off nothing is lost."""
     door = open_door(token_answers=answers)
     everybody, bad = know(door)
     program = tmp_path / "listing"
@@ -240,5 +241,5 @@ def test_one_who_never_reads_loses_what_is_behind_the_first_bad_token(open_door,
     door.done(taken)
     pushed = {push["token"] for push in pushes(door.relay.simulator)}
     assert pushed == set(everybody[:taken]) - set(bad)
-    # The program has written them all, or has found the connection closed; no answer did it read.
+    # The program has written them all, or found the connection closed. It read no error packet.
     assert answers or believed == [str(BELIEFS)]

@@ -1,4 +1,4 @@
-"""A relay whose queue is in Redis: what differs from a file."""
+"""The differences of a relay with its queue in Redis."""
 
 import contextlib
 import re
@@ -17,7 +17,7 @@ def queue(server):
 
 
 def test_what_only_redis_can_hold(start, relay, queue):
-    """Entries that the tables of a file would not take; after them nothing is left of the relay."""
+    """Entries that the tables of a file would reject. After them the relay leaves nothing behind."""
     queue.add(
         {"id": "no token"}, {"id": "two", "channel": "AAAA", "token": token(1)}, {"id": "no number", "token": token(4), "expiry": "tomorrow"},
         {"id": "no text", "token": token(4), "payload": b"\xff"})
@@ -89,7 +89,7 @@ def test_later_and_dead(start, relay, queue):
 
 @pytest.mark.parametrize("is_secure", [False, True], ids=["plain", "TLS"])
 def test_a_replica_takes_over(start, relay, tmp_path, is_secure):
-    """The sentinels say where the queue is, and the relay follows."""
+    """The sentinels know where the queue is, and the relay follows a failover."""
     if not Server.is_here():
         pytest.skip("redis-server is not here (Debian: redis-server)")
     made = Authority(tmp_path) if is_secure else None
@@ -110,7 +110,7 @@ def test_a_replica_takes_over(start, relay, tmp_path, is_secure):
         other.ask("REPLICAOF", "127.0.0.1", port)
         sentinel = Sentinel(tmp_path, port, tls=tls)
         stack.callback(sentinel.kill)
-        # One that is away is passed over.
+        # An unreachable sentinel is skipped.
         place = f"+sentinel://127.0.0.1:1,127.0.0.1:{sentinel.port}/shop/0"
         queue.setting = {"redis": {"url": "rediss" + place, "tls": made.setting} if made else {"url": "redis" + place}}
         queue.add(*({"id": identifier(n), "token": token(n)} for n in range(600)))
@@ -120,7 +120,7 @@ def test_a_replica_takes_over(start, relay, tmp_path, is_secure):
         server.kill()
         wait_until(lambda: other.ask("ROLE")[0] == "master", "the replica does not take over")
         wait_until(other.is_empty, "the queue does not get empty")
-        # What the replica had not received yet is done again.
+        # Work that the replica had not received is done again.
         assert other.counts() == {"accepted": 600}
         assert {push["token"] for push in pushes(simulator)} == {token(n) for n in range(600)}
         assert one.get("/readyz")[0] == 200

@@ -1,4 +1,4 @@
-"""A relay whose queue is in a cluster of Redis: slots that move, primaries that die, and nodes that lie."""
+"""A relay with its queue in a Redis Cluster: moving slots, killed primaries, and nodes that lie."""
 
 import collections
 import contextlib
@@ -21,7 +21,7 @@ FINE = (
 
 @pytest.fixture
 def cluster(tmp_path):
-    """Makes clusters and lets none of them outlive the test."""
+    """Creates clusters, and ends them with the test."""
     if not Server.is_here():
         pytest.skip("redis-server is not here (Debian: redis-server)")
     with contextlib.ExitStack() as stack:
@@ -35,7 +35,7 @@ def cluster(tmp_path):
 
 
 class Producers:
-    """Entries for several apps, one after the other; each is added again until it is confirmed."""
+    """Adds entries for several apps in turn; each is added again until it is confirmed."""
 
     def __init__(self, queues):
         self.queues, self.sent = queues, {}
@@ -80,7 +80,7 @@ def relays_of(relay, simulator, queue, apps, count=2):
 
 @pytest.mark.parametrize("is_secure", [False, True], ids=["plain", "TLS"])
 def test_slots_move_while_entries_flow(start, relay, cluster, tmp_path, is_secure):
-    """Nothing is lost, and nothing is sent twice: a node that has not the slot has done nothing."""
+    """Nothing is lost, and nothing is sent twice: a node without the slot executes nothing."""
     made = Authority(tmp_path) if is_secure else None
     tls = made.redis(tls_cluster="yes", tls_replication="yes") if made else None
     nodes = cluster(options=tls)
@@ -104,7 +104,7 @@ def test_slots_move_while_entries_flow(start, relay, cluster, tmp_path, is_secur
         nodes.move(slot(f"{{{app}}}"), nodes.primaries[to], step=step)
         for _ in range(10):
             step()
-    # The list of all apps and the provider tokens have slots of their own.
+    # The list of all apps and the provider tokens have their own slots.
     nodes.move(slot("apns:apps"), nodes.primaries[2 if nodes.owner(slot("apns:apps")) is nodes.primaries[0] else 0], step=step)
     wait_until(lambda: all(queue.is_empty() for queue in queues.values()), "the queues do not get empty")
     assert adding.ends() == dict.fromkeys(adding.sent, 1)
@@ -136,14 +136,14 @@ def test_a_primary_dies_and_its_replica_takes_over(start, relay, cluster):
     kept, ended, replica = set(adding.sent), set(adding.ends()), nodes.replicas[0]
     written = victim.offset()
     wait_until(lambda: replica.offset() >= written, "the replica does not get it")
-    # What comes from now on its replica does not get.
+    # The replica does not receive the following writes.
     replica.signal(signal.SIGSTOP)
     victim.ask("CLIENT", "KILL", "TYPE", "replica")
     for _ in range(20):
         adding.add(apps[0])
     wait_until(lambda: len(adding.ends_of(apps[0])) >= 70, "there are no outcomes")
     victim.kill()
-    # The others' apps go on meanwhile.
+    # The apps of other nodes continue.
     before = len(adding.ends_of(apps[1]))
     for _ in range(20):
         for app in apps[1:]:
@@ -151,7 +151,7 @@ def test_a_primary_dies_and_its_replica_takes_over(start, relay, cluster):
     wait_until(lambda: len(adding.ends_of(apps[1])) >= before + 20, "the apps of living nodes stand still")
     for one in relays:
         wait_until(one.rests, "it works although its queue is away")
-    # Until now nobody could take over.
+    # Until now there was no node to take over.
     replica.signal(signal.SIGCONT)
     replica.ask("CLUSTER", "FAILOVER", "TAKEOVER")
     wait_until(lambda: nodes.owner(slot(f"{{{apps[0]}}}")), "no replica takes over")
@@ -160,7 +160,7 @@ def test_a_primary_dies_and_its_replica_takes_over(start, relay, cluster):
         for app in apps:
             adding.add(app)
     wait_until(lambda: all(queue.is_empty() for queue in queues.values()), "the queues do not get empty")
-    # What a producer does who must not lose anything: what has no outcome is added again.
+    # Like a producer that must not lose anything: add again every entry without an outcome.
     forgotten = set(adding.sent) - set(adding.ends())
     assert forgotten, "Redis lost nothing, so this proves nothing"
     assert forgotten <= {one for one in list(adding.sent)[:back] if adding.sent[one][0] == apps[0]} - kept
@@ -168,7 +168,7 @@ def test_a_primary_dies_and_its_replica_takes_over(start, relay, cluster):
         adding.push(identifier)
     wait_until(lambda: all(queue.is_empty() for queue in queues.values()), "the queues do not get empty again")
     assert adding.ends() == dict.fromkeys(adding.sent, 1)
-    # What was pushed a second time was recorded where its replica had not got it yet.
+    # A second push had an outcome that the replica had not received.
     times = collections.Counter(push["token"] for push in pushes(simulator))
     assert set(times) == {device for _, device in adding.sent.values()} and max(times.values()) <= 2
     twice = {identifier for identifier, (_, device) in adding.sent.items() if times[device] == 2}
@@ -176,10 +176,10 @@ def test_a_primary_dies_and_its_replica_takes_over(start, relay, cluster):
     print(f"Redis lost {len(forgotten)} entries of {len(adding.sent)}; pushed twice: {len(twice)}")
     for one in relays:
         wait_until(lambda: one.get("/readyz")[0] == 200, "the relay does not get ready again")
-        # It is said once, not with every attempt.
+        # The problem is logged once, not with every attempt.
         troubles = [line for line in one.said("the queue: ") if line.get("app") == apps[0]]
         assert len(troubles) <= 6, troubles
-    # A node that comes back is a replica, and nobody asks it for what it does not have any more.
+    # A restarted node is a replica, and relays do not use it for keys that it no longer owns.
     victim.start()
     for app in apps:
         adding.add(app)
@@ -190,7 +190,7 @@ def test_a_primary_dies_and_its_replica_takes_over(start, relay, cluster):
 
 
 def test_where_nodes_are_away(start, relay, cluster):
-    """The address, and what is said where it is wrong."""
+    """The address of a cluster, and the messages if it is wrong."""
     nodes = cluster(primaries=2)
     one = relay(start(), queue=ClusterQueue(nodes))
 
@@ -220,7 +220,7 @@ def test_a_single_redis_is_no_cluster(start, relay, server):
 
 
 class Liar:
-    """Speaks as a node of a cluster would, and says what a test wants. `answer`: of a command's words."""
+    """Speaks like a cluster node, with replies from the test. `answer` returns the reply to a command's words."""
 
     def __init__(self, answer):
         self.answer, self.asked = answer, []
@@ -259,7 +259,7 @@ def whole_map(port):
 
 
 def plain(words):
-    """What every node answers."""
+    """Returns the replies that every node gives."""
     return {"TIME": b"*2\r\n$10\r\n%d\r\n$1\r\n0\r\n" % time.time(), "INFO": b"$0\r\n\r\n", "ASKING": b"+OK\r\n"}.get(words[0])
 
 
@@ -278,7 +278,7 @@ def liars():
 
 @pytest.fixture
 def checked(start, relay):
-    """What a relay says of a cluster in which this node is named."""
+    """Returns the output of --check for a cluster URL with these nodes."""
     simulator = start()
 
     def check(*liars):
@@ -309,7 +309,7 @@ def test_a_node_that_sends_to_nowhere(liars, checked, kind):
 
 
 def test_a_node_that_sends_to_ever_new_ones(liars, checked):
-    """Each at a host that is another name of the same."""
+    """Redirects to a new loopback address each time."""
     count = 0
 
     def answer(words):
@@ -365,7 +365,7 @@ def test_maps_that_are_none(liars, checked, kind):
 
 
 def test_a_map_with_one_good_node_among_bad_ones(start, relay, cluster, liars):
-    """A seed that lies is passed over where another one tells the truth."""
+    """A lying seed node is skipped if another one tells the truth."""
     nodes = cluster(primaries=2)
     liar = liars(lambda words: plain(words) or RUBBISH["twice"])
     part = liars(lambda words: plain(words) or b"*1\r\n" + node(0, 5, part.port))

@@ -1,5 +1,5 @@
-"""A Redis that is none, that is hostile, or whose answers are changed on the way: the relay does not crash or
-hang, needs no more memory than a queue, and loses nothing."""
+"""Servers that are not Redis, hostile ones, and replies altered in transit: the relay neither crashes nor hangs, stays
+within its memory, and loses nothing."""
 
 import collections
 import concurrent.futures
@@ -16,7 +16,7 @@ from redis_peer import Peer, between, closing, flooding, saying, trickling
 from redis_queue import Authority, RedisQueue
 from relaying import DEADLINE, identifier, pushes, relay_program, token, wait_until
 
-# What a relay needs of memory for itself, with room to spare, in KB.
+# A relay's own memory, with a margin, in KB.
 ENOUGH = 160_000
 
 
@@ -26,7 +26,7 @@ def authority(tmp_path):
 
 
 def check(one, **environment):
-    """What `--check` says, and how much memory it had at most. A relay that hangs is ended."""
+    """Returns the status and output of `--check`, and its peak memory. Kills a relay that hangs."""
     process = subprocess.Popen(
         [relay_program(), "--check", "--config", one.file], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         env=os.environ | environment)
@@ -48,7 +48,7 @@ def nested(depth):
 
 BIG = b"9223372036854775807"
 NUMBER = b"$%d\r\n%s\r\n" % (len(BIG), BIG)
-# The first thing that a relay asks is the time.
+# TIME is a relay's first command.
 STRANGE = {
     "many elements": (saying(b"*2147483647\r\n"), "its answer is none of Redis: it has more than 4194304 elements"),
     "many lists of many": (saying(b"*7\r\n" + b"*4000000\r\n*0\r\n" * 7), "its answer is none of Redis|no answer within"),
@@ -78,7 +78,7 @@ STRANGE = {
 
 
 def test_who_is_no_redis(start, relay, server):
-    """All at the same time: some of them take as long as an answer may."""
+    """All at the same time, because some take as long as a reply may."""
     simulator, queue = start(), RedisQueue(server)
     with contextlib.ExitStack() as stack, concurrent.futures.ThreadPoolExecutor(8) as threads:
         running = {}
@@ -94,16 +94,16 @@ def test_who_is_no_redis(start, relay, server):
 
 @pytest.mark.parametrize("is_secure", [False, True], ids=["plain", "tls"])
 def test_who_trickles_costs_no_more_than_its_time(start, relay, server, authority, is_secure):
-    """A byte now and then is no answer, and a handshake of which a byte comes now and then is none."""
+    """A reply or TLS handshake that trickles in byte by byte times out."""
     simulator, queue = start(), RedisQueue(server)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(authority.directory / "redis.pem", authority.directory / "redis.key")
     peers = [Peer(lambda one: trickling(lambda: peers[0], b"$1000\r\n", b"x")(one), tls if is_secure else None)]
     wanted = ["no answer within 10 s"]
     if is_secure:
-        # A record of the handshake that says how long it is.
+        # A handshake record with a valid length.
         peers.append(Peer(lambda one: trickling(lambda: peers[1], b"\x16\x03\x03\x3f\xff\x02\x00\x3f\xfb", b"\x00")(one)))
-        # Whole records, and nothing that ends the handshake.
+        # Complete records, which never finish the handshake.
         peers.append(Peer(lambda one: trickling(lambda: peers[2], None, b"\x15\x03\x03\x00\x02\x01\x5a")(one)))
         wanted += ["no connection: nothing within 3 s", "no connection: (nothing within 3 s|TLS: )"]
     with contextlib.ExitStack() as stack, concurrent.futures.ThreadPoolExecutor(3) as threads:
@@ -120,7 +120,7 @@ def test_who_trickles_costs_no_more_than_its_time(start, relay, server, authorit
 
 
 def test_sentinels_that_lie(start, relay, server):
-    """A place that cannot be, and one that is no primary."""
+    """An impossible address, and a server that is not a primary."""
     simulator, queue = start(), RedisQueue(server)
     for said, wanted in (
         (b"*2\r\n$9\r\n127.0.0.1\r\n$5\r\n99999\r\n", "knows no shop"), (b"*2\r\n$9\r\n127.0.0.1\r\n$2\r\n-1\r\n", "knows no shop"),
@@ -142,13 +142,13 @@ ANSWERS = [
 ]
 
 
-# Of another kind than any answer to a claim or a record, and the connection goes on.
+# Valid replies of the wrong type for a claim or a record, after which the connection stays open.
 QUIET = [b"+OK\r\n", b":1\r\n", b":0\r\n", b"$-1\r\n", b"*-1\r\n", b"$0\r\n\r\n", b"*2\r\n:1\r\n:2\r\n", b"*1\r\n$1\r\n1\r\n"]
 APPS = ["shop", "b", "c", "d", "e", "f"]
 
 
 class Changes:
-    """Changes answers, and never two in a row: a relay that was never answered would do nothing."""
+    """Changes replies, but never two in a row, because a relay without any valid reply would do nothing."""
 
     def __init__(self, seed):
         self.chance, self.is_on, self.was_on, self.only = random.Random(seed), False, False, None
@@ -160,7 +160,8 @@ class Changes:
         if not self.is_on or self.was_on or (self.only and kind != self.only):
             self.was_on = False
             reply = ask()
-            # By what they answer: a claim a list that begins with a text, a record an empty list.
+            # Recognize the scripts by their replies: a claim returns a list that begins with a string, a record an
+            # empty list.
             if name == "EVALSHA":
                 if reply.startswith(b"*1\r\n$"):
                     self.scripts[words[1]] = "claim"
@@ -170,7 +171,7 @@ class Changes:
         self.was_on = True
         self.kinds[kind] += 1
         if self.only:
-            # A record may be done or not.
+            # Execute a record only every other time.
             if kind == "claim" or self.kinds[kind] % 2:
                 ask()
             return self.chance.choice(QUIET)
@@ -181,18 +182,18 @@ class Changes:
 
 
 def test_strange_answers_lose_nothing(start, relay, server):
-    """What Redis did is done, and its answer is another, or half of one, or none."""
+    """Redis executes the command, but its reply is replaced, truncated or dropped."""
     simulator, queue, change = start(), RedisQueue(server), Changes(21)
     with Peer(between(server.path, change)) as peer:
         queue.setting = {"redis": {"url": f"redis://127.0.0.1:{peer.port}"}}
-        # Nobody is taken for dead: what gets lost stays so.
+        # A long lease, so that lost entries are not reclaimed.
         one = relay(simulator, queue=queue, settings={"lease_s": 3600, "deliveries": 100}, level="warning")
         one.write({name: {} for name in APPS})
         one.start().wait_ready()
         count = 0
 
         def go_on():
-            """Some more entries, for as many changes."""
+            """Adds some more entries, until more replies have been changed."""
             nonlocal count
             enough = sum(change.kinds.values()) + (10 if change.only is None else 2)
             for app in APPS:
@@ -210,7 +211,7 @@ def test_strange_answers_lose_nothing(start, relay, server):
         go_on()
         finish()
         assert set(change.scripts.values()) == {"claim", "record"}
-        # Whoever doubts what a worker has puts that in order, so each kind is by itself too.
+        # After a lost reply to either, a worker checks what it holds, so test each kind alone too.
         for change.only in None, "claim", "record":
             change.kinds.clear()
             change.is_on = True

@@ -1,4 +1,4 @@
-"""A relay whose Redis is spoken to over TLS."""
+"""A relay with a TLS connection to Redis."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ def authority(tmp_path):
 
 @pytest.fixture
 def secure(tmp_path, authority):
-    """A Redis that wants a client's certificate, and its port."""
+    """A Redis that requires a client certificate, and its port."""
     if not Server.is_here():
         pytest.skip("redis-server is not here (Debian: redis-server)")
     server = Server(tmp_path, options=[word for name, value in authority.redis().items() for word in (f"--{name}", value)])
@@ -34,7 +34,7 @@ def check(one, **environment):
 
 
 def test_nothing_is_lost_over_tls(start, relay, secure, authority):
-    """Some connections die meanwhile; entries of 40 devices are longer than a record of TLS."""
+    """Some connections break meanwhile; entries of 40 devices are longer than a TLS record."""
     queue = RedisQueue(secure)
     queue.setting = {"redis": {"url": f"rediss://127.0.0.1:{secure.port}/0", "tls": authority.setting}}
     simulator = start(faults={"answer_delay_ms": [0, 20]})
@@ -69,16 +69,16 @@ def test_whom_it_does_not_trust(start, relay, secure, authority, tmp_path):
     assert said(ca=None).startswith("no connection: its certificate is not trusted: ")
     assert said(server_name="other.example") == "no connection: its certificate is not trusted: hostname mismatch"
     assert said(server_name="127.0.0.2") == "no connection: its certificate is not trusted: IP address mismatch"
-    # The password's turn comes behind it: this is the right server.
+    # Authentication comes after the TLS checks, so this is the right server.
     assert "refuses user or password" in said(server_name="redis.example")
-    # In TLS 1.3 Redis says so after the handshake, and may close before that is read.
+    # In TLS 1.3 Redis rejects it after the handshake, and may close before the relay reads that.
     assert "perhaps it wants a client's certificate" in said(certificate=None, key=None)
     assert said(certificate=str(other.ca), key=None).startswith(f"no connection: {other.ca}: ")
     # The port without TLS waits for the end of a line.
     assert said(port=secure.listen()) == "no connection: nothing within 3 s"
 
 
-# As on a system whose administrator lets old versions in again: nothing but the relay is in the way.
+# Like a system with old TLS versions enabled by its administrator: only the relay refuses them.
 OLD_TLS = """openssl_conf = all
 [all]
 ssl_conf = programs
@@ -92,7 +92,7 @@ CipherString = DEFAULT:@SECLEVEL=0
 
 @pytest.mark.parametrize("version", ["TLSv1", "TLSv1.1"])
 def test_an_old_version_is_not_spoken(start, relay, secure, authority, tmp_path, version):
-    """The relay refuses, and nothing else does: others get through to this Redis in the same way."""
+    """Only the relay refuses it: another client reaches this Redis in the same way."""
     queue = RedisQueue(secure)
     queue.ask("CONFIG", "SET", "tls-ciphers", "DEFAULT:@SECLEVEL=0", "tls-protocols", version)
     file = tmp_path / "openssl.cnf"
@@ -107,14 +107,14 @@ def test_an_old_version_is_not_spoken(start, relay, secure, authority, tmp_path,
     one = relay(start(), queue=queue)
     assert check(one, OPENSSL_CONF=str(file)) == (
         1, f"queue: rediss://127.0.0.1:{secure.port}: no connection: TLS: tlsv1 alert protocol version\n")
-    # And with the version of today, by the same files.
+    # Today's version works with the same files.
     queue.ask("CONFIG", "SET", "tls-protocols", "TLSv1.2")
     assert check(one, OPENSSL_CONF=str(file))[0] == 0
 
 
 @pytest.mark.parametrize("answer", [b"", b"\x16", b"+OK\r\n", b"\x16\x03\x03\x40\x00" + bytes(100)], ids=["silence", "a byte", "plain", "half"])
 def test_who_stalls_costs_no_more_than_its_time(start, relay, authority, server, answer):
-    """Nobody waits for a handshake that does not come: the relay says so."""
+    """A handshake that stalls times out, and the relay reports it."""
     queue = RedisQueue(server)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         held = []
@@ -133,7 +133,7 @@ def test_who_stalls_costs_no_more_than_its_time(start, relay, authority, server,
 
 
 def test_a_renewed_certificate_is_used(start, relay, secure, authority):
-    """A connection that is made anew reads the files anew."""
+    """A new connection reads the files again."""
     queue = RedisQueue(secure)
     queue.setting = {"redis": {"url": f"rediss://127.0.0.1:{secure.port}", "tls": authority.setting}}
     one = relay(start(), queue=queue).start().wait_ready()

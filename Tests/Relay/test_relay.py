@@ -1,4 +1,4 @@
-"""A relay against the simulator: every entry has its end, and what it does is seen."""
+"""A relay against the simulator: every entry gets its outcome, and the relay reports what it does."""
 
 import contextlib
 import json
@@ -54,7 +54,7 @@ def test_each_kind_of_end(start, relay, shared):
     first = arrived[token(1)]
     assert (first["apns_id"], first["collapse_id"], first["priority"]) == (identifier("one"), "c", "5")
     assert json.loads(arrived[token(8)]["payload"])["aps"]["alert"] == "Hello Zoë"
-    # What one entry says of all its devices is not said of another's.
+    # An entry's fields do not carry over to another entry.
     second = arrived[token(8)]
     assert [second[name] for name in ("topic", "collapse_id", "priority", "expiration")] == ["com.example.app", None, None, None]
     assert second["apns_id"] != identifier("one")
@@ -62,7 +62,7 @@ def test_each_kind_of_end(start, relay, shared):
 
 
 def test_no_text_ends_at_a_nul(start, relay, shared):
-    """The library would take what stands before it: another's topic, and another's id to replace."""
+    """A C string would end at the NUL, and name another topic or another collapse ID."""
     simulator, where = start(), "cannot have character 0x00 at"
     ends = {
         "a": ("accepted", ""),
@@ -88,18 +88,18 @@ def test_no_text_ends_at_a_nul(start, relay, shared):
 
 
 def test_bytes_that_are_no_text(start, relay, queue):
-    """Some languages bind any bytes as text: nothing is sent that nobody wrote, and no id becomes another's."""
+    """Some languages bind any bytes as text: the relay sends nothing that was not written, and confuses no IDs."""
     simulator, fields = start(), ("the id", "token", "tokens", "channel", "payload", "topic", "push_type", "collapse_id")
     with queue.open() as database:
         for n, field in enumerate(fields):
             row = {"app": "shop", "id": field, "token": token(n), "payload": '{"aps":{"alert":"Zoe"}}'}
             if field in ("tokens", "channel"):
                 del row["token"]
-            # In Latin-1.
+            # Latin-1.
             row[field.removeprefix("the ")] = b'{"aps":{"alert":"Zo\xeb"}}'
             places = ", ".join("CAST(? AS TEXT)" for _ in row)
             database.execute(f"INSERT INTO entries ({', '.join(row)}) VALUES ({places})", list(row.values()))
-        # What is left of both ids is the same.
+        # After replacement of the invalid bytes both IDs are equal.
         database.execute("INSERT INTO entries (app, id, token, payload) SELECT app, CAST(CAST(id AS BLOB) || x'FF' AS TEXT), token, payload FROM entries LIMIT 1")
         database.execute("INSERT INTO entries (app, id, token, payload) SELECT app, CAST(CAST(id AS BLOB) || x'FE' AS TEXT), token, payload FROM entries LIMIT 1")
     one = relay(simulator, queue=queue).start().wait_ready()
@@ -129,7 +129,7 @@ def test_numbers_that_mean_nothing(start, relay, shared):
 
 
 def test_the_relays_own_columns_keep_their_ranges(start, relay, queue):
-    """A number beyond them would stop all of the queue's work, and an entry of no worker would never be sent."""
+    """A number outside the range would stop the whole queue, and an entry with an unknown worker would never be sent."""
     least, most = -(1 << 63), (1 << 63) - 1
     for fields in (
         {"deliveries": most}, {"deliveries": -1}, {"answers": most}, {"answers": least}, {"made": least}, {"made": "x"},
@@ -147,7 +147,7 @@ def test_the_relays_own_columns_keep_their_ranges(start, relay, queue):
 
 
 def test_an_answer_that_asks_for_later(start, relay, queue):
-    """It waits in the queue, is not dead after any number of deliveries, and arrives once."""
+    """The entry waits in the queue, does not become dead after any number of deliveries, and arrives once."""
     simulator = start(faults={"bad_every": 1, "bad_reason": "TooManyRequests"})
     queue.add({"id": "a", "token": token(1)})
     one = relay(simulator, queue=queue, app={"later": {"within_s": 0}}).start().wait_ready()
@@ -179,7 +179,7 @@ def test_so_often_later_is_a_dead_letter(start, relay, queue):
 
 
 def test_what_kills_its_relays_is_a_dead_letter(start, relay, queue):
-    """Delivered five times without an answer, and its relay killed each time: not a sixth time."""
+    """Delivered five times without a response, with a kill of the relay each time; there is no sixth time."""
     simulator = start(faults={"no_answer": 1})
     queue.add({"id": "poison", "token": token(1)})
     one = relay(simulator, queue=queue)
@@ -214,7 +214,7 @@ def test_replace_makes_the_id_the_collapse_id(start, relay, queue):
 
 
 def test_broadcasts(start, relay, queue):
-    """A channel in place of devices: the same ends, and an id that is a UUID names the request."""
+    """A channel instead of devices: the same outcomes, and an ID that is a UUID is the request's ID."""
     simulator = start("--channels-port", "0")
     channel = create(simulator)
     queue.add(
@@ -251,7 +251,7 @@ def test_broadcasts_are_enqueued_once(start, relay, queue, tmp_path):
         for added in 1, 0:
             ran = enqueue(*words)
             assert ran.stdout == f"{added} broadcasts enqueued, {1 - added} known already; id {name}\n", ran
-    # The command line says to whom.
+    # Devices on the command line replace those of the campaign.
     ran = enqueue("--campaign", tmp_path / "campaign.yaml", "--id", "y", "--alert", "x", token(1))
     assert ran.stdout == "1 entries enqueued, 0 known already; 1 devices; id y\n", ran
     ran = enqueue(*plain, token(1))
@@ -267,7 +267,7 @@ def test_no_more_is_claimed_than_the_window_holds(start, relay, queue):
     queue.add(*({"id": f"{n}", "token": token(n)} for n in range(100)))
     one = relay(simulator, queue=queue, app={"limits": {"window": 10}}).start().wait_ready()
     simulator.wait("/counters", lambda counters: counters["received"] >= 10)
-    # A moment in which it looks for work, and finds no room.
+    # Long enough for it to look for work, without room in its window.
     wait_until(lambda: one.metric("apns_relay_claimed_total"), "it claims nothing")
     assert one.metric("apns_relay_claimed_total") == 10 and queue.value("SELECT count(*) FROM entries WHERE worker IS NOT NULL") == 10
     simulator.control("DELETE", "/faults")
@@ -277,7 +277,7 @@ def test_no_more_is_claimed_than_the_window_holds(start, relay, queue):
 
 
 def test_one_provider_token_for_all_relays(start, relay, queue):
-    """Three relays and a restart, one token: it is in the queue."""
+    """Three relays and a restart use one token, from the queue."""
     simulator = start("--topic", "com.example.app")
     ready = simulator.ready
     who = {"p8": ready["token_key"], "key_id": ready["token_key_id"], "team_id": ready["token_team_id"], "ca": ready["ca"]}
@@ -293,13 +293,13 @@ def test_one_provider_token_for_all_relays(start, relay, queue):
     assert queue.value("SELECT count(*) FROM provider_tokens") == 1
     made = queue.value("SELECT made FROM provider_tokens")
     assert sum(len(one.said("provider token")) for one in several) >= 1
-    # Another one would have been stored with its time.
+    # A new token would have been stored with its time.
     several[0].start().wait_ready().stop()
     assert queue.value("SELECT made FROM provider_tokens") == made
 
 
 def test_a_silent_relay_loses_its_entries_and_nothing_is_lost(start, relay, queue):
-    """Stopped past its lease: another finishes its work, and what it says afterwards counts for nothing."""
+    """A relay is stopped past its lease: another finishes its work, and its later outcomes are ignored."""
     simulator = start(faults={"no_answer": 1})
     queue.add(*({"id": identifier(n), "token": token(n)} for n in range(20)))
     settings = {"settings": {"lease_s": 1}, "drain_s": 0.2}
@@ -321,7 +321,7 @@ def test_a_silent_relay_loses_its_entries_and_nothing_is_lost(start, relay, queu
 
 
 def test_a_relay_that_wakes_up_sends_nothing_of_others(start, relay, queue):
-    """Its session has notifications that wait for another try when its lease is over."""
+    """When its lease expires, its session holds notifications that wait for a retry."""
     simulator = start(faults={"bad_every": 1, "bad_reason": "ServiceUnavailable"})
     queue.add(*({"id": identifier(n), "token": token(n)} for n in range(20)))
     settings = {"settings": {"lease_s": 1}}
@@ -340,9 +340,9 @@ def test_a_relay_that_wakes_up_sends_nothing_of_others(start, relay, queue):
 
 
 def test_who_was_away_itself_does_not_judge(start, relay, queue):
-    """The queue was out of reach for longer than the lease, so nobody could say that it lives: whoever is heard
-    first does not take the entries of the others."""
-    # It reads nothing until it is told to.
+    """The queue was unreachable for longer than the lease, so no worker could renew: the first to renew does not
+    reclaim the others' entries."""
+    # The service reads nothing until the fault ends.
     simulator, lease = start(faults={"stall_after_bytes": 0}), 5
     relays = [relay(simulator, queue=queue, name=f"relay-{n}", settings={"lease_s": lease}, app={"limits": {"window": 20}}) for n in range(3)]
     queue.add(*({"id": identifier("away", n), "token": token(n)} for n in range(60)))
@@ -352,7 +352,7 @@ def test_who_was_away_itself_does_not_judge(start, relay, queue):
     with queue.open() as database:
         database.execute("BEGIN IMMEDIATE")
         heard, = database.execute("SELECT max(heard) FROM workers").fetchone()
-        # Each has lost its time by then, and all are heard again together.
+        # By then every lease has expired, and all workers renew together.
         wait_until(lambda: time.time() * 1000 > heard + 1000 * lease, "the time does not pass")
         database.execute("COMMIT")
     wait_until(lambda: queue.value("SELECT min(heard) FROM workers") > heard, "not all are heard")
@@ -409,12 +409,12 @@ def test_sighup_keeps_the_connections_of_what_did_not_change(start, relay, queue
     push("shop", "extra")
     assert simulator.control("GET", "/counters")[1]["connections"] == 3
     wait_until(lambda: any(line.get("app") == "news" for line in one.said("ended")), "the app does not end")
-    # A mistake changes nothing.
+    # An invalid file changes nothing.
     one.file.write_text("apps: [")
     one.signal(signal.SIGHUP)
     one.wait_said("not reloaded")
     push("shop")
-    # New credentials: the session stays, on a new connection.
+    # New credentials: the session continues, with a new connection.
     copied = tmp_path / "renewed.pem"
     copied.write_bytes(open(simulator.ready["provider"], "rb").read())
     who = {"certificate": str(copied), "ca": simulator.ready["ca"]}
@@ -447,11 +447,11 @@ def test_what_one_sees_of_it(start, relay, queue, tmp_path):
         assert re.search(r'^apns_relay_certificate_end_seconds\{app="shop"\} \d{10}$', text, re.M)
         families = re.findall(r"^# TYPE (\S+)", text, re.M)
         assert len(families) == len(set(families))
-        # Half a request holds nobody up.
+        # An incomplete request does not delay others.
         with socket.create_connection(("127.0.0.1", int(one.port_file.read_text()))) as slow:
             slow.sendall(b"GET /metr")
             assert one.get("/healthz")[0] == 200
-        # What nobody has read meanwhile held nothing up.
+        # Unread messages did not block the relay.
         manager.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             while True:
@@ -502,7 +502,7 @@ def test_check(start, relay, queue, tmp_path):
     assert (ran.returncode, ran.stdout) == (1, "apps.shop: 127.0.0.1: a push was rejected: TopicDisallowed\nnot tried: what comes behind a fault\n"), ran
     for words, said in (["--offline"], "--offline is for --check"), (["--check", "--offline", "--try-push"], "cannot be used with --offline"):
         assert check(*words).returncode == 2 and said in check(*words).stderr
-    with socket.socket() as nobody:  # and nobody else will listen there
+    with socket.socket() as nobody:  # and no other program can listen there
         nobody.bind(("127.0.0.1", 0))
         one.write({"shop": {"port": nobody.getsockname()[1]}})
         ran = check("--check")
@@ -515,7 +515,7 @@ def test_check(start, relay, queue, tmp_path):
     one.file.write_text("apps:\n  shop:\n    topc: x\n")
     ran = check("--check")
     assert ran.returncode == 2 and ran.stderr == f"Error: {one.file}:2: apps.shop.credentials: is missing: give a certificate, or p8, key_id and team_id, or a program\n"
-    # What it prints, it reads.
+    # The relay reads what it prints.
     printed = subprocess.run([relay_program(), "--print-config"], capture_output=True, text=True, check=True).stdout
     (tmp_path / "printed.yaml").write_text(printed.replace("AuthKey_ABC123DEFG.p8", simulator.ready["token_key"]))
     again = subprocess.run([relay_program(), "--config", tmp_path / "printed.yaml", "--print-config"], capture_output=True, text=True)
@@ -557,12 +557,12 @@ def test_enqueue(start, relay, queue, tmp_path):
     one.start().wait_ready().wait_done()
     assert queue.counts() == {"accepted": 29}
     assert sorted(json.loads(push["payload"])["aps"]["alert"] for push in pushes(simulator) if push["token"] == token(12)) == ["Hello N2"]
-    # What is done is done.
+    # Finished IDs are not enqueued again.
     assert enqueue("--campaign", tmp_path / "campaign.yaml", "--entry", "10").stdout.startswith("0 entries")
 
 
 def test_enqueue_with_what_is_configured(relay, start, queue, tmp_path):
-    """The configuration is the environment's, and the app is the only one it has."""
+    """The environment names the configuration, and the app is its only one."""
     one = relay(start(), queue=queue)
 
     def enqueue(*words, config=one.file):
@@ -580,7 +580,7 @@ def test_enqueue_with_what_is_configured(relay, start, queue, tmp_path):
     one.write({"shop": one.app, "second": one.app})
     ran = enqueue("-a", "Hello", token(3))
     assert ran.returncode == 2 and "--app is missing: the configuration has " in ran.stderr, ran
-    # A producer that knows only the queue says the app.
+    # A producer with only the queue's path must name the app.
     assert "--app is missing" in enqueue("--queue", queue.path, "-a", "Hello", token(3), config="none.yaml").stderr
     assert enqueue("--queue", queue.path, "--app", "shop", "-a", "Hello", token(3), config="none.yaml").returncode == 0
 
@@ -611,7 +611,7 @@ def test_enqueue_from_csv(start, relay, queue, tmp_path):
         (f"token,name\n{token(5)},x,7\n", "devices.csv:2: 3 fields, but there are 2 columns"),
         (f"token,name,count\nzz,x,7\n", "devices.csv:2: the token is not hex"),
         (f'token,name,count\n{token(5)},"x,7\n', "devices.csv:2: a quoted field has no end"),
-        # Read once, however many lines it has.
+        # The list is read once, however many lines it has.
         (f'token,name,count\n{token(5)},"x,7\n' + "\n" * 900_000, "devices.csv:2: a quoted field has no end"),
         (f"name,token,count\nx\n", "devices.csv:2: there is no token"),
         (b"token,name,count\n" + token(5).encode() + b",\xff,7\n", "devices.csv:2: is not UTF-8"),
@@ -623,7 +623,7 @@ def test_enqueue_from_csv(start, relay, queue, tmp_path):
 
 
 def test_enqueue_refuses_what_no_device_can_get(relay, start, queue, tmp_path):
-    """Each mistake names its file and line, and nothing of that list is in the queue."""
+    """Each message names file and line, and nothing of that list is queued."""
     one, devices, payload, campaign = relay(start(), queue=queue), tmp_path / "devices", tmp_path / "payload.json", tmp_path / "campaign.yaml"
 
     def enqueue(text, *words, content='{"aps":{"alert":"x"}}', plan=None):
@@ -676,13 +676,13 @@ def test_enqueue_refuses_what_no_device_can_get(relay, start, queue, tmp_path):
         ran = enqueue(good, *words)
         assert ran.returncode == 2 and said in ran.stderr, (words, ran)
     assert queue.value("SELECT count(*) FROM entries") == 0
-    # Capitals are hex too, and an id may have spaces.
+    # Upper-case hex is accepted, and an ID may have spaces.
     ran = enqueue(token(171).upper(), "--id", "sale of May")
     assert ran.stdout == "1 entries enqueued, 0 known already; 1 devices; id sale of May\n", ran
 
 
 def test_enqueue_goes_on_where_it_ended(relay, start, queue, tmp_path):
-    """A mistake far down in a list: what stands before it is in the queue, and the next run adds the rest."""
+    """An error far down in a list: the lines before it are queued, and the next run adds the rest."""
     one, devices = relay(start(), queue=queue), tmp_path / "devices"
 
     def enqueue(*words):
@@ -701,7 +701,7 @@ def test_enqueue_goes_on_where_it_ended(relay, start, queue, tmp_path):
         assert ran.stdout == f"{added} entries enqueued, {600 - added} known already; 1200 devices; id {said[1]}\n", ran
     enqueued = [one for tokens, in queue.rows("SELECT tokens FROM entries") for one in json.loads(tokens)]
     assert sorted(enqueued) == lines
-    # One entry has another id than the first of several, so a list that has grown would be pushed anew.
+    # A single entry has a different ID from the first of several, so a list that has grown would be pushed a second time.
     devices.write_text(token(1))
     assert enqueue("--id", "grows").stdout.startswith("1 entries enqueued")
     devices.write_text("\n".join(lines[1:10]))
@@ -714,7 +714,7 @@ def test_enqueue_goes_on_where_it_ended(relay, start, queue, tmp_path):
 
 
 def test_memory_stays_flat(start, relay, queue):
-    """Answers that take 200 ms, and twenty windows of them."""
+    """Responses take 200 ms; the list is twenty times the window."""
     simulator = start(faults={"answer_delay_ms": 200})
     one = relay(simulator, queue=queue, app={"limits": {"window": 500}})
     queue.add(*({"id": identifier(n), "token": token(n)} for n in range(4000)))
@@ -729,11 +729,11 @@ def test_memory_stays_flat(start, relay, queue):
 
 
 def test_a_full_disk_loses_nothing(start, relay, queue):
-    """Outcomes that cannot be recorded are kept, nothing more is claimed, and it is said once."""
+    """Unrecorded outcomes are kept, nothing more is claimed, and the problem is logged once."""
     simulator = start()
     queue.add(*({"id": identifier(n), "token": token(n)} for n in range(100)))
     one = relay(simulator, queue=queue, app={"limits": {"window": 20}})
-    # SQLite refuses what a trigger forbids, as it does what finds no room.
+    # SQLite reports a failed trigger like a full disk.
     queue.rows("CREATE TRIGGER full BEFORE INSERT ON outcomes BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
     one.start().wait_ready()
     one.wait_said("outcomes cannot be recorded")

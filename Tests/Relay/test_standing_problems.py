@@ -1,4 +1,4 @@
-"""What stops all work of an app until somebody acts is one line, and not one for each try."""
+"""A problem that stops all work of an app is logged once, not with each attempt."""
 
 import pytest
 from legacy import Certificates
@@ -25,7 +25,7 @@ def test_one_line_says_what_stops_all_work(start, relay, tmp_path, case):
     one.queue.add(*({"id": f"id {number}", "token": token(number + 1)} for number in range(300)))
     one.start().wait_ready()
     one.wait_said("nothing is pushed until somebody acts: " + words)
-    # Each is a failure of its own, or many connections are.
+    # Each attempt is one failure, or there are many connections.
     if case in ("certificate", "authority"):
         wait_until(lambda: any(line.get("connection", 0) > 3 for line in one.lines()), "it is not tried again")
     else:
@@ -38,7 +38,7 @@ def test_one_line_says_what_stops_all_work(start, relay, tmp_path, case):
     assert isinstance(line["count"], int) and line["count"] >= 1
     if not faults:
         return
-    # Somebody acts.
+    # The operator fixes it.
     assert simulator.control("DELETE", "/faults")[0] == 200
     one.queue.add({"id": "new", "token": token(1000)})
     one.wait_said("pushes go again after ")
@@ -57,7 +57,7 @@ def test_a_topic_of_its_own_is_its_producers_fault(start, relay):
 
 
 def test_lines_of_a_session_have_its_fields(start, relay):
-    """As JSON values: a number is one."""
+    """In JSON, numbers stay numbers."""
     simulator = start(faults={"goaway_after": 20})
     one = relay(simulator)
     one.queue.add(*({"id": f"id {number}", "token": token(number + 1)} for number in range(50)))

@@ -16,7 +16,7 @@ from relaying import relay_program, token  # noqa: E402
 from test_binary_door import Door, people, raw  # noqa: E402, F401
 
 LIVE = "document.getElementById('link').dataset.is === 'live'"
-# What an app's card says, by the name before it.
+# The values on an app's card, by name.
 SAID = """(app) => Object.fromEntries([...document.querySelectorAll(`article[data-app="${app}"] dl > div`)].map(
   (pair) => [pair.querySelector("dt").textContent, pair.querySelector("dd").textContent]))"""
 
@@ -31,7 +31,7 @@ def show(browser):
         return pages[-1]
 
     yield show
-    # That the relay is not ready is an answer, which browsers note as an error.
+    # A 503 of /readyz is expected, but browsers log it as an error.
     complaints = [
         complaint for page in pages for complaint in page.complaints() if "/readyz" not in str(complaint)]
     for page in pages:
@@ -45,7 +45,7 @@ def test_it_shows_what_the_relay_does(start, relay, queue, show):
     queue.add(*({"id": f"{n}", "token": token(n)} for n in range(40)), {"id": "bad", "token": "zz"})
     one = relay(simulator, queue=queue).start().wait_ready()
     one.wait_done()
-    # Names of apps are text, whatever is in them.
+    # App names are shown as text, even with special characters.
     queue.add({"id": "x", "token": token(1)}, app='<b>"other\\')
     page = show(one)
     page.wait(f"({SAID})('shop')['accepted'] === '39'")
@@ -54,11 +54,11 @@ def test_it_shows_what_the_relay_does(start, relay, queue, show):
     assert (said["waiting"], said["later"], said["dead letters"], said["connections"]) == ("0", "0", "0", "1")
     assert said["certificate"].endswith(" days left")
     assert page.text("article h2") == "shop" and page.text("article .state") == "ready"
-    # It goes on by itself.
+    # The page updates automatically.
     queue.add(*({"id": f"more-{n}", "token": token(n + 100)} for n in range(5)))
     page.wait(f"({SAID})('shop')['accepted'] === '44'")
     assert re.match(r"≤ [0-9.]+ m?s$", page.run(f"({SAID})('shop')")["99 % in"])
-    # So does what stands in the way, and its end.
+    # It also shows a problem, and its end.
     queue.rows("CREATE TRIGGER full BEFORE INSERT ON outcomes BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
     queue.add({"id": "late", "token": token(7)})
     page.wait("document.getElementById('trouble').textContent.includes('the disk is full')")
@@ -68,7 +68,7 @@ def test_it_shows_what_the_relay_does(start, relay, queue, show):
 
 
 def test_it_says_that_bad_tokens_do_not_count(start, relay, tmp_path, people, show):  # noqa: F811
-    """Until the service accepted one, and again once the operator said that they count."""
+    """Until the service has accepted a push, and again after the operator overrides the guard."""
     simulator = start(faults={"bad_every": 1})
     door = Door(relay, simulator, tmp_path, people, app={"guard": {"least": 20, "share": 0.1, "wait_s": 0}}, accepted=False)
     page = show(door.relay)
@@ -95,7 +95,7 @@ def test_it_fits_narrow_windows_and_both_schemes(start, relay, show, scheme):
     page = show(one, width=320, height=640, scheme=scheme)
     page.wait("document.querySelectorAll('article').length === 1")
     assert page.run("document.documentElement.scrollWidth <= innerWidth")
-    # WCAG's 4.5 to 1 for every text that is shown.
+    # WCAG's 4.5 to 1 for all visible text.
     worst = page.run("""(() => {
       const light = (text) => {
         const part = text.match(/[0-9.]+/g).slice(0, 3).map((c) => c / 255).map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
@@ -115,7 +115,7 @@ def test_it_fits_narrow_windows_and_both_schemes(start, relay, show, scheme):
 
 @pytest.mark.parametrize("scheme", ("light", "dark"))
 def test_picture_of_the_status_page(start, relay, queue, show, tmp_path, scheme):
-    """Documentation/pictures has it where PICTURES says so."""
+    """Written to Documentation/pictures if PICTURES is set."""
     simulator = start(faults={"answer_delay_ms": 30})
     for n in range(4):
         simulator.control("POST", "/unregistered", {"token": token(n * 7)})

@@ -1,4 +1,5 @@
-"""What the machine does to a relay: its disk is full, read-only, slow or gone; its watchdog barks; it dies and leaves things behind."""
+"""The machine's effects on a relay: a disk that is full, read-only, slow or missing; the watchdog; a crash, and what it
+leaves behind."""
 
 import contextlib
 import json
@@ -22,7 +23,7 @@ roots = pytest.mark.skipif(os.geteuid() != 0, reason="only root looks into a pro
 
 @pytest.fixture
 def manager(tmp_path, monkeypatch):
-    """systemd's end of the socket by which a service says how it is."""
+    """systemd's end of the notification socket."""
     address = str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as one:
         one.bind(address)
@@ -44,18 +45,18 @@ def small(tmp_path):
 
 
 def fill(path):
-    """What is left of its file system."""
+    """Fills the rest of its file system."""
     with open(path, "wb", buffering=0) as file, contextlib.suppress(OSError):
         while file.write(bytes(4096)):
             pass
 
 
-# What it leaves to others
+# Inheritance and leftovers
 
 
 @roots
 def test_nothing_that_it_opens_is_inherited(start, relay, door, people, tmp_path):  # noqa: F811
-    """Listeners, connections, files, and what watches them, while all are in use."""
+    """Checks listeners, connections, files and their watches, while all are in use."""
     one = door(start())
     one.relay.stop()
     gateway = {
@@ -79,7 +80,7 @@ def test_nothing_that_it_opens_is_inherited(start, relay, door, people, tmp_path
         process = pathlib.Path(f"/proc/{one.relay.process.pid}")
         left = {}
         for info in (process / "fdinfo").iterdir():
-            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            with contextlib.suppress(FileNotFoundError):  # closed in between
                 flags = next(int(line.split()[1], 8) for line in info.read_text().splitlines() if line.startswith("flags:"))
                 if int(info.name) > 2 and not flags & CLOSED_BY_EXEC:
                     left[info.name] = os.readlink(process / "fd" / info.name)
@@ -88,7 +89,7 @@ def test_nothing_that_it_opens_is_inherited(start, relay, door, people, tmp_path
 
 @pytest.fixture
 def backtracer(tmp_path):
-    """A program in place of Swift's, which says that it runs, and does not end by itself."""
+    """A program in place of Swift's backtracer, which writes its process ID and never exits."""
     said = tmp_path / "backtracer.pid"
     program = tmp_path / "backtracer"
     program.write_text(f"#!/bin/sh\necho $$ > {said}.new && mv {said}.new {said}\nexec sleep 600\n")
@@ -103,7 +104,7 @@ def test_the_watchdogs_signal_ends_it_at_once(start, relay, queue, backtracer):
     one = relay(start(), queue=queue).start(**environment).wait_ready()
     one.signal(signal.SIGABRT)
     ended = wait_until(lambda: os.waitid(os.P_PID, one.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT), "it does not end")
-    # And not CLD_DUMPED.
+    # Not CLD_DUMPED.
     assert (ended.si_code, ended.si_status) == (os.CLD_KILLED, signal.SIGABRT) and not said.exists()
 
 
@@ -129,7 +130,7 @@ def test_no_dump_has_its_keys(start, relay, queue):
     one = relay(start(), queue=queue).start().wait_ready()
     limits = pathlib.Path(f"/proc/{one.process.pid}/limits").read_text()
     assert next(line.split()[4:6] for line in limits.splitlines() if line.startswith("Max core file size")) == ["0", "0"]
-    # Whoever is not root may not look into it, though it is theirs.
+    # An unprivileged user may not read the memory of a relay of the same user.
     program = "import os, sys; os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534); os.execv(sys.argv[1], sys.argv[1:])"
     look = "import os, sys; open(f'/proc/{sys.argv[1]}/mem', 'rb')"
     place = queue.path.parent / "nobody"
@@ -157,11 +158,11 @@ def test_no_dump_has_its_keys(start, relay, queue):
         other.communicate()
 
 
-# Who answers while the queue does not
+# Responses while the queue is locked
 
 
 def test_a_file_that_another_holds_stops_no_answer(start, relay, queue, manager):
-    """Neither the watchdog, nor /healthz, nor /readyz; not while a reload waits for the file, and not at the end."""
+    """The watchdog, /healthz and /readyz stay healthy, during a reload that waits for the file too, and at the end."""
     simulator = start()
     one = relay(simulator, queue=queue, drain_s=0.2).start().wait_ready()
     while not manager.recv(999).startswith(b"READY=1"):
@@ -190,7 +191,7 @@ def test_a_file_that_another_holds_stops_no_answer(start, relay, queue, manager)
         while manager.recv(999) != b"STOPPING=1":
             pass
         assert manager.recv(999) == b"WATCHDOG=1"
-        # What it holds is others' once it is gone: so it does not wait for long.
+        # After its end other relays take its entries, so it does not wait long.
         assert one.process.wait(DEADLINE) == 0, one.log.read_text()
         database.execute("ROLLBACK")
 
@@ -200,7 +201,7 @@ def test_sigterm_ends_a_start_that_waits_for_the_file(start, relay, queue):
     with queue.open() as database:
         database.execute("BEGIN IMMEDIATE")
         one = relay(simulator, queue=queue).start()
-        # It has the file open, and waits for it.
+        # It has the file open, and waits for the lock.
         wait_until(lambda: pathlib.Path(f"{queue.path}-workers").exists() or one.process.poll() is not None, "it does not start")
         one.signal(signal.SIGTERM)
         assert one.process.wait(DEADLINE) == 0, one.log.read_text()
@@ -213,8 +214,8 @@ def test_sigterm_ends_a_start_that_waits_for_the_file(start, relay, queue):
 
 @pytest.mark.parametrize("is_crowded", [False, True], ids=["its own entries", "somebody else's files"])
 def test_a_file_system_that_is_too_small(start, relay, small, is_crowded):
-    """Producers fill it while the service is away, and somebody else what they leave. All that a producer could put into it is pushed
-    once and recorded, though it has no more room than at first."""
+    """Producers, or another program, fill the file system while the service is unreachable. All queued notifications
+    are pushed once and recorded, though there is no more room than at first."""
     simulator = start()
     queue = Queue(small / "queue.db")
     away = relay(simulator, queue=queue, name="away", app={"port": 1}, drain_s=0.2).start().wait_ready()
@@ -244,14 +245,14 @@ def test_a_file_system_that_is_too_small(start, relay, small, is_crowded):
 
 
 def test_what_has_no_room_is_not_taken(start, relay, door, small):  # noqa: F811
-    """By a listener and by enqueue, before it is too late for what is there; and with room again it is."""
+    """A listener and enqueue refuse entries before the room for recording runs out, and accept them again once there is room."""
     simulator = start()
     queue = Queue(small / "queue.db")
     one = door(simulator, queue=queue)
     wait_until((small / "queue.db-reserve").exists, "there is no reserve")
     for count in range(100):
         fill(small / f"other-{count}")
-        # The WAL may have had room within it.
+        # The WAL may have had room left.
         if one.push(token(count))[0] == 503:
             break
     else:
@@ -297,7 +298,7 @@ def test_a_file_that_is_removed_is_said(start, relay, queue, name):
 
 
 def test_a_redis_that_is_full_is_drained(start, relay, server):
-    """A relay starts on it, makes its provider token, and records; nothing more comes in."""
+    """A relay starts with it, makes its provider token, and records outcomes; no new entries are accepted."""
     queue = RedisQueue(server)
     simulator = start("--topic", "com.example.app")
     ready = simulator.ready

@@ -1,4 +1,4 @@
-"""A relay whose provider tokens another program gives."""
+"""A relay with provider tokens from another program."""
 
 import contextlib
 import json
@@ -28,7 +28,7 @@ print(open(other if os.path.exists(other) else place + "/token").read())
 
 
 class Giver:
-    """A program that prints what is in a file, and what it was asked."""
+    """A program that prints the contents of a file, and records its arguments."""
 
     def __init__(self, place, simulator, **claims):
         self.place, self.simulator = place, simulator
@@ -51,7 +51,7 @@ class Giver:
 
     @contextlib.contextmanager
     def held(self):
-        """Who asks meanwhile waits."""
+        """Runs in the meantime wait."""
         os.mkfifo(self.place / "held")
         yield
         open(self.place / "held", "w").close()
@@ -76,7 +76,7 @@ def giver(simulator, tmp_path):
 
 
 def shown(giver, *relays):
-    """Nobody has shown the token."""
+    """Checks that the token appears in no output."""
     for one in relays:
         assert giver.token not in one.log.read_text() and giver.token not in one.get("/readyz")[1] + one.get("/metrics")[1]
 
@@ -137,7 +137,7 @@ def test_while_it_fails_nothing_is_lost_and_that_is_said_once(simulator, giver, 
 
 
 def test_a_slow_one_holds_up_nobody(simulator, giver, relay, queue):
-    """Its worker is heard of all the time, and loses nothing to others."""
+    """Its worker keeps its lease, and loses no entries to others."""
     with giver.held():
         one = relay(
             simulator, queue=queue, app={"credentials": giver.credentials}, settings={"lease_s": 3}).start().wait_ready()
@@ -145,7 +145,7 @@ def test_a_slow_one_holds_up_nobody(simulator, giver, relay, queue):
         wait_until(lambda: queue.value("SELECT count(*) FROM entries WHERE worker IS NOT NULL") == 1, "it is not claimed")
         first = queue.value("SELECT heard FROM workers")
         wait_until(lambda: queue.value("SELECT heard FROM workers") > first + 6000, "the worker is silent")
-        # A producer is not held up either, nor a second relay.
+        # A producer is not delayed, nor is a second relay.
         queue.add({"id": "b", "token": token(2)})
         assert not one.said("silent for too long") and len(giver.runs) == 1
     one.wait_done()
@@ -153,7 +153,7 @@ def test_a_slow_one_holds_up_nobody(simulator, giver, relay, queue):
 
 
 def test_an_aging_token_is_used_while_there_is_no_other(simulator, giver, relay, queue):
-    """At 50 minutes it is asked for a new one; what it gives then is used from there on."""
+    """At 50 minutes the program runs again; its new token is used from then on."""
     giver.give(age=50 * 60)
     one = relay(simulator, queue=queue, app={"credentials": giver.credentials}).start().wait_ready()
     queue.add({"id": "a", "token": token(1)})
@@ -199,7 +199,7 @@ def test_check_and_print(simulator, giver, relay, queue, tmp_path):
 
     ran = run("--check")
     assert ran.returncode == 0 and giver.runs == ["shop first for shop"], ran
-    # A check leaves nothing for those who push.
+    # A check stores no token in the queue.
     assert queue.rows("SELECT * FROM provider_tokens") == []
     giver.mark("sealed")
     ran = run("--check")

@@ -1,4 +1,4 @@
-"""What counts as a delivery, what is put off and comes back, and relays that do not agree."""
+"""Deliveries, deferred entries and their return, and relays that disagree."""
 
 import contextlib
 import signal
@@ -11,14 +11,14 @@ from relaying import DEADLINE, identifier, pushes, token, wait_until
 
 @contextlib.contextmanager
 def away():
-    """A port that is taken, where nobody listens."""
+    """A reserved port without a listener."""
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
         yield place.getsockname()[1]
 
 
 def test_what_was_never_sent_was_not_delivered(start, relay, shared):
-    """Seven kills while the service is away: nothing is claimed before it is there."""
+    """Seven kills while the service is unreachable: nothing is claimed before it responds."""
     simulator = start()
     shared.add(*({"id": identifier(n), "token": token(n)} for n in range(50)))
     with away() as port:
@@ -35,7 +35,7 @@ def test_what_was_never_sent_was_not_delivered(start, relay, shared):
 
 
 def test_crashes_do_not_count_the_innocent_out(start, relay, shared):
-    """Nobody gets an answer in nine lives of a relay: in no life were they alone."""
+    """No notification gets a response in nine lives of a relay, and none was alone in any of them."""
     simulator = start(faults={"no_answer": 1})
     shared.add(*({"id": identifier(n), "token": token(n)} for n in range(300)))
     one = relay(simulator, queue=shared)
@@ -55,7 +55,7 @@ def test_a_service_in_trouble_is_tried_again_in_seconds(start, relay, queue):
     one = relay(simulator, queue=queue, app={"later": {"within_s": 0}}).start().wait_ready()
     wait_until(lambda: queue.value("SELECT due FROM entries") > 0, "the entry is not put off")
     assert 0 < queue.value("SELECT due FROM entries") / 1000 - time.time() < 7
-    # What waits for long comes back with the first 200.
+    # An entry that is deferred for long returns with the first 200.
     queue.rows("UPDATE entries SET due = due + 900000")
     simulator.control("DELETE", "/faults")
     later = iter(range(2, 10000))
@@ -69,7 +69,7 @@ def test_a_service_in_trouble_is_tried_again_in_seconds(start, relay, queue):
 
 
 def test_time_for_another_try_begins_with_the_first_answer(start, relay, queue):
-    """The answer comes later than the session has time for other tries."""
+    """The response comes after the session's time for retries."""
     simulator = start(faults={"bad_every": 1, "bad_reason": "TooManyRequests", "answer_delay_ms": 3000})
     queue.add({"id": "a", "token": token(1)})
     relay(simulator, queue=queue, app={"later": {"within_s": 2}}).start().wait_ready()
@@ -105,12 +105,12 @@ def test_relays_that_disagree_say_so(start, relay, shared):
     shared.add(*({"id": identifier(n), "token": token(n)} for n in range(500)))
     wait_until(shared.is_empty, "the queue does not get empty")
     assert {push["topic"] for push in pushes(simulator)} == {"com.example.app"}
-    # Once the first one is gone, there is nobody to disagree with.
+    # Without the first one, there is no disagreement.
     first.stop()
     second.wait_said("the relays agree again")
     shared.add({"id": "after", "token": token(1)})
     wait_until(shared.is_empty, "the queue does not get empty")
-    # It pushes, to a service that knows the certificate.
+    # It pushes, but the service knows the certificate's topics.
     wait_until(lambda: "TopicDisallowed" in second.get("/readyz")[1], "it pushes nothing")
     second.stop()
 
@@ -118,7 +118,7 @@ def test_relays_that_disagree_say_so(start, relay, shared):
 def test_an_emptied_redis_is_joined_at_once(start, relay, server):
     queue = RedisQueue(server)
     simulator = start()
-    # It would renew its place after a quarter of an hour.
+    # With this lease it would renew only after a quarter of an hour.
     one = relay(simulator, queue=queue, settings={"lease_s": 3600}).start().wait_ready()
     queue.add({"id": "a", "token": token(1)})
     one.wait_done()

@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test func everyOptionIsPrinted() throws {
-    // The fields of the structures, which the reader and the printed text both have to know.
+    // The fields of the structures, which both the reader and the printed text must know.
     func names(_ value: Any) -> Int {
       Mirror(reflecting: value).children.count
     }
@@ -72,12 +72,12 @@ import Testing
       + names(app) - 6
       + names(app.credentials) + names(app.limits) + names(app.later) + names(app.channels)
       + names(app.guarding)
-      // The type of a door is printed, its name is a key.
+      // A listener's type is printed, its name is a key.
       + names(HTTPDoorConfiguration())
-      // Fingerprints have a line of their own, and one for each app.
+      // Fingerprints have a line of their own, and another for each app.
       + names(BinaryDoorConfiguration()) - 2 + 1 + names(BinaryDoorConfiguration().tls)
     let text = ConfigurationText.text(of: ConfigurationText.example)
-    // Doors are printed as a comment.
+    // Listeners are printed as a comment.
     let lines = text.split(separator: "\n").dropFirst().map {
       $0.hasPrefix("# ") ? $0.dropFirst(2) : $0
     }

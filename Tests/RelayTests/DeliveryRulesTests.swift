@@ -17,7 +17,7 @@ import Testing
       Entry(number: 1, content: content, deliveries: deliveries, answers: answers, answered: []))
   }
 
-  /// As if all of it had been sent, and these answers had come.
+  /// As if everything had been sent and had got these responses.
   private func answered(_ held: HeldEntry, by rules: DeliveryRules? = nil, _ answers: [Answer]) {
     held.cursor = held.count
     held.inFlight = held.count
@@ -121,7 +121,7 @@ import Testing
 
   @Test func moreThanFiveDeliveriesAreDead() throws {
     #expect(!rules.refuses(try held(deliveries: 5), now: now))
-    // Those that were answered do not count.
+    // Deliveries that got a response do not count.
     #expect(!rules.refuses(try held(deliveries: 9, answers: 4), now: now))
     let entry = try held(2, deliveries: 6)
     #expect(rules.refuses(entry, now: now))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Relay
 
-/// What the doors share: how they put things into the queue, and how they learn what became of them.
+/// The parts that the listeners share: enqueueing, and waiting for outcomes.
 @Suite struct DoorQueueTests {
   private let place: SQLitePlace
 
@@ -43,7 +43,7 @@ import Testing
 
   @Test func oneBadSubmissionHarmsNoOther() throws {
     let engine = try place.open()
-    // What only the engine sees: a whole transaction fails by one entry.
+    // An error that only the engine finds: one entry makes a whole transaction fail.
     try DatabaseQueue(path: place.file).write {
       try $0.execute(
         sql: """
@@ -53,7 +53,7 @@ import Testing
     }
     let queue = DoorQueue(engine, log: Logger(label: "doors"))
     let said = Mutex<[String: String]>([:])
-    // They are given before it begins, so that they come into one transaction.
+    // All are given before the queue starts, so that they share one transaction.
     for (name, ids) in [
       ("good", ["a", "b"]), ("bad", ["c", "bad"]), ("again", ["a"]), ("other", ["e"]),
     ] {
@@ -186,7 +186,7 @@ import Testing
     let number = waits.wait(app: "shop", id: "a", target: "") { late.tell($0) }
     waits.queued(app: "shop", id: "a", number, isNew: true, forMS: 1)
     #expect(late.wait() == ["none"])
-    // What is not in the queue is not told that it is.
+    // A wait for an entry that was not queued gets no result.
     let gone = waits.wait(app: "shop", id: "b", target: "") { lost.tell($0) }
     #expect(waits.forget(app: "shop", id: "b", gone))
     #expect(!waits.forget(app: "shop", id: "b", gone))

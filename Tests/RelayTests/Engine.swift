@@ -8,7 +8,7 @@ enum Engine: String, CaseIterable, CustomTestStringConvertible {
   case redis = "Redis"
   case cluster = "Redis Cluster"
 
-  /// Those that are installed. The suites of the others are skipped, and say why.
+  /// The installed engines. The suites of the others are skipped, with the reason.
   static var here: [Engine] { RedisServer.program == nil ? [.sqlite] : allCases }
 
   var testDescription: String { rawValue }
@@ -22,12 +22,12 @@ enum Engine: String, CaseIterable, CustomTestStringConvertible {
   }
 }
 
-/// Where a test has its queue, and what the test sees of its inside. It goes with the test.
+/// A test's queue, and access to its inner state. It is deleted with the test.
 protocol QueuePlace {
-  /// Opens the queue, as one more process would.
+  /// Opens the queue, as another process would.
   func open() throws -> any QueueEngine
-  /// The outcomes, as `id/position end`.
+  /// The outcomes, as `id/position outcome`.
   func ends() throws -> [String]
-  /// What a dead letter has been through.
+  /// The history of a dead letter.
   func story(of id: String) throws -> String
 }

@@ -38,7 +38,7 @@ import Testing
       ])
   }
 
-  /// `sent` asks for each token again, behind the last one.
+  /// `sent` requests each token a second time after the last one.
   @Test func eachDeviceHasItsOwnToken() throws {
     #expect(
       try sent(#"["00", {"token":"01"}, "\u0030\u0032", "03"]"#, "{}") == [
@@ -54,7 +54,7 @@ import Testing
     let targets = try EntryTargets(
       NewEntry(app: "a", id: "i", tokens: #"["\u0030\u0031",{}]"#, payload: "{}"))
     #expect([targets.token(at: 0), targets.token(at: 1)] == ["01", ""])
-    // What cannot be read is said, and has no token.
+    // An unreadable token is reported, and is empty.
     #expect(
       try sent(#"["\u00zz", {"token":"01"}]"#, "{}") == [
         "expected four hex digits, at byte 5", "1 01 {}",
@@ -64,7 +64,7 @@ import Testing
     #expect(broken.token(at: 0) == "")
   }
 
-  /// Members are kept of a list with few of them, and read again otherwise.
+  /// Members of a device are kept if there are few, and read again otherwise.
   @Test func eachDeviceHasItsOwnMembers() throws {
     for more in [0, 1000] {
       let others = (0..<more).map { ",\"x\($0)\":\"{\"" }.joined()

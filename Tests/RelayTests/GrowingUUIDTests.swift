@@ -15,7 +15,7 @@ import Testing
     let bytes = all.map { Array($0.utf8) }
     #expect(bytes.allSatisfy { $0[14] == UInt8(ascii: "7") })
     #expect(bytes.allSatisfy { [0x38, 0x39, 0x61, 0x62].contains($0[19]) })
-    // By the time, which is what they are sorted by.
+    // Their time prefix, by which they sort.
     let times = all.map { String($0.prefix(13)) }
     #expect(times == times.sorted())
   }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct PushIDTests {
   private static let uuid = "123E4567-E89B-12D3-A456-426614174000"
 
-  /// As an event of the library has it.
+  /// The ID's form in an event of the library.
   private func id(of bytes: [UInt8]) -> PushID { bytes.withUnsafeBytes { PushID($0) } }
 
   @Test func itIsAsTheServiceWroteIt() {
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  /// It goes into JSON as it is.
+  /// IDs are written into JSON unescaped.
   @Test func whatIsNotASCIIIsNone() {
     for bytes in [
       [0xFF], [0x61, 0x80], Array("é".utf8), [UInt8](repeating: 0x61, count: 38) + [0x80],

@@ -4,15 +4,14 @@ import Testing
 
 @testable import Relay
 
-/// The rules of a queue, for each engine. One after the other, for the tests of a cluster share its
-/// servers.
+/// The rules of a queue, for each engine. Serialized, because the cluster tests share servers.
 @Suite(.serialized, .endsTheCluster) final class QueueRules {
   static let now: Int64 = 1_800_000_000_000
 
   private let now = QueueRules.now
   private var place: (any QueuePlace)!
 
-  /// Opens the queue of this test, as one more process would.
+  /// Opens the queue of this test, as another process would.
   private func open(_ engine: Engine) throws -> any QueueEngine {
     if place == nil { place = try engine.place() }
     return try place.open()
@@ -45,7 +44,7 @@ import Testing
     #expect(try queue.claim(one, room: 7, at: now) == [])
   }
 
-  /// Of 300 one kills its worker each time, and what is there with it is innocent.
+  /// One entry of 300 kills its worker each time; the others next to it are not to blame.
   @Test(arguments: Engine.here) func onlyWhoWasAloneIsToBlameForACrash(_ engine: Engine) throws {
     let queue = try open(engine)
     let rules = DeliveryRules(deliveries: 5, tries: 5, unknown: .again)
@@ -55,7 +54,8 @@ import Testing
       let seat = try join(queue)
       var got = try queue.claim(seat, room: 2000, at: time)
       try #require(!got.isEmpty)
-      // A worker that has something gets nothing beside suspects, and no suspects beside it.
+      // Suspects and other entries are never claimed together, nor while a worker holds entries of
+      // the other kind.
       let isApart = got.contains { $0.crashes >= CrashGroup.apart }
       if isApart { #expect(got.allSatisfy { $0.crashes >= CrashGroup.apart }) }
       while true {
@@ -67,7 +67,7 @@ import Testing
           one.next = .finished
         }
         let done = held.filter { $0.next != nil }
-        // The others' answers were on their way when it died.
+        // The others' responses were still pending when the worker was killed.
         if held.contains(where: { $0.next == nil }) { break }
         for one in done { ends[one.entry.content.id] = one.fresh[0].end }
         try queue.record(done.map { Verdict($0) }, by: seat, at: now)
@@ -77,7 +77,7 @@ import Testing
       guard ends.count < 300 else { break }
       crashes += 1
       #expect(try queue.reclaim(silentSince: now + 1, at: time) > 0)
-      // One that was alone several times waits.
+      // An entry that was alone several times is deferred.
       time += 10_000
     }
     #expect(ends["id-77"] == .dead)
@@ -85,7 +85,7 @@ import Testing
     #expect(crashes <= 10)
   }
 
-  /// Whoever has something waits with it until suspects can be tried apart.
+  /// A worker with entries does not get suspects until it can try them apart.
   @Test(arguments: Engine.here) func suspectsAreTriedApart(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue([entry("a"), entry("b")], at: now)
@@ -164,8 +164,8 @@ import Testing
     #expect(try queue.claim(seat, room: 9, at: now).map(\.content.id) == ["b"])
   }
 
-  /// Many go together, and each stays one by itself: known ones, repeated ones, and those with other
-  /// columns, wherever they stand among the others.
+  /// Many entries share a transaction, and each keeps its own result: known ones, repeated ones,
+  /// and those with other columns, wherever they stand among the others.
   @Test(arguments: Engine.here) func manyAtOnceAreEachTakenForItself(_ engine: Engine) throws {
     let queue = try open(engine)
     let seat = try join(queue)
@@ -217,7 +217,7 @@ import Testing
     #expect(known["c"] == KnownEntry(target: "5f79cfda"))
   }
 
-  /// A push whose id a list of tokens has is not answered with the outcome of one of those.
+  /// A push with the ID of a token list does not get the outcome of one of its tokens.
   @Test(arguments: Engine.here) func anIDOfAListIsAnothers(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue([many("d", 2)], at: now)
@@ -285,7 +285,7 @@ import Testing
     #expect(try queue.reclaim(silentSince: now + 1, at: now + 121_000) == 1)
     #expect(try queue.claim(living, room: 9, at: now + 121_000).map(\.content.id) == ["a"])
     #expect(try !queue.renew(silent, at: now + 130_000))
-    // It has to join again, for nobody would see it fall silent.
+    // It must join again, because otherwise no worker would notice if it fell silent.
     _ = try queue.enqueue([entry("c")], at: now)
     #expect(try queue.claim(silent, room: 9, at: now + 130_000) == [])
     #expect(try queue.claim(living, room: 9, at: now + 130_000).map(\.content.id) == ["c"])
@@ -364,7 +364,7 @@ import Testing
     #expect(try place.ends() == ["m/1 accepted", "m/3 rejected"])
   }
 
-  /// Two workers have outcomes of one list, because one of them was taken for dead.
+  /// Two workers have outcomes of one list, because the lease of one of them expired.
   @Test(arguments: Engine.here) func outcomesOfAListAreMergedWithThoseOfOthers(_ engine: Engine)
     throws
   {
@@ -379,13 +379,13 @@ import Testing
     #expect(again.map(\.answered) == [[0], []])
     try queue.record(
       [Verdict(again[0], [outcome(1), outcome(66)], .held)], by: other, at: now)
-    // It knows nothing of these, and has a verdict of another entry that stands alone.
+    // The first worker knows nothing of these, and has the outcome of an unrelated entry.
     try queue.record(
       [
         Verdict(got[0], [outcome(1, .rejected), outcome(2, .rejected), outcome(66, .dead)], .held),
         Verdict(got[1], [outcome()], .finished),
       ], by: one, at: now)
-    // The same again, as if the answer to it had been lost.
+    // The same again, as if its reply had been lost.
     try queue.record([Verdict(again[0], [outcome(1), outcome(66)], .held)], by: other, at: now)
     let rest = (3..<66).map { outcome($0) } + [outcome(2), outcome(67), outcome(68), outcome(69)]
     try queue.record([Verdict(again[0], rest, .finished)], by: other, at: now)
@@ -402,7 +402,7 @@ import Testing
     _ = try queue.enqueue((1...10).map { many("m\($0)", 100) }, at: now)
     let seat = try join(queue)
     #expect(try queue.claim(seat, room: 350, at: now).count == 3)
-    // One that is larger than the room comes alone: it would never come otherwise.
+    // An entry larger than the room is claimed alone; otherwise it would never be claimed.
     #expect(try queue.claim(seat, room: 10, at: now).count == 1)
     #expect(try queue.claim(seat, room: 0, at: now).count == 0)
   }
@@ -444,7 +444,7 @@ import Testing
     #expect(try queue.depths(at: now)["shop"]?.waiting == 4)
     #expect(try queue.depths(at: now)["shop"]?.later == 0)
     try finish(queue, [first[1], first[2]], by: one)
-    // The list waits for another of its devices too.
+    // The list is blocked by another of its devices too.
     let second = try inOrder(queue, other)
     #expect(second.map(\.content.id) == ["c2"])
     try finish(queue, [first[0]], by: one)
@@ -482,7 +482,8 @@ import Testing
     #expect(try inOrder(queue, seat, at: now + 4000) == [])
     let again = try inOrder(queue, seat, at: now + 5000)
     #expect(again.map(\.content.id) == ["1"])
-    // A dead letter lets the next one go, and so does one that a dead worker had in the end.
+    // A dead letter unblocks the next entry, and so does an entry of a worker that has left, once
+    // it is finished.
     try queue.record([Verdict(again[0], [], .dead(story: "no"))], by: seat, at: now)
     #expect(try inOrder(queue, seat).map(\.content.id) == ["2"])
     try queue.leave(seat, saying: "gone", at: now)
@@ -493,7 +494,7 @@ import Testing
     #expect(try inOrder(queue, other).map(\.content.id) == ["3"])
   }
 
-  /// The option is taken back: nothing is left behind.
+  /// The option is turned off: no entry stays blocked.
   @Test(arguments: Engine.here) func withoutOrderWhatWasHeldBackComesStill(_ engine: Engine) throws
   {
     let queue = try open(engine)
@@ -507,7 +508,8 @@ import Testing
     #expect(try queue.depths(at: now)["shop"]?.waiting ?? 0 == 0)
   }
 
-  /// Whatever becomes of entries, no device has two under way, and each gets its own in their order.
+  /// In any course of events, no device has two entries in flight, and each gets its entries in
+  /// their order.
   @Test(arguments: Engine.here) func theOrderHoldsWhateverHappens(_ engine: Engine) throws {
     var random = SystemRandomNumberGenerator()
     let queue = try open(engine)
@@ -544,7 +546,7 @@ import Testing
       #expect(Set(underWay).count == underWay.count, "a device has two under way")
       switch Int.random(in: 0..<10, using: &random) {
       case 0:
-        // It dies, and another one comes.
+        // A worker leaves, and another one joins.
         try queue.leave(seats[one], saying: "gone", at: time)
         held[one] = []
         seats[one] = try join(queue)
@@ -577,7 +579,8 @@ import Testing
       try queue.shareConnections(seat, held: held, wanted: 3, isNeeded: isNeeded, of: 4)
     }
     #expect(try share(one, has: 0) == 3)
-    // What is promised or held is nobody else's, although the half of it would be.
+    // Promised or held connections are not given to others, even if half of them would be the
+    // others' share.
     #expect(try share(other, has: 0) == 1)
     #expect(try share(one, has: 3) == 2)
     #expect(try share(other, has: 1) == 1)
@@ -586,7 +589,7 @@ import Testing
     try queue.leave(one, saying: "gone", at: now)
     #expect(try share(other, has: 2) == 3)
     #expect(try share(one, has: 2) == nil)
-    // Another app has its own.
+    // Another app has its own quota.
     let third = try queue.join(app: "other", named: "test", at: now)
     #expect(try share(third, has: 0) == 3)
   }
@@ -604,7 +607,7 @@ import Testing
     #expect(try share(2, has: 1, isNeeded: true) == 1)
     #expect(try share(0, has: 0, isNeeded: false) == 0)
     #expect(try share(2, has: 1, isNeeded: true) == 1)
-    // Once it has nothing in hand, another one's turn comes, when the connection is closed.
+    // When a worker holds no entries and its connection is closed, it is another one's turn.
     #expect(try share(2, has: 1, isNeeded: false) == 0)
     #expect(try share(0, has: 0, isNeeded: false) == 0)
     #expect(try share(2, has: 0, isNeeded: false) == 0)
@@ -673,18 +676,19 @@ import Testing
       try queue.providerToken(
         team: "T", key: "K", madeAfter: now - 1000, at: now, within: 5000, make: make)
     }
-    // A failure is the caller's, and the next one tries.
+    // A failure is the caller's, and the next call tries again.
     #expect(
       fault { try ask { throw QueueFault(description: "no token today") } } == "no token today")
     let made = try ask {
-      // Others work meanwhile, as another process does.
+      // Meanwhile others work, as other processes do.
       let other = try self.open(engine)
       #expect(try other.enqueue([self.entry("a")], at: self.now) == 1)
       #expect(try other.claim(self.join(other), room: 9, at: self.now).count == 1)
       return SharedToken(text: "slow", made: self.now)
     }
     #expect(made.text == "slow")
-    // One that died while it made one is waited for no longer than it may take.
+    // If a relay is killed while it makes a token, others wait no longer than the time allowed for
+    // that.
     #expect(
       fault {
         try queue.providerToken(
@@ -697,7 +701,7 @@ import Testing
       }.contains("another relay has been making"))
   }
 
-  /// The one who waits asked before the token was made.
+  /// The waiting relay requested the token before it was made.
   @Test(arguments: Engine.here) func whoWaitsForTheProviderTokenTakesIt(_ engine: Engine) throws {
     let (one, other) = (try open(engine), try open(engine))
     let now = RelayClock.now
@@ -769,7 +773,7 @@ import Testing
     #expect(first.map(\.at) == [now])
     let second = try other.refused(app: "shop", behind: first[0].number, most: 9)
     #expect(second.map(\.token) == ["bb"])
-    // Anew: it comes again, behind the others.
+    // Rejected again: it is listed again, after the others.
     try refuse(one, "3", "aa", since: 7, at: now + 9)
     let third = try other.refused(app: "shop", behind: second[0].number, most: 9)
     #expect(third.map(\.token) == ["aa"])
@@ -805,7 +809,7 @@ import Testing
     try refuse(queue, "2", "bb", since: 6, at: now + 10)
     #expect(try queue.forgetRefused(before: now + 10) == 1)
     #expect(try queue.refused(app: "shop", behind: 0, most: 9).map(\.token) == ["bb"])
-    // What feedback has to tell waits for its reader.
+    // Feedback waits for its reader.
     #expect(try queue.feedback(app: "shop", most: 9).map(\.token) == ["aa", "bb"])
   }
 
@@ -815,7 +819,8 @@ import Testing
     try refuse(queue, "2", "bb", since: 6, at: now)
     let told = try queue.feedback(app: "shop", most: 9)
     #expect(told == [GoneToken(token: "aa", since: 5), GoneToken(token: "bb", since: 6)])
-    // Refused again while the list is read, later, and another one earlier than it was.
+    // Rejected again while the list is read, one with a later time, and one with an earlier time
+    // than before.
     try refuse(queue, "3", "aa", since: 9, at: now)
     try refuse(queue, "4", "bb", since: 1, at: now)
     try queue.forgetFeedback(told, app: "news")
@@ -841,7 +846,7 @@ import Testing
     let got = try queue.claim(seat, room: 9, at: now)
     var good = outcome()
     good.httpStatus = 200
-    // One that the service never saw is no answer.
+    // An expired entry never reached the service, so it is not a response.
     try queue.record(
       [Verdict(got[0], [good], .finished), Verdict(got[1], [outcome(0, .expired)], .finished)],
       by: seat, at: now)

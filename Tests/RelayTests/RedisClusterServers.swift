@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-/// A cluster of Redis of a test's own, of three primaries on loopback.
+/// A private Redis Cluster of a test, three primaries on loopback.
 final class RedisClusterServers {
   struct Node {
     let port: Int
@@ -23,7 +23,7 @@ final class RedisClusterServers {
     }
   }
 
-  /// Those that all tests have, one after the other.
+  /// The servers that all tests share.
   static func shared() throws -> RedisClusterServers {
     let servers = try kept ?? RedisClusterServers()
     kept = servers
@@ -64,7 +64,7 @@ final class RedisClusterServers {
       try process.run()
       let limit = Date(timeIntervalSinceNow: 60)
       while process.isRunning, Date() < limit {
-        // Not another one, which has taken this port meanwhile.
+        // The process ID must match: another server may have taken this port meanwhile.
         if let said = try? connect(port).demand(RedisCommand("INFO", "server")).text,
           said.contains("process_id:\(process.processIdentifier)\r"),
           let id = try? connect(port).demand(RedisCommand("CLUSTER", "MYID")).text
@@ -74,12 +74,12 @@ final class RedisClusterServers {
         }
         usleep(5000)
       }
-      // Somebody may have taken one of its ports meanwhile.
+      // Another program may have taken one of its ports meanwhile.
     }
     throw QueueFault(description: "redis-server does not start in \(directory)")
   }
 
-  /// One whose bus can be ten thousand above it, as all versions do it.
+  /// A port with a free bus port ten thousand above it, the default of all versions.
   private func freePort() throws -> Int {
     while true {
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -129,7 +129,7 @@ final class RedisClusterServers {
     for node in nodes { try ask(node, "FLUSHALL") }
   }
 
-  /// One command, to this node.
+  /// Sends one command to this node.
   @discardableResult
   func ask(_ node: Node, _ words: String...) throws -> RedisReply {
     var command = RedisCommand()
@@ -137,7 +137,7 @@ final class RedisClusterServers {
     return try connect(node.port).demand(command)
   }
 
-  /// Which node has a slot, as itself says.
+  /// The node that reports itself as the owner of a slot.
   func owner(_ slot: Int) throws -> Node {
     for node in nodes {
       for range in try ask(node, "CLUSTER", "SLOTS").list where range.list.count > 2 {
@@ -166,7 +166,7 @@ final class RedisClusterServers {
     try ask(from, "CLUSTER", "SETSLOT", "\(slot)", "MIGRATING", to.id)
   }
 
-  /// So many keys, one after the other.
+  /// Moves up to `most` keys, one by one.
   func moveKeys(_ slot: Int, from: Node, to: Node, most: Int = .max) throws {
     let keys = try ask(from, "CLUSTER", "GETKEYSINSLOT", "\(slot)", "1000").list.compactMap(\.text)
     for key in keys.sorted().prefix(most) {
@@ -181,11 +181,11 @@ final class RedisClusterServers {
     }
   }
 
-  /// How often this node did a command, such as "cluster|slots".
+  /// The number of times that this node executed a command, such as "cluster|slots".
   func calls(_ node: Node, _ name: String) throws -> Int {
     let lines = (try ask(node, "INFO", "commandstats").text ?? "").split(
       whereSeparator: \.isNewline)
-    // Before 7.0 all of CLUSTER are one.
+    // Before 7.0 all subcommands of CLUSTER count as one.
     for name in [name, String(name.prefix { $0 != "|" })] {
       let start = "cmdstat_\(name):calls="
       if let line = lines.first(where: { $0.hasPrefix(start) }) {
@@ -196,7 +196,7 @@ final class RedisClusterServers {
   }
 }
 
-/// Ends the servers after the last of a suite's tests.
+/// Ends the servers after the last test of a suite.
 struct ClusterEnd: SuiteTrait, TestScoping {
   func provideScope(
     for test: Test, testCase: Test.Case?, performing tests: @Sendable () async throws -> Void

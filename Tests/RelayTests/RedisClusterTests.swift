@@ -4,7 +4,7 @@ import Testing
 @testable import Relay
 
 extension QueueRules {
-  /// What a cluster of Redis does besides.
+  /// The additional rules of a Redis Cluster.
   @Suite(.needsRedis) struct RedisClusterTests {
     private let now = QueueRules.now
     private let place: ClusterPlace
@@ -26,7 +26,7 @@ extension QueueRules {
       try queue.join(app: "shop", named: "a test", at: now)
     }
 
-    /// The slot of the app `shop`, who has it, and somebody else.
+    /// The slot of the app `shop`, its owner, and another node.
     private func places() throws -> (
       slot: Int, from: RedisClusterServers.Node, to: RedisClusterServers.Node
     ) {
@@ -63,7 +63,7 @@ extension QueueRules {
       for node in cluster.nodes {
         #expect(try cluster.ask(node, "EXISTS", "apns:{\(apps[node.id] ?? "")}:out").number == 1)
       }
-      // Each of another node is silent.
+      // The workers on each node are silent.
       #expect(try queue.enqueue(names.map { entry("b", app: $0) }, at: now) == 3)
       for seat in seats { #expect(try queue.claim(seat, room: 9, at: now).count == 1) }
       #expect(try queue.reclaim(silentSince: now + 1, at: now + 2) == 3)
@@ -74,12 +74,12 @@ extension QueueRules {
 
     // MARK: Slots that move
 
-    /// How often the nodes were asked for the map.
+    /// The number of requests for the slot map.
     private func asked() throws -> Int {
       try cluster.nodes.reduce(0) { try $0 + cluster.calls($1, "cluster|slots") }
     }
 
-    /// It is not asked for at once, if there was one just now.
+    /// The map is not requested immediately if it is recent.
     private func waitForTheMap(
       since before: Int, _ queue: any QueueEngine, _ seat: WorkerSeat
     ) throws {
@@ -96,9 +96,9 @@ extension QueueRules {
       try cluster.beginMove(slot, from: from, to: to)
       try cluster.moveKeys(slot, from: from, to: to)
       try cluster.endMove(slot, to: to)
-      // Until now it went to the one that had it.
+      // Until now the keys were read from their owner.
       let before = try asked()
-      // The answer is not known to be repeatable, but it was not done.
+      // A claim is not safe to repeat, but the redirected one was not executed.
       let second = try queue.claim(seat, room: 3, at: now)
       #expect(second.map(\.content.id) == ["4", "5", "6"])
       #expect(second.map(\.deliveries) == [1, 1, 1])
@@ -113,11 +113,11 @@ extension QueueRules {
     @Test func manyWhoseSlotMovedAskForTheMapOnce() throws {
       let queue = try place.open()
       let seat = try join(queue)
-      // After this the map may be asked for again.
+      // From then on the map may be requested again.
       let soon = RelayClock.steady + 200
       let time = now
       let (slot, from, to) = try places()
-      /// Each on a connection of its own; all are answered at the same time.
+      /// Each on a separate connection; all get their replies at the same time.
       func renewAtOnce() throws {
         kill(from.process.processIdentifier, SIGSTOP)
         defer { kill(from.process.processIdentifier, SIGCONT) }
@@ -147,13 +147,13 @@ extension QueueRules {
       try queue.setNote("word", "one", app: "shop")
       let (slot, from, to) = try places()
       try cluster.beginMove(slot, from: from, to: to)
-      // A key that is gone already is asked for where it is, each time anew.
+      // A command for a key that has moved already is redirected (ASK), each time again.
       try cluster.ask(from, "MIGRATE", "127.0.0.1", "\(to.port)", "apns:{shop}:notes", "0", "5000")
       for word in ["two", "three"] {
         try queue.setNote("word", word, app: "shop")
         #expect(try queue.note("word", app: "shop") == word)
       }
-      // What needs all keys waits until they are together.
+      // A command with several keys waits until all are on one node.
       let done = DispatchSemaphore(value: 0)
       let time = now
       nonisolated(unsafe) var result: Result<[String], any Error>?
@@ -163,7 +163,7 @@ extension QueueRules {
       }
       let refusals = { try self.refusals("TRYAGAIN") }
       let limit = Date(timeIntervalSinceNow: 60)
-      // More often than a command may be sent elsewhere.
+      // More often than the limit of redirections.
       let before = try refusals()
       while try refusals() < before + 12, Date() < limit { usleep(5000) }
       #expect(try refusals() >= before + 12)
@@ -175,7 +175,7 @@ extension QueueRules {
       #expect(try queue.depths(at: now)["shop"]?.held == 9)
     }
 
-    /// How often the nodes answered with this.
+    /// The number of these error replies of all nodes.
     private func refusals(_ name: String) throws -> Int {
       try cluster.nodes.reduce(0) { sum, node in
         let lines = (try cluster.ask(node, "INFO", "errorstats").text ?? "")
@@ -191,7 +191,8 @@ extension QueueRules {
       let seat = try join(queue)
       _ = try queue.enqueue([entry("a"), entry("b")], at: now)
       #expect(try queue.claim(seat, room: 1, at: now).map(\.content.id) == ["a"])
-      // As if it was lost with the node: the worker does not know that it has it.
+      // As if the reply had been lost with the node: the worker does not know that it holds the
+      // entry.
       #expect(try place.open().claim(seat, room: 1, at: now).map(\.content.id) == ["b"])
       let (slot, from, to) = try places()
       try cluster.beginMove(slot, from: from, to: to)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-/// Several relays on one Redis, and those who read what came of it.
+/// Several relays on one Redis, and readers of outcomes.
 extension RedisQueueTests {
   @Test func aWorkerOfADeadProcessLosesItsEntriesAtOnce() throws {
     let queue = try place.open()
@@ -22,7 +22,7 @@ extension RedisQueueTests {
         "HSET", "apns:{shop}:workers", "\(seat.number)",
         "\(now) \(mark.joined(separator: ".")) a test")
     }
-    // On another machine nobody knows.
+    // Whether a process on another machine is running is unknown.
     try say(["another", own[1], "\(other.processIdentifier)", own[3]])
     #expect(try queue.reclaim(silentSince: 0, at: now) == 0)
     try say([own[0], own[1], "\(other.processIdentifier)", own[3]])
@@ -99,20 +99,20 @@ extension RedisQueueTests {
     let numbers = try server.ask("XRANGE", "apns:{shop}:out", "-", "+").list.compactMap {
       $0.list[0].text
     }
-    // A group that has read three, and confirmed the first.
+    // A group that has read three outcomes, and confirmed the first.
     try server.ask("XGROUP", "CREATE", "apns:{shop}:out", "reports", "0")
     try server.ask(
       "XREADGROUP", "GROUP", "reports", "one", "COUNT", "3", "STREAMS", "apns:{shop}:out", ">")
     try server.ask("XACK", "apns:{shop}:out", "reports", numbers[0])
     #expect(try queue.trim(before: now + 1) == 1)
     try server.ask("XACK", "apns:{shop}:out", "reports", numbers[1], numbers[2])
-    // One that writes down how far it is.
+    // A reader that stores the last number it has read.
     try server.ask("HSET", "apns:{shop}:readers", "bill", numbers[1])
     #expect(try queue.trim(before: now + 1) == 1)
     try server.ask("HDEL", "apns:{shop}:readers", "bill")
     #expect(try queue.trim(before: now + 1) == 1)
     #expect(try place.ends() == ["4/0 accepted", "5/0 accepted"])
-    // An id is known as long as its outcome is there.
+    // An ID is known until its outcome is removed.
     #expect(try queue.enqueue((1...5).map { entry("\($0)") }, at: now) == 3)
   }
 

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Relay
 
-/// A Redis of a test's own.
+/// A private Redis of a test.
 final class RedisPlace: QueuePlace {
   private let directory: TestDirectory
   let server: RedisServer
 
   init() throws {
     directory = try TestDirectory()
-    // What is written is on the disk before it is answered: the tests kill this Redis.
+    // Written to the disk before each reply, because the tests kill this Redis.
     server = try RedisServer(directory.path, ["--appendonly", "yes", "--appendfsync", "always"])
   }
 
@@ -24,13 +24,13 @@ final class RedisPlace: QueuePlace {
     try Self.story(of: id, server.stream("apns:{shop}:dead"))
   }
 
-  // MARK: Records of streams, wherever they are
+  // MARK: Records of streams
 
   static func ends(_ records: [[String: String]]) throws -> [String] {
     try outcomes(records).map { "\($0.id)/\($0.outcome.position) \($0.outcome.end.rawValue)" }
   }
 
-  /// Of the records of "out", whose elements have many each.
+  /// The outcomes in the records of "out", which hold several elements with several devices each.
   static func outcomes(_ records: [[String: String]]) throws -> [(id: String, outcome: PushOutcome)]
   {
     try records.flatMap { record in
@@ -48,7 +48,7 @@ final class RedisPlace: QueuePlace {
   }
 }
 
-/// The cluster that all tests share, empty. One test at a time has it.
+/// The cluster that all tests share, emptied. One test at a time uses it.
 struct ClusterPlace: QueuePlace {
   let cluster: RedisClusterServers
 

@@ -22,14 +22,14 @@ import Testing
     try queue.join(app: "shop", named: "a test", at: now)
   }
 
-  /// What a client in any language does.
+  /// Adds an entry as a client in any language would.
   func add(_ fields: String...) throws {
     var command = RedisCommand("XADD", "apns:{shop}:in", "*")
     for field in fields { command.add(field) }
     _ = try RedisConnection(server.address).demand(command)
   }
 
-  // MARK: A Redis that forgets
+  // MARK: A Redis that loses writes
 
   private let list = NewEntry(
     app: "shop", id: "a", tokens: "[\"00\",\"01\",\"02\"]", payload: "{}")
@@ -45,7 +45,7 @@ import Testing
     positions.map { PushOutcome(position: $0, token: WrittenToken("0\($0)"), end: .accepted) }
   }
 
-  /// With appendfsync everysec a Redis that is killed may lose what it had confirmed.
+  /// With appendfsync everysec a killed Redis may lose confirmed writes.
   @Test func outcomesThatRedisForgotAreMadeAgain() throws {
     let (queue, seat, entry) = try claimTheList()
     try queue.record([Verdict(entry, accepted(0), .held)], by: seat, at: now)
@@ -63,14 +63,14 @@ import Testing
     #expect(try queue.claim(seat, room: 9, at: now) == [])
   }
 
-  /// A replica that takes over may have an entry, and not that somebody has it.
+  /// A replica that takes over may have an entry, but not its claim.
   @Test func outcomesStayKnownWhenRedisForgetsWhoHasTheEntry() throws {
     for isAddedAgain in [false, true] {
       try server.ask("FLUSHALL")
       let (queue, seat, entry) = try claimTheList()
       try server.ask("HDEL", "apns:{shop}:ids", "a")
       if isAddedAgain {
-        // It has forgotten the entry as well.
+        // Redis has lost the entry as well.
         try server.ask("XGROUP", "DESTROY", "apns:{shop}:in", "relay")
         try server.ask("DEL", "apns:{shop}:in")
       } else {
@@ -78,19 +78,19 @@ import Testing
       }
       try queue.record([Verdict(entry, accepted(0, 2), .held)], by: seat, at: now)
       #expect(try queue.known(["a"], app: "shop")["a"]?.outcome != nil)
-      // There may be two then, of which one is taken.
+      // There may be two entries then; one of them is processed.
       #expect(try queue.enqueue([list], at: now) == 1)
 
       let other = try place.open()
       let again = try #require(other.claim(try join(other), room: 9, at: now).first)
       #expect(again.answered == [0, 2])
       try other.record([Verdict(again, accepted(1), .finished)], by: seat, at: now)
-      // The first one does not know that.
+      // The first worker does not know that.
       try queue.record([Verdict(entry, accepted(1), .finished)], by: seat, at: now)
       #expect(try place.ends().sorted() == ["a/0 accepted", "a/1 accepted", "a/2 accepted"])
       #expect(try queue.claim(seat, room: 9, at: now) == [])
       #expect(try queue.depths(at: now)["shop"] == QueueDepth())
-      // What is done goes with its outcomes.
+      // A finished ID is removed with its outcomes.
       #expect(try queue.trim(before: now + 1000) == 3)
       #expect(try server.ask("EXISTS", "apns:{shop}:ids").number == 0)
     }
@@ -104,7 +104,7 @@ import Testing
     #expect(try server.ask("EXISTS", "apns:{shop}:ids").number == 0)
   }
 
-  /// As after a claim of a worker that was taken for dead: verdicts of one entry are in one batch.
+  /// As after a claim by a worker whose lease had expired: one batch has two updates of one entry.
   @Test func anEntryThatAWorkerHasTwiceEndsOnce() throws {
     let queue = try place.open()
     _ = try queue.enqueue([entry("a"), entry("b")], at: now)
@@ -122,7 +122,7 @@ import Testing
 
   @Test func whatAnyClientAddsIsDoneOnceForEachID() throws {
     let queue = try place.open()
-    // Before any relay has been there.
+    // Before the first relay.
     for _ in 1...2 { try add("id", "a", "token", "00", "payload", "{}", "priority", "5") }
     try add("token", "00", "payload", "{}", "trace", "its writer's own")
     let seat = try join(queue)
@@ -162,7 +162,7 @@ import Testing
     let seat = try join(queue)
     let got = try queue.claim(seat, room: 100, at: now)
     #expect(got.count == 12)
-    // As a worker takes them.
+    // As a worker processes them.
     let rules = DeliveryRules(deliveries: 5, tries: 5, unknown: .again)
     var verdicts: [Verdict] = []
     for entry in got {
@@ -191,9 +191,9 @@ import Testing
     #expect(try queue.depths(at: now)["shop"] == QueueDepth())
   }
 
-  // MARK: Redis comes and goes
+  // MARK: Outages
 
-  /// Any program may write there, and what it wrote is added to and multiplied.
+  /// Any program may write there, and the relay adds to these numbers and multiplies them.
   @Test func numbersThatCannotBeStopNobody() throws {
     let queue = try place.open()
     let score = Double(now) * 1000
@@ -252,7 +252,7 @@ import Testing
     #expect(try queue.enqueue(ids.map { entry($0) }, at: now) == 0)
   }
 
-  /// After a failure no connection is tried for a moment.
+  /// Waits for the reconnect backoff after a failure.
   private func waitUntilItAnswers(_ queue: any QueueEngine) throws {
     let limit = Date(timeIntervalSinceNow: 60)
     while true {
@@ -273,7 +273,7 @@ import Testing
     #expect(throws: (any Error).self) { try queue.check() }
     try server.start()
     try waitUntilItAnswers(queue)
-    // A lease of 100 s, and Redis was away for 200 s.
+    // The lease is 100 s, and Redis was unreachable for 200 s.
     #expect(try queue.reclaim(silentSince: now + 100_000, at: now + 200_000) == 0)
     #expect(try queue.reclaim(silentSince: now + 199_999, at: now + 299_999) == 0)
     #expect(try queue.reclaim(silentSince: now + 200_001, at: now + 300_001) == 1)
@@ -285,7 +285,7 @@ import Testing
     let seat = try join(queue)
     let own = try queue.claim(seat, room: 1, at: now)
     #expect(own.map(\.content.id) == ["a"])
-    // The answer of this one goes elsewhere, which is to the worker as if it was lost.
+    // Another connection gets the reply to this claim; to the worker it is lost.
     #expect(try place.open().claim(seat, room: 1, at: now).map(\.content.id) == ["b"])
     try server.ask("CLIENT", "KILL", "TYPE", "normal")
     #expect(throws: (any Error).self) { try queue.claim(seat, room: 9, at: now) }
@@ -309,7 +309,7 @@ import Testing
     let again = try queue.claim(seat, room: 9, at: now + 5)
     #expect(again.map(\.content.id).sorted() == ["b", "c"])
     #expect(again.first { $0.content.id == "b" }?.answers == 1)
-    // One of an earlier delivery says nothing of this one.
+    // An outcome of an earlier delivery does not affect this one.
     try queue.record([batch[1]], by: seat, at: now + 5)
     #expect(try queue.depths(at: now)["shop"]?.held == 2)
     #expect(try place.ends() == ["a/0 accepted"])
@@ -361,7 +361,7 @@ import Testing
   }
 
   @Test func aRedisThatIsNotThereIsNamed() throws {
-    // Bound, so that nobody else is there, and not listening.
+    // Bound but not listening, so that no other program takes the port.
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
     var place = sockaddr_in()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-/// A Redis of a test's own: at a socket in a private directory, and gone with the test.
+/// A private Redis of a test: at a socket in a private directory, removed with the test.
 final class RedisServer {
   private let directory: String
   private let options: [String]
@@ -12,7 +12,7 @@ final class RedisServer {
   var socket: String { directory + "/redis.sock" }
   var address: RedisAddress { get throws { try RedisAddress("unix:\(socket)") } }
 
-  /// Where it is, if it is installed.
+  /// Its path, if it is installed.
   static let program: String? = {
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"
     let places = path.split(separator: ":").map { "\($0)/redis-server" }
@@ -40,7 +40,7 @@ final class RedisServer {
     let limit = Date(timeIntervalSinceNow: 60)
     while true {
       if let connection = try? RedisConnection(address) {
-        // It may be reading what it had written before it was killed.
+        // It may still be loading its data after a kill.
         if case .error(let words) = try connection.ask(RedisCommand("PING")),
           words.hasPrefix("LOADING")
         {
@@ -56,7 +56,7 @@ final class RedisServer {
     }
   }
 
-  /// As SIGKILL does it.
+  /// Sends SIGKILL.
   func kill() {
     guard let process, process.isRunning else { return }
     Glibc.kill(process.processIdentifier, SIGKILL)
@@ -65,7 +65,7 @@ final class RedisServer {
     self.process = nil
   }
 
-  /// One command, on a connection of its own.
+  /// Sends one command on a new connection.
   @discardableResult
   func ask(_ words: String...) throws -> RedisReply {
     var command = RedisCommand()

@@ -2,10 +2,10 @@ import Testing
 
 @testable import Relay
 
-/// Who has a key, as the cluster's specification and its servers say.
+/// The owner of a key, by the cluster's specification and its servers.
 @Suite struct RedisSlotTests {
   @Test func keysAreInTheSlotsOfTheSpecification() {
-    // By CLUSTER KEYSLOT of Redis 7.0.
+    // As CLUSTER KEYSLOT of Redis 7.0 returns them.
     for (key, slot) in [
       ("123456789", 0x31C3), ("foo", 12182), ("", 0), ("{user1000}.following", 3443),
       ("{user1000}.followers", 3443), ("user1000", 3443), ("foo{}{bar}", 8363),
@@ -44,7 +44,7 @@ import Testing
       ])
     #expect(map.covered == RedisSlot.count)
     #expect(map.owners[6...10] == [0, 1, 2, 2, 3])
-    // Slots that nobody has.
+    // Slots without an owner.
     let holes = try RedisSlotMap(.list([range(3, 3, text("a"), 1)]), from: "asked")
     #expect(holes.covered == 1)
     #expect(holes.owners[4] == -1)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Relay
 
-/// What a door makes of a request, without a network.
+/// A listener's handling of a request, without a network.
 @Suite struct RequestRulesTests {
   private static let token = String(repeating: "0f", count: 32)
   private static let payload = Array(#"{"aps":{"alert":"Hello"}}"#.utf8)
@@ -131,7 +131,7 @@ import Testing
     #expect(try entry([("apns-topic", "com.example.news.complication")], Self.two).app == "news")
     #expect(try entry([("relay-app", "news")], Self.two).app == "news")
     #expect(try entry([], Self.two, app: "news").app == "news")
-    // What a listener is bound to, no header changes.
+    // No header overrides a listener's app.
     #expect(
       reason(400) { () throws(DoorAnswer) in
         _ = try entry([("relay-app", "shop")], Self.two, app: "news")
@@ -140,19 +140,19 @@ import Testing
       reason(400) { () throws(DoorAnswer) in
         _ = try entry([("apns-topic", "com.example.shop")], Self.two, app: "news")
       } == "TopicDisallowed")
-    // What an app has exactly is that app's.
+    // An exact topic belongs to its app.
     let exact = Self.shop + [Self.app("voip", "com.example.shop.voip")]
     #expect(try entry([("apns-topic", "com.example.shop.voip")], exact).app == "voip")
     #expect(try entry([("apns-topic", "com.example.shop.voip-ptt")], exact).app == "shop")
     refused(400, "TopicDisallowed", [("apns-topic", "com.example.shop.bank")], exact)
-    // Another app whose name begins alike is another app.
+    // A common prefix does not make it the same app.
     refused(400, "TopicDisallowed", [("apns-topic", "com.example.shopping")], Self.two)
     let both = Self.shop + [Self.app("sandbox", "com.example.shop")]
     refused(400, "TopicDisallowed", [("apns-topic", "com.example.shop")], both)
     #expect(
       try entry([("apns-topic", "com.example.shop"), ("relay-app", "sandbox")], both).app
         == "sandbox")
-    // The certificate knows the topic.
+    // The certificate names the topic.
     #expect(
       try entry([("apns-topic", "com.example.any")], [Self.app("only", nil)]).topic
         == "com.example.any")
@@ -250,7 +250,7 @@ import Testing
     #expect(try answering("Respond-Async, wait=10") == .init(waitMS: 10_000, isPreferred: true))
     #expect(try answering("respond-async", "wait=10") == .init(waitMS: 10_000, isPreferred: true))
     #expect(try answering("wait=5") == .init(waitMS: 5000, isPreferred: false))
-    // No longer than the door allows.
+    // At most the listener's `wait_s`.
     #expect(try answering("wait=100") == .init(waitMS: 30_000, isPreferred: false))
     #expect(try answering("wait=-1, handling=strict") == .init(waitMS: 30_000))
     #expect(
@@ -269,7 +269,7 @@ import Testing
     let gone = answer(.rejected, 410, since: 1_700_000_000)
     #expect(gone.status == 410)
     #expect(gone.body == #"{"reason":"Why","timestamp":1700000000000}"#)
-    // Nothing of these is a device that is gone.
+    // None of these is a gone device.
     for end in [PushOutcome.End.refused, .expired, .unknown, .dead] {
       #expect([400, 502].contains(answer(end).status), "\(end)")
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Relay
 
-/// Files of each layout that the queue ever had, as layouts/*.sql makes them.
+/// Files of each layout that the queue has had, made by layouts/*.sql.
 @Suite struct SQLiteLayoutTests {
   static let layouts = ["1-without-channel", "1", "2", "3-loose", "3"]
 
@@ -23,7 +23,7 @@ import Testing
     try write(String(contentsOf: file, encoding: .utf8))
   }
 
-  /// What the tables are, and nothing of what is in them.
+  /// The tables' definitions, without their rows.
   private func schema(_ file: String) throws -> [String] {
     try DatabaseQueue(path: file).read {
       try String.fetchAll(
@@ -32,8 +32,8 @@ import Testing
     }
   }
 
-  /// Relays of other versions wrote their numbers into files that they did not change, and a producer
-  /// that runs the text of --print-schema does.
+  /// Relays of other versions wrote their version number into files without changing them, and so
+  /// does a producer that runs the text of --print-schema.
   @Test(arguments: layouts, [nil, 2, 3, SQLiteSchema.version])
   func eachLayoutBecomesTheOneOfNow(_ layout: String, _ number: Int?) throws {
     try make(layout)
@@ -56,7 +56,7 @@ import Testing
     let queue = try place.open()
     let fresh = try SQLitePlace()
     _ = try fresh.open()
-    // One that was made with looser checks and has a number that is too high keeps them.
+    // A file with looser checks and a version number that is too high keeps these checks.
     if !(layout == "3-loose" && number == SQLiteSchema.version) {
       let wanted = try schema(fresh.file)
       #expect(try schema(place.file) == wanted)
@@ -73,7 +73,7 @@ import Testing
     #expect(
       try queue.enqueue(
         [broadcast, NewEntry(app: "shop", id: "waits", token: "00", payload: "{}")], at: now) == 1)
-    // No number is given out twice: dead ones keep theirs.
+    // No number is used twice: dead letters keep theirs.
     #expect(try queue.claim(seat, room: 9, at: now).map(\.number) == [5])
     try queue.record(
       got.map { Verdict($0, [PushOutcome(position: 1, token: "01", end: .accepted)], .finished) },
@@ -82,7 +82,7 @@ import Testing
     #expect(try place.strings("SELECT token FROM gone") == ["0a"])
   }
 
-  /// What looser checks let in has a meaning in stricter ones.
+  /// Values that looser checks allowed have a meaning with stricter ones.
   @Test func numbersThatMeanNothingDoNotStopIt() throws {
     try make("3-loose")
     try write(
@@ -117,7 +117,7 @@ import Testing
     #expect(try schema(place.file) == before)
   }
 
-  /// As far as it can be read: all that is there, and what was not is lost by its producer.
+  /// A producer has renamed a column: the relay does not open the file.
   @Test func aTableWithoutAColumnIsRefused() throws {
     _ = try place.open()
     try write("ALTER TABLE outcomes RENAME COLUMN reason TO cause")

@@ -17,7 +17,7 @@ import Testing
     let seat = try other!.join(app: "shop", named: "other", at: now)
     #expect(try other!.claim(seat, room: 9, at: now).count == 1)
     #expect(try queue.reclaim(silentSince: 0, at: now) == 0)
-    // Its locks go with its open files, as those of a process do that is killed.
+    // Its locks end with its open files, as those of a killed process do.
     other = nil
     #expect(try queue.reclaim(silentSince: 0, at: now) == 1)
   }

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite struct StandingProblemTests {
-  /// What was logged.
+  /// The logged lines.
   private final class Lines: Sendable {
     let all = Mutex<[String]>([])
     var taken: [String] {
@@ -51,7 +51,7 @@ import Testing
         "error 241 nothing is pushed for 120 s, after 241 failures: no key",
       ])
     #expect(problem.words == "no key")
-    // Nothing is tried, so there is nothing to say.
+    // No attempt is made, so nothing is logged.
     for now: Int64 in stride(from: 150_000, to: 900_000, by: 500) { problem.look(at: now, log) }
     #expect(lines.taken == ["error 300 nothing is pushed for 180 s, after 300 failures: no key"])
     problem.end(at: 900_000, log)
@@ -67,7 +67,7 @@ import Testing
       problem.look(at: now + 900, log)
     }
     #expect(lines.taken == [])
-    // From here on it is all that happens.
+    // From here on this is the only problem.
     problem.look(at: 101_000, log)
     #expect(lines.taken == [])
     problem.look(at: 101_600, log)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory of a test's own, gone with it.
+/// A private directory of a test, removed with it.
 final class TestDirectory {
   let path = FileManager.default.temporaryDirectory.path + "/relay-\(UUID().uuidString)"
 

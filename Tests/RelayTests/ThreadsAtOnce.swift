@@ -2,8 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Runs this so often, each time on a thread of its own, and what comes in between once all of them
-/// wait for somebody else.
+/// Calls `act` `count` times, each on a separate thread, and calls `between` once all threads wait.
 func atOnce<Value: Sendable>(
   _ count: Int, _ act: @escaping @Sendable () -> Value, onceAllWait between: () -> Void
 ) throws -> [Value] {
@@ -21,7 +20,7 @@ func atOnce<Value: Sendable>(
     }
   }
   defer { done.wait() }
-  // If none of them has run between two looks at all of them, all slept in between.
+  // If no thread has run between two checks of all, all slept in between.
   var last: [String] = []
   let limit = Date(timeIntervalSinceNow: 60)
   while true {
@@ -37,15 +36,15 @@ func atOnce<Value: Sendable>(
   return values.withLock { $0 }
 }
 
-/// What changes when a thread runs; nil while it does.
+/// A text that changes whenever the thread runs; nil while it runs.
 private func asleep(_ status: String) throws -> String? {
   let lines = try String(contentsOfFile: status, encoding: .utf8).split(separator: "\n")
   guard lines.contains(where: { $0.hasPrefix("State:\tS") }) else { return nil }
   return lines.filter { $0.contains("ctxt_switches") }.joined(separator: " ")
 }
 
-/// Runs this for each number at the same time. What they throw is the test's issue: on their threads
-/// there is no test.
+/// Calls `act` for each number at the same time. An error becomes an issue of the test, because
+/// these threads belong to no test.
 func concurrently(_ count: Int, _ act: @Sendable (Int) throws -> Void) {
   let faults = Mutex<[any Error]>([])
   DispatchQueue.concurrentPerform(iterations: count) { number in

@@ -1,4 +1,4 @@
-/// What the error says that this throws, and nothing if it throws none.
+/// The message of the error that this throws; empty if it throws none.
 func fault(_ act: () throws -> some Any) -> String {
   do {
     _ = try act()

@@ -46,19 +46,19 @@ import Testing
     #expect(made.text == token)
     #expect(made.keyID == "ABC123DEFG")
     #expect([soon - 600, soon - 601].contains(made.issuedAt))
-    // A service's clock may be a little ahead: then it counts as made now.
+    // A service's clock may be a little ahead: then the token counts as made now.
     let ahead = try program("echo \(jwt(age: -200))").token(.aged)
     #expect(ahead.issuedAt <= RelayClock.now / 1000)
   }
 
-  /// In a process of its own, whose environment is nobody else's.
+  /// In a separate process with a private environment.
   @Test func whatItIsToldAndWhatNot() async {
     await #expect(processExitsWith: .success) {
       let tests = TokenProgramTests()
       setenv("NOTIFY_SOCKET", "/run/other", 1)
       setenv("APNS_OTHER", "x", 1)
       setenv("VAULT_ADDR", "https://vault.example", 1)
-      // A file that is open here, and signals that are blocked and ignored.
+      // An open file, and signals that are blocked and ignored.
       _ = open("/dev/null", O_RDONLY)
       var blocked = sigset_t()
       sigemptyset(&blocked)
@@ -67,7 +67,7 @@ import Testing
       let directory = try TestDirectory()
       let place = directory.path + "/told"
       _ = try tests.program(
-        // The signals come first: a shell that has waited for a program blocks none any more.
+        // The signals come first: a shell that has waited for a program no longer blocks any.
         "exec 9>&1 >\(place); "
           + "while read line; do case $line in SigBlk*) echo $line;; esac; done </proc/$$/status; "
           + "env | grep -E '^(APNS|VAULT|NOTIFY)_' | sort; "
@@ -124,22 +124,22 @@ import Testing
       "echo first >&2; echo; printf 'vault is \\033[31msealed\\n\\n' >&2; exit 3",
       "it ended with status 3: vault is ?[31msealed")
     try assertFault("kill -9 $$", "it was ended by signal 9")
-    // What may be a token is not shown, as a shell with -x would.
+    // A possible token is not shown, as in the trace of a shell with -x.
     let token = jwt()
     #expect(
       fault { try program("echo + echo \(token) >&2; exit 1").token(.first) }
         == "/bin/sh: it ended with status 1: + echo …")
-    // However much it says.
+    // However long its output is.
     try assertFault(
       "yes noise | head -c 3000000 >&2; echo end >&2; exit 1", "it ended with status 1: end")
-    // A token with a failure is none.
+    // A token is ignored if the program fails.
     try assertFault("echo \(token); exit 1", "it ended with status 1")
   }
 
   @Test func itTakesNoLongerThanItMay() throws {
     let directory = try TestDirectory()
     let place = directory.path + "/started"
-    // Its time passes when it has started another one, which is ended with it.
+    // It times out while its child runs, which is ended with it.
     let slow = try program(
       "sleep 600 & echo $! > \(place)-; mv \(place)- \(place); wait", limitS: 0.5)
     let said = fault {
@@ -168,7 +168,7 @@ import Testing
     return try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
   }
 
-  /// Not one that has ended, and whose parent does not know.
+  /// False for a zombie too.
   private func isThere(_ process: pid_t) -> Bool {
     guard let line = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
       let bracket = line.lastIndex(of: ")")

@@ -3,7 +3,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 
-/** HTTPClient.java PORT TOKEN TOPIC: as http_clients.py, by java.net.http, which offers HTTP/2 by itself. */
+/** HTTPClient.java PORT TOKEN TOPIC: like http_clients.py, with java.net.http, which offers an HTTP/2 upgrade. */
 class HTTPClient {
     public static void main(String[] words) throws Exception {
         HttpClient client = HttpClient.newHttpClient();

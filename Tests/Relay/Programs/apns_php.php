@@ -1,7 +1,8 @@
 <?php
-// apns_php.php PORT FEEDBACK_PORT CERTIFICATE TOKENS: as ApnsPHP did it: a queue, command 1 with identifiers from 1, a look for an
-// answer after each write, a second at the end of the queue; what stands behind the one that an answer names is written
-// again on a new connection. Then it reads the feedback. Prints what it was told: a line for each token, behind "packet" or "feedback".
+// apns_php.php PORT FEEDBACK_PORT CERTIFICATE TOKENS: pushes as ApnsPHP did: a queue, command 1 with identifiers from
+// 1, a check for an error packet after each write, and a second's wait at the end of the queue. After an error packet
+// it resends all notifications after the rejected one on a new connection. Then it reads the feedback list. Prints a
+// line for each reported token, after "packet" or "feedback".
 class Push {
     const EXPIRY = 604800;
     private $socket;

@@ -1,6 +1,6 @@
 <?php
-// apns_service.php PORT CERTIFICATE FIRST COUNT: the class of 2012, as it was but for host and port, in place of
-// the framework that says where its certificate is.
+// apns_service.php PORT CERTIFICATE FIRST COUNT: the class of 2012, with only host and port changed. A stub replaces
+// the framework that gives it the certificate's path.
 class Yii {
     public static $certificate;
     public static $port;
@@ -73,7 +73,7 @@ class ApnsService {
 }
 
 for ($number = (int) $argv[3]; $number < $argv[3] + $argv[4]; $number++) {
-    // As devices print it, in groups.
+    // In groups, as iOS printed tokens.
     $token = implode(' ', str_split(sprintf('%064x', $number), 8));
     $push = new ApnsService($token, 'Hello', 1, 'default');
     if (!$push->send()) exit(1);

@@ -1,6 +1,6 @@
 <?php
-// batch_loop.php PORT CERTIFICATE COUNT: the loop that pages of 2013 showed for sending to many,
-// with the expiry that they gave, which is a duration, and without reading any answer.
+// batch_loop.php PORT CERTIFICATE COUNT: the loop that web pages of 2013 recommended for sending to many devices, with
+// their expiry, which is a duration. It reads no error packet.
 $pass = '';
 $ctx = stream_context_create();
 stream_context_set_option($ctx, 'ssl', 'local_cert', $argv[2]);

@@ -1,5 +1,6 @@
-"""clerk.py PORT FEEDBACK_PORT CERTIFICATE TOKENS: pushes to the tokens in that file by apns-clerk, as its documentation shows
-it; then reads the feedback. Prints what it was told: a line for each token, behind "packet" or "feedback"."""
+"""clerk.py PORT FEEDBACK_PORT CERTIFICATE TOKENS: pushes to the tokens in that file with apns-clerk, as its
+documentation shows; then reads the feedback list. Prints a line for each reported token, after "packet" or
+"feedback"."""
 import os
 import sys
 
@@ -8,7 +9,7 @@ from apns_clerk import APNs, Message, Session
 port, feedback_port, certificate, tokens = sys.argv[1:]
 session = Session()
 devices = open(tokens).read().split()
-# SILENT in the environment: one that only wakes the app, with the priority that the library gives it.
+# SILENT in the environment: a push that only wakes the app, with the library's default priority.
 what = {"content_available": 1} if os.environ.get("SILENT") else {"alert": "Hello"}
 message = Message(devices, **what) if devices else None
 while message:

@@ -1,5 +1,6 @@
-"""django_push.py PORT FEEDBACK_PORT CERTIFICATE TOKENS: pushes to the tokens in that file by django-push-notifications, which
-goes on behind a bad one; then reads the feedback. Prints what it was told: a line for each token, behind "packet" or "feedback"."""
+"""django_push.py PORT FEEDBACK_PORT CERTIFICATE TOKENS: pushes to the tokens in that file with
+django-push-notifications, which continues after a bad one; then reads the feedback list. Prints a line for each
+reported token, after "packet" or "feedback"."""
 import os
 import sys
 
@@ -15,7 +16,7 @@ from push_notifications.apns import APNSServerError, apns_fetch_inactive_ids, ap
 tokens = open(file).read().split()
 while tokens:
     try:
-        # SILENT in the environment: one that only wakes the app, with the priority that the library gives it.
+        # SILENT in the environment: a push that only wakes the app, with the library's default priority.
         if os.environ.get("SILENT"):
             apns_send_bulk_message(tokens, None, content_available=True)
         else:

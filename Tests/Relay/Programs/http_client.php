@@ -1,5 +1,5 @@
 <?php
-// http_client.php PORT TOKEN TOPIC: as http_clients.py, by PHP's curl.
+// http_client.php PORT TOKEN TOPIC: like http_clients.py, with PHP's curl.
 [, $port, $token, $topic] = $argv;
 $curl = curl_init("http://127.0.0.1:$port/3/device/$token");
 $ids = [];

@@ -1,5 +1,5 @@
-"""http_clients.py CLIENT PORT TOKEN TOPIC: pushes twice on one connection by a client of HTTP that knows nothing of the relay, and
-prints status and apns-id of each answer."""
+"""http_clients.py CLIENT PORT TOKEN TOPIC: pushes twice on one connection with an HTTP client that knows nothing of the
+relay, and prints status and apns-id of each response."""
 
 import asyncio
 import sys
@@ -35,7 +35,7 @@ async def by_aiohttp():
 
 
 async def by_aioapns():
-    """As it is but for host, port and TLS. It names the host in `host`, and not in `:authority`."""
+    """Only host, port and TLS are changed. It sends the host as `host`, not as `:authority`."""
     from aioapns import APNs, NotificationRequest
     from aioapns.connection import APNsProductionClientProtocol
     from cryptography.hazmat.primitives import serialization

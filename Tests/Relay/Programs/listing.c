@@ -1,5 +1,5 @@
-/* listing PORT CERTIFICATE FIRST COUNT: pushes to so many devices by Apple's listings of 2009, as
-   they were: the simple one, or with ENHANCED defined the enhanced one. */
+/* listing PORT CERTIFICATE FIRST COUNT: pushes to COUNT devices with Apple's unchanged listings of
+   2009: the simple one, or with ENHANCED defined the enhanced one. */
 #include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>

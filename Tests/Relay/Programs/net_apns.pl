@@ -1,5 +1,5 @@
-# net_apns.pl PORT FEEDBACK_PORT CERTIFICATE TOKENS: as Net::APNS did it: the simple format, a socket of IO::Socket::SSL, no
-# answer is read. Then it reads the feedback. Prints what it was told: a line for each token, behind "feedback".
+# net_apns.pl PORT FEEDBACK_PORT CERTIFICATE TOKENS: pushes as Net::APNS did: the simple format over IO::Socket::SSL,
+# and no error packet is read. Then it reads the feedback list. Prints a line for each reported token, after "feedback".
 use strict;
 use IO::Socket::SSL;
 my ($port, $feedback_port, $certificate, $tokens) = @ARGV;

@@ -1,6 +1,6 @@
-// node_apn.js PORT FEEDBACK_PORT CERTIFICATE TOKENS: as node-apn 1.x did it: it keeps what it has written, and when an
-// answer names one of them it connects again and writes those behind it again; identifiers grow, the expiry is 0.
-// Then it reads the feedback. Prints what it was told: a line for each token, behind "packet" or "feedback".
+// node_apn.js PORT FEEDBACK_PORT CERTIFICATE TOKENS: pushes as node-apn 1.x did: it keeps what it has written, and if
+// an error packet names one of these notifications, it reconnects and resends all later ones. Identifiers grow, the
+// expiry is 0. Then it reads the feedback list. Prints a line for each reported token, after "packet" or "feedback".
 const fs = require('fs'), tls = require('tls');
 const [port, feedbackPort, certificate, tokens] = process.argv.slice(2);
 const pem = fs.readFileSync(certificate);
@@ -20,7 +20,7 @@ function number(value) {
   return bytes;
 }
 
-// Quiet for so long after the last one: it has no other way to know that all is well.
+// Milliseconds of silence after the last write that count as success, because there is no other sign of it.
 const QUIET = 2000;
 
 function push(next, done) {

@@ -1,5 +1,6 @@
-# pyapns.py PORT FEEDBACK_PORT CERTIFICATE TOKENS: pushes to the tokens in that file by PyAPNs ("apns" on PyPI) in its enhanced
-# mode, for Python 2; then reads the feedback. Prints what it was told: a line for each token, behind "packet" or "feedback".
+# pyapns.py PORT FEEDBACK_PORT CERTIFICATE TOKENS: pushes to the tokens in that file with PyAPNs ("apns" on PyPI) in its
+# enhanced mode, for Python 2; then reads the feedback list. Prints a line for each reported token, after "packet" or
+# "feedback".
 import sys
 import time
 
@@ -20,7 +21,7 @@ def response_listener(error_response):
 apns.gateway_server.register_response_listener(response_listener)
 for number, token in enumerate(tokens):
     apns.gateway_server.send_notification(token, Payload(alert="Hello"), identifier=number + 1, expiry=int(time.time()) + 3600)
-# Its thread hears answers, sends again what was behind a bad one, and tells nobody when it is done.
+# The library's thread reads error packets and resends after a bad token, but does not report when it has finished.
 while tokens:
     before = len(told)
     time.sleep(4)

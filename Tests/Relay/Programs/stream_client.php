@@ -1,7 +1,8 @@
 <?php
-// stream_client.php PORT FEEDBACK_PORT CERTIFICATE TOKENS: stream_socket_client and nothing else, as answers of 2014 advised:
-// the enhanced format, and a look at the answer that does not wait; behind a bad one it connects again and
-// goes on. The last one is to nobody, and so always bad. Then it reads the feedback. Prints what it was told: a line for each token, behind "packet" or "feedback".
+// stream_client.php PORT FEEDBACK_PORT CERTIFICATE TOKENS: uses stream_socket_client only, as forum answers of 2014
+// advised: the enhanced format, and a check for an error packet that does not wait. After a bad token it reconnects and
+// continues. The last notification is always bad, because its token is empty. Then it reads the feedback list. Prints a
+// line for each reported token, after "packet" or "feedback".
 function open($port, $certificate) {
     $ctx = stream_context_create();
     stream_context_set_option($ctx, 'ssl', 'local_cert', $certificate);
