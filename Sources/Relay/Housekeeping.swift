@@ -6,8 +6,8 @@ import Synchronization
 /// queue may be slow.
 final class Housekeeping: Sendable {
   private struct Settings {
-    var rememberH = 0.0
-    var outcomesDays = 0.0
+    var rememberS = 0.0
+    var outcomeRetentionS = 0.0
   }
 
   private static let trimMS: Int64 = 3_600_000
@@ -24,8 +24,8 @@ final class Housekeeping: Sendable {
 
   func use(_ configuration: RelayConfiguration) {
     settings.withLock {
-      $0.rememberH = configuration.apps.map(\.guarding.rememberH).max() ?? 0
-      $0.outcomesDays = configuration.queue.outcomesDays
+      $0.rememberS = configuration.apps.map(\.guarding.rememberS).max() ?? 0
+      $0.outcomeRetentionS = configuration.queue.outcomeRetentionS
     }
   }
 
@@ -50,13 +50,13 @@ final class Housekeeping: Sendable {
   private func trim() {
     let settings = settings.withLock { $0 }
     do {
-      _ = try queue.forgetRefused(before: RelayClock.now - Int64(settings.rememberH * 3_600_000))
+      _ = try queue.forgetRefused(before: RelayClock.now - Int64(settings.rememberS * 1000))
     } catch {
       log.warning("refused tokens cannot be forgotten: \(error)")
     }
-    guard settings.outcomesDays > 0 else { return }
+    guard settings.outcomeRetentionS > 0 else { return }
     do {
-      let count = try queue.trim(before: RelayClock.now - Int64(settings.outcomesDays * 86_400_000))
+      let count = try queue.trim(before: RelayClock.now - Int64(settings.outcomeRetentionS * 1000))
       if count > 0 { log.info("\(count) old outcomes removed") }
     } catch {
       log.warning("old outcomes cannot be removed: \(error)")

@@ -248,12 +248,12 @@ package final class RelayDaemon: @unchecked Sendable {
     }
     if wanted.queue.file != configuration.queue.file
       || wanted.queue.redis != configuration.queue.redis
-      || wanted.queue.durable != configuration.queue.durable
+      || wanted.queue.sync != configuration.queue.sync
       || wanted.status != configuration.status
       || wanted.log != configuration.log
     {
       log.warning(
-        "queue.file, queue.redis, queue.durable, status and log change with a restart only")
+        "queue.file, queue.redis, queue.sync, status and log change with a restart only")
     }
     let sameQueue = wanted.queue == configuration.queue
     configuration.queue = wanted.queue

@@ -11,9 +11,9 @@ struct GuardState: ParsableCommand {
       delete them. BadDeviceToken and DeviceTokenNotForTopic may only mean the wrong environment. So \
       they do not count before an app had its first 200, and while too many answers say so.
 
-          apns-relay guard                                      whether there is an alarm, and why
-          apns-relay guard --let-go shop                        they count, for a day
-          apns-relay guard --config relay.yaml --hold shop      the guard decides again
+          apns-relay guard                                       whether there is an alarm, and why
+          apns-relay guard --override shop                       they count, for a day
+          apns-relay guard --config relay.yaml --no-override shop  the guard decides again
 
       EXIT STATUS: 0 if there is no alarm, or it was done; 1 if there is an alarm; 2 if the \
       configuration or the queue cannot be used.
@@ -23,17 +23,22 @@ struct GuardState: ParsableCommand {
   var config: String?
 
   @Option(
+    name: .customLong("override"),
     help: ArgumentHelp("Bad tokens of this app count, whatever the guard says.", valueName: "app"))
   var letGo: String?
 
   @Option(help: ArgumentHelp("For how long.", valueName: "n"))
   var hours = 24.0
 
-  @Option(help: ArgumentHelp("The guard decides again for this app.", valueName: "app"))
+  @Option(
+    name: .customLong("no-override"),
+    help: ArgumentHelp("The guard decides again for this app.", valueName: "app"))
   var hold: String?
 
   func validate() throws {
-    if letGo != nil, hold != nil { throw ValidationError("give either --let-go or --hold") }
+    if letGo != nil, hold != nil {
+      throw ValidationError("give either --override or --no-override")
+    }
     guard hours > 0, hours <= 8760 else { throw ValidationError("--hours must be 1 to 8760") }
   }
 

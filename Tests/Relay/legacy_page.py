@@ -52,7 +52,7 @@ def main(directory):
         printed = shell(re.search(r"openssl x509 .*", block("sh", "-fingerprint"))[0], directory).partition("=")[2].strip()
         door = block("yaml", "type: binary")
         assert '"0F:59:…:C3"' in door and "192.168.1.10" in door
-        plain = {name: value for name, value in json.loads(relay.file.read_text()).items() if name != "doors"}
+        plain = {name: value for name, value in json.loads(relay.file.read_text()).items() if name != "listeners"}
         text = "\n".join(f"{name}: {json.dumps(value)}" for name, value in plain.items())
         relay.file.write_text(text + "\n" + door.replace('"0F:59:…:C3"', f'"{printed}"').replace("192.168.1.10", "127.0.0.1"))
         # Step 3: the name.
@@ -75,7 +75,7 @@ def main(directory):
         shell(f"php -d openssl.cafile=gateway-door-ca.pem program.php 0 {directory}/iphoneDis.pem 100 20", directory)
         # Step 6: watch it.
         wait_until(lambda: relay.queue.outcomes_so_far() == 21, "they are not pushed")
-        assert relay.metric("apns_relay_door_taken_total") == 20
+        assert relay.metric("apns_relay_listener_taken_total") == 20
         assert relay.said("a client of shop, by the fingerprint of")
         assert {push["token"] for push in pushes(simulator)} == {token(n) for n in [1, *range(100, 120)]}
         relay.stop()

@@ -176,7 +176,7 @@ class Scene:
             self.queue_lines.append(line)
             self.relay_lines.append([one for one in [*lines, line] if one])
             relay = Relay(
-                self.directory, self.service.simulator, queue=queue, name=f"relay-{n}", app=app, settings={"lease_s": lease})
+                self.directory, self.service.simulator, queue=queue, name=f"relay-{n}", app=app, settings={"lease": f"{lease}s"})
             self.relays.append(relay)
             stack.callback(relay.kill)
             relay.start()

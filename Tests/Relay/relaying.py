@@ -146,12 +146,12 @@ class Relay:
             "credentials": {"certificate": ready["provider"], "ca": ready["ca"]},
         }
         everything = {
-            "queue": self.queue.setting | {"poll_ms": 5} | self.settings,
+            "queue": self.queue.setting | {"poll": "5ms"} | self.settings,
             "status": {"port": 0, "port_file": str(self.port_file)},
             "log": {"level": self.level},
-            "drain_s": self.drain_s,
+            "drain_timeout": f"{self.drain_s}s",
             "apps": {name: plain | app for name, app in (apps or {"shop": self.app}).items()},
-            "doors": self.doors,
+            "listeners": self.doors,
         }
         # JSON is valid YAML.
         self.file.write_text(json.dumps(everything, indent=1))

@@ -39,7 +39,7 @@ def entry(chance, number):
 @pytest.mark.parametrize("order", ["none", "device"])
 def test_each_has_its_end_and_hinders_no_other(start, relay, shared, order):
     simulator, chance = start(), random.Random(order)
-    one = relay(simulator, queue=shared, app={"replace": True, "order": order}).start().wait_ready()
+    one = relay(simulator, queue=shared, app={"collapse_by_id": True, "keep_order": order}).start().wait_ready()
     entries = [entry(chance, number) for number in range(600)]
     good = [{"id": f"good {number}", "token": token(1_000_000 + number), "payload": "{}"} for number in range(20)]
     for number, fine in enumerate(good):

@@ -23,7 +23,7 @@ from simulator import CLEAN, ROOT, error, tcp
 
 TLS10 = (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1)
 # The guard counts early, because a test has few responses.
-SOON = {"guard": {"least": 1, "answers": 1000, "share": 0.9, "wait_s": 0}}
+SOON = {"guard": {"min_responses": 1, "responses": 1000, "share": 0.9, "wait": "0s"}}
 
 
 @pytest.fixture(scope="session")
@@ -291,7 +291,7 @@ def test_a_refused_token_is_answered_at_the_door(start, open_door, people):
     door.relay.stop()
     door.start()
     assert talk(door.port, tls, enhanced(15, raw(2))) == (error(8, 15), CLEAN)
-    assert door.relay.metric('apns_relay_door_answers_total{door="gateway",status="8"}') == 1
+    assert door.relay.metric('apns_relay_listener_answers_total{listener="gateway",status="8"}') == 1
 
 
 def test_another_relays_refusals_count_too(start, open_door, relay, people):
@@ -324,7 +324,7 @@ def test_silent_pushes_are_what_todays_service_takes(start, open_door, people):
     by_token = {one["token"]: (one["push_type"], one.get("priority")) for one in pushes(simulator)}
     assert [by_token[token(n)] for n in range(1, 7)] == [("background", "5")] * 6
     assert [by_token[token(n)] for n in range(7, 10)] == [("alert", "10")] * 3
-    assert door.relay.metric('apns_relay_door_silent_total{door="gateway"}') == 5
+    assert door.relay.metric('apns_relay_listener_silent_total{listener="gateway"}') == 5
     (said,) = door.relay.said("silent pushes")
     assert said["level"] == "notice" and said["app"] == "shop" and said["door"] == "gateway"
 
@@ -334,7 +334,7 @@ def test_a_topic_that_says_what_its_pushes_are_keeps_its_priority(start, open_do
     door = open_door(simulator, app={"topic": "com.example.app.voip"}, door={"app": "shop"})
     push(door.port, context(), framed(1, raw(1), SILENT, priority=10))
     door.done(1)
-    assert [one["push_type"] for one in pushes(simulator)] == ["voip"] and door.relay.metric("apns_relay_door_silent_total") == 0
+    assert [one["push_type"] for one in pushes(simulator)] == ["voip"] and door.relay.metric("apns_relay_listener_silent_total") == 0
 
 
 def test_tokens_of_another_length_than_devices_have(start, open_door, people):
@@ -631,7 +631,7 @@ def test_those_who_mean_harm_cost_the_others_nothing(open_door, people):
             sock.settimeout(DEADLINE)
             assert sock.recv(1) == b""
         others_go_on()
-    wait_until(lambda: door.relay.metric("apns_relay_door_connections") == 0, "connections stay open")
+    wait_until(lambda: door.relay.metric("apns_relay_listener_connections") == 0, "connections stay open")
     assert {one for one, in door.queue.rows("SELECT DISTINCT token FROM entries UNION SELECT DISTINCT token FROM outcomes")} == {token(1)}
 
 
@@ -647,7 +647,7 @@ def test_no_handshake_is_made_twice(open_door, people):
 def test_a_wrong_environment_purges_nothing(start, open_door, people):
     """30 of 100 tokens are bad: none is recorded or reported, and there is an alarm."""
     simulator = start(faults={"bad_share": 0.3})
-    door = open_door(simulator, app={"guard": {"least": 50, "wait_s": 2}}, accepted=False)
+    door = open_door(simulator, app={"guard": {"min_responses": 50, "wait": "2s"}}, accepted=False)
     tls = context(people.listed)
     count = 600
     push(door.port, tls, b"".join(enhanced(n, raw(n)) for n in range(1, count + 1)))
@@ -671,13 +671,13 @@ def test_a_wrong_environment_purges_nothing(start, open_door, people):
     door.done(count + 1)
     assert door.queue.rows("SELECT token FROM feedback") == [(token(7),)]
     # The operator overrides the guard.
-    assert guard("--let-go", "shop")[0] == 0
+    assert guard("--override", "shop")[0] == 0
     door.relay.wait_said("as it was told")
     simulator.control("PUT", "/faults", {"bad_every": 1})
     push(door.port, tls, enhanced(1, raw(8)))
     door.done(count + 2)
     wait_until(lambda: sorted(door.queue.rows("SELECT token FROM feedback")) == [(token(7),), (token(8),)], "it does not count")
-    assert guard("--hold", "shop")[0] == 0 and guard("--let-go", "none")[0] == 2
+    assert guard("--no-override", "shop")[0] == 0 and guard("--override", "none")[0] == 2
 
 
 @pytest.mark.skipif(not Server.is_here(), reason="redis-server is not here (Debian: redis-server)")

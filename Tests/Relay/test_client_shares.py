@@ -35,7 +35,7 @@ def other(people):  # noqa: F811
 
 
 def limited(door, limit):
-    return door.relay.metric(f'apns_relay_door_limited_total{{door="gateway",limit="{limit}"}}')
+    return door.relay.metric(f'apns_relay_listener_limited_total{{listener="gateway",limit="{limit}"}}')
 
 
 def idle(stack, door, tls, count):
@@ -71,7 +71,7 @@ def test_one_apps_idle_connections_leave_the_others_their_own(open_door, people)
         for tls in mine, others:
             assert feedback(door.feedback_port, tls) == ([], CLEAN)
     # New clients take the places of those that left.
-    wait_until(lambda: door.relay.metric("apns_relay_door_connections") == 0, "they are not gone")
+    wait_until(lambda: door.relay.metric("apns_relay_listener_connections") == 0, "they are not gone")
     for _ in range(30):
         push(door.port, mine, enhanced(1, raw(2)))
     assert door.queue.entries_so_far() == 31
@@ -134,7 +134,7 @@ def test_those_without_a_handshake_lock_out_nobody(open_door, people):  # noqa: 
         assert feedback(door.feedback_port, tls) == ([], CLEAN)
         assert door.queue.entries_so_far() == 5
         wait_until(lambda: limited(door, "handshakes") >= 60, "they stay")
-        assert door.relay.metric("apns_relay_door_handshakes") <= 40
+        assert door.relay.metric("apns_relay_listener_handshakes") <= 40
         (said,) = door.relay.said("handshakes are under way")
         assert said["level"] == "warning"
         # Established connections stay.

@@ -151,13 +151,13 @@ def test_an_http_door(open_door, people, doctor, tmp_path):  # noqa: F811
     door.relay.stop()
     door.relay.write()
     door.start()
-    status, said = doctor(*at(door, "--http-door", sock))
+    status, said = doctor(*at(door, "--http-listener", sock))
     assert status == 0 and f"{sock}: an HTTP door of a relay: whoever reaches it can push" in said
-    status, said = doctor(*at(door, "--http-door", f"127.0.0.1:{(tmp_path / 'other.port').read_text().strip()}"))
+    status, said = doctor(*at(door, "--http-listener", f"127.0.0.1:{(tmp_path / 'other.port').read_text().strip()}"))
     assert status == 0 and "it wants a bearer token" in said
-    status, said = doctor(*at(door, "--http-door", f"127.0.0.1:{door.relay.port_file.read_text().strip()}", "--json"))
+    status, said = doctor(*at(door, "--http-listener", f"127.0.0.1:{door.relay.port_file.read_text().strip()}", "--json"))
     assert (status, causes(said)) == (1, ["http-door-other"])
-    status, said = doctor(*at(door, "--http-door", tmp_path / "nothing", "--json"))
+    status, said = doctor(*at(door, "--http-listener", tmp_path / "nothing", "--json"))
     assert (status, causes(said)) == (3, ["http-door-unreachable"])
     assert door.queue.entries_so_far() == 0
 
@@ -242,7 +242,7 @@ def test_the_command_line(doctor):
         (["--relay", "127.0.0.1", "--offline", "--ca", "x"], "--offline cannot be used with --relay"),
         (["--feedback-port", "2196"], "give --relay"),
         (["--relay", "127.0.0.1:0"], "1 to 65535"),
-        (["--relay", "127.0.0.1", "--http-door", "web"], "HOST:PORT"),
+        (["--relay", "127.0.0.1", "--http-listener", "web"], "HOST:PORT"),
         (["--relay", "127.0.0.1", "--ca", "/nowhere.pem"], "--ca: /nowhere.pem: No such file"),
     ]:
         status, said = doctor(*words)

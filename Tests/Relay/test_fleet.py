@@ -17,7 +17,7 @@ def connections(simulator):
 def test_a_fleet_keeps_to_its_connections(start, relay, shared):
     # With few streams on each connection, every relay wants all the connections that it may have.
     simulator = start(faults={"answer_delay_ms": [10, 30], "streams_max": 4})
-    limits = {"connections": 2, "fleet_connections": 3, "window": 100}
+    limits = {"connections": 2, "total_connections": 3, "window": 100}
     count = 1500
     shared.add(*({"id": identifier(n), "token": token(n)} for n in range(count)))
     relays = [relay(simulator, queue=shared, name=f"relay-{n}", app={"limits": limits}).start() for n in range(4)]
@@ -26,7 +26,7 @@ def test_a_fleet_keeps_to_its_connections(start, relay, shared):
     wait_until(lambda: connections(simulator) == 3, "they do not use what they have")
     # In the end each of three has one connection, and the fourth is idle until another one ends.
     def standing():
-        return [one for one in relays if one.metric("apns_relay_connection_share") == 0]
+        return [one for one in relays if one.metric("apns_relay_connection_quota") == 0]
 
     wait_until(lambda: shared.outcomes_so_far() >= count // 10, "there are no outcomes")
     fourth, = wait_until(lambda: len(found := standing()) == 1 and found, "they do not share as they should")
@@ -48,7 +48,7 @@ def test_one_that_cannot_ask_gives_its_connections_up(start, relay, server):
     queue = RedisQueue(server)
     simulator = start()
     queue.add(*({"id": identifier(n), "token": token(n)} for n in range(20)))
-    one = relay(simulator, queue=queue, settings={"lease_s": 2}, app={"limits": {"fleet_connections": 1}}).start().wait_ready()
+    one = relay(simulator, queue=queue, settings={"lease": "2s"}, app={"limits": {"total_connections": 1}}).start().wait_ready()
     one.wait_done()
     assert connections(simulator) == 1
     server.kill()
@@ -67,17 +67,17 @@ def test_one_that_cannot_ask_gives_its_connections_up(start, relay, server):
 def test_one_that_was_stopped_gives_its_connections_up(start, relay, shared):
     """Others take its share when its lease expires. When it resumes, it has no share."""
     simulator = start(faults={"answer_delay_ms": [5, 10]})
-    app = {"limits": {"fleet_connections": 1, "window": 10}}
-    first = relay(simulator, queue=shared, name="first", settings={"lease_s": 1}, app=app).start().wait_ready()
+    app = {"limits": {"total_connections": 1, "window": 10}}
+    first = relay(simulator, queue=shared, name="first", settings={"lease": "1s"}, app=app).start().wait_ready()
     shared.add(*({"id": identifier(n), "token": token(n)} for n in range(100)))
     first.wait_said("has 1 of the 1")
     first.suspend()
-    second = relay(simulator, queue=shared, name="second", settings={"lease_s": 1}, app=app).start().wait_ready()
+    second = relay(simulator, queue=shared, name="second", settings={"lease": "1s"}, app=app).start().wait_ready()
     second.wait_said("has 1 of the 1")
-    wait_until(lambda: second.metric("apns_relay_connection_share") == 1, "it does not take over")
+    wait_until(lambda: second.metric("apns_relay_connection_quota") == 1, "it does not take over")
     first.signal(signal.SIGCONT)
     relays = first, second
-    wait_until(lambda: any(one.metric("apns_relay_connection_share") == 0 for one in relays), "both have a share")
+    wait_until(lambda: any(one.metric("apns_relay_connection_quota") == 0 for one in relays), "both have a share")
     wait_until(lambda: connections(simulator) == 1, "there are two connections")
     shared.add(*({"id": identifier("late", n), "token": token(n)} for n in range(100)))
     wait_until(shared.is_empty, "the queue does not get empty")
@@ -97,7 +97,7 @@ def test_a_device_gets_its_notifications_in_their_order(start, relay, shared, di
     """Two relays share the work; responses arrive in any order, and some ask for a retry."""
     devices, each = 12, 25
     simulator = start(faults={"answer_delay_ms": [0, 15], "bad_every": 60, "bad_reason": "ServiceUnavailable"})
-    app = {"order": "device", "limits": {"window": 40}, "later": {"within_s": 60}}
+    app = {"keep_order": "device", "limits": {"window": 40}, "retry": {"within": "60s"}}
     everything = [(n % devices, n // devices) for n in range(devices * each)]
     shared.add(*({"id": identifier(*one), "token": token(one[0]), "payload": '{"aps":{"alert":"%d"}}' % one[1]} for one in everything))
     relays = [relay(simulator, queue=shared, name=f"relay-{n}", app=app).start().wait_ready() for n in range(2)]

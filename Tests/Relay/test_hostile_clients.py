@@ -61,9 +61,9 @@ def headers():
 
 @pytest.mark.parametrize("kind", [http1, http2, resets, pings, settings, headers], ids=lambda kind: kind.__name__)
 def test_who_reads_no_answers(start, door, kind):  # noqa: F811
-    """The relay stops reading from such a client, and closes it after `idle_s`."""
+    """The relay stops reading from such a client, and closes it after `idle_timeout`."""
     simulator = start()
-    one = door(simulator, door={"idle_s": 2})
+    one = door(simulator, door={"idle_timeout": "2s"})
     assert one.push(token(1))[0] == 200
     before, sent, deadline = one.relay.memory(), 0, time.monotonic() + DEADLINE
     with one.socket() as sock:
@@ -82,7 +82,7 @@ def test_more_connections_than_files(start, door, tmp_path):  # noqa: F811
     """The relay can open the files that it needs itself, however many clients connect."""
     # Each push needs a new connection.
     simulator = start(faults={"goaway_after": 1})
-    one = door(simulator, door={"idle_s": 3600, "connections": 1000})
+    one = door(simulator, door={"idle_timeout": "3600s", "connections": 1000})
     assert one.push(token(1))[0] == 200
     resource.prlimit(one.relay.process.pid, resource.RLIMIT_NOFILE, (300, 300))
     with contextlib.ExitStack() as stack:
@@ -90,7 +90,7 @@ def test_more_connections_than_files(start, door, tmp_path):  # noqa: F811
         assert one.push(token(2), connection=kept)[0] == 200
         for _ in range(600):
             stack.enter_context(one.socket())
-        wait_until(lambda: (one.relay.metric("apns_relay_door_turned_away_total") or 0) >= 375, "nobody is turned away")
+        wait_until(lambda: (one.relay.metric("apns_relay_listener_rejected_connections_total") or 0) >= 375, "nobody is turned away")
         for number in range(3):
             one.relay.queue.add({"id": f"late {number}", "token": token(3 + number)})
         one.relay.wait_done()

@@ -130,8 +130,8 @@ def test_each_answer_of_apns(start, door):
     assert one.push("zz", apns_id=id)[2]["apns-id"] == id
     assert one.ask("GET", f"/3/device/{token(1)}")[:2] == (405, {"reason": "MethodNotAllowed"})
     assert one.relay.queue.entries_so_far() == before
-    assert one.relay.metric('apns_relay_door_answers_total{door="web",status="200"}') == 1
-    assert one.relay.metric('apns_relay_door_answers_total{door="web",status="400"}') == 4
+    assert one.relay.metric('apns_relay_listener_answers_total{listener="web",status="200"}') == 1
+    assert one.relay.metric('apns_relay_listener_answers_total{listener="web",status="400"}') == 4
     one.relay.stop()
 
 
@@ -208,7 +208,7 @@ def test_kills_lose_nothing_and_push_nothing_twice(start, door):
 
 def test_what_is_not_answered_in_time_stays(start, door):
     simulator = start(faults={"no_answer": 1})
-    one = door(simulator, door={"wait_s": 0.2})
+    one = door(simulator, door={"wait": "0.2s"})
     status, told, headers = one.push(token(1))
     assert (status, told) == (202, None)
     assert "preference-applied" not in headers
@@ -284,7 +284,7 @@ def test_http_1_0_and_halves_of_connections(start, door):
 def test_what_is_no_request(start, door):
     """Noise, endless bodies and incomplete requests: each gets a response or is closed, and other clients continue."""
     simulator = start()
-    one = door(simulator, door={"idle_s": 1})
+    one = door(simulator, door={"idle_timeout": "1s"})
     for noise in b"\x16\x03\x01\x02\x00\x01\x00", b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", b"\r\n\r\n\r\n" * 99, os.urandom(4096), b"GET / HTTP/1.1\r\n" + b"a" * 100_000:
         with one.socket() as sock:
             with contextlib.suppress(ConnectionError):
@@ -318,8 +318,8 @@ def test_what_is_no_request(start, door):
         assert ended
     assert one.push(token(1))[0] == 200
     assert len(pushes(simulator)) == 1
-    wait_until(lambda: one.relay.metric("apns_relay_door_connections") == 0, "connections stay open")
-    assert one.relay.metric("apns_relay_door_waiting") == 0
+    wait_until(lambda: one.relay.metric("apns_relay_listener_connections") == 0, "connections stay open")
+    assert one.relay.metric("apns_relay_listener_waiting") == 0
 
 
 LENGTH = f"Content-Length: {len(PAYLOAD)}\r\n"
@@ -418,9 +418,9 @@ def test_so_many_connections_and_no_more(start, door):
             with contextlib.suppress(ConnectionError):
                 assert sock.recv(1) == b""
         assert one.push(token(1), connection=kept[0])[0] == 200
-    wait_until(lambda: one.relay.metric("apns_relay_door_connections") == 0, "connections stay open")
+    wait_until(lambda: one.relay.metric("apns_relay_listener_connections") == 0, "connections stay open")
     assert one.push(token(1))[0] == 200
-    assert one.relay.metric("apns_relay_door_turned_away_total") == 1
+    assert one.relay.metric("apns_relay_listener_rejected_connections_total") == 1
 
 
 def test_a_unix_socket(start, door, tmp_path):
@@ -474,7 +474,7 @@ def test_many_streams_of_http_2(start, door, tmp_path):
         capture_output=True, text=True)
     assert "600 succeeded, 0 failed, 0 errored" in ran.stdout, ran.stdout + ran.stderr
     assert len(pushes(simulator)) == 600
-    assert one.relay.metric('apns_relay_door_answers_total{door="web",status="200"}') == 600
+    assert one.relay.metric('apns_relay_listener_answers_total{listener="web",status="200"}') == 600
 
 
 def test_authorization(start, door, tmp_path):

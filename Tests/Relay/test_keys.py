@@ -73,7 +73,7 @@ def test_a_whole_key_in_any_shape(check, pem, tmp_path, shape, token):
     body = "".join(pem.split("\n")[1:-2])
     key = {"escaped": pem.replace("\n", "\\n"), "blanks": pem.replace("\n", " "), "base64": body}[shape]
     (tmp_path / "key.p8").write_text(key)
-    status, said = check(SETTINGS + f"      token: {token}\n")
+    status, said = check(SETTINGS + f"      provider_token: {token}\n")
     assert (status, said.split(":")[0]) == (0, "ok"), said
 
 

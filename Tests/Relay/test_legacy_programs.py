@@ -25,7 +25,7 @@ def door(start, relay, tmp_path, people):  # noqa: F811
     options = {"fingerprints": {"shop": people.listed_print}, "min_tls": "1.0"}
     return Door(
         relay, start(faults={"bad_share": 0.01}), tmp_path, people, door=options, level="info",
-        app={"guard": {"least": 1, "share": 1, "wait_s": 0}})
+        app={"guard": {"min_responses": 1, "share": 1, "wait": "0s"}})
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def open_door(start, relay, tmp_path, people):  # noqa: F811
         options = {"fingerprints": {"shop": people.listed_print}, "min_tls": "1.0"} | options
         return Door(
             relay, start("--check-payload"), tmp_path, people, door=options, level="info",
-            app={"guard": {"least": 1, "share": 1, "wait_s": 0}})
+            app={"guard": {"min_responses": 1, "share": 1, "wait": "0s"}})
 
     return make
 
@@ -170,7 +170,7 @@ def test_silent_pushes_of_libraries_arrive(open_door, people, tmp_path, program)
     door.done(5)
     assert door.queue.counts() == {"accepted": 5}
     assert [(push["push_type"], push["priority"]) for push in pushes(door.relay.simulator)] == [("background", "5")] * 5
-    assert door.relay.metric("apns_relay_door_silent_total") == 5
+    assert door.relay.metric("apns_relay_listener_silent_total") == 5
 
 
 def interpreter(name, *words):

@@ -26,7 +26,7 @@ def test_what_only_redis_can_hold(start, relay, queue):
     assert queue.ends() == {name: [(0, "refused", said)] for name, said in {
         "no token": "the entry has no token, tokens or channel", "two": "the entry has more than one of token, tokens and channel",
         "no number": "expiry must be a whole number", "no text": "payload is no text in UTF-8"}.items()}
-    assert one.metric('apns_relay_entries{app="shop",state="waiting"}') in (0, None)
+    assert one.metric('apns_relay_entries{app="shop",state="ready"}') in (0, None)
     one.stop()
     assert queue.ask("HLEN", "apns:{shop}:workers") == 0
 
@@ -75,7 +75,7 @@ def test_entries_of_a_dead_relay_are_anothers_at_once(start, relay, queue):
 def test_later_and_dead(start, relay, queue):
     simulator = start(faults={"bad_every": 1, "bad_reason": "TooManyRequests"})
     queue.add({"id": "a", "token": token(1)})
-    relay(simulator, queue=queue, app={"later": {"within_s": 0, "tries": 1}}).start().wait_ready()
+    relay(simulator, queue=queue, app={"retry": {"within": "0s", "max_deferrals": 1}}).start().wait_ready()
     wait_until(lambda: queue.ask("ZCARD", "apns:{shop}:later") == 1, "the entry is not put off")
     entry, due = queue.ask("ZRANGE", "apns:{shop}:later", 0, -1, "WITHSCORES")
     assert 50 < float(due) / 1000 - time.time() < 70

@@ -69,7 +69,7 @@ def run(relay, *words):
 
 
 def relays_of(relay, simulator, queue, apps, count=2):
-    made = [relay(simulator, queue=queue, name=f"relay-{n}", settings={"lease_s": 60}) for n in range(count)]
+    made = [relay(simulator, queue=queue, name=f"relay-{n}", settings={"lease": "60s"}) for n in range(count)]
     for one in made:
         one.write({app: {"limits": {"window": 50}} for app in apps})
         one.start()
@@ -111,7 +111,7 @@ def test_slots_move_while_entries_flow(start, relay, cluster, tmp_path, is_secur
     assert sorted(push["token"] for push in pushes(simulator)) == sorted(device for _, device in adding.sent.values())
     for one in relays:
         wait_until(lambda: one.get("/readyz")[0] == 200, "the relay does not get ready again")
-        assert one.metric(f'apns_relay_entries{{app="{apps[0]}",state="waiting"}}') in (0, None)
+        assert one.metric(f'apns_relay_entries{{app="{apps[0]}",state="ready"}}') in (0, None)
         one.stop()
     assert run(relays[0], "--check")[0] == 0
     if made:

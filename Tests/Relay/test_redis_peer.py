@@ -187,7 +187,7 @@ def test_strange_answers_lose_nothing(start, relay, server):
     with Peer(between(server.path, change)) as peer:
         queue.setting = {"redis": {"url": f"redis://127.0.0.1:{peer.port}"}}
         # A long lease, so that lost entries are not reclaimed.
-        one = relay(simulator, queue=queue, settings={"lease_s": 3600, "deliveries": 100}, level="warning")
+        one = relay(simulator, queue=queue, settings={"lease": "3600s", "max_deliveries": 100}, level="warning")
         one.write({name: {} for name in APPS})
         one.start().wait_ready()
         count = 0

@@ -80,7 +80,7 @@ def test_no_text_ends_at_a_nul(start, relay, shared):
         "token": {"token": token(6) + "\0"}, "list": {"tokens": json.dumps([token(7) + "\0"])}, "channel": {"channel": "AAAA\0AAA"},
     }
     shared.add(*({"id": name} | ({} if name in ("channel", "list") else {"token": token(n)}) | said.get(name, {}) for n, name in enumerate(ends)))
-    one = relay(simulator, queue=shared, app={"replace": True}).start().wait_ready()
+    one = relay(simulator, queue=shared, app={"collapse_by_id": True}).start().wait_ready()
     one.wait_done()
     assert shared.ends() == {name: [(0, *end)] for name, end in ends.items()}
     assert [push["collapse_id"] for push in pushes(simulator)] == ["a", "z"]
@@ -142,7 +142,7 @@ def test_the_relays_own_columns_keep_their_ranges(start, relay, queue):
     queue.add({"id": "made later", "token": token(1), "made": most}, {"id": "due now", "token": token(2), "due": 1})
     one = relay(simulator, queue=queue).start().wait_ready()
     one.wait_done()
-    assert queue.counts() == {"accepted": 2} and one.metric("apns_relay_oldest_seconds") == 0
+    assert queue.counts() == {"accepted": 2} and one.metric("apns_relay_oldest_entry_age_seconds") == 0
     one.stop()
 
 
@@ -150,12 +150,12 @@ def test_an_answer_that_asks_for_later(start, relay, queue):
     """The entry waits in the queue, does not become dead after any number of deliveries, and arrives once."""
     simulator = start(faults={"bad_every": 1, "bad_reason": "TooManyRequests"})
     queue.add({"id": "a", "token": token(1)})
-    one = relay(simulator, queue=queue, app={"later": {"within_s": 0}}).start().wait_ready()
+    one = relay(simulator, queue=queue, app={"retry": {"within": "0s"}}).start().wait_ready()
     wait_until(lambda: queue.value("SELECT due FROM entries") > 0, "the entry is not put off")
     (due, deliveries, answers, worker, story), = queue.rows("SELECT due, deliveries, answers, worker, story FROM entries")
     assert (deliveries, answers, worker) == (1, 1, None) and "TooManyRequests" in story
     assert 50 < due / 1000 - time.time() < 70
-    assert one.metric('apns_relay_entries{app="shop",state="later"}') == 1
+    assert one.metric('apns_relay_entries{app="shop",state="deferred"}') == 1
     simulator.control("DELETE", "/faults")
     queue.rows("UPDATE entries SET due = 1")
     one.wait_done()
@@ -165,7 +165,7 @@ def test_an_answer_that_asks_for_later(start, relay, queue):
 def test_so_often_later_is_a_dead_letter(start, relay, queue):
     simulator = start(faults={"bad_every": 1, "bad_reason": "ServiceUnavailable"})
     queue.add({"id": "a", "token": token(1)}, {"id": "b", "tokens": json.dumps([token(2), token(3)])})
-    relay(simulator, queue=queue, app={"later": {"within_s": 0, "tries": 2}}).start().wait_ready()
+    relay(simulator, queue=queue, app={"retry": {"within": "0s", "max_deferrals": 2}}).start().wait_ready()
 
     def is_done():
         queue.rows("UPDATE entries SET due = 1 WHERE worker IS NULL AND due > 1")
@@ -197,10 +197,10 @@ def test_what_kills_its_relays_is_a_dead_letter(start, relay, queue):
 
 
 def test_unknown_is_delivered_again_or_recorded(start, relay, queue):
-    for option, end in ("again", "accepted"), ("record", "unknown"):
+    for option, end in ("at_least_once", "accepted"), ("at_most_once", "unknown"):
         simulator = start(faults={"cut_after": 1, "cut": "reset", "times": 1})
         queue.add({"id": option, "token": token(1)})
-        one = relay(simulator, queue=queue, name=option, app={"unknown": option}).start().wait_ready()
+        one = relay(simulator, queue=queue, name=option, app={"delivery": option}).start().wait_ready()
         one.wait_done()
         assert queue.ends()[option][0][1] == end
         one.kill()
@@ -209,7 +209,7 @@ def test_unknown_is_delivered_again_or_recorded(start, relay, queue):
 def test_replace_makes_the_id_the_collapse_id(start, relay, queue):
     simulator = start()
     queue.add({"id": "a", "token": token(1)}, {"id": "b", "token": token(2), "collapse_id": "own"})
-    relay(simulator, queue=queue, app={"replace": True}).start().wait_ready().wait_done()
+    relay(simulator, queue=queue, app={"collapse_by_id": True}).start().wait_ready().wait_done()
     assert {push["token"]: push["collapse_id"] for push in pushes(simulator)} == {token(1): "a", token(2): "own"}
 
 
@@ -224,7 +224,7 @@ def test_broadcasts(start, relay, queue):
         {"id": "collapses", "channel": channel, "payload": state().decode(), "collapse_id": "c"},
         {"id": "too late", "channel": channel, "payload": state().decode(), "deadline": 1700000000},
     )
-    relay(simulator, queue=queue, app={"replace": True}).start().wait_ready().wait_done()
+    relay(simulator, queue=queue, app={"collapse_by_id": True}).start().wait_ready().wait_done()
     ends = {name: [(outcome, reason) for _, outcome, reason in all] for name, all in queue.ends().items()}
     assert ends.pop(identifier("goal")) == [("accepted", "")]
     assert ends.pop("unknown") == [("rejected", "ChannelNotRegistered")]
@@ -268,8 +268,8 @@ def test_no_more_is_claimed_than_the_window_holds(start, relay, queue):
     one = relay(simulator, queue=queue, app={"limits": {"window": 10}}).start().wait_ready()
     simulator.wait("/counters", lambda counters: counters["received"] >= 10)
     # Long enough for it to look for work, without room in its window.
-    wait_until(lambda: one.metric("apns_relay_claimed_total"), "it claims nothing")
-    assert one.metric("apns_relay_claimed_total") == 10 and queue.value("SELECT count(*) FROM entries WHERE worker IS NOT NULL") == 10
+    wait_until(lambda: one.metric("apns_relay_claimed_entries_total"), "it claims nothing")
+    assert one.metric("apns_relay_claimed_entries_total") == 10 and queue.value("SELECT count(*) FROM entries WHERE worker IS NOT NULL") == 10
     simulator.control("DELETE", "/faults")
     one.kill()
     one.start().wait_ready().wait_done()
@@ -302,7 +302,7 @@ def test_a_silent_relay_loses_its_entries_and_nothing_is_lost(start, relay, queu
     """A relay is stopped past its lease: another finishes its work, and its later outcomes are ignored."""
     simulator = start(faults={"no_answer": 1})
     queue.add(*({"id": identifier(n), "token": token(n)} for n in range(20)))
-    settings = {"settings": {"lease_s": 1}, "drain_s": 0.2}
+    settings = {"settings": {"lease": "1s"}, "drain_s": 0.2}
     silent = relay(simulator, queue=queue, name="silent", **settings).start().wait_ready()
     simulator.wait("/counters", lambda counters: counters["received"] >= 20)
     silent.suspend()
@@ -324,7 +324,7 @@ def test_a_relay_that_wakes_up_sends_nothing_of_others(start, relay, queue):
     """When its lease expires, its session holds notifications that wait for a retry."""
     simulator = start(faults={"bad_every": 1, "bad_reason": "ServiceUnavailable"})
     queue.add(*({"id": identifier(n), "token": token(n)} for n in range(20)))
-    settings = {"settings": {"lease_s": 1}}
+    settings = {"settings": {"lease": "1s"}}
     silent = relay(simulator, queue=queue, name="silent", **settings).start().wait_ready()
     simulator.wait("/counters", lambda counters: sum(counters["reasons"].values()) >= 20)
     silent.suspend()
@@ -333,7 +333,7 @@ def test_a_relay_that_wakes_up_sends_nothing_of_others(start, relay, queue):
     living.wait_done()
     silent.signal(signal.SIGCONT)
     silent.wait_said("silent for too long")
-    wait_until(lambda: silent.metric("apns_relay_in_hand") == 0, "it still has what others took")
+    wait_until(lambda: silent.metric("apns_relay_claimed_notifications") == 0, "it still has what others took")
     silent.stop()
     assert queue.counts() == {"accepted": 20}
     assert len(pushes(simulator)) == 20
@@ -344,7 +344,7 @@ def test_who_was_away_itself_does_not_judge(start, relay, queue):
     reclaim the others' entries."""
     # The service reads nothing until the fault ends.
     simulator, lease = start(faults={"stall_after_bytes": 0}), 5
-    relays = [relay(simulator, queue=queue, name=f"relay-{n}", settings={"lease_s": lease}, app={"limits": {"window": 20}}) for n in range(3)]
+    relays = [relay(simulator, queue=queue, name=f"relay-{n}", settings={"lease": f"{lease}s"}, app={"limits": {"window": 20}}) for n in range(3)]
     queue.add(*({"id": identifier("away", n), "token": token(n)} for n in range(60)))
     for one in relays:
         one.start().wait_ready()
@@ -444,7 +444,7 @@ def test_what_one_sees_of_it(start, relay, queue, tmp_path):
         wait_until(lambda: one.metric('apns_relay_outcomes_total{app="shop",outcome="accepted"}') == 1, "no count")
         text = one.get("/metrics")[1]
         assert re.search(r'^apns_answer_seconds_count\{app="shop"\} 1$', text, re.M), text
-        assert re.search(r'^apns_relay_certificate_end_seconds\{app="shop"\} \d{10}$', text, re.M)
+        assert re.search(r'^apns_relay_certificate_expiry_timestamp_seconds\{app="shop"\} \d{10}$', text, re.M)
         families = re.findall(r"^# TYPE (\S+)", text, re.M)
         assert len(families) == len(set(families))
         # An incomplete request does not delay others.

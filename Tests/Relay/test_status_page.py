@@ -51,7 +51,7 @@ def test_it_shows_what_the_relay_does(start, relay, queue, show):
     page.wait(f"({SAID})('shop')['accepted'] === '39'")
     said = page.run(f"({SAID})('shop')")
     assert (said["accepted"], said["rejected"], said["BadDeviceToken"], said["refused"]) == ("39", "1", "1", "1")
-    assert (said["waiting"], said["later"], said["dead letters"], said["connections"]) == ("0", "0", "0", "1")
+    assert (said["ready"], said["deferred"], said["dead letters"], said["connections"]) == ("0", "0", "0", "1")
     assert said["certificate"].endswith(" days left")
     assert page.text("article h2") == "shop" and page.text("article .state") == "ready"
     # The page updates automatically.
@@ -70,13 +70,13 @@ def test_it_shows_what_the_relay_does(start, relay, queue, show):
 def test_it_says_that_bad_tokens_do_not_count(start, relay, tmp_path, people, show):  # noqa: F811
     """Until the service has accepted a push, and again after the operator overrides the guard."""
     simulator = start(faults={"bad_every": 1})
-    door = Door(relay, simulator, tmp_path, people, app={"guard": {"least": 20, "share": 0.1, "wait_s": 0}}, accepted=False)
+    door = Door(relay, simulator, tmp_path, people, app={"guard": {"min_responses": 20, "share": 0.1, "wait": "0s"}}, accepted=False)
     page = show(door.relay)
     push(door.port, context(people.listed), b"".join(simple(raw(n)) for n in range(30)))
     page.wait(f"({SAID})('shop')['bad tokens'] === 'do not count'")
     page.wait(f"({SAID})('shop')['held back'] === '30'")
     assert page.text("article h2") == "shop"
-    subprocess.run([relay_program(), "guard", "--config", door.relay.file, "--let-go", "shop"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([relay_program(), "guard", "--config", door.relay.file, "--override", "shop"], check=True, stdout=subprocess.DEVNULL)
     page.wait(f"({SAID})('shop')['bad tokens'] === 'count'")
 
 

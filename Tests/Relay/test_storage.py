@@ -76,7 +76,7 @@ def test_nothing_that_it_opens_is_inherited(start, relay, door, people, tmp_path
         one.relay.queue.add({"id": "a", "token": token(1)})
         one.relay.wait_done()
         for name in open_doors:
-            wait_until(lambda: one.relay.metric(f'apns_relay_door_connections{{door="{name}"}}') == 1, f"no connection at {name}")
+            wait_until(lambda: one.relay.metric(f'apns_relay_listener_connections{{listener="{name}"}}') == 1, f"no connection at {name}")
         process = pathlib.Path(f"/proc/{one.relay.process.pid}")
         left = {}
         for info in (process / "fdinfo").iterdir():
@@ -230,7 +230,7 @@ def test_a_file_system_that_is_too_small(start, relay, small, is_crowded):
         fill(small / "other")
     wait_until(lambda: away.get("/readyz")[0] == 503, "it says that it is ready")
     away.stop()
-    one = relay(simulator, queue=queue, settings={"lease_s": 2}).start().wait_ready()
+    one = relay(simulator, queue=queue, settings={"lease": "2s"}).start().wait_ready()
     one.wait_done()
     assert count > 500 and queue.counts() == {"accepted": count}
     assert len(pushes(simulator)) == count
@@ -307,7 +307,7 @@ def test_a_redis_that_is_full_is_drained(start, relay, server):
     queue.ask("CONFIG", "SET", "maxmemory-policy", "noeviction")
     queue.ask("CONFIG", "SET", "maxmemory", "1")
     several = [
-        relay(simulator, queue=queue, name=f"relay-{n}", app={"credentials": who, "limits": {"fleet_connections": 2}}).start().wait_ready()
+        relay(simulator, queue=queue, name=f"relay-{n}", app={"credentials": who, "limits": {"total_connections": 2}}).start().wait_ready()
         for n in range(2)]
     several[0].wait_done()
     assert queue.counts() == {"accepted": 200}

@@ -39,7 +39,7 @@ class Giver:
         ready = simulator.ready
         self.credentials = {
             "program": [str(self.program), "for shop"], "key_id": ready["token_key_id"], "team_id": ready["token_team_id"],
-            "ca": ready["ca"], "program_s": 60}
+            "ca": ready["ca"], "program_timeout": "60s"}
 
     def give(self, **claims):
         self.token = jwt(self.simulator, **claims)
@@ -107,7 +107,7 @@ def test_the_same_in_redis(simulator, giver, relay, server):
 
 
 def test_a_process_may_have_tokens_of_its_own(simulator, giver, relay, queue):
-    who = giver.credentials | {"token": "process", "key_id": None, "team_id": None}
+    who = giver.credentials | {"provider_token": "process", "key_id": None, "team_id": None}
     several = [relay(simulator, queue=queue, name=f"relay-{n}", app={"credentials": who}) for n in range(2)]
     for one in several:
         one.start().wait_ready()
@@ -140,7 +140,7 @@ def test_a_slow_one_holds_up_nobody(simulator, giver, relay, queue):
     """Its worker keeps its lease, and loses no entries to others."""
     with giver.held():
         one = relay(
-            simulator, queue=queue, app={"credentials": giver.credentials}, settings={"lease_s": 3}).start().wait_ready()
+            simulator, queue=queue, app={"credentials": giver.credentials}, settings={"lease": "3s"}).start().wait_ready()
         queue.add({"id": "a", "token": token(1)})
         wait_until(lambda: queue.value("SELECT count(*) FROM entries WHERE worker IS NOT NULL") == 1, "it is not claimed")
         first = queue.value("SELECT heard FROM workers")
@@ -167,7 +167,7 @@ def test_a_refused_one_is_asked_for_again(start, relay, queue, tmp_path):
     simulator = start("--topic", "com.example.app", faults={"token_age_max_s": 1200})
     giver = Giver(tmp_path, simulator, age=30 * 60)
     (tmp_path / "refused").write_text(jwt(simulator))
-    one = relay(simulator, queue=queue, app={"credentials": giver.credentials, "later": {"tries": 1000}})
+    one = relay(simulator, queue=queue, app={"credentials": giver.credentials, "retry": {"max_deferrals": 1000}})
     one.start().wait_ready()
     queue.add({"id": "a", "token": token(1)})
 
@@ -180,7 +180,7 @@ def test_a_refused_one_is_asked_for_again(start, relay, queue, tmp_path):
 
 
 def test_a_program_that_changed_is_asked_at_once(simulator, giver, relay, queue):
-    one = relay(simulator, queue=queue, app={"credentials": giver.credentials | {"token": "process"}}).start().wait_ready()
+    one = relay(simulator, queue=queue, app={"credentials": giver.credentials | {"provider_token": "process"}}).start().wait_ready()
     wait_until(lambda: len(giver.runs) == 1, "it is not run")
     giver.program.write_text(giver.program.read_text() + "\n# Another.\n")
     one.signal(1)

@@ -52,7 +52,7 @@ def test_crashes_do_not_count_the_innocent_out(start, relay, shared):
 def test_a_service_in_trouble_is_tried_again_in_seconds(start, relay, queue):
     simulator = start(faults={"bad_every": 1, "bad_reason": "ServiceUnavailable"})
     queue.add({"id": "a", "token": token(1)})
-    one = relay(simulator, queue=queue, app={"later": {"within_s": 0}}).start().wait_ready()
+    one = relay(simulator, queue=queue, app={"retry": {"within": "0s"}}).start().wait_ready()
     wait_until(lambda: queue.value("SELECT due FROM entries") > 0, "the entry is not put off")
     assert 0 < queue.value("SELECT due FROM entries") / 1000 - time.time() < 7
     # An entry that is deferred for long returns with the first 200.
@@ -72,7 +72,7 @@ def test_time_for_another_try_begins_with_the_first_answer(start, relay, queue):
     """The response comes after the session's time for retries."""
     simulator = start(faults={"bad_every": 1, "bad_reason": "TooManyRequests", "answer_delay_ms": 3000})
     queue.add({"id": "a", "token": token(1)})
-    relay(simulator, queue=queue, app={"later": {"within_s": 2}}).start().wait_ready()
+    relay(simulator, queue=queue, app={"retry": {"within": "2s"}}).start().wait_ready()
     simulator.wait("/counters", lambda counters: counters["received"] >= 2)
     assert queue.rows("SELECT deliveries, due FROM entries") == [(1, 0)]
 
@@ -81,7 +81,7 @@ def test_sigterm_within_a_retry_puts_off_by_seconds(start, relay, queue):
     for reason in "ServiceUnavailable", "TooManyRequests":
         simulator = start(faults={"bad_every": 1, "bad_reason": reason})
         queue.add({"id": reason, "token": token(1)})
-        one = relay(simulator, queue=queue, name=reason, app={"later": {"within_s": 600}}, drain_s=0.1).start().wait_ready()
+        one = relay(simulator, queue=queue, name=reason, app={"retry": {"within": "600s"}}, drain_s=0.1).start().wait_ready()
         simulator.wait("/counters", lambda counters: counters["received"] >= 1)
         one.wait_said("again in")
         one.stop()
@@ -119,7 +119,7 @@ def test_an_emptied_redis_is_joined_at_once(start, relay, server):
     queue = RedisQueue(server)
     simulator = start()
     # With this lease it would renew only after a quarter of an hour.
-    one = relay(simulator, queue=queue, settings={"lease_s": 3600}).start().wait_ready()
+    one = relay(simulator, queue=queue, settings={"lease": "3600s"}).start().wait_ready()
     queue.add({"id": "a", "token": token(1)})
     one.wait_done()
     queue.ask("FLUSHALL")

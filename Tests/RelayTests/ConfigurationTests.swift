@@ -40,20 +40,24 @@ import Testing
   @Test func whatIsLeftOutHasItsDefault() throws {
     let all = try read(Self.least)
     #expect(all.queue.file == "\(directory)/queue.db")
-    #expect(all.queue.leaseS == 120)
-    #expect(all.queue.deliveries == 5)
+    #expect(all.queue.leaseS == 30)
+    #expect(all.queue.maxDeliveries == 5)
     #expect(all.apps.count == 1)
     #expect(all.apps[0].credentials.p8 == "\(directory)/key.p8")
     #expect(all.apps[0].environment == .production)
-    #expect(all.apps[0].unknown == .again)
-    #expect(all.apps[0].credentials.token == .queue)
+    #expect(all.apps[0].delivery == .atLeastOnce)
+    #expect(all.apps[0].credentials.providerToken == .queue)
   }
 
   @Test func whatIsPrintedCanBeRead() throws {
     var all = try read(Self.least)
     all.queue.leaseS = 0.5
     all.status.port = nil
-    all.apps[0].replace = true
+    all.apps[0].collapseByID = true
+    all.apps[0].limits.totalConnections = 3
+    all.queue.outcomeRetentionS = 36 * 3600
+    all.drainS = 75
+    all.apps[0].retry.withinS = 0
     all.apps[0].serverName = "a \"b\" \\c"
     all.apps[0].credentials.ca = "\(directory)/ca.pem"
     #expect(try read(ConfigurationText.text(of: all)) == all)
@@ -70,7 +74,7 @@ import Testing
       names(all.queue) - 1 + names(all.queue.redis) - 1 + names(all.queue.redis.tls)
       + names(all.status) + names(all.log) + 1
       + names(app) - 6
-      + names(app.credentials) + names(app.limits) + names(app.later) + names(app.channels)
+      + names(app.credentials) + names(app.limits) + names(app.retry) + names(app.channels)
       + names(app.guarding)
       // A listener's type is printed, its name is a key.
       + names(HTTPDoorConfiguration())
@@ -86,7 +90,7 @@ import Testing
 
   @Test func aBinaryDoor() throws {
     let print = String(repeating: "AB:", count: 31) + "AB"
-    let start = "doors:\n  gateway:\n    type: binary\n"
+    let start = "listeners:\n  gateway:\n    type: binary\n"
     let all = try read(
       Self.least + start
         + "    fingerprints:\n      shop: \"\(print) \(String(repeating: "0", count: 64))\"\n"
@@ -106,7 +110,7 @@ import Testing
     for (text, said) in [
       (
         "",
-        "doors.gateway.fingerprints: is missing: give it, client_ca or app, or "
+        "listeners.gateway.fingerprints: is missing: give it, client_ca or app, or "
           + "nobody gets in"
       ),
       ("    fingerprints:\n      news: x\n", "there is no app 'news'"),
@@ -121,23 +125,23 @@ import Testing
   }
 
   @Test func theGuardsOptions() throws {
-    let all = try read(Self.least + "    guard:\n      share: 0.2\n      least: 10\n")
+    let all = try read(Self.least + "    guard:\n      share: 0.2\n      min_responses: 10\n")
     #expect(all.apps[0].guarding.share == 0.2)
-    #expect(all.apps[0].guarding.answers == 1000)
+    #expect(all.apps[0].guarding.responses == 1000)
     assertFault(
-      Self.least + "    guard:\n      answers: 50\n",
-      "relay.yaml:8: apps.shop.guard.least: must not be more than answers, 50")
+      Self.least + "    guard:\n      responses: 50\n",
+      "relay.yaml:8: apps.shop.guard.min_responses: must not be more than responses, 50")
   }
 
   @Test func doors() throws {
     #expect(try read(Self.least).doors == [])
-    let doors = "doors:\n  web:\n    type: http\n"
+    let doors = "listeners:\n  web:\n    type: http\n"
     #expect(try read(Self.least + doors).doors.map(\.name) == ["web"])
     try "a-token-of-some-length\n".write(
       toFile: "\(directory)/tokens", atomically: true, encoding: .utf8)
     let all = try read(
       Self.least + doors + "    host: 0.0.0.0\n    port: 0\n    app: shop\n"
-        + "    authorization_file: tokens\n    wait_s: 2.5\n    connections: 7\n"
+        + "    authorization_file: tokens\n    wait: 2.5s\n    connections: 7\n"
         + "  local:\n    type: http\n    socket: door.socket\n    socket_mode: 600\n")
     guard case .http(let web) = all.doors[0], case .http(let local) = all.doors[1] else {
       Issue.record("no doors")
@@ -150,32 +154,35 @@ import Testing
     #expect(local.socketMode == 0o600)
     #expect(try read(ConfigurationText.text(of: all)) == all)
     for (text, said) in [
-      ("doors:\n  web:\n    port: 1\n", "relay.yaml:9: doors.web.type: is missing: http, binary"),
       (
-        "doors:\n  web:\n    type: gopher\n",
-        "relay.yaml:10: doors.web.type: must be one of http, binary, not 'gopher'"
+        "listeners:\n  web:\n    port: 1\n",
+        "relay.yaml:9: listeners.web.type: is missing: http, binary"
+      ),
+      (
+        "listeners:\n  web:\n    type: gopher\n",
+        "relay.yaml:10: listeners.web.type: must be one of http, binary, not 'gopher'"
       ),
       (
         doors + "    host: 0.0.0.0\n",
-        "relay.yaml:9: doors.web.authorization_file: is missing: 0.0.0.0 is not this machine "
+        "relay.yaml:9: listeners.web.authorization_file: is missing: 0.0.0.0 is not this machine "
           + "alone, and whoever reaches it could push"
       ),
       (
         doors + "    host: 127.0.0.1.example.com\n",
-        "relay.yaml:9: doors.web.authorization_file: is missing: 127.0.0.1.example.com is not "
+        "relay.yaml:9: listeners.web.authorization_file: is missing: 127.0.0.1.example.com is not "
           + "this machine alone, and whoever reaches it could push"
       ),
       (
         doors + "    socket: s\n    port: 1\n",
-        "relay.yaml:11: doors.web.socket: takes the place of host and port: give one or the other"
+        "relay.yaml:11: listeners.web.socket: takes the place of host and port: give one or the other"
       ),
       (
         doors + "    socket: \(String(repeating: "s", count: 200))\n", nil
       ),
-      (doors + "    app: news\n", "relay.yaml:11: doors.web.app: there is no app 'news'"),
+      (doors + "    app: news\n", "relay.yaml:11: listeners.web.app: there is no app 'news'"),
       (
         doors + "    socket: s\n    socket_mode: 888\n",
-        "relay.yaml:12: doors.web.socket_mode: must be permissions such as 660, not '888'"
+        "relay.yaml:12: listeners.web.socket_mode: must be permissions such as 660, not '888'"
       ),
     ] as [(String, String?)] {
       if let said {
@@ -190,11 +197,11 @@ import Testing
     assertFault("apps: [", "relay.yaml:2: did not find expected node content")
     assertFault("x", "relay.yaml:1: expected keys and values, such as 'apps:'")
     assertFault(
-      "queue:\n  lease_s: 5\n", "relay.yaml:1: apps: is missing: a relay needs an app at least")
+      "queue:\n  lease: 5s\n", "relay.yaml:1: apps: is missing: a relay needs an app at least")
     assertFault(
-      "queue:\n  file: q\n  lease: 5\n" + Self.least,
-      "relay.yaml:3: queue.lease: there is no such key here: "
-        + "file, redis, durable, poll_ms, lease_s, deliveries, outcomes_days"
+      "queue:\n  file: q\n  leas: 5s\n" + Self.least,
+      "relay.yaml:3: queue.leas: there is no such key here: "
+        + "file, redis, sync, poll, lease, max_deliveries, outcome_retention"
     )
     assertFault(
       Self.least + "    limits:\n      connections: 65\n",
@@ -206,8 +213,8 @@ import Testing
       Self.least + "    environment: development\n",
       "relay.yaml:8: apps.shop.environment: must be one of production, sandbox, not 'development'")
     assertFault(
-      Self.least + "    replace: maybe\n",
-      "relay.yaml:8: apps.shop.replace: must be true or false, not 'maybe'")
+      Self.least + "    collapse_by_id: maybe\n",
+      "relay.yaml:8: apps.shop.collapse_by_id: must be true or false, not 'maybe'")
     assertFault(
       Self.least.replacingOccurrences(of: "key.p8", with: "other.p8"),
       "relay.yaml:5: apps.shop.credentials.p8: \(directory)/other.p8: No such file or directory"
@@ -229,6 +236,34 @@ import Testing
       "relay.yaml:3: apps.shop.topic: has a NUL in it")
   }
 
+  @Test func aTimeHasAUnit() throws {
+    for (text, seconds) in [
+      ("50ms", 0.05), ("2.5s", 2.5), ("90s", 90), ("10m", 600), ("24h", 86_400), ("30d", 2_592_000),
+      ("0", 0),
+    ] { #expect(DurationText.seconds(text) == seconds) }
+    for text in ["", "s", "5", "5 s", "1h30m", "-1s", "1e3s", "infs", "nans", "0x5s", "5S"] {
+      #expect(DurationText.seconds(text) == nil, "\(text)")
+    }
+    for seconds in [0.001, 0.2, 0.999, 1.5, 60, 61, 3600, 5400, 86_400, 3_153_600_000] {
+      #expect(DurationText.seconds(DurationText.of(seconds)) == seconds)
+    }
+    #expect([0, 0.5, 90, 120, 86_400].map(DurationText.of) == ["0s", "500ms", "90s", "2m", "1d"])
+  }
+
+  @Test func aKeyOfOldNamesItsNewName() {
+    assertFault(
+      "queue:\n  lease_s: 5\n" + Self.least,
+      "relay.yaml:2: queue.lease_s: is now 'lease', with a unit, such as 30s")
+    assertFault(
+      Self.least + "    later:\n      tries: 5\n", "relay.yaml:8: apps.shop.later: is now 'retry'")
+    assertFault(
+      "doors: {}\n" + Self.least, "relay.yaml:1: doors: is now 'listeners'")
+    assertFault(
+      Self.least + "    guard:\n      lease_s: 5\n",
+      "relay.yaml:9: apps.shop.guard.lease_s: there is no such key here: "
+        + "remember, share, responses, min_responses, wait")
+  }
+
   @Test func aProgramThatGivesTokens() throws {
     let program = "\(directory)/give"
     try "#!/bin/sh\n".write(toFile: program, atomically: true, encoding: .utf8)
@@ -238,13 +273,15 @@ import Testing
         + lines.split(separator: "\n").map { "      \($0)\n" }.joined()
     }
     let ids = "key_id: ABC123DEFG\nteam_id: DEF123GHIJ\n"
-    let all = try read(text("program: [./give, shop, \"a b\"]\nprogram_s: 2.5\n" + ids))
+    let all = try read(text("program: [./give, shop, \"a b\"]\nprogram_timeout: 2.5s\n" + ids))
     #expect(
       all.apps[0].credentials.program.map { $0.replacingOccurrences(of: "/./", with: "/") } == [
         program, "shop", "a b",
       ])
     #expect(try read(ConfigurationText.text(of: all)) == all)
-    #expect(try read(text("program: sh\ntoken: process\n")).apps[0].credentials.program == ["sh"])
+    #expect(
+      try read(text("program: sh\nprovider_token: process\n")).apps[0].credentials.program == ["sh"]
+    )
     let key = "relay.yaml:5: apps.shop.credentials."
     for (lines, said) in [
       ("program: ./none\n", key + "program: ./none: No such file or directory"),
@@ -260,16 +297,16 @@ import Testing
       (
         "program: sh\n",
         "relay.yaml:4: apps.shop.credentials.key_id: is missing: the queue keeps the token by it; "
-          + "'token: process' needs none"
+          + "'provider_token: process' needs none"
       ),
       (
-        "program: sh\ntoken: file\n",
-        "relay.yaml:6: apps.shop.credentials.token: is for a p8: a program's token is kept by "
+        "program: sh\nprovider_token: file\n",
+        "relay.yaml:6: apps.shop.credentials.provider_token: is for a p8: a program's token is kept by "
           + "queue or process"
       ),
       (
-        "program: sh\nprogram_s: 0\n",
-        "relay.yaml:6: apps.shop.credentials.program_s: must be 0.1 to 60, not '0'"
+        "program: sh\nprogram_timeout: 0\n",
+        "relay.yaml:6: apps.shop.credentials.program_timeout: must be a time from 100ms to 1m, not '0'"
       ),
     ] { assertFault(text(lines), said) }
   }

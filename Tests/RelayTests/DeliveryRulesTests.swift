@@ -4,17 +4,19 @@ import Testing
 
 @Suite struct DeliveryRulesTests {
   private let now: Int64 = 1_800_000_000_000
-  private let rules = DeliveryRules(deliveries: 5, tries: 3, unknown: .again)
+  private let rules = DeliveryRules(deliveries: 5, tries: 3, delivery: .atLeastOnce)
 
   private func held(
-    _ tokens: Int = 1, deliveries: Int = 1, answers: Int = 0,
+    _ tokens: Int = 1, deliveries: Int = 1, answers: Int = 0, crashes: Int = 0,
     _ change: (inout NewEntry) -> Void = { _ in }
   ) throws -> HeldEntry {
     var content = NewEntry(app: "a", id: "i", payload: "{}")
     content.tokens = "[\((0..<tokens).map { _ in "\"00\"" }.joined(separator: ","))]"
     change(&content)
     return HeldEntry(
-      Entry(number: 1, content: content, deliveries: deliveries, answers: answers, answered: []))
+      Entry(
+        number: 1, content: content, deliveries: deliveries, answers: answers, crashes: crashes,
+        answered: []))
   }
 
   /// As if everything had been sent and had got these responses.
@@ -113,7 +115,8 @@ import Testing
     }
     let other = try held()
     answered(
-      other, by: DeliveryRules(deliveries: 5, tries: 3, unknown: .record), [answer(other, .unknown)]
+      other, by: DeliveryRules(deliveries: 5, tries: 3, delivery: .atMostOnce),
+      [answer(other, .unknown)]
     )
     #expect(other.fresh.map(\.end) == [.unknown])
     #expect(other.next == .finished)
@@ -123,6 +126,8 @@ import Testing
     #expect(!rules.refuses(try held(deliveries: 5), now: now))
     // Deliveries that got a response do not count.
     #expect(!rules.refuses(try held(deliveries: 9, answers: 4), now: now))
+    // Nor those that ended in a crash beside others.
+    #expect(!rules.refuses(try held(deliveries: 9, crashes: 4), now: now))
     let entry = try held(2, deliveries: 6)
     #expect(rules.refuses(entry, now: now))
     #expect(entry.fresh.map(\.end) == [.dead, .dead])

@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test func nothingCountsBeforeTheFirst200() {
-    var one = guarding { $0.least = 1 }
+    var one = guarding { $0.minResponses = 1 }
     count(&one, bad: 3)
     #expect(one.hold(at: now) == .neverAccepted(bad: 3))
     #expect(one.hold(at: now)?.alarm(app: "shop") != nil)
@@ -42,7 +42,7 @@ import Testing
     #expect(one.hold(at: now) == .tooMany(bad: 11, of: 101))
     let words = one.hold(at: now)?.alarm(app: "shop") ?? ""
     #expect(words.contains("11 of the last 101"), "\(words)")
-    #expect(words.contains("guard --let-go shop"), "\(words)")
+    #expect(words.contains("guard --override shop"), "\(words)")
   }
 
   @Test func soManyBadOnesAreTooManyOfFewAnswersToo() {
@@ -53,8 +53,8 @@ import Testing
 
   @Test func onlyTheLastAnswersAreLookedAt() {
     var one = guarding {
-      $0.answers = 100
-      $0.least = 100
+      $0.responses = 100
+      $0.minResponses = 100
     }
     count(&one, good: 100)
     count(&one, bad: 50)

@@ -47,7 +47,7 @@ import Testing
   /// One entry of 300 kills its worker each time; the others next to it are not to blame.
   @Test(arguments: Engine.here) func onlyWhoWasAloneIsToBlameForACrash(_ engine: Engine) throws {
     let queue = try open(engine)
-    let rules = DeliveryRules(deliveries: 5, tries: 5, unknown: .again)
+    let rules = DeliveryRules(deliveries: 5, tries: 5, delivery: .atLeastOnce)
     _ = try queue.enqueue((0..<300).map { entry("id-\($0)") }, at: now)
     var (crashes, time, ends) = (0, now, [String: PushOutcome.End]())
     while ends.count < 300 {

@@ -163,7 +163,7 @@ import Testing
     let got = try queue.claim(seat, room: 100, at: now)
     #expect(got.count == 12)
     // As a worker processes them.
-    let rules = DeliveryRules(deliveries: 5, tries: 5, unknown: .again)
+    let rules = DeliveryRules(deliveries: 5, tries: 5, delivery: .atLeastOnce)
     var verdicts: [Verdict] = []
     for entry in got {
       let held = HeldEntry(entry)
@@ -216,7 +216,7 @@ import Testing
       let got = try queue.claim(seat, room: 9, at: now)
       #expect(got.map(\.answers) == [most])
       let held = HeldEntry(try #require(got.first))
-      _ = DeliveryRules(deliveries: 5, tries: 5, unknown: .again).refuses(held, now: now)
+      _ = DeliveryRules(deliveries: 5, tries: 5, delivery: .atLeastOnce).refuses(held, now: now)
       try queue.leave(seat, saying: "", at: now)
     }
     _ = try server.ask("HSET", "apns:jwt:{t:k}", "token", "x", "made", "9223372036854775807")

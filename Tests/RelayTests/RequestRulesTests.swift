@@ -250,7 +250,7 @@ import Testing
     #expect(try answering("Respond-Async, wait=10") == .init(waitMS: 10_000, isPreferred: true))
     #expect(try answering("respond-async", "wait=10") == .init(waitMS: 10_000, isPreferred: true))
     #expect(try answering("wait=5") == .init(waitMS: 5000, isPreferred: false))
-    // At most the listener's `wait_s`.
+    // At most the listener's `wait`.
     #expect(try answering("wait=100") == .init(waitMS: 30_000, isPreferred: false))
     #expect(try answering("wait=-1, handling=strict") == .init(waitMS: 30_000))
     #expect(

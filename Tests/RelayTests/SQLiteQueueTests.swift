@@ -119,6 +119,6 @@ import Testing
   }
 
   @Test func powerAsksForFullSynchronization() throws {
-    #expect(throws: Never.self) { try SQLiteQueue(place.file, durable: .power).check() }
+    #expect(throws: Never.self) { try SQLiteQueue(place.file, sync: .power).check() }
   }
 }

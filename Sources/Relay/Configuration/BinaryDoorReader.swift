@@ -55,7 +55,7 @@ enum BinaryDoorReader {
       : (directory as NSString).appendingPathComponent("\(name)-door")
     // Files are named after the listener.
     if name.contains("/") {
-      throw section.fault("type", "a door of this type has no '/' in its name")
+      throw section.fault("type", "a listener of this type has no '/' in its name")
     }
     return door
   }

@@ -69,12 +69,14 @@ package enum ConfigurationReader {
           throw section.fault("file", "is a queue of SQLite, and there is redis.url: give one")
         }
       }
-      all.queue.durable = try section.choice("durable", all.queue.durable)
-      all.queue.pollMS = try section.integer("poll_ms", all.queue.pollMS, 1...10_000)
-      all.queue.leaseS = try section.number("lease_s", all.queue.leaseS, 0.2...86_400)
-      all.queue.deliveries = try section.integer("deliveries", all.queue.deliveries, 1...1000)
-      all.queue.outcomesDays = try section.number(
-        "outcomes_days", all.queue.outcomesDays, 0...36_500)
+      all.queue.sync = try section.choice("sync", all.queue.sync)
+      let poll = try section.duration("poll", Double(all.queue.pollMS) / 1000, 0.001...10)
+      all.queue.pollMS = Int((poll * 1000).rounded())
+      all.queue.leaseS = try section.duration("lease", all.queue.leaseS, 0.2...86_400)
+      all.queue.maxDeliveries = try section.integer(
+        "max_deliveries", all.queue.maxDeliveries, 1...1000)
+      all.queue.outcomeRetentionS = try section.duration(
+        "outcome_retention", all.queue.outcomeRetentionS, 0...36_500 * 86_400)
       try section.end()
     }
     if all.queue.file.isEmpty, all.queue.redis.url == nil {
@@ -92,7 +94,7 @@ package enum ConfigurationReader {
       all.log.format = try section.choice("format", all.log.format)
       try section.end()
     }
-    all.drainS = try root.number("drain_s", all.drainS, 0...86_400)
+    all.drainS = try root.duration("drain_timeout", all.drainS, 0...86_400)
     guard let apps = try root.section("apps") else {
       throw root.fault("apps", "is missing: a relay needs an app at least")
     }
@@ -109,7 +111,7 @@ package enum ConfigurationReader {
     }
     if all.apps.isEmpty { throw root.fault("apps", "is empty: a relay needs an app at least") }
     all.doors = try DoorReader.doors(
-      root.section("doors"), apps: all.apps, queue: all.queue.file)
+      root.section("listeners"), apps: all.apps, queue: all.queue.file)
     try root.end()
     return all
   }
@@ -168,9 +170,9 @@ package enum ConfigurationReader {
       app.channels.serverName = try channels.text("server_name")
       try channels.end()
     }
-    app.unknown = try section.choice("unknown", app.unknown)
-    app.replace = try section.flag("replace", app.replace)
-    app.order = try section.choice("order", app.order)
+    app.delivery = try section.choice("delivery", app.delivery)
+    app.collapseByID = try section.flag("collapse_by_id", app.collapseByID)
+    app.keepOrder = try section.choice("keep_order", app.keepOrder)
     guard let who = try section.section("credentials") else {
       throw section.fault(
         "credentials", "is missing: give a certificate, or p8, key_id and team_id, or a program")
@@ -184,23 +186,28 @@ package enum ConfigurationReader {
       app.limits.windowBytes = try limits.integer(
         "window_bytes", app.limits.windowBytes, 16_384...(1 << 30))
       app.limits.connections = try limits.integer("connections", app.limits.connections, 1...64)
-      app.limits.fleetConnections = try limits.integer(
-        "fleet_connections", app.limits.fleetConnections, 0...10_000)
+      app.limits.totalConnections = try limits.integer(
+        "total_connections", app.limits.totalConnections, 0...10_000)
       try limits.end()
     }
-    if let later = try section.section("later") {
-      app.later.withinS = try later.number("within_s", app.later.withinS, 0...3600)
-      app.later.tries = try later.integer("tries", app.later.tries, 0...1000)
-      try later.end()
+    if let retry = try section.section("retry") {
+      app.retry.withinS = try retry.duration("within", app.retry.withinS, 0...3600)
+      app.retry.maxDeferrals = try retry.integer(
+        "max_deferrals", app.retry.maxDeferrals, 0...1000)
+      try retry.end()
     }
     if let rules = try section.section("guard") {
-      app.guarding.rememberH = try rules.number("remember_h", app.guarding.rememberH, 0...8760)
+      app.guarding.rememberS = try rules.duration(
+        "remember", app.guarding.rememberS, 0...8760 * 3600)
       app.guarding.share = try rules.number("share", app.guarding.share, 0...1)
-      app.guarding.answers = try rules.integer("answers", app.guarding.answers, 1...100_000)
-      app.guarding.least = try rules.integer("least", app.guarding.least, 1...100_000)
-      app.guarding.waitS = try rules.number("wait_s", app.guarding.waitS, 0...3600)
-      guard app.guarding.least <= app.guarding.answers else {
-        throw rules.fault("least", "must not be more than answers, \(app.guarding.answers)")
+      app.guarding.responses = try rules.integer(
+        "responses", app.guarding.responses, 1...100_000)
+      app.guarding.minResponses = try rules.integer(
+        "min_responses", app.guarding.minResponses, 1...100_000)
+      app.guarding.waitS = try rules.duration("wait", app.guarding.waitS, 0...3600)
+      guard app.guarding.minResponses <= app.guarding.responses else {
+        throw rules.fault(
+          "min_responses", "must not be more than responses, \(app.guarding.responses)")
       }
       try rules.end()
     }
@@ -215,17 +222,18 @@ package enum ConfigurationReader {
       throw section.fault(
         "program", "takes the place of \(who.p8 != nil ? "p8" : "certificate"): give one")
     }
-    if who.token == .file {
-      throw section.fault("token", "is for a p8: a program's token is kept by queue or process")
+    if who.providerToken == .file {
+      throw section.fault(
+        "provider_token", "is for a p8: a program's token is kept by queue or process")
     }
     for (name, value) in [("key_id", who.keyID), ("team_id", who.teamID)] {
       if let value {
         guard value.utf8.count == 10 else {
           throw section.fault(name, "must have 10 letters and digits, not '\(value)'")
         }
-      } else if who.token == .queue {
+      } else if who.providerToken == .queue {
         throw section.fault(
-          name, "is missing: the queue keeps the token by it; 'token: process' needs none")
+          name, "is missing: the queue keeps the token by it; 'provider_token: process' needs none")
       }
     }
   }
@@ -241,9 +249,9 @@ package enum ConfigurationReader {
     who.keyID = try section.text("key_id")
     who.teamID = try section.text("team_id")
     who.program = try section.program("program")
-    who.programS = try section.number("program_s", who.programS, 0.1...60)
-    who.token = try section.choice("token", who.token)
-    who.tokenCache = try section.path("token_cache")
+    who.programS = try section.duration("program_timeout", who.programS, 0.1...60)
+    who.providerToken = try section.choice("provider_token", who.providerToken)
+    who.providerTokenCache = try section.path("provider_token_cache")
     who.ca = try section.file("ca")
     if who.certificate == nil, who.p8 == nil, who.program.isEmpty {
       throw section.fault(
@@ -262,12 +270,14 @@ package enum ConfigurationReader {
           throw section.fault(name, "must have 10 letters and digits, not '\(value)'")
         }
       }
-      if who.token == .file, who.tokenCache == nil {
-        throw section.fault("token_cache", "is missing: 'token: file' keeps the token there")
+      if who.providerToken == .file, who.providerTokenCache == nil {
+        throw section.fault(
+          "provider_token_cache", "is missing: 'provider_token: file' keeps the token there")
       }
     }
-    if who.tokenCache != nil, who.token != .file {
-      throw section.fault("token_cache", "is used with 'token: file' only")
+    if who.providerTokenCache != nil, who.providerToken != .file {
+      throw section.fault(
+        "provider_token_cache", "is used with 'provider_token: file' only")
     }
     try section.end()
     return who

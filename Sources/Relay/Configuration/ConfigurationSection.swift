@@ -155,6 +155,16 @@ final class ConfigurationSection {
     return value
   }
 
+  /// A time in seconds, written with its unit.
+  func duration(_ key: String, _ preset: Double, _ range: ClosedRange<Double>) throws -> Double {
+    guard let text = try text(key) else { return preset }
+    guard let value = DurationText.seconds(text), range.contains(value) else {
+      let bounds = [range.lowerBound, range.upperBound].map { DurationText.of($0) }
+      throw fault(key, "must be a time from \(bounds[0]) to \(bounds[1]), not '\(text)'")
+    }
+    return value
+  }
+
   func flag(_ key: String, _ preset: Bool) throws -> Bool {
     guard let text = try text(key) else { return preset }
     switch text.lowercased() {
@@ -175,9 +185,24 @@ final class ConfigurationSection {
     return value
   }
 
+  /// Keys before 0.2.0, and what they are called now.
+  private static let renamed = [
+    "answers": "responses", "deliveries": "max_deliveries", "doors": "listeners",
+    "drain_s": "drain_timeout", "durable": "sync", "fleet_connections": "total_connections",
+    "idle_s": "idle_timeout", "later": "retry", "lease_s": "lease", "least": "min_responses",
+    "order": "keep_order", "outcomes_days": "outcome_retention", "poll_ms": "poll",
+    "program_s": "program_timeout", "remember_h": "remember", "replace": "collapse_by_id",
+    "token": "provider_token", "token_cache": "provider_token_cache", "tries": "max_deferrals",
+    "unknown": "delivery", "wait_s": "wait", "within_s": "within",
+  ]
+
   /// Throws if a key was never read.
   func end() throws {
     guard let strange = keys.first(where: { !asked.contains($0) }) else { return }
+    if let name = Self.renamed[strange], asked.contains(name) {
+      let hasUnit = ["_ms", "_s", "_h", "_days"].contains { strange.hasSuffix($0) }
+      throw fault(strange, "is now '\(name)'" + (hasUnit ? ", with a unit, such as 30s" : ""))
+    }
     throw fault(strange, "there is no such key here: \(asked.joined(separator: ", "))")
   }
 }

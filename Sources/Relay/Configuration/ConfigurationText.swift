@@ -45,14 +45,20 @@ package enum ConfigurationText {
       3, "server_name", quoted(tls.serverName),
       "the name in the server's certificate; default: host")
     say(
-      1, "durable", all.queue.durable.rawValue,
+      1, "sync", all.queue.sync.rawValue,
       "of SQLite; process: over kill -9; power: over a loss of power too")
-    say(1, "poll_ms", "\(all.queue.pollMS)", "how often an idle relay looks for work")
-    say(1, "lease_s", number(all.queue.leaseS), "a worker silent for so long loses its entries")
     say(
-      1, "deliveries", "\(all.queue.deliveries)", "an entry delivered more often is a dead letter")
+      1, "poll", DurationText.of(Double(all.queue.pollMS) / 1000),
+      "how often an idle relay looks for work")
     say(
-      1, "outcomes_days", number(all.queue.outcomesDays), "how long outcomes are kept; 0: for ever")
+      1, "lease", DurationText.of(all.queue.leaseS), "a worker silent for so long loses its entries"
+    )
+    say(
+      1, "max_deliveries", "\(all.queue.maxDeliveries)",
+      "an entry delivered more often is a dead letter")
+    say(
+      1, "outcome_retention", DurationText.of(all.queue.outcomeRetentionS),
+      "how long outcomes are kept; 0: for ever")
     head(0, "status")
     say(1, "host", quoted(all.status.host), "where /metrics, /healthz and /readyz are answered")
     say(1, "port", "\(all.status.port ?? -1)", "0: a free one; -1: none")
@@ -61,7 +67,7 @@ package enum ConfigurationText {
     say(
       1, "level", all.log.level.rawValue, "trace, debug, info, notice, warning, error or critical")
     say(1, "format", all.log.format.rawValue, "json or text, on standard error")
-    say(0, "drain_s", number(all.drainS), "how long SIGTERM waits for answers")
+    say(0, "drain_timeout", DurationText.of(all.drainS), "how long SIGTERM waits for answers")
     head(0, "apps")
     for app in all.apps {
       head(1, app.name)
@@ -75,13 +81,13 @@ package enum ConfigurationText {
       say(3, "port", "\(app.channels.port)", "0: the environment's")
       say(3, "server_name", quoted(app.channels.serverName), "the name in its certificate")
       say(
-        2, "unknown", app.unknown.rawValue,
-        "again: deliver again what may have arrived; record: do not")
+        2, "delivery", app.delivery.rawValue,
+        "or at_most_once: what may have arrived is not delivered again")
       say(
-        2, "replace", "\(app.replace)",
+        2, "collapse_by_id", "\(app.collapseByID)",
         "the id is the collapse id too, so that a second one replaces the first")
       say(
-        2, "order", app.order.rawValue,
+        2, "keep_order", app.keepOrder.rawValue,
         "device: notifications of a device one after the other, as they came")
       head(2, "credentials")
       let who = app.credentials
@@ -97,39 +103,42 @@ package enum ConfigurationText {
         3, "program",
         who.program.isEmpty ? "" : "[\(who.program.map { quoted($0) }.joined(separator: ", "))]",
         "prints provider tokens, instead of p8: [\"/path/program\", \"argument\"]")
-      say(3, "program_s", number(who.programS), "how long it may take")
-      say(3, "token", who.token.rawValue, "who keeps the provider token: queue, file or process")
-      say(3, "token_cache", quoted(who.tokenCache), "the file of 'token: file'")
+      say(3, "program_timeout", DurationText.of(who.programS), "how long it may take")
+      say(3, "provider_token", who.providerToken.rawValue, "who keeps it: queue, file or process")
+      say(
+        3, "provider_token_cache", quoted(who.providerTokenCache),
+        "the file of 'provider_token: file'")
       say(3, "ca", quoted(who.ca), "whom to trust, in PEM; default: the system's store")
       head(2, "limits")
       say(3, "window", "\(app.limits.window)", "notifications in flight at most")
       say(3, "window_bytes", "\(app.limits.windowBytes)", "and their bytes")
       say(3, "connections", "\(app.limits.connections)", "connections at most")
       say(
-        3, "fleet_connections", "\(app.limits.fleetConnections)",
+        3, "total_connections", "\(app.limits.totalConnections)",
         "of all relays on the queue together; 0: each has its own")
-      head(2, "later")
+      head(2, "retry")
       say(
-        3, "within_s", number(app.later.withinS),
+        3, "within", DurationText.of(app.retry.withinS),
         "after 429 and 5xx the session tries again for so long")
       say(
-        3, "tries", "\(app.later.tries)", "then the entry waits in the queue, so many times at most"
+        3, "max_deferrals", "\(app.retry.maxDeferrals)",
+        "then the entry waits in the queue, so many times at most"
       )
       head(2, "guard")
       say(
-        3, "remember_h", number(app.guarding.rememberH),
-        "how long a binary door answers 8 for a token that was refused")
+        3, "remember", DurationText.of(app.guarding.rememberS),
+        "how long a binary listener answers 8 for a token that was refused")
       say(
         3, "share", number(app.guarding.share),
-        "if more of the last answers call a token bad, none of them counts")
-      say(3, "answers", "\(app.guarding.answers)", "how many answers that is")
-      say(3, "least", "\(app.guarding.least)", "and how many there have to be")
+        "if more of the last responses call a token bad, none of them counts")
+      say(3, "responses", "\(app.guarding.responses)", "how many responses that is")
+      say(3, "min_responses", "\(app.guarding.minResponses)", "and how many there have to be")
       say(
-        3, "wait_s", number(app.guarding.waitS),
-        "how long a bad token waits for what other answers say")
+        3, "wait", DurationText.of(app.guarding.waitS),
+        "how long a bad token waits for other responses")
     }
     let end = lines.count
-    head(0, "doors")
+    head(0, "listeners")
     for door in all.doors.isEmpty ? exampleDoors : all.doors {
       head(1, door.name)
       switch door {
@@ -146,8 +155,12 @@ package enum ConfigurationText {
         say(
           2, "authorization_file", quoted(door.authorizationFile),
           "a bearer token and its apps in each line; needed beyond this machine")
-        say(2, "wait_s", number(door.waitS), "a request waits so long for the service's answer")
-        say(2, "idle_s", number(door.idleS), "a silent connection is closed after so long")
+        say(
+          2, "wait", DurationText.of(door.waitS), "a request waits so long for the service's answer"
+        )
+        say(
+          2, "idle_timeout", DurationText.of(door.idleS),
+          "a silent connection is closed after so long")
         say(2, "connections", "\(door.connections)", "at most, at the same time")
       case .binary(let door):
         say(2, "type", "binary", "the interface that Apple switched off in 2021")

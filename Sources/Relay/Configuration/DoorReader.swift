@@ -11,7 +11,7 @@ enum DoorReader {
     var doors: [DoorConfiguration] = []
     for name in section.keys {
       guard let one = try section.section(name) else { continue }
-      try section.checkName(name, of: "a door")
+      try section.checkName(name, of: "a listener")
       guard try one.text("type") != nil else {
         throw one.fault(
           "type", "is missing: \(Kind.allCases.map(\.rawValue).joined(separator: ", "))")
@@ -56,8 +56,8 @@ enum DoorReader {
     }
     door.app = try section.text("app")
     door.authorizationFile = try section.file("authorization_file")
-    door.waitS = try section.number("wait_s", door.waitS, 0...3600)
-    door.idleS = try section.number("idle_s", door.idleS, 1...86_400)
+    door.waitS = try section.duration("wait", door.waitS, 0...3600)
+    door.idleS = try section.duration("idle_timeout", door.idleS, 1...86_400)
     door.connections = try section.integer("connections", door.connections, 1...100_000)
     if !door.isLocal, door.authorizationFile == nil {
       throw section.fault(

@@ -2,7 +2,7 @@ import HTTPServer
 
 /// A relay's configuration, with every default filled in.
 package struct RelayConfiguration: Equatable, Sendable {
-  package enum Durability: String, CaseIterable, Sendable { case process, power }
+  package enum Sync: String, CaseIterable, Sendable { case process, power }
   package enum LogFormat: String, CaseIterable, Sendable { case json, text }
   package enum LogLevel: String, CaseIterable, Sendable {
     case trace, debug, info, notice, warning, error, critical
@@ -20,11 +20,11 @@ package struct RelayConfiguration: Equatable, Sendable {
   package struct Queue: Equatable, Sendable {
     package var file = ""
     package var redis = Redis()
-    package var durable = Durability.process
+    package var sync = Sync.process
     package var pollMS = 50
-    package var leaseS = 120.0
-    package var deliveries = 5
-    package var outcomesDays = 30.0
+    package var leaseS = 30.0
+    package var maxDeliveries = 5
+    package var outcomeRetentionS = 30 * 86_400.0
   }
 
   package struct Status: Equatable, Sendable {
@@ -62,7 +62,10 @@ package struct RelayConfiguration: Equatable, Sendable {
 package struct AppConfiguration: Equatable, Sendable {
   package enum Environment: String, CaseIterable, Sendable { case production, sandbox }
   /// How to treat a notification in doubt.
-  package enum Unknown: String, CaseIterable, Sendable { case again, record }
+  package enum Delivery: String, CaseIterable, Sendable {
+    case atLeastOnce = "at_least_once"
+    case atMostOnce = "at_most_once"
+  }
   /// Which notifications are sent one at a time.
   package enum Order: String, CaseIterable, Sendable { case none, device }
   /// Where the provider token is kept.
@@ -80,8 +83,8 @@ package struct AppConfiguration: Equatable, Sendable {
     package var program: [String] = []
     /// The program's time limit.
     package var programS = 10.0
-    package var token = TokenPlace.queue
-    package var tokenCache: String?
+    package var providerToken = TokenPlace.queue
+    package var providerTokenCache: String?
     package var ca: String?
 
     package var files: [String] {
@@ -101,26 +104,26 @@ package struct AppConfiguration: Equatable, Sendable {
     package var windowBytes = 4 << 20
     package var connections = 1
     /// The maximum for all relays on the queue together, for this app; 0 without a common limit.
-    package var fleetConnections = 0
+    package var totalConnections = 0
   }
 
   /// How to treat tokens that APNs rejects, if a binary listener uses them.
   package struct Guard: Equatable, Sendable {
     /// How long the listener rejects such a token.
-    package var rememberH = 24.0
+    package var rememberS = 86_400.0
     /// Bad tokens are ignored while their share of recent responses exceeds this.
     package var share = 0.1
     /// The number of recent responses.
-    package var answers = 1000
+    package var responses = 1000
     /// With fewer responses, bad tokens wait.
-    package var least = 100
+    package var minResponses = 100
     /// How long a bad token waits for other responses.
     package var waitS = 10.0
   }
 
-  package struct Later: Equatable, Sendable {
+  package struct Retry: Equatable, Sendable {
     package var withinS = 10.0
-    package var tries = 10
+    package var maxDeferrals = 10
   }
 
   package var name = ""
@@ -133,9 +136,9 @@ package struct AppConfiguration: Equatable, Sendable {
   package var channels = Place()
   package var credentials = Credentials()
   package var limits = Limits()
-  package var later = Later()
+  package var retry = Retry()
   package var guarding = Guard()
-  package var unknown = Unknown.again
-  package var replace = false
-  package var order = Order.none
+  package var delivery = Delivery.atLeastOnce
+  package var collapseByID = false
+  package var keepOrder = Order.none
 }

@@ -29,11 +29,11 @@ final class RelayCredentials: @unchecked Sendable {
     options.ca_file = lent.lend(who.ca)
     if let program = TokenProgram(app) {
       let source = ProgramTokenSource(
-        .of(program, queue: who.token == .queue ? queue : nil, log: log))
+        .of(program, queue: who.providerToken == .queue ? queue : nil, log: log))
       self.source = source
       Self.ask(source, in: &options)
     } else if let p8 = who.p8, let key = who.keyID, let team = who.teamID {
-      if who.token == .queue {
+      if who.providerToken == .queue {
         let source = try QueueToken(
           p8: p8, key: key, team: team, passphrase: passphrase, queue: queue)
         self.source = source
@@ -43,7 +43,7 @@ final class RelayCredentials: @unchecked Sendable {
         options.token_key_file = lent.lend(p8)
         options.key_id = lent.lend(key)
         options.team_id = lent.lend(team)
-        options.token_cache_file = lent.lend(who.tokenCache)
+        options.token_cache_file = lent.lend(who.providerTokenCache)
       }
     } else {
       source = nil

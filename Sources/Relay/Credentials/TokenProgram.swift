@@ -24,7 +24,7 @@ struct TokenProgram: Hashable, Sendable {
     told = [
       "APNS_APP": app.name, "APNS_TOPIC": app.topic ?? "",
       "APNS_ENVIRONMENT": app.environment.rawValue, "APNS_KEY_ID": who.keyID ?? "",
-      "APNS_TEAM_ID": who.teamID ?? "", "APNS_TOKEN": who.token.rawValue,
+      "APNS_TEAM_ID": who.teamID ?? "", "APNS_TOKEN": who.providerToken.rawValue,
     ]
     mark = FileMark.of(words[0])
   }

@@ -12,7 +12,7 @@ extension RelayConfiguration.Queue {
 
   /// Opens the queue that the configuration names.
   package func open() throws -> any QueueEngine {
-    guard let address = try redisAddress() else { return try SQLiteQueue(file, durable: durable) }
+    guard let address = try redisAddress() else { return try SQLiteQueue(file, sync: sync) }
     return try RedisQueue(address)
   }
 

@@ -17,14 +17,14 @@ package final class SQLiteQueue: QueueEngine {
   private let wal: UInt64?
 
   /// Opens the file and creates missing tables.
-  package init(_ file: String, durable: RelayConfiguration.Durability = .process) throws {
+  package init(_ file: String, sync: RelayConfiguration.Sync = .process) throws {
     var options = Configuration()
     options.busyMode = .callback { [busy] in busy.wait($0) }
     options.maximumReaderCount = 1
     options.prepareDatabase { database in
       try database.execute(
         sql: """
-          PRAGMA synchronous = \(durable == .power ? "FULL" : "NORMAL");
+          PRAGMA synchronous = \(sync == .power ? "FULL" : "NORMAL");
           PRAGMA cache_size = -8000
           """)
     }

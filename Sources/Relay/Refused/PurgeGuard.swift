@@ -26,7 +26,7 @@ struct PurgeGuard {
 
   mutating func count(isBad: Bool, isAccepted: Bool) {
     if isAccepted { hasAccepted = true }
-    if answers.count < rules.answers {
+    if answers.count < rules.responses {
       answers.append(isBad)
     } else {
       if answers[oldest] { bad -= 1 }
@@ -40,12 +40,12 @@ struct PurgeGuard {
   func hold(at now: Int64) -> Hold? {
     if now < letGoUntil { return nil }
     if !hasAccepted { return .neverAccepted(bad: bad) }
-    // With fewer than `least` responses, the share applies to `least`: many bad tokens trip the
+    // With fewer than `minResponses`, the share applies to `minResponses`: many bad tokens trip the
     // guard even in a small sample.
-    if Double(bad) > rules.share * Double(max(answers.count, rules.least)) {
+    if Double(bad) > rules.share * Double(max(answers.count, rules.minResponses)) {
       return .tooMany(bad: bad, of: answers.count)
     }
-    return answers.count < rules.least ? .tooFew(answers: answers.count) : nil
+    return answers.count < rules.minResponses ? .tooFew(answers: answers.count) : nil
   }
 }
 
@@ -54,7 +54,7 @@ extension PurgeGuard.Hold {
   func alarm(app: String) -> String? {
     let what =
       "such tokens are not remembered and not told as feedback. Look at the app's environment and "
-      + "topic; if they are right: apns-relay guard --let-go \(app)"
+      + "topic; if they are right: apns-relay guard --override \(app)"
     switch self {
     case .neverAccepted(let bad):
       return bad == 0

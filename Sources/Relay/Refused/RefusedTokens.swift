@@ -68,7 +68,7 @@ package final class RefusedTokens: @unchecked Sendable {
   package func ask(for wanted: [AppConfiguration]) throws {
     apps.withLock { apps in
       for app in wanted {
-        let rememberMS = Int64(app.guarding.rememberH * 3_600_000)
+        let rememberMS = Int64(app.guarding.rememberS * 1000)
         if let known = apps[app.name] {
           known.remember(forMS: rememberMS)
         } else {

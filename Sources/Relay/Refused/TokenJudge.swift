@@ -38,7 +38,7 @@ struct TokenJudge {
     waitMS = Int64(app.guarding.waitS * 1000)
     notes = GuardNotes(queue, app: app.name)
     guarding = PurgeGuard(app.guarding)
-    for answer in try queue.lastAnswers(app: app.name, most: app.guarding.answers) {
+    for answer in try queue.lastAnswers(app: app.name, most: app.guarding.responses) {
       guarding.count(
         isBad: answer.httpStatus == 400 && Self.badReasons.contains(answer.reason),
         isAccepted: answer.httpStatus == 200)

@@ -62,7 +62,7 @@ struct MetricsText {
     }
     for (app, depth) in known.sorted(by: { $0.key < $1.key }) {
       for (state, count) in [
-        ("waiting", depth.waiting), ("later", depth.later), ("held", depth.held),
+        ("ready", depth.waiting), ("deferred", depth.later), ("claimed", depth.held),
       ] {
         all.add(
           "apns_relay_entries", "gauge", "Entries in the queue.", [("app", app), ("state", state)],
@@ -72,7 +72,8 @@ struct MetricsText {
         "apns_relay_dead_letters", "gauge", "Entries that were delivered too often.",
         [("app", app)], "\(depth.dead)")
       all.add(
-        "apns_relay_oldest_seconds", "gauge", "How long the oldest waiting entry has waited.",
+        "apns_relay_oldest_entry_age_seconds", "gauge",
+        "How long the oldest waiting entry has waited.",
         [("app", app)], "\(depth.ageS)")
     }
     for (app, figures) in figures {
@@ -87,23 +88,26 @@ struct MetricsText {
           [("app", app), ("reason", reason)], "\(count)")
       }
       for (name, help, count) in [
-        ("claimed", "Entries claimed.", figures.claimed),
-        ("put_off", "Entries that the service asked for later.", figures.putOff),
-        ("again", "Entries delivered again, because nobody knows.", figures.again),
-        ("reclaimed", "Entries taken from workers that are gone.", figures.reclaimed),
-        ("transactions", "Transactions in which outcomes were recorded.", figures.records),
+        ("claimed_entries", "Entries claimed.", figures.claimed),
+        (
+          "deferred", "Entries that wait because the service asked for another try.", figures.putOff
+        ),
+        ("redelivered", "Entries delivered again because a delivery had no answer.", figures.again),
+        ("reclaimed_entries", "Entries taken from workers that are gone.", figures.reclaimed),
+        ("record_transactions", "Transactions in which outcomes were recorded.", figures.records),
       ] {
         all.add("apns_relay_\(name)_total", "counter", help, [("app", app)], "\(count)")
       }
       all.add(
-        "apns_relay_in_hand", "gauge", "Notifications claimed and without a recorded outcome.",
+        "apns_relay_claimed_notifications", "gauge",
+        "Notifications claimed and without a recorded outcome.",
         [("app", app)], "\(figures.inHand)")
       all.add(
         "apns_relay_ready", "gauge", "1 if nothing is known to be in the way.", [("app", app)],
         figures.trouble == nil ? "1" : "0")
       if let share = figures.connectionShare {
         all.add(
-          "apns_relay_connection_share", "gauge",
+          "apns_relay_connection_quota", "gauge",
           "Connections that this relay may have of those of the fleet.", [("app", app)],
           "\(share)")
       }
@@ -121,20 +125,20 @@ struct MetricsText {
         [("app", app)], figures.isStopped ? "1" : "0")
       if let end = figures.certificateEnd {
         all.add(
-          "apns_relay_certificate_end_seconds", "gauge",
+          "apns_relay_certificate_expiry_timestamp_seconds", "gauge",
           "Until when the certificate is valid, in UNIX seconds.", [("app", app)], "\(end)")
       }
     }
     for (name, figures) in doors {
-      let door = ("door", name)
+      let door = ("listener", name)
       all.add(
-        "apns_relay_door_connections", "gauge", "Connections that are open.", [door],
+        "apns_relay_listener_connections", "gauge", "Connections that are open.", [door],
         "\(figures.connections)")
       all.add(
-        "apns_relay_door_waiting", "gauge", "Requests that have no answer yet.", [door],
+        "apns_relay_listener_waiting", "gauge", "Requests that have no answer yet.", [door],
         "\(figures.waiting)")
       all.add(
-        "apns_relay_door_turned_away_total", "counter",
+        "apns_relay_listener_rejected_connections_total", "counter",
         "Connections that were closed at once, because there were too many.", [door],
         "\(figures.turnedAway)")
       for (name, help, count) in [
@@ -143,20 +147,20 @@ struct MetricsText {
         ("refused", "Clients that were not let in.", figures.refused),
         ("silent", "Silent pushes that became background pushes of priority 5.", figures.silent),
       ] {
-        all.add("apns_relay_door_\(name)_total", "counter", help, [door], "\(count)")
+        all.add("apns_relay_listener_\(name)_total", "counter", help, [door], "\(count)")
       }
       all.add(
-        "apns_relay_door_handshakes", "gauge", "Connections that are nobody's yet.", [door],
+        "apns_relay_listener_handshakes", "gauge", "Connections that are nobody's yet.", [door],
         "\(figures.handshakes)")
       for limit in DoorFigures.Limit.allCases {
         all.add(
-          "apns_relay_door_limited_total", "counter",
+          "apns_relay_listener_limited_total", "counter",
           "Connections that ended because their share was used up.",
           [door, ("limit", limit.rawValue)], "\(figures.limited[limit] ?? 0)")
       }
       for (status, count) in figures.answers.sorted(by: { $0.key < $1.key }) {
         all.add(
-          "apns_relay_door_answers_total", "counter", "Requests that were answered.",
+          "apns_relay_listener_answers_total", "counter", "Requests that were answered.",
           [door, ("status", "\(status)")], "\(count)")
       }
     }

@@ -18,7 +18,7 @@ struct Agreement {
     self.name = name
     grave =
       "topic \(app.topic ?? "of its certificate"), environment \(app.environment.rawValue), "
-      + "order \(app.order.rawValue)"
+      + "order \(app.keepOrder.rawValue)"
     let who = app.credentials
     credentials =
       who.keyID.map { "key \($0) of team \(who.teamID ?? "-")" }

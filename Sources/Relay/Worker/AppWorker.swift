@@ -101,7 +101,7 @@ package final class AppWorker: @unchecked Sendable {
     log[metadataKey: "app"] = "\(app.name)"
     self.log = log
     rules = DeliveryRules(
-      deliveries: settings.deliveries, tries: app.later.tries, unknown: app.unknown)
+      deliveries: settings.maxDeliveries, tries: app.retry.maxDeferrals, delivery: app.delivery)
     let lines = ForwardedLines(log)
     forwarded = lines
     session = try ServiceSession(
@@ -237,7 +237,7 @@ package final class AppWorker: @unchecked Sendable {
       guard session.isReached() else { return try reach(now) }
       wantsConnection = false
       var entries = try queue.claim(
-        seat, room: app.limits.window - inHand, inOrder: app.order == .device,
+        seat, room: app.limits.window - inHand, inOrder: app.keepOrder == .device,
         isFree: inHand == 0, at: RelayClock.now)
       nextClaim = entries.isEmpty ? now + Int64(settings.pollMS) : now
       hasSuspects = entries.contains { $0.crashes >= CrashGroup.apart }
@@ -298,7 +298,7 @@ package final class AppWorker: @unchecked Sendable {
         continue
       }
       do {
-        switch try session.send(held, at: position, replacing: app.replace) {
+        switch try session.send(held, at: position, replacing: app.collapseByID) {
         case .taken: held.inFlight += 1
         case .full: return false
         case .refused(let reason):
@@ -405,7 +405,7 @@ package final class AppWorker: @unchecked Sendable {
     changed.removeAll(keepingCapacity: true)
     freshCount = 0
     // If the order is kept, blocked entries may be sent now.
-    nextClaim = min(nextClaim, app.order == .device ? now : now + Int64(settings.pollMS))
+    nextClaim = min(nextClaim, app.keepOrder == .device ? now : now + Int64(settings.pollMS))
   }
 
   /// Brings back entries deferred by server errors once APNs is healthy.

@@ -14,8 +14,8 @@ struct FleetShare {
 
   /// nil without a limit.
   init?(_ app: AppConfiguration, leaseMS: Int64, _ session: ServiceSession) {
-    guard app.limits.fleetConnections > 0 else { return nil }
-    most = app.limits.fleetConnections
+    guard app.limits.totalConnections > 0 else { return nil }
+    most = app.limits.totalConnections
     wanted = app.limits.connections
     self.leaseMS = leaseMS
     session.limitConnections(to: 0)

@@ -131,7 +131,7 @@ struct DeliveryRules {
   var tries: Int
   /// The pause before an entry in doubt is redelivered.
   var againMS: Int64 = 1000
-  var unknown: AppConfiguration.Unknown
+  var delivery: AppConfiguration.Delivery
 
   /// Applies a response to its entry.
   func take(_ answer: Answer) {
@@ -157,7 +157,8 @@ struct DeliveryRules {
       if answer.kind == .cancelled { held.isCut = true }
     case .rejected: held.end(at: answer.position, answer.outcome(.rejected))
     case .cancelled: held.isCut = true
-    case .unknown where unknown == .record: held.end(at: answer.position, answer.outcome(.unknown))
+    case .unknown where delivery == .atMostOnce:
+      held.end(at: answer.position, answer.outcome(.unknown))
     case .unknown: held.againBecause = answer.reason
     }
   }

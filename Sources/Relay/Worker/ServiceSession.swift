@@ -40,9 +40,9 @@ final class ServiceSession {
     options.connections = UInt32(app.limits.connections)
     options.report_accepted = 1
     options.nonblocking = 1
-    options.retry_timeout_ms = UInt32(max(1, app.later.withinS * 1000))
+    options.retry_timeout_ms = UInt32(max(1, app.retry.withinS * 1000))
     options.ambiguous = Int32(
-      (app.unknown == .record ? APNS_AMBIGUOUS_REPORT : APNS_AMBIGUOUS_RESEND).rawValue)
+      (app.delivery == .atMostOnce ? APNS_AMBIGUOUS_REPORT : APNS_AMBIGUOUS_RESEND).rawValue)
     log?.ask(in: &options)
     var handle: OpaquePointer?
     try withExtendedLifetime(strings) { () throws(LibraryError) in

@@ -84,7 +84,7 @@ function card(app) {
   const isReady = metrics.sum("apns_relay_ready") === 1;
   const perSecond = rates(app);
   const entries = (state) => metrics.sum("apns_relay_entries", { state });
-  const age = metrics.sum("apns_relay_oldest_seconds") ?? 0;
+  const age = metrics.sum("apns_relay_oldest_entry_age_seconds") ?? 0;
   const dead = metrics.sum("apns_relay_dead_letters");
   const reasons = metrics.by("apns_relay_rejected_total", "reason");
   const answer = (share) => milliseconds(metrics.quantile(share, "apns_answer_seconds", before));
@@ -96,8 +96,8 @@ function card(app) {
     chart(perSecond),
     make("h3", {}, "Queue, in entries"),
     list([
-      ["waiting", number(entries("waiting"))], ["oldest", entries("waiting") ? span(age) : "–", age > 60 ? "other" : undefined],
-      ["later", number(entries("later"))], ["with a worker", number(entries("held"))],
+      ["ready", number(entries("ready"))], ["oldest", entries("ready") ? span(age) : "–", age > 60 ? "other" : undefined],
+      ["deferred", number(entries("deferred"))], ["claimed", number(entries("claimed"))],
       ["dead letters", number(dead), dead ? "bad" : undefined],
     ]),
     make("h3", {}, "Outcomes since the relay started"),
@@ -107,10 +107,10 @@ function card(app) {
     make("h3", {}, "Service"),
     list([
       ["connections", number(metrics.sum("apns_connections", { state: "open" }))],
-      ["in hand", number(metrics.sum("apns_relay_in_hand"))],
+      ["in hand", number(metrics.sum("apns_relay_claimed_notifications"))],
       // In the last two minutes.
       ["half answered in", answer(0.5)], ["99 % in", answer(0.99)],
-      ...certificate(metrics.sum("apns_relay_certificate_end_seconds")),
+      ...certificate(metrics.sum("apns_relay_certificate_expiry_timestamp_seconds")),
     ]));
 }
 

@@ -97,7 +97,7 @@ struct RelayCheck {
     case .notTLS:
       return found(
         "not-tls", "what answers there does not speak TLS",
-        "check the port: it is that of a binary door; --http-door is for an HTTP door")
+        "check the port: it is that of a binary door; --http-listener is for an HTTP door")
     case .refused(let words):
       return found(
         "handshake-refused", "it ends the handshake: \(words)",

@@ -6,8 +6,8 @@ struct RelayDoorOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      Check a relay's binary door instead, with the eyes of an old program: --certificate and --key \
-      are the program's, --ca is what it trusts, --server-name what it calls the door. Default \
+      Check a relay's binary listener instead, with the eyes of an old program: --certificate and --key \
+      are the program's, --ca is what it trusts, --server-name what it calls the listener. Default \
       port: 2195.
       """, valueName: "host[:port]"))
   var relay: String?
@@ -16,15 +16,16 @@ struct RelayDoorOptions: ParsableArguments {
   var feedbackPort: UInt16?
 
   @Option(
+    name: .customLong("http-listener"),
     help: ArgumentHelp(
-      "Also check its HTTP door: where it listens, or the path of its socket.",
+      "Also check its HTTP listener: where it listens, or the path of its socket.",
       valueName: "host:port"))
   var httpDoor: String?
 
   func validate() throws {
     guard let relay else {
       if feedbackPort != nil || httpDoor != nil {
-        throw ValidationError("--feedback-port and --http-door are a relay's: give --relay")
+        throw ValidationError("--feedback-port and --http-listener are a relay's: give --relay")
       }
       return
     }
@@ -35,7 +36,8 @@ struct RelayDoorOptions: ParsableArguments {
     }
     if feedbackPort == 0 { throw ValidationError("--feedback-port must be 1 to 65535") }
     if let httpDoor, !HTTPDoorCheck.isPlace(httpDoor) {
-      throw ValidationError("--http-door must be HOST:PORT, or the path of a socket, with / first")
+      throw ValidationError(
+        "--http-listener must be HOST:PORT, or the path of a socket, with / first")
     }
   }
 
