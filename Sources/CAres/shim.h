@@ -56,17 +56,21 @@ static inline int cares_watch(int epoll, ares_socket_t descriptor, int reading, 
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) ? errno : 0;
 }
 
-/* Has c-ares read and write what can be read and written now, and count what took too long. */
-static inline void cares_process(ares_channel channel, int epoll) {
+/* Has c-ares read and write what can be read and written now, and count what took too long. Not 0:
+   there was something to read. */
+static inline int cares_process(ares_channel channel, int epoll) {
+  int is_read = 0;
   struct epoll_event ready[16];
   int count = epoll_wait(epoll, ready, sizeof ready / sizeof *ready, 0);
   if (count <= 0) ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
   for (int index = 0; index < count; index++) {
     const int descriptor = ready[index].data.fd, is_broken = EPOLLERR | EPOLLHUP;
     const int events = (int)ready[index].events;
+    is_read |= events & EPOLLIN;
     ares_process_fd(channel, events & (EPOLLIN | is_broken) ? descriptor : ARES_SOCKET_BAD,
                     events & (EPOLLOUT | is_broken) ? descriptor : ARES_SOCKET_BAD);
   }
+  return is_read;
 }
 
 /* Nanoseconds until c-ares asks again or gives up; negative where it waits for nothing. */

@@ -148,6 +148,7 @@ static void say_rubbish(const query_t *query, int kind) {
 }
 
 static void reply(const query_t *query) {
+  static size_t slow_asked;
   static const uint8_t one[] = {1}, both[] = {2, 1};
   const bool is_ipv4 = query->type == A;
   if (is_named(query, "fine") || is_named(query, "late"))
@@ -156,6 +157,8 @@ static void reply(const query_t *query) {
     answer(query, 0, false, both, is_ipv4 ? 2 : 0);
   else if (is_named(query, "half") && is_ipv4)
     answer(query, 0, false, one, 1);
+  else if (is_named(query, "slow") && (!is_ipv4 || slow_asked++))
+    answer(query, 0, false, one, is_ipv4);
   else if (is_named(query, "none"))
     answer(query, 0, false, NULL, 0);
   else if (is_named(query, "failing"))
@@ -164,7 +167,7 @@ static void reply(const query_t *query) {
     answer(query, 0, true, NULL, 0);
   else if (query->bytes[12] == 8 && !memcmp(query->bytes + 13, "rubbish", 7))
     say_rubbish(query, query->bytes[20] - '0');
-  else if (!is_named(query, "half") && !is_named(query, "silent"))
+  else if (!is_named(query, "half") && !is_named(query, "silent") && !is_named(query, "slow"))
     answer(query, NO_NAME, false, NULL, 0);
 }
 

@@ -9,10 +9,12 @@ struct CAresQuery: ~Copyable {
   /// In memory of its own, whose address c-ares keeps until `ares_destroy` has returned.
   private let state: UnsafeMutablePointer<CAresState>
   private let channel: ares_channel
-  /// After half of the time, what has been found has to do: a name server that answers for IPv4
-  /// and is silent for IPv6 must not use it all up.
-  private let settles: Deadline
-  private var isSettled = false
+  /// When what has been found has to do: a name server that answers for IPv4 and is silent for IPv6
+  /// must not use up all the time. That is 50 ms after its first answer (RFC 8305, 3), and if that
+  /// had no address, after half of the time.
+  private var settles: Deadline
+  private let half: Deadline
+  private var isHeard = false
 
   @inline(never)
   init(for host: UnsafePointer<CChar>, by deadline: Deadline) throws(Failure) {
@@ -42,7 +44,8 @@ struct CAresQuery: ~Copyable {
     self.state = state
     self.channel = channel
     let now = Deadline.now
-    settles = Deadline(nanoseconds: now &+ max(deadline.nanoseconds &- now, 0) / 2)
+    half = Deadline(nanoseconds: now &+ max(deadline.nanoseconds &- now, 0) / 2)
+    settles = half
     ask()
   }
 
@@ -61,8 +64,7 @@ struct CAresQuery: ~Copyable {
   /// When c-ares asks again or gives up.
   var due: Deadline {
     let wait = cares_due_ns(channel)
-    let again = Deadline(nanoseconds: wait < 0 ? .max : Deadline.now &+ wait)
-    return isSettled ? again : again.earlier(settles)
+    return Deadline(nanoseconds: wait < 0 ? .max : Deadline.now &+ wait).earlier(settles)
   }
 
   private func ask() {
@@ -76,11 +78,14 @@ struct CAresQuery: ~Copyable {
     if !state.pointee.isAnswered {
       // A name server may be asked over TCP, and may close.
       let undo = csystem_block_sigpipe()
-      cares_process(channel, state.pointee.epoll)
+      if cares_process(channel, state.pointee.epoll) != 0, !isHeard {
+        isHeard = true
+        settles = settles.earlier(Deadline(nanoseconds: Deadline.now &+ 50_000_000))
+      }
       csystem_restore_sigpipe(undo, 1)
     }
-    if !state.pointee.isAnswered, !isSettled, settles.hasPassed {
-      isSettled = true
+    if !state.pointee.isAnswered, settles.hasPassed {
+      settles = half.hasPassed ? Deadline(nanoseconds: .max) : half
       // c-ares then answers with what it has.
       ares_cancel(channel)
       if cares_is_cancelled(state.pointee.status) != 0 { ask() }
