@@ -16,6 +16,7 @@
 #include <openssl/x509v3.h>
 #include <string.h>
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
+#include <openssl/kdf.h>
 #include <openssl/provider.h>
 
 /* What OpenSSL 3 has and 1.1.1 has not is asked for weakly, so that one archive serves both. */
@@ -26,6 +27,18 @@
 #pragma weak PKCS12_init_ex
 #pragma weak PKCS12_decrypt_skey_ex
 #pragma weak PKCS8_decrypt_ex
+#pragma weak EVP_KDF_fetch
+#pragma weak EVP_KDF_free
+#pragma weak EVP_KEYEXCH_fetch
+#pragma weak EVP_KEYEXCH_free
+#pragma weak EVP_SIGNATURE_fetch
+#pragma weak EVP_SIGNATURE_free
+#pragma weak EVP_ASYM_CIPHER_fetch
+#pragma weak EVP_ASYM_CIPHER_free
+#pragma weak EVP_MAC_fetch
+#pragma weak EVP_MAC_free
+#pragma weak EVP_RAND_fetch
+#pragma weak EVP_RAND_free
 #endif
 
 /* An error's parts, which the two put into the number differently. */
@@ -119,6 +132,30 @@ static inline void *copenssl_verified_state(X509_STORE_CTX *store) {
 static inline int copenssl_trusts_anyone(SSL_CTX *context) {
   X509_STORE *store = SSL_CTX_get_cert_store(context);
   return sk_X509_OBJECT_num(X509_STORE_get0_objects(store)) > 0;
+}
+/* Has OpenSSL do what it would do in its first handshake, and for good not do again where it lacks
+   the memory then: fetch each kind of algorithm, and read the extensions of the certificates that
+   are trusted. */
+static inline void copenssl_prepare(SSL_CTX *context) {
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+#define COPENSSL_FETCH(kind, name)                             \
+  if (EVP_##kind##_fetch != NULL && EVP_##kind##_free != NULL) \
+  EVP_##kind##_free(EVP_##kind##_fetch(NULL, name, NULL))
+  if (OpenSSL_version_num() >= 0x30000000L) {
+    COPENSSL_FETCH(KDF, "HKDF");
+    COPENSSL_FETCH(KEYEXCH, "ECDH");
+    COPENSSL_FETCH(SIGNATURE, "ECDSA");
+    COPENSSL_FETCH(ASYM_CIPHER, "RSA");
+    COPENSSL_FETCH(MAC, "HMAC");
+    COPENSSL_FETCH(RAND, "CTR-DRBG");
+  }
+#undef COPENSSL_FETCH
+#endif
+  STACK_OF(X509_OBJECT) *all = X509_STORE_get0_objects(SSL_CTX_get_cert_store(context));
+  for (int index = 0; index < sk_X509_OBJECT_num(all); index++) {
+    X509 *one = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(all, index));
+    if (one) X509_check_purpose(one, -1, 0);
+  }
 }
 /* A note on the context's store that there was none, for the one that tells why a peer is not
    trusted. 0 where there is no memory. */

@@ -512,6 +512,45 @@ static void run_lookup(void) {
 }
 #endif
 
+/* ---- The first handshake ------------------------------------------------------ */
+
+/* In a process that made no connection before; its exit status: 1: it never connects, 2: there were
+   fewer allocations. */
+static int connect_first(size_t n) {
+  apns_credentials_options_t who = pem;
+  who.tls_max = APNS_TLS_1_2;
+  apns_credentials_t *made = NULL;
+  apns_session_t *session = NULL;
+  apns_session_options_t where = APNS_SESSION_OPTIONS_INIT;
+  where.host = "127.0.0.1";
+  where.port = peers.gateway;
+  where.protocol = APNS_PROTOCOL_BINARY;
+  where.connect_timeout_ms = AMPLE_MS;
+  where.reconnect_pause_max_ms = 1;
+  if (apns_credentials_new(&who, &made, &error)) return 1;
+  if (apns_session_new(&where, made, &session, &error)) return 1;
+  memory_arm(n, false);
+  apns_session_connect(session, &error);
+  memory_disarm();
+  if (memory_failed() == 0) return 2;
+  return apns_session_connect(session, &error) != APNS_OK;
+}
+
+static void play_first_handshakes(size_t stride) {
+  kind_name = "first handshake", run_every = false;
+  for (run_number = 1; run_number < MOST; run_number += stride) {
+    fflush(stdout);
+    if (++runs_of_peer > RUNS_OF_A_PEER) start_peers();
+    const pid_t child = fork();
+    if (child == 0) _exit(connect_first(run_number));
+    int status;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 2) break;
+    CHECK(status == 0, "no connection is made any more: %x", status);
+  }
+  printf("%-16s %zu allocations\n", kind_name, run_number);
+}
+
 /* ---- The runs -------------------------------------------------------------- */
 
 static const struct kind {
@@ -605,6 +644,7 @@ int main(int count, char **arguments) {
     fprintf(stderr, "%s\n", error.message);
     return 1;
   }
+  if (!only) play_first_handshakes(plays_all ? 1 : 13);
   for (size_t index = 0; index < sizeof kinds / sizeof *kinds; index++) {
     if (only && strcmp(only, kinds[index].name)) continue;
     if (count > 2) {

@@ -1,5 +1,7 @@
 /* Whom a provider trusts that names no authority: those of the system, wherever it has them. */
+#include <errno.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -129,6 +131,44 @@ TEST(a_directory_that_fills_later) {
   apns_credentials_t *credentials = made(NULL);
   anchors_put_hashed(X509_get_default_cert_dir(), &all->root);
   assert_ok(connected(credentials));
+}
+
+/* To a gateway of the parent's, with one descriptor left, which the connection takes. */
+static int connects_without_descriptors(void *context) {
+  FORGET_ERROR();
+  const gateway_t *gateway = context;
+  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  for (int index = 0; index < 2; index++) {
+    who.ca_directory = index == 0 ? NULL : X509_get_default_cert_dir();
+    apns_credentials_t *credentials = NULL;
+    apns_session_t *session = NULL;
+    apns_session_options_t options = options_for(gateway);
+    options.host = "127.0.0.1";
+    const struct rlimit few = {64, 64};
+    int kept[64], count = 0;
+    CHILD_REQUIRE(!apns_credentials_new(&who, &credentials, &error));
+    CHILD_REQUIRE(!apns_session_new(&options, credentials, &session, &error));
+    CHILD_REQUIRE(!setrlimit(RLIMIT_NOFILE, &few));
+    while (count < 64 && (kept[count] = dup(0)) >= 0) count++;
+    CHILD_REQUIRE(count > 0 && count < 64);
+    close(kept[--count]);
+    const apns_status_t status = apns_session_connect(session, &error);
+    while (count > 0) close(kept[--count]);
+    CHILD_REQUIRE(status == APNS_ERR_NETWORK && error.cause == APNS_CAUSE_DESCRIPTORS);
+    CHILD_REQUIRE(error.sys_errno == EMFILE && strstr(error.message, "to verify"));
+    CHILD_REQUIRE(!apns_session_connect(session, &error));
+    apns_session_free(session), apns_credentials_free(credentials);
+  }
+  return 0;
+}
+
+/* OpenSSL finds nobody trusted where it cannot open a directory's files. */
+TEST(a_directory_that_no_descriptor_is_left_for) {
+  if (getenv("APNS_TESTS_LIGHT")) skip();
+  anchors_put_hashed(X509_get_default_cert_dir(), &all->root);
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  assert_child_is_fine(connects_without_descriptors, gateway);
+  gateway_stop(gateway);
 }
 
 TEST(where_the_environment_says) {

@@ -11,6 +11,8 @@ struct PeerFault {
   var subject = Message()
   /// The system has no authorities to be trusted.
   var isWithoutAnchors = false
+  /// Why files of trusted certificates or of revocation lists may not have been opened.
+  var systemError: CInt = 0
   /// The key that the peer showed when a pinned one was required.
   var unpinnedKey: KeyDigest?
 
@@ -39,6 +41,10 @@ struct PeerFault {
     code = X509_STORE_CTX_get_error(store)
     depth = X509_STORE_CTX_get_error_depth(store)
     isWithoutAnchors = copenssl_has_no_anchors(store) != 0
+    if cause == APNS_CAUSE_PEER_NOT_TRUSTED || cause == APNS_CAUSE_PEER_REVOCATION_LIST {
+      // OpenSSL takes a file that it cannot open for want of a descriptor for none.
+      systemError = lackOfDescriptors()
+    }
     note(subjectOf: X509_STORE_CTX_get_current_cert(store))
   }
 
@@ -50,6 +56,17 @@ struct PeerFault {
       subject.append(buffer.baseAddress)
     }
   }
+}
+
+/// EMFILE or ENFILE if no descriptor is left; otherwise 0.
+func lackOfDescriptors() -> CInt {
+  let probe = csystem_epoll()
+  if probe >= 0 {
+    _ = close(probe)
+    return 0
+  }
+  let code = csystem_errno()
+  return code == EMFILE || code == ENFILE ? code : 0
 }
 
 /// OpenSSL's verify callback: notes the first fault and changes nothing.

@@ -262,6 +262,14 @@ struct TLSConnection: ~Copyable {
   private func handshakeFailure(_ endpoint: borrowing Endpoint) -> Failure {
     let errors = TLSErrors.take()
     if state.pointee.otherProtocol.count > 0, errors.alert == nil { return lacksHTTP2(endpoint) }
+    let fault = state.pointee.peerFault
+    if fault.systemError != 0 {
+      return Failure(APNS_ERR_NETWORK, systemError: fault.systemError) {
+        $0.append("the files to verify ")
+        endpoint.append(to: &$0)
+        $0.append(" with cannot be opened")
+      }
+    }
     if isExhausted(errors) {
       return errors.exhausted {
         $0.append("the TLS handshake with ")
@@ -269,7 +277,6 @@ struct TLSConnection: ~Copyable {
         $0.append(" failed")
       }
     }
-    let fault = state.pointee.peerFault
     if fault.code != 0 {
       var failure = Failure(APNS_ERR_TLS, cause: fault.cause) {
         $0.append(fault, host: endpoint.serverName)

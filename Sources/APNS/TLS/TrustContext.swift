@@ -49,6 +49,9 @@ struct TrustContext: ~Copyable {
       try Self.limitVersions(context, options)
       try Self.limitStrength(context, options)
       try Self.trust(context, options)
+      TLSErrors.clear()
+      copenssl_prepare(context)
+      if TLSErrors.isOutOfMemory { throw .outOfMemory }
       try Self.identify(context, options)
     } catch {
       SSL_CTX_free(context)
@@ -114,9 +117,8 @@ struct TrustContext: ~Copyable {
     }
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, notePeerFault)
     // OpenSSL takes a file that it cannot open for want of a descriptor for one that holds nothing.
-    let probe = csystem_epoll()
-    if probe < 0, csystem_errno() == EMFILE || csystem_errno() == ENFILE {
-      let code = csystem_errno()
+    let code = lackOfDescriptors()
+    if code != 0 {
       throw Failure(APNS_ERR_MEMORY, systemError: code) {
         if options.ca_file == nil { $0.append("the trusted certificates") }
         if let file = options.ca_file {
@@ -125,7 +127,6 @@ struct TrustContext: ~Copyable {
         }
       }
     }
-    if probe >= 0 { _ = close(probe) }
     if options.ca_file == nil, options.ca_directory == nil {
       if SystemTrust.add(to: context) == .noMemory { throw .outOfMemory }
       return
