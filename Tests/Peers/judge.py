@@ -67,6 +67,8 @@ def judge_ends(row, told, seen):
     takes_all = row.others_pass or row.peer[0] == "simulate" or "loop" in options
     if told["taken"] != told["sent"] or takes_all and told["sent"] != planned(row):
         yield f"{told['taken']} taken of {told['sent']}, and {planned(row)} planned"
+    if told["unexplained"]:
+        yield f"{told['unexplained']} ended as unknown, and nothing says why"
     if told["two_ends"]:
         yield "two ends for one notification"
     # Closing is what gives the rest its end.
@@ -132,7 +134,7 @@ def judge_the_judge():
         "seconds": 1.0, "cpu": 0.01, "memory": 9000, "taken": 3, "sent": 3, "two_ends": 0, "calls": {"drain": call},
         "accepted": [0, 1], "rejected": [], "unknown": [2], "without_end": [], "answers": {"": 0}, "resent": 0,
         "accepted_count": 2, "rejected_count": 0, "unknown_count": 1, "closed": 1, "late_passes": 0,
-        "idle_wakes": 0, "gap_cpu_ms": 9.0,
+        "idle_wakes": 0, "gap_cpu_ms": 9.0, "unexplained": 0,
     }  # fmt: skip
     seen = {
         "deliveries": {"0": 1, "1": 1}, "refused": {}, "accepted": [0, 1], "connections": 1, "offers": 0,
@@ -164,6 +166,7 @@ def judge_the_judge():
     spoilt("s of CPU", {"cpu": 0.5})
     spoilt("MB of memory", {"memory": 90000})
     spoilt("taken of", {"taken": 2})
+    spoilt("nothing says why", {"unexplained": 1})
     spoilt("two ends", {"two_ends": 1})
     spoilt("without an end", {"unknown": [], "without_end": [2]})
     spoilt("do not add up", {"unknown_count": 0})

@@ -214,7 +214,7 @@ static long session_count, count; /* of notifications for each session */
 
 enum { NO_END, ACCEPTED, REJECTED, UNKNOWN };
 static unsigned char *ends;
-static size_t ended_count, two_ends;
+static size_t ended_count, two_ends, unexplained;
 static double connect_ms, write_ms, patience_ms;
 static bool takes_events, is_drained, is_closed;
 
@@ -246,6 +246,7 @@ static bool take(struct one *one, double milliseconds) {
   ends[n] = event.kind == APNS_EVENT_ACCEPTED   ? ACCEPTED
             : event.kind == APNS_EVENT_REJECTED ? REJECTED
                                                 : UNKNOWN;
+  if (event.kind == APNS_EVENT_UNKNOWN && !event.reason_text[0]) unexplained++;
   if (event.kind != APNS_EVENT_REJECTED) return true;
   char text[80];
   snprintf(text, sizeof text, "%d", event.reject);
@@ -647,10 +648,10 @@ int main(int argc, char **argv) {
       "\"accepted_count\": %llu, \"rejected_count\": %llu, \"unknown_count\": %llu, "
       "\"resent\": %llu, \"connects\": %llu, \"two_ends\": %zu, \"drained\": %d, \"closed\": %d, "
       "\"gap_ms\": %.2f, \"gap_cpu_ms\": %.2f, "
-      "\"idle_wakes\": %zu, \"late_passes\": %zu",
+      "\"idle_wakes\": %zu, \"late_passes\": %zu, \"unexplained\": %zu",
       seconds, cpu, memory(), sent, COUNT(taken), COUNT(accepted), COUNT(rejected), COUNT(unknown),
       COUNT(resent), COUNT(connects), two_ends, is_drained, is_closed, longest_gap, longest_gap_cpu,
-      idle_wakes, late_passes);
+      idle_wakes, late_passes, unexplained);
   print_calls();
   printf(", \"answers\": {\"\": 0");
   for (size_t index = 0; *answers[index].text; index++)
