@@ -352,6 +352,18 @@ class Hostile(Peer):
                     own.end(way)
                 own.accept(stream, n)
 
+    # ---- Some devices are never answered
+
+    def unanswered(self, own):
+        """Never answers the numbers `at`, and all others at once. It allows `streams`."""
+        at = {int(n) for n in self.option("at").split("+")}
+        while True:
+            for stream, n in self.requests(own):
+                if n in at:
+                    own.feel()
+                else:
+                    own.accept(stream, n)
+
     # ---- One device, or all, are answered by something else than 200
 
     def refusing(self, own):

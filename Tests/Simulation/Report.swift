@@ -10,7 +10,7 @@ enum Met: Int, CaseIterable {
   case acceptedEvents, rejectedEvents, unknownEvents, cancellations, cancelledEvents
   case drains, closes, closesUndrained, frees, renewals
   case processed, gentleGoodbyes, goodbyes, goodbyesAtOnce, breaches, breachesHeard, blackHoles
-  case refusedStreams, resets, cancels, unanswered, settings, pings, pingTimeouts, lefts
+  case refusedStreams, resets, cancels, unanswered, settings, pings, probes, pingTimeouts, lefts
   case newTokens, staleTokens, lackingTokens, pauses
 
   var text: String {
@@ -79,6 +79,7 @@ enum Met: Int, CaseIterable {
     case .unanswered: "streams never answered"
     case .settings: "settings changed"
     case .pings: "pings"
+    case .probes: "pings beside streams"
     case .pingTimeouts: "ends: no answer to a ping"
     case .lefts: "ends: left with nothing owed"
     case .newTokens: "provider tokens made"

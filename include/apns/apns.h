@@ -1336,8 +1336,8 @@ typedef struct apns_session_options {
   /* Binary: how long the answer to the notification known to be bad (see quiet_period_ms) may
      take. After that the connection is taken for dead, which is an end that does not say what
      arrived. It must be longer than the gateway may need for all that was written before.
-     HTTP/2: a stream without an answer for this long is given up; if nothing at all arrives, so
-     is its connection. 0: 30,000. */
+     HTTP/2: a stream without an answer for this long is given up; if nothing at all arrives, not
+     even the answer to a PING that is sent after half of it, so is its connection. 0: 30,000. */
   uint32_t answer_timeout_ms;
 
   /* Memory for notifications that have no outcome yet, frames and bookkeeping together, in
@@ -1367,7 +1367,8 @@ typedef struct apns_session_options {
      Every rejection costs its connection the delay of one answer, so several connections lose
      less time. Order is kept within a connection only. HTTP/2: this is a maximum; another
      connection is made when the streams or the flow control of the existing ones are the limit.
-     One more is made for what may be ending connections, see `ambiguous`. */
+     One more is made for what may be ending connections, see `ambiguous`; and beside each where
+     the service allows one stream, and that has had no answer for 250 ms. */
   uint32_t connections;
 
   /* Not 0: no standby connection is made. Otherwise one is made ready when the window is half
@@ -1422,7 +1423,8 @@ typedef struct apns_session_options {
   /* HTTP/2: after this many ms without data from the peer the session sends a PING (RFC 9113,
      6.7) before anything more is sent on that connection. If the PING is not answered within
      connect_timeout_ms, the connection is replaced; nothing was in flight on it. Calls that
-     wait or send do this. 0: 3,600,000, an hour, as Apple allows; -1: never. */
+     wait or send do this. 0: 3,600,000, an hour, as Apple allows; -1: never, and no other PING
+     is sent either (`answer_timeout_ms`). */
   int32_t ping_after_ms;
 
   /* HTTP/2: a notification that the service answers with "later" (429, 500, 503) is sent again
@@ -1765,7 +1767,7 @@ typedef struct apns_event {
      later, such as TooManyProviderTokenUpdates, or a 2xx other than 200, which APNs does not
      give; the text of a reason that is not listed is then "". If there was no such answer they
      are 0, and `reason_text` is the beginning of why the last connection ended, over the binary
-     interface too. */
+     interface too, or says that no answer came in time. */
   int32_t reason;       /* apns_reason_t */
   uint16_t http_status; /* such as 200, 410 */
   uint16_t retry_asked; /* 1: the service said retry_after_s (retry-after) */

@@ -53,8 +53,12 @@ struct HTTP2Connection {
   /// How many streams were answered, and whether one of them was accepted.
   private(set) var answers: UInt64 = 0
   private(set) var hasAccepted = false
-  /// The peer owes the answer to a PING.
+  /// The peer owes the answer to a PING, before which no stream is begun.
   private(set) var isAsked = false
+  /// The peer owes the answer to a PING beside streams.
+  private(set) var isProbed = false
+  /// How often more streams were tried before a provider token's first answer.
+  private(set) var trials = 0
 
   static var recordSize: Int { 16 << 10 }
   /// What the header encoder knows lies behind the record.
@@ -104,6 +108,7 @@ struct HTTP2Connection {
     rest = UnsafeRawBufferPointer(start: nil, count: 0)
     (hasSettings, isLeaving, hasAccepted, isAsked) = (false, false, false, false)
     (answers, partsWritten, flightLimit) = (0, 0, FlightLimit())
+    (isProbed, trials) = (false, 0)
     (hasFailed, hasHeardGoodbye) = (false, false)
   }
 
@@ -129,10 +134,24 @@ struct HTTP2Connection {
   func sayGoodbye() { _ = nghttp2_session_terminate_session(codec, NGHTTP2_NO_ERROR.rawValue) }
 
   /// Asks the peer whether it is there. No stream is begun until it answers.
-  mutating func ask() {
-    isAsked = nghttp2_submit_ping(codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil) == 0
-    if isAsked { outbox.pointee.metrics.pointee.pings &+= 1 }
+  mutating func ask() { isAsked = sendPing(0) }
+
+  /// The same, and streams are begun meanwhile.
+  mutating func probe() { isProbed = sendPing(Self.probeMark) }
+
+  private func sendPing(_ mark: UInt64) -> Bool {
+    var mark = mark
+    let isSent = withUnsafeBytes(of: &mark) {
+      nghttp2_submit_ping(
+        codec, UInt8(NGHTTP2_FLAG_NONE.rawValue),
+        $0.baseAddress?.assumingMemoryBound(to: UInt8.self)) == 0
+    }
+    if isSent { outbox.pointee.metrics.pointee.pings &+= 1 }
+    return isSent
   }
+
+  /// Every byte of what tells a PING beside streams from others.
+  private static var probeMark: UInt64 { 0x0101_0101_0101_0101 }
 
   /// The answer to this stream is no longer wanted.
   func cancel(_ stream: Int32) {
@@ -146,7 +165,23 @@ struct HTTP2Connection {
   /// It is not known yet how much the connection takes: the peer has not said how many streams it
   /// allows, or it has not answered the first request with a provider token, or a PING is
   /// unanswered.
-  var isNew: Bool { !hasSettings || showsToken && answers == 0 || isAsked }
+  var isNew: Bool { !hasSettings || isUntried && trials == 0 || isAsked }
+
+  /// The peer has not yet answered a request with the provider token.
+  var isUntried: Bool { showsToken && answers == 0 }
+
+  /// The first request may be one that is never answered. So some more are tried, as far as the
+  /// peer's SETTINGS allow: in them APNs allows one stream until it has accepted the token.
+  mutating func tryMore() { trials &+= 1 }
+
+  /// Nobody would wait for more than this.
+  static var mostTrials: Int { 4 }
+
+  /// One stream without an answer is all that the peer allows.
+  var isHeld: Bool {
+    hasSettings && inFlight > 0 && !isLeaving
+      && nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS) <= 1
+  }
 
   /// Whether a request with such a payload may be sent now; `inParts`: when the window has room for
   /// some of it. It is `mutating` because otherwise it would get a copy of the whole connection.
@@ -157,7 +192,7 @@ struct HTTP2Connection {
       allowed = Int(
         nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
-    if isNew { allowed = min(allowed, 1) }
+    if isUntried { allowed = min(allowed, 1 << (3 &* trials)) }
     if inFlight >= min(allowed, flightLimit.most) { return false }
     // What does not fit is better kept in the outbox, where another connection can take it.
     let window = Int(nghttp2_session_get_remote_window_size(codec))
@@ -522,7 +557,13 @@ struct HTTP2Connection {
       to: Int(nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)))
   }
 
-  fileprivate mutating func heardPong() { isAsked = false }
+  fileprivate mutating func heardPong(_ mark: UInt8) {
+    if mark == UInt8(truncatingIfNeeded: Self.probeMark) {
+      isProbed = false
+    } else {
+      isAsked = false
+    }
+  }
 
   fileprivate mutating func heardGoodbye() {
     (isLeaving, hasHeardGoodbye) = (true, true)
@@ -774,7 +815,7 @@ private func heardFrame(
     connection.pointee.heardSettings()
   case NGHTTP2_PING.rawValue
   where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_ACK.rawValue != 0:
-    connection.pointee.heardPong()
+    connection.pointee.heardPong(frame.pointee.ping.opaque_data.0)
   case NGHTTP2_WINDOW_UPDATE.rawValue:
     if frame.pointee.hd.stream_id == 0 { connection.pointee.heardWindow() }
   case NGHTTP2_GOAWAY.rawValue:

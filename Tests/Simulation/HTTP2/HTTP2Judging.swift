@@ -7,6 +7,7 @@ extension HTTP2World {
 
   /// Records what the session knows from the bytes that it has read.
   func noteMarks(_ connection: HTTP2Link) {
+    let (wasHeld, before) = (isHeld(connection), connection.openRequests)
     while connection.nextMark < connection.marks.count,
       connection.marks[connection.nextMark].place <= connection.bytesRead
     {
@@ -14,6 +15,9 @@ extension HTTP2World {
       connection.nextMark += 1
     }
     if connection.bytesRead > connection.breachAt { connection.hasReadBreach = true }
+    guard connection.openRequests < before else { return }
+    connection.lastEnd = clock
+    if wasHeld { connection.heldIn = call.started }
   }
 
   private func note(_ mark: Mark, _ connection: HTTP2Link) {
@@ -37,6 +41,8 @@ extension HTTP2World {
       ledger.answersRead += 1
       ledger.sent[ledger.asked[index].number].answered = index
       connection.hasReadAnswer = true
+      // What is being left stays so.
+      if !connection.leadsNowhere { connection.givenUp = 0 }
       if ledger.asked[index].status == 200 { cameToSomething() }
       if asksForAnother(ledger.asked[index].reason) { connection.isToBeLeft = true }
       // The session may have given it up without our hearing of it: nghttp2 hears nothing
@@ -152,14 +158,33 @@ extension HTTP2World {
     if connection.credentials != credentials, !isLate {
       violate("a stream on \(connection), whose credentials were replaced")
     }
-    if connection.showsToken, !connection.hasReadAnswer, connection.openRequests > 0 {
-      violate("a second stream on \(connection) before the token's first answer")
-    }
+    if connection.showsToken, !connection.hasReadAnswer { checkTrial(on: connection) }
     if connection.pingedAt > 0 { violate("a stream on \(connection), which is asked") }
     if connection.hasReadGoodbye, !isLate {
       violate("a stream on \(connection) after GOAWAY")
     }
     if isAnyDoubtful, !isLate { checkCompany(of: number, on: connection) }
+  }
+
+  /// Before the token's first answer one stream may be open; and eight times as many each time that
+  /// the first has had its time.
+  private func checkTrial(on connection: HTTP2Link) {
+    guard connection.openRequests > 0, !connection.everRefused,
+      let first = connection.requests.first(where: { $0 >= 0 })
+    else { return }
+    let times = Int((clock - ledger.asked[first].at + faults.lapseMax) / 25_000_000)
+    if connection.openRequests >= 1 << (3 * min(times, 4)) {
+      violate(
+        "stream \(connection.openRequests + 1) on \(connection) before the token's first answer")
+    }
+  }
+
+  /// A PING beside streams is for a service that has said nothing for long.
+  func checkProbe(of connection: HTTP2Link, isBeside: Bool) {
+    let silence = clock - connection.lastRead + faults.lapseMax
+    if silence < answerTimeout / (isBeside ? 2 : 4), !connection.everRefused {
+      violate("\(connection) is asked with answers owed, after \(silence / 1000) us")
+    }
   }
 
   /// A notification that was put off is sent again no sooner than the schedule and the service say.
@@ -315,6 +340,12 @@ extension HTTP2World {
     let since = connection.refusedSince
     if since > 0, clock - since >= writeTimeout { return met(.writeTimeouts) }
     let silence = clock - connection.lastRead
+    // The process may have been suspended before it wrote the PING, and the session
+    // counts from when it meant to write it.
+    let unanswered = connectTimeout - faults.lapseMax - 1_000_000
+    if connection.pingedAt > 0, clock - connection.pingedAt >= unanswered {
+      return met(.pingTimeouts)
+    }
     // A request that waited longer may have been given up, which the service has not heard yet.
     // The contents of a record that was not taken for a while have waited longer than we know.
     let owes = connection.requests.contains {
@@ -333,14 +364,16 @@ extension HTTP2World {
       {
         return met(.lefts)
       }
+      // It leads nowhere.
+      if connection.leadsNowhere { return met(.lefts) }
+      // Others had one beside a connection whose only stream had no answer.
+      if isAnyHeld, connection.openRequests == 0,
+        lines.count(where: { $0.phase != .closed }) > Int(given.connections)
+      {
+        return met(.lefts)
+      }
       // The windows never get back what was sent on streams that nghttp2 refused by itself.
       if connection.refusesHidden { return met(.lefts) }
-      // The process may have been suspended before it wrote the PING, and the session
-      // counts from when it meant to write it.
-      let unanswered = connectTimeout - faults.lapseMax - 1_000_000
-      if connection.pingedAt > 0, clock - connection.pingedAt >= unanswered {
-        return met(.pingTimeouts)
-      }
       // The PING may not have been taken or not have been heard: a peer that has sent
       // GOAWAY may hear none. What the peer sent before may still be on its way.
       let unheard = max(silence, clock - connection.tookAt)

@@ -30,11 +30,31 @@ final class HTTP2Link: Link {
   /// True if the session begins no more requests here. Such channels do not count as
   /// connections side by side.
   var isSettling: Bool {
-    hasReadGoodbye || isToBeLeft || hasReadBreach || everRefused
+    hasReadGoodbye || isToBeLeft || hasReadBreach || everRefused || leadsNowhere
       || credentials != world.credentials
+  }
+  /// More streams in a row were given up than one notification has; a service that is gone, or
+  /// leaves, does not see that.
+  var leadsNowhere: Bool {
+    let most = HTTP2World.mostDeliveries
+    if givenUp > most || isDeaf && openRequests > most { return true }
+    guard isDeaf || lastStream != .max else { return false }
+    // Nor does it see how many were begun and given up since.
+    return requests.contains {
+      $0 >= 0 && world.ledger.asked[$0].seen == .open
+        && world.clock - world.ledger.asked[$0].at >= world.answerTimeout - world.faults.lapseMax
+    }
   }
   /// When the session sent a PING that has no answer yet; 0: none is open.
   var pingedAt: Int64 = 0
+  /// When it last sent a PING beside streams; 0: never.
+  var probedAt: Int64 = 0
+  /// When the session last read of the end of a stream; and when the call began that last read of one
+  /// that had held up others.
+  var lastEnd: Int64 = 0
+  var heldIn: Int64 = -1
+  /// Streams given up since the last answer was read.
+  var givenUp = 0
 
   // The service.
   var codec: OpaquePointer?
@@ -47,6 +67,8 @@ final class HTTP2Link: Link {
   /// The request of each stream, by half of the stream's number.
   var requests: [Int] = []
   var openRequests = 0
+  /// The fewest streams that its SETTINGS ever allowed.
+  var allowedLeast = Int.max
   /// The highest stream whose request was processed or answered.
   var highestJudged: Int32 = 0
   /// The service does not look at streams above this one.

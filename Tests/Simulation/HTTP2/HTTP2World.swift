@@ -21,6 +21,10 @@ final class HTTP2World: Stage, Wired, Witness {
   /// notifications that fly apart from others.
   var doubtfulEnds = 0
   var isAnyApart: Bool { doubtfulEnds > 1 }
+  /// Some connection was made beside one whose only stream had no answer.
+  var isAnyHeld = false
+  /// So many more than usual may be there by that.
+  var extra = 0
   /// Connections that were dropped and may have had requests the service never saw: when
   /// the last one was dropped, and how many there were.
   var unseenDrop: Int64 = -1
@@ -77,7 +81,7 @@ final class HTTP2World: Stage, Wired, Witness {
     ledger.reset()
     showsToken = scenario.showsToken
     (oldestToken, unseenDrop, unseenDrops, isAnyDoubtful) = (0, -1, 0, false)
-    doubtfulEnds = 0
+    (doubtfulEnds, isAnyHeld, extra) = (0, false, 0)
     (isClosing, hiddenRefusals, isAnsweredEarly) = (false, 0, false)
     turnedDownAt = -1
     (lacksTokenUntil, lacksToken) = (0, false)

@@ -53,6 +53,7 @@ extension HTTP2Link {
         nghttp2_submit_settings(codec, 0, $0, 2)
       }
     }
+    allowedLeast = min(allowedLeast, streams)
     world.say("\(self) will allow \(streams) streams, windows of \(window)")
   }
 
@@ -115,15 +116,16 @@ extension HTTP2Link {
     return requests[place]
   }
 
-  /// A PING asks whether the service is there.
-  fileprivate func heardPing() {
-    world.met(.pings)
-    if openRequests > 0 { world.violate("\(self) is asked with answers owed") }
-    pingedAt = world.clock
+  /// A PING asks whether the service is there: beside streams, or before others are begun.
+  fileprivate func heardPing(isBeside: Bool) {
+    world.met(isBeside ? .probes : .pings)
+    if openRequests > 0 { world.checkProbe(of: self, isBeside: isBeside) }
+    if isBeside { probedAt = world.clock } else { pingedAt = world.clock }
   }
 
   /// The session no longer wants an answer on that stream.
   fileprivate func heardReset(_ stream: Int32, _ code: UInt32) {
+    givenUp += 1
     guard let index = request(stream), world.ledger.asked[index].seen == .open else { return }
     world.cancelled(index, code)
   }
@@ -177,7 +179,7 @@ extension HTTP2Link {
       }
     case NGHTTP2_PING.rawValue:
       if UInt32(frame.hd.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 {
-        mark(.pong)
+        if frame.ping.opaque_data.0 == 0 { mark(.pong) }
       }
     default: break
     }
@@ -240,7 +242,9 @@ private func frameComes(
   case NGHTTP2_RST_STREAM.rawValue:
     connection.heardReset(frame.hd.stream_id, frame.rst_stream.error_code)
   case NGHTTP2_PING.rawValue:
-    if UInt32(frame.hd.flags) & NGHTTP2_FLAG_ACK.rawValue == 0 { connection.heardPing() }
+    if UInt32(frame.hd.flags) & NGHTTP2_FLAG_ACK.rawValue == 0 {
+      connection.heardPing(isBeside: frame.ping.opaque_data.0 != 0)
+    }
   default: break
   }
   return 0

@@ -16,6 +16,8 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
   private var pending: ChannelOperation?
   private var pendingChannel = ChannelText()
   private var due: Nanoseconds = 0
+  /// How many requests had been given up before it.
+  private var overdueBefore: UInt64 = 0
   private(set) var last = LastChannelAnswer()
   private var list: ChannelList?
   private var listed = ChannelText()
@@ -149,6 +151,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     }
     if let failure { throw failure }
     (pending, pendingChannel) = (operation, channel)
+    overdueBefore = session.outbox.pointee.metrics.pointee.overdue
     due = session.network.now &+ session.options.connectTimeout &+ session.options.answerTimeout
   }
 
@@ -247,11 +250,15 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     }
     let failure =
       session.reconnects.reason.failure
-      ?? Failure(APNS_ERR_NETWORK) {
-        $0.append("the service ended the connection or the request without an answer: ")
-        session.network.append(to: &$0)
-      }
+      ?? (session.outbox.pointee.metrics.pointee.overdue > overdueBefore ? isLate : isEnded)
     return operation == .create ? inDoubt(failure) : failure
+  }
+
+  private var isEnded: Failure {
+    Failure(APNS_ERR_NETWORK) {
+      $0.append("the service ended the connection or the request without an answer: ")
+      session.network.append(to: &$0)
+    }
   }
 
   // MARK: In the program's event loop, and in a child of its process

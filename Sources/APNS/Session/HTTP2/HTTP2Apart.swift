@@ -57,15 +57,54 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Nothing is in flight on the channel, and nothing has to fly apart: it serves all again, or is one
   /// too many.
   @inline(never)
-  mutating func leaveApart(_ channel: UnsafeMutablePointer<HTTP2Channel>) {
+  mutating func leaveExtra(_ channel: UnsafeMutablePointer<HTTP2Channel>) {
     if channel.pointee.number == apart {
       if outbox.pointee.hasApart { return }
       apart = -1
     }
-    var taking = 0
+    let (all, held) = countTaking()
+    if all &- held > options.connections { channel.pointee.http.pointee.leave() }
+  }
+
+  /// Nothing is in flight on the channel, and it is one too many because another is no longer held.
+  func isIdleExtra(_ channel: UnsafeMutablePointer<HTTP2Channel>) -> Bool {
+    guard channel.pointee.number != apart, channel.pointee.isTaking,
+      channel.pointee.http.pointee.inFlight == 0
+    else { return false }
+    let (all, held) = countTaking()
+    return all &- held > options.connections
+  }
+
+  /// How many connections serve all that does not fly apart, and how many of them are held.
+  func countTaking() -> (all: Int, held: Int) {
+    let now = network.now
+    var (all, held) = (0, 0)
     for number in 0..<channelCount where channels[number].isTaking && number != apart {
-      taking &+= 1
+      all &+= 1
+      if held < options.connections, now >= heldDue(channels + number) { held &+= 1 }
     }
-    if taking > options.connections { channel.pointee.http.pointee.leave() }
+    return (all, held)
+  }
+
+  /// When the one stream that the peer allows has had its time, so that others need another
+  /// connection; `max`: it allows more.
+  func heldDue(_ channel: UnsafeMutablePointer<HTTP2Channel>) -> Nanoseconds {
+    guard channel.pointee.phase == .open, channel.pointee.http.pointee.isHeld else { return .max }
+    return channel.pointee.heldSince &+ max(250_000_000, 2 &* patience(channel))
+  }
+
+  /// When a provider token without an answer is tried with more streams; `max`: not now.
+  @inline(__always)
+  func trialDue(_ channel: UnsafeMutablePointer<HTTP2Channel>) -> Nanoseconds {
+    guard channel.pointee.http.pointee.isUntried, channel.pointee.http.pointee.inFlight > 0,
+      channel.pointee.http.pointee.trials < HTTP2Connection.mostTrials
+    else { return .max }
+    return max(channel.pointee.heldSince, channel.pointee.triedAt) &+ patience(channel)
+  }
+
+  /// How long an answer may take on a new connection before others go on without it. Opening one
+  /// takes a few round trips.
+  private func patience(_ channel: UnsafeMutablePointer<HTTP2Channel>) -> Nanoseconds {
+    min(max(channel.pointee.connection.openingTime, 25_000_000), 250_000_000)
   }
 }

@@ -8,13 +8,19 @@ struct HTTP2Channel {
   var lastRead: Nanoseconds = 0
   /// When the peer was last sent a PING.
   var askedAt: Nanoseconds = 0
+  /// When a stream last began or ended, and when more were last tried than one (`tryMore`).
+  var heldSince: Nanoseconds = 0
+  var triedAt: Nanoseconds = 0
   /// Since when it takes no stream although nothing is in flight.
   var starvedSince: Nanoseconds?
   /// When its streams are next checked for answers that take too long.
   var nextReview: Nanoseconds = 0
-  /// The second in which the peer took something again after a pause: no stream can have waited for
-  /// its answer for longer.
-  var tookAgain: Seconds?
+  /// When the peer took something again after a pause: no stream can have waited for its answer for
+  /// longer.
+  var tookAgain: Nanoseconds?
+  /// Streams given up since the last answer, and how many answers there were.
+  var givenUp = 0
+  var answersBefore: UInt64 = 0
   /// It shows credentials that the session no longer uses.
   var isReplaced = false
   /// There may be more to read, whatever a wait says; and how many bytes were read since nothing

@@ -31,6 +31,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     channel.pointee.http.pointee.serial = channel.pointee.connection.serial
     connects &+= 1
     begun(channel)
+    if countTaking().all > options.connections { hadExtra = true }
     return true
   }
 
@@ -39,7 +40,9 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     channel.pointee.connection.begun(on: &network)
     channel.pointee.lastReceived = now
     channel.pointee.lastRead = now
+    (channel.pointee.heldSince, channel.pointee.triedAt) = (now, now)
     channel.pointee.starvedSince = nil
+    (channel.pointee.givenUp, channel.pointee.answersBefore) = (0, 0)
     channel.pointee.tookAgain = nil
     channel.pointee.isUnread = false
     channel.pointee.isReplaced = false

@@ -22,6 +22,13 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         if channel.pointee.isUnread { return 0 }
         due = min(due, channel.pointee.connection.stallDue(atMost: options.writeTimeout))
         due = min(due, askDue(channel), answerDue(channel))
+        if hadExtra, isIdleExtra(channel) { return 0 }
+        if !outbox.pointee.hasNothingToSend {
+          due = min(due, trialDue(channel))
+          // From then on it is no reason to wait.
+          let held = heldDue(channel)
+          if held > now { due = min(due, held) }
+        }
       }
     }
     if mayOpen, needsConnection(goal) { due = min(due, reconnects.earliest) }

@@ -36,7 +36,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   mutating func cancel(_ identifier: UInt32) -> Int {
     // A connection may be one too many by that.
-    if hadApart, options.neverWaits { hurry() }
+    if hadExtra, options.neverWaits { hurry() }
     return outbox.pointee.cancel(identifier)
   }
 

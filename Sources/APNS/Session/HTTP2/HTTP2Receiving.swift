@@ -43,6 +43,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         outbox.pointee.metrics.pointee.bytes_read &+= UInt64(count.magnitude)
         let bytes = UnsafeRawBufferPointer(rebasing: readBuffer[0..<min(count, readBuffer.count)])
         let answers = channel.pointee.http.pointee.answers
+        let inFlight = channel.pointee.http.pointee.inFlight
         // HTTP/2 itself reads no clock.
         if let log { _ = log.at(channel.pointee.lastReceived) }
         let isHTTP2 = channel.pointee.http.receive(bytes)
@@ -50,6 +51,9 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
           count, answers: channel.pointee.http.pointee.answers &- answers,
           parts: channel.pointee.http.pointee.takePartsWritten(), at: channel.pointee.lastRead)
         judgeAnswered()
+        if channel.pointee.http.pointee.inFlight < inFlight {
+          channel.pointee.heldSince = channel.pointee.lastRead
+        }
         if !isHTTP2 {
           try connectionEnded(channel, notHTTP2)
         } else if !isOfUse {
@@ -87,35 +91,65 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     guard now >= channel.pointee.nextReview,
       !channel.pointee.isUnread || channel.pointee.readOn > Self.mostAnswers
     else { return }
-    channel.pointee.nextReview = now &+ 1_000_000_000
+    channel.pointee.nextReview = now &+ shortPause
     // What the peer has not taken cannot have an answer, nor can what it has only just taken.
     guard channel.pointee.connection.stalledSince == nil else { return }
-    let second = Self.second(now)
-    let longest = UInt32(clamping: options.answerTimeout / 1_000_000_000 &+ 1)
-    if let tookAgain = channel.pointee.tookAgain, second &- tookAgain <= longest { return }
+    if let tookAgain = channel.pointee.tookAgain, now &- tookAgain <= options.answerTimeout {
+      return
+    }
     let http = channel.pointee.http
-    var overdue = 0
+    let time = SendTime(nanoseconds: now)
+    // A time of the outbox is not exact.
+    let longest = options.answerTimeout &+ 1_000_000
+    var (overdue, next) = (0, longest)
     outbox.pointee.forEachInFlight(on: UInt16(truncatingIfNeeded: channel.pointee.number)) {
-      if second &- $0.sentAt($1) > longest {
+      let left = longest &- $0.flightTime($1, until: time)
+      if left <= 0 {
         http.pointee.cancel($0.stream($1))
         overdue &+= 1
+      } else {
+        next = min(next, left)
       }
     }
+    channel.pointee.nextReview = now &+ max(next, shortPause / 8)
+    let answers = http.pointee.answers
+    if answers != channel.pointee.answersBefore { channel.pointee.givenUp = 0 }
+    channel.pointee.answersBefore = answers
     guard overdue > 0 else { return }
+    reconnects.ended(nil, otherwise: "no answer came in time")
     log?.at(now).overdue(overdue, options.answerTimeout, on: channel.pointee.connection)
+    channel.pointee.givenUp &+= overdue
+    if channel.pointee.givenUp > Int(FlightLimit.mostDoubts) {
+      // One notification is given up five times. So it is the connection that leads nowhere.
+      http.pointee.leave()
+    } else if options.pingAfter < .max, !http.pointee.isAsked, !http.pointee.isProbed,
+      now &- channel.pointee.lastReceived > options.answerTimeout / 4
+    {
+      // Others would be in doubt if the peer is gone by now.
+      http.pointee.ask()
+      channel.pointee.askedAt = now
+    }
     // Until the cancellation is sent, nghttp2 ignores answers to these streams. Then there is room
     // for others.
     if try writeRecords(channel), channel.pointee.phase == .open { channel.pointee.isUnread = true }
   }
 
-  /// Asks a connection that has been silent for long whether it still works, before something is
-  /// sent that would be in doubt if it does not.
+  /// What is short beside the time that an answer may take.
+  var shortPause: Nanoseconds { min(1_000_000_000, options.answerTimeout / 8) }
+
+  /// Asks a connection that has been silent for long whether it still works: before something is
+  /// sent that would be in doubt if it does not, or beside streams, which alone are given up if it
+  /// does.
   @inline(never)
   mutating func askIfSilent(_ channel: UnsafeMutablePointer<HTTP2Channel>) throws(Failure) {
     let now = network.now
     guard now >= askDue(channel) else { return }
     guard channel.pointee.http.pointee.isAsked else {
-      channel.pointee.http.pointee.ask()
+      if channel.pointee.http.pointee.inFlight > 0 {
+        channel.pointee.http.pointee.probe()
+      } else {
+        channel.pointee.http.pointee.ask()
+      }
       log?.at(now).asked(channel.pointee.connection, "a PING asks whether the peer is there")
       channel.pointee.askedAt = now
       return
@@ -135,7 +169,11 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if channel.pointee.http.pointee.isAsked {
       return channel.pointee.askedAt &+ options.connectTimeout
     }
-    guard channel.pointee.http.pointee.inFlight == 0, options.pingAfter < .max else { return .max }
+    guard options.pingAfter < .max else { return .max }
+    if channel.pointee.http.pointee.inFlight > 0 {
+      return channel.pointee.http.pointee.isProbed
+        ? .max : channel.pointee.lastReceived &+ options.answerTimeout / 2
+    }
     return max(channel.pointee.lastRead, channel.pointee.askedAt) &+ options.pingAfter
   }
 
@@ -206,7 +244,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     let now = network.now
     guard channel.pointee.http.pointee.inFlight > 0 else {
       channel.pointee.lastReceived = now
-      if hadApart { leaveApart(channel) }
+      if hadExtra { leaveExtra(channel) }
       // The last answer may have been given up rather than received.
       if channel.pointee.http.pointee.isLeaving || channel.pointee.http.pointee.isOver {
         leave(channel)

@@ -154,7 +154,12 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     let now = network.now
     var time = SendTime(nanoseconds: now)
     // Nothing was expected until now.
-    if channel.pointee.http.pointee.inFlight == 0 { channel.pointee.lastReceived = now }
+    if channel.pointee.http.pointee.inFlight == 0 {
+      channel.pointee.lastReceived = now
+    } else if now >= trialDue(channel) {
+      channel.pointee.http.pointee.tryMore()
+      channel.pointee.triedAt = now
+    }
     // While the peer takes nothing, another connection can take what waits.
     if channel.pointee.connection.stalledSince != nil {
       guard try writeRecords(channel), channel.pointee.phase == .open else { return }
@@ -181,6 +186,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       } else {
         isWhole = begun < HTTP2Connection.recordSize
       }
+      if streams > 0 { channel.pointee.heldSince = now }
       let owed = leftNext ? channel.pointee.http.pointee.owed : 0
       let inFlight = channel.pointee.http.pointee.inFlight
       // A stream that was begun waits for its answer, so all of it has to be written.
@@ -272,7 +278,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         bytes &+= UInt64(count)
         records &+= 1
         if let since = channel.pointee.connection.stalledSince {
-          if network.now &- since >= 1_000_000_000 { channel.pointee.tookAgain = network.second }
+          let now = network.now
+          if now &- since >= shortPause { channel.pointee.tookAgain = now }
           channel.pointee.connection.stalledSince = nil
         }
       case .full:

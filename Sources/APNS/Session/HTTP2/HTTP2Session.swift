@@ -46,10 +46,10 @@ struct HTTP2Session<
   /// No more notifications are taken; the session only waits for answers.
   var isLeaving = false
 
-  /// The channel of what flies apart from others; negative: nothing has to. Once there was one, there
-  /// may be a connection too many.
-  var apart = -1 { didSet { if apart >= 0 { hadApart = true } } }
-  var hadApart = false
+  /// The channel of what flies apart from others; negative: nothing has to.
+  var apart = -1 { didSet { if apart >= 0 { hadExtra = true } } }
+  /// There may be a connection too many: for what flies apart, or beside one that is held.
+  var hadExtra = false
 
   /// At most so many connections, those on their way out included; `max`: nobody set a limit.
   var connectionLimit = Int.max
@@ -395,10 +395,15 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     case .records, .writing, .sending, .room, .outcome, .ends:
       if outbox.pointee.hasNothingToSend { return false }
     }
-    var taking = 0
+    let now = network.now
+    var (taking, held) = (0, 0)
     for number in 0..<channelCount where channels[number].isTaking && !isForApart(channels + number)
     {
       taking &+= 1
+      if held < options.connections, now >= heldDue(channels + number) {
+        held &+= 1
+        continue
+      }
       // One that is opening will show what it takes.
       if channels[number].phase == .opening { return false }
       if case .connection = goal { return false }
@@ -408,8 +413,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         return false
       }
     }
-    guard hasRoomForConnection(beside: taking) else { return false }
+    guard hasRoomForConnection(beside: taking &- held) else { return false }
     if case .connection = goal { return true }
-    return outbox.pointee.isDue(at: Self.second(network.now))
+    return outbox.pointee.isDue(at: Self.second(now))
   }
 }

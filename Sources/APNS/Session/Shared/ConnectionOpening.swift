@@ -24,7 +24,9 @@ extension Reconnects {
       case .open:
         connection.phase = .open
         log?.at(network.now).connected(connection, isSpare: false, on: network)
-        connection.openedAt = network.now
+        let now = network.now
+        connection.openingTime = now &- connection.openedAt
+        connection.openedAt = now
         return true
       case .waits(let readiness, let time):
         connection.opening = (readiness, time)

@@ -7,6 +7,8 @@ struct SessionConnection {
   var phase = ConnectionPhase.closed
   /// When it was opened; until then, when opening began.
   var openedAt: Nanoseconds = 0
+  /// How long that took.
+  var openingTime: Nanoseconds = 0
   /// While it opens: what that waits for, and when it goes on without it.
   var opening: (wants: Readiness, until: Nanoseconds) = ([], 0)
   var lastLook: Nanoseconds = 0
