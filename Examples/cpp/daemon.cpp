@@ -6,7 +6,7 @@
  * README.md says what a line holds and what is logged.
  *
  *   c++ -std=c++17 daemon.cpp -lapns -lnghttp2 -lcares -lssl -lcrypto -ljansson -o daemon
- *   daemon [--protocol binary|http2] [--topic ID] [--p8 FILE --key-id ID --team-id ID]
+ *   daemon [--protocol http2|binary] [--topic ID] [--p8 FILE --key-id ID --team-id ID]
  *          SOCKET HOST PORT [CERTIFICATE|- [CA]]
  */
 #include <fcntl.h>
@@ -582,7 +582,7 @@ int main(int argc, char **argv) {
     CommandLine command;
     if (!command.read(argc, argv)) {
       std::cerr << "usage: " << argv[0]
-                << " [--protocol binary|http2] [--topic ID] [--p8 FILE --key-id ID --team-id ID]\n"
+                << " [--protocol http2|binary] [--topic ID] [--p8 FILE --key-id ID --team-id ID]\n"
                    "       SOCKET HOST PORT [CERTIFICATE|- [CA]]\n";
       return 2;
     }

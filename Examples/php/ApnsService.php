@@ -57,9 +57,9 @@ class ApnsService
     private function getGateway($isSandbox)
     {
         if (ini_get('apns.host')) {
-            return ['protocol' => ini_get('apns.protocol') ?: 'http2'];
+            return [];
         }
-        return ['host' => $isSandbox ? 'api.sandbox.push.apple.com' : 'api.push.apple.com', 'protocol' => 'http2'];
+        return ['host' => $isSandbox ? 'api.sandbox.push.apple.com' : 'api.push.apple.com'];
     }
 
     private function sendPushInfo($isSandbox = false)

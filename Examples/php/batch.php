@@ -5,11 +5,11 @@
  *     php batch.php < tokens
  *
  * As whom is php.ini's to say (apns.token_key_file or apns.certificate_file; README.md), and
- * where and by which protocol, if not to today's APNs by HTTP/2 (apns.host, apns.protocol).
+ * where and by which protocol, if not to today's APNs (apns.host, apns.protocol).
  */
 
 // Was stream_context_create() and stream_socket_client(), and an exit where that failed.
-$session = new Apns\Session(protocol: ini_get('apns.protocol') ?: 'http2');
+$session = new Apns\Session();
 $session->connect();
 print "Connection OK\n";
 

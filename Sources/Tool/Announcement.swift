@@ -40,7 +40,6 @@ struct Announcement {
     To push to it from C:
       credentials_options.certificate_file = \(JSONLiteral.string(certificates.provider));
       credentials_options.ca_file = \(JSONLiteral.string(certificates.ca));
-      session_options.protocol = APNS_PROTOCOL_HTTP2;
       session_options.host = \(JSONLiteral.string(peer));
       session_options.port = \(http2Port);
     Certificate and key in separate files:

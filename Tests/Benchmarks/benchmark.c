@@ -140,6 +140,7 @@ static figures_t run_library(int contender, const sink_t *sink, const apns_crede
                              const list_t *list) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.protocol = APNS_PROTOCOL_BINARY;
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   apns_session_stats_t before = APNS_SESSION_STATS_INIT;
   apns_session_t *session = NULL;

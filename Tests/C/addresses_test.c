@@ -145,6 +145,7 @@ TEST(what_is_no_address) {
   for (size_t index = 0; index < sizeof bad / sizeof *bad; index++) {
     FORGET_ERROR();
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+    options.protocol = APNS_PROTOCOL_BINARY;
     apns_session_t *session = NULL;
     options.addresses = bad[index].text;
     assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error));

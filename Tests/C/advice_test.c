@@ -29,7 +29,7 @@ TEST(a_name_of_apples_is_explained) {
     const char *host, *api;
     int protocol;
   } cases[] = {
-      {"gateway.push.apple.com", "(api.push.apple.com)", APNS_PROTOCOL_DEFAULT},
+      {"gateway.push.apple.com", "(api.push.apple.com)", APNS_PROTOCOL_BINARY},
       {"Gateway.Sandbox.PUSH.Apple.com.", "(api.push.apple.com)", APNS_PROTOCOL_BINARY},
       {"gateway.sandbox.push.apple.com", "(api.sandbox.push.apple.com)", APNS_PROTOCOL_BINARY},
       {"push.apple.com", "(api.push.apple.com)", APNS_PROTOCOL_BINARY},
@@ -159,6 +159,7 @@ TEST(a_signing_key_is_for_http2_only) {
   apns_session_t *session = NULL;
   apns_credentials_t *credentials = credentials_of(&who);
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.protocol = APNS_PROTOCOL_BINARY;
   assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
                "a .p8 signing key is for HTTP/2 only");
   assert_contains(error.message, "set the option protocol to HTTP/2");

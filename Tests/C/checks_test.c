@@ -239,6 +239,7 @@ TEST(a_check_that_is_none_is_refused) {
   for (size_t index = 0; index < sizeof wrong / sizeof *wrong; index++) {
     FORGET_ERROR();
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+    options.protocol = APNS_PROTOCOL_BINARY;
     options.checks = wrong[index];
     apns_session_t *session = NULL;
     assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, NULL, &session, &error));

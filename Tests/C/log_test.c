@@ -122,6 +122,7 @@ TEST(each_kind_has_a_word) {
 
 TEST(a_level_that_is_none_is_refused) {
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.protocol = APNS_PROTOCOL_BINARY;
   apns_credentials_t *credentials = provider_credentials();
   apns_session_t *session = NULL;
   options.log_level = APNS_LOG_TRACE + 1;

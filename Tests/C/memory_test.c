@@ -498,6 +498,7 @@ static void run_feedback(void) {
 static void run_lookup(void) {
   if (!has_names) return;
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.protocol = APNS_PROTOCOL_BINARY;
   apns_session_t *session = NULL;
   options.host = "fine.test";
   options.server_name = "localhost";

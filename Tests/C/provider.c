@@ -128,6 +128,7 @@ apns_error_t refused(const apns_credentials_options_t *options, apns_status_t ex
 
 apns_session_options_t options_for(const gateway_t *gateway) {
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.protocol = APNS_PROTOCOL_BINARY;
   options.host = "127.0.0.1";
   options.port = gateway_port(gateway);
   options.connect_timeout_ms = AMPLE_MS;

@@ -383,6 +383,7 @@ TEST(options_that_cannot_be) {
   apns_credentials_t *credentials = provider_credentials();
   for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+    options.protocol = APNS_PROTOCOL_BINARY;
     apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
     apns_session_t *session = NULL;
     apns_feedback_t *feedback = NULL;

@@ -404,6 +404,7 @@ TEST(those_that_wait_hold_up_no_other_device) {
 TEST(over_the_binary_interface_it_takes_one_connection) {
   apns_credentials_t *credentials = provider_credentials();
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.protocol = APNS_PROTOCOL_BINARY;
   apns_session_t *session = NULL;
   options.device_order = 1;
   options.connections = 2;

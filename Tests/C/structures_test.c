@@ -248,6 +248,7 @@ static const struct {
 
 static void hold(void) {
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.protocol = APNS_PROTOCOL_BINARY;
   options.host = "127.0.0.1";
   options.port = 1;
   made = no_credentials();
@@ -377,6 +378,7 @@ TEST(options_that_cannot_be_are_named) {
   apns_credentials_t *credentials = no_credentials();
   for (size_t index = 0; index < sizeof wrong / sizeof *wrong; index++) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+    options.protocol = APNS_PROTOCOL_BINARY;
     memcpy((char *)&options + wrong[index].offset, &wrong[index].value, wrong[index].size);
     apns_session_t *session = NULL;
     assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
@@ -385,6 +387,7 @@ TEST(options_that_cannot_be_are_named) {
   }
   apns_session_t *session = NULL;
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.protocol = APNS_PROTOCOL_BINARY;
   options.host = "";
   assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
                "host");
@@ -398,6 +401,7 @@ TEST(options_that_cannot_be_are_named) {
 TEST(the_smallest_window_there_may_be) {
   apns_credentials_t *credentials = no_credentials();
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.protocol = APNS_PROTOCOL_BINARY;
   options.window_bytes = 16384;
   apns_session_t *session = session_with(&options, credentials);
   apns_session_free(session);

@@ -248,6 +248,7 @@ TEST(a_password_in_a_url_is_not_quoted) {
   for (size_t url = 0; url < 2; url++)
     for (int is_proxy = 0; is_proxy < 2; is_proxy++) {
       apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+      options.protocol = APNS_PROTOCOL_BINARY;
       apns_credentials_t *credentials = provider_credentials();
       apns_session_t *session = NULL;
       options.host = is_proxy ? "127.0.0.1" : urls[url];

@@ -182,6 +182,7 @@ TEST(a_name_that_begins_with_a_dot) {
   apns_credentials_options_t who = trusting();
   apns_credentials_t *credentials = credentials_of(&who);
   apns_session_options_t to = APNS_SESSION_OPTIONS_INIT;
+  to.protocol = APNS_PROTOCOL_BINARY;
   to.host = ".push.example";
   assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&to, credentials, &session, &error),
                "host begins with a dot: .push.example");

@@ -33,6 +33,7 @@ class Gateway {
 
   apns::SessionOptions session_options() const {
     apns::SessionOptions options;
+    options.protocol = APNS_PROTOCOL_BINARY;
     options.host = "127.0.0.1";
     options.port = gateway_port(gateway_);
     options.connect_timeout_ms = AMPLE_MS;

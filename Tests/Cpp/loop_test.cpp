@@ -120,6 +120,7 @@ TEST(news_are_thrown_and_nothing_is_lost) {
     port = gone.session_options().port;
   }
   apns::SessionOptions options;
+  options.protocol = APNS_PROTOCOL_BINARY;
   options.host = "127.0.0.1";
   options.port = port;
   options.nonblocking = true;

@@ -3,6 +3,7 @@
 
 int pushes_with_exceptions(const char *host, std::uint16_t port) {
   apns::SessionOptions options;
+  options.protocol = APNS_PROTOCOL_BINARY;
   options.host = host;
   options.port = port;
   apns::Session session(apns::Credentials(provider_options()), options);

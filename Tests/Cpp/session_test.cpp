@@ -269,6 +269,7 @@ TEST(options_reach_the_library) {
   const apns::Credentials who(provider_options());
   const auto refused = [&](const char *name, void (*change)(apns::SessionOptions &)) {
     apns::SessionOptions options;
+    options.protocol = APNS_PROTOCOL_BINARY;
     change(options);
     assert_throws(APNS_ERR_ARGUMENT, name, [&] { apns::Session session(who, options); });
   };

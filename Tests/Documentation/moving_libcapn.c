@@ -10,7 +10,6 @@ int main(int argc, char **argv) {
   apns_session_options_t gateway = APNS_SESSION_OPTIONS_INIT;
   gateway.host = argv[1];
   gateway.port = (uint16_t)atoi(argv[2]);
-  gateway.protocol = APNS_PROTOCOL_HTTP2;
   return push(&gateway, argv[3], argv[4], argv[5], (const char *const *)(argv + 6),
               (size_t)argc - 6);
 }

@@ -11,7 +11,6 @@ int main(int argc, char **argv) {
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   gateway.host = argv[1];
   gateway.port = (uint16_t)atoi(argv[2]);
-  gateway.protocol = APNS_PROTOCOL_HTTP2;
   who.certificate_file = argv[3];
   who.ca_file = argv[4];
   size_t count = (size_t)atoi(argv[5]), bad = (size_t)atoi(argv[6]);

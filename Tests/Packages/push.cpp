@@ -13,6 +13,7 @@ int main(int argc, char **argv) {
   who.ca_file = argv[5];
   apns::Credentials credentials(who);
   apns::SessionOptions where;
+  where.protocol = APNS_PROTOCOL_BINARY;
   where.host = argv[1];
   where.port = static_cast<std::uint16_t>(std::atoi(argv[2]));
   apns::Session session(credentials, where);

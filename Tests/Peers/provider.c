@@ -510,10 +510,10 @@ static void play(const char *step, apns_credentials_t *credentials) {
 static void make_session(struct one *one, uint16_t port, const apns_credentials_t *credentials) {
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
 #define NUMBER(field) options.field = (__typeof__(options.field))number_of(#field, 0)
-  if (!strcmp(text_of("protocol", "http2"), "http2")) {
-    options.protocol = APNS_PROTOCOL_HTTP2;
+  if (!strcmp(text_of("protocol", "http2"), "http2"))
     options.topic = text_of("topic", "com.example.app");
-  }
+  else
+    options.protocol = APNS_PROTOCOL_BINARY;
   options.host = text_of("host", "127.0.0.1");
   options.server_name = "127.0.0.1";
   options.port = port;

@@ -22,7 +22,7 @@ def connect(who):
     sessions = []
 
     def connect(simulator, **options):
-        sessions.append(apns.Session(who, host="127.0.0.1", port=simulator.gateway[1], **options))
+        sessions.append(apns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1], **options))
         return sessions[-1]
 
     yield connect

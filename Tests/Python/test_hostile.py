@@ -66,7 +66,7 @@ def survives(function, *arguments, **keywords):
 @pytest.fixture
 def session(who):
     """Where nobody listens."""
-    return apns.Session(who, host="127.0.0.1", port=1, connect_timeout=0.5, reconnect_pause_max=0.001)
+    return apns.Session(who, protocol="binary", host="127.0.0.1", port=1, connect_timeout=0.5, reconnect_pause_max=0.001)
 
 
 def methods_of(target):
@@ -330,7 +330,7 @@ import sys
 sys.path[:] = {sys.path!r}
 import apns
 who = apns.Credentials(certificate_file={provider!r}, ca_file={ca!r})
-with apns.Session(who, host="127.0.0.1", port={port}, report_accepted=True) as session:
+with apns.Session(who, protocol="binary", host="127.0.0.1", port={port}, report_accepted=True) as session:
     session.send(bytes(32), {{"aps": {{"alert": "x"}}}}, user_data=session)
     session.send_many([(bytes(32), apns.Payload(alert="x")), ("ff", b"{{}}")])
 assert [event.kind.text for event in session] == ["accepted", "accepted", "rejected"]
@@ -455,7 +455,7 @@ class Late:
             except Exception:
                 pass
 
-sessions = [apns.Session(who, host="127.0.0.1", port=int(port)) for _ in range(4)]
+sessions = [apns.Session(who, protocol="binary", host="127.0.0.1", port=int(port)) for _ in range(4)]
 sessions[0].send(bytes(32), b"{}", user_data=Late(*sessions))
 sessions[1].send(bytes(32), b"{}", user_data=sessions)
 events = sessions[1].events(30)

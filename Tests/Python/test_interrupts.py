@@ -202,7 +202,7 @@ threading.Thread(target=lambda: session.send(*push), daemon=True).start()
 
 def test_a_deadline_holds_over_the_slices(certificates, who):
     with contextlib.closing(Silent()) as there:
-        session = apns.Session(who, host="127.0.0.1", port=there.port, connect_timeout=0.5, write_timeout=0.5)
+        session = apns.Session(who, protocol="binary", host="127.0.0.1", port=there.port, connect_timeout=0.5, write_timeout=0.5)
         began = time.monotonic()
         with pytest.raises(apns.TimeoutError):
             session.connect()

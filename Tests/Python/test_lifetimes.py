@@ -71,7 +71,7 @@ def test_user_data_of_what_was_refused(start, connect):
 
 
 def test_a_session_without_ends_frees_all(start, who, caplog):
-    session = apns.Session(who, host="127.0.0.1", port=start(faults=STALL).gateway[1], close_timeout=0)
+    session = apns.Session(who, protocol="binary", host="127.0.0.1", port=start(faults=STALL).gateway[1], close_timeout=0)
     things, references = watched(100)
     session.send_many([(TOKEN, PAYLOAD, thing) for thing in things])
     things.clear()
@@ -84,7 +84,7 @@ def test_a_session_without_ends_frees_all(start, who, caplog):
 def test_events_nobody_takes_are_freed(start, who):
     simulator = start()
     things, references = watched(100)
-    session = apns.Session(who, host="127.0.0.1", port=simulator.gateway[1], report_accepted=True)
+    session = apns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1], report_accepted=True)
     with session:
         session.send_many([(TOKEN, PAYLOAD, thing) for thing in things])
     things.clear()
@@ -96,7 +96,7 @@ def test_events_nobody_takes_are_freed(start, who):
 
 
 def test_a_cycle_through_user_data(start, who, caplog):
-    session = apns.Session(who, host="127.0.0.1", port=start(faults=STALL).gateway[1], close_timeout=0)
+    session = apns.Session(who, protocol="binary", host="127.0.0.1", port=start(faults=STALL).gateway[1], close_timeout=0)
     thing = Thing()
     thing.peer = session
     session.send(TOKEN, PAYLOAD, user_data=thing)
@@ -124,7 +124,7 @@ def test_destructors_that_use_the_session(start, who):
     simulator = start(faults=STALL)
     said = []
     for _ in range(3):
-        session = apns.Session(who, host="127.0.0.1", port=simulator.gateway[1], close_timeout=0)
+        session = apns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1], close_timeout=0)
         session.send_many([(TOKEN, PAYLOAD, Late(session, said)) for _ in range(10)])
         del session
         gc.collect()
@@ -135,7 +135,7 @@ def test_destructors_that_use_the_session(start, who):
 def test_any_order(start, certificates, order, session_simulator):
     things = [apns.Credentials(certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem")]
     port = session_simulator.gateway[1]
-    things.append(apns.Session(things[0], host="127.0.0.1", port=port))
+    things.append(apns.Session(things[0], protocol="binary", host="127.0.0.1", port=port))
     things.append(things[1].events(0.1))
     things[1].send(b"\xff", PAYLOAD)
     things.append(apns.Feedback(things[0], host="127.0.0.1", port=session_simulator.feedback[1]))

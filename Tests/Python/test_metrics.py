@@ -44,7 +44,7 @@ def test_the_binary_interface(start, connect, tmp_path):
 
 
 def test_a_connection_that_fails(who):
-    session = apns.Session(who, host="127.0.0.1", port=1)
+    session = apns.Session(who, protocol="binary", host="127.0.0.1", port=1)
     try:
         session.connect()
     except apns.NetworkError:

@@ -72,7 +72,7 @@ def test_every_payload_key_is_there():
 
 
 def test_errors_are_typed_and_say_all(who):
-    session = apns.Session(who, host="127.0.0.1", port=1, connect_timeout=5)
+    session = apns.Session(who, protocol="binary", host="127.0.0.1", port=1, connect_timeout=5)
     with pytest.raises(apns.NetworkError) as caught:
         session.connect()
     error = caught.value
@@ -103,7 +103,7 @@ def test_pinned_keys_lists_and_levels(start, certificates):
     def connect(**options):
         credentials = apns.Credentials(
             certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem", **options)
-        with apns.Session(credentials, host="127.0.0.1", port=simulator.gateway[1]) as session:
+        with apns.Session(credentials, protocol="binary", host="127.0.0.1", port=simulator.gateway[1]) as session:
             session.connect()
 
     key = subprocess.run(["openssl", "x509", "-in", certificates / "ca.pem", "-noout", "-pubkey"], check=True,
@@ -167,7 +167,7 @@ def test_nothing_shows_a_secret(encrypted):
 
 def test_untrusted(start, certificates, connect):
     stranger = apns.Credentials(certificate_file=certificates / "provider.pem")
-    session = apns.Session(stranger, host="127.0.0.1", port=start().gateway[1])
+    session = apns.Session(stranger, protocol="binary", host="127.0.0.1", port=start().gateway[1])
     with pytest.raises(apns.TLSError) as caught:
         session.connect()
     assert caught.value.tls_code > 0
@@ -212,7 +212,7 @@ def test_credentials_from_bytes(start, certificates):
         ca_file=str(certificates / "ca.pem"),
         tls_max=apns.TLSVersion.TLS_1_2,
     )
-    with who, apns.Session(who, host="127.0.0.1", port=simulator.gateway[1]) as session:
+    with who, apns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1]) as session:
         session.send(TOKEN, "{}")
     assert session.stats().accepted == 1 and who.closed
 

@@ -184,7 +184,7 @@ def test_forked_while_a_thread_is_inside(start, connect):
 def child_of_its_own(arguments):
     provider, ca, port, count = arguments
     who = apns.Credentials(certificate_file=provider, ca_file=ca)
-    with apns.Session(who, host="127.0.0.1", port=port) as session:
+    with apns.Session(who, protocol="binary", host="127.0.0.1", port=port) as session:
         session.send_many((TOKEN, PAYLOAD, number) for number in range(count))
     return session.stats().accepted
 
@@ -205,7 +205,7 @@ def test_credentials_serve_a_child(start, who):
     simulator = start()
 
     def push():
-        with apns.Session(who, host="127.0.0.1", port=simulator.gateway[1]) as session:
+        with apns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1]) as session:
             session.send(TOKEN, PAYLOAD)
         return session.stats().accepted
 
@@ -291,7 +291,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 who = apns.Credentials(certificate_file={str(certificates / "provider.pem")!r},
                        ca_file={str(certificates / "ca.pem")!r})
 try:
-    with apns.Session(who, host="127.0.0.1", port={simulator.gateway[1]}) as session:
+    with apns.Session(who, protocol="binary", host="127.0.0.1", port={simulator.gateway[1]}) as session:
         session.send(bytes(32), b"{{}}", user_data="kept")
         print("waiting", flush=True)
         session.drain(240)

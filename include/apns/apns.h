@@ -8,7 +8,6 @@
  *     who.token_key_file = "AuthKey_ABC123DEFG.p8"; // or who.certificate_file
  *     who.key_id = "ABC123DEFG", who.team_id = "DEF123GHIJ";
  *     apns_session_options_t where = APNS_SESSION_OPTIONS_INIT;
- *     where.protocol = APNS_PROTOCOL_HTTP2; // to api.push.apple.com
  *     where.topic = "com.example.app";
  *     apns_credentials_t *credentials = NULL;
  *     apns_session_t *session = NULL;
@@ -24,8 +23,8 @@
  *     apns_session_free(session);
  *     apns_credentials_free(credentials);
  *
- * Protocols. APNs speaks HTTP/2. The binary interface is the default of the option
- * `protocol`. It is for other gateways: a simulator, a private gateway, a relay. Apple
+ * Protocols. APNs speaks HTTP/2, and so does a session. With APNS_PROTOCOL_BINARY it speaks
+ * the binary interface, for other gateways: a simulator, a private gateway, a relay. Apple
  * switched its own off in 2021.
  *
  * Nouns. apns_credentials_t says who the provider is and whom it trusts, apns_session_t
@@ -1190,9 +1189,8 @@ typedef enum apns_ambiguous {
 
 /** Which of Apple's interfaces a session speaks. */
 typedef enum apns_protocol {
-  APNS_PROTOCOL_DEFAULT = 0, /* binary */
-  APNS_PROTOCOL_BINARY = 1,  /* the Binary Provider API, which Apple switched off */
-  APNS_PROTOCOL_HTTP2 = 2    /* today's APNs: Sending notification requests to APNs */
+  APNS_PROTOCOL_HTTP2 = 0, /* today's APNs: Sending notification requests to APNs */
+  APNS_PROTOCOL_BINARY = 1 /* the Binary Provider API, which Apple switched off in 2021 */
 } apns_protocol_t;
 
 /** What an apns_lookup_t returns while it has no answer yet. */
@@ -1323,10 +1321,10 @@ typedef void (*apns_log_t)(const apns_log_record_t *record, void *context);
 typedef struct apns_session_options {
   size_t size; /* set by APNS_SESSION_OPTIONS_INIT */
 
-  /* Name or address; NULL: APNS_HOST_PRODUCTION, or APNS_HOST_HTTP2_PRODUCTION. */
+  /* Name or address; NULL: APNS_HOST_HTTP2_PRODUCTION; binary: APNS_HOST_PRODUCTION. */
   const char *host;
   const char *server_name; /* the name its certificate must carry; NULL: host */
-  uint16_t port;           /* 0: APNS_PORT_GATEWAY, or APNS_PORT_HTTP2 */
+  uint16_t port;           /* 0: APNS_PORT_HTTP2; binary: APNS_PORT_GATEWAY */
   uint16_t reserved16;     /* zero */
   int32_t format;          /* apns_format_t; binary only */
 
@@ -1343,8 +1341,8 @@ typedef struct apns_session_options {
   /* Memory for notifications that have no outcome yet, frames and bookkeeping together, in
      bytes; 0: 4 MiB; at least 16 KiB. */
   uint32_t window_bytes;
-  /* The largest payload in bytes; larger ones are refused; 0: 2,048, at most 65,535. HTTP/2:
-     4,096, or 5,120 with APNS_PUSH_TYPE_VOIP and to a channel, and never more. */
+  /* The largest payload in bytes; larger ones are refused; 0: 4,096, or 5,120 with
+     APNS_PUSH_TYPE_VOIP and to a channel, and never more. Binary: 0: 2,048, at most 65,535. */
   uint32_t payload_max;
 
   int32_t ambiguous;       /* apns_ambiguous_t */
@@ -1397,7 +1395,7 @@ typedef struct apns_session_options {
   uint16_t proxy_port;
   uint16_t reserved[3]; /* zero */
 
-  int32_t protocol; /* apns_protocol_t */
+  int32_t protocol; /* apns_protocol_t; 0: HTTP/2 */
 
   /* Not 0: the notifications to one device token, or to one channel, go out one after the other.
      HTTP/2: a notification is written only when the one taken before it for the same token has its
@@ -1499,8 +1497,8 @@ typedef struct apns_session_options {
 /**
  * Makes a session. It connects with the first send or by apns_session_connect().
  *
- * `options` may be NULL: all defaults, which mean the binary interface and its production
- * gateway. `credentials` may be freed before the session. On success the caller owns
+ * `options` may be NULL: all defaults, which mean today's APNs in production, with the
+ * certificate's topic. `credentials` may be freed before the session. On success the caller owns
  * `*session_out`. The message of APNS_ERR_ARGUMENT names the option at fault.
  */
 apns_status_t apns_session_new(const apns_session_options_t *options,

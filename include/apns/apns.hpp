@@ -35,8 +35,8 @@
  * them by name: as above in C++20, and in C++17
  *
  *     apns::SessionOptions where;
- *     where.host = "gateway.example";
- *     where.port = 2195;
+ *     where.host = "localhost";
+ *     where.port = 2197;
  *
  * An empty string, 0 and false mean the default. The structures hold their own strings.
  *
@@ -1196,7 +1196,7 @@ struct SessionOptions {
   std::string proxy_user = {};
   std::string proxy_password = {};
   std::uint16_t proxy_port = 0;
-  apns_protocol_t protocol = APNS_PROTOCOL_DEFAULT;
+  apns_protocol_t protocol = APNS_PROTOCOL_HTTP2;
   std::string topic = {};
   std::int32_t ping_after_ms = 0;
   std::uint32_t retry_timeout_ms = 0;

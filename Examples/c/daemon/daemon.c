@@ -6,7 +6,7 @@
  * what a line holds and what is logged.
  *
  *   cc daemon.c -lapns -lnghttp2 -lcares -lssl -lcrypto -ljansson -o daemon
- *   daemon [--protocol binary|http2] [--topic ID] [--p8 FILE --key-id ID --team-id ID]
+ *   daemon [--protocol http2|binary] [--topic ID] [--p8 FILE --key-id ID --team-id ID]
  *          SOCKET HOST PORT [CERTIFICATE|- [CA]]
  */
 #include <apns/apns.h>
@@ -44,7 +44,7 @@ static struct client clients[CLIENTS];
 static size_t turn;                           /* whose lines come first */
 static unsigned long taken, refused, ends[4]; /* by apns_event_kind_t */
 static int64_t end_ms;                        /* by then all has to be known; 0: it goes on */
-static bool is_http2, is_stalled, is_refusing;
+static bool is_http2 = true, is_stalled, is_refusing;
 static apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
 static volatile sig_atomic_t is_told_to_stop, is_told_to_renew;
 
@@ -387,7 +387,7 @@ int main(int argc, char **argv) {
   if (!read_options(argc, argv, &where)) {
     fprintf(
         stderr,
-        "usage: %s [--protocol binary|http2] [--topic ID] [--p8 FILE --key-id ID --team-id ID]\n"
+        "usage: %s [--protocol http2|binary] [--topic ID] [--p8 FILE --key-id ID --team-id ID]\n"
         "       SOCKET HOST PORT [CERTIFICATE|- [CA]]\n",
         argv[0]);
     return 2;

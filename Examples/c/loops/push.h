@@ -23,7 +23,6 @@ static inline bool push_begin(int argc, char **argv) {
     fprintf(stderr, "usage: %s HOST PORT CERTIFICATE CA COUNT\n", argv[0]);
     return false;
   }
-  where.protocol = APNS_PROTOCOL_HTTP2;
   where.host = argv[1];
   where.port = (uint16_t)atoi(argv[2]);
   where.topic = "com.example.app";

@@ -22,7 +22,8 @@ public func apns_session_new(
         }
       #else
         throw Failure(
-          APNS_ERR_ARGUMENT, "protocol is HTTP/2, which this library was built without",
+          APNS_ERR_ARGUMENT,
+          "protocol is HTTP/2, which this library was built without: build it with -DAPNS_HTTP2=ON",
           cause: APNS_CAUSE_HTTP2_NOT_BUILT_IN)
       #endif
     } else {

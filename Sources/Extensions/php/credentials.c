@@ -182,7 +182,7 @@ static bool read_settings(settings *settings, HashTable *given, HashTable *named
   if (!take_token_key(options, names_none && protocol != APNS_PROTOCOL_BINARY)) return false;
   /* The certificate, its key and its passphrase belong together; who shows tokens shows none
      that he does not name. */
-  if (names_none && (!options->token_key_file || protocol == APNS_PROTOCOL_DEFAULT)) {
+  if (names_none && (!options->token_key_file || protocol == PHP_APNS_ANY_PROTOCOL)) {
     options->certificate_file = php_apns_configured(APNS_G(certificate_file));
     if (!options->key_file && !options->key_bytes) {
       options->key_file = php_apns_configured(APNS_G(key_file));
@@ -386,7 +386,7 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
     zend_throw_error(NULL, "Apns\\Credentials is already constructed");
     return;
   }
-  if (!read_settings(&settings, given, named, passphrase, key, token_key, APNS_PROTOCOL_DEFAULT))
+  if (!read_settings(&settings, given, named, passphrase, key, token_key, PHP_APNS_ANY_PROTOCOL))
     return;
   php_apns_fingerprint fingerprint;
   take_fingerprint(&settings, &fingerprint);

@@ -32,7 +32,7 @@ ZEND_BEGIN_MODULE_GLOBALS(apns)
   char *own_passphrase;   /* of this request; NULL: it has none */
   char *ca_file;
   char *ca_directory;
-  char *protocol; /* "binary", "http2", or what sessions refuse */
+  char *protocol; /* "http2", "binary", or what sessions refuse */
   char *topic;
   char *token_key_file;
   char *key_id;
@@ -233,7 +233,8 @@ typedef struct php_apns_identity {
 /* False, and an exception: it is not Credentials|array|null. */
 bool php_apns_identity_is_one(zval *given, uint32_t argument);
 /* An apns_protocol_t, by which php.ini's settings are taken: the certificate's, the key for
-   provider tokens, or, with APNS_PROTOCOL_DEFAULT, both. */
+   provider tokens, or, with PHP_APNS_ANY_PROTOCOL, both. */
+#define PHP_APNS_ANY_PROTOCOL -1
 bool php_apns_identity_from(php_apns_identity *identity, zval *given, int32_t protocol);
 bool php_apns_identity_make(php_apns_identity *identity);
 void php_apns_identity_end(php_apns_identity *identity);

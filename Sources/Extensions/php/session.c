@@ -73,16 +73,15 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
   }
   /* Another host has another name, and may speak another protocol. */
   apns_session_options_t *options = &settings->options;
-  if (options->protocol == APNS_PROTOCOL_DEFAULT && !options->host) {
+  if (!says(given, named, "protocol") && !options->host) {
     if (!protocol && php_apns_configured(APNS_G(protocol))) {
       char shown[PHP_APNS_SHOWN];
-      php_apns_throw_argument("apns.protocol of php.ini is \"%s\", not \"binary\" or \"http2\"",
+      php_apns_throw_argument("apns.protocol of php.ini is \"%s\", not \"http2\" or \"binary\"",
                               php_apns_quoted(APNS_G(protocol), shown));
       return false;
     }
     if (protocol) options->protocol = *protocol;
   }
-  if (options->protocol == APNS_PROTOCOL_DEFAULT) options->protocol = APNS_PROTOCOL_BINARY;
   /* php.ini's host and port are for php.ini's protocol. */
   if (!protocol || options->protocol == *protocol) {
     if (!says(given, named, "port")) options->port = (uint16_t)APNS_G(port);

@@ -14,8 +14,8 @@ const php_apns_name php_apns_push_types[] = {
     {"controls", APNS_PUSH_TYPE_CONTROLS},
     {NULL, 0}};
 const php_apns_name php_apns_protocols[] = {
-    {"binary", APNS_PROTOCOL_BINARY},
     {"http2", APNS_PROTOCOL_HTTP2},
+    {"binary", APNS_PROTOCOL_BINARY},
     {NULL, 0}};
 const php_apns_name php_apns_formats[] = {
     {"simple", APNS_FORMAT_SIMPLE},

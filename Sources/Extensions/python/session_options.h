@@ -45,9 +45,9 @@
 /* For the docstring, from meanings.txt. */
 #define SESSION_OPTIONS_TEXT \
   "host, server_name, port\n" \
-  "    The gateway's name or address (default: HOST_PRODUCTION, or over HTTP/2\n" \
-  "    HOST_HTTP2_PRODUCTION), the name in its certificate (default: host), and its port\n" \
-  "    (default: 2195, or 443).\n" \
+  "    The service's name or address (default: HOST_HTTP2_PRODUCTION; binary:\n" \
+  "    HOST_PRODUCTION), the name in its certificate (default: host), and its port\n" \
+  "    (default: 443; binary: 2195).\n" \
   "format\n" \
   "    A Format, or \"simple\", \"enhanced\" or \"framed\" (the default).\n" \
   "connect_timeout, write_timeout\n" \
@@ -60,8 +60,8 @@
   "    Memory for notifications without an outcome. Default: 4 MiB; at least 16 KiB. Each\n" \
   "    takes 48 bytes more for the token of its event: with the default at most 1.5 MiB.\n" \
   "payload_max\n" \
-  "    Larger payloads are refused. Default: 2,048, over HTTP/2 what Apple allows for the\n" \
-  "    kind of push; at most 65,535.\n" \
+  "    Larger payloads are refused. Default: what Apple allows for the kind of push; over\n" \
+  "    the binary interface 2,048, at most 65,535.\n" \
   "ambiguous\n" \
   "    An Ambiguous, or \"resend\" or \"report\": what happens to notifications in flight\n" \
   "    when a connection ends without saying which one failed. Default: they are sent\n" \
@@ -92,9 +92,9 @@
   "proxy_host, proxy_port, proxy_user, proxy_password\n" \
   "    An HTTP proxy (CONNECT), and its user and password, which are sent in clear text.\n" \
   "protocol\n" \
-  "    A Protocol, or \"binary\" (the default) or \"http2\": today's APNs. HTTP/2 needs a\n" \
-  "    library built with it; format, quiet_period, zero_proves and standby apply only to\n" \
-  "    the binary interface.\n" \
+  "    A Protocol, or \"http2\" (the default): today's APNs, or \"binary\": the interface\n" \
+  "    that Apple switched off, for other gateways. format, quiet_period, zero_proves and\n" \
+  "    standby are only for the latter.\n" \
   "topic\n" \
   "    HTTP/2: for notifications without a topic; gets the suffix that their push type\n" \
   "    needs. Default: the certificate's.\n" \

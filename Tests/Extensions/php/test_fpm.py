@@ -33,7 +33,8 @@ def pool(tmp_path, simulator):
 
     def start(workers, *settings, **more):
         pools.append(Pool(
-            tmp_path, MODULE, workers, "apns.host=127.0.0.1", f"apns.port={simulator.ready['gateway_port']}",
+            tmp_path, MODULE, workers, "apns.protocol=binary", "apns.host=127.0.0.1",
+            f"apns.port={simulator.ready['gateway_port']}",
             f"apns.certificate_file={simulator.ready['provider']}", f"apns.ca_file={simulator.ready['ca']}",
             *settings, **more))
         return pools[-1]

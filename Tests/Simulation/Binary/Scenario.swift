@@ -75,6 +75,7 @@ struct Scenario {
   }
 
   private mutating func drawSession(_ dice: inout Dice) {
+    given.protocol = Int32(APNS_PROTOCOL_BINARY.rawValue)
     given.connections = dice.happens(600) ? 1 : UInt32(dice.within(1...4))
     let format =
       switch dice.below(20) {

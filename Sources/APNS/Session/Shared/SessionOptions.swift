@@ -69,8 +69,8 @@ struct SessionOptions {
 
   init(_ given: apns_session_options_t) throws(Failure) {
     switch UInt32(bitPattern: given.protocol) {
-    case APNS_PROTOCOL_DEFAULT.rawValue, APNS_PROTOCOL_BINARY.rawValue: speaksHTTP2 = false
     case APNS_PROTOCOL_HTTP2.rawValue: speaksHTTP2 = true
+    case APNS_PROTOCOL_BINARY.rawValue: speaksHTTP2 = false
     default: throw Self.refusal("protocol", Int(given.protocol), "not an apns_protocol_t")
     }
     switch UInt32(bitPattern: given.format) {

@@ -331,7 +331,7 @@ final class Session implements \IteratorAggregate
      * or looks like a duration, throw an ArgumentException. Values are true or "all", false or
      * "none", "payload", "expiry", or bits of the constants.
      *
-     * php.ini's apns.protocol, "binary" or "http2", is used if neither protocol nor host is
+     * php.ini's apns.protocol, "http2" (the default) or "binary", is used if neither protocol nor host is
      * given; apns.host with apns.server_name, and apns.port, unless the script uses another
      * protocol; apns.topic over HTTP/2, unless the script gives its own certificate, which may
      * be for another app; apns.connect_timeout_ms, apns.write_timeout_ms and apns.checks if they

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: cd2c64c367bffada42e73d452e47983b776f73c8 */
+ * Stub hash: cb0d5e0afcce46b71e5a2f43ed24baf5d6fe6d8b */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()

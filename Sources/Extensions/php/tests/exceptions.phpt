@@ -18,7 +18,7 @@ echo "\n";
 var_dump(new Apns\TimeoutException('mine') instanceof RuntimeException);
 $port = stream_socket_get_name($free = stream_socket_server('tcp://127.0.0.1:0'), false);
 fclose($free);
-$session = new Apns\Session($simulator->credentials(), host: '127.0.0.1', port: (int) substr($port, 10), connect_timeout_ms: 300, reconnect_pause_max_ms: 50);
+$session = new Apns\Session($simulator->credentials(), protocol: 'binary', host: '127.0.0.1', port: (int) substr($port, 10), connect_timeout_ms: 300, reconnect_pause_max_ms: 50);
 try {
     $session->send(Simulator::token(1), '{"aps":{}}');
 } catch (Apns\Exception $thrown) {
@@ -26,7 +26,7 @@ try {
     var_dump($thrown->cause === Apns\Exception::CAUSE_CONNECTION_REFUSED);
 }
 $silent = stream_socket_server('tcp://127.0.0.1:0');
-$session = new Apns\Session($simulator->credentials(), host: '127.0.0.1', port: (int) substr(stream_socket_get_name($silent, false), 10), connect_timeout_ms: 100);
+$session = new Apns\Session($simulator->credentials(), protocol: 'binary', host: '127.0.0.1', port: (int) substr(stream_socket_get_name($silent, false), 10), connect_timeout_ms: 100);
 try { $session->connect(); } catch (Apns\TimeoutException $thrown) { echo get_class($thrown), ' ', $thrown->status === Apns\Exception::TIMEOUT, ' ', $thrown->cause === Apns\Exception::CAUSE_HANDSHAKE_TIMEOUT, "\n"; }
 $session = $simulator->session();
 $session->close();

@@ -47,7 +47,7 @@ foreach ($session->gone() as $entry) {
 }
 echo count($session->gone()), "\n";
 try {
-    (new Apns\Session($simulator->identity()))->gone();
+    (new Apns\Session($simulator->identity(), protocol: 'binary'))->gone();
 } catch (Apns\ArgumentException $error) {
     echo $error->getMessage(), "\n";
 }

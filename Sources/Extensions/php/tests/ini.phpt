@@ -11,7 +11,7 @@ require __DIR__ . '/skip.inc';
 require __DIR__ . '/simulator.inc';
 
 $simulator = new Simulator();
-foreach (['host' => '127.0.0.1', 'port' => $simulator->ready['gateway_port'], 'certificate_file' => $simulator->ready['provider'], 'ca_file' => $simulator->ready['ca'],
+foreach (['protocol' => 'binary', 'host' => '127.0.0.1', 'port' => $simulator->ready['gateway_port'], 'certificate_file' => $simulator->ready['provider'], 'ca_file' => $simulator->ready['ca'],
     'feedback_host' => '127.0.0.1', 'feedback_port' => $simulator->ready['feedback_port']] as $name => $value) ini_set("apns.$name", (string) $value);
 $session = new Apns\Session();
 $session->send(Simulator::token(1), '{"aps":{}}');

@@ -19,7 +19,8 @@ $token = ['token_key_file' => $ready['token_key'], 'key_id' => $ready['token_key
 $certificate = ['certificate_file' => $ready['provider']];
 $http2 = ['protocol' => 'http2', 'host' => '127.0.0.1', 'port' => (string) $ready['http2_port'], 'ca_file' => $ready['ca']];
 $topic = ['topic' => 'com.example.app'];
-$binary = ['host' => '127.0.0.1', 'port' => $ready['gateway_port']];
+$binary = ['protocol' => 'binary', 'host' => '127.0.0.1', 'port' => $ready['gateway_port']];
+$service = ['host' => '127.0.0.1', 'port' => $ready['http2_port']];
 
 /** These settings and no others. */
 function ini(array ...$settings): void
@@ -58,15 +59,17 @@ echo "- the script wins\n";
 ini($http2, $topic, $token, $certificate);
 echo push(new Apns\Session(null, $all, topic: 'com.example.other')), "\n";
 echo push(new Apns\Session(null, $all), 'com.example.third'), "\n";
-echo push(new Apns\Session(null, $all + $binary, protocol: Apns\Session::PROTOCOL_BINARY)), "\n";
 echo push(new Apns\Session(null, $all + $binary)), "\n";
-echo push(new Apns\Session(null, $all + $binary, protocol: null)), "\n";
 echo push(new Apns\Session(null, $all, host: 'localhost', protocol: Apns\Session::PROTOCOL_HTTP2)), "\n";
 echo json_encode((new Apns\Credentials(key_id: 'ABCDEFGHIJ'))->describe()['key_id']), "\n";
 echo json_encode((new Apns\Credentials(team_id: 'ABCDEFGHIJ'))->describe()['team_id']), "\n";
 $described = (new Apns\Credentials($certificate))->describe();
 echo json_encode([$described['key_id'], $described['topics']]), "\n";
 echo thrown(fn () => new Apns\Credentials(token_key: file_get_contents($ready['token_key']))), "\n";
+// Another host speaks today's protocol.
+ini(['protocol' => 'binary'] + $http2, $certificate);
+echo push(new Apns\Session(null, $all + $service)), "\n";
+echo push(new Apns\Session(null, $all + $service, protocol: null)), "\n";
 // Another certificate is another app's.
 ini($http2, ['topic' => 'com.example.other'], $token);
 echo push(new Apns\Session($certificate, $all)), "\n";
@@ -108,8 +111,6 @@ accepted by binary, topic none
 accepted by HTTP/2, topic com.example.other
 accepted by HTTP/2, topic com.example.third
 accepted by binary, topic none
-accepted by binary, topic none
-accepted by binary, topic none
 accepted by HTTP/2, topic com.example.app
 "ABCDEFGHIJ"
 "ABCDEFGHIJ"
@@ -117,12 +118,14 @@ accepted by HTTP/2, topic com.example.app
 Apns\ArgumentException: key_id is missing; the token_key needs it
 accepted by HTTP/2, topic com.example.app
 accepted by HTTP/2, topic com.example.app
+accepted by HTTP/2, topic com.example.app
+accepted by HTTP/2, topic com.example.app
 the gateway of that protocol
 accepted by HTTP/2, topic com.example.app
 Apns\ArgumentException: the persistent session "b" was made with other options
 - wrong
-Apns\ArgumentException: apns.protocol of php.ini is "HTTP3", not "binary" or "http2"
-Apns\ArgumentException: apns.protocol of php.ini is "HTTP3", not "binary" or "http2"
+Apns\ArgumentException: apns.protocol of php.ini is "HTTP3", not "http2" or "binary"
+Apns\ArgumentException: apns.protocol of php.ini is "HTTP3", not "http2" or "binary"
 accepted by binary, topic none
 accepted by HTTP/2, topic com.example.app
 Apns\ArgumentException: apns.key_id of php.ini is "short", not 10 letters and digits

@@ -26,7 +26,7 @@ $session->drain(60000);
 echo $session->stats()['accepted'], "\n";
 $session->close();
 echo thrown(fn () => $session->useCredentials($simulator->identity())), "\n";
-$kept = Apns\Session::persistent('kept', $simulator->identity(), ['host' => '127.0.0.1', 'port' => 1]);
+$kept = Apns\Session::persistent('kept', $simulator->identity(), ['protocol' => 'binary', 'host' => '127.0.0.1', 'port' => 1]);
 echo thrown(fn () => $kept->useCredentials($simulator->identity())), "\n";
 ?>
 --EXPECTF--

@@ -32,7 +32,7 @@ $session->send(Simulator::token(1), '{"aps":{}}');
 pcntl_signal(SIGTERM, fn () => throw new RuntimeException('told to end'));
 $full = $simulator->session(close_timeout_ms: 0, window_bytes: 16384, write_timeout_ms: 200000, payload_max: 2048, log: fn () => null);
 $listener = stream_socket_server('tcp://127.0.0.1:0');
-$silent = ['host' => '127.0.0.1', 'port' => (int) substr(strrchr(stream_socket_get_name($listener, false), ':'), 1), 'connect_timeout_ms' => 200000];
+$silent = ['protocol' => 'binary', 'host' => '127.0.0.1', 'port' => (int) substr(strrchr(stream_socket_get_name($listener, false), ':'), 1), 'connect_timeout_ms' => 200000];
 $calls = [
     'drain' => fn () => $session->drain(200000),
     'nextEvent' => fn () => $session->nextEvent(200000),
@@ -64,12 +64,12 @@ echo "$handled handled\n";
 // A worker as people write it ends in order: what was sent is told, and nothing is forgotten.
 $worker = '[, $port, $provider, $ca] = $argv; pcntl_async_signals(true); $goes_on = true;
     pcntl_signal(SIGTERM, function () use (&$goes_on) { $goes_on = false; });
-    $session = new Apns\Session(["certificate_file" => $provider, "ca_file" => $ca], host: "127.0.0.1", port: (int) $port, close_timeout_ms: 100);
+    $session = new Apns\Session(["certificate_file" => $provider, "ca_file" => $ca], protocol: "binary", host: "127.0.0.1", port: (int) $port, close_timeout_ms: 100);
     $session->send(str_repeat("01", 32), ["aps" => ["badge" => 1]]); echo "waiting\n";
     while ($goes_on) try { $session->drain(500); } catch (Apns\TimeoutException) {}
     echo "ends\n";';
 $limit = '[, $port, $provider, $ca] = $argv; set_time_limit(1);
-    $session = new Apns\Session(["certificate_file" => $provider, "ca_file" => $ca], host: "127.0.0.1", port: (int) $port, close_timeout_ms: 100);
+    $session = new Apns\Session(["certificate_file" => $provider, "ca_file" => $ca], protocol: "binary", host: "127.0.0.1", port: (int) $port, close_timeout_ms: 100);
     $session->send(str_repeat("01", 32), ["aps" => ["badge" => 1]]); echo "waiting\n";
     $session->drain(200000); echo "late\n";';
 foreach ([SIGTERM => $worker, SIGPROF => $limit] as $signal => $program) {

@@ -112,10 +112,10 @@ TypeError: option 'port' must be of type int, float given
 TypeError: option 'port' must be of type int, bool given
 ValueError: option 'keepalive_s' must be between -2147483648 and 2147483647, -3000000000 given
 ValueError: option 'window_bytes' must be between 0 and 4294967295, 4294967296 given
-ValueError: option 'protocol' must be 'binary' or 'http2', 'htpp2' given; did you mean 'http2'?
-ValueError: option 'protocol' must be 'binary' or 'http2', 'carrier pigeon' given
-ValueError: option 'protocol' must be 'binary' or 'http2', '(6 bytes, not shown: line breaks or the like)' given; did you mean 'http2'?
-ValueError: option 'protocol' must be 'binary' or 'http2', '' given
+ValueError: option 'protocol' must be 'http2' or 'binary', 'htpp2' given; did you mean 'http2'?
+ValueError: option 'protocol' must be 'http2' or 'binary', 'carrier pigeon' given
+ValueError: option 'protocol' must be 'http2' or 'binary', '(6 bytes, not shown: line breaks or the like)' given; did you mean 'http2'?
+ValueError: option 'protocol' must be 'http2' or 'binary', '' given
 TypeError: option 'protocol' must be of type string or int, bool given
 ValueError: option 'format' must be 'simple', 'enhanced' or 'framed', 'framd' given; did you mean 'framed'?
 ValueError: option 'ambiguous' must be 'resend' or 'report', 'resent' given; did you mean 'resend'?

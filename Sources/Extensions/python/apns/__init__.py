@@ -6,7 +6,7 @@ every notification it sent:
     import apns
 
     who = apns.Credentials(token_key_file="AuthKey_ABC123DEFG.p8", key_id="ABC123DEFG", team_id="DEF123GHIJ")
-    with apns.Session(who, protocol="http2", topic="com.example.app") as session:
+    with apns.Session(who, topic="com.example.app") as session:
         session.send(token, {"aps": {"alert": "Hello"}})
     for event in session:
         print(event.token.hex(), event.why)

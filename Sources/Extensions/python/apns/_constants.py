@@ -350,12 +350,10 @@ class PushType(PushTypeNumber):
 class Protocol(enum.IntEnum):
     """Which of Apple's interfaces a session speaks."""
 
-    DEFAULT = 0
-    """Binary."""
-    BINARY = 1
-    """The Binary Provider API, which Apple switched off."""
-    HTTP2 = 2
+    HTTP2 = 0
     """Today's APNs: Sending notification requests to APNs."""
+    BINARY = 1
+    """The Binary Provider API, which Apple switched off in 2021."""
 
 
 class EventKind(Word):

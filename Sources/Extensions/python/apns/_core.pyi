@@ -129,7 +129,7 @@ class Session:
         proxy_user: str | None = None,
         proxy_password: str | None = None,
         proxy_port: int = 0,
-        protocol: int | Literal["binary", "http2"] = 0,
+        protocol: int | Literal["http2", "binary"] = 0,
         device_order: bool = False,
         topic: str | None = None,
         ping_after: int = 0,

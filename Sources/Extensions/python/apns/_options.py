@@ -30,7 +30,7 @@ class SessionOptions(TypedDict, total=False):
     proxy_user: str | None
     proxy_password: str | None
     proxy_port: int
-    protocol: int | Literal["binary", "http2"]
+    protocol: int | Literal["http2", "binary"]
     device_order: bool
     topic: str | None
     ping_after: int

@@ -2,7 +2,7 @@
 
     import apns, apns.aio
 
-    async with apns.aio.Session(who, protocol="http2", topic="com.example.app") as session:
+    async with apns.aio.Session(who, topic="com.example.app") as session:
         outcome = await session.send(token, {"aps": {"alert": "Hello"}})
         print(outcome.why)
 
