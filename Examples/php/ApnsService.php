@@ -56,10 +56,7 @@ class ApnsService
     // apns.protocol) goes first, for a gateway that is not Apple's.
     private function getGateway($isSandbox)
     {
-        if (ini_get('apns.host')) {
-            return [];
-        }
-        return ['host' => $isSandbox ? 'api.sandbox.push.apple.com' : 'api.push.apple.com'];
+        return ['environment' => $isSandbox ? 'sandbox' : 'production'];
     }
 
     private function sendPushInfo($isSandbox = false)

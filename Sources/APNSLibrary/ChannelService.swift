@@ -4,7 +4,6 @@ import CAPNS
 package final class ChannelService {
   package struct Options {
     package var peer = Peer()
-    package var isSandbox = false
     package var topic: String?
 
     package init() {}
@@ -35,8 +34,7 @@ package final class ChannelService {
     options.host = strings.lend(wanted.peer.host)
     options.server_name = strings.lend(wanted.peer.serverName)
     options.port = wanted.peer.port
-    options.environment = Int32(
-      (wanted.isSandbox ? APNS_ENVIRONMENT_SANDBOX : APNS_ENVIRONMENT_PRODUCTION).rawValue)
+    options.environment = wanted.peer.environment
     options.topic = strings.lend(wanted.topic)
     options.connect_timeout_ms = wanted.peer.connectTimeoutMS
     options.proxy_host = strings.lend(wanted.peer.proxyHost)

@@ -14,6 +14,7 @@ package final class FeedbackStream {
     options.host = strings.lend(peer.host)
     options.server_name = strings.lend(peer.serverName)
     options.port = peer.port
+    options.environment = peer.environment
     options.connect_timeout_ms = peer.connectTimeoutMS
     options.read_timeout_ms = readTimeoutMS
     options.proxy_host = strings.lend(peer.proxyHost)

@@ -103,8 +103,8 @@ package final class ProviderCredentials {
         said.topics[$0].map { String(cString: $0) }
       },
       notBefore: said.not_before, notAfter: said.not_after,
-      isForSandbox: said.environments & APNS_ENVIRONMENT_SANDBOX.rawValue != 0,
-      isForProduction: said.environments & APNS_ENVIRONMENT_PRODUCTION.rawValue != 0,
+      isForSandbox: said.environments & 1 << APNS_ENVIRONMENT_SANDBOX.rawValue != 0,
+      isForProduction: said.environments & 1 << APNS_ENVIRONMENT_PRODUCTION.rawValue != 0,
       chainLength: Int(said.chain_length))
   }
 }

@@ -113,6 +113,7 @@ package final class PushSession {
     options.host = strings.lend(wanted.peer.host)
     options.server_name = strings.lend(wanted.peer.serverName)
     options.port = wanted.peer.port
+    options.environment = wanted.peer.environment
     options.connect_timeout_ms = wanted.peer.connectTimeoutMS
     options.proxy_host = strings.lend(wanted.peer.proxyHost)
     options.proxy_user = strings.lend(wanted.peer.proxyUser)

@@ -151,11 +151,11 @@ struct Doctor: ParsableCommand {
   /// Connected to as the service is.
   private var other: Peer? {
     otherEnvironment.flatMap { name in
-      var peer = service.peer(sandbox: "")
+      var peer = service.peer
       (peer.host, peer.port, peer.serverName) = (nil, 0, nil)
+      peer.isSandbox = name == "sandbox"
       switch name {
-      case "production": break
-      case "sandbox": peer.host = APNS_HOST_HTTP2_SANDBOX
+      case "production", "sandbox": break
       default:
         guard let address = try? ServiceAddress(name) else { return nil }
         (peer.host, peer.port) = (address.host, address.port ?? 0)
@@ -195,16 +195,16 @@ struct Doctor: ParsableCommand {
       report.isReachable = nil
       report.skip("service", "not connected to, and nothing was pushed: --offline")
       let isHTTP2 = wire == .http2
-      let peer = service.peer(sandbox: isHTTP2 ? APNS_HOST_HTTP2_SANDBOX : APNS_HOST_SANDBOX)
-      report.add(AppleAddress(ServicePlace(peer, isHTTP2: isHTTP2), isHTTP2: isHTTP2)?.finding)
+      let place = ServicePlace(service.peer, isHTTP2: isHTTP2)
+      report.add(AppleAddress(place, isHTTP2: isHTTP2)?.finding)
     } else if !isTrusting {
       report.skip("service", "not connected to, and nothing was pushed: fix --ca first")
     } else {
       let isHTTP2 = wire == .http2
       let check = ServiceCheck(
         sources: sources,
-        peer: service.peer(sandbox: isHTTP2 ? APNS_HOST_HTTP2_SANDBOX : APNS_HOST_SANDBOX),
-        isHTTP2: isHTTP2, hasCertificate: ownTime != nil, hasTokenKey: hasTokenKey,
+        peer: service.peer, isHTTP2: isHTTP2, hasCertificate: ownTime != nil,
+        hasTokenKey: hasTokenKey,
         device: device, triesPush: tryPush, topic: topic, other: other)
       if let theirs = check.run(&report) { times.append(theirs) }
     }

@@ -180,8 +180,7 @@ struct FeedbackCommand: ParsableCommand {
     }
     let stream: FeedbackStream
     do throws(LibraryError) {
-      stream = try FeedbackStream(
-        service.peer(sandbox: APNS_FEEDBACK_HOST_SANDBOX), credentials: credentials)
+      stream = try FeedbackStream(service.peer, credentials: credentials)
     } catch {
       throw Exit.unreached(error, provider.shown)
     }

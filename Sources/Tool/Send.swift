@@ -325,8 +325,7 @@ struct Send: ParsableCommand {
   func sessionOptions(_ credentials: ProviderCredentials) -> PushSession.Options {
     var options = PushSession.Options()
     options.isHTTP2 = wire == .http2
-    options.peer = service.peer(
-      sandbox: wire == .http2 ? APNS_HOST_HTTP2_SANDBOX : APNS_HOST_SANDBOX)
+    options.peer = service.peer
     options.topic = topic(credentials)
     options.windowBytes = window
     options.payloadMax = payloadMax ?? 0

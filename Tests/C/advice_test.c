@@ -1,4 +1,5 @@
 /* What is said where a connection cannot come about for a reason that is known. */
+#include <netdb.h>
 #include <openssl/pem.h>
 #include <stdio.h>
 
@@ -20,6 +21,89 @@ static apns_error_t connection_failure(const apns_session_options_t *options, bo
   assert_int_not_equal(apns_session_connect(session, &error), APNS_OK);
   apns_session_free(session);
   return error;
+}
+
+/* ---- Apple's hosts by environment ------------------------------------------- */
+
+static char asked_host[300];
+
+static int note_host(const char *host, struct addrinfo **list, void *context) {
+  (void)list, (void)context;
+  snprintf(asked_host, sizeof asked_host, "%s", host);
+  return EAI_NONAME;
+}
+
+TEST(each_environment_has_its_host) {
+  static const struct {
+    int32_t protocol, environment;
+    const char *given, *asked;
+  } cases[] = {
+      {APNS_PROTOCOL_HTTP2, APNS_ENVIRONMENT_PRODUCTION, NULL, "api.push.apple.com"},
+      {APNS_PROTOCOL_HTTP2, APNS_ENVIRONMENT_SANDBOX, NULL, "api.sandbox.push.apple.com"},
+      {APNS_PROTOCOL_BINARY, APNS_ENVIRONMENT_PRODUCTION, NULL, "gateway.push.apple.com"},
+      {APNS_PROTOCOL_BINARY, APNS_ENVIRONMENT_SANDBOX, NULL, "gateway.sandbox.push.apple.com"},
+      {APNS_PROTOCOL_HTTP2, APNS_ENVIRONMENT_PRODUCTION, APNS_HOST_SANDBOX, APNS_HOST_SANDBOX},
+      {APNS_PROTOCOL_HTTP2, APNS_ENVIRONMENT_SANDBOX, APNS_HOST_SANDBOX, APNS_HOST_SANDBOX},
+      {APNS_PROTOCOL_HTTP2, APNS_ENVIRONMENT_SANDBOX, "push.example.com", "push.example.com"},
+      {APNS_PROTOCOL_HTTP2, APNS_ENVIRONMENT_SANDBOX, "api.push.apple.com.example",
+       "api.push.apple.com.example"},
+  };
+  apns_credentials_t *credentials = provider_credentials();
+  for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
+    apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+    options.protocol = cases[index].protocol;
+    options.environment = cases[index].environment;
+    options.host = cases[index].given;
+    options.lookup = note_host;
+    apns_session_t *session = session_with(&options, credentials);
+    assert_int_not_equal(apns_session_connect(session, &error), APNS_OK);
+    assert_string_equal(asked_host, cases[index].asked);
+    apns_session_free(session);
+  }
+  for (int32_t environment = 0; environment < 2; environment++) {
+    apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+    apns_feedback_t *feedback = NULL;
+    options.environment = environment;
+    options.lookup = note_host;
+    assert_int_not_equal(apns_feedback_open(&options, credentials, &feedback, &error), APNS_OK);
+    assert_string_equal(asked_host, environment == APNS_ENVIRONMENT_SANDBOX
+                                        ? "feedback.sandbox.push.apple.com"
+                                        : "feedback.push.apple.com");
+  }
+  apns_credentials_free(credentials);
+}
+
+TEST(a_host_of_the_other_environment_is_refused) {
+  static const char *const hosts[] = {"api.push.apple.com", "API.Push.Apple.Com.",
+                                      "gateway.push.apple.com"};
+  apns_credentials_t *credentials = provider_credentials();
+  apns_session_t *session = NULL;
+  for (size_t index = 0; index < 3; index++) {
+    apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+    options.environment = APNS_ENVIRONMENT_SANDBOX;
+    options.host = hosts[index];
+    assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+                 "environment is sandbox, but host is production's: ");
+    assert_contains(error.message, hosts[index]);
+  }
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.environment = 2;
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+               "environment is 2, not an apns_environment_t");
+  apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
+  apns_feedback_t *feedback = NULL;
+  from.environment = APNS_ENVIRONMENT_SANDBOX;
+  from.host = APNS_FEEDBACK_HOST_PRODUCTION;
+  assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&from, credentials, &feedback, &error),
+               "environment is sandbox, but host is production's: feedback.push.apple.com");
+  apns_channels_options_t of = APNS_CHANNELS_OPTIONS_INIT;
+  apns_channels_t *channels = NULL;
+  of.topic = "com.example.chess";
+  of.environment = APNS_ENVIRONMENT_SANDBOX;
+  of.host = APNS_CHANNELS_HOST_PRODUCTION;
+  assert_fails(APNS_ERR_ARGUMENT, apns_channels_new(&of, credentials, &channels, &error),
+               "environment is sandbox, but host is production's: api-manage-broadcast");
+  apns_credentials_free(credentials);
 }
 
 /* The name goes to the proxy, so that nobody looks it up, and from there to a gateway of ours
@@ -67,7 +151,7 @@ TEST(so_is_one_that_nobody_answers_for) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   gateway_stop(gateway);
-  options.server_name = APNS_HOST_PRODUCTION;
+  options.server_name = APNS_BINARY_HOST_PRODUCTION;
   options.reconnect_pause_max_ms = 1;
   apns_error_t error = connection_failure(&options, true);
   assert_contains(error.message, "cannot connect to ");
@@ -82,7 +166,7 @@ TEST(so_is_one_that_never_answers) {
   const gateway_step_t silent[] = {NO_HANDSHAKE, {.kind = STEP_STALL}, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(silent));
   apns_session_options_t options = options_for(gateway);
-  options.server_name = APNS_HOST_PRODUCTION;
+  options.server_name = APNS_BINARY_HOST_PRODUCTION;
   options.connect_timeout_ms = 50;
   apns_error_t error = connection_failure(&options, true);
   assert_int_equal(error.status, APNS_ERR_TIMEOUT);

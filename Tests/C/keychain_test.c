@@ -626,7 +626,8 @@ TEST(what_a_certificate_says) {
   assert_null(said.topics[3]);
   assert_int_equal(said.not_before, now - 12345);
   assert_int_equal(said.not_after, now + 54321);
-  assert_int_equal(said.environments, APNS_ENVIRONMENT_SANDBOX | APNS_ENVIRONMENT_PRODUCTION);
+  assert_int_equal(said.environments,
+                   1 << APNS_ENVIRONMENT_SANDBOX | 1 << APNS_ENVIRONMENT_PRODUCTION);
   assert_int_equal(said.chain_length, 1);
   apns_credentials_free(credentials);
   X509_free(certificate);
@@ -637,7 +638,7 @@ TEST(certificates_that_say_less) {
   push_certificate_t traits = {.name = "sandbox", .user_id = "com.example", .for_sandbox = true};
   X509 *certificate = keychain_certificate(&traits, ec_key);
   apns_credentials_t *credentials = described(certificate, ec_key, &said);
-  assert_int_equal(said.environments, APNS_ENVIRONMENT_SANDBOX);
+  assert_int_equal(said.environments, 1 << APNS_ENVIRONMENT_SANDBOX);
   assert_int_equal(said.topic_count, 1);
   assert_string_equal(said.topics[0], "com.example");
   assert_null(said.topics[1]);
@@ -652,7 +653,7 @@ TEST(certificates_that_say_less) {
   certificate = keychain_certificate(&traits, ec_key);
   credentials = described(certificate, ec_key, &said);
   assert_string_equal(said.subject, "CN=production");
-  assert_int_equal(said.environments, APNS_ENVIRONMENT_PRODUCTION);
+  assert_int_equal(said.environments, 1 << APNS_ENVIRONMENT_PRODUCTION);
   assert_int_equal(said.topic_count, 0);
   assert_non_null(said.topics);
   assert_null(said.topics[0]);

@@ -97,6 +97,7 @@ static void step(const char *name, apns_session_t *session, const apns_session_o
 int main(int argc, char **argv) {
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   apns_session_options_t where = APNS_SESSION_OPTIONS_INIT;
+  where.protocol = APNS_PROTOCOL_BINARY;
   apns_credentials_t *credentials = NULL;
   apns_session_t *session = NULL;
   const char *pin = NULL;

@@ -27,7 +27,7 @@ static void check_description(const apns_credentials_t *credentials) {
   REQUIRE(memcmp(&told, &again, sizeof told) == 0);
   check_text(told.subject);
   REQUIRE(told.chain_length >= 1);
-  REQUIRE(told.environments <= (APNS_ENVIRONMENT_SANDBOX | APNS_ENVIRONMENT_PRODUCTION));
+  REQUIRE(told.environments <= (1 << APNS_ENVIRONMENT_SANDBOX | 1 << APNS_ENVIRONMENT_PRODUCTION));
   for (size_t i = 0; i < told.topic_count; i++) {
     check_text(told.topics[i]);
     REQUIRE(told.topics[i][0] != 0);

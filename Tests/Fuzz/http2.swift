@@ -33,7 +33,8 @@ private final class FuzzedProvider {
     given.connections = head & 4 != 0 ? 2 : 1
     given.payload_max = 2048
     given.window_bytes = head & 8 != 0 ? 32 << 10 : 1 << 20
-    guard let options = try? SessionOptions(given), let defaults = try? RequestDefaults.make(given),
+    guard let options = try? SessionOptions(given),
+      let defaults = try? RequestDefaults.make(given, to: "service.example"),
       let made = try? HTTP2Session.make(
         options, defaults: defaults, tokens: nil as ProviderToken?,
         network: FuzzNetwork(server: server))

@@ -111,7 +111,7 @@ def test_what_is_refused(who, where):
         session.send_many([(None, UPDATE, *[None] * 7, NOBODY, None)])
     assert session.stats().taken == 0
     session.close(0)
-    with apns.Session(who, host="127.0.0.1") as binary:
+    with apns.Session(who, protocol="binary", host="127.0.0.1") as binary:
         with pytest.raises(apns.ArgumentError, match="broadcasts need HTTP/2"):
             binary.send(None, UPDATE, channel_id=NOBODY)
 

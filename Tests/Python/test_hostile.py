@@ -107,7 +107,7 @@ def test_several_odd_arguments(session):
         survives(chance.choice(functions), *chance.choices(ODD, k=chance.randint(2, 5)))
 
 
-SESSION_OPTIONS = """host server_name port format connect_timeout write_timeout window_bytes payload_max
+SESSION_OPTIONS = """host server_name port environment format connect_timeout write_timeout window_bytes payload_max
     ambiguous report_accepted quiet_period zero_proves connections standby connects_per_minute
     reconnect_pause_max keepalive proxy_host proxy_port proxy_user proxy_password events_max
     protocol topic addresses""".split()
@@ -398,7 +398,7 @@ def test_imported_again(start, certificates):
         who = package.Credentials(certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem")
         with pytest.raises(TypeError, match="apns.Credentials"):
             other.Session(who)
-        with package.Session(who, host="127.0.0.1", port=simulator.gateway[1]) as session:
+        with package.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1]) as session:
             session.send_many([(TOKEN, package.Payload(alert="x")), (b"\xff", b"{}")])
             with pytest.raises(TypeError):
                 session.send(TOKEN, other.Payload(alert="x"))

@@ -62,7 +62,7 @@ def test_without_it_the_error_says_so(who, protocol):
 
 
 @needs_http2
-@pytest.mark.parametrize("protocol", [apns.Protocol.HTTP2, "http2", 2])
+@pytest.mark.parametrize("protocol", [apns.Protocol.HTTP2, "http2", 0])
 def test_accepted_with_a_certificate(start, push, protocol):
     simulator = start("--http2-port", 0)
     with push(simulator, protocol=protocol) as session:
@@ -175,7 +175,7 @@ def test_a_device_that_is_gone(start, push):
 
 def test_the_binary_interface_tells_by_feedback(who):
     with pytest.raises(apns.ArgumentError, match="over the binary interface, Feedback lists"):
-        apns.Session(who).gone()
+        apns.Session(who, protocol="binary").gone()
 
 
 @needs_http2
@@ -260,17 +260,36 @@ def test_what_is_not_wanted_leaves_nothing_behind(start, push):
 
 @needs_http2
 def test_defaults_are_apple_s(who):
-    session = apns.Session(who, protocol="http2")
-    assert (session.host, session.port) == (apns.HOST_HTTP2_PRODUCTION, apns.PORT_HTTP2)
-    session.close(0)
+    with apns.Session(who) as session:
+        assert (session.host, session.port) == (apns.HOST_PRODUCTION, apns.PORT_HTTP2)
     with pytest.raises(ValueError, match="unknown protocol: 'http3'"):
         apns.Session(who, protocol="http3")
     with pytest.raises(apns.ArgumentError, match="protocol is 9"):
         apns.Session(who, protocol=9)
 
 
+@pytest.mark.parametrize("protocol, production, sandbox", [
+    pytest.param("http2", apns.HOST_PRODUCTION, apns.HOST_SANDBOX, marks=needs_http2),
+    ("binary", apns.BINARY_HOST_PRODUCTION, apns.BINARY_HOST_SANDBOX),
+])
+def test_the_environment_names_the_host(who, protocol, production, sandbox):
+    for environment, host in (
+        ("production", production), (0, production), ("sandbox", sandbox), (apns.Environment.SANDBOX, sandbox),
+    ):
+        with apns.Session(who, protocol=protocol, environment=environment) as session:
+            assert session.host == host
+    with apns.Session(who, protocol=protocol, environment="sandbox", host="127.0.0.1") as session:
+        assert session.host == "127.0.0.1"
+    with pytest.raises(apns.ArgumentError, match=f"environment is sandbox, but host is production's: {production}"):
+        apns.Session(who, protocol=protocol, environment="sandbox", host=production)
+    with pytest.raises(ValueError, match="unknown environment: 'staging'"):
+        apns.Session(who, protocol=protocol, environment="staging")
+    with pytest.raises(apns.ArgumentError, match="environment is sandbox, but host is production's"):
+        apns.Feedback(who, environment="sandbox", host=apns.FEEDBACK_HOST_PRODUCTION)
+
+
 def test_by_the_binary_interface_nothing_is_said_of_it(start, connect):
-    with connect(start(faults={"bad_tokens": ["ff"]}), protocol="binary") as session:
+    with connect(start(faults={"bad_tokens": ["ff"]})) as session:
         session.send(b"\xff", HELLO, topic=TOPIC, push_type="alert", collapse_id="x", apns_id=UUID)
     (event,) = session
     assert event.reject == apns.Reject.INVALID_TOKEN

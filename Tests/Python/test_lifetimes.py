@@ -159,6 +159,7 @@ def test_a_session_keeps_its_credentials(start, certificates):
     simulator = start()
     session = apns.Session(
         apns.Credentials(certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem"),
+        protocol="binary",
         host="127.0.0.1",
         port=simulator.gateway[1],
     )

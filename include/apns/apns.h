@@ -1098,10 +1098,10 @@ typedef struct apns_credentials_options {
 apns_status_t apns_credentials_new(const apns_credentials_options_t *options,
                                    apns_credentials_t **credentials_out, apns_error_t *error_out);
 
-/** Apple's services that a certificate is for; see apns_credentials_description_t. */
+/** Which of Apple's services: each has hosts, device tokens and channels of its own. */
 typedef enum apns_environment {
-  APNS_ENVIRONMENT_SANDBOX = 1,   /* extension 1.2.840.113635.100.6.3.1 */
-  APNS_ENVIRONMENT_PRODUCTION = 2 /* extension 1.2.840.113635.100.6.3.2 */
+  APNS_ENVIRONMENT_PRODUCTION = 0, /* apps of the App Store, TestFlight or a company */
+  APNS_ENVIRONMENT_SANDBOX = 1     /* apps that Xcode installed on the device */
 } apns_environment_t;
 
 /** What the provider's certificate and token key are for. */
@@ -1119,7 +1119,7 @@ typedef struct apns_credentials_description {
 
   int64_t not_before; /* UNIX seconds */
   int64_t not_after;
-  uint32_t environments; /* bits of apns_environment_t; 0: it does not say */
+  uint32_t environments; /* 1 << each apns_environment_t that it is for; 0: it does not say */
   uint32_t chain_length; /* certificates in the options, this one included */
 
   /* Whose tokens the provider shows, as in the options; NULL: it has no key for them, or a
@@ -1148,14 +1148,14 @@ void apns_credentials_free(apns_credentials_t *credentials);
 
 /* ---- Session ------------------------------------------------------------ */
 
-/* Apple switched off the hosts of the binary interface in 2021; old programs still name them. */
-#define APNS_HOST_PRODUCTION "gateway.push.apple.com"
-#define APNS_HOST_SANDBOX "gateway.sandbox.push.apple.com"
-#define APNS_PORT_GATEWAY 2195
-#define APNS_HOST_HTTP2_PRODUCTION "api.push.apple.com"
-#define APNS_HOST_HTTP2_SANDBOX "api.sandbox.push.apple.com"
+#define APNS_HOST_PRODUCTION "api.push.apple.com"
+#define APNS_HOST_SANDBOX "api.sandbox.push.apple.com"
 #define APNS_PORT_HTTP2 443
 #define APNS_PORT_HTTP2_OTHER 2197 /* for networks that allow 443 to web servers only */
+/* Apple switched these off in 2021; old programs still name them. */
+#define APNS_BINARY_HOST_PRODUCTION "gateway.push.apple.com"
+#define APNS_BINARY_HOST_SANDBOX "gateway.sandbox.push.apple.com"
+#define APNS_PORT_GATEWAY 2195
 
 /** A provider's session with one gateway: it connects, sends and keeps the outcomes. */
 typedef struct apns_session apns_session_t;
@@ -1321,12 +1321,13 @@ typedef void (*apns_log_t)(const apns_log_record_t *record, void *context);
 typedef struct apns_session_options {
   size_t size; /* set by APNS_SESSION_OPTIONS_INIT */
 
-  /* Name or address; NULL: APNS_HOST_HTTP2_PRODUCTION; binary: APNS_HOST_PRODUCTION. */
+  /* Name or address; NULL: Apple's host for the environment. A production host of Apple's
+     contradicts APNS_ENVIRONMENT_SANDBOX. */
   const char *host;
   const char *server_name; /* the name its certificate must carry; NULL: host */
   uint16_t port;           /* 0: APNS_PORT_HTTP2; binary: APNS_PORT_GATEWAY */
   uint16_t reserved16;     /* zero */
-  int32_t format;          /* apns_format_t; binary only */
+  int32_t environment;     /* apns_environment_t; 0: production */
 
   uint32_t connect_timeout_ms; /* name, connection and handshake together; 0: 10,000 */
   uint32_t write_timeout_ms;   /* how long the peer may take nothing; 0: 10,000 */
@@ -1393,7 +1394,8 @@ typedef struct apns_session_options {
   const char *proxy_user;     /* without a colon; NULL: none */
   const char *proxy_password; /* NULL: an empty one */
   uint16_t proxy_port;
-  uint16_t reserved[3]; /* zero */
+  uint16_t reserved; /* zero */
+  int32_t format;    /* apns_format_t; binary only */
 
   int32_t protocol; /* apns_protocol_t; 0: HTTP/2 */
 
@@ -1490,8 +1492,8 @@ typedef struct apns_session_options {
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
   {                                                                                                \
     sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL,      \
-        NULL, NULL, NULL, 0, 0                                                                     \
+        NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL,     \
+        NULL, NULL, 0, 0                                                                           \
   }
 
 /**
@@ -2034,14 +2036,14 @@ typedef struct apns_feedback apns_feedback_t;
 typedef struct apns_feedback_options {
   size_t size; /* set by APNS_FEEDBACK_OPTIONS_INIT */
 
-  const char *host;        /* name or address; NULL: APNS_FEEDBACK_HOST_PRODUCTION */
+  const char *host;        /* as in apns_session_options_t */
   const char *server_name; /* the name its certificate must carry; NULL: host */
   uint16_t port;           /* 0: APNS_PORT_FEEDBACK */
   uint16_t reserved16;     /* zero */
+  int32_t environment;     /* apns_environment_t; 0: production */
 
   uint32_t connect_timeout_ms; /* name, connection and handshake together; 0: 10,000 */
   uint32_t read_timeout_ms;    /* for a whole apns_feedback_next(); 0: 10,000 */
-  uint32_t reserved32;         /* zero */
 
   /* As in apns_session_options_t. */
   const char *proxy_host;
@@ -2180,14 +2182,11 @@ typedef enum apns_storage {
 typedef struct apns_channels_options {
   size_t size; /* set by APNS_CHANNELS_OPTIONS_INIT */
 
-  /* Name or address; NULL: Apple's host for the environment. */
-  const char *host;
+  const char *host;        /* as in apns_session_options_t */
   const char *server_name; /* the name its certificate must carry; NULL: host */
   uint16_t port;           /* 0: Apple's port for the environment */
   uint16_t reserved16;     /* zero */
-
-  /* apns_environment_t, one of the two; 0: production. Each has channels of its own. */
-  int32_t environment;
+  int32_t environment;     /* apns_environment_t; 0: production. Each has channels of its own */
 
   /* The app's bundle id, as in apns_notification_t; NULL: the first topic of the certificate. */
   const char *topic;

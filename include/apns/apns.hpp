@@ -1044,7 +1044,7 @@ struct CredentialsDescription : apns_credentials_description_t {
   bool has_token() const noexcept { return key_id != nullptr; }
   std::string_view subject_text() const noexcept { return subject ? subject : ""; }
   bool is_for(apns_environment_t environment) const noexcept {
-    return (environments & environment) != 0;
+    return (environments >> environment & 1) != 0;
   }
   Time begins() const noexcept { return Time{} + std::chrono::seconds{not_before}; }
   Time expires() const noexcept { return Time{} + std::chrono::seconds{not_after}; }
@@ -1177,6 +1177,7 @@ struct SessionOptions {
   std::string host = {};
   std::string server_name = {};
   std::uint16_t port = 0;
+  apns_environment_t environment = APNS_ENVIRONMENT_PRODUCTION;
   apns_format_t format = APNS_FORMAT_DEFAULT;
   std::uint32_t connect_timeout_ms = 0;
   std::uint32_t write_timeout_ms = 0;
@@ -1524,6 +1525,7 @@ class Session : public detail::Owner<apns_session_t> {
     given.host = filling.text(options.host, "host");
     given.server_name = filling.text(options.server_name, "server_name");
     given.port = options.port;
+    given.environment = options.environment;
     given.format = options.format;
     given.connect_timeout_ms = options.connect_timeout_ms;
     given.write_timeout_ms = options.write_timeout_ms;
@@ -1667,6 +1669,7 @@ struct FeedbackOptions {
   std::string host = {};
   std::string server_name = {};
   std::uint16_t port = 0;
+  apns_environment_t environment = APNS_ENVIRONMENT_PRODUCTION;
   std::uint32_t connect_timeout_ms = 0;
   std::uint32_t read_timeout_ms = 0;
   std::string proxy_host = {};
@@ -1750,6 +1753,7 @@ class Feedback : public detail::Owner<apns_feedback_t> {
     given.host = filling.text(options.host, "host");
     given.server_name = filling.text(options.server_name, "server_name");
     given.port = options.port;
+    given.environment = options.environment;
     given.connect_timeout_ms = options.connect_timeout_ms;
     given.read_timeout_ms = options.read_timeout_ms;
     given.proxy_host = filling.text(options.proxy_host, "proxy_host");
@@ -1793,7 +1797,7 @@ struct ChannelsOptions {
   std::string host = {};
   std::string server_name = {};
   std::uint16_t port = 0;
-  std::int32_t environment = 0; /* an apns_environment_t; 0: production */
+  apns_environment_t environment = APNS_ENVIRONMENT_PRODUCTION;
   std::string topic = {};
   std::uint32_t connect_timeout_ms = 0;
   std::uint32_t answer_timeout_ms = 0;

@@ -33,7 +33,6 @@ extension apns_feedback_options_t: SizedStructure {
   static var name: StaticString { "apns_feedback_options_t" }
   var usedReserve: StaticString? {
     if reserved16 != 0 { return "reserved16" }
-    if reserved32 != 0 { return "reserved32" }
     return reserved.0 | reserved.1 | reserved.2 != 0 ? "reserved" : nil
   }
 }

@@ -21,7 +21,8 @@ public func apns_feedback_open(
       FeedbackHandle(
         try Feedback.open(
           Endpoint(
-            given.host, orHost: "feedback.push.apple.com", serverName: given.server_name,
+            AppleHost.feedback.host(given.host, in: given.environment),
+            serverName: given.server_name,
             port: given.port, orPort: APNS_PORT_FEEDBACK,
             through: Proxy.make(
               given.proxy_host, port: given.proxy_port, user: given.proxy_user,

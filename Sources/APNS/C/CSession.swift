@@ -12,10 +12,11 @@ public func apns_session_new(
     let checked = try SessionOptions(given)
     if checked.speaksHTTP2 {
       #if APNS_HTTP2
+        let host = try AppleHost.push.host(given.host, in: given.environment)
         session.pointee = try SessionHandle.store { () throws(Failure) in
           let network = try network(
-            given, checked, credentials, orHost: "api.push.apple.com", orPort: APNS_PORT_HTTP2)
-          var defaults = try RequestDefaults.make(given)
+            given, to: host, checked, credentials, orPort: APNS_PORT_HTTP2)
+          var defaults = try RequestDefaults.make(given, to: host)
           defaults.use(certificateTopics(of: credentials))
           return try HTTP2Session.make(
             checked, defaults: defaults, tokens: shareToken(credentials), network: network)
@@ -28,9 +29,10 @@ public func apns_session_new(
       #endif
     } else {
       try requireCertificate(credentials)
+      let host = try AppleHost.gateway.host(given.host, in: given.environment)
       session.pointee = try SessionHandle.store { () throws(Failure) in
         let network = try network(
-          given, checked, credentials, orHost: "gateway.push.apple.com", orPort: APNS_PORT_GATEWAY)
+          given, to: host, checked, credentials, orPort: APNS_PORT_GATEWAY)
         return try BinarySession.make(checked, network: network)
       }
     }
@@ -40,11 +42,11 @@ public func apns_session_new(
 /// The connections to the service.
 @inline(never)
 func network(
-  _ given: apns_session_options_t, _ checked: SessionOptions, _ credentials: OpaquePointer?,
-  orHost: StaticString, orPort: Int32
+  _ given: apns_session_options_t, to host: UnsafePointer<CChar>, _ checked: SessionOptions,
+  _ credentials: OpaquePointer?, orPort: Int32
 ) throws(Failure) -> TLSNetwork {
   let endpoint = try Endpoint(
-    given.host, orHost: orHost, serverName: given.server_name, port: given.port, orPort: orPort,
+    host, serverName: given.server_name, port: given.port, orPort: orPort,
     through: Proxy.make(
       given.proxy_host, port: given.proxy_port, user: given.proxy_user,
       password: given.proxy_password),

@@ -62,8 +62,8 @@ struct CertificateDescription: ~Copyable {
     notAfter = Self.seconds(X509_get0_notAfter(certificate))
     let uses = copenssl_push_uses(certificate)
     environments =
-      (uses & 1 << 1 != 0 ? APNS_ENVIRONMENT_SANDBOX.rawValue : 0)
-      | (uses & 1 << 2 != 0 ? APNS_ENVIRONMENT_PRODUCTION.rawValue : 0)
+      (uses & 1 << 1 != 0 ? 1 << APNS_ENVIRONMENT_SANDBOX.rawValue : 0)
+      | (uses & 1 << 2 != 0 ? 1 << APNS_ENVIRONMENT_PRODUCTION.rawValue : 0)
     isForVoIP = uses & (1 << 1 | 1 << 2 | 1 << 4) == 1 << 4
   }
 

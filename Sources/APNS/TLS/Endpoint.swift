@@ -12,16 +12,13 @@ struct Endpoint: ~Copyable {
   let speaksHTTP2: Bool
   private let lookup: NameLookup
 
-  /// Copies the names. `orHost` and `orPort` are the defaults for what the caller left out.
+  /// Copies the names. `orPort` is the default for a port that the caller left out.
   init(
-    _ given: UnsafePointer<CChar>?, orHost: StaticString,
+    _ host: UnsafePointer<CChar>,
     serverName: UnsafePointer<CChar>?, port: UInt16, orPort: Int32,
     through proxy: consuming Proxy, keepAlive: KeepAlive, speaksHTTP2: Bool = false,
     lookup: consuming NameLookup
   ) throws(Failure) {
-    // A string literal ends in a NUL. (A Swift String would pull in its Unicode tables.)
-    let host =
-      given ?? UnsafeRawPointer(orHost.utf8Start).assumingMemoryBound(to: CChar.self)
     guard host.pointee != 0 else { throw Failure(APNS_ERR_ARGUMENT, "host is empty") }
     if let serverName, serverName.pointee == 0 {
       throw Failure(APNS_ERR_ARGUMENT, "server_name is empty")
@@ -122,6 +119,12 @@ struct Endpoint: ~Copyable {
       }
     }
     return true
+  }
+
+  /// The name is one label before push.apple.com: the sandbox's have two.
+  static func isProduction(_ name: UnsafePointer<CChar>) -> Bool {
+    guard let dot = strchr(name, 0x2E) else { return false }
+    return strlen(dot) <= 16 && isApples(dot + 1)
   }
 
   /// Adds what to try instead, if no connection is possible any more.

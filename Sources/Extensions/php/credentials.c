@@ -428,8 +428,12 @@ PHP_METHOD(Apns_Credentials, describe) {
     return;
   }
   if (!said.subject && !said.key_id) RETURN_NULL();
-  zval topics;
+  zval topics, environments;
   array_init(return_value);
+  array_init(&environments);
+  for (const php_apns_name *one = php_apns_environments; one->name; one++) {
+    if (said.environments & 1u << one->number) add_next_index_string(&environments, one->name);
+  }
   array_init(&topics);
   for (size_t index = 0; index < said.topic_count; index++) {
     add_next_index_string(&topics, said.topics[index]);
@@ -438,7 +442,7 @@ PHP_METHOD(Apns_Credentials, describe) {
   add_assoc_zval(return_value, "topics", &topics);
   add_assoc_long(return_value, "not_before", said.not_before);
   add_assoc_long(return_value, "not_after", said.not_after);
-  add_assoc_long(return_value, "environments", said.environments);
+  add_assoc_zval(return_value, "environments", &environments);
   add_assoc_long(return_value, "chain_length", said.chain_length);
   add_text(return_value, "key_id", said.key_id);
   add_text(return_value, "team_id", said.team_id);

@@ -4,6 +4,7 @@
   OPTION(host, TEXT, NULL) \
   OPTION(server_name, TEXT, NULL) \
   OPTION(port, U16, NULL) \
+  OPTION(environment, I32, php_apns_environments) \
   OPTION(connect_timeout_ms, U32, NULL) \
   OPTION(read_timeout_ms, U32, NULL) \
   OPTION(proxy_host, TEXT, NULL) \

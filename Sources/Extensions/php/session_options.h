@@ -4,7 +4,7 @@
   OPTION(host, TEXT, NULL) \
   OPTION(server_name, TEXT, NULL) \
   OPTION(port, U16, NULL) \
-  OPTION(format, I32, php_apns_formats) \
+  OPTION(environment, I32, php_apns_environments) \
   OPTION(connect_timeout_ms, U32, NULL) \
   OPTION(write_timeout_ms, U32, NULL) \
   OPTION(answer_timeout_ms, U32, NULL) \
@@ -23,6 +23,7 @@
   OPTION(proxy_user, TEXT, NULL) \
   OPTION(proxy_password, TEXT, NULL) \
   OPTION(proxy_port, U16, NULL) \
+  OPTION(format, I32, php_apns_formats) \
   OPTION(protocol, I32, php_apns_protocols) \
   OPTION(device_order, SWITCH, NULL) \
   OPTION(topic, TEXT, NULL) \

@@ -11,6 +11,13 @@ static int32_t milliseconds(uint32_t given) {
   return given ? (int32_t)MIN(given, INT32_MAX) : 10000;
 }
 
+static const char *apples_host(const apns_session_options_t *options) {
+  const bool is_sandbox = options->environment == APNS_ENVIRONMENT_SANDBOX;
+  if (options->protocol == APNS_PROTOCOL_BINARY)
+    return is_sandbox ? APNS_BINARY_HOST_SANDBOX : APNS_BINARY_HOST_PRODUCTION;
+  return is_sandbox ? APNS_HOST_SANDBOX : APNS_HOST_PRODUCTION;
+}
+
 php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
                                        const php_apns_session_settings *settings) {
   const apns_session_options_t *options = &settings->options;
@@ -26,9 +33,7 @@ php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
   tracked->patience_ms = (int32_t)MIN(both, INT32_MAX);
   tracked->close_timeout_ms = settings->close_timeout_ms;
   snprintf(tracked->peer, sizeof tracked->peer, "%s:%d",
-           options->host           ? options->host
-           : tracked->speaks_http2 ? APNS_HOST_HTTP2_PRODUCTION
-                                   : APNS_HOST_PRODUCTION,
+           options->host ? options->host : apples_host(options),
            options->port           ? options->port
            : tracked->speaks_http2 ? APNS_PORT_HTTP2
                                    : APNS_PORT_GATEWAY);

@@ -31,8 +31,8 @@ const php_apns_name php_apns_tls_versions[] = {
     {"1.3", APNS_TLS_1_3},
     {NULL, 0}};
 const php_apns_name php_apns_environments[] = {
-    {"sandbox", APNS_ENVIRONMENT_SANDBOX},
     {"production", APNS_ENVIRONMENT_PRODUCTION},
+    {"sandbox", APNS_ENVIRONMENT_SANDBOX},
     {NULL, 0}};
 const php_apns_name php_apns_storages[] = {
     {"none", APNS_STORAGE_NONE},

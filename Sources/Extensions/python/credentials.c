@@ -358,7 +358,7 @@ static PyStructSequence_Field description_fields[] = {
     {"topics", "The apps that it may push to."},
     {"not_before", "UNIX seconds from which it is valid."},
     {"not_after", "UNIX seconds until which it is valid."},
-    {"environments", "Flags of Environment, one or both; 0: the certificate does not say."},
+    {"environments", "\"production\", \"sandbox\" or both; none: the certificate does not say."},
     {"chain_length", "The number of certificates given, including this one."},
     {"key_id", "The identifier of the key that signs provider tokens; None: there is none."},
     {"team_id", "The team that the provider tokens belong to, or None."},
@@ -381,6 +381,14 @@ static PyObject *topics_of(const apns_credentials_description_t *said) {
   return topics;
 }
 
+static PyObject *environments_of(const apns_credentials_description_t *said) {
+  const uint32_t both = 1u << APNS_ENVIRONMENT_PRODUCTION | 1u << APNS_ENVIRONMENT_SANDBOX;
+  if ((said->environments & both) == both) return Py_BuildValue("(ss)", "production", "sandbox");
+  if (!said->environments) return PyTuple_New(0);
+  const bool is_sandbox = said->environments & 1u << APNS_ENVIRONMENT_SANDBOX;
+  return Py_BuildValue("(s)", is_sandbox ? "sandbox" : "production");
+}
+
 static PyObject *text_of(const char *said) {
   if (!said) Py_RETURN_NONE;
   return PyUnicode_DecodeUTF8(said, (Py_ssize_t)strlen(said), "replace");
@@ -401,7 +409,7 @@ static PyObject *credentials_describe(PyObject *object, PyObject *none) {
     values[1] = topics_of(&said);
     values[2] = PyLong_FromLongLong(said.not_before);
     values[3] = PyLong_FromLongLong(said.not_after);
-    values[4] = PyLong_FromUnsignedLong(said.environments);
+    values[4] = environments_of(&said);
     values[5] = PyLong_FromUnsignedLong(said.chain_length);
     values[6] = text_of(said.key_id);
     values[7] = text_of(said.team_id);

@@ -6,6 +6,7 @@
   OPTION("host", TEXT, host, NULL) \
   OPTION("server_name", TEXT, server_name, NULL) \
   OPTION("port", U16, port, NULL) \
+  OPTION("environment", WORD, environment, environment_words) \
   OPTION("connect_timeout", SECONDS, connect_timeout_ms, NULL) \
   OPTION("read_timeout", SECONDS, read_timeout_ms, NULL) \
   OPTION("proxy_host", TEXT, proxy_host, NULL) \
@@ -18,13 +19,15 @@
   OPTION("addresses", TEXT, addresses, NULL)
 
 #define FEEDBACK_SIGNATURE \
-  "host=None, server_name=None, port=0, connect_timeout=None, read_timeout=None, proxy_host=None, proxy_user=None, proxy_password=None, proxy_port=0, list_timeout=None, tuples_max=0, nonblocking=False, addresses=None"
+  "host=None, server_name=None, port=0, environment=0, connect_timeout=None, read_timeout=None, proxy_host=None, proxy_user=None, proxy_password=None, proxy_port=0, list_timeout=None, tuples_max=0, nonblocking=False, addresses=None"
 
 /* For the docstring, from meanings.txt. */
 #define FEEDBACK_OPTIONS_TEXT \
   "host, server_name, port\n" \
-  "    The service's name or address (default: FEEDBACK_HOST_PRODUCTION), the name in its\n" \
-  "    certificate (default: host), and its port (default: 2196).\n" \
+  "    The service's name or address (default: Apple's for the environment), the name in\n" \
+  "    its certificate (default: host), and its port (default: 2196).\n" \
+  "environment\n" \
+  "    As in Session.\n" \
   "connect_timeout, read_timeout\n" \
   "    Seconds for name lookup, connection and handshake together, and for one device to\n" \
   "    arrive. Default: 10.\n" \

@@ -63,7 +63,10 @@ static int32_t patience(const apns_session_options_t *options) {
 
 /* Remembers what the options say; false with an exception. */
 static bool remember(session_t *self, const apns_session_options_t *options) {
-  const char *host = self->speaks_http2 ? APNS_HOST_HTTP2_PRODUCTION : APNS_HOST_PRODUCTION;
+  const bool is_sandbox = options->environment == APNS_ENVIRONMENT_SANDBOX;
+  const char *host = !self->speaks_http2
+                         ? (is_sandbox ? APNS_BINARY_HOST_SANDBOX : APNS_BINARY_HOST_PRODUCTION)
+                         : (is_sandbox ? APNS_HOST_SANDBOX : APNS_HOST_PRODUCTION);
   uint16_t port = self->speaks_http2 ? APNS_PORT_HTTP2 : APNS_PORT_GATEWAY;
   self->connect_ms = whole_ms(options->connect_timeout_ms);
   self->patience_ms = patience(options);

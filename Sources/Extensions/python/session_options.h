@@ -6,7 +6,7 @@
   OPTION("host", TEXT, host, NULL) \
   OPTION("server_name", TEXT, server_name, NULL) \
   OPTION("port", U16, port, NULL) \
-  OPTION("format", WORD, format, format_words) \
+  OPTION("environment", WORD, environment, environment_words) \
   OPTION("connect_timeout", SECONDS, connect_timeout_ms, NULL) \
   OPTION("write_timeout", SECONDS, write_timeout_ms, NULL) \
   OPTION("answer_timeout", SECONDS, answer_timeout_ms, NULL) \
@@ -25,6 +25,7 @@
   OPTION("proxy_user", TEXT, proxy_user, NULL) \
   OPTION("proxy_password", TEXT, proxy_password, NULL) \
   OPTION("proxy_port", U16, proxy_port, NULL) \
+  OPTION("format", WORD, format, format_words) \
   OPTION("protocol", WORD, protocol, protocol_words) \
   OPTION("device_order", SWITCH, device_order, NULL) \
   OPTION("topic", TEXT, topic, NULL) \
@@ -40,14 +41,16 @@
   OPTION("close_timeout", TIMEOUT, close_timeout_ms, NULL)
 
 #define SESSION_SIGNATURE \
-  "host=None, server_name=None, port=0, format=0, connect_timeout=None, write_timeout=None, answer_timeout=None, window_bytes=0, payload_max=0, ambiguous=0, report_accepted=False, quiet_period=None, zero_proves=False, connections=0, standby=True, connects_per_minute=0, reconnect_pause_max=None, keepalive=0, proxy_host=None, proxy_user=None, proxy_password=None, proxy_port=0, protocol=0, device_order=False, topic=None, ping_after=0, retry_timeout=None, prove_after=0, checks=3, nonblocking=False, addresses=None, retry_schedule=None, server_error_schedule=None, log_level=0, close_timeout=None"
+  "host=None, server_name=None, port=0, environment=0, connect_timeout=None, write_timeout=None, answer_timeout=None, window_bytes=0, payload_max=0, ambiguous=0, report_accepted=False, quiet_period=None, zero_proves=False, connections=0, standby=True, connects_per_minute=0, reconnect_pause_max=None, keepalive=0, proxy_host=None, proxy_user=None, proxy_password=None, proxy_port=0, format=0, protocol=0, device_order=False, topic=None, ping_after=0, retry_timeout=None, prove_after=0, checks=3, nonblocking=False, addresses=None, retry_schedule=None, server_error_schedule=None, log_level=0, close_timeout=None"
 
 /* For the docstring, from meanings.txt. */
 #define SESSION_OPTIONS_TEXT \
   "host, server_name, port\n" \
-  "    The service's name or address (default: HOST_HTTP2_PRODUCTION; binary:\n" \
-  "    HOST_PRODUCTION), the name in its certificate (default: host), and its port\n" \
-  "    (default: 443; binary: 2195).\n" \
+  "    The service's name or address (default: Apple's for the environment), the name in\n" \
+  "    its certificate (default: host), and its port (default: 443; binary: 2195).\n" \
+  "environment\n" \
+  "    An Environment, or \"production\" (the default) or \"sandbox\": for apps that Xcode\n" \
+  "    installed on the device.\n" \
   "format\n" \
   "    A Format, or \"simple\", \"enhanced\" or \"framed\" (the default).\n" \
   "connect_timeout, write_timeout\n" \

@@ -32,9 +32,11 @@ final class ServiceSession {
     var options = apns_session_options_t()
     options.size = MemoryLayout<apns_session_options_t>.size
     options.protocol = Int32(APNS_PROTOCOL_HTTP2.rawValue)
-    options.host = strings.lend(app.serviceHost)
-    options.port = UInt16(app.port)
-    options.server_name = strings.lend(app.serverName)
+    let peer = app.servicePeer
+    options.host = strings.lend(peer.host)
+    options.environment = peer.environment
+    options.port = peer.port
+    options.server_name = strings.lend(peer.serverName)
     options.topic = strings.lend(app.topic)
     options.window_bytes = UInt32(app.limits.windowBytes)
     options.connections = UInt32(app.limits.connections)
@@ -213,8 +215,15 @@ final class ServiceSession {
 }
 
 extension AppConfiguration {
+  var servicePeer: Peer {
+    var peer = Peer(host: host, serverName: serverName)
+    peer.port = UInt16(port)
+    peer.isSandbox = environment == .sandbox
+    return peer
+  }
+
   /// The configured host, or Apple's for the environment.
   var serviceHost: String {
-    host ?? (environment == .sandbox ? APNS_HOST_HTTP2_SANDBOX : APNS_HOST_HTTP2_PRODUCTION)
+    host ?? (environment == .sandbox ? APNS_HOST_SANDBOX : APNS_HOST_PRODUCTION)
   }
 }

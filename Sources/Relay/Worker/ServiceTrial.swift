@@ -13,8 +13,7 @@ struct ServiceTrial {
 
   private var probe: ServiceProbe {
     var options = PushSession.Options()
-    options.peer = Peer(host: app.serviceHost, serverName: app.serverName)
-    options.peer.port = UInt16(app.port)
+    options.peer = app.servicePeer
     options.topic = app.topic
     return ServiceProbe(options)
   }

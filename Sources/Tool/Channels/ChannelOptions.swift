@@ -25,8 +25,7 @@ struct ChannelOptions: ParsableArguments {
     try provider.demand(of: service)
     let credentials = try provider.credentials()
     var options = ChannelService.Options()
-    options.peer = service.peer(sandbox: APNS_CHANNELS_HOST_SANDBOX)
-    options.isSandbox = service.sandbox
+    options.peer = service.peer
     options.topic = topic
     do {
       return try ChannelService(options, credentials: credentials)

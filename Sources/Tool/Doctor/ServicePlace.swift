@@ -8,7 +8,11 @@ struct ServicePlace {
   var serverName: String
 
   init(_ peer: Peer, isHTTP2: Bool) {
-    host = peer.host ?? (isHTTP2 ? APNS_HOST_HTTP2_PRODUCTION : APNS_HOST_PRODUCTION)
+    let apples =
+      isHTTP2
+      ? (APNS_HOST_PRODUCTION, APNS_HOST_SANDBOX)
+      : (APNS_BINARY_HOST_PRODUCTION, APNS_BINARY_HOST_SANDBOX)
+    host = peer.host ?? (peer.isSandbox ? apples.1 : apples.0)
     port = peer.port != 0 ? peer.port : UInt16(isHTTP2 ? APNS_PORT_HTTP2 : APNS_PORT_GATEWAY)
     serverName = peer.serverName ?? host
   }

@@ -51,9 +51,9 @@ struct TokenEnvironment {
 
   private var remedy: String {
     switch other.host {
-    case APNS_HOST_HTTP2_SANDBOX:
+    case APNS_HOST_SANDBOX:
       "push to it with --sandbox: Xcode installed the app, and its tokens are of the sandbox"
-    case APNS_HOST_HTTP2_PRODUCTION:
+    case APNS_HOST_PRODUCTION:
       "push to it without --sandbox: TestFlight, the App Store or a company installed the app"
     default: "push to it with --host \(other.name)"
     }
@@ -61,8 +61,8 @@ struct TokenEnvironment {
 
   private static func name(_ place: ServicePlace) -> String {
     switch place.host {
-    case APNS_HOST_HTTP2_SANDBOX: "the sandbox"
-    case APNS_HOST_HTTP2_PRODUCTION: "production"
+    case APNS_HOST_SANDBOX: "the sandbox"
+    case APNS_HOST_PRODUCTION: "production"
     default: place.name
     }
   }

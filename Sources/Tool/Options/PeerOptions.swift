@@ -62,9 +62,10 @@ struct PeerOptions: ParsableArguments {
   /// The address in --host; nil for Apple's.
   var address: ServiceAddress? { host.flatMap { try? ServiceAddress($0) } }
 
-  func peer(sandbox name: String) -> Peer {
+  var peer: Peer {
     let address = address
-    var peer = Peer(host: address?.host ?? (sandbox ? name : nil), serverName: serverName)
+    var peer = Peer(host: address?.host, serverName: serverName)
+    peer.isSandbox = sandbox
     peer.port = port ?? address?.port ?? 0
     peer.connectTimeoutMS = UInt32(connectTimeout * 1000)
     if let used = proxy.flatMap({ ProxyAddress($0) })

@@ -32,7 +32,7 @@ struct HTTP2Caller: Calling, ~Copyable {
     let options = try Self.options(world)
     let tokens = world.showsToken ? ModelToken(world) : nil
     var session = try HTTP2Session.make(
-      options, defaults: RequestDefaults.make(world.given), tokens: tokens,
+      options, defaults: RequestDefaults.make(world.given, to: "service.example"), tokens: tokens,
       network: FakeNetwork(world: world))
     session.nextIdentifier = world.scenario.firstIdentifier
     return HTTP2Caller(world, options, session)

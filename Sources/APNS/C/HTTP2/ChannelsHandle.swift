@@ -21,27 +21,11 @@ struct ChannelsHandle: ~Copyable {
     var options = apns_session_options_t()
     options.size = MemoryLayout<apns_session_options_t>.size
     options.protocol = Int32(APNS_PROTOCOL_HTTP2.rawValue)
-    let isSandbox: Bool
-    switch UInt32(bitPattern: given.environment) {
-    case 0, APNS_ENVIRONMENT_PRODUCTION.rawValue: isSandbox = false
-    case APNS_ENVIRONMENT_SANDBOX.rawValue: isSandbox = true
-    default:
-      throw Failure(APNS_ERR_ARGUMENT) {
-        $0.append("environment is ")
-        $0.append(Int(given.environment))
-        $0.append(", not an apns_environment_t")
-      }
-    }
-    let usual: StaticString =
-      isSandbox
-      ? "api-manage-broadcast.sandbox.push.apple.com" : "api-manage-broadcast.push.apple.com"
-    let port = UInt16(
-      truncatingIfNeeded: isSandbox
-        ? APNS_PORT_CHANNELS_SANDBOX : APNS_PORT_CHANNELS_PRODUCTION)
-    options.host =
-      given.host ?? UnsafeRawPointer(usual.utf8Start).assumingMemoryBound(to: CChar.self)
+    let host = try AppleHost.channels.host(given.host, in: given.environment)
+    let port =
+      given.environment == 0 ? APNS_PORT_CHANNELS_PRODUCTION : APNS_PORT_CHANNELS_SANDBOX
     options.server_name = given.server_name
-    options.port = given.port == 0 ? port : given.port
+    options.port = given.port == 0 ? UInt16(truncatingIfNeeded: port) : given.port
     options.connect_timeout_ms = given.connect_timeout_ms
     options.answer_timeout_ms = given.answer_timeout_ms
     (options.proxy_host, options.proxy_port) = (given.proxy_host, given.proxy_port)
@@ -60,12 +44,10 @@ struct ChannelsHandle: ~Copyable {
     let checked = try SessionOptions(options)
     let topic = given.topic ?? certificateTopics(of: credentials).first
     let app = try HTTP2Request.bundle(topic, reject: APNS_REJECT_NONE)
-    let network = try network(
-      options, checked, credentials, orHost: "api-manage-broadcast.push.apple.com",
-      orPort: APNS_PORT_CHANNELS_PRODUCTION)
+    let network = try network(options, to: host, checked, credentials, orPort: port)
     return try ChannelSession(
       HTTP2Session.make(
-        checked, defaults: RequestDefaults.make(options), tokens: shareToken(credentials),
+        checked, defaults: RequestDefaults.make(options, to: host), tokens: shareToken(credentials),
         network: network),
       app: app,
       waitMax: given.wait_max_ms == 0 || checked.neverWaits

@@ -13,15 +13,14 @@ struct RequestDefaults: ~Copyable {
   private(set) var pushType: PushType?
 
   /// Copies the names. The port is left out when it is the usual one of https.
-  static func make(_ given: apns_session_options_t) throws(Failure) -> RequestDefaults {
+  static func make(
+    _ given: apns_session_options_t, to host: UnsafePointer<CChar>
+  ) throws(Failure) -> RequestDefaults {
     let topicCount = try HTTP2Request.topic(given.topic, reject: APNS_REJECT_NONE).count
     if given.topic != nil, topicCount == 0 {
       throw Failure(APNS_ERR_ARGUMENT, "topic is empty", cause: APNS_CAUSE_TOPIC)
     }
-    let usual: StaticString = "api.push.apple.com"
-    let host =
-      given.server_name ?? given.host
-      ?? UnsafeRawPointer(usual.utf8Start).assumingMemoryBound(to: CChar.self)
+    let host = given.server_name ?? host
     var length = strlen(host)
     // Brackets, a colon, and a port's five digits.
     guard let text = malloc(length &+ 9)?.bindMemory(to: CChar.self, capacity: length &+ 9)

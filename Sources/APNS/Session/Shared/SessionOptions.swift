@@ -172,6 +172,6 @@ extension apns_session_options_t {
   /// The name of the first reserved field that is not zero.
   var usedReserve: StaticString? {
     if reserved16 != 0 { return "reserved16" }
-    return reserved.0 | reserved.1 | reserved.2 != 0 ? "reserved" : nil
+    return reserved != 0 ? "reserved" : nil
   }
 }

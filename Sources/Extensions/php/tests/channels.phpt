@@ -134,7 +134,7 @@ ValueError: Apns\Channels::create(): Argument #1 ($storage) is not one of the ST
 TypeError: Apns\Channels::create(): Argument #1 ($storage) must be of type string|int, null given
 Apns\ArgumentException: the channels object was made without nonblocking
 Apns\ArgumentException: the channels object was made without nonblocking
-ValueError: option 'environment' must be 'sandbox' or 'production', 'staging' given
+ValueError: option 'environment' must be 'production' or 'sandbox', 'staging' given
 ValueError: unknown option 'window_bytes'; it is an option of Apns\Session, not of Apns\Channels
 Apns\ArgumentException: there is no topic: channels need the app's bundle id
 ReflectionException: Class Apns\Channels is an internal class marked as final that cannot be instantiated without invoking its constructor

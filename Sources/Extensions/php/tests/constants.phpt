@@ -9,7 +9,7 @@ if (!getenv('APNS_HEADER')) die('skip APNS_HEADER does not name apns.h');
 --FILE--
 <?php
 $header = file_get_contents(getenv('APNS_HEADER'));
-$classes = ['APNS_ERR_' => 'Exception', 'APNS_REJECT_' => 'Reject', 'APNS_TLS_' => 'Credentials', 'APNS_ENVIRONMENT_' => 'Credentials',
+$classes = ['APNS_ERR_' => 'Exception', 'APNS_REJECT_' => 'Reject', 'APNS_TLS_' => 'Credentials', 'APNS_ENVIRONMENT_' => 'Session',
     'APNS_EVENT_' => 'Event', 'APNS_FORMAT_' => 'Session', 'APNS_AMBIGUOUS_' => 'Session',
     'APNS_PROTOCOL_' => 'Session', 'APNS_REASON_' => 'Reason', 'APNS_PUSH_TYPE_' => 'PushType', 'APNS_CHECK_' => 'Session', 'APNS_STORAGE_' => 'Channels'];
 $seen = 0;
@@ -17,7 +17,7 @@ $who = new Apns\Credentials();
 preg_match_all('/^\s+(APNS_(ERR|REJECT|TLS|ENVIRONMENT|EVENT|FORMAT|AMBIGUOUS|PROTOCOL|REASON|PUSH_TYPE|CHECK|STORAGE)_(\w+)) = (-?\d+)/m', $header, $found, PREG_SET_ORDER);
 foreach ($found as [, $name, $kind, $short, $value]) {
     if ($short === 'DEFAULT' || $short === 'BUFFER_SMALL') continue;
-    $constant = 'Apns\\' . $classes["APNS_{$kind}_"] . '::' . (in_array($kind, ['FORMAT', 'AMBIGUOUS', 'TLS', 'PROTOCOL', 'CHECK', 'STORAGE']) ? "{$kind}_$short" : $short);
+    $constant = 'Apns\\' . $classes["APNS_{$kind}_"] . '::' . (in_array($kind, ['FORMAT', 'AMBIGUOUS', 'TLS', 'ENVIRONMENT', 'PROTOCOL', 'CHECK', 'STORAGE']) ? "{$kind}_$short" : $short);
     if (!defined($constant)) echo "$constant is missing\n";
     elseif (constant($constant) !== (int) $value) echo "$constant is not $value\n";
     $seen++;

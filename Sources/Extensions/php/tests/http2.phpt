@@ -105,7 +105,7 @@ over the binary interface, Apns\Feedback lists the devices that are gone
 - provider tokens
 100
 100
-{"subject":null,"topics":[],"not_before":0,"not_after":0,"environments":0,"chain_length":0,"key_id":"SIMULATOR1","team_id":"EXAMPLE123"}
+{"subject":null,"topics":[],"not_before":0,"not_after":0,"environments":[],"chain_length":0,"key_id":"SIMULATOR1","team_id":"EXAMPLE123"}
 - refused
 Apns\ArgumentException: there is no topic, and a provider token needs one
 Apns\ArgumentException: topic has a null byte

@@ -32,7 +32,7 @@ $session->send(Simulator::token(1), '{"aps":{}}');
 pcntl_signal(SIGTERM, fn () => throw new RuntimeException('told to end'));
 $full = $simulator->session(close_timeout_ms: 0, window_bytes: 16384, write_timeout_ms: 200000, payload_max: 2048, log: fn () => null);
 $listener = stream_socket_server('tcp://127.0.0.1:0');
-$silent = ['protocol' => 'binary', 'host' => '127.0.0.1', 'port' => (int) substr(strrchr(stream_socket_get_name($listener, false), ':'), 1), 'connect_timeout_ms' => 200000];
+$silent = ['host' => '127.0.0.1', 'port' => (int) substr(strrchr(stream_socket_get_name($listener, false), ':'), 1), 'connect_timeout_ms' => 200000];
 $calls = [
     'drain' => fn () => $session->drain(200000),
     'nextEvent' => fn () => $session->nextEvent(200000),

@@ -6,14 +6,14 @@ import enum
 
 from ._numbers import CauseNumber, PushTypeNumber, ReasonNumber, RejectNumber, Word
 
-HOST_PRODUCTION = "gateway.push.apple.com"
-HOST_SANDBOX = "gateway.sandbox.push.apple.com"
-PORT_GATEWAY = 2195
-HOST_HTTP2_PRODUCTION = "api.push.apple.com"
-HOST_HTTP2_SANDBOX = "api.sandbox.push.apple.com"
+HOST_PRODUCTION = "api.push.apple.com"
+HOST_SANDBOX = "api.sandbox.push.apple.com"
 PORT_HTTP2 = 443
 PORT_HTTP2_OTHER = 2197
 """For networks that allow 443 to web servers only."""
+BINARY_HOST_PRODUCTION = "gateway.push.apple.com"
+BINARY_HOST_SANDBOX = "gateway.sandbox.push.apple.com"
+PORT_GATEWAY = 2195
 FEEDBACK_HOST_PRODUCTION = "feedback.push.apple.com"
 FEEDBACK_HOST_SANDBOX = "feedback.sandbox.push.apple.com"
 PORT_FEEDBACK = 2196
@@ -406,13 +406,13 @@ class TLSVersion(enum.IntEnum):
     TLS_1_3 = 13
 
 
-class Environment(enum.IntFlag):
-    """Apple's services that a certificate is for; see Description."""
+class Environment(enum.IntEnum):
+    """Which of Apple's services: each has hosts, device tokens and channels of its own."""
 
+    PRODUCTION = 0
+    """Apps of the App Store, TestFlight or a company."""
     SANDBOX = 1
-    """Extension 1.2.840.113635.100.6.3.1."""
-    PRODUCTION = 2
-    """Extension 1.2.840.113635.100.6.3.2."""
+    """Apps that Xcode installed on the device."""
 
 
 class Storage(enum.IntEnum):

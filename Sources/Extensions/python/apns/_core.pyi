@@ -110,7 +110,7 @@ class Session:
         host: str | None = None,
         server_name: str | None = None,
         port: int = 0,
-        format: int | Literal["simple", "enhanced", "framed"] = 0,
+        environment: int | Literal["production", "sandbox"] = 0,
         connect_timeout: float | None = None,
         write_timeout: float | None = None,
         answer_timeout: float | None = None,
@@ -129,6 +129,7 @@ class Session:
         proxy_user: str | None = None,
         proxy_password: str | None = None,
         proxy_port: int = 0,
+        format: int | Literal["simple", "enhanced", "framed"] = 0,
         protocol: int | Literal["http2", "binary"] = 0,
         device_order: bool = False,
         topic: str | None = None,
@@ -289,6 +290,7 @@ class Feedback:
         host: str | None = None,
         server_name: str | None = None,
         port: int = 0,
+        environment: int | Literal["production", "sandbox"] = 0,
         connect_timeout: float | None = None,
         read_timeout: float | None = None,
         proxy_host: str | None = None,
@@ -328,7 +330,7 @@ class Channels:
         host: str | None = None,
         server_name: str | None = None,
         port: int = 0,
-        environment: int | Literal["sandbox", "production"] = 0,
+        environment: int | Literal["production", "sandbox"] = 0,
         topic: str | None = None,
         connect_timeout: float | None = None,
         answer_timeout: float | None = None,
@@ -506,7 +508,7 @@ class Description(structseq[Any], tuple[str | None, tuple[str, ...], int, int, i
     @property
     def not_after(self) -> int: ...
     @property
-    def environments(self) -> int: ...
+    def environments(self) -> tuple[str, ...]: ...
     @property
     def chain_length(self) -> int: ...
     @property

@@ -11,7 +11,7 @@ class SessionOptions(TypedDict, total=False):
     host: str | None
     server_name: str | None
     port: int
-    format: int | Literal["simple", "enhanced", "framed"]
+    environment: int | Literal["production", "sandbox"]
     connect_timeout: float | None
     write_timeout: float | None
     answer_timeout: float | None
@@ -30,6 +30,7 @@ class SessionOptions(TypedDict, total=False):
     proxy_user: str | None
     proxy_password: str | None
     proxy_port: int
+    format: int | Literal["simple", "enhanced", "framed"]
     protocol: int | Literal["http2", "binary"]
     device_order: bool
     topic: str | None
@@ -52,6 +53,7 @@ class FeedbackOptions(TypedDict, total=False):
     host: str | None
     server_name: str | None
     port: int
+    environment: int | Literal["production", "sandbox"]
     connect_timeout: float | None
     read_timeout: float | None
     proxy_host: str | None
@@ -70,7 +72,7 @@ class ChannelsOptions(TypedDict, total=False):
     host: str | None
     server_name: str | None
     port: int
-    environment: int | Literal["sandbox", "production"]
+    environment: int | Literal["production", "sandbox"]
     topic: str | None
     connect_timeout: float | None
     answer_timeout: float | None

@@ -115,7 +115,7 @@ final class ChannelDesk: Sendable {
     options.peer.host = app.channels.host
     options.peer.port = UInt16(clamping: app.channels.port)
     options.peer.serverName = app.channels.serverName ?? app.serverName
-    options.isSandbox = app.environment == .sandbox
+    options.peer.isSandbox = app.environment == .sandbox
     options.topic = order.bundle
     return (try ChannelService(options, credentials: credentials.handle), credentials)
   }
