@@ -513,11 +513,11 @@ TEST(too_long) {
   assert_int_equal(told.status, APNS_ERR_ARGUMENT);
   assert_int_equal(told.count, 1);
   assert_found(told, 0, ERROR, 29, 1, 30, "the payload has 30 bytes, 1 more than 29");
-  char long_json[2049];
+  char long_json[APNS_PAYLOAD_MAX_HTTP2 + 1];
   memset(long_json, ' ', sizeof long_json);
   memcpy(long_json, "{\"aps\":{}}", 10);
-  assert_int_equal(check_bytes(long_json, 2048, 0).status, APNS_OK);
-  assert_int_equal(check_bytes(long_json, 2049, 0).status, APNS_ERR_ARGUMENT);
+  assert_int_equal(check_bytes(long_json, sizeof long_json - 1, 0).status, APNS_OK);
+  assert_int_equal(check_bytes(long_json, sizeof long_json, 0).status, APNS_ERR_ARGUMENT);
 }
 
 TEST(arguments_that_cannot_be) {

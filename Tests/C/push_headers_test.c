@@ -463,6 +463,65 @@ TEST(type_and_topic_of_the_certificate) {
   service_free(service);
 }
 
+/* A builder without a limit has that of the push. */
+TEST(a_builders_limit_follows_the_push_type) {
+  static const struct {
+    apns_push_type_t type;
+    const char *topic;
+    size_t most;
+  } cases[] = {
+      {APNS_PUSH_TYPE_DEFAULT, NULL, APNS_PAYLOAD_MAX_HTTP2},
+      {APNS_PUSH_TYPE_ALERT, NULL, APNS_PAYLOAD_MAX_HTTP2},
+      {APNS_PUSH_TYPE_VOIP, NULL, APNS_PAYLOAD_MAX_VOIP},
+      {APNS_PUSH_TYPE_DEFAULT, "com.example.chess.voip", APNS_PAYLOAD_MAX_VOIP},
+  };
+  const size_t count = sizeof cases / sizeof *cases;
+  service_t *service = service_start(NULL);
+  apns_session_t *session = session_of_app(service, 0);
+  apns_payload_options_t options = APNS_PAYLOAD_OPTIONS_INIT;
+  apns_payload_t *payload = NULL;
+  static char text[6000];
+  memset(text, 'x', sizeof text);
+  options.truncate = 1;
+  assert_ok(apns_payload_new(&options, &payload, &error));
+  assert_ok(apns_payload_set_string(payload, APNS_KEY_ALERT, text, sizeof text, &error));
+  for (size_t index = 0; index < count; index++) {
+    apns_notification_t push = *notification(1);
+    push.payload = NULL, push.payload_length = 0;
+    push.push_type = (uint8_t)cases[index].type;
+    push.topic = cases[index].topic;
+    size_t cut = 0;
+    assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, &cut, &error));
+    assert_int_equal(cut, 23 + sizeof text - cases[index].most);
+    drain(session);
+  }
+  apns_payload_free(payload);
+  apns_session_free(session);
+  service_stop(service);
+  for (size_t index = 0; index < count; index++)
+    assert_int_equal(service_push(service, index)->payload_length, cases[index].most);
+  service_free(service);
+}
+
+TEST(hex_is_no_token) {
+  static const char hex[] = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0E412";
+  service_t *service = service_start(NULL);
+  apns_session_t *session = session_of_app(service, 0);
+  apns_notification_t push = *notification(1);
+  push.token = hex, push.token_length = 64;
+  assert_says(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
+              "the device token is 64 hexadecimal characters, not the bytes that they stand for: "
+              "see apns_token_from_hex()");
+  assert_int_equal(error.reject, APNS_REJECT_INVALID_TOKEN);
+  /* A shorter one may be bytes that look like text. */
+  push.token_length = 63;
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error));
+  drain(session);
+  apns_session_free(session);
+  service_stop(service);
+  service_free(service);
+}
+
 /* A builder knows what it builds before the payload is written. */
 TEST(a_builders_live_activity) {
   service_t *service = service_start(NULL);

@@ -376,6 +376,55 @@ TEST(a_builders_payload_that_cannot_be_sent_is_refused) {
   session_end(session, gateway);
 }
 
+TEST(a_builders_limit_is_the_sessions) {
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_options_t options = options_for(gateway);
+  options.quiet_period_ms = 1;
+  apns_payload_options_t builds = APNS_PAYLOAD_OPTIONS_INIT;
+  builds.truncate = 1;
+  apns_payload_t *payload = NULL;
+  static char text[5000];
+  memset(text, 'x', sizeof text);
+  assert_ok(apns_payload_new(&builds, &payload, &error));
+  set_text(payload, text, sizeof text);
+  apns_notification_t push = *notification(0);
+  push.payload = NULL, push.payload_length = 0;
+  for (uint32_t most = 0; most <= 3000; most += 3000) {
+    options.payload_max = most;
+    apns_session_t *session = session_to(gateway, &options);
+    size_t cut = 0;
+    assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, &cut, &error));
+    assert_int_equal(cut, 23 + sizeof text - (most ? most : APNS_PAYLOAD_MAX_FRAMED));
+    assert_ok(apns_session_close(session, AMPLE_MS, &error));
+    apns_session_free(session);
+  }
+  char json[APNS_PAYLOAD_MAX_HTTP2];
+  size_t length = 0;
+  assert_ok(apns_payload_write(payload, json, sizeof json, &length, NULL, &error));
+  assert_int_equal(length, sizeof json);
+  apns_payload_free(payload);
+  gateway_stop(gateway);
+}
+
+TEST(hex_is_no_token) {
+  static const char hex[] =
+      "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
+      "0123456789abcdefABCDEF";
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_notification_t push = *notification(0);
+  push.token = hex;
+  for (push.token_length = 64; push.token_length < sizeof hex; push.token_length += 22) {
+    assert_fails(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
+                 " hexadecimal characters, not the bytes that they stand for");
+    assert_int_equal(error.reject, APNS_REJECT_INVALID_TOKEN);
+  }
+  /* With one byte that is no digit they are taken. */
+  push.token_length = sizeof hex;
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error));
+  session_end(session, gateway);
+}
+
 TEST(a_builders_payload_is_shortened_in_the_window) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_options_t options = options_for(gateway);

@@ -297,7 +297,6 @@ TEST(reserved_fields_are_zero) {
       RESERVED(apns_session_options_t, with_session_options, reserved16),
       RESERVED(apns_session_options_t, with_session_options, reserved),
       RESERVED(apns_feedback_options_t, with_feedback_options, reserved16),
-      RESERVED(apns_feedback_options_t, with_feedback_options, reserved32),
       RESERVED(apns_feedback_options_t, with_feedback_options, reserved),
       RESERVED(apns_channels_options_t, with_channels_options, reserved16),
       RESERVED(apns_channels_options_t, with_channels_options, reserved32),
@@ -366,6 +365,8 @@ TEST(options_that_cannot_be_are_named) {
   } wrong[] = {
 #define FIELD(name) \
   offsetof(apns_session_options_t, name), sizeof((apns_session_options_t *)0)->name
+      {FIELD(environment), 2, "environment is 2"},
+      {FIELD(protocol), 2, "protocol is 2"},
       {FIELD(format), 4, "format is 4"},
       {FIELD(format), (uint32_t)-1, "format is -1"},
       {FIELD(ambiguous), 3, "ambiguous is 3"},

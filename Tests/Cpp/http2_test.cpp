@@ -226,7 +226,7 @@ TEST(channels_in_an_event_loop) {
   assert_int_equal(channels.try_list(), APNS_ERR_AGAIN);
   channels.cancel();
   assert_int_equal(channels.timeout_ms(), -1);
-  options.environment = 3;
+  options.host = APNS_CHANNELS_HOST_PRODUCTION;
   assert_false(
       static_cast<bool>(apns::Channels::try_make(apns::Credentials(provider_options()), options)));
 }

@@ -279,6 +279,16 @@ TEST(options_reach_the_library) {
   refused("payload_max", [](auto &o) { o.payload_max = 65536; });
   refused("connections", [](auto &o) { o.connections = 65; });
   refused("checks is 4", [](auto &o) { o.checks = 4; });
+  refused("environment is sandbox", [](auto &o) {
+    o.environment = APNS_ENVIRONMENT_SANDBOX;
+    o.host = APNS_BINARY_HOST_PRODUCTION;
+  });
+  assert_throws(APNS_ERR_ARGUMENT, "environment is sandbox", [&] {
+    apns::FeedbackOptions options;
+    options.environment = APNS_ENVIRONMENT_SANDBOX;
+    options.host = APNS_FEEDBACK_HOST_PRODUCTION;
+    apns::Feedback feedback(who, options);
+  });
   refused("proxy_user", [](auto &o) {
     o.proxy_host = "localhost";
     o.proxy_port = 1;
@@ -302,7 +312,8 @@ TEST(options_reach_the_library) {
   refused_of(APNS_ERR_ARGUMENT, "between 1 and 100",
              [](auto &o) { o.pinned_keys.resize(200, "a"); });
 #if __cplusplus >= 202002L
-  assert_true(static_cast<bool>(apns::Session(who, {.host = "localhost", .port = 1})));
+  assert_true(static_cast<bool>(
+      apns::Session(who, {.host = "localhost", .port = 1, .protocol = APNS_PROTOCOL_BINARY})));
   assert_true(static_cast<bool>(apns::Credentials{{.accept_expired = true}}));
 #endif
 }

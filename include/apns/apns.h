@@ -588,7 +588,7 @@ void apns_strings_free(apns_strings_t *strings);
  * first, and in every object the keys in the order in which they were first set. The
  * same calls make the same bytes.
  *
- *     char json[APNS_PAYLOAD_MAX_FRAMED];
+ *     char json[APNS_PAYLOAD_MAX_HTTP2];
  *     size_t length = 0;
  *     if (apns_payload_new(NULL, &payload, &error) ||
  *         apns_payload_set_string(payload, APNS_KEY_TITLE, "Chess", 5, &error) ||
@@ -617,8 +617,11 @@ typedef struct apns_payload apns_payload_t;
 #define APNS_PAYLOAD_MAX_BROADCAST 5120
 
 typedef struct apns_payload_options {
-  size_t size;  /* set by APNS_PAYLOAD_OPTIONS_INIT */
-  size_t limit; /* in bytes; 0: APNS_PAYLOAD_MAX_FRAMED */
+  size_t size; /* set by APNS_PAYLOAD_OPTIONS_INIT */
+
+  /* In bytes; 0: what the session and the push type allow, see payload_max, and
+     APNS_PAYLOAD_MAX_HTTP2 in apns_payload_write(). */
+  size_t limit;
 
   /* Put at the end of a shortened text; NULL and 0: an ellipsis, U+2026; "" and 0: nothing. */
   const char *suffix;
@@ -634,8 +637,8 @@ typedef struct apns_payload_options {
   { sizeof(apns_payload_options_t), 0, NULL, 0, 0, 0 }
 
 /**
- * Makes an empty payload, `{"aps":{}}`. `options` may be NULL: the limit is then 2,048 bytes,
- * and a longer payload is an error. On success the caller owns `*payload_out`.
+ * Makes an empty payload, `{"aps":{}}`. `options` may be NULL: the limit is then what APNs
+ * allows, and a longer payload is an error. On success the caller owns `*payload_out`.
  */
 apns_status_t apns_payload_new(const apns_payload_options_t *options, apns_payload_t **payload_out,
                                apns_error_t *error_out);
@@ -825,7 +828,7 @@ typedef struct apns_payload_finding {
 
 /**
  * Checks a payload that the caller made: JSON (RFC 8259), an object, `aps` an object in it,
- * Apple's keys of the right type, at most `limit` bytes (0: APNS_PAYLOAD_MAX_FRAMED). The times of
+ * Apple's keys of the right type, at most `limit` bytes (0: APNS_PAYLOAD_MAX_HTTP2). The times of
  * a Live Activity have to be times in UNIX seconds, not milliseconds, a duration or seconds since
  * 2001; a badge has to be 0 to 2,147,483,647, a volume 0 to 1.
  *

@@ -13,8 +13,7 @@ public func apns_payload_new(
     payload.pointee = OpaquePointer(
       try place { () throws(Failure) in
         PayloadBuilder(
-          limit: given.limit == 0 ? Int(APNS_PAYLOAD_MAX_FRAMED) : given.limit,
-          truncation: try truncation(given))
+          limit: given.limit, truncation: try truncation(given))
       })
   }
 }
@@ -294,7 +293,9 @@ public func apns_payload_write(
     guard let payload else { throw isNull("payload") }
     guard let length else { throw isNull("length_out") }
     let builder = UnsafeMutablePointer<PayloadBuilder>(payload)
-    let plan = try plan(of: builder) { length.pointee = $0.shortest ?? $0.size }
+    let plan = try plan(of: builder, within: Int(APNS_PAYLOAD_MAX_HTTP2)) {
+      length.pointee = $0.shortest ?? $0.size
+    }
     length.pointee = plan.size
     guard capacity >= 0 else { throw isOutOfRange("capacity", capacity) }
     guard let buffer, capacity >= plan.size else { throw bufferIsSmall(plan.size) }
@@ -306,13 +307,15 @@ public func apns_payload_write(
 /// What will be written. A fault is thrown in words and passed to `tell`.
 @inline(__always)
 func plan(
-  of builder: UnsafeMutablePointer<PayloadBuilder>, tell: (PayloadWriteFault) -> Void = { _ in }
+  of builder: UnsafeMutablePointer<PayloadBuilder>, within most: Int,
+  tell: (PayloadWriteFault) -> Void = { _ in }
 ) throws(Failure) -> PayloadBuilder.Plan {
+  let limit = builder.pointee.limit == 0 ? most : builder.pointee.limit
   do throws(PayloadWriteFault) {
-    return try builder.pointee.plan()
+    return try builder.pointee.plan(within: limit)
   } catch {
     tell(error)
-    throw failure(error, limit: builder.pointee.limit)
+    throw failure(error, limit: limit)
   }
 }
 

@@ -13,7 +13,7 @@ public func apns_payload_check(
     guard limit >= 0 else { throw isOutOfRange("limit", limit) }
     guard capacity >= 0 else { throw isOutOfRange("capacity", capacity) }
     let bytes = UnsafeRawBufferPointer(start: json, count: length)
-    var list = FindingList(bytes, limit: limit == 0 ? Int(APNS_PAYLOAD_MAX_FRAMED) : limit)
+    var list = FindingList(bytes, limit: limit == 0 ? Int(APNS_PAYLOAD_MAX_HTTP2) : limit)
     if let findings, capacity > 0 {
       list.stride = try checkedSize(UnsafePointer(findings))
       list.capacity = capacity

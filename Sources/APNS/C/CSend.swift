@@ -111,10 +111,9 @@ private struct SendPayload: SessionCall {
     guard let payload else { throw isNull("payload") }
     try checkFlags(flags)
     let builder = UnsafeMutablePointer<PayloadBuilder>(payload)
-    let plan = try plan(of: builder)
-    let number = try take(session, notification, builder, plan)
+    let (number, cutOut) = try take(session, notification, builder)
     identifier?.pointee = number
-    cut?.pointee = plan.cut
+    cut?.pointee = cutOut
     session.pointee.writeTaken(isMore: flags & APNS_SEND_MORE != 0)
   }
 }
@@ -135,17 +134,29 @@ private func take(
   _ given: UnsafePointer<apns_notification_t>
 ) throws(Failure) -> UInt32 {
   given.pointee.size == MemoryLayout<apns_notification_t>.size && !given.pointee.usesReserve
+    && given.pointee.token_length < HexToken.shortest
     ? try takeChecked(session, given) : try takeOther(session, given)
 }
 
-/// Takes one from a program that knows another version of the structure or did not set it up.
+/// Takes one from a program that knows another version of the structure or did not set it up, or
+/// with a token that may be hexadecimal text.
 @inline(never)
 private func takeOther(
   _ session: UnsafeMutablePointer<some ProviderSession & ~Copyable>,
   _ given: UnsafePointer<apns_notification_t>
 ) throws(Failure) -> UInt32 {
   var adopted = try adopt(given)
+  try refuseHexToken(&adopted, payloadCount: adopted.payload_length)
   return try takeChecked(session, &adopted)
+}
+
+@inline(__always)
+private func refuseHexToken(
+  _ given: UnsafePointer<apns_notification_t>, payloadCount: Int
+) throws(Failure) {
+  guard !given.hasHexToken || given.namesChannel else {
+    throw .refusal(of: given, payloadCount: payloadCount, payloadMax: 0xFFFF)
+  }
 }
 
 @_optimize(speed)
@@ -176,14 +187,15 @@ private func takeChecked(
   ) { _ in payload }
 }
 
-/// Takes a notification with a builder's payload, which is written to its place in the session.
+/// Takes a notification with a builder's payload, which is written to its place in the session. Returns
+/// how many bytes of its text were cut, too.
 @_optimize(speed)
 @inline(never)
 private func take(
   _ session: UnsafeMutablePointer<some ProviderSession & ~Copyable>,
   _ given: UnsafePointer<apns_notification_t>,
-  _ builder: UnsafeMutablePointer<PayloadBuilder>, _ plan: PayloadBuilder.Plan
-) throws(Failure) -> UInt32 {
+  _ builder: UnsafeMutablePointer<PayloadBuilder>
+) throws(Failure) -> (UInt32, Int) {
   var adopted = try adopt(given)
   guard adopted.payload == nil, adopted.payload_length == 0 else {
     throw Failure(APNS_ERR_ARGUMENT, "the notification has a payload already")
@@ -191,6 +203,8 @@ private func take(
   if adopted.push_type == 0, builder.pointee.isActivity {
     adopted.push_type = UInt8(truncatingIfNeeded: APNS_PUSH_TYPE_LIVEACTIVITY.rawValue)
   }
+  let plan = try plan(of: builder, within: session.pointee.payloadMost(&adopted))
+  try refuseHexToken(&adopted, payloadCount: plan.size)
   let notification = try session.pointee.notification(
     &adopted, payload: UnsafeRawBufferPointer(start: nil, count: 0), payloadCount: plan.size)
   if session.pointee.options.checks != 0 {
@@ -201,10 +215,11 @@ private func take(
       try session.pointee.check(notification, builder.pointee.traits)
     }
   }
-  return try session.pointee.take(
+  let number = try session.pointee.take(
     notification, payloadCount: plan.size, userData: adopted.user_data
   ) {
     builder.pointee.write(plan, to: $0)
     return UnsafeRawBufferPointer(start: $0, count: plan.size)
   }
+  return (number, plan.cut)
 }

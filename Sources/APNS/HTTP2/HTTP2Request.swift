@@ -50,8 +50,7 @@ struct HTTP2Request {
       throw Failure(APNS_ERR_ARGUMENT, "token is NULL", reject: APNS_REJECT_MISSING_TOKEN)
     }
     guard payloadCount > 0 else {
-      throw Failure(
-        APNS_ERR_ARGUMENT, "the payload is empty", reject: APNS_REJECT_MISSING_PAYLOAD)
+      throw .refusal(of: given, payloadCount: payloadCount, payloadMax: payloadMax)
     }
     let isSessions = Self.isEmpty(given.pointee.topic)
     var topic: UnsafeRawBufferPointer
@@ -266,6 +265,19 @@ struct HTTP2Request {
   private static func isEmpty(_ text: UnsafePointer<CChar>?) -> Bool {
     guard let text else { return true }
     return text.pointee == 0
+  }
+
+  /// How many bytes the payload of such a notification may have. `isFor` is as above.
+  static func payloadMost(
+    _ given: UnsafePointer<apns_notification_t>, isFor: PushType?
+  ) -> Int {
+    if given.namesChannel { return Int(APNS_PAYLOAD_MAX_BROADCAST) }
+    var named = isFor
+    if let topic = given.pointee.topic, topic.pointee != 0 {
+      named = .named(in: UnsafeRawBufferPointer(start: topic, count: strlen(topic)))
+    }
+    let type = given.pointee.push_type == 0 ? named : PushType(rawValue: given.pointee.push_type)
+    return type?.payloadMax ?? Int(APNS_PAYLOAD_MAX_HTTP2)
   }
 
   /// The type that the notification says, or its topic; nil if the payload has to.

@@ -19,6 +19,7 @@ struct PayloadBuilder: ~Copyable {
     var textBytes: UInt32 = 0
   }
 
+  /// 0: what the push may have that it is for.
   let limit: Int
   private let truncation: Truncation
 
@@ -460,14 +461,14 @@ struct PayloadBuilder: ~Copyable {
 
   /// Decides what to leave off.
   @inline(__always)
-  func plan() throws(PayloadWriteFault) -> Plan {
+  func plan(within limit: Int) throws(PayloadWriteFault) -> Plan {
     let size = size
     if size <= limit { return Plan(size: size) }
-    return try shorten(size)
+    return try shorten(size, to: limit)
   }
 
   @inline(never)
-  private func shorten(_ size: Int) throws(PayloadWriteFault) -> Plan {
+  private func shorten(_ size: Int, to limit: Int) throws(PayloadWriteFault) -> Plan {
     guard truncation.isAllowed, let key = shortenable else {
       throw PayloadWriteFault(size: size)
     }

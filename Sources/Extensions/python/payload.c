@@ -463,7 +463,7 @@ PyMethodDef payload_functions[] = {
     {"check_payload", (PyCFunction)(void (*)(void))check_payload, METH_VARARGS | METH_KEYWORDS,
      "check_payload(payload, *, limit=0)\n--\n\n"
      "Checks a payload that the caller made, bytes or str: a JSON object with an object\n"
-     "`aps`, Apple's keys of the right type, at most `limit` bytes (0: 2,048).\n\n"
+     "`aps`, Apple's keys of the right type, at most `limit` bytes (0: 4,096).\n\n"
      "Returns a list of Finding, errors and warnings in order; an empty list if all is well.\n"
      "Warnings are about what a device ignores: a key that Apple does not have, with the one\n"
      "that was probably meant; an alert that is an array; a key that occurs twice;\n"
@@ -513,7 +513,7 @@ static const char doc[] =
     "Builds a payload and writes compact JSON: UTF-8, only necessary escapes, `aps` first,\n"
     "and in every object the keys in the order in which they were first set.\n\n"
     "limit\n"
-    "    The largest size in bytes. Default: PAYLOAD_MAX_FRAMED, 2,048.\n"
+    "    The largest size in bytes. Default: PAYLOAD_MAX_HTTP2, 4,096.\n"
     "truncate\n"
     "    Shortens the text of a payload that is too long: the alert or its body, or, without\n"
     "    these, the last of loc_args.\n"

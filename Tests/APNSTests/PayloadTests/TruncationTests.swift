@@ -21,7 +21,7 @@ private struct Written {
       builder.deallocate()
     }
     try fill(builder)
-    guard let plan = try? builder.pointee.plan() else { return nil }
+    guard let plan = try? builder.pointee.plan(within: limit) else { return nil }
     var bytes = Data(count: plan.size)
     bytes.withUnsafeMutableBytes { builder.pointee.write(plan, to: $0.baseAddress!) }
     json = bytes

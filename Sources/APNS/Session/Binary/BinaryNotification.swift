@@ -24,4 +24,6 @@ extension BinarySession where Net: ~Copyable {
       token: UnsafeRawBufferPointer(start: token, count: tokenLength), payload: payload,
       expiry: expiry, priority: given.pointee.priority == 0 ? nil : given.pointee.priority)
   }
+
+  func payloadMost(_ given: UnsafePointer<apns_notification_t>) -> Int { options.payloadMax }
 }

@@ -19,6 +19,10 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       needsTopic: tokens != nil)
   }
 
+  func payloadMost(_ given: UnsafePointer<apns_notification_t>) -> Int {
+    min(options.payloadMax, HTTP2Request.payloadMost(given, isFor: defaults.pushType))
+  }
+
   func check(_ notification: HTTP2Request, _ traits: PayloadTraits) throws(Failure) {
     try notification.check(traits)
   }

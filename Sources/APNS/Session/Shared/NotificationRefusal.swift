@@ -20,6 +20,8 @@ extension Failure {
         APNS_REJECT_MISSING_TOKEN
       } else if notification.token_length < 0 || notification.token_length > Int(APNS_TOKEN_MAX) {
         APNS_REJECT_INVALID_TOKEN_SIZE
+      } else if given.hasHexToken {
+        APNS_REJECT_INVALID_TOKEN
       } else if payloadCount == 0 {
         APNS_REJECT_MISSING_PAYLOAD
       } else if payloadCount < 0 || payloadCount > payloadMax {
@@ -32,6 +34,11 @@ extension Failure {
         $0.append("the device token has ")
         $0.append(size: notification.token_length)
         $0.append(" bytes, not 1 to 100")
+      } else if given.hasHexToken {
+        $0.append("the device token is ")
+        $0.append(notification.token_length)
+        $0.append(" hexadecimal characters, not the bytes that they stand for")
+        $0.append(": see apns_token_from_hex()")
       } else if payloadCount == 0 {
         $0.append("the payload is empty")
       } else if payloadCount < 0 || payloadCount > payloadMax {
@@ -50,7 +57,27 @@ extension Failure {
   }
 }
 
+enum HexToken {
+  /// Characters of a token of 32 bytes: none is shorter.
+  static var shortest: Int { 64 }
+}
+
 extension UnsafePointer<apns_notification_t> {
+  /// The token is hexadecimal text.
+  var hasHexToken: Bool {
+    @inline(__always) get { pointee.token_length >= HexToken.shortest && isHexToken }
+  }
+
+  @inline(never)
+  private var isHexToken: Bool {
+    guard let token = pointee.token else { return false }
+    for index in 0..<min(pointee.token_length, Int(APNS_TOKEN_MAX)) {
+      let byte = token.load(fromByteOffset: index, as: UInt8.self)
+      guard byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 6 else { return false }
+    }
+    return true
+  }
+
   /// It goes to a channel in place of a device.
   var namesChannel: Bool {
     @inline(__always) get {

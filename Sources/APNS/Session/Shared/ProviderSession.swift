@@ -17,6 +17,9 @@ protocol ProviderSession: ~Copyable {
     _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer, payloadCount: Int
   ) throws(Failure) -> Notification
 
+  /// How many bytes the payload of such a notification may have.
+  func payloadMost(_ given: UnsafePointer<apns_notification_t>) -> Int
+
   /// Checks it against what its payload says of the push, for the option `checks`.
   func check(_ notification: Notification, _ traits: PayloadTraits) throws(Failure)
 

@@ -184,7 +184,7 @@ final class Credentials
  */
 final class Payload implements \Stringable
 {
-    /** Options: limit, suffix, truncate. */
+    /** Options: limit (0: what the session and the push type allow; 4,096 in write()), suffix, truncate. */
     public function __construct(array $options = [], mixed ...$named) {}
 
     /**
@@ -217,7 +217,7 @@ final class Payload implements \Stringable
 
     /**
      * Checks a payload made elsewhere, and returns arrays of severity ("error" or "warning"),
-     * offset, line, column, message. Limit 0 means that of the framed format.
+     * offset, line, column, message. Limit 0 means 4,096 bytes.
      */
     public static function check(string $json, int $limit = 0): array {}
 }

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: cb0d5e0afcce46b71e5a2f43ed24baf5d6fe6d8b */
+ * Stub hash: 223dd0f0d2b278363a74a03db1a12fa6348403bc */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()

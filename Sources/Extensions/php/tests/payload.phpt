@@ -27,7 +27,7 @@ foreach ([
     fn () => $payload->add('x', NAN),
     fn () => $payload->add('x', ["\xff"]),
     fn () => $payload->add('x', fopen('php://memory', 'r')),
-    fn () => (new Apns\Payload())->set('alert', str_repeat('x', 3000))->write(),
+    fn () => (new Apns\Payload())->set('alert', str_repeat('x', 5000))->write(),
     fn () => new Apns\Payload(limit: -1),
 ] as $call) echo thrown($call), "\n";
 foreach (Apns\Payload::check('{"aps":{"alrt":1}}') as $finding) echo json_encode($finding), "\n";
@@ -65,7 +65,7 @@ Apns\ArgumentException: custom key 'aps' is Apple's: set what is in it with apns
 Apns\ArgumentException: custom key 'x' is NaN or infinite, which JSON cannot express
 Apns\ArgumentException: it cannot be encoded as JSON: Malformed UTF-8 characters, possibly incorrectly encoded, at [0]
 Apns\ArgumentException: it cannot be encoded as JSON: Type is not supported
-Apns\ArgumentException: the payload has 3020 bytes, 972 more than its limit of 2048
+Apns\ArgumentException: the payload has 5020 bytes, 924 more than its limit of 4096
 ValueError: option 'limit' must be between 0 and 9223372036854775807, -1 given
 {"severity":"warning","offset":8,"line":1,"column":9,"message":"'alrt' is not a key of Apple's; 'alert' is"}
 {"severity":"error","offset":11,"line":2,"column":10,"message":"'aps' is not an object"}

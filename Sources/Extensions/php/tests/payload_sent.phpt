@@ -46,7 +46,7 @@ echo thrown(fn () => $session->send($token, $payload)), "\n";
 {"aps":{"alert":"other","badge":2}}
 {"aps":{"alert":"long long long long long long long long long long long long long lo…","badge":2}}
 Apns\ArgumentException: the payload has 80 bytes, 30 more than its limit of 50
-Apns\ArgumentException: the payload has 110 bytes, more than 100
+Apns\ArgumentException: the payload has 110 bytes, 10 more than its limit of 100
 Apns\ArgumentException: no hex digit in the token
 Apns\ArgumentException: expiry is -5, neither a time nor APNS_EXPIRY_ONCE
 TypeError: a payload must be of type Apns\Payload, array or string, Apns\Strings given

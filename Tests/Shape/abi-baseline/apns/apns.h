@@ -377,8 +377,8 @@ typedef struct apns_credentials_options {
 apns_status_t apns_credentials_new(const apns_credentials_options_t *options,
                                    apns_credentials_t **credentials_out, apns_error_t *error_out);
 typedef enum apns_environment {
-  APNS_ENVIRONMENT_SANDBOX = 1,
-  APNS_ENVIRONMENT_PRODUCTION = 2
+  APNS_ENVIRONMENT_PRODUCTION = 0,
+  APNS_ENVIRONMENT_SANDBOX = 1
 } apns_environment_t;
 typedef struct apns_credentials_description {
   size_t size;
@@ -398,13 +398,13 @@ apns_status_t apns_credentials_describe(const apns_credentials_t *credentials,
                                         apns_credentials_description_t *description_out,
                                         apns_error_t *error_out);
 void apns_credentials_free(apns_credentials_t *credentials);
-#define APNS_HOST_PRODUCTION "gateway.push.apple.com"
-#define APNS_HOST_SANDBOX "gateway.sandbox.push.apple.com"
-#define APNS_PORT_GATEWAY 2195
-#define APNS_HOST_HTTP2_PRODUCTION "api.push.apple.com"
-#define APNS_HOST_HTTP2_SANDBOX "api.sandbox.push.apple.com"
+#define APNS_HOST_PRODUCTION "api.push.apple.com"
+#define APNS_HOST_SANDBOX "api.sandbox.push.apple.com"
 #define APNS_PORT_HTTP2 443
 #define APNS_PORT_HTTP2_OTHER 2197
+#define APNS_BINARY_HOST_PRODUCTION "gateway.push.apple.com"
+#define APNS_BINARY_HOST_SANDBOX "gateway.sandbox.push.apple.com"
+#define APNS_PORT_GATEWAY 2195
 typedef struct apns_session apns_session_t;
 typedef enum apns_format {
   APNS_FORMAT_DEFAULT = 0,
@@ -417,11 +417,7 @@ typedef enum apns_ambiguous {
   APNS_AMBIGUOUS_RESEND = 1,
   APNS_AMBIGUOUS_REPORT = 2
 } apns_ambiguous_t;
-typedef enum apns_protocol {
-  APNS_PROTOCOL_DEFAULT = 0,
-  APNS_PROTOCOL_BINARY = 1,
-  APNS_PROTOCOL_HTTP2 = 2
-} apns_protocol_t;
+typedef enum apns_protocol { APNS_PROTOCOL_HTTP2 = 0, APNS_PROTOCOL_BINARY = 1 } apns_protocol_t;
 #define APNS_LOOKUP_PENDING 1
 typedef int (*apns_lookup_t)(const char *host, struct addrinfo **list_out, void *context);
 typedef enum apns_check {
@@ -481,7 +477,7 @@ typedef struct apns_session_options {
   const char *server_name;
   uint16_t port;
   uint16_t reserved16;
-  int32_t format;
+  int32_t environment;
   uint32_t connect_timeout_ms;
   uint32_t write_timeout_ms;
   uint32_t answer_timeout_ms;
@@ -500,7 +496,8 @@ typedef struct apns_session_options {
   const char *proxy_user;
   const char *proxy_password;
   uint16_t proxy_port;
-  uint16_t reserved[3];
+  uint16_t reserved;
+  int32_t format;
   int32_t protocol;
   int32_t device_order;
   const char *topic;
@@ -523,8 +520,8 @@ typedef struct apns_session_options {
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
   {                                                                                                \
     sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL,      \
-        NULL, NULL, NULL, 0, 0                                                                     \
+        NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL,     \
+        NULL, NULL, 0, 0                                                                           \
   }
 apns_status_t apns_session_new(const apns_session_options_t *options,
                                const apns_credentials_t *credentials, apns_session_t **session_out,
@@ -700,9 +697,9 @@ typedef struct apns_feedback_options {
   const char *server_name;
   uint16_t port;
   uint16_t reserved16;
+  int32_t environment;
   uint32_t connect_timeout_ms;
   uint32_t read_timeout_ms;
-  uint32_t reserved32;
   const char *proxy_host;
   const char *proxy_user;
   const char *proxy_password;
