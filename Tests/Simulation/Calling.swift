@@ -23,6 +23,15 @@ protocol Calling: ~Copyable {
   mutating func awaitEnds(milliseconds: Int32) throws(Failure)
   mutating func process() throws(Failure) -> Bool
   mutating func useCredentials()
+  /// When the push that is under way has to end.
+  var pushEnds: Nanoseconds { get set }
+  func deadline(milliseconds: Int32) -> Nanoseconds
+  /// The one that was taken last is for a push; and its outcome, in time or not.
+  mutating func push()
+  mutating func pushed(or reason: inout Message) throws(Failure) -> WaitingOutcome
+  /// Whether the session has no end yet of what it took for a push.
+  func isOpen(_ number: Int) -> Bool
+  func told(_ outcome: WaitingOutcome)
   /// Cancels the notification with that identifier, or all for 0.
   mutating func cancel(_ identifier: UInt32) -> Int
   /// False when it has to be called again.
@@ -38,6 +47,7 @@ extension Calling where Self: ~Copyable {
     for _ in 0..<world.actions {
       renewIfWanted()
       cancelIfWanted()
+      pushIfWanted()
       act()
       if world.violation != nil { return }
     }
@@ -192,6 +202,50 @@ extension Calling where Self: ~Copyable {
     checkStats()
   }
 
+  /// Does what apns_session_push() does.
+  private mutating func pushIfWanted() {
+    guard world.wantsToPush(), !world.isFull, world.violation == nil else { return }
+    let milliseconds = world.pushDice.pick(world.pushTimes)
+    world.beginCall("push", lasting: time(milliseconds), waits: milliseconds != 0)
+    pushEnds = deadline(milliseconds: milliseconds)
+    let before = stats
+    if takeNext() {
+      let number = world.taken - 1
+      do throws(Failure) {
+        try awaitPush(of: number, since: before)
+      } catch {
+        world.violate("the push of \(number) fails with \(error.status.rawValue), and was taken")
+      }
+    } else if stats.taken != before.taken {
+      world.violate("a push fails, and took something")
+    }
+    pushEnds = .max
+    world.endCall()
+    checkStats()
+  }
+
+  private mutating func awaitPush(
+    of number: Int, since before: apns_session_stats_t
+  ) throws(Failure) {
+    push()
+    var reason = Message()
+    let outcome = try pushed(or: &reason)
+    world.met(.pushes)
+    if outcome.outcome == .unknown { world.met(.pushesInDoubt) }
+    if outcome.outcome == .accepted, stats.accepted == before.accepted {
+      world.violate("\(number) is told as accepted, and not counted")
+    }
+    // Nothing is given up without a cause, of which time that passed is one.
+    let isGivenUp = outcome.outcome == .cancelled || isOpen(number)
+    if isGivenUp, reason.count == 0 { world.violate("the push of \(number) is given up") }
+    if isGivenUp || outcome.outcome == .unknown && reason.count > 0 { world.noteCancelling(number) }
+    if isOpen(number) { world.pushed.early.append(number) }
+    world.pushed.isTelling = true
+    told(outcome)
+    world.pushed.isTelling = false
+    if !world.isTold(number) { world.violate("the push of \(number) returns another one's end") }
+  }
+
   private mutating func beginConnecting() {
     world.beginCall("connect", lasting: options.connectTimeout, waits: !world.usesLoop)
     defer { world.endCall() }
@@ -290,7 +344,9 @@ extension Calling where Self: ~Copyable {
 
   private mutating func checkStats() {
     let stats = stats
-    world.check(stats)
+    var open: [Int] = []
+    for number in world.pushed.early where isOpen(number) { open.append(number) }
+    world.check(stats, open: open)
     world.check(measure(), stats)
   }
 

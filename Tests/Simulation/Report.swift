@@ -8,6 +8,7 @@ enum Met: Int, CaseIterable {
   case ambiguousEnds, poison, givenUp, resends, duplicates
   case fullWindows, fullOfOutcomes, failedSends, deadlines, delays, rounds
   case acceptedEvents, rejectedEvents, unknownEvents, cancellations, cancelledEvents
+  case pushes, pushesInDoubt
   case drains, closes, closesUndrained, frees, renewals
   case processed, gentleGoodbyes, goodbyes, goodbyesAtOnce, breaches, breachesHeard, blackHoles
   case refusedStreams, resets, cancels, unanswered, settings, pings, probes, pingTimeouts, lefts
@@ -62,6 +63,8 @@ enum Met: Int, CaseIterable {
     case .unknownEvents: "events: unknown"
     case .cancellations: "cancelled at once"
     case .cancelledEvents: "events: cancelled"
+    case .pushes: "pushes that returned an outcome"
+    case .pushesInDoubt: "pushes whose end was not known in time"
     case .drains: "drains that came to an end"
     case .closes: "closes after a drain"
     case .closesUndrained: "closes without a drain"

@@ -45,6 +45,13 @@ class Stage {
   /// The same for the notifications that the program cancels.
   final var cancels = 0
   final var cancelDice = Dice(seed: 0)
+  /// The same for those that it pushes; a session in an event loop has no such call.
+  final var pushes = 0
+  final var pushDice = Dice(seed: 0)
+  final var pushTimes: [Int32] = []
+  private static let shortPushes: [Int32] = [0, 1, 50, 1000]
+  private static let longPushes: [Int32] = [30_000, -1]
+  final var pushed = Pushed()
 
   /// What the lines carried. The session's counts have to equal it.
   final var counts = LineCounts()
@@ -87,6 +94,10 @@ class Stage {
     credentials = 0
     cancelDice = Dice(seed: seed ^ 0x6361_6E63_656C_7321)
     cancels = cancelDice.happens(200) ? cancelDice.pick([30, 200, 600]) : 0
+    pushDice = Dice(seed: seed ^ 0x7075_7368_206F_6E65)
+    pushes = !usesLoop && pushDice.happens(250) ? pushDice.pick([30, 200, 600]) : 0
+    pushTimes = pushDice.happens(500) ? Self.longPushes : Self.shortPushes + Self.longPushes
+    pushed = Pushed()
     clock = 1_000_000_000
     isHealed = false
     violation = nil
@@ -138,6 +149,9 @@ class Stage {
   final func wantsToCancel() -> Bool {
     cancels > 0 && !isHealed && cancelDice.happens(cancels)
   }
+
+  /// Whether the program pushes one now.
+  final func wantsToPush() -> Bool { pushes > 0 && pushDice.happens(pushes) }
 
   // MARK: Time
 
@@ -288,6 +302,14 @@ class Stage {
     fruitless = 0
     pausedUntil = 0
   }
+}
+
+/// What pushes returned.
+struct Pushed {
+  /// Those that were told as unknown before the session had their ends.
+  var early: [Int] = []
+  /// The caller is being told.
+  var isTelling = false
 }
 
 /// Connections that were opened, and what was written to them.

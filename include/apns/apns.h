@@ -1806,6 +1806,40 @@ apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *eve
                                       int32_t timeout_ms, apns_error_t *error_out);
 
 /**
+ * Sends one notification and returns its outcome, within `timeout_ms` for all of it: connecting,
+ * writing, and waiting for the answer.
+ *
+ * APNS_OK: `event_out` has the outcome, and nothing is left of the notification.
+ * APNS_EVENT_ACCEPTED too, whatever `report_accepted` says. Any other status but one (see
+ * wait_max_ms below): it was not taken, as by apns_session_send(), and stays with the caller.
+ * APNS_ERR_TIMEOUT and APNS_ERR_NETWORK say that there is no connection, and APNS_ERR_FULL that
+ * outcomes wait to be taken first.
+ *
+ * If the time passes, or nothing can be sent until somebody acts, it is taken back as by
+ * apns_session_cancel(): APNS_EVENT_CANCELLED means that nothing of it was written, so that it may
+ * be sent again, and APNS_EVENT_UNKNOWN that it may have arrived. `reason_text` is then the
+ * beginning of why, unless the service gave a reason. Of one that may have arrived the session
+ * still awaits the answer, in order to count it and to note a device that is gone; until then it is
+ * `unresolved`, without another event.
+ *
+ * Others that were sent meanwhile or before go on. Their outcomes stay in their order for
+ * apns_session_next_event(). The outcome that this call returns is not among them; its `user_data`
+ * is the notification's. The event has no pointers of the library and stays the caller's.
+ *
+ * The binary interface answers what it accepts only when it is asked for proof, which costs the
+ * connection: each call ends one, as each apns_session_drain() does. With the simple format it is
+ * unknown unless quiet_period_ms is set.
+ *
+ * With `nonblocking` it is APNS_ERR_ARGUMENT. With wait_max_ms it returns APNS_ERR_AGAIN after that
+ * time, if the notification was taken and `timeout_ms` has not passed. Then call it with NULL for
+ * `notification` and the time that is left, until it returns something else; with 0 it ends at
+ * once. Until then another push is APNS_ERR_ARGUMENT, and all other calls work.
+ */
+apns_status_t apns_session_push(apns_session_t *session, const apns_notification_t *notification,
+                                int32_t timeout_ms, apns_event_t *event_out,
+                                apns_error_t *error_out);
+
+/**
  * Counts since the session was made. Each notification counts as exactly one of accepted,
  * rejected, unknown, cancelled and unresolved.
  */

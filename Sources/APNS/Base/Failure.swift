@@ -117,3 +117,13 @@ extension Failure {
     cause == APNS_CAUSE_CERTIFICATE_REFUSED || cause == APNS_CAUSE_CERTIFICATE_WANTED
   }
 }
+
+extension apns_status_t {
+  /// The same call may succeed later without a change by the caller.
+  var isRetryable: Bool {
+    switch self {
+    case APNS_ERR_TIMEOUT, APNS_ERR_NETWORK, APNS_ERR_MEMORY, APNS_ERR_AGAIN: true
+    default: false
+    }
+  }
+}

@@ -118,6 +118,91 @@ private struct SendPayload: SessionCall {
   }
 }
 
+@_cdecl("apns_session_push") @implementation
+public func apns_session_push(
+  _ session: OpaquePointer?, _ notification: UnsafePointer<apns_notification_t>?,
+  _ timeout: Int32, _ event: UnsafeMutablePointer<apns_event_t>?,
+  _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  answer(error) { () throws(Failure) in
+    guard let event else { throw isNull("event_out") }
+    // A wrong structure would lose the outcome.
+    _ = try checkedSize(UnsafePointer(event))
+    var told = apns_event_t()
+    try withUnsafeMutablePointer(to: &told) { (told) throws(Failure) in
+      if let notification {
+        try pass(
+          PushOne(notification: notification, milliseconds: timeout, told: told), to: session)
+      } else {
+        try pass(PushOn(milliseconds: timeout, told: told), to: session)
+      }
+    }
+    try fill(event, from: &told)
+  }
+}
+
+/// Takes one and tells its outcome.
+private struct PushOne: SessionCall {
+  let notification: UnsafePointer<apns_notification_t>
+  let milliseconds: Int32
+  let told: UnsafeMutablePointer<apns_event_t>
+
+  func perform(
+    on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>
+  ) throws(Failure) {
+    if session.pointee.options.neverWaits {
+      throw Failure(
+        APNS_ERR_ARGUMENT, "the session is nonblocking: send, and take the outcome as an event")
+    }
+    if session.pointee.isPushing {
+      throw Failure(APNS_ERR_ARGUMENT, "an earlier push has no outcome yet")
+    }
+    session.pointee.pushEnds = session.pointee.deadline(milliseconds: milliseconds)
+    defer { session.pointee.pushEnds = .max }
+    _ = try take(session, notification)
+    session.pointee.push()
+    try tellPushed(session, in: told)
+  }
+}
+
+/// Goes on with the one that was taken, whatever became of the session since.
+private struct PushOn: SessionCall {
+  let milliseconds: Int32
+  let told: UnsafeMutablePointer<apns_event_t>
+  static var isForClosed: Bool { true }
+
+  func perform(
+    on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>
+  ) throws(Failure) {
+    if !session.pointee.isPushing { throw isNull("notification") }
+    session.pointee.pushEnds = session.pointee.deadline(milliseconds: milliseconds)
+    defer { session.pointee.pushEnds = .max }
+    try tellPushed(session, in: told)
+  }
+}
+
+@inline(never)
+private func tellPushed(
+  _ session: UnsafeMutablePointer<some ProviderSession & ~Copyable>,
+  in event: UnsafeMutablePointer<apns_event_t>
+) throws(Failure) {
+  var reason = Message()
+  let outcome = try session.pointee.pushed(or: &reason)
+  tellOne(outcome, &reason, in: &event.pointee)
+}
+
+@inline(never)
+private func tellOne(
+  _ outcome: WaitingOutcome, _ reason: inout Message, in event: inout apns_event_t
+) {
+  tell(outcome, in: &event)
+  guard outcome.answer == nil else { return }
+  switch outcome.outcome {
+  case .unknown, .cancelled: withUnsafeMutableBytes(of: &event.reason_text) { reason.copy(to: $0) }
+  default: break
+  }
+}
+
 @inline(__always)
 private func checkFlags(_ flags: UInt32) throws(Failure) {
   if flags & ~APNS_SEND_MORE != 0 {

@@ -45,10 +45,7 @@ public func apns_status_name(_ status: apns_status_t) -> UnsafePointer<CChar>? {
 
 @_cdecl("apns_status_is_retryable") @implementation
 public func apns_status_is_retryable(_ status: apns_status_t) -> CInt {
-  switch status {
-  case APNS_ERR_TIMEOUT, APNS_ERR_NETWORK, APNS_ERR_MEMORY, APNS_ERR_AGAIN: 1
-  default: 0
-  }
+  status.isRetryable ? 1 : 0
 }
 
 @_cdecl("apns_reject_text") @implementation

@@ -407,7 +407,7 @@ struct HTTP2Connection {
   /// The caller is told of an answer with that status.
   @inline(__always)
   private func isTold(_ entry: UnsafeMutablePointer<OutboxEntry>) -> Bool {
-    entry.pointee.status != 200 || outbox.pointee.reportsAccepted
+    entry.pointee.status != 200 || outbox.pointee.reportsAccepted || outbox.pointee.isPushed(entry)
   }
 
   private static func isContentLength(_ name: UnsafeRawBufferPointer) -> Bool {

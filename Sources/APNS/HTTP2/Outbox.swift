@@ -35,6 +35,8 @@ struct Outbox: ~Copyable {
   /// Streams that have ended and are to be judged; and outcomes to be taken.
   private var answered = OutboxList()
   private var ended = OutboxList()
+  /// The one whose outcome a push returns, as slot plus one; 0: none.
+  private var pushed: UInt32 = 0
   /// The text of the answer that was told last.
   private var told: UnsafeMutablePointer<AnswerText>?
 
@@ -480,7 +482,9 @@ struct Outbox: ~Copyable {
     entries[slot].outcome = outcome
     if order != nil { endTurn(slot) }
     giveBackRequest(slot)
-    if outcome != .accepted || reportsAccepted {
+    if pushed == UInt32(truncatingIfNeeded: slot &+ 1) {
+      entries[slot].state = .ended
+    } else if outcome != .accepted || reportsAccepted, entries[slot].interest != .told {
       entries[slot].state = .ended
       waitingOutcomes &+= 1
       entries.append(slot, to: &ended)
@@ -498,7 +502,7 @@ struct Outbox: ~Copyable {
       let slot = Int(next) &- 1
       next = entries[slot].newer
       if identifier != 0, entries[slot].identifier != identifier { continue }
-      entries[slot].isCancelled = true
+      if !entries[slot].isCancelled { entries[slot].interest = .cancelled }
       if identifier != 0 { break }
     }
     entries.removeCancelled(from: &again)
@@ -576,6 +580,31 @@ struct Outbox: ~Copyable {
     return taken
   }
 
+  // MARK: A push
+
+  var isPushing: Bool { pushed != 0 }
+  func isPushed(_ entry: UnsafeMutablePointer<OutboxEntry>) -> Bool {
+    pushed != 0 && entry == entries + (Int(pushed) &- 1)
+  }
+  var hasPushed: Bool { pushed != 0 && entries[Int(pushed) &- 1].state == .ended }
+
+  /// The outcome of the one that was taken last is for a push.
+  mutating func push() { pushed = newest }
+
+  /// Takes the outcome of the push, which is unknown if there is none yet. Then nobody is told of the
+  /// one that may still come.
+  mutating func takePushed() -> WaitingOutcome? {
+    guard pushed != 0 else { return nil }
+    let slot = Int(pushed) &- 1
+    let entry = entries + slot
+    pushed = 0
+    let taken = WaitingOutcome(
+      outcome: entry.pointee.outcome, identifier: entry.pointee.identifier,
+      userData: entry.pointee.userData, answer: entry.pointee.answer)
+    if entry.pointee.state == .ended { tell(slot) } else { entry.pointee.interest = .told }
+    return taken
+  }
+
   private func freeTold() {
     told?.pointee.freeLong()
     free(told)
@@ -584,6 +613,10 @@ struct Outbox: ~Copyable {
   private mutating func tookOutcome() {
     guard let slot = entries.takeFirst(of: &ended) else { return }
     waitingOutcomes &-= 1
+    tell(slot)
+  }
+
+  private mutating func tell(_ slot: Int) {
     freeTold()
     told = entries[slot].body
     entries[slot].body = nil

@@ -33,8 +33,7 @@ struct OutboxEntry {
   /// ended.
   var doubts: UInt8 = 0
   var ends: UInt8 = 0
-  /// It is not sent again.
-  var isCancelled = false
+  var interest = Interest.whole
   /// A provider token was replaced for it.
   var hasNewToken = false
   /// The announced length of the answer's body plus one, 0 when none was announced; and how much of
@@ -77,6 +76,9 @@ struct OutboxEntry {
     self.patientSince = patientSince
   }
 
+  /// It is not sent again.
+  var isCancelled: Bool { interest != .whole }
+
   /// Only a whole answer counts: its header fields and the end of the stream, without an error in
   /// between.
   var isAnswered: Bool { isWhole && !isReset && status >= 200 }
@@ -111,6 +113,15 @@ struct OutboxEntry {
   private static func words(_ id: InlineArray<16, UInt8>) -> (UInt64, UInt64) {
     unsafeBitCast(id, to: (UInt64, UInt64).self)
   }
+}
+
+/// What the caller still wants of a notification.
+enum Interest: UInt8 {
+  case whole
+  /// It is not sent again.
+  case cancelled
+  /// Nor has it an event: a push gave up waiting for it and has said so.
+  case told
 }
 
 enum OutboxState: UInt8 {

@@ -30,6 +30,9 @@ struct Window: ~Copyable {
   private var oddTokensEnd = 0
   /// Some of those that were written are cancelled.
   private var hasCancelled = false
+  /// The notification whose outcome a push returns, 0: none; and that outcome.
+  private var pushed: UInt32 = 0
+  private var pushedEnd: WindowEntry?
 
   private(set) var taken: UInt64 = 0
   private(set) var accepted: UInt64 = 0
@@ -382,9 +385,14 @@ struct Window: ~Copyable {
     doubts.remove(position)
     if oddTokensEnd > position { oddTokensEnd &-= 1 }
     if first == end { ring.freeAll() }
+    let isTold = removed.isTold
     removed.word = outcome.word
-    outcomes &-= 1
-    entries[outcomes & mask] = removed
+    if removed.identifier == pushed {
+      pushedEnd = removed
+    } else if !isTold {
+      outcomes &-= 1
+      entries[outcomes & mask] = removed
+    }
   }
 
   /// Gives `first ..< position` their outcome.
@@ -402,12 +410,16 @@ struct Window: ~Copyable {
     // New outcomes are packed against `position` from the back. Those that nobody needs to
     // take are dropped, and the older waiting outcomes move up next to the new ones.
     var into = position
-    if outcome != .accepted || reportsAccepted {
+    let isReported = outcome != .accepted || reportsAccepted
+    if isReported || pushed != 0 {
       var from = position
       while from > first {
         from &-= 1
         var entry = entries[from & mask]
+        let isTold = entry.isTold
         entry.word = outcome.word
+        if entry.identifier == pushed { pushedEnd = entry }
+        if !isReported || isTold || entry.identifier == pushed { continue }
         into &-= 1
         entries[into & mask] = entry
       }
@@ -439,6 +451,33 @@ struct Window: ~Copyable {
     outcomes &+= 1
     return WaitingOutcome(
       outcome: Outcome(word: entry.word), identifier: entry.identifier, userData: entry.userData,
+      answer: nil)
+  }
+
+  // MARK: A push
+
+  var isPushing: Bool { pushed != 0 }
+  var hasPushed: Bool { pushedEnd != nil }
+
+  /// The outcome of the one that was taken last is for a push.
+  mutating func push() { pushed = entries[(end &- 1) & mask].identifier }
+
+  /// Takes the outcome of the push, which is unknown if there is none yet. Then nobody is told of the
+  /// one that may still come.
+  mutating func takePushed() -> WaitingOutcome? {
+    guard pushed != 0 else { return nil }
+    let identifier = pushed
+    pushed = 0
+    if let taken = pushedEnd {
+      pushedEnd = nil
+      return WaitingOutcome(
+        outcome: Outcome(word: taken.word), identifier: identifier, userData: taken.userData,
+        answer: nil)
+    }
+    guard first < end, let position = find(identifier) else { return nil }
+    entries[position & mask].noteTold()
+    return WaitingOutcome(
+      outcome: .unknown, identifier: identifier, userData: entries[position & mask].userData,
       answer: nil)
   }
 }

@@ -2,13 +2,18 @@
 struct WindowEntry {
   var userData: UnsafeMutableRawPointer?
   var identifier: UInt32
-  /// Before there is an outcome: where the frame starts in the ring, and in the highest bit that it
-  /// was cancelled. Afterwards: the outcome.
+  /// Before there is an outcome: where the frame starts in the ring, which has less than 2^30 bytes,
+  /// and in the highest bits whether it was cancelled and told. Afterwards: the outcome.
   var word: UInt32
 
   private static var cancelled: UInt32 { 1 << 31 }
+  private static var told: UInt32 { 1 << 30 }
 
-  var place: Int { Int(word & ~Self.cancelled) }
+  var place: Int { Int(word & ~(Self.cancelled | Self.told)) }
+
+  /// It has no event: a push gave up waiting for it and has said so.
+  var isTold: Bool { word & Self.told != 0 }
+  mutating func noteTold() { word |= Self.told }
 
   /// It is not written again.
   var isCancelled: Bool {

@@ -36,8 +36,6 @@ final class BinaryLink: Link {
   var offset = 0
   /// No frame may begin at this byte or behind it.
   var heldFrom = Int.max
-  /// Frames of cancelled notifications that begin from here on must not come.
-  var cancelledFrom = 0
   /// When the first byte was written; -1: none was written.
   var firstWrite: Int64 = -1
   /// Calls that did not write a sentinel although one was due, and when the last of them was made.

@@ -120,6 +120,30 @@ struct Caller: Calling, ~Copyable {
     return session.cancel(identifier)
   }
 
+  var pushEnds: Nanoseconds {
+    get { session.pushEnds }
+    set { session.pushEnds = newValue }
+  }
+
+  func deadline(milliseconds: Int32) -> Nanoseconds { session.deadline(milliseconds: milliseconds) }
+
+  mutating func push() { session.push() }
+
+  mutating func pushed(or reason: inout Message) throws(Failure) -> WaitingOutcome {
+    world.ledger.wantProof(world.call)
+    return try session.pushed(or: &reason)
+  }
+
+  func isOpen(_ number: Int) -> Bool {
+    let sent = world.ledger.sent[number]
+    let first =
+      session.channels[sent.channel].window.written
+      - session.channels[sent.channel].window.inFlight
+    return (first..<first + session.channels[sent.channel].window.unresolved).contains {
+      session.channels[sent.channel].window.frame($0).identifier == sent.identifier
+    }
+  }
+
   mutating func useCredentials() { session.replaceConnections() }
 
   mutating func close(milliseconds: Int32) -> Bool {
@@ -146,7 +170,7 @@ struct Caller: Calling, ~Copyable {
     return true
   }
 
-  private func told(_ event: WaitingOutcome) {
+  func told(_ event: WaitingOutcome) {
     guard let number = number(of: event.userData) else { return }
     let end: End =
       switch event.outcome {

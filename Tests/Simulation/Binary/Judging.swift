@@ -11,19 +11,25 @@ extension World {
     if sent.pointee.told != .none { violate("\(number) is told twice") }
     sent.pointee.told = end
     ledger.counts.told += 1
-    let last = ledger.channels[sent.pointee.channel].lastTold
-    // What is cancelled is told before others.
-    if number <= last, !scenario.cancels { violate("\(number) is told after \(last)") }
-    ledger.channels[sent.pointee.channel].lastTold = number
+    if !pushed.isTelling { checkTurn(number, sent.pointee.channel) }
     switch end {
     case .accepted:
       met(.acceptedEvents)
-      if !reportsAccepted { violate("\(number) is told, and not wanted") }
+      ledger.counts.toldAccepted += 1
+      if !reportsAccepted, !pushed.isTelling { violate("\(number) is told, and not wanted") }
     case .rejected: met(.rejectedEvents)
     case .cancelled: met(.cancelledEvents)
     case .unknown, .none: met(.unknownEvents)
     }
     checkEnd(number, end)
+  }
+
+  /// Events come in the order in which their notifications were taken.
+  private func checkTurn(_ number: Int, _ channel: Int) {
+    let last = ledger.channels[channel].lastTold
+    // What is cancelled is told before others.
+    if number <= last, !scenario.cancels { violate("\(number) is told after \(last)") }
+    ledger.channels[channel].lastTold = number
     guard scenario.isExact else { return }
     for channel in 0..<Int(given.connections) {
       let other = ledger.waitingEvent(of: channel, reportsAccepted: reportsAccepted)
@@ -152,6 +158,9 @@ extension World {
   func isTold(_ number: Int) -> Bool { ledger.sent[number].told != .none }
   func wasAccepted(_ number: Int) -> Bool { ledger.sent[number].acceptor >= 0 }
   func checkAccepted(_ number: Int) { checkEnd(number, .accepted) }
+  func mayBeAccepted(_ number: Int) -> Bool { wasAccepted(number) }
+  /// The connection may have ended before its proof, and only the session knows.
+  func hasToBeAccepted(_ number: Int) -> Bool { false }
 
   var answersRead: Int? { nil }
 

@@ -96,6 +96,7 @@ struct Counts {
   var resent = 0
   /// Outcomes that the caller was told.
   var told = 0
+  var toldAccepted = 0
   /// Bytes of frames taken, and of frames with an outcome.
   var takenBytes = 0
   var endedBytes = 0
@@ -108,6 +109,9 @@ struct Ledger {
   let sent: UnsafeMutablePointer<Sent>
   let channels: UnsafeMutablePointer<ChannelLedger>
   private(set) var results: [Result] = []
+  /// Of each that is cancelled: from which byte on it is not written, by the connections that were
+  /// open.
+  var cancelledFrom: [Int: [Int: Int]] = [:]
   var counts = Counts()
 
   init() {
@@ -119,6 +123,7 @@ struct Ledger {
   mutating func reset() {
     channels.initialize(repeating: ChannelLedger(), count: 4)
     results.removeAll(keepingCapacity: true)
+    cancelledFrom.removeAll(keepingCapacity: true)
     counts = Counts()
   }
 

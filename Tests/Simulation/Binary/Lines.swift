@@ -29,9 +29,12 @@ extension World {
   }
 
   func noteCancelling(_ number: Int) {
+    // From here on only the session knows which of them it had written.
+    scenario.cancels = true
+    guard !ledger.sent[number].isCancelled else { return }
     ledger.sent[number].isCancelled = true
     for connection in lines where connection.phase == .open {
-      connection.cancelledFrom =
+      ledger.cancelledFrom[number, default: [:]][connection.serial] =
         connection.offset + connection.streamCount + connection.pendingCount
     }
   }

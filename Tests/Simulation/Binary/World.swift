@@ -22,6 +22,7 @@ final class World: Stage, Wired, Witness {
   var actions: Int { scenario.actions }
   var taken: Int { ledger.counts.taken }
   var told: Int { ledger.counts.told }
+  var toldAccepted: Int { ledger.counts.toldAccepted }
   var isFull: Bool { ledger.isFull }
 
   override var protocolName: StaticString { "binary" }
@@ -31,7 +32,7 @@ final class World: Stage, Wired, Witness {
     scenario = Scenario(&dice)
     scenario.cancels = cancels > 0
     // What another status means depends on which notifications have their outcomes.
-    if scenario.cancels { scenario.sentinelStatuses = [2] }
+    if cancels > 0 || pushes > 0 { scenario.sentinelStatuses = [2] }
     adopt(scenario.given, scenario.faults)
     clearLines()
     ledger.reset()

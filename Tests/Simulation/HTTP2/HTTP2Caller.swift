@@ -15,6 +15,8 @@ struct HTTP2Caller: Calling, ~Copyable {
   let options: SessionOptions
   private var session: HTTP2Session<FakeNetwork<HTTP2World>, ModelToken>
   var lastIdentifier: UInt32 = 0
+  /// Where the outbox has what was pushed.
+  private var slots: [Int: Int] = [:]
   static var mostAtOnce: Int { 200 }
   private static let otherTopic: StaticString = "com.example.other"
   private static let collapse: StaticString = "collapse 1"
@@ -32,7 +34,8 @@ struct HTTP2Caller: Calling, ~Copyable {
     let options = try Self.options(world)
     let tokens = world.showsToken ? ModelToken(world) : nil
     var session = try HTTP2Session.make(
-      options, defaults: RequestDefaults.make(world.given, to: "service.example"), tokens: tokens,
+      options, defaults: RequestDefaults.make(world.given, to: "api.push.apple.com"),
+      tokens: tokens,
       network: FakeNetwork(world: world))
     session.nextIdentifier = world.scenario.firstIdentifier
     return HTTP2Caller(world, options, session)
@@ -205,6 +208,35 @@ struct HTTP2Caller: Calling, ~Copyable {
     return session.cancel(identifier)
   }
 
+  var pushEnds: Nanoseconds {
+    get { session.pushEnds }
+    set { session.pushEnds = newValue }
+  }
+
+  func deadline(milliseconds: Int32) -> Nanoseconds { session.deadline(milliseconds: milliseconds) }
+
+  mutating func push() {
+    session.push()
+    let outbox = session.outbox
+    slots[world.taken - 1] = (0..<outbox.pointee.capacity).first {
+      outbox.pointee.isPushed(outbox.pointee.entry($0))
+    }
+  }
+
+  mutating func pushed(or reason: inout Message) throws(Failure) -> WaitingOutcome {
+    try session.pushed(or: &reason)
+  }
+
+  func isOpen(_ number: Int) -> Bool {
+    guard let slot = slots[number] else { return false }
+    let entry = session.outbox.pointee.entry(slot)
+    guard entry.pointee.identifier == world.identifier(number) else { return false }
+    switch entry.pointee.state {
+    case .queued, .inFlight, .answered: return true
+    case .ended, .done: return false
+    }
+  }
+
   mutating func useCredentials() {
     session.replaceConnections(world.showsToken ? ModelToken(world) : nil)
   }
@@ -223,7 +255,7 @@ struct HTTP2Caller: Calling, ~Copyable {
     return true
   }
 
-  private func told(_ outcome: WaitingOutcome) {
+  func told(_ outcome: WaitingOutcome) {
     guard let number = number(of: outcome.userData) else { return }
     let answer = outcome.answer
     let end: HTTP2End =
@@ -254,6 +286,7 @@ struct HTTP2Caller: Calling, ~Copyable {
   mutating func checkRest() {
     // A device that is gone is not known by its notification.
     if world.scenario.devices > 0 { return }
+    for number in world.pushed.early { world.noteGone(number) }
     var devices = GoneFeedback(session.gone)
     var seen: Set<Int> = []
     while let device = devices.next() {

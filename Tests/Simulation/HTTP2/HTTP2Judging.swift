@@ -407,7 +407,7 @@ extension HTTP2World {
     case .accepted:
       met(.acceptedEvents)
       ledger.toldAccepted += 1
-      if !reportsAccepted { violate("\(number) is told, and not wanted") }
+      if !reportsAccepted, !pushed.isTelling { violate("\(number) is told, and not wanted") }
       checkAccepted(number)
       checkIdentifier(number, event)
     case .rejected(let status, let reason):
@@ -451,14 +451,21 @@ extension HTTP2World {
     if sent.pointee.processor >= 0, sent.pointee.doubts + sent.pointee.unsureDoubts == 0 {
       violate("\(number) ends as rejected, and was processed")
     }
-    if asked.timestamp > 0, asked.isEndRead {
-      ledger.goneTold += 1
-      sent.pointee.isTimeRead = true
-      if event.timestamp != asked.timestamp / 1000 {
-        violate("\(number) is gone since \(event.timestamp), not \(asked.timestamp)")
-      }
+    if noteGone(number), event.timestamp != asked.timestamp / 1000 {
+      violate("\(number) is gone since \(event.timestamp), not \(asked.timestamp)")
     }
     if asked.isEndRead { checkPatience(number, asked) }
+  }
+
+  /// The feedback has to list its device; false if nobody has heard since when it is gone.
+  @discardableResult
+  func noteGone(_ number: Int) -> Bool {
+    guard ledger.sent[number].answered >= 0 else { return false }
+    let asked = ledger.asked[ledger.sent[number].answered]
+    guard asked.timestamp > 0, asked.isEndRead else { return false }
+    ledger.goneTold += 1
+    ledger.sent[number].isTimeRead = true
+    return true
   }
 
   /// A notification that may be retried has to be retried as long as there is time.
@@ -504,11 +511,19 @@ extension HTTP2World {
       sent.lastEnd.isDoubtful && sent.asked > 0 || unseenDrop >= sent.freeSince
       || sent.unsureDoubts > 0
     let isOpen = sent.newest >= 0 && ledger.asked[sent.newest].seen == .open
-    if isOpen, clock - ledger.asked[sent.newest].at < answerTimeout {
+    // A push may have had no time for it.
+    let isEarly = pushed.isTelling && sent.isCancelled
+    if isOpen, !isEarly, clock - ledger.asked[sent.newest].at < answerTimeout {
       return violate("\(number) ends as unknown while it waits for an answer")
     }
     if sent.isCancelled {
-      let isUnseen = unseenDrops > sent.unseenDropsBefore || hiddenRefusals > 0
+      // Of a push it may have been offered to a connection that took nothing or looks at nothing.
+      let isOffered =
+        isEarly
+        && lines.contains {
+          $0.phase == .open && ($0.pendingCount > 0 || $0.isDeaf || $0.lastStream != .max)
+        }
+      let isUnseen = unseenDrops > sent.unseenDropsBefore || hiddenRefusals > 0 || isOffered
       if !isDoubtful, !isOpen, !isUnseen, sent.doubts + sent.refusals == 0 {
         violate("\(number) ends as unknown and not as cancelled")
       }
@@ -575,6 +590,11 @@ extension HTTP2World {
 
   func isTold(_ number: Int) -> Bool { ledger.sent[number].told != .none }
   func wasAccepted(_ number: Int) -> Bool { ledger.sent[number].processor >= 0 }
+  func mayBeAccepted(_ number: Int) -> Bool { hasToBeAccepted(number) }
+  func hasToBeAccepted(_ number: Int) -> Bool {
+    let answered = ledger.sent[number].answered
+    return answered >= 0 && ledger.asked[answered].status == 200
+  }
 
   var answersRead: Int? { ledger.answersRead }
 

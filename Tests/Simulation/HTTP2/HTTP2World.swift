@@ -53,6 +53,7 @@ final class HTTP2World: Stage, Wired, Witness {
   var actions: Int { scenario.actions }
   var taken: Int { ledger.taken }
   var told: Int { ledger.told }
+  var toldAccepted: Int { ledger.toldAccepted }
   var isFull: Bool { ledger.isFull }
 
   /// A session that asks for a token without need may get it sooner than it would have asked.

@@ -77,6 +77,17 @@ extension BinarySession where Net: ~Copyable {
     return sum
   }
 
+  var isPushing: Bool { channels[pushing].window.isPushing }
+  var hasPushed: Bool { channels[pushing].window.hasPushed }
+  mutating func takePushed() -> WaitingOutcome? { channels[pushing].window.takePushed() }
+  mutating func rest(until time: Nanoseconds) { network.wait(until: time) }
+
+  mutating func push() {
+    pushing = taking
+    channels[pushing].window.push()
+    pushIdentifier = nextIdentifier == 1 ? .max : nextIdentifier &- 1
+  }
+
   var lastEnd: Message { reconnects.lastEnd }
 
   func count(into stats: inout apns_session_stats_t) {

@@ -24,6 +24,10 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
   /// When the call that takes a notification began to wait; 0 when it did not. The write that
   /// follows shares the same time.
   var waitsSince: Nanoseconds = 0
+  var pushEnds = Nanoseconds.max
+  var pushIdentifier: UInt32 = 0
+  /// The channel of what is pushed.
+  var pushing = 0
   /// For a session that never waits.
   var standing = StandingWork()
   /// The channel whose turn is the first; another one's when time ran out before it.
@@ -110,7 +114,7 @@ extension SessionGoal {
   /// Only proof of what is in flight reaches the goal.
   var needsProof: Bool {
     switch self {
-    case .room, .ends: true
+    case .room, .push, .ends: true
     default: false
     }
   }
@@ -125,7 +129,7 @@ extension BinarySession where Net: ~Copyable {
   @discardableResult
   mutating func run(until goal: SessionGoal, by given: Nanoseconds? = nil) throws(Failure) -> Bool {
     if standing.isSpent { return isReached(goal) }
-    var deadline = given ?? .max
+    var deadline = min(given ?? .max, pushEnds)
     var limit = WaitLimit(options)
     while true {
       isCutShort = false
@@ -184,6 +188,7 @@ extension BinarySession where Net: ~Copyable {
     case .records: return true
     case .connection: return hasConnection
     case .room(let size): return hasRoom(for: size)
+    case .push: return hasPushed
     case .outcome where hasOutcome: return true
     case .writing, .sending, .leaving, .outcome, .ends: break
     }
@@ -262,7 +267,7 @@ extension BinarySession where Net: ~Copyable {
     case _ where channel.pointee.window.hasUnwritten: return true
     // Connections used side by side are all kept open.
     case .records, .writing, .sending, .room: return options.connections > 1
-    case .outcome, .ends: return false
+    case .outcome, .push, .ends: return false
     }
   }
 }

@@ -40,6 +40,16 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return outbox.pointee.cancel(identifier)
   }
 
+  var isPushing: Bool { outbox.pointee.isPushing }
+  var hasPushed: Bool { outbox.pointee.hasPushed }
+  mutating func takePushed() -> WaitingOutcome? { outbox.pointee.takePushed() }
+  mutating func rest(until time: Nanoseconds) { network.wait(until: time) }
+
+  mutating func push() {
+    outbox.pointee.push()
+    pushIdentifier = nextIdentifier == 1 ? .max : nextIdentifier &- 1
+  }
+
   var lastEnd: Message { reconnects.lastEnd }
 
   func count(into stats: inout apns_session_stats_t) {

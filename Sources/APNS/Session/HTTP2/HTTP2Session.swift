@@ -35,6 +35,8 @@ struct HTTP2Session<
   var isCutShort = false
   /// When this call has to end, for a session that never waits; `max` otherwise.
   var callEnds = Nanoseconds.max
+  var pushEnds = Nanoseconds.max
+  var pushIdentifier: UInt32 = 0
   /// For a session that never waits.
   var standing = StandingWork()
   /// The channel whose turn is the first; another one's when time ran out before it.
@@ -183,7 +185,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   @discardableResult
   mutating func run(until goal: SessionGoal, by given: Nanoseconds? = nil) throws(Failure) -> Bool {
     if standing.isSpent { return isReached(goal) }
-    var deadline = given ?? .max
+    var deadline = min(given ?? .max, pushEnds)
     // Each channel's turn is bounded; the turns of many are bounded by the clock.
     if deadline == .max, options.connections > 1, !options.neverWaits {
       deadline = self.deadline(milliseconds: -1)
@@ -315,6 +317,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     case .room(let size):
       return outbox.pointee.reserve(size) != nil || outbox.pointee.isFullOfOutcomes
     case .outcome: return hasOutcome || outbox.pointee.unresolved == 0
+    case .push: return outbox.pointee.hasPushed
     case .ends: return outbox.pointee.unresolved == 0
     case .sending, .writing:
       return !outbox.pointee.isDue(at: Self.second(network.now)) && !hasUnwritten
@@ -392,7 +395,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     switch goal {
     case .leaving: return false
     case .connection: break
-    case .records, .writing, .sending, .room, .outcome, .ends:
+    case .records, .writing, .sending, .room, .outcome, .push, .ends:
       if outbox.pointee.hasNothingToSend { return false }
     }
     let now = network.now

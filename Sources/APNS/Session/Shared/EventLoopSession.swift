@@ -1,3 +1,5 @@
+import CAPNS
+
 /// A session that may be in a program's event loop. No call waits then: `process` continues what the
 /// others began.
 protocol EventLoopSession: ProviderSession, ~Copyable {
@@ -13,8 +15,13 @@ protocol EventLoopSession: ProviderSession, ~Copyable {
   @discardableResult
   mutating func run(until goal: SessionGoal, by given: Nanoseconds?) throws(Failure) -> Bool
   mutating func close(by deadline: Nanoseconds) -> Bool
-  /// The time so many ms from now; negative: the session's own timeouts.
-  func deadline(milliseconds: Int32) -> Nanoseconds
+
+  var hasPushed: Bool { get }
+  mutating func takePushed() -> WaitingOutcome?
+  /// The identifier of the notification that is pushed.
+  var pushIdentifier: UInt32 { get }
+  /// Only time passes.
+  mutating func rest(until time: Nanoseconds)
 
   /// Takes note of what the event loop's descriptor found.
   mutating func look()
@@ -69,6 +76,30 @@ extension EventLoopSession where Self: ~Copyable {
     } else {
       try run(until: .ends, by: deadline(milliseconds: milliseconds))
     }
+  }
+
+  /// Waits for the outcome of the push. What has none in time is taken back, or told as it is.
+  @inline(never)
+  mutating func pushed(or reason: inout Message) throws(Failure) -> WaitingOutcome {
+    let deadline = pushEnds
+    let limit = options.limit(deadline, from: self.deadline(milliseconds: 0))
+    while !hasPushed {
+      do throws(Failure) {
+        try run(until: .push, by: limit)
+      } catch {
+        reason = Message()
+        error.append(to: &reason)
+        // Another try mends nothing else.
+        guard error.status.isRetryable else { break }
+        let now = self.deadline(milliseconds: 0)
+        if now >= deadline { break }
+        if now >= limit { throw .notYet }
+        rest(until: min(limit, now &+ 10_000_000))
+      }
+    }
+    if !hasPushed { _ = cancel(pushIdentifier) }
+    guard let outcome = takePushed() else { throw .notYet }
+    return outcome
   }
 
   /// What was taken waits for more. If the program sends none, `process` writes it.

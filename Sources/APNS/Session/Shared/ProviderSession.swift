@@ -35,6 +35,17 @@ protocol ProviderSession: ~Copyable {
   /// Writes what waits: all of it, or whole records as long as the peer takes them.
   mutating func write(all: Bool) throws(Failure)
 
+  /// When the push that is under way has to end, its taking included; `max`: there is none.
+  var pushEnds: Nanoseconds { get set }
+  /// A push has not returned its outcome yet.
+  var isPushing: Bool { get }
+  /// The time so many ms from now.
+  func deadline(milliseconds: Int32) -> Nanoseconds
+  /// The outcome of the one that was taken last is for a push.
+  mutating func push()
+  /// The outcome of the push, in time or as it then is; and why there is no other.
+  mutating func pushed(or reason: inout Message) throws(Failure) -> WaitingOutcome
+
   mutating func connect() throws(Failure)
   /// Writes everything that waits.
   mutating func flush() throws(Failure)

@@ -14,6 +14,8 @@ enum SessionGoal {
   case room(Int)
   /// An outcome can be taken, or there will be none.
   case outcome
+  /// The notification of the push that is under way has its end.
+  case push
   /// Every notification has its end.
   case ends
 }
