@@ -101,6 +101,73 @@ TEST(every_push_type_has_its_text) {
     assert_string_equal(apns_push_type_text((apns_push_type_t)others[index]), "unlisted push type");
 }
 
+static apns_event_t event_of(apns_event_kind_t kind, int32_t reject, int32_t reason,
+                             uint16_t http_status, const char *reason_text) {
+  apns_event_t event = APNS_EVENT_INIT;
+  event.kind = kind;
+  event.reject = reject;
+  event.reason = reason;
+  event.http_status = http_status;
+  memcpy(event.reason_text, reason_text, strnlen(reason_text, sizeof event.reason_text));
+  return event;
+}
+
+TEST(every_outcome_is_described) {
+  const apns_reason_t bad = APNS_REASON_BAD_DEVICE_TOKEN, other = APNS_REASON_OTHER;
+  const struct {
+    apns_event_t event;
+    const char *text;
+  } rows[] = {
+      {event_of(APNS_EVENT_ACCEPTED, 0, 0, 200, ""), "accepted"},
+      {event_of(APNS_EVENT_REJECTED, 0, bad, 400, "BadDeviceToken"),
+       "rejected: BadDeviceToken (HTTP 400)"},
+      {event_of(APNS_EVENT_REJECTED, 0, other, 400, "New"), "rejected: New (HTTP 400)"},
+      {event_of(APNS_EVENT_REJECTED, 0, 0, 500, ""), "rejected: HTTP 500"},
+      {event_of(APNS_EVENT_REJECTED, 8, 0, 0, ""), "rejected: invalid token (status 8)"},
+      {event_of(APNS_EVENT_REJECTED, -1, 0, 0, ""), "rejected: unlisted status (status -1)"},
+      {event_of(APNS_EVENT_UNKNOWN, 0, bad, 503, ""),
+       "unknown: the session ended before another try; the last answer: BadDeviceToken (HTTP 503)"},
+      {event_of(APNS_EVENT_UNKNOWN, 0, 0, 0, "it \n died"),
+       "unknown: the connection or the session ended before the answer: it ? died"},
+      {event_of(APNS_EVENT_UNKNOWN, 0, 0, 0, ""),
+       "unknown: the connection or the session ended before the answer"},
+      {event_of(APNS_EVENT_CANCELLED, 0, 0, 0, ""), "cancelled: taken back, and it did not arrive"},
+      {event_of(APNS_EVENT_CANCELLED, 0, 0, 0, "late"),
+       "cancelled: taken back, and it did not arrive: late"},
+      {event_of(APNS_EVENT_CANCELLED, 0, 0, 429, ""),
+       "cancelled: taken back, and it did not arrive"},
+      {event_of((apns_event_kind_t)0, 0, 0, 0, ""), ""},
+      {event_of((apns_event_kind_t)-1, 0, 0, 0, ""), ""},
+  };
+  char text[160];
+  for (size_t index = 0; index < sizeof rows / sizeof *rows; index++) {
+    const size_t length = apns_event_describe(&rows[index].event, text, sizeof text);
+    assert_string_equal(text, rows[index].text);
+    assert_int_equal(length, strlen(text));
+  }
+  const apns_event_t event =
+      event_of(APNS_EVENT_UNKNOWN, 0, other, UINT16_MAX,
+               "0123456789012345678901234567890123456789012345678901234567890123456789");
+  assert_true(apns_event_describe(&event, text, sizeof text) < sizeof text);
+  assert_contains(text, " (HTTP 65535)");
+}
+
+TEST(a_description_stays_in_its_room) {
+  const apns_event_t event = event_of(APNS_EVENT_ACCEPTED, 0, 0, 0, "");
+  char text[16] = "0123456789";
+  assert_int_equal(apns_event_describe(&event, text, 0), 8);
+  assert_int_equal(apns_event_describe(&event, NULL, sizeof text), 8);
+  assert_string_equal(text, "0123456789");
+  assert_int_equal(apns_event_describe(&event, text, 5), 8);
+  assert_memory_equal(text, "acce\00056789", 11);
+  assert_int_equal(apns_event_describe(&event, text, SIZE_MAX), 8);
+  assert_string_equal(text, "accepted");
+  const apns_event_t forgotten = {.kind = APNS_EVENT_ACCEPTED};
+  assert_int_equal(apns_event_describe(&forgotten, text, sizeof text), 0);
+  assert_string_equal(text, "");
+  assert_int_equal(apns_event_describe(NULL, NULL, 0), 0);
+}
+
 TEST(the_version_is_the_headers) {
   char numbers[64];
   snprintf(numbers, sizeof numbers, "%d.%d.%d", APNS_VERSION_MAJOR, APNS_VERSION_MINOR,

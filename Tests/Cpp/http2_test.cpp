@@ -231,6 +231,59 @@ TEST(channels_in_an_event_loop) {
       static_cast<bool>(apns::Channels::try_make(apns::Credentials(provider_options()), options)));
 }
 
+static service_reply_t say_every_second_is_gone(void *, const service_push_t *push) {
+  return push->number % 2 == 1 ? say_gone(nullptr, push) : service_reply_t{};
+}
+
+TEST(a_push_has_its_own_outcome) {
+  Service service(say_every_second_is_gone);
+  apns::SessionOptions options = service.session_options();
+  options.report_accepted = false;
+  apns::Session session(apns::Credentials(provider_options()), options);
+  int mark = 0;
+  const apns::Event accepted = session.push({token_of(1), json, &mark});
+  assert_true(accepted.is_accepted());
+  assert_ptr_equal(accepted.data<int>(), &mark);
+  assert_text("accepted", accepted.describe());
+  session.send({token_of(2), json});
+  const apns::Event next = session.push({token_of(3), json}, std::chrono::milliseconds(AMPLE_MS));
+  assert_true(next.is_accepted());
+  assert_text("rejected: Unregistered (HTTP 410)", only_event(session).describe());
+  apns::ErrorDetail detail;
+  apns::Event rejected;
+  assert_int_equal(
+      session.try_push({token_of(4), json}, rejected, std::chrono::milliseconds(AMPLE_MS), &detail),
+      APNS_OK);
+  assert_true(rejected.is_rejected());
+  assert_int_equal(rejected.reason(), APNS_REASON_UNREGISTERED);
+  assert_throws(APNS_ERR_ARGUMENT, "payload", [&] { session.push({token_of(5), ""}); });
+  assert_throws(APNS_ERR_ARGUMENT, "notification",
+                [&] { session.continue_push(std::chrono::milliseconds(0)); });
+  assert_false(session.next_event().has_value());
+}
+
+TEST(a_push_in_slices) {
+  Service service;
+  apns::SessionOptions options = service.session_options();
+  options.wait_max_ms = 1;
+  apns::Session session(apns::Credentials(provider_options()), options);
+  const std::chrono::milliseconds ample(AMPLE_MS);
+  apns::Event event;
+  apns_status_t status;
+  do status = session.try_push({token_of(1), json}, event, ample);
+  while (status == APNS_ERR_TIMEOUT); // not connected yet
+  while (status == APNS_ERR_AGAIN) {
+    try {
+      event = session.continue_push(ample);
+      status = APNS_OK;
+    } catch (const apns::Error &error) {
+      status = error.status();
+    }
+  }
+  assert_int_equal(status, APNS_OK);
+  assert_true(event.is_accepted());
+}
+
 static service_reply_t say_news(void *, const service_push_t *) {
   service_reply_t reply{};
   reply.status = 400;

@@ -108,6 +108,11 @@ TEST(sessions) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   assert_int_equal(session.try_stats(stats), APNS_OK);
   assert_int_equal(stats.accepted, 4);
+  apns::Event outcome;
+  assert_int_equal(
+      session.try_push({bad, "{}"}, outcome, std::chrono::milliseconds(AMPLE_MS), &error), APNS_OK);
+  assert_text("rejected: invalid token (status 8)", outcome.describe());
+  assert_int_equal(session.try_continue_push(outcome, seconds(0), &error), APNS_ERR_ARGUMENT);
   apns::Session moved = std::move(session);
   assert_int_equal(session.try_flush(&error), APNS_ERR_ARGUMENT);
   assert_int_equal(moved.try_close(std::chrono::milliseconds(AMPLE_MS), &error), APNS_OK);

@@ -1840,6 +1840,16 @@ apns_status_t apns_session_push(apns_session_t *session, const apns_notification
                                 apns_error_t *error_out);
 
 /**
+ * Writes an outcome as one line of text with a NUL, for a log or a person: "accepted",
+ * "rejected: BadDeviceToken (HTTP 400)", or "unknown: " and "cancelled: " with why.
+ *
+ * Returns the length of the whole line without the NUL, which is less than 160. If `capacity` is
+ * not larger than that, the line is cut. The words may change; programs switch on `kind` and
+ * `reason`. Any thread.
+ */
+size_t apns_event_describe(const apns_event_t *event, char *text_out, size_t capacity);
+
+/**
  * Counts since the session was made. Each notification counts as exactly one of accepted,
  * rejected, unknown, cancelled and unresolved.
  */

@@ -5,10 +5,7 @@
  *     apns::Session session{who};
  *     apns::Token token = apns::Token::from_hex("<5f79cfda 4d01aa3a ...>");
  *     std::string json = apns::Payload{}.title("Chess").body("Your move").badge(9).json();
- *     session.send({token, json});
- *     session.drain(std::chrono::seconds{5});
- *     for (const apns::Event &event : session.events())
- *       std::cerr << event.identifier << ": " << event.why() << '\n';
+ *     std::cout << session.push({token, json}).describe() << '\n';
  *
  * It is only a header: every function calls one of the C header's, inline. The C header
  * says what a call means, its limits and its errors; this one says what C++ adds. Link
@@ -1331,6 +1328,12 @@ struct Event : apns_event_t {
   /** After how long it may be sent again; 0: there is no point in it, or nobody knows. */
   std::chrono::seconds retry_after() const noexcept { return std::chrono::seconds{retry_after_s}; }
 
+  /** The outcome in one line, such as "rejected: BadDeviceToken (HTTP 400)". */
+  std::string describe() const {
+    char text[160];
+    return {text, apns_event_describe(this, text, sizeof text)};
+  }
+
   /** The notification's user data. */
   template <class Data>
   Data *data() const noexcept {
@@ -1410,6 +1413,27 @@ class Session : public detail::Owner<apns_session_t> {
     std::uint32_t identifier = 0;
     detail::check(try_send(notification, payload, flags, &identifier, cut_out, &slot.error), slot);
     return identifier;
+  }
+
+  /**
+   * Sends one notification and returns its outcome, within `timeout` for all of it; an Error says
+   * that it was not taken. See apns_session_push(). The outcomes of others stay for next_event().
+   *
+   * Error with APNS_ERR_AGAIN is for `wait_max_ms` only: it was taken, so call continue_push().
+   */
+  Event push(const Notification &notification, Milliseconds timeout = usual) {
+    detail::Slot slot;
+    Event event;
+    detail::check(try_push(notification, event, timeout, &slot.error), slot);
+    return event;
+  }
+
+  /** With `wait_max_ms`: waits on for the outcome of the one that push() took. */
+  Event continue_push(Milliseconds timeout) {
+    detail::Slot slot;
+    Event event;
+    detail::check(try_continue_push(event, timeout, &slot.error), slot);
+    return event;
   }
 
   /** Sends an array; SendManyError says how many were taken before the one at fault. */
@@ -1600,6 +1624,16 @@ class Session : public detail::Owner<apns_session_t> {
                          std::size_t *cut_out = nullptr, apns_error_t *error = nullptr) noexcept {
     return apns_session_send_payload(get(), &notification, payload.get(), flags, identifier_out,
                                      cut_out, error);
+  }
+
+  apns_status_t try_push(const Notification &notification, apns_event_t &event_out,
+                         Milliseconds timeout = usual, apns_error_t *error = nullptr) noexcept {
+    return apns_session_push(get(), &notification, detail::timeout(timeout), &event_out, error);
+  }
+
+  apns_status_t try_continue_push(apns_event_t &event_out, Milliseconds timeout,
+                                  apns_error_t *error = nullptr) noexcept {
+    return apns_session_push(get(), nullptr, detail::timeout(timeout), &event_out, error);
   }
 
   apns_status_t try_send_many(const apns_notification_t *notifications, std::size_t count,

@@ -162,7 +162,7 @@ func checkedSize<T: SizedStructure>(_ given: UnsafePointer<T>) throws(Failure) -
 
 /// Each version's structure is at least as large as the first one's, and its size is a multiple of a
 /// pointer's, because it contains pointers. No other size ends where a field does.
-private func hasPossibleSize<T: SizedStructure>(_ given: UnsafePointer<T>) -> Bool {
+func hasPossibleSize<T: SizedStructure>(_ given: UnsafePointer<T>) -> Bool {
   let size = given.pointee.size
   return size >= T.smallest && size <= largestStructure && size % MemoryLayout<T>.alignment == 0
 }
