@@ -6,7 +6,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Simulator"))
 
-from running import certificates, start  # noqa: E402, F401
+from running import certificates, lasting, shared, start  # noqa: E402, F401
 
 
 @pytest.fixture

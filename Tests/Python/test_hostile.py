@@ -85,6 +85,7 @@ def targets(session):
         apns.token_to_hex, apns.token_from_base64, apns.token_to_base64, apns.version,
         apns.Strings.open, apns.Event, apns.Stats, apns.Device, apns.Finding, apns.Description,
         apns._core.Events,
+        apns._core.Outcomes,
     ]  # fmt: skip
     for target in (session, payload, strings, apns.Credentials()):
         functions += [
@@ -222,6 +223,7 @@ def test_made_without_a_constructor(session):
     # A type that has no constructor of its own makes one that is empty.
     made = survives(apns._core.Events)
     assert made is None or list(made) == []
+    assert list(survives(apns._core.Outcomes) or []) == []
     for kind in (apns.Session, apns.Credentials, apns.Payload, apns.Strings, apns.Feedback, apns.Channels):
         survives(object.__new__, kind)
         session.__init__()  # does nothing: what is made is made

@@ -60,7 +60,7 @@ def test_what_has_no_end_has_its_token_when_the_session_is_closed(start, connect
     (unknown,) = session
     assert (str(unknown.kind), unknown.token) == ("unknown", TOKEN)
     assert unknown.reason_text == "the session was closed before it was proven"
-    why = "unknown: the connection or the session ended before the answer"
+    why = "unknown: no answer came"
     assert unknown.why == f"{why}: {unknown.reason_text}"
 
 

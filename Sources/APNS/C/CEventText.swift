@@ -24,10 +24,10 @@ private func describe(_ event: UnsafePointer<apns_event_t>, in line: inout Messa
     line.append(Int(event.pointee.reject))
     line.append(")")
   case APNS_EVENT_UNKNOWN where event.pointee.http_status != 0:
-    line.append("unknown: the session ended before another try; the last answer: ")
+    line.append("unknown: the last answer: ")
     tellAnswer(of: event, in: &line)
   case APNS_EVENT_UNKNOWN:
-    line.append("unknown: the connection or the session ended before the answer")
+    line.append("unknown: no answer came")
     tellEnd(of: event, in: &line)
   case APNS_EVENT_CANCELLED:
     line.append("cancelled: taken back, and it did not arrive")

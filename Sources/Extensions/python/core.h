@@ -23,7 +23,7 @@
 typedef struct module_state {
   PyObject *module; /* borrowed: the state is a part of it */
   PyTypeObject *credentials, *channels, *description, *device, *event, *events, *feedback, *finding,
-      *payload, *session, *stats, *strings;
+      *outcomes, *payload, *session, *stats, *strings;
   PyObject *exception_classes; /* by status */
   PyObject *log_changes, *log_loss, *tell_line;
   PyObject *end_with_process;                      /* arranges for sessions_end() */
@@ -199,17 +199,21 @@ PyObject *log_take(PyObject *keywords, PyObject **log_out);
 /* ---- pending.c: what is kept of each notification without an outcome -------------- */
 
 /* A longer token is allocated, and its address stored in its place. */
-#define PENDING_TOKEN_INLINE 39
+#define PENDING_TOKEN_INLINE 35
 
 /* 48 bytes for each notification in the window. */
 typedef struct pending {
   uintptr_t object; /* the user_data, or 0; in a free entry the number of the next free one, shifted
                        left, with bit 0 set */
+  uint32_t owner;   /* the waiter that gets the outcome; 0: it is an event of the session */
   uint8_t token_length;
   uint8_t token[PENDING_TOKEN_INLINE];
 } pending_t;
 
-/* The library knows each entry by its number, from 1. */
+/* Its caller was told already that the outcome is unknown. */
+#define OWNER_TOLD UINT32_MAX
+/* The library knows each entry by its number, from 1; with this bit, if it has an owner. */
+#define PENDING_OWNED ((uintptr_t)1 << (8 * sizeof(uintptr_t) - 1))
 typedef struct pending_table {
   pending_t *entries;
   size_t capacity;
@@ -221,6 +225,13 @@ uintptr_t pending_add(pending_table_t *table, PyObject *object, const void *toke
                       size_t token_length);
 /* Moves the entry to the caller, who frees it; false: there is none with that number. */
 bool pending_take(pending_table_t *table, uintptr_t number, pending_t *entry_out);
+/* Who gets the outcome; 0 too where there is no entry with that number. */
+uint32_t pending_owner(const pending_table_t *table, uintptr_t number);
+/* Moves what the entry has to the caller, and leaves it in use, with OWNER_TOLD. */
+bool pending_tell(pending_table_t *table, uintptr_t number, pending_t *entry_out);
+void pending_own(pending_table_t *table, uintptr_t number, uint32_t owner);
+/* Makes the entries of an owner events of the session. */
+void pending_disown(pending_table_t *table, uint32_t owner);
 const uint8_t *pending_token(const pending_t *entry);
 void pending_free(pending_t *entry);
 void pending_drop(pending_table_t *table, uintptr_t number);
@@ -246,6 +257,7 @@ typedef struct outcome {
   uint32_t identifier;
   uint8_t kind;
   uint8_t reject;
+  bool is_owned; /* it is for the owner of the entry */
 } outcome_t;
 
 typedef struct outcomes {
@@ -268,6 +280,7 @@ void outcomes_free(outcomes_t *outcomes);
 /* ---- event.c ----------------------------------------------------------------------- */
 
 bool event_load(module_state_t *state);
+PyObject *event_describe(PyObject *module, PyObject *args);
 /* An apns.Event. Frees the outcome's answer and the entry. */
 PyObject *event_make(module_state_t *state, outcome_t outcome, pending_t *entry);
 

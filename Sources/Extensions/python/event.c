@@ -34,8 +34,8 @@ static PyStructSequence_Desc description = {"apns.Event",
 
 /* Attributes of Event that are written in Python. */
 static bool add_attributes(PyObject *event) {
-  static const char *const names[] = {"why", "is_accepted", "is_rejected", "is_unknown",
-                                      "__repr__"};
+  static const char *const names[] = {"why",        "is_accepted", "is_rejected",
+                                      "is_unknown", "__repr__",    "__str__"};
   bool fine = true;
   for (size_t i = 0; fine && i < sizeof names / sizeof *names; i++) {
     PyObject *attribute = load_attribute("apns._why", names[i]);
@@ -57,6 +57,20 @@ bool event_load(module_state_t *state) {
   Py_XDECREF(kind_class);
   if (fine) state->event = load_tuple_type(state->module, &description);
   return state->event && add_attributes((PyObject *)state->event);
+}
+
+PyObject *event_describe(PyObject *module, PyObject *args) {
+  apns_event_t event = APNS_EVENT_INIT;
+  const char *reason_text;
+  char text[160];
+  (void)module;
+  if (!PyArg_ParseTuple(args, "iiiHs:describe", &event.kind, &event.reject, &event.reason,
+                        &event.http_status, &reason_text)) {
+    return NULL;
+  }
+  PyOS_snprintf(event.reason_text, sizeof event.reason_text, "%s", reason_text);
+  apns_event_describe(&event, text, sizeof text);
+  return PyUnicode_FromString(text);
 }
 
 static PyObject *member(PyObject **members, PyObject *type, uint8_t number) {

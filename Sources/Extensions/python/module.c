@@ -72,6 +72,9 @@ static PyMethodDef functions[] = {
     {"status_is_retryable", status_is_retryable, METH_O,
      "status_is_retryable(status, /)\n--\n\n"
      "Whether the same call may succeed later without a change by the caller."},
+    {"describe", event_describe, METH_VARARGS,
+     "describe(kind, reject, reason, http_status, reason_text, /)\n--\n\n"
+     "What str() says of an Event."},
     {"encode_json", encode_json, METH_O,
      "encode_json(value, /)\n--\n\n"
      "The JSON that send() makes from a dict, as bytes: the same as json.dumps() with\n"

@@ -45,8 +45,10 @@ outcome_t outcome_make(const apns_event_t *event, answer_t *answer) {
     memcpy(answer->reason_text, event->reason_text, sizeof answer->reason_text);
     memcpy(answer->unique_id, event->unique_id, sizeof answer->unique_id);
   }
-  return (outcome_t){(uintptr_t)event->user_data, answer, event->identifier, (uint8_t)event->kind,
-                     (uint8_t)event->reject};
+  const uintptr_t number = (uintptr_t)event->user_data;
+  return (outcome_t){number & ~PENDING_OWNED, answer,
+                     event->identifier,       (uint8_t)event->kind,
+                     (uint8_t)event->reject,  (number & PENDING_OWNED) != 0};
 }
 
 void outcomes_free(outcomes_t *outcomes) {

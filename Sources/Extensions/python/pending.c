@@ -36,6 +36,7 @@ uintptr_t pending_add(pending_table_t *table, PyObject *object, const void *toke
   table->free = entry->object >> 1;
   Py_XINCREF(object);
   entry->object = (uintptr_t)object;
+  entry->owner = 0;
   entry->token_length = (uint8_t)token_length;
   if (outside) {
     memcpy(entry->token, &outside, sizeof outside);
@@ -62,6 +63,31 @@ bool pending_take(pending_table_t *table, uintptr_t number, pending_t *entry_out
   if (!entry) return false;
   *entry_out = *entry;
   give_back(table, number);
+  return true;
+}
+
+uint32_t pending_owner(const pending_table_t *table, uintptr_t number) {
+  const pending_t *entry = find(table, number);
+  return entry ? entry->owner : 0;
+}
+
+void pending_own(pending_table_t *table, uintptr_t number, uint32_t owner) {
+  pending_t *entry = find(table, number);
+  if (entry) entry->owner = owner;
+}
+
+void pending_disown(pending_table_t *table, uint32_t owner) {
+  for (uintptr_t number = 1; number <= table->capacity; number++) {
+    pending_t *entry = find(table, number);
+    if (entry && entry->owner == owner) entry->owner = 0;
+  }
+}
+
+bool pending_tell(pending_table_t *table, uintptr_t number, pending_t *entry_out) {
+  pending_t *entry = find(table, number);
+  if (!entry) return false;
+  *entry_out = *entry;
+  *entry = (pending_t){.owner = OWNER_TOLD};
   return true;
 }
 

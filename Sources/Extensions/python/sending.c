@@ -1,14 +1,14 @@
 /* Session.send() and Session.send_many(). */
 #include "session.h"
 
-/* Takes outcomes where the library has no room for more; with the lock. */
-static apns_status_t send_array(session_t *self, const apns_notification_t *pushes, size_t count,
-                                uint32_t flags, size_t *taken_out, apns_error_t *error) {
+/* Takes outcomes where the library has no room for more. */
+apns_status_t batch_send(session_t *self, const batch_t *batch, uint32_t flags, size_t *taken_out,
+                         apns_error_t *error) {
   apns_status_t status;
   size_t taken;
   do {
-    status = apns_session_send_many(self->session, pushes + *taken_out, count - *taken_out, flags,
-                                    &taken, error);
+    status = apns_session_send_many(self->session, batch->pushes + *taken_out,
+                                    batch->count - *taken_out, flags, &taken, error);
     *taken_out += taken;
   } while (status == APNS_ERR_FULL && session_collect(self) > 0);
   /* No other batch follows, so nothing is held back. */
@@ -20,13 +20,27 @@ static apns_status_t send_array(session_t *self, const apns_notification_t *push
 }
 
 /* Keeps the token and user_data for the notification's event. */
-static bool keep(session_t *self, apns_notification_t *push, PyObject *user_data) {
+static bool keep(session_t *self, apns_notification_t *push, PyObject *user_data, uint32_t owner) {
   if (push->token_length > APNS_TOKEN_MAX) return true; /* refused by the library */
   if (user_data == Py_None) user_data = NULL;
   uintptr_t number = pending_add(&self->pending, user_data, push->token, push->token_length);
   if (number == 0) PyErr_NoMemory();
-  push->user_data = (void *)number;
+  pending_own(&self->pending, number, owner);
+  push->user_data = (void *)(owner ? number | PENDING_OWNED : number);
   return number != 0;
+}
+
+void push_drop(session_t *self, const apns_notification_t *push) {
+  pending_drop(&self->pending, (uintptr_t)push->user_data & ~PENDING_OWNED);
+}
+
+bool push_read(session_t *self, push_buffers_t *buffers, apns_notification_t *push, PyObject *token,
+               PyObject *payload, PyObject *user_data, const push_options_t *options,
+               uint32_t owner) {
+  if (!notification_read(self->state, buffers, push, token, payload, options)) return false;
+  if (keep(self, push, user_data, owner)) return true;
+  push_buffers_free(buffers);
+  return false;
 }
 
 /* Sets the deadline of a call after its first slice. */
@@ -36,11 +50,8 @@ static void begin_waiting(const session_t *self, int64_t *deadline) {
 
 static bool write_rest(session_t *self, int64_t deadline);
 
-/* Sends one. False with the exception of a signal handler; `status_out` says whether it was
-   taken. */
-static bool send_in_slices(session_t *self, const apns_notification_t *push, uint32_t flags,
-                           uint32_t *identifier, apns_status_t *status_out, apns_error_t *error) {
-  int64_t deadline = 0;
+bool push_send(session_t *self, const apns_notification_t *push, uint32_t flags, int64_t deadline,
+               uint32_t *identifier, apns_status_t *status_out, apns_error_t *error) {
   for (;;) {
     deferred_t deferred;
     int64_t began, ended;
@@ -133,18 +144,13 @@ PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
   }
   push_buffers_t buffers;
   apns_notification_t push;
-  if (!notification_read(self->state, &buffers, &push, token, payload, &options)) return NULL;
-  if (!keep(self, &push, user_data)) {
-    push_buffers_free(&buffers);
-    return NULL;
-  }
+  if (!push_read(self, &buffers, &push, token, payload, user_data, &options, 0)) return NULL;
 
   apns_error_t error = APNS_ERROR_INIT;
   apns_status_t status;
   uint32_t identifier = 0;
-  bool is_calm =
-      send_in_slices(self, &push, more ? APNS_SEND_MORE : 0, &identifier, &status, &error);
-  if (status) pending_drop(&self->pending, (uintptr_t)push.user_data);
+  bool is_calm = push_send(self, &push, more ? APNS_SEND_MORE : 0, 0, &identifier, &status, &error);
+  if (status) push_drop(self, &push);
   push_buffers_free(&buffers);
   if (!is_calm) {
     annotate_exception("taken", status == APNS_OK);
@@ -156,15 +162,6 @@ PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
 }
 
 /* ---- Many ------------------------------------------------------------------ */
-
-#define BATCH 512
-
-typedef struct batch {
-  size_t count;
-  apns_notification_t pushes[BATCH];
-  PyObject *items[BATCH]; /* keep alive what the buffers do not */
-  push_buffers_t buffers[BATCH];
-} batch_t;
 
 /* The usual item, a tuple of bytes and bytes, keeps them alive by itself. */
 static bool pack_plain(batch_t *batch, PyObject *token, PyObject *payload) {
@@ -208,7 +205,7 @@ static bool add_item(session_t *self, batch_t *batch, PyObject *item) {
     Py_DECREF(item);
     return false;
   }
-  if (!keep(self, push, size > 2 ? PyTuple_GetItem(item, 2) : NULL)) {
+  if (!keep(self, push, size > 2 ? PyTuple_GetItem(item, 2) : NULL, batch->owner)) {
     push_buffers_free(buffers);
     Py_DECREF(item);
     return false;
@@ -229,8 +226,7 @@ static bool send_slices(session_t *self, const batch_t *batch, bool more, size_t
     if (!object_lock_acquire(&self->lock, "session")) return false;
     Py_BEGIN_ALLOW_THREADS;
     began = clock_ms();
-    *status_out =
-        send_array(self, batch->pushes, batch->count, more ? APNS_SEND_MORE : 0, taken, error);
+    *status_out = batch_send(self, batch, more ? APNS_SEND_MORE : 0, taken, error);
     session_unlock(self, &deferred);
     ended = clock_ms();
     Py_END_ALLOW_THREADS;
@@ -242,6 +238,16 @@ static bool send_slices(session_t *self, const batch_t *batch, bool more, size_t
     if (PyErr_CheckSignals()) return false;
     if (*status_out == APNS_OK) return more || write_rest(self, deadline);
     if (!was_cut(*status_out, deadline)) return true;
+  }
+}
+
+void batch_clear(session_t *self, batch_t *batch, size_t taken) {
+  size_t count = batch->count;
+  batch->count = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (i >= taken) push_drop(self, &batch->pushes[i]);
+    push_buffers_free(&batch->buffers[i]);
+    Py_DECREF(batch->items[i]);
   }
 }
 
@@ -258,21 +264,14 @@ static bool send_batch(session_t *self, batch_t *batch, bool more, size_t *total
     is_calm = send_slices(self, batch, more, &taken, &status, &error);
   }
   *total += taken;
-  size_t count = batch->count;
-  batch->count = 0;
-  for (size_t i = 0; i < count; i++) {
-    if (i >= taken) pending_drop(&self->pending, (uintptr_t)batch->pushes[i].user_data);
-    push_buffers_free(&batch->buffers[i]);
-    Py_DECREF(batch->items[i]);
-  }
+  batch_clear(self, batch, taken);
   if (!is_calm) return false;
   if (status) raise_error(self->state, &error);
   return status == APNS_OK;
 }
 
-/* Fills the batch; false with an exception. `ended_out`: there is no more. */
-static bool fill_batch(session_t *self, batch_t *batch, PyObject *iterator, bool *ended_out) {
-  while (batch->count < BATCH) {
+bool batch_fill(session_t *self, batch_t *batch, size_t most, PyObject *iterator, bool *ended_out) {
+  while (batch->count < most) {
     PyObject *item = PyIter_Next(iterator);
     if (!item) {
       *ended_out = true;
@@ -310,10 +309,11 @@ PyObject *session_send_many(PyObject *object, PyObject *args, PyObject *keywords
     return PyErr_NoMemory();
   }
   batch->count = 0;
+  batch->owner = 0;
   size_t total = 0;
   bool fine = true, ended = false;
   while (fine && !ended) {
-    fine = fill_batch(self, batch, iterator, &ended);
+    fine = batch_fill(self, batch, BATCH, iterator, &ended);
     if (!fine) {
       /* What came before is sent; its error, if any, replaces this exception. */
       PyObject *type, *value, *trace;

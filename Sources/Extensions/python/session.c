@@ -161,6 +161,8 @@ static void session_dealloc(PyObject *object) {
   pending_table_free(&self->pending);
   outcomes_free(&self->outcomes);
   outcomes_free(&self->unreported);
+  outcomes_free(&self->owned);
+  outcomes_free(&self->returned);
   object_lock_free(&self->lock);
   Py_XDECREF(self->credentials);
   Py_XDECREF(self->host);
@@ -218,6 +220,9 @@ static PyMethodDef methods[] = {
     {"send", (PyCFunction)(void (*)(void))session_send, METH_VARARGS | METH_KEYWORDS, send_doc},
     {"send_many", (PyCFunction)(void (*)(void))session_send_many, METH_VARARGS | METH_KEYWORDS,
      send_many_doc},
+    {"push", (PyCFunction)(void (*)(void))session_push, METH_VARARGS | METH_KEYWORDS, push_doc},
+    {"push_many", (PyCFunction)(void (*)(void))session_push_many, METH_VARARGS | METH_KEYWORDS,
+     push_many_doc},
     {"flush", session_flush, METH_NOARGS,
      "flush($self, /)\n--\n\n"
      "Writes what `more` held back. An error loses nothing: the next call continues where\n"
@@ -328,5 +333,6 @@ static PyType_Spec spec = {"apns.Session", sizeof(session_t), 0,
 
 bool session_load(module_state_t *state) {
   state->session = load_type(state->module, &spec);
-  return state->session && session_events_load(state) && session_reports_load(state);
+  return state->session && session_events_load(state) && session_pushing_load(state) &&
+         session_reports_load(state);
 }

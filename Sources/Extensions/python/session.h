@@ -4,6 +4,14 @@
 
 #include "core.h"
 
+/* A call that gets outcomes of its own; with the interpreter lock. */
+typedef struct waiter {
+  uint32_t id;         /* the owner of its entries */
+  size_t open;         /* how many were taken and have no outcome here yet */
+  outcomes_t outcomes; /* not yet returned */
+  struct waiter *next;
+} waiter_t;
+
 typedef struct session {
   PyObject_HEAD apns_session_t *session;
   module_state_t *state;
@@ -18,9 +26,13 @@ typedef struct session {
   int32_t close_ms;    /* close_timeout */
   size_t events_max;
   pending_table_t pending;
+  waiter_t *waiters;
+  uint32_t waiter_id;  /* the last one's */
+  outcomes_t returned; /* of waiters that ended: events of the session */
   /* With the lock. */
   outcomes_t outcomes;         /* for the program to take */
   outcomes_t unreported;       /* accepted, and no event: their pending entries are to be dropped */
+  outcomes_t owned;            /* for waiters */
   apns_session_stats_t logged; /* the counts that were last compared for the log */
   lookup_t *lookup;
   PyObject *log;                 /* NULL: nobody listens */
@@ -44,9 +56,18 @@ typedef struct deferred {
   apns_session_stats_t before, after;
 } deferred_t;
 
+/* Waits so many ms for one outcome of the library, and moves it to the session's own. With the
+   lock; needs no interpreter lock. */
+apns_status_t session_await_event(session_t *self, int32_t ms, apns_error_t *error);
 /* Moves the library's outcomes to the session's own and returns their number. With the lock;
    needs no interpreter lock. */
 size_t session_collect(session_t *self);
+/* The same, however many wait for the program already. */
+size_t session_collect_all(session_t *self);
+/* Hands what has an owner to its waiter. With the lock and the interpreter lock. */
+void session_deliver(session_t *self);
+/* An event of the outcome. NULL with an exception. */
+PyObject *session_event_of(session_t *self, outcome_t outcome);
 /* Releases the lock; needs no interpreter lock. */
 void session_unlock(session_t *self, deferred_t *deferred);
 /* Drops pending entries and logs. With the interpreter lock. False with the exception of a
@@ -97,5 +118,44 @@ PyObject *session_gone(PyObject *self, PyObject *none);
 extern const char send_doc[], send_many_doc[];
 PyObject *session_send(PyObject *self, PyObject *args, PyObject *keywords);
 PyObject *session_send_many(PyObject *self, PyObject *args, PyObject *keywords);
+
+/* Reads a notification and keeps what its event needs; `owner` as in pending_t. The caller frees
+   the buffers. */
+bool push_read(session_t *self, push_buffers_t *buffers, apns_notification_t *push, PyObject *token,
+               PyObject *payload, PyObject *user_data, const push_options_t *options,
+               uint32_t owner);
+/* Drops what was kept of one that was not taken. */
+void push_drop(session_t *self, const apns_notification_t *push);
+/* Sends one by the deadline; 0: within the session's timeouts. False with the exception of a signal
+   handler; `status_out` says whether it was taken. */
+bool push_send(session_t *self, const apns_notification_t *push, uint32_t flags, int64_t deadline,
+               uint32_t *identifier, apns_status_t *status_out, apns_error_t *error);
+
+#define BATCH 512
+
+/* Notifications that were read from an iterable. */
+typedef struct batch {
+  size_t count;
+  uint32_t owner;
+  apns_notification_t pushes[BATCH];
+  PyObject *items[BATCH]; /* keep alive what the buffers do not */
+  push_buffers_t buffers[BATCH];
+} batch_t;
+
+/* Reads more until so many are there; false with an exception. `ended_out`: there is no more. */
+bool batch_fill(session_t *self, batch_t *batch, size_t most, PyObject *iterator, bool *ended_out);
+/* Empties it, of which the first `taken` were taken. */
+void batch_clear(session_t *self, batch_t *batch, size_t taken);
+/* Has the library take what follows the first `taken`, and adds their number to it. With the lock;
+   needs no interpreter lock. */
+apns_status_t batch_send(session_t *self, const batch_t *batch, uint32_t flags, size_t *taken,
+                         apns_error_t *error);
+
+/* ---- pushing.c ------------------------------------------------------------------------ */
+
+extern const char push_doc[], push_many_doc[];
+bool session_pushing_load(module_state_t *state);
+PyObject *session_push(PyObject *self, PyObject *args, PyObject *keywords);
+PyObject *session_push_many(PyObject *self, PyObject *args, PyObject *keywords);
 
 #endif

@@ -11,8 +11,18 @@ static bool reserve_answer(answer_t **answer_out) {
   return *answer_out != NULL;
 }
 
+/* Makes room for one more, whoever gets it. */
+static bool reserve(session_t *self) {
+  return outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->unreported) &&
+         outcomes_reserve(&self->owned);
+}
+
 /* Keeps what is still needed of an outcome; there is room. */
 static void put_outcome(session_t *self, outcome_t outcome) {
+  if (outcome.is_owned) {
+    outcomes_put(&self->owned, outcome);
+    return;
+  }
   if (outcome.kind != APNS_EVENT_ACCEPTED || self->reports_accepted) {
     outcomes_put(&self->outcomes, outcome);
     return;
@@ -22,12 +32,25 @@ static void put_outcome(session_t *self, outcome_t outcome) {
   if (outcome.pending) outcomes_put(&self->unreported, outcome);
 }
 
-size_t session_collect(session_t *self) {
+apns_status_t session_await_event(session_t *self, int32_t ms, apns_error_t *error) {
+  apns_event_t event = APNS_EVENT_INIT;
+  answer_t *answer = NULL;
+  error->status = APNS_ERR_MEMORY;
+  if (!reserve(self) || !reserve_answer(&answer)) return APNS_ERR_MEMORY;
+  apns_status_t status = apns_session_next_event(self->session, &event, ms, error);
+  if (status == APNS_OK) {
+    put_outcome(self, outcome_make(&event, answer));
+  } else {
+    free(answer);
+  }
+  return status;
+}
+
+static size_t collect(session_t *self, size_t most) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   if (apns_session_stats(self->session, &stats, NULL)) return 0;
   size_t collected = 0;
-  while (collected < stats.events && outcomes_count(&self->outcomes) < self->events_max &&
-         outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->unreported)) {
+  while (collected < stats.events && outcomes_count(&self->outcomes) < most && reserve(self)) {
     apns_event_t event = APNS_EVENT_INIT;
     answer_t *answer;
     if (!reserve_answer(&answer)) break;
@@ -40,6 +63,9 @@ size_t session_collect(session_t *self) {
   }
   return collected;
 }
+
+size_t session_collect(session_t *self) { return collect(self, self->events_max); }
+size_t session_collect_all(session_t *self) { return collect(self, SIZE_MAX); }
 
 void session_unlock(session_t *self, deferred_t *deferred) {
   deferred->unreported = self->unreported;
@@ -99,6 +125,35 @@ bool session_run_deferred(session_t *self, deferred_t *deferred) {
   return false;
 }
 
+/* ---- Outcomes of a call ------------------------------------------------------------- */
+
+static void deliver(session_t *self, outcomes_t *list) {
+  outcome_t outcome;
+  while (outcomes_count(list) > 0 && reserve(self)) {
+    const uint32_t owner = pending_owner(&self->pending, list->items[list->start].pending);
+    waiter_t *waiter = owner == 0 ? NULL : self->waiters;
+    while (waiter && waiter->id != owner) waiter = waiter->next;
+    if (waiter && !outcomes_reserve(&waiter->outcomes)) return;
+    outcomes_take(list, &outcome);
+    outcome.is_owned = false;
+    if (waiter) {
+      waiter->open--;
+      outcomes_put(&waiter->outcomes, outcome);
+    } else if (owner == OWNER_TOLD) {
+      free(outcome.answer);
+      outcome.answer = NULL;
+      outcomes_put(&self->unreported, outcome);
+    } else {
+      put_outcome(self, outcome);
+    }
+  }
+}
+
+void session_deliver(session_t *self) {
+  deliver(self, &self->returned);
+  deliver(self, &self->owned);
+}
+
 /* ---- Taking them ------------------------------------------------------------------ */
 
 /* The next outcome; false where none came in time, or with an exception. */
@@ -110,29 +165,17 @@ static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome
     apns_status_t status;
     bool cut, found;
     if (!object_lock_acquire(&self->lock, "session")) return false;
+    session_deliver(self);
     /* An outcome that is there needs no system call, and no other thread to run. */
     if (outcomes_take(&self->outcomes, outcome)) {
       object_lock_release(&self->lock);
       return true;
     }
     PyThreadState *others = session_let_others_run(self);
-    apns_event_t event = APNS_EVENT_INIT;
     int64_t began = clock_ms();
     int32_t slice = slice_before(deadline);
-    answer_t *answer = NULL;
-    status = APNS_ERR_MEMORY;
-    if (outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->unreported) &&
-        reserve_answer(&answer)) {
-      status = apns_session_next_event(self->session, &event, slice, &error);
-    } else {
-      error.status = APNS_ERR_MEMORY;
-    }
-    if (status == APNS_OK) {
-      put_outcome(self, outcome_make(&event, answer));
-      session_collect(self);
-    } else {
-      free(answer);
-    }
+    status = session_await_event(self, slice, &error);
+    if (status == APNS_OK) session_collect(self);
     found = outcomes_count(&self->outcomes) > 0;
     int64_t now = clock_ms();
     /* An acceptance that is no event does not end the wait. */
@@ -153,14 +196,17 @@ static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome
   }
 }
 
-/* NULL without an exception: there is none. */
-static PyObject *next_event(session_t *self, int32_t timeout_ms) {
-  outcome_t outcome;
-  if (!next_outcome(self, timeout_ms, &outcome)) return NULL;
+PyObject *session_event_of(session_t *self, outcome_t outcome) {
   pending_t entry;
   /* Every notification has an entry; without one the event is empty. */
   if (!pending_take(&self->pending, outcome.pending, &entry)) entry = (pending_t){0};
   return event_make(self->state, outcome, &entry);
+}
+
+/* NULL without an exception: there is none. */
+static PyObject *next_event(session_t *self, int32_t timeout_ms) {
+  outcome_t outcome;
+  return next_outcome(self, timeout_ms, &outcome) ? session_event_of(self, outcome) : NULL;
 }
 
 PyObject *session_next_event(PyObject *object, PyObject *args, PyObject *keywords) {

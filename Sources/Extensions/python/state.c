@@ -21,6 +21,7 @@
   DO((state)->feedback)          \
   DO((state)->channels)          \
   DO((state)->finding)           \
+  DO((state)->outcomes)          \
   DO((state)->payload) DO((state)->session) DO((state)->stats) DO((state)->strings)
 
 #define FOR_EACH_OBJECT(DO, state) \

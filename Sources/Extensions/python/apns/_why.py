@@ -15,32 +15,26 @@ if TYPE_CHECKING:
 _LAST_SECOND = 253_402_300_799
 
 
-def _answer(event: Event) -> str:
-    """What the service answered: "TopicDisallowed (HTTP 400): ..."."""
-    name = event.reason_text or event.reason.text
-    text = f"{name} (HTTP {event.http_status})" if event.reason else f"HTTP {event.http_status}"
-    if words := REASONS.get(event.reason):
-        text += f": {words}"
-    if 0 < event.timestamp <= _LAST_SECOND:
-        text += f", since {time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(event.timestamp))} UTC"
-    return text
+def __str__(event: Event) -> str:
+    from ._core import describe  # which imports this module
+
+    return describe(
+        event.kind, event.reject, event.reason, event.http_status, event.reason_text
+    )
 
 
 def _why(event: Event) -> str:
+    text = str(event)
     if event.kind is EventKind.ACCEPTED:
-        return f"accepted (HTTP {event.http_status})" if event.http_status else "accepted"
-    if event.kind is EventKind.REJECTED:
-        if event.http_status:
-            return f"rejected: {_answer(event)}"
-        text = f"rejected: {event.reject.text} (status {event.reject.value})"
-        words = REJECTS.get(event.reject)
-        return f"{text}: {words}" if words else text
-    if event.kind is EventKind.CANCELLED:
-        return "cancelled: taken back, and it did not arrive"
-    if event.http_status:
-        return f"unknown: the session ended before another try; the last answer: {_answer(event)}"
-    end = f": {event.reason_text}" if event.reason_text else ""
-    return f"unknown: the connection or the session ended before the answer{end}"
+        return f"{text} (HTTP {event.http_status})" if event.http_status else text
+    if event.kind is EventKind.CANCELLED or event.kind is EventKind.UNKNOWN and not event.http_status:
+        return text
+    words = REASONS.get(event.reason) if event.http_status else REJECTS.get(event.reject)
+    if words:
+        text += f": {words}"
+    if event.reason and 0 < event.timestamp <= _LAST_SECOND:
+        text += f", since {time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(event.timestamp))} UTC"
+    return text
 
 
 is_accepted = property(lambda event: event.kind is EventKind.ACCEPTED, doc="Whether it was accepted.")

@@ -1,0 +1,339 @@
+"""push() and push_many(): notifications that come back with their outcomes."""
+
+import gc
+import itertools
+import os
+import signal
+import socket
+import threading
+import time
+import weakref
+
+import apns
+import pytest
+
+from simulator import DEADLINE
+from test_http2 import HELLO, TOKEN, needs_http2, push  # noqa: F401
+from test_threads import together
+from waits import until_it_waits
+
+BAD = b"\xff" * 32
+UNHEARD = {"no_answer": 1}
+
+
+def token_of(number):
+    return number.to_bytes(32, "big")
+
+
+def of(simulator, push, **options):
+    return push(simulator, report_accepted=False, **options)
+
+
+# ---- One
+
+
+@needs_http2
+def test_its_outcome(shared, push):
+    session = of(shared({"bad_tokens": [BAD.hex()]}), push)
+    mark = object()
+    accepted = session.push(TOKEN, HELLO, user_data=mark, collapse_id="one")
+    assert accepted.is_accepted and accepted.user_data is mark and accepted.token == TOKEN
+    assert (str(accepted), accepted.why) == ("accepted", "accepted (HTTP 200)")
+    rejected = session.push(BAD.hex(), {"aps": {}}, timeout=DEADLINE)
+    assert rejected.reason is apns.Reason.BAD_DEVICE_TOKEN and rejected.token == BAD
+    assert str(rejected) == "rejected: BadDeviceToken (HTTP 400)" and rejected.why.startswith(f"{rejected}: ")
+    assert list(session) == [] and session.stats().taken == 2
+
+
+@needs_http2
+def test_other_outcomes_stay(shared, push):
+    session = push(shared({"bad_tokens": [BAD.hex()]}))
+    session.send_many([(BAD, HELLO, 0), (TOKEN, HELLO, 1)])
+    assert session.push(TOKEN, HELLO, user_data=2).user_data == 2
+    session.drain(DEADLINE)
+    assert sorted(event.user_data for event in session) == [0, 1]
+
+
+def test_over_the_binary_interface(start, connect):
+    session = connect(start(faults={"bad_tokens": [BAD.hex()]}))
+    assert session.push(TOKEN, HELLO, timeout=DEADLINE).is_accepted
+    assert str(session.push(BAD, HELLO, timeout=DEADLINE)) == "rejected: invalid token (status 8)"
+    assert list(session) == []
+
+
+@needs_http2
+def test_a_long_token_has_its_outcome(shared, push):
+    session = of(shared(), push)
+    token = bytes(range(100))
+    assert session.push(token, HELLO).token == token
+    ((event),) = session.push_many([(token, HELLO)])
+    assert event.token == token
+
+
+@needs_http2
+def test_what_is_not_taken(shared, push):
+    session = of(shared(), push)
+    kept = threading.Event()
+    reference = weakref.ref(kept)
+    with pytest.raises(apns.ArgumentError, match="payload"):
+        session.push(TOKEN, b"", user_data=kept)
+    del kept
+    assert reference() is None
+    with pytest.raises(TypeError):
+        session.push(TOKEN, HELLO, more=True)
+    with pytest.raises((TypeError, ValueError), match="timeout"):
+        session.push(TOKEN, HELLO, timeout=-1)
+    session.close()
+    with pytest.raises(apns.ClosedError):
+        session.push(TOKEN, HELLO)
+    assert session.stats().taken == 0
+
+
+@needs_http2
+def test_a_nonblocking_session_refuses(shared, push):
+    session = of(shared(), push, nonblocking=True)
+    for refused in (lambda: session.push(TOKEN, HELLO), lambda: session.push_many([])):
+        with pytest.raises(apns.ArgumentError, match="nonblocking"):
+            refused()
+
+
+@needs_http2
+def test_without_a_connection_nothing_is_taken(who):
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    session = apns.Session(who, host="127.0.0.1", port=port)
+    with pytest.raises(apns.NetworkError):
+        session.push(TOKEN, HELLO, timeout=DEADLINE)
+    with pytest.raises(apns.NetworkError) as raised:
+        list(session.push_many([(TOKEN, HELLO)]))
+    assert raised.value.taken == 0 and session.stats().taken == 0
+
+
+@needs_http2
+def test_time_passes(start, push):
+    """What was written is unknown, and its later end is no event; what was not is cancelled."""
+    simulator = start("--http2-port", "0", faults=UNHEARD)
+    session = push(simulator)
+    mark = threading.Event()
+    reference = weakref.ref(mark)
+    unknown = session.push(TOKEN, HELLO, user_data=mark, timeout=0.1)
+    assert unknown.is_unknown and unknown.user_data is mark and unknown.token == TOKEN
+    assert str(unknown) == "unknown: no answer came: its time is over"
+    assert session.stats().unresolved == 1
+    del mark, unknown
+    assert reference() is None
+    session.close(0)
+    assert list(session) == [] and session.stats().unknown == 1
+
+
+@needs_http2
+def test_what_was_not_written_in_time_is_cancelled(start, push):
+    session = push(start("--http2-port", "0", faults={"streams_max": 1, **UNHEARD}))
+    session.connect()
+    session.send(TOKEN, HELLO, user_data="first")  # takes the only stream
+    event = session.push(TOKEN, HELLO, timeout=0.05)
+    assert str(event) == "cancelled: taken back, and it did not arrive: its time is over"
+    assert session.stats().cancelled == 1
+    session.close(0)
+    assert [event.user_data for event in session] == ["first"]
+
+
+# ---- Threads and signals
+
+
+@needs_http2
+def test_threads_push_at_the_same_time(start, push):
+    """Each gets its own outcome, and none waits for the others' answers."""
+    session = push(start("--http2-port", "0", faults={"answer_delay_ms": 200, "bad_tokens": [token_of(7).hex()]}))
+    session.connect()
+    began = time.monotonic()
+
+    def one(number):
+        for turn in range(5):
+            event = session.push(token_of(number), HELLO, user_data=(number, turn), timeout=DEADLINE)
+            assert event.user_data == (number, turn) and event.token == token_of(number)
+            assert event.is_rejected is (number == 7)
+
+    together(*(lambda number=number: one(number) for number in range(16)))
+    # One after the other they would take 16 seconds.
+    assert time.monotonic() - began < 8
+    assert list(session) == [] and session.stats().taken == 80
+
+
+@needs_http2
+def test_pushes_beside_a_thread_that_takes_events(shared, push):
+    session = push(shared())
+    done, seen = threading.Event(), []
+
+    def take():
+        while not done.is_set() or session.stats().events or session.stats().unresolved:
+            seen.extend(event.user_data for event in session.events(0.01))
+
+    def send():
+        try:
+            for number in range(200):
+                session.send(TOKEN, HELLO, user_data=number)
+                assert session.push(TOKEN, HELLO, user_data=-1, timeout=DEADLINE).user_data == -1
+        finally:
+            done.set()
+
+    together(take, send)
+    assert sorted(seen) == list(range(200))
+
+
+@needs_http2
+@pytest.mark.parametrize("many", [False, True])
+def test_control_c(start, push, many):
+    session = push(start("--http2-port", "0", faults=UNHEARD))
+    session.connect()
+
+    def interrupt():
+        until_it_waits(os.getpid())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt) as raised:
+        if many:
+            list(session.push_many([(TOKEN, HELLO, "mine")], timeout=DEADLINE))
+        else:
+            session.push(TOKEN, HELLO, user_data="mine", timeout=DEADLINE)
+    if not many:
+        assert raised.value.taken == 1 and raised.value.identifier == 1
+    raised = None
+    gc.collect()
+    session.close(0)
+    (event,) = session
+    assert event.user_data == "mine" and event.is_unknown
+
+
+# ---- Many
+
+
+@needs_http2
+def test_every_one_comes_back(shared, push):
+    session = of(shared({"bad_prefixes": ["ff"]}), push)
+    count = 5000
+    pushes = ((b"\xff" + token_of(n)[1:] if n % 50 == 0 else token_of(n), HELLO, n) for n in range(count))
+    outcomes = session.push_many(pushes)
+    assert iter(outcomes) is outcomes and session.stats().taken == 0
+    events = list(outcomes)
+    assert sorted(event.user_data for event in events) == list(range(count))
+    assert all(event.is_rejected is (event.user_data % 50 == 0) for event in events)
+    assert list(session) == [] and next(outcomes, None) is None
+
+
+def test_every_one_comes_back_over_the_binary_interface(start, connect):
+    session = connect(start(faults={"bad_every": 100}))
+    events = list(session.push_many(((token_of(n), HELLO, n) for n in range(1000)), timeout=DEADLINE))
+    assert sorted(event.user_data for event in events) == list(range(1000))
+    assert any(event.is_rejected for event in events) and list(session) == []
+
+
+@needs_http2
+def test_the_iterable_is_read_as_there_is_room(shared, push):
+    """The window bounds how far it reads ahead, whatever the iterable has."""
+    session = of(shared(), push, window_bytes=65536)
+    ahead, read = 0, itertools.count(1)
+    outcomes = session.push_many((token_of(n), HELLO, next(read)) for n in itertools.count())
+    for returned, event in enumerate(itertools.islice(outcomes, 3000), 1):
+        ahead = max(ahead, session.stats().taken - returned)
+    assert 64 <= ahead < 4000
+    left = session.stats().taken - 3000
+    del outcomes
+    session.drain(DEADLINE)
+    assert list(session) == [] and left < 4000
+
+
+@needs_http2
+def test_the_window_is_full_meanwhile(start, push):
+    """A program that is slow with each outcome keeps notifications in flight."""
+    session = push(start("--http2-port", "0", faults={"answer_delay_ms": 20}))
+    least = None
+    for number, event in enumerate(session.push_many((token_of(n), HELLO) for n in range(1000))):
+        if 300 < number < 600:
+            least = min(least or 5000, session.stats().unresolved)
+    assert least and least > 100
+
+
+@needs_http2
+def test_what_is_left_of_an_iterator_is_an_event(shared, push):
+    session = push(shared())
+    outcomes = session.push_many((token_of(n), HELLO, n) for n in range(100))
+    first = next(outcomes)
+    taken = session.stats().taken
+    del outcomes
+    session.drain(DEADLINE)
+    assert sorted([first.user_data, *(event.user_data for event in session)]) == list(range(taken))
+    assert session.push(TOKEN, HELLO, timeout=DEADLINE).is_accepted
+
+
+@needs_http2
+@pytest.mark.parametrize("fault", ["payload", "iterable", "tuple"])
+def test_a_mistake_comes_after_the_outcomes(shared, push, fault):
+    session = of(shared(), push)
+
+    def pushes():
+        for number in range(150):
+            yield token_of(number), HELLO, number
+        if fault == "iterable":
+            raise LookupError("mine")
+        yield (TOKEN, b"") if fault == "payload" else (TOKEN,)
+        yield TOKEN, HELLO, "never"
+
+    outcomes = session.push_many(pushes())
+    seen = []
+    with pytest.raises({"payload": apns.ArgumentError, "iterable": LookupError, "tuple": TypeError}[fault]) as raised:
+        for event in outcomes:
+            seen.append(event.user_data)
+    assert sorted(seen) == list(range(150)) and raised.value.taken == 150
+    assert next(outcomes, None) is None
+
+
+@needs_http2
+def test_many_have_their_time(start, push):
+    session = push(start("--http2-port", "0", faults=UNHEARD))
+    outcomes = session.push_many([(token_of(n), HELLO, n) for n in range(10)], timeout=0.1)
+    for _ in range(2):
+        with pytest.raises(apns.TimeoutError, match="10 notifications still wait") as raised:
+            next(outcomes)
+        assert raised.value.unresolved == 10
+    session.close(0)
+    assert sorted(event.user_data for event in outcomes) == list(range(10))
+
+
+@needs_http2
+def test_two_at_a_time(shared, push):
+    session = push(shared())
+    ours, theirs = (session.push_many([(token_of(n), HELLO, (name, n)) for n in range(300)]) for name in "ab")
+    mixed = list(itertools.chain.from_iterable(zip(ours, theirs)))
+    assert sorted(event.user_data for event in mixed[::2]) == [("a", n) for n in range(300)]
+    assert sorted(event.user_data for event in mixed[1::2]) == [("b", n) for n in range(300)]
+
+
+@needs_http2
+def test_the_iterable_may_use_the_session(shared, push):
+    session = push(shared())
+
+    def pushes():
+        for number in range(3):
+            yield token_of(number), HELLO, session.push(TOKEN, HELLO, timeout=DEADLINE).kind
+        with pytest.raises(ValueError, match="in use"):
+            next(outcomes)
+
+    outcomes = session.push_many(pushes())
+    assert [str(event.user_data) for event in outcomes] == ["accepted"] * 3
+
+
+@needs_http2
+def test_nothing_is_left_behind(shared, push):
+    session = of(shared(), push)
+    marks = [threading.Event() for _ in range(200)]
+    references = [weakref.ref(mark) for mark in marks]
+    outcomes = session.push_many((TOKEN, HELLO, marks.pop()) for _ in range(200))
+    next(outcomes)
+    del outcomes
+    session.drain(DEADLINE)
+    list(session)
+    session.flush()
+    gc.collect()
+    assert sum(reference() is not None for reference in references) == len(marks)
