@@ -44,16 +44,9 @@ static void tell_answer(zend_object *event, const php_apns_answer *answer) {
   ZVAL_STRING(OBJ_PROP_NUM(event, REASON_TEXT), answer->reason_text);
 }
 
-bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_ms, zval *out) {
-  ZVAL_NULL(out);
-  php_apns_tracked *tracked = php_apns_session_tracked(session);
-  if (!tracked) return false;
-  php_apns_record *record = php_apns_tracked_next(tracked, of_others, timeout_ms);
-  if (!record || EG(exception)) return !EG(exception);
-  /* The record stays in its list until all memory is there, so that it is not lost without. */
-  zval event;
-  object_init_ex(&event, php_apns_class.event);
-  zend_object *made = Z_OBJ(event);
+void php_apns_event_new(php_apns_record *record, zval *out) {
+  object_init_ex(out, php_apns_class.event);
+  zend_object *made = Z_OBJ_P(out);
   ZVAL_LONG(OBJ_PROP_NUM(made, KIND), record->kind);
   ZVAL_LONG(OBJ_PROP_NUM(made, REJECT), record->reject);
   tell_answer(made, record->answer);
@@ -68,6 +61,17 @@ bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_m
   }
   ZVAL_STRING(OBJ_PROP_NUM(made, KIND_TEXT), php_apns_kind_text(record->kind));
   ZVAL_STR(OBJ_PROP_NUM(made, WHY), php_apns_why(record));
+}
+
+bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_ms, zval *out) {
+  ZVAL_NULL(out);
+  php_apns_tracked *tracked = php_apns_session_tracked(session);
+  if (!tracked) return false;
+  php_apns_record *record = php_apns_tracked_next(tracked, of_others, timeout_ms);
+  if (!record || EG(exception)) return !EG(exception);
+  /* The record stays in its list until all memory is there, so that it is not lost without. */
+  zval event;
+  php_apns_event_new(record, &event);
   php_apns_records_remove(of_others ? &tracked->left : &tracked->own, record);
   php_apns_record_free(record);
   ZVAL_COPY_VALUE(out, &event);
@@ -104,18 +108,15 @@ PHP_METHOD(Apns_Event, isCancelled) {
 
 PHP_METHOD(Apns_Event, __toString) {
   if (zend_parse_parameters_none() == FAILURE) return;
-  switch (number(ZEND_THIS, KIND)) {
-    case APNS_EVENT_REJECTED: {
-      zval *reason = OBJ_PROP_NUM(Z_OBJ_P(ZEND_THIS), REASON_TEXT);
-      if (Z_TYPE_P(reason) == IS_STRING && Z_STRLEN_P(reason) > 0) {
-        RETURN_STR(strpprintf(0, "rejected: %s", Z_STRVAL_P(reason)));
-      }
-      RETURN_STR(strpprintf(0, "rejected: %s",
-                            apns_reject_text((apns_reject_t)number(ZEND_THIS, REJECT))));
-    }
-    default:
-      RETURN_STRING(php_apns_kind_text((int32_t)number(ZEND_THIS, KIND)));
-  }
+  zval *text = OBJ_PROP_NUM(Z_OBJ_P(ZEND_THIS), REASON_TEXT);
+  php_apns_answer answer = {.reason = (int32_t)number(ZEND_THIS, REASON),
+                            .http_status = (uint16_t)number(ZEND_THIS, HTTP_STATUS)};
+  if (Z_TYPE_P(text) == IS_STRING)
+    snprintf(answer.reason_text, sizeof answer.reason_text, "%s", Z_STRVAL_P(text));
+  const php_apns_record record = {.kind = (int32_t)number(ZEND_THIS, KIND),
+                                  .reject = (int32_t)number(ZEND_THIS, REJECT),
+                                  .answer = &answer};
+  RETURN_STR(php_apns_describe(&record));
 }
 
 PHP_METHOD(Apns_FeedbackEntry, __construct) { zend_parse_parameters_none(); }

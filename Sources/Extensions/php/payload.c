@@ -310,7 +310,7 @@ static bool add_value(zval *object, zend_string *name, zval *value) {
 
 /* ---- Writing ------------------------------------------------------------------- */
 
-static zend_string *write_payload(apns_payload_t *payload, size_t *cut) {
+static zend_string *write_payload(const apns_payload_t *payload, size_t *cut) {
   apns_error_t error = APNS_ERROR_INIT;
   size_t length = 0, room = 512;
   zend_string *json = zend_string_alloc(room, false);
@@ -439,6 +439,12 @@ bool php_apns_content_from(php_apns_content *content, zval *given) {
                     zend_zval_type_name(given));
   }
   return content->builder || content->json;
+}
+
+bool php_apns_content_write(php_apns_content *content) {
+  if (content->builder) content->json = write_payload(content->builder, NULL);
+  content->builder = NULL;
+  return content->json != NULL;
 }
 
 /* ---- The class ------------------------------------------------------------------ */

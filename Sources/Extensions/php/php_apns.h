@@ -257,6 +257,8 @@ typedef struct php_apns_content {
 } php_apns_content;
 /* False, and an exception. */
 bool php_apns_content_from(php_apns_content *content, zval *given);
+/* Has the JSON in place of a builder. False, and an exception. */
+bool php_apns_content_write(php_apns_content *content);
 /* What the library says of a place in the JSON, about the keys of the array that it was made of. */
 void php_apns_content_name_key(const php_apns_content *content, apns_error_t *error);
 
@@ -300,6 +302,8 @@ typedef struct php_apns_records {
 php_apns_record *php_apns_record_new(const uint8_t *token, size_t token_length, zval *user_data,
                                      php_apns_request *request);
 void php_apns_record_free(php_apns_record *record);
+/* Notes how it ended. */
+void php_apns_record_tell(php_apns_record *record, const apns_event_t *event);
 void php_apns_records_append(php_apns_records *records, php_apns_record *record);
 void php_apns_records_remove(php_apns_records *records, php_apns_record *record);
 void php_apns_records_free(php_apns_records *records);
@@ -412,12 +416,16 @@ void php_apns_session_object(zval *out, php_apns_tracked *tracked);
 
 void php_apns_event_register(void);
 /* The next outcome as an object; null: there is none; false: an exception. */
+/* An event of the record. */
+void php_apns_event_new(php_apns_record *record, zval *out);
 bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_ms, zval *out);
 /* Events, to go over with foreach. */
 void php_apns_events_new(zend_object *session, bool of_others, int32_t timeout_ms, zval *out);
 
 /* why.c */
 const char *php_apns_kind_text(int32_t kind);
+/* The outcome in one line; and with what it means. */
+zend_string *php_apns_describe(const php_apns_record *record);
 zend_string *php_apns_why(const php_apns_record *record);
 
 /* loop.c: a stream over a copy of the descriptor, which is the library's. */

@@ -131,6 +131,22 @@ void php_apns_record_free(php_apns_record *record) {
   zval_ptr_dtor(&user_data);
 }
 
+void php_apns_record_tell(php_apns_record *record, const apns_event_t *event) {
+  record->identifier = event->identifier;
+  record->kind = event->kind;
+  record->reject = event->reject;
+  if (event->http_status != 0 || event->reason_text[0] != '\0') {
+    record->answer = pemalloc(sizeof *record->answer, true);
+    record->answer->timestamp = event->timestamp;
+    record->answer->retry_after = event->retry_after_s;
+    record->answer->reason = event->reason;
+    record->answer->http_status = event->http_status;
+    memcpy(record->answer->apns_id, event->apns_id, sizeof event->apns_id);
+    memcpy(record->answer->unique_id, event->unique_id, sizeof event->unique_id);
+    memcpy(record->answer->reason_text, event->reason_text, sizeof event->reason_text);
+  }
+}
+
 void php_apns_record_user_data(const php_apns_record *record, zval *out) {
   if (record->request) {
     recall(out, &record->user_data);

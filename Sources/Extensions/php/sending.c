@@ -88,8 +88,43 @@ static apns_status_t take(php_apns_tracked *tracked, const apns_notification_t *
   }
 }
 
-/* The identifier; 0, and an exception. */
-static uint32_t send_push(zend_object *object, const push *push, bool more) {
+/* Sends it and waits for its outcome, in slices. A handler that throws ends the wait. */
+static apns_status_t take_and_wait(php_apns_tracked *tracked, const apns_notification_t *given,
+                                   int32_t timeout_ms, apns_event_t *event, apns_error_t *error) {
+  const int64_t deadline = php_apns_deadline(tracked, timeout_ms);
+  for (;;) {
+    const int64_t began = php_apns_now_ms();
+    const int32_t left = deadline > began ? (int32_t)(deadline - began) : 0;
+    const apns_status_t status = apns_session_push(tracked->session, given, left, event, error);
+    const int64_t now = php_apns_now_ms();
+    php_apns_provider_resume(tracked->provider);
+    if (status == APNS_ERR_AGAIN) {
+      given = NULL; /* it was taken */
+    } else if (status != APNS_ERR_TIMEOUT || now - began < PHP_APNS_SLICE_MS || now >= deadline) {
+      return status;
+    }
+    if (php_apns_interrupt()) continue;
+    return given ? status : apns_session_push(tracked->session, NULL, 0, event, error);
+  }
+}
+
+/* The outcome of what a push took. */
+static void return_event(php_apns_tracked *tracked, php_apns_record *record,
+                         const apns_event_t *event, zval *out) {
+  php_apns_record_tell(record, event);
+  tracked->holds_back = false;
+  if (EG(exception)) {
+    /* For nextEvent(), as this call returns nothing. */
+    php_apns_records_append(&tracked->own, record);
+    return;
+  }
+  php_apns_event_new(record, out);
+  php_apns_record_free(record);
+}
+
+/* The identifier; 0, and an exception. With `event_out` it waits for the outcome. */
+static uint32_t send_push(zend_object *object, const push *push, bool more, int32_t timeout_ms,
+                          zval *event_out) {
   apns_notification_t notification = APNS_NOTIFICATION_INIT;
   apns_error_t error = APNS_ERROR_INIT;
   uint8_t token[APNS_TOKEN_MAX];
@@ -100,6 +135,7 @@ static uint32_t send_push(zend_object *object, const push *push, bool more) {
   /* May run the script, so the session is looked at only afterwards. */
   php_apns_content content;
   if (!php_apns_content_from(&content, push->payload)) return 0;
+  if (event_out && !php_apns_content_write(&content)) return 0;
   uint32_t identifier = 0;
   php_apns_record *record = NULL;
   php_apns_tracked *tracked = php_apns_session_tracked(object);
@@ -121,9 +157,14 @@ static uint32_t send_push(zend_object *object, const push *push, bool more) {
     notification.payload_length = content.builder ? 0 : ZSTR_LEN(content.json);
     const uint32_t flags = more ? APNS_SEND_MORE : 0;
     const int64_t began = php_apns_now_ms();
+    apns_event_t event = APNS_EVENT_INIT;
     apns_status_t status =
-        take(tracked, &notification, content.builder, flags, &identifier, &error);
-    if (status == APNS_OK) {
+        event_out ? take_and_wait(tracked, &notification, timeout_ms, &event, &error)
+                  : take(tracked, &notification, content.builder, flags, &identifier, &error);
+    if (status == APNS_OK && event_out) {
+      identifier = event.identifier;
+      return_event(tracked, record, &event, event_out);
+    } else if (status == APNS_OK) {
       record->identifier = identifier;
       php_apns_records_append(&tracked->sent, record);
       tracked->holds_back = more;
@@ -158,8 +199,26 @@ PHP_METHOD(Apns_Session, send) {
                       &push.push_type)) {
     return;
   }
-  uint32_t identifier = send_push(Z_OBJ_P(ZEND_THIS), &push, more);
+  uint32_t identifier = send_push(Z_OBJ_P(ZEND_THIS), &push, more, 0, NULL);
   if (identifier != 0) RETURN_LONG(identifier);
+}
+
+PHP_METHOD(Apns_Session, push) {
+  push push = {0};
+  zval *push_type = NULL;
+  zend_long given = -1;
+  int32_t timeout_ms;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "zz|lzllS!zS!S!S!", &push.token, &push.payload, &given,
+                            &push.user_data, &push.expiry, &push.priority, &push.topic, &push_type,
+                            &push.collapse_id, &push.apns_id, &push.channel_id) == FAILURE) {
+    return;
+  }
+  if (!php_apns_timeout(given, 3, &timeout_ms)) return;
+  if (!take_push_type(push_type, "Apns\\Session::push(): Argument #8 ($pushType)",
+                      &push.push_type)) {
+    return;
+  }
+  send_push(Z_OBJ_P(ZEND_THIS), &push, false, timeout_ms, return_value);
 }
 
 typedef struct batch {
@@ -274,7 +333,7 @@ static bool send_element(batch *batch, zval *element) {
             take_string(found, COLLAPSE_ID, &push.collapse_id) &&
             take_string(found, APNS_ID, &push.apns_id) &&
             take_string(found, CHANNEL_ID, &push.channel_id) &&
-            send_push(batch->session, &push, true) != 0;
+            send_push(batch->session, &push, true, 0, NULL) != 0;
   batch->taken += is_sent;
   if (push.topic) zend_string_release(push.topic);
   if (push.collapse_id) zend_string_release(push.collapse_id);

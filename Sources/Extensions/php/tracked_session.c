@@ -99,18 +99,7 @@ static apns_status_t pull(php_apns_tracked *tracked, int32_t timeout_ms, apns_er
     return status;
   }
   php_apns_record *record = (php_apns_record *)event.user_data;
-  record->kind = event.kind;
-  record->reject = event.reject;
-  if (event.http_status != 0 || event.reason_text[0] != '\0') {
-    record->answer = pemalloc(sizeof *record->answer, true);
-    record->answer->timestamp = event.timestamp;
-    record->answer->retry_after = event.retry_after_s;
-    record->answer->reason = event.reason;
-    record->answer->http_status = event.http_status;
-    memcpy(record->answer->apns_id, event.apns_id, sizeof event.apns_id);
-    memcpy(record->answer->unique_id, event.unique_id, sizeof event.unique_id);
-    memcpy(record->answer->reason_text, event.reason_text, sizeof event.reason_text);
-  }
+  php_apns_record_tell(record, &event);
   php_apns_records_remove(&tracked->sent, record);
   php_apns_records_append(record->request == tracked->request ? &tracked->own : &tracked->left,
                           record);

@@ -28,48 +28,45 @@ const char *php_apns_kind_text(int32_t kind) {
   }
 }
 
-/* "TopicDisallowed (HTTP 403): this certificate or key may not push to the topic" */
-static zend_string *tell_answer(const char *beginning, const php_apns_answer *answer) {
-  const char *words = words_of(reasons, answer->reason);
-  const char *name =
-      *answer->reason_text ? answer->reason_text : apns_reason_text((apns_reason_t)answer->reason);
+zend_string *php_apns_describe(const php_apns_record *record) {
+  apns_event_t event = APNS_EVENT_INIT;
+  char text[160];
+  event.kind = record->kind;
+  event.reject = record->reject;
+  if (record->answer) {
+    event.reason = record->answer->reason;
+    event.http_status = record->answer->http_status;
+    memcpy(event.reason_text, record->answer->reason_text, sizeof event.reason_text);
+  }
+  const size_t length = apns_event_describe(&event, text, sizeof text);
+  return zend_string_init(text, length, false);
+}
+
+/* ": this certificate or key may not push to the topic, since ..."; "" where there is no more. */
+static zend_string *tell_more(const php_apns_record *record) {
+  const php_apns_answer *answer =
+      record->answer && record->answer->http_status != 0 ? record->answer : NULL;
   char since[48] = "";
   struct tm calendar;
-  const time_t time = (time_t)answer->timestamp;
-  if (answer->reason == APNS_REASON_NONE) {
-    return strpprintf(0, "%s: HTTP %u", beginning, answer->http_status);
+  const time_t time = answer ? (time_t)answer->timestamp : 0;
+  const char *words = NULL;
+  if (record->kind == APNS_EVENT_ACCEPTED && answer)
+    return strpprintf(0, " (HTTP %u)", answer->http_status);
+  if (record->kind == APNS_EVENT_REJECTED && !answer) words = words_of(rejects, record->reject);
+  if ((record->kind == APNS_EVENT_REJECTED || record->kind == APNS_EVENT_UNKNOWN) && answer &&
+      answer->reason != APNS_REASON_NONE) {
+    words = words_of(reasons, answer->reason);
+    /* A service may send a number that is no time. */
+    if (time > 0 && time <= 253402300799 && gmtime_r(&time, &calendar))
+      strftime(since, sizeof since, ", since %Y-%m-%d %H:%M:%S UTC", &calendar);
   }
-  /* A service may send a number that is no time. */
-  if (answer->timestamp > 0 && answer->timestamp <= 253402300799 && gmtime_r(&time, &calendar)) {
-    strftime(since, sizeof since, ", since %Y-%m-%d %H:%M:%S UTC", &calendar);
-  }
-  return strpprintf(0, "%s: %s (HTTP %u)%s%s%s", beginning, name, answer->http_status,
-                    words ? ": " : "", words ? words : "", since);
+  return strpprintf(0, "%s%s%s", words ? ": " : "", words ? words : "", since);
 }
 
 zend_string *php_apns_why(const php_apns_record *record) {
-  const php_apns_answer *answer =
-      record->answer && record->answer->http_status != 0 ? record->answer : NULL;
-  switch (record->kind) {
-    case APNS_EVENT_ACCEPTED:
-      if (answer) return strpprintf(0, "accepted (HTTP %u)", answer->http_status);
-      return zend_string_init(ZEND_STRL("accepted"), false);
-    case APNS_EVENT_REJECTED: {
-      if (answer) return tell_answer("rejected", answer);
-      const char *words = words_of(rejects, record->reject);
-      return strpprintf(0, "rejected: %s (status %d)%s%s",
-                        apns_reject_text((apns_reject_t)record->reject), record->reject,
-                        words ? ": " : "", words ? words : "");
-    }
-    case APNS_EVENT_CANCELLED:
-      return zend_string_init(ZEND_STRL("cancelled: taken back, and it did not arrive"), false);
-    default:
-      if (answer) {
-        return tell_answer("unknown: the session ended before another try; the last answer",
-                           answer);
-      }
-      return strpprintf(0, "unknown: the connection or the session ended before the answer%s%s",
-                        record->answer ? ": " : "",
-                        record->answer ? record->answer->reason_text : "");
-  }
+  zend_string *what = php_apns_describe(record), *more = tell_more(record);
+  zend_string *why = strpprintf(0, "%s%s", ZSTR_VAL(what), ZSTR_VAL(more));
+  zend_string_release(what);
+  zend_string_release(more);
+  return why;
 }

@@ -90,11 +90,11 @@ def test_an_outcome_goes_to_a_later_request_by_name_only(simulator, pool):
     assert second["own"] == second["left"] == []
     third = push(fpm, "good", look="both")
     assert third["own"] == []
-    assert third["left"] == [["the first", "rejected: invalid token", device("bad"), {"name": "bad"}]]
+    assert third["left"] == [["the first", "rejected: invalid token (status 8)", device("bad"), {"name": "bad"}]]
     fourth = push(fpm, "good", look="both")
     assert fourth["own"] == fourth["left"] == []
     own = push(fpm, "bad", look="both", request="mine")
-    assert own["own"] == [["mine", "rejected: invalid token", device("bad"), {"name": "bad"}]]
+    assert own["own"] == [["mine", "rejected: invalid token (status 8)", device("bad"), {"name": "bad"}]]
     assert own["left"] == []
 
 

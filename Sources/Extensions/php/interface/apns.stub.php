@@ -297,7 +297,7 @@ final class Event
     /** Taken back by Session::cancel(); it did not arrive. */
     public function isCancelled(): bool {}
 
-    /** "accepted", "rejected: invalid token", "rejected: BadDeviceToken", "unknown", "cancelled". */
+    /** "accepted", "rejected: BadDeviceToken (HTTP 400)", or "unknown: " and "cancelled: " with why. */
     public function __toString(): string {}
 }
 
@@ -383,6 +383,18 @@ final class Session implements \IteratorAggregate
      * Live Activities, and its topic is the app's bundle id.
      */
     public function send(Token|string|null $token, Payload|array|string $payload, mixed $userData = null, int $expiry = 0, int $priority = 0, bool $more = false, ?string $topic = null, int|string $pushType = 0, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null): int {}
+
+    /**
+     * Sends one notification and returns its outcome, also where it is accepted, within $timeoutMs
+     * for all of it: connecting, writing, waiting for the answer. -1: connect_timeout_ms and
+     * write_timeout_ms together. The other parameters are those of send().
+     *
+     * An exception says that it was not taken. If the time passes after that, or nothing can be sent
+     * until somebody acts, it is taken back: cancelled says that nothing of it was written, so that
+     * it may be sent again, and unknown that it may have arrived. The outcomes of what send() took
+     * stay for nextEvent(). If the handler of a signal throws, the outcome is an event too.
+     */
+    public function push(Token|string|null $token, Payload|array|string $payload, int $timeoutMs = -1, mixed $userData = null, int $expiry = 0, int $priority = 0, ?string $topic = null, int|string $pushType = 0, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null): Event {}
 
     /**
      * Takes many and returns how many: arrays with token, payload and, optionally,

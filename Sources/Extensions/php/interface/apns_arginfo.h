@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 223dd0f0d2b278363a74a03db1a12fa6348403bc */
+ * Stub hash: 88eca5de6598110d9124de8ec77f851dae0982c8 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
@@ -165,6 +165,20 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_send, 0, 2, I
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, channelId, IS_STRING, 1, "null")
 ZEND_END_ARG_INFO()
 
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Apns_Session_push, 0, 2, Apns\\Event, 0)
+	ZEND_ARG_OBJ_TYPE_MASK(0, token, Apns\\Token, MAY_BE_STRING|MAY_BE_NULL, NULL)
+	ZEND_ARG_OBJ_TYPE_MASK(0, payload, Apns\\Payload, MAY_BE_ARRAY|MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, timeoutMs, IS_LONG, 0, "-1")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, userData, IS_MIXED, 0, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, expiry, IS_LONG, 0, "0")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, priority, IS_LONG, 0, "0")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, topic, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_MASK(0, pushType, MAY_BE_LONG|MAY_BE_STRING, "0")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, collapseId, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, apnsId, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, channelId, IS_STRING, 1, "null")
+ZEND_END_ARG_INFO()
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_sendMany, 0, 1, IS_LONG, 0)
 	ZEND_ARG_OBJ_TYPE_MASK(0, notifications, Traversable, MAY_BE_ARRAY, NULL)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, more, _IS_BOOL, 0, "false")
@@ -291,6 +305,7 @@ ZEND_METHOD(Apns_Session, persistent);
 ZEND_METHOD(Apns_Session, useCredentials);
 ZEND_METHOD(Apns_Session, connect);
 ZEND_METHOD(Apns_Session, send);
+ZEND_METHOD(Apns_Session, push);
 ZEND_METHOD(Apns_Session, sendMany);
 ZEND_METHOD(Apns_Session, flush);
 ZEND_METHOD(Apns_Session, drain);
@@ -482,6 +497,7 @@ static const zend_function_entry class_Apns_Session_methods[] = {
 	ZEND_ME(Apns_Session, useCredentials, arginfo_class_Apns_Session_useCredentials, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, connect, arginfo_class_Apns_Session_connect, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, send, arginfo_class_Apns_Session_send, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Session, push, arginfo_class_Apns_Session_push, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, sendMany, arginfo_class_Apns_Session_sendMany, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, flush, arginfo_class_Apns_Session_flush, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, drain, arginfo_class_Apns_Session_drain, ZEND_ACC_PUBLIC)

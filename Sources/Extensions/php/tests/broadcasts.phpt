@@ -59,9 +59,9 @@ foreach ([
 echo $session->stats()['taken'], " taken\n";
 --EXPECT--
 - a channel that is not there
-rejected: ChannelNotRegistered [1,400,true,true,true]
-rejected: ChannelNotRegistered [2,400,true,true,false]
-rejected: ChannelNotRegistered [3,400,true,true,true]
+rejected: ChannelNotRegistered (HTTP 400) [1,400,true,true,true]
+rejected: ChannelNotRegistered (HTTP 400) [2,400,true,true,false]
+rejected: ChannelNotRegistered (HTTP 400) [3,400,true,true,true]
 accepted [4,200,false,false,false]
 rejected: ChannelNotRegistered (HTTP 400): there is no such channel of this app in this environment
 - what Apple's console finds

@@ -37,11 +37,11 @@ try {
 int(1)
 int(1)
 int(0)
-cancelled cancelled note 2: cancelled: taken back, and it did not arrive
-cancelled cancelled note 5: cancelled: taken back, and it did not arrive
+cancelled: taken back, and it did not arrive cancelled note 2: cancelled: taken back, and it did not arrive
+cancelled: taken back, and it did not arrive cancelled note 5: cancelled: taken back, and it did not arrive
 accepted accepted note 1: accepted
 accepted accepted note 3: accepted
-rejected: invalid token rejected note 4: rejected: invalid token (status 8): not a device of this app in this environment
+rejected: invalid token (status 8) rejected note 4: rejected: invalid token (status 8): not a device of this app in this environment
 accepted accepted note 6: accepted
 int(3)
 note 7 true

@@ -19,9 +19,9 @@ var_dump($session->nextEvent(1000), $session->stats()['unknown']);
 $session->close();
 echo thrown(fn () => $session->drain(0)), "\n";
 --EXPECT--
-0: unknown
-1: unknown
-2: unknown
+0: unknown: no answer came: the session was closed before it was proven
+1: unknown: no answer came: the session was closed before it was proven
+2: unknown: no answer came: the session was closed before it was proven
 NULL
 int(3)
 Apns\ClosedException: the session was closed

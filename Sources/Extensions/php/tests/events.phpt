@@ -29,10 +29,10 @@ echo $first['payload'], ' ', $first['command'], "\n";
 --EXPECT--
 0: 1 accepted 1 true
 1: 2 accepted 2 true
-2: 3 rejected: invalid token 3 true
+2: 3 rejected: invalid token (status 8) 3 true
 3: 4 accepted 4 true
 4: 5 accepted 5 true
-5: 6 rejected: invalid token 6 true
+5: 6 rejected: invalid token (status 8) 6 true
 6: 7 accepted 7 true
 7: 8 accepted 8 true
 bool(true)

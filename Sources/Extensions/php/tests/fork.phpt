@@ -56,7 +56,7 @@ child ended with 0
 child ended with 0
 2 accepted, 1 rejected
 2 accepted, 1 rejected
-rejected: invalid token
+rejected: invalid token (status 8)
 NULL
 device 1: 2
 device 3: 2

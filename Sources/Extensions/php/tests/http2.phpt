@@ -96,8 +96,8 @@ echo Apns\Reason::text(Apns\Reason::UNREGISTERED), ' ', Apns\Reason::httpStatus(
 accepted [{"user":7},200,0,0,"",true,36,false]
 accepted [null,200,0,0,"",false,36,false]
 accepted [8,200,0,0,"",true,36,false]
-rejected: BadDeviceToken [9,400,1,8,"BadDeviceToken",false,36,false]
-rejected: Unregistered [10,410,26,0,"Unregistered",false,36,true]
+rejected: BadDeviceToken (HTTP 400) [9,400,1,8,"BadDeviceToken",false,36,false]
+rejected: Unregistered (HTTP 410) [10,410,26,0,"Unregistered",false,36,true]
 - gone
 the device today
 0

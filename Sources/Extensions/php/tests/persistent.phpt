@@ -57,8 +57,8 @@ ob_start(); phpinfo(INFO_MODULES); echo str_contains(ob_get_clean(), 'Persistent
 unset($cycle, $call);
 gc_collect_cycles();
 --EXPECT--
-own: second rejected: invalid token "mine"
-left: first rejected: invalid token 2 to device 2 {"bad":[1,2.5,null,true,"\u0000"],"7":"x"}
+own: second rejected: invalid token (status 8) "mine"
+left: first rejected: invalid token (status 8) 2 to device 2 {"bad":[1,2.5,null,true,"\u0000"],"7":"x"}
 bool(true)
 string(6) "second"
 string(6) "second"
@@ -74,7 +74,7 @@ TypeError: user data of a persistent session outlives the request, so it must be
 TypeError: user data of a persistent session outlives the request, so it must be null, bool, int, float, string, or arrays of these, nested at most 64 deep
 TypeError: user data of a persistent session outlives the request, so it must be null, bool, int, float, string, or arrays of these, nested at most 64 deep
 int(4)
-left: second rejected: invalid token fourth
+left: second rejected: invalid token (status 8) fourth
 1
 int(0)
 int(1)

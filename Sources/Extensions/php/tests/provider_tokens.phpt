@@ -107,14 +107,14 @@ accepted
 []
 ["mine","mine.lock"]
 - given
-rejected: InvalidProviderToken
-rejected: InvalidProviderToken
+rejected: InvalidProviderToken (HTTP 403)
+rejected: InvalidProviderToken (HTTP 403)
 ["first"]null
-rejected: InvalidProviderToken
+rejected: InvalidProviderToken (HTTP 403)
 - thrown
 DomainException: the vault is sealed
 1 left
-rejected: InvalidProviderToken
+rejected: InvalidProviderToken (HTTP 403)
 - none
 Apns\TimeoutException: the token_callback has no provider token at the moment
 TypeError: token_provider must return [token, seconds], a token or null, not int

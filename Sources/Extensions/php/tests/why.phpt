@@ -89,4 +89,4 @@ rejected: CannotCreateChannelConfig (HTTP 400): the app has all the channels it 
 rejected: FeatureNotEnabled (HTTP 400): broadcasts are not enabled for this app
 rejected: MissingPushType (HTTP 400): there is no apns-push-type
 rejected: TopicMismatch (HTTP 400): the bundle id is another app's, or has other capitals than the app's
-unknown unknown: the connection or the session ended before the answer: the gateway ended the connection without naming one
+unknown unknown: no answer came: the gateway ended the connection without naming one
