@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 ROOT = pathlib.Path(__file__).parents[2]
 EXAMPLE = ROOT / "Examples/python"
 PAGE = ROOT / "Documentation/Python.md"
@@ -91,10 +93,18 @@ def test_the_page_s_program_for_asyncio(start, certificates):
 
 
 @needs_http2
-def test_the_readme_s_ten_lines(start, certificates):
-    (program,) = readme.blocks(ROOT / "README.md", "python")
-    said = run_program(program, start("--http2-port", "0"), certificates)
-    assert said == readme.blocks(ROOT / "README.md")[0]
+@pytest.mark.parametrize("faults, promised", [
+    ({}, "accepted\n"), ({"bad_every": 1}, "rejected: BadDeviceToken (HTTP 400)\n"),
+])  # fmt: skip
+def test_one_push(start, certificates, faults, promised):
+    """Which README.md has too: Tests/Examples/providers compares them."""
+    simulator = start("--http2-port", "0", faults=faults)
+    program = (EXAMPLE / "push.py").read_text()
+    there = f', host="localhost", port={simulator.ready["http2_port"]})\n'
+    assert program.count('"provider.pem"))\n') == 1
+    program = program.replace('"provider.pem"))\n', f'"provider.pem", ca_file="ca.pem"){there}')
+    shown = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=certificates)
+    assert shown.stdout == promised
 
 
 @needs_http2

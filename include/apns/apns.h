@@ -17,9 +17,10 @@
  *     push.payload = json, push.payload_length = strlen(json);
  *     if (apns_credentials_new(&who, &credentials, &error) ||
  *         apns_session_new(&where, credentials, &session, &error) ||
- *         apns_session_send(session, &push, 0, NULL, &error) ||
- *         apns_session_drain(session, 10000, NULL, &error))
+ *         apns_session_push(session, &push, 10000, &event, &error))
  *       fprintf(stderr, "%s\n", error.message);
+ *     else if (apns_event_describe(&event, text, sizeof text))
+ *       puts(text);
  *     apns_session_free(session);
  *     apns_credentials_free(credentials);
  *

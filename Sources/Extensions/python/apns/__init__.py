@@ -7,9 +7,7 @@ every notification it sent:
 
     who = apns.Credentials(token_key_file="AuthKey_ABC123DEFG.p8", key_id="ABC123DEFG", team_id="DEF123GHIJ")
     with apns.Session(who, topic="com.example.app") as session:
-        session.send(token, {"aps": {"alert": "Hello"}})
-    for event in session:
-        print(event.token.hex(), event.why)
+        print(session.push(token, {"aps": {"alert": "Hello"}}))
 
 Every notification that a send method took ends as exactly one of accepted, rejected or
 unknown. When it raises an exception, it did not take the notification. Leaving the block

@@ -1,0 +1,4 @@
+<?php
+$session = new Apns\Session(['certificate_file' => 'provider.pem']);
+$token = '5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412';
+echo $session->push($token, ['aps' => ['alert' => 'Hello']]), "\n";
