@@ -7,7 +7,7 @@
 #
 # /srv/relay has relay.yaml and the queue, and is user 990's (or --user "$(id -u)"). In relay.yaml
 # `status.host: "0.0.0.0"` lets the page out of the container. Its signal to stop, SIGTERM, drains: give it
-# more than drain_s, as by --stop-timeout 60.
+# more than drain_timeout, as by --stop-timeout 60.
 FROM scratch
 COPY bin/apns bin/apns-relay /
 COPY LICENSE licenses /licenses/

@@ -90,9 +90,9 @@ package final class RelayDaemon: @unchecked Sendable {
     for case .http(let door) in configuration.doors {
       do {
         _ = try RequestDesk.authorization(door, configuration.apps)
-        warnings += door.warnings.map { "doors.\(door.name): \($0)" }
+        warnings += door.warnings.map { "listeners.\(door.name): \($0)" }
       } catch {
-        faults.append("doors.\(door.name): \(error)")
+        faults.append("listeners.\(door.name): \(error)")
       }
     }
     for case .binary(let door) in configuration.doors {
@@ -100,9 +100,9 @@ package final class RelayDaemon: @unchecked Sendable {
         _ = try DoorClients(door)
         // A certificate that the relay creates is not created by a check.
         if door.tls.certificate != nil { _ = try DoorTLS(door) }
-        warnings += DoorTLS.warnings(door).map { "doors.\(door.name): \($0)" }
+        warnings += DoorTLS.warnings(door).map { "listeners.\(door.name): \($0)" }
       } catch {
-        faults.append("doors.\(door.name): \(error)")
+        faults.append("listeners.\(door.name): \(error)")
       }
     }
     return (faults, warnings)
@@ -193,11 +193,11 @@ package final class RelayDaemon: @unchecked Sendable {
     switch wanted {
     case .http(let http):
       door = try HTTPDoor(http, relay)
-      for warning in http.warnings { log.warning("doors.\(http.name): \(warning)") }
+      for warning in http.warnings { log.warning("listeners.\(http.name): \(warning)") }
     case .binary(let binary): door = try BinaryDoor(binary, relay)
     }
     doors.withLock { $0.append((wanted, door)) }
-    log.notice("the door \(door.name) is open", metadata: ["place": "\(door.place)"])
+    log.notice("the listener \(door.name) is open", metadata: ["place": "\(door.place)"])
   }
 
   /// Unchanged listeners keep their connections.
@@ -208,14 +208,14 @@ package final class RelayDaemon: @unchecked Sendable {
     }
     for one in gone {
       one.door.close()
-      log.notice("the door \(one.door.name) is closed")
+      log.notice("the listener \(one.door.name) is closed")
     }
     let kept = doors.withLock { $0 }
     for one in kept {
       do {
         try one.door.refresh()
       } catch {
-        log.error("the door \(one.door.name) goes on as it was: \(error)")
+        log.error("the listener \(one.door.name) goes on as it was: \(error)")
       }
     }
     for one in wanted where !kept.contains(where: { $0.configuration == one }) {

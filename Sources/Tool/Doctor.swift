@@ -25,7 +25,7 @@ struct Doctor: ParsableCommand {
             --ca simulator-certificates/ca.pem \\
             --certificate simulator-certificates/provider.pem
 
-      A relay's doors, as a program finds them that speaks the binary interface and that nobody \
+      A relay's listeners, as a program finds them that speaks the binary interface and that nobody \
       can change any more:
 
           apns doctor --relay 192.168.1.10 --certificate old-provider.pem

@@ -7,7 +7,7 @@ struct GuardState: ParsableCommand {
     commandName: "guard",
     abstract: "Show whether bad tokens count, or let them count.",
     discussion: """
-      A binary door remembers tokens that the service refuses, and tells them as feedback: its clients \
+      A binary listener remembers tokens that the service refuses, and tells them as feedback: its clients \
       delete them. BadDeviceToken and DeviceTokenNotForTopic may only mean the wrong environment. So \
       they do not count before an app had its first 200, and while too many answers say so.
 

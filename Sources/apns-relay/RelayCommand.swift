@@ -19,7 +19,7 @@ struct RelayCommand: ParsableCommand {
           apns relay --config relay.yaml --check     tries queue, credentials and services
           apns relay --config relay.yaml             runs until SIGTERM; SIGHUP reloads
           apns enqueue --config relay.yaml --app shop --alert Hello 5f79cfda4d01aa3a
-          apns relay guard --config relay.yaml       why a binary door forgets bad tokens
+          apns relay guard --config relay.yaml       why a binary listener forgets bad tokens
 
       EXIT STATUS: 0 if it ended in order; 1 if a check found a fault; 2 if the command line, the \
       configuration, the credentials or the queue cannot be used.
@@ -136,7 +136,7 @@ struct Run: ParsableCommand {
         "not tried: a push, which alone shows what a service says of token and topic "
           + "(--try-push)")
     }
-    if !wanted.doors.isEmpty { print("not tried: whether the doors' ports are free") }
+    if !wanted.doors.isEmpty { print("not tried: whether the listeners' ports are free") }
   }
 
   private func push(_ wanted: RelayConfiguration, _ file: String) throws {

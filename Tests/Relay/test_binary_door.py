@@ -511,10 +511,10 @@ def test_a_certificate_is_made_once_and_can_be_verified(open_door, people, tmp_p
         return ran.returncode, ran.stdout
 
     code, said = check()
-    assert code == 0 and "warning: doors.gateway: app: whoever reaches this port pushes as shop" in said
+    assert code == 0 and "warning: listeners.gateway: app: whoever reaches this port pushes as shop" in said
     own.write_text(own.with_suffix(".crt").read_text())
     code, said = check()
-    assert code == 1 and said.startswith(f"doors.gateway: {own}: "), said
+    assert code == 1 and said.startswith(f"listeners.gateway: {own}: "), said
 
 
 def test_feedback_is_told_until_it_was_read(start, open_door, people):
@@ -787,7 +787,7 @@ def test_a_killed_relay_keeps_its_word(start, open_door, people):
     assert len(arrived) > 800 and door.queue.counts() == {"accepted": len(arrived)}
 
 
-@pytest.mark.parametrize("setting", ["doors.gateway.port", "doors.gateway.feedback_port", "doors.web.port", "status.port"])
+@pytest.mark.parametrize("setting", ["listeners.gateway.port", "listeners.gateway.feedback_port", "listeners.web.port", "status.port"])
 def test_a_port_that_another_has(start, relay, people, setting):
     """The message is the same as the simulator's."""
     doors = {"gateway": {"type": "binary", "port": 0, "feedback_port": 0, "fingerprints": {"shop": people.listed_print}},
@@ -795,7 +795,7 @@ def test_a_port_that_another_has(start, relay, people, setting):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         *rooms, name = setting.split(".")
-        if rooms[0] == "doors":
+        if rooms[0] == "listeners":
             doors[rooms[1]][name] = port
         one = relay(start(), doors=doors)
         if rooms == ["status"]:

@@ -120,7 +120,7 @@ def test_what_the_options_open(open_door, people, doctor):  # noqa: F811
     door.queue.rows("INSERT INTO feedback VALUES ('shop', ?, 1)", token(1))
     for _ in range(3):
         status, said = doctor(*at(door, "--json"))
-        assert (status, causes(said)) == (1, ["old-tls-open", "rsa-key-exchange-open", "door-of-anybody"])
+        assert (status, causes(said)) == (1, ["old-tls-open", "rsa-key-exchange-open", "listener-of-anybody"])
     assert "it takes TLS 1.0" in said and "TLS 1.0, 1.1, 1.2 and 1.3" in said
     door.relay.stop()
     assert door.queue.rows("SELECT token FROM feedback") == [(token(1),)]
@@ -130,15 +130,15 @@ def test_certificates_of_ones_own(open_door, people, doctor):  # noqa: F811
     own, _ = people.make("own", subject="/CN=gateway.push.apple.com", years=(2010, 2012))
     door = open_door(door={"fingerprints": {"shop": people.listed_print}, "certificate": str(own)})
     status, said = doctor(*at(door, "--certificate", people.listed, "--ca", people.ca, "--json"))
-    assert (status, causes(said)) == (1, ["certificate-expired", "door-not-trusted"]) and "certificate has expired" in said
+    assert (status, causes(said)) == (1, ["certificate-expired", "listener-not-trusted"]) and "certificate has expired" in said
     door.relay.stop()
     long, _ = people.make("long", subject="/CN=relay.example", years=(2020, 2049))
     door = open_door(door={"fingerprints": {"shop": people.listed_print}, "certificate": str(long)}, name="long")
     words = at(door, "--certificate", people.listed, "--ca", people.ca, "--json")
     status, said = doctor(*words)
-    assert (status, causes(said)) == (1, ["door-certificate-past-2038", "door-name-mismatch"])
+    assert (status, causes(said)) == (1, ["listener-certificate-past-2038", "listener-name-mismatch"])
     status, said = doctor(*words, "--server-name", "relay.example")
-    assert (status, causes(said)) == (1, ["door-certificate-past-2038"])
+    assert (status, causes(said)) == (1, ["listener-certificate-past-2038"])
 
 
 def test_an_http_door(open_door, people, doctor, tmp_path):  # noqa: F811
@@ -152,13 +152,13 @@ def test_an_http_door(open_door, people, doctor, tmp_path):  # noqa: F811
     door.relay.write()
     door.start()
     status, said = doctor(*at(door, "--http-listener", sock))
-    assert status == 0 and f"{sock}: an HTTP door of a relay: whoever reaches it can push" in said
+    assert status == 0 and f"{sock}: an HTTP listener of a relay: whoever reaches it can push" in said
     status, said = doctor(*at(door, "--http-listener", f"127.0.0.1:{(tmp_path / 'other.port').read_text().strip()}"))
     assert status == 0 and "it wants a bearer token" in said
     status, said = doctor(*at(door, "--http-listener", f"127.0.0.1:{door.relay.port_file.read_text().strip()}", "--json"))
-    assert (status, causes(said)) == (1, ["http-door-other"])
+    assert (status, causes(said)) == (1, ["http-listener-other"])
     status, said = doctor(*at(door, "--http-listener", tmp_path / "nothing", "--json"))
-    assert (status, causes(said)) == (3, ["http-door-unreachable"])
+    assert (status, causes(said)) == (3, ["http-listener-unreachable"])
     assert door.queue.entries_so_far() == 0
 
 
@@ -208,11 +208,11 @@ PACKET = bytes([8, 2]) + b"apns"
 
 
 @pytest.mark.parametrize("act, options, wanted", [
-    (answers(PACKET), {}, ["door-of-anybody"]),
-    (answers(PACKET), {"tickets": 2}, ["session-tickets", "door-of-anybody"]),
-    (answers(PACKET, goodbye=False), {}, ["door-of-anybody", "abrupt-end"]),
-    (answers(b"HTTP/1.1 400 Bad Request\r\n\r\n"), {}, ["no-binary-door"]),
-    (lambda sock: sock.recv(1) and threading.Event().wait(30), {}, ["door-silent"]),
+    (answers(PACKET), {}, ["listener-of-anybody"]),
+    (answers(PACKET), {"tickets": 2}, ["session-tickets", "listener-of-anybody"]),
+    (answers(PACKET, goodbye=False), {}, ["listener-of-anybody", "abrupt-end"]),
+    (answers(b"HTTP/1.1 400 Bad Request\r\n\r\n"), {}, ["no-binary-listener"]),
+    (lambda sock: sock.recv(1) and threading.Event().wait(30), {}, ["listener-silent"]),
     (lambda sock: sock.sendall(b"220 mail.example\r\n"), {"tls": False}, ["not-tls", "not-tls"]),
     (lambda sock: None, {"tls": False}, ["handshake-closed", "handshake-closed"]),
     (None, {"accept": False}, ["handshake-timeout", "handshake-timeout"]),
@@ -232,7 +232,7 @@ def test_nobody_is_there(doctor):
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
     status, said = doctor("--relay", f"127.0.0.1:{port}", "--feedback-port", port, "--json")
-    assert (status, causes(said)) == (3, ["door-unreachable", "door-unreachable"])
+    assert (status, causes(said)) == (3, ["listener-unreachable", "listener-unreachable"])
     assert "Connection refused" in said and json.loads(said)["reachable"] is False
 
 

@@ -48,9 +48,9 @@ class Door:
         self.start()
 
     def start(self):
-        before = len(self.relay.said("the door web is open")) if self.relay.log.exists() else 0
+        before = len(self.relay.said("the listener web is open")) if self.relay.log.exists() else 0
         self.relay.start().wait_ready()
-        self.relay.wait_said("the door web is open", before + 1)
+        self.relay.wait_said("the listener web is open", before + 1)
 
     @property
     def port(self):
@@ -509,7 +509,7 @@ def test_doors_change_without_a_restart(start, door, tmp_path):
         one.relay.doors["second"] = {"type": "http", "socket": path}
         one.relay.write()
         one.relay.signal(signal.SIGHUP)
-        one.relay.wait_said("the door second is open")
+        one.relay.wait_said("the listener second is open")
         # The connection of an unchanged listener stays open.
         assert one.push(token(2), connection=kept)[0] == 200
         with contextlib.closing(UnixConnection(path)) as second:
@@ -517,7 +517,7 @@ def test_doors_change_without_a_restart(start, door, tmp_path):
         del one.relay.doors["second"]
         one.relay.write()
         one.relay.signal(signal.SIGHUP)
-        one.relay.wait_said("the door second is closed")
+        one.relay.wait_said("the listener second is closed")
         assert not os.path.exists(path)
         assert one.push(token(4), connection=kept)[0] == 200
     assert len(pushes(simulator)) == 4

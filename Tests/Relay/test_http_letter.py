@@ -186,7 +186,7 @@ def test_beyond_this_machine_it_is_told_what_that_means(start, door, tmp_path):
     file = tmp_path / "tokens"
     file.write_text("a-secret-that-is-long-enough\n")
     one = door(start(), door={"host": "0.0.0.0", "authorization_file": str(file)})
-    assert "without TLS" in one.relay.said("doors.web: 0.0.0.0 is not this machine alone")[0]["message"]
+    assert "without TLS" in one.relay.said("listeners.web: 0.0.0.0 is not this machine alone")[0]["message"]
     assert one.push(token(1), authorization="Bearer a-secret-that-is-long-enough", host="relay.example")[0] == 200
     assert one.push(token(1), host="relay.example")[1]["reason"] == "MissingProviderToken"
     settings = json.loads(one.relay.file.read_text())
@@ -197,12 +197,12 @@ def test_beyond_this_machine_it_is_told_what_that_means(start, door, tmp_path):
         return subprocess.run([relay_program(), "--config", one.relay.file, "--check", "--offline"], capture_output=True, text=True)
 
     ran = check()
-    assert ran.returncode == 0 and "warning: doors.web: 0.0.0.0 is not this machine alone" in ran.stdout, ran
+    assert ran.returncode == 0 and "warning: listeners.web: 0.0.0.0 is not this machine alone" in ran.stdout, ran
     assert "warning: status: 0.0.0.0 is not this machine alone" in ran.stdout
     # --check also reports an invalid list.
     file.write_text("a-secret-that-is-long-enough other\n")
     ran = check()
-    assert ran.returncode == 1 and f"doors.web: {file}:1: there is no app 'other'" in ran.stdout, ran
+    assert ran.returncode == 1 and f"listeners.web: {file}:1: there is no app 'other'" in ran.stdout, ran
 
 
 # MARK: Headers

@@ -34,7 +34,7 @@ package final class BinaryDoor: Door {
       listeners = try Self.listen(door, context, group)
     } catch {
       try? group.syncShutdownGracefully()
-      throw QueueFault(description: "doors.\(door.name): \(error)")
+      throw QueueFault(description: "listeners.\(door.name): \(error)")
     }
     self.group = group
     place = listeners.map { $0.localAddress?.text ?? "" }.joined(separator: ", feedback at ")
@@ -48,7 +48,7 @@ package final class BinaryDoor: Door {
     limits.framedPayloadMax = door.payloadMax
     let rules = limits
     let gateway = try listen(
-      door.host, door.port, "doors.\(door.name).port", door.portFile, context, group
+      door.host, door.port, "listeners.\(door.name).port", door.portFile, context, group
     ) { channel, logger in
       let connection = DoorConnection(context, logger: logger)
       let handlers: [any ChannelHandler] = [
@@ -59,7 +59,7 @@ package final class BinaryDoor: Door {
     }
     guard let port = door.feedbackPort else { return [gateway] }
     let feedback = try listen(
-      door.host, port, "doors.\(door.name).feedback_port", door.feedbackPortFile, context, group
+      door.host, port, "listeners.\(door.name).feedback_port", door.feedbackPortFile, context, group
     ) { channel, logger in
       let handlers: [any ChannelHandler] = [
         ReadingWitness(), try OpenSSLServerHandler(context.tls), HandshakeDeadline(),

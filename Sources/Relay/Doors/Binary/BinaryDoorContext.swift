@@ -70,7 +70,7 @@ final class BinaryDoorContext: Sendable {
   func sayRefusedSize(_ size: Int, _ logger: Logger) {
     guard sizeWarning.isDue("") else { return }
     logger.warning(
-      "a token of \(size) bytes is answered by status 5: the service accepted none of that size yet. If devices have such tokens, set doors.\(configuration.name).token_bytes"
+      "a token of \(size) bytes is answered by status 5: the service accepted none of that size yet. If devices have such tokens, set listeners.\(configuration.name).token_bytes"
     )
   }
 

@@ -64,7 +64,7 @@ package final class HTTPDoor: Door, @unchecked Sendable {
       }
     } catch {
       try? group.syncShutdownGracefully()
-      let setting = "doors.\(door.name)"
+      let setting = "listeners.\(door.name)"
       let reason =
         door.socket.map { "\($0): \(error)" }
         ?? "\(ListenFailure(error, door.host, door.port, setting: "\(setting).port"))"

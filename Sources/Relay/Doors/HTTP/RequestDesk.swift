@@ -45,14 +45,14 @@ final class RequestDesk: Sendable {
     if request.header("origin") != nil
       || request.values("sec-fetch-site").contains(where: { $0 != "none" })
     {
-      throw .refusal(403, "Forbidden", "this door is not for pages in a browser")
+      throw .refusal(403, "Forbidden", "this listener is not for pages in a browser")
     }
     guard let authorization = authorization.withLock({ $0 }) else { return nil }
     guard let said = request.header("authorization") else {
-      throw .refusal(403, "MissingProviderToken", "this door asks for a bearer token")
+      throw .refusal(403, "MissingProviderToken", "this listener asks for a bearer token")
     }
     guard let apps = authorization.client(said) else {
-      throw .refusal(403, "InvalidProviderToken", "the bearer token is not one of this door's")
+      throw .refusal(403, "InvalidProviderToken", "the bearer token is not one of this listener's")
     }
     return apps
   }

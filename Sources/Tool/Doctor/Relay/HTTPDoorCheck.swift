@@ -1,4 +1,4 @@
-/// A relay's HTTP door, asked what it refuses by itself: nothing is pushed.
+/// Asks a relay's HTTP listener what it refuses by itself. Nothing is pushed.
 struct HTTPDoorCheck {
   /// HOST:PORT, or the path of a UNIX socket.
   var place: String
@@ -22,9 +22,9 @@ struct HTTPDoorCheck {
     } catch {
       report.add(
         Finding(
-          cause: "http-door-unreachable", about: place, message: "no connection: \(error.text)",
+          cause: "http-listener-unreachable", about: place, message: "no connection: \(error.text)",
           remedy:
-            "'type: http' has to be among the doors in relay.yaml; without host it takes connections of its own machine only; a socket's directory and socket_mode say who may use it"
+            "'type: http' has to be among the listeners in relay.yaml; without host it takes connections of its own machine only; a socket's directory and socket_mode say who may use it"
         ))
       return false
     }
@@ -40,23 +40,24 @@ struct HTTPDoorCheck {
   private func judge(_ answer: String, _ report: inout Report) {
     let status = answer.split(separator: " ").dropFirst().first.map(String.init) ?? ""
     if status == "400", answer.contains("BadDeviceToken") {
-      report.fine(place, "an HTTP door of a relay: whoever reaches it can push")
+      report.fine(place, "an HTTP listener of a relay: whoever reaches it can push")
     } else if status == "403", answer.contains("ProviderToken") {
       report.fine(
-        place, "an HTTP door of a relay: it wants a bearer token of its authorization_file")
+        place, "an HTTP listener of a relay: it wants a bearer token of its authorization_file")
     } else if status == "503" {
       report.add(
         Finding(
-          cause: "http-door-stops", about: place, message: "the relay stops, or its queue fails",
+          cause: "http-listener-stops", about: place,
+          message: "the relay stops, or its queue fails",
           remedy: "see the relay's log"))
     } else {
       let line = answer.prefix { $0 != "\r\n" && $0 != "\n" }.prefix(80)
       report.add(
         Finding(
-          cause: "http-door-other", about: place,
+          cause: "http-listener-other", about: place,
           message: line.isEmpty
-            ? "it says nothing" : "it is no HTTP door of a relay; it answers \"\(line)\"",
-          remedy: "check the address: 'port' or 'socket' of the door in relay.yaml"))
+            ? "it says nothing" : "it is not an HTTP listener of a relay; it answers \"\(line)\"",
+          remedy: "check the address: 'port' or 'socket' of the listener in relay.yaml"))
     }
   }
 }

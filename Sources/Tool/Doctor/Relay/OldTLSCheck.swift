@@ -77,7 +77,7 @@ struct OldTLSCheck {
         Finding(
           cause: "rsa-key-exchange-open", severity: .warning, about: about,
           message:
-            "it takes key exchange by RSA: who gets the door's key later can read what was recorded",
+            "it takes key exchange by RSA: who gets the listener's key later can read what was recorded",
           remedy: "if no program needs it, rsa_key_exchange: false"))
     }
   }

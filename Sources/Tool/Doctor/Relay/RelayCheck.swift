@@ -73,9 +73,9 @@ struct RelayCheck {
     } catch let fault as TimedSocket.Fault {
       report.add(
         Finding(
-          cause: "door-unreachable", about: about, message: "no connection: \(fault.text)",
+          cause: "listener-unreachable", about: about, message: "no connection: \(fault.text)",
           remedy:
-            "'type: binary' has to be among the doors in relay.yaml, with this \(option); without host it takes connections of its own machine only; a firewall on the way has to let it through"
+            "'type: binary' has to be among the listeners in relay.yaml, with this \(option); without host it takes connections of its own machine only; a firewall on the way has to let it through"
         ))
       return nil
     } catch let error as LegacyConnection.Failure {
@@ -97,7 +97,7 @@ struct RelayCheck {
     case .notTLS:
       return found(
         "not-tls", "what answers there does not speak TLS",
-        "check the port: it is that of a binary door; --http-listener is for an HTTP door")
+        "check the port: it is that of a binary listener; --http-listener is for an HTTP listener")
     case .refused(let words):
       return found(
         "handshake-refused", "it ends the handshake: \(words)",
@@ -105,7 +105,7 @@ struct RelayCheck {
     case .closed:
       return found(
         "handshake-closed", "it closes the connection during the handshake",
-        "check the port; the door may have as many connections as it takes (connections)")
+        "check the port; the listener may have as many connections as it takes (connections)")
     case .timeout:
       return found(
         "handshake-timeout", "it accepts connections but does not answer the handshake",
@@ -144,7 +144,7 @@ struct RelayCheck {
     } catch {
       return report.add(
         Finding(
-          cause: "door-unreachable", about: about, message: "the next connection fails",
+          cause: "listener-unreachable", about: about, message: "the next connection fails",
           remedy: "try again"))
     }
     if tickets > 0 {
@@ -154,7 +154,7 @@ struct RelayCheck {
           message:
             "it sends session tickets, which some old programs take for an error or the end",
           remedy:
-            "a relay's door sends none: turn them off in what answers before it, or connect to the door itself"
+            "a relay's listener sends none: turn them off in what answers before it, or connect to the listener itself"
         ))
     }
     told(answer, end, "\(version), \(cipher)", about, &report)
@@ -174,25 +174,25 @@ struct RelayCheck {
             cause: "abrupt-end", severity: .warning, about: about,
             message:
               "behind the error packet the connection ends without TLS's goodbye: some programs lose the packet by that",
-            remedy: "a relay's door says goodbye: look at what answers before it"))
+            remedy: "a relay's listener says goodbye: look at what answers before it"))
       }
     } else if answer.isEmpty, end != .timeout {
       turnedAway(about, &report)
     } else if answer.isEmpty {
       report.add(
         Finding(
-          cause: "door-silent", about: about,
+          cause: "listener-silent", about: about,
           message: "a bad frame is not answered within \(Int(seconds)) s",
           remedy:
-            "see the relay's log and /readyz: while its queue cannot be written, the door does not read"
+            "see the relay's log and /readyz: while its queue cannot be written, the listener does not read"
         ))
     } else {
       let hex = answer.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
       report.add(
         Finding(
-          cause: "no-binary-door", about: about,
+          cause: "no-binary-listener", about: about,
           message: "a bad frame is answered by \(hex.joined()), which no gateway of Apple's did",
-          remedy: "check the port: it is that of a binary door"))
+          remedy: "check the port: it is that of a binary listener"))
     }
   }
 
@@ -205,7 +205,7 @@ struct RelayCheck {
     } else {
       report.add(
         Finding(
-          cause: "door-of-anybody", severity: .warning, about: about,
+          cause: "listener-of-anybody", severity: .warning, about: about,
           message: "whoever reaches this port can push: a client without a certificate is let in",
           remedy:
             "keep the port behind a firewall; 'fingerprints' or 'client_ca' in place of 'app' lets in only who shows a certificate"
@@ -227,7 +227,7 @@ struct RelayCheck {
         message:
           "a client with the certificate \(credentials.certificate.subject) is closed after the handshake, without a word: it is nobody's",
         remedy:
-          "list its fingerprint under the door's fingerprints, by the name of its app, and reload the relay: \(fingerprint)"
+          "list its fingerprint under the listener's fingerprints, by the name of its app, and reload the relay: \(fingerprint)"
       ))
   }
 

@@ -24,9 +24,10 @@ struct ShownCertificateCheck {
     if !certificate.hasRSAKey {
       report.add(
         Finding(
-          cause: "door-key-not-rsa", severity: .warning, about: about,
+          cause: "listener-key-not-rsa", severity: .warning, about: about,
           message: "its key is not RSA, and programs of before 2012 know nothing else",
-          remedy: "give the door an RSA certificate, or leave out certificate and key: one is made")
+          remedy:
+            "give the listener an RSA certificate, or leave out certificate and key: one is made")
       )
     }
     guard authority != nil else {
@@ -39,19 +40,19 @@ struct ShownCertificateCheck {
     if let distrust {
       report.add(
         Finding(
-          cause: "door-not-trusted", about: about,
+          cause: "listener-not-trusted", about: about,
           message: "a program that trusts \(authority ?? "") does not take it: \(distrust)",
           remedy:
-            "add to that file what the door's certificate was issued by; where the relay made it, that is DOOR-door-ca.pem beside the queue"
+            "add to that file what the listener's certificate was issued by; where the relay made it, that is NAME-door-ca.pem beside the queue"
         ))
     } else if !certificate.isFor(name) {
       report.add(
         Finding(
-          cause: "door-name-mismatch", about: about,
+          cause: "listener-name-mismatch", about: about,
           message:
             "a program that compares names does not take it: it is for \(names), not for \(name)",
           remedy:
-            "have a certificate issued for \(name); what the relay makes itself is for Apple's old names; --server-name says what the program calls the door"
+            "have a certificate issued for \(name); what the relay makes itself is for Apple's old names; --server-name says what the program calls the listener"
         ))
     } else {
       report.fine(about, "a program that trusts \(authority ?? "") takes it for \(name)")
@@ -64,7 +65,7 @@ struct ShownCertificateCheck {
   }
 
   private var time: Finding? {
-    var finding = CertificateTime(certificate, whose: "the door's certificate").fault(about)
+    var finding = CertificateTime(certificate, whose: "the listener's certificate").fault(about)
     let isEarly = finding?.cause == "certificate-not-yet-valid"
     finding?.remedy =
       isEarly
@@ -72,7 +73,7 @@ struct ShownCertificateCheck {
       : "replace it, and restart the relay; one that the relay made is made anew where its files are removed"
     if finding == nil, certificate.validUntil > Self.end32 {
       return Finding(
-        cause: "door-certificate-past-2038", severity: .warning, about: about,
+        cause: "listener-certificate-past-2038", severity: .warning, about: about,
         message: "it is valid for longer than programs that count seconds in 32 bits can tell",
         remedy: "have one issued that ends before 2038-01-19")
     }
