@@ -183,7 +183,9 @@ def test_pushes_beside_a_thread_that_takes_events(shared, push):
 
 @needs_http2
 @pytest.mark.parametrize("many", [False, True])
-def test_control_c(start, push, many):
+def test_control_c(start, push, many, request):
+    # A shell ignores it in what it starts in the background.
+    request.addfinalizer(lambda before=signal.signal(signal.SIGINT, signal.default_int_handler): signal.signal(signal.SIGINT, before))
     session = push(start("--http2-port", "0", faults=UNHEARD))
     session.connect()
 

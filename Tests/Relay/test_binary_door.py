@@ -345,14 +345,15 @@ def test_tokens_of_another_length_than_devices_have(start, open_door, people):
     for wrong in raw(1)[1:], hexed, raw(1) + b"\n":
         assert talk(door.port, tls, enhanced(6, raw(1)) + framed(7, wrong, priority=10) + enhanced(8, raw(1))) == (error(5, 7), CLEAN)
         assert talk(door.port, tls, enhanced(9, wrong)) == (error(5, 9), CLEAN)
-    # Command 0 has no error packet, so the client is not cut off: APNs judges the token.
-    push(door.port, tls, simple(hexed) + simple(raw(3)))
-    door.done(5)
-    assert token(3) in {one["token"] for one in pushes(simulator)}
+    # Command 0 has no error packet, so the client is not cut off: APNs judges the token. Hexadecimal text is refused before.
+    long = bytes(range(64))
+    push(door.port, tls, simple(hexed) + simple(long) + simple(raw(3)))
+    door.done(6)
+    assert {token(3), long.hex()} < (pushed := {one["token"] for one in pushes(simulator)}) and hexed.hex() not in pushed
+    assert "hexadecimal" in door.queue.value(f"SELECT reason FROM outcomes WHERE token = '{hexed.hex()}'")
     # APNs accepted it, so some devices have such tokens. Another relay learns that, and this one after a restart.
-    assert hexed.hex() in {one["token"] for one in pushes(simulator)}
     for _ in range(2):
-        wait_until(lambda: talk(door.port, tls, enhanced(9, hexed) + enhanced(10, b"")) == (error(2, 10), CLEAN), "it is not learned")
+        wait_until(lambda: talk(door.port, tls, enhanced(9, long) + enhanced(10, b"")) == (error(2, 10), CLEAN), "it is not learned")
         assert talk(door.port, tls, enhanced(9, raw(1)[1:])) == (error(5, 9), CLEAN)
         wait_until(lambda: door.queue.rows("SELECT text FROM notes WHERE name = 'token.sizes'") == [("32 64",)], "it is not noted")
         door.relay.stop()
