@@ -40,9 +40,9 @@ import Testing
   }
 
   @Test mutating func oneLineAMinute() {
-    for now: Int64 in stride(from: 0, to: 150_000, by: 500) {
-      problem.meet("no key", APNS_CAUSE_NONE, at: now, log)
-      problem.look(at: now + 250, log)
+    for time: Int64 in stride(from: 0, to: 150_000, by: 500) {
+      problem.meet("no key", APNS_CAUSE_NONE, at: time, log)
+      problem.look(at: time + 250, log)
     }
     #expect(
       lines.taken == [
@@ -52,7 +52,7 @@ import Testing
       ])
     #expect(problem.words == "no key")
     // No attempt is made, so nothing is logged.
-    for now: Int64 in stride(from: 150_000, to: 900_000, by: 500) { problem.look(at: now, log) }
+    for time: Int64 in stride(from: 150_000, to: 900_000, by: 500) { problem.look(at: time, log) }
     #expect(lines.taken == ["error 300 nothing is pushed for 180 s, after 300 failures: no key"])
     problem.end(at: 900_000, log)
     problem.end(at: 900_001, log)
@@ -61,10 +61,10 @@ import Testing
   }
 
   @Test mutating func whatIsAnExceptionIsNotSaid() {
-    for now: Int64 in stride(from: 0, to: 100_000, by: 1000) {
-      problem.end(at: now, log)
-      problem.meet("one topic", APNS_CAUSE_TOPIC, at: now + 500, log)
-      problem.look(at: now + 900, log)
+    for time: Int64 in stride(from: 0, to: 100_000, by: 1000) {
+      problem.end(at: time, log)
+      problem.meet("one topic", APNS_CAUSE_TOPIC, at: time + 500, log)
+      problem.look(at: time + 900, log)
     }
     #expect(lines.taken == [])
     // From here on this is the only problem.

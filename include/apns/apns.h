@@ -92,8 +92,8 @@ const char *apns_version(void);
 /** c-ares is built in: names are looked up without blocking. */
 #define APNS_FEATURE_CARES 0x2u
 
-/** What the library in use was built with: APNS_FEATURE_* bits. Bits that you do not know may be
- * set. */
+/** Returns the features that the library in use was built with: APNS_FEATURE_* bits. Later
+ * versions may set more bits. */
 uint32_t apns_features(void);
 
 /* ---- Status and errors -------------------------------------------------- */
@@ -1810,31 +1810,28 @@ apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *eve
  * Sends one notification and returns its outcome, within `timeout_ms` for all of it: connecting,
  * writing, and waiting for the answer.
  *
- * APNS_OK: `event_out` has the outcome, and nothing is left of the notification.
- * APNS_EVENT_ACCEPTED too, whatever `report_accepted` says. Any other status but one (see
- * wait_max_ms below): it was not taken, as by apns_session_send(), and stays with the caller.
- * APNS_ERR_TIMEOUT and APNS_ERR_NETWORK say that there is no connection, and APNS_ERR_FULL that
- * outcomes wait to be taken first.
+ * APNS_OK: `event_out` has the outcome, which is APNS_EVENT_ACCEPTED even without
+ * report_accepted. With any other status except APNS_ERR_AGAIN (see below) the notification was not
+ * taken. APNS_ERR_TIMEOUT and APNS_ERR_NETWORK mean that there is no connection, and APNS_ERR_FULL
+ * that you have to take waiting outcomes first.
  *
- * If the time passes, or nothing can be sent until somebody acts, it is taken back as by
- * apns_session_cancel(): APNS_EVENT_CANCELLED means that nothing of it was written, so that it may
- * be sent again, and APNS_EVENT_UNKNOWN that it may have arrived. `reason_text` is then the
- * beginning of why, unless the service gave a reason. Of one that may have arrived the session
- * still awaits the answer, in order to count it and to note a device that is gone; until then it is
- * `unresolved`, without another event.
+ * If the time passes, or no retry can help, the session takes the notification back, as
+ * apns_session_cancel() does. APNS_EVENT_CANCELLED means that none of it was written, so you may
+ * send it again. APNS_EVENT_UNKNOWN means that it may have arrived. `reason_text` then begins with
+ * the cause, unless the service gave a reason. The session still counts a later answer, and notes a
+ * device that is gone; until then the notification counts as `unresolved`. No other event follows.
  *
- * Others that were sent meanwhile or before go on. Their outcomes stay in their order for
- * apns_session_next_event(). The outcome that this call returns is not among them; its `user_data`
- * is the notification's. The event has no pointers of the library and stays the caller's.
+ * Outcomes of other notifications stay in order for apns_session_next_event(). The returned event
+ * has the notification's `user_data`, contains no pointers of the library, and is the caller's.
  *
- * The binary interface answers what it accepts only when it is asked for proof, which costs the
- * connection: each call ends one, as each apns_session_drain() does. With the simple format it is
- * unknown unless quiet_period_ms is set.
+ * The binary interface confirms accepted notifications only by ending the connection, so each call
+ * costs one, as each apns_session_drain() does. With the simple format the outcome is unknown
+ * unless quiet_period_ms is set.
  *
- * With `nonblocking` it is APNS_ERR_ARGUMENT. With wait_max_ms it returns APNS_ERR_AGAIN after that
- * time, if the notification was taken and `timeout_ms` has not passed. Then call it with NULL for
- * `notification` and the time that is left, until it returns something else; with 0 it ends at
- * once. Until then another push is APNS_ERR_ARGUMENT, and all other calls work.
+ * A session with `nonblocking` returns APNS_ERR_ARGUMENT. With wait_max_ms the call returns
+ * APNS_ERR_AGAIN after that time, if the notification was taken and `timeout_ms` has not passed.
+ * Then call again with NULL for `notification` and the remaining time, until another status
+ * returns; 0 ends the wait. Until then another push is APNS_ERR_ARGUMENT. All other calls work.
  */
 apns_status_t apns_session_push(apns_session_t *session, const apns_notification_t *notification,
                                 int32_t timeout_ms, apns_event_t *event_out,
@@ -1842,11 +1839,10 @@ apns_status_t apns_session_push(apns_session_t *session, const apns_notification
 
 /**
  * Writes an outcome as one line of text with a NUL, for a log or a person: "accepted",
- * "rejected: BadDeviceToken (HTTP 400)", or "unknown: " and "cancelled: " with why.
+ * "rejected: BadDeviceToken (HTTP 400)", or "unknown: " or "cancelled: " with the cause.
  *
- * Returns the length of the whole line without the NUL, which is less than 160. If `capacity` is
- * not larger than that, the line is cut. The words may change; programs switch on `kind` and
- * `reason`. Any thread.
+ * Returns the length of the whole line without the NUL, less than 160. A smaller `capacity` cuts
+ * the line. The words may change: programs use `kind` and `reason`. Any thread may call it.
  */
 size_t apns_event_describe(const apns_event_t *event, char *text_out, size_t capacity);
 

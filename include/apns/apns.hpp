@@ -102,7 +102,7 @@ inline namespace v1_quiet {
 /** The version of the library in use; APNS_VERSION_STRING is the header's. */
 inline std::string_view version() noexcept { return apns_version(); }
 
-/** What the library in use was built with: APNS_FEATURE_* bits. */
+/** Returns the features that the library in use was built with: APNS_FEATURE_* bits. */
 inline uint32_t features() noexcept { return apns_features(); }
 
 /** The reason as APNs writes it, such as "BadDeviceToken". */
@@ -1416,10 +1416,10 @@ class Session : public detail::Owner<apns_session_t> {
   }
 
   /**
-   * Sends one notification and returns its outcome, within `timeout` for all of it; an Error says
-   * that it was not taken. See apns_session_push(). The outcomes of others stay for next_event().
+   * Sends one notification and returns its outcome, within `timeout` for all of it. Throws an Error
+   * if it was not taken. See apns_session_push(). Other outcomes stay for next_event().
    *
-   * Error with APNS_ERR_AGAIN is for `wait_max_ms` only: it was taken, so call continue_push().
+   * With `wait_max_ms`, an Error with APNS_ERR_AGAIN means that it was taken: call continue_push().
    */
   Event push(const Notification &notification, Milliseconds timeout = usual) {
     detail::Slot slot;
@@ -1428,7 +1428,7 @@ class Session : public detail::Owner<apns_session_t> {
     return event;
   }
 
-  /** With `wait_max_ms`: waits on for the outcome of the one that push() took. */
+  /** With `wait_max_ms`: continues to wait for the outcome of push(). */
   Event continue_push(Milliseconds timeout) {
     detail::Slot slot;
     Event event;

@@ -1,13 +1,11 @@
-/* What a process leaves to others: no descriptors to programs that it starts, and no dump of its
- * keys. */
+/* Programs that this process starts inherit no descriptors, and no dump shows its keys. */
 #ifndef APNS_CPROCESS_H
 #define APNS_CPROCESS_H
 
-/* Neither a dump nor a debugger of the same user reads the memory of this process. */
+/* Prevents dumps of this process, and debuggers of the same user. */
 void process_forbid_dumps(void);
 
-/* What an abort from outside does: it ends the process at once, whatever a runtime has installed.
- */
+/* SIGABRT from outside ends the process immediately, even if a runtime has installed a handler. */
 void process_end_at_abort(void);
 
 #endif

@@ -117,10 +117,9 @@ package struct RedisAddress: Equatable, Sendable {
         description: "must be redis+sentinel://[user:password@]host:port,host:port/primary/database"
       )
     }
-    // A placeholder until the places are parsed.
-    place = .sentinels([], primary: "")
-    let places = try places(parts[0], port: 26379)
-    place = .sentinels(places, primary: String(parts[1]))
+    let hosts = try Self.hosts(parts[0], port: 26379)
+    place = .sentinels(hosts.places, primary: String(parts[1]))
+    (user, password) = (hosts.user, hosts.password)
     if parts.count == 3, !parts[2].isEmpty { database = try Self.database(parts[2]) }
   }
 
@@ -131,9 +130,9 @@ package struct RedisAddress: Equatable, Sendable {
       throw Fault(
         description: "must be redis+cluster://[user:password@]host:port,host:port")
     }
-    // A placeholder until the places are parsed.
-    place = .cluster([])
-    place = .cluster(try places(parts[0], port: 6379))
+    let hosts = try Self.hosts(parts[0], port: 6379)
+    place = .cluster(hosts.places)
+    (user, password) = (hosts.user, hosts.password)
     guard parts.count == 2, !parts[1].isEmpty else { return }
     let database = try Self.database(parts[1])
     guard database == 0 else {
@@ -141,14 +140,16 @@ package struct RedisAddress: Equatable, Sendable {
     }
   }
 
-  /// Parses hosts separated by commas, and stores the user and password before them.
-  private mutating func places(_ text: Substring, port preset: Int) throws(Fault) -> [Place] {
-    var hosts = text
+  /// Parses hosts separated by commas, and the user and password before them.
+  private static func hosts(
+    _ text: Substring, port preset: Int
+  ) throws(Fault) -> (places: [Place], user: String?, password: String?) {
+    var (hosts, user, password) = (text, String?.none, String?.none)
     if let at = hosts.lastIndex(of: "@") {
       let who = hosts[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
       let decoded = who.map { String($0).removingPercentEncoding }
       guard decoded.count == 2, let name = decoded[0], let secret = decoded[1] else {
-        throw Self.noAddress
+        throw noAddress
       }
       user = name.isEmpty ? nil : name
       password = secret.isEmpty ? nil : secret
@@ -160,10 +161,10 @@ package struct RedisAddress: Equatable, Sendable {
         !host.isEmpty,
         parts.user == nil, parts.path.isEmpty, case let port = parts.port ?? preset,
         (1...65535).contains(port)
-      else { throw Self.noAddress }
+      else { throw noAddress }
       places.append(.host(host.trimmingCharacters(in: ["[", "]"]), port: port))
     }
-    return places
+    return (places, user, password)
   }
 
   private static func database(_ text: Substring) throws(Fault) -> Int {
