@@ -117,7 +117,12 @@ class Cluster:
                         return node
 
     def replica(self, primary):
-        return next(node for node in self.nodes if f"slave {primary.id} " in node.ask("CLUSTER", "NODES").split("myself,")[1].splitlines()[0])
+        """Returns the node that calls itself a replica of the primary, as in `ID ADDRESS myself,slave,nofailover PRIMARY …`."""
+
+        def own_line(node):
+            return next(words for words in map(str.split, node.ask("CLUSTER", "NODES").splitlines()) if "myself" in words[2])
+
+        return next(node for node in self.nodes if own_line(node)[3] == primary.id)
 
     def app(self, node):
         """Returns the name of an app with its keys on this node."""
