@@ -291,7 +291,8 @@ package final class PushSession {
     var text: UnsafeMutablePointer<CChar>?
     var count = 0
     guard let file = open_memstream(&text, &count) else { return nil }
-    let isWhole = write_metrics(file, handle) == 0
+    write_build_info(file)
+    let isWhole = write_metrics(file, nil, handle) == 0
     let isClosed = fclose(file) == 0
     defer { free(text) }
     guard isWhole, isClosed, let text else { return nil }

@@ -28,7 +28,7 @@ package final class RelayDaemon: @unchecked Sendable {
   private let refused: RefusedTokens
   private let housekeeping: Housekeeping
   private let condition: SharedAnswer<String?>
-  private let depths: SharedAnswer<[String: QueueDepth]?>
+  private let depths: SharedAnswer<[String: (depth: QueueDepth, isServed: Bool)]?>
   /// Also used by the status server's threads.
   private let doors = Mutex<[(configuration: DoorConfiguration, door: any Door)]>([])
 
@@ -51,7 +51,11 @@ package final class RelayDaemon: @unchecked Sendable {
         return "\(error)"
       }
     }
-    depths = SharedAnswer { try? queue.depths(at: RelayClock.now) }
+    depths = SharedAnswer {
+      try? queue.depths(at: RelayClock.now).reduce(into: [:]) { all, one in
+        try all[one.key] = (one.value, Agreement.isServed(one.key, queue))
+      }
+    }
   }
 
   /// The extent of a check.
@@ -349,12 +353,15 @@ package final class RelayDaemon: @unchecked Sendable {
       return faults.isEmpty
         ? StatusServer.Answer(body: "ready\n")
         : StatusServer.Answer(status: 503, body: faults.map { "\($0)\n" }.joined())
-    case "/metrics":
-      let depths = depths.get().answer ?? nil
+    case "/metrics", "/status.metrics":
+      // Another relay's app is left to that relay.
+      let own = Set(all.map(\.app))
+      let depths = (depths.get().answer ?? nil)?.filter { own.contains($0.key) || !$0.value.isServed }
       return StatusServer.Answer(
         type: "text/plain; version=0.0.4; charset=utf-8",
         body: MetricsText.of(
-          all, depths, doors: doors.withLock { $0.map { ($0.door.name, $0.door.figures) } }))
+          all, depths?.mapValues(\.depth), isWhole: path != "/metrics",
+          doors: doors.withLock { $0.map { ($0.door.name, $0.door.figures) } }))
     default: return StatusPage.answer(path)
     }
   }

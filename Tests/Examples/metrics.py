@@ -43,12 +43,12 @@ with tempfile.TemporaryDirectory() as directory:
     assert value(samples, "apns_notifications_total", outcome="accepted") == 450
     assert value(samples, "apns_notifications_total", outcome="rejected") == 50
     assert value(samples, "apns_notifications_total", outcome="unknown") == 0
-    assert value(samples, "apns_taken_total") == 500
-    assert value(samples, "apns_unresolved") == value(samples, "apns_in_flight") == 0
-    assert value(samples, "apns_answer_seconds_count") == total(samples, "apns_answers_total") == 500
-    assert value(samples, "apns_answer_reasons_total", reason="BadDeviceToken") == 50
+    assert value(samples, "apns_notifications_queued_total") == 500
+    assert value(samples, "apns_notifications_unresolved") == value(samples, "apns_notifications_in_flight") == 0
+    assert value(samples, "apns_response_duration_seconds_count") == total(samples, "apns_responses_total") == 500
+    assert value(samples, "apns_response_reasons_total", reason="BadDeviceToken") == 50
     assert total(samples, "apns_rejected_total") == 50
-    assert total(samples, "apns_sent_again_total") == 0
+    assert total(samples, "apns_resends_total") == 0
     assert total(samples, "apns_handshakes_total") == 1
     assert value(samples, "apns_connections", state="open") == 1
     print("ok: the file has what was pushed")
@@ -66,5 +66,5 @@ with tempfile.TemporaryDirectory() as directory:
     assert ran.returncode == 1, ran
     samples = prometheus.read(path.read_text(encoding="ascii"))
     assert value(samples, "apns_connect_failures_total", status="APNS_ERR_NETWORK") >= 1
-    assert value(samples, "apns_taken_total") == 0
+    assert value(samples, "apns_notifications_queued_total") == 0
     print("ok: connections that fail show")

@@ -356,13 +356,17 @@ class Hostile(Peer):
 
     def unanswered(self, own):
         """Never answers the numbers `at`, and all others at once. It allows `streams`."""
-        at = {int(n) for n in self.option("at").split("+")}
+        at, others = {int(n) for n in self.option("at").split("+")}, None
         while True:
             for stream, n in self.requests(own):
                 if n in at:
                     own.feel()
-                else:
-                    own.accept(stream, n)
+                    continue
+                own.accept(stream, n)
+                if others:
+                    pause = round(1000 * (time.monotonic() - others))
+                    self.ledger.notes["pause_ms"] = max(pause, self.ledger.notes.get("pause_ms", 0))
+                others = time.monotonic()
 
     # ---- One device, or all, are answered by something else than 200
 

@@ -44,6 +44,33 @@ def test_a_fleet_keeps_to_its_connections(start, relay, shared):
     assert len(ends) == 2 * count and set(ends.values()) == {1} and shared.counts() == {"accepted": 2 * count}
 
 
+def test_one_of_a_fleet_counts_the_entries(start, relay, shared):
+    """So that a sum over the relays is right. The status page of each has them all."""
+    simulator = start(faults={"answer_delay_ms": [600000, 600000]})
+    shared.add(*({"id": identifier(n), "token": token(n)} for n in range(30)))
+    states = [f'apns_relay_entries{{app="shop",state="{state}"}}' for state in ("ready", "claimed", "deferred")]
+    relays = [
+        relay(simulator, queue=shared, name=f"relay-{n}", settings={"lease": "2s"}, app={"limits": {"window": 4}}).start().wait_ready()
+        for n in range(3)]
+
+    def counting():
+        return [one for one in relays if one.metric(states[0]) is not None]
+
+    def counts(one, path="/metrics"):
+        return sum(one.metric(state, path) for state in states)
+
+    first, = wait_until(lambda: len(found := counting()) == 1 and found, "not one of them counts")
+    for one in relays:
+        assert counts(one, "/status.metrics") == 30
+    assert counts(first) == 30
+    first.kill()
+    relays.remove(first)
+    second, = wait_until(lambda: len(found := counting()) == 1 and found, "nobody counts now")
+    wait_until(lambda: counts(second) == 30, "it counts something else")
+    for one in relays:
+        one.kill()
+
+
 def test_one_that_cannot_ask_gives_its_connections_up(start, relay, server):
     queue = RedisQueue(server)
     simulator = start()

@@ -443,7 +443,7 @@ def test_what_one_sees_of_it(start, relay, queue, tmp_path):
         one.wait_done()
         wait_until(lambda: one.metric('apns_relay_outcomes_total{app="shop",outcome="accepted"}') == 1, "no count")
         text = one.get("/metrics")[1]
-        assert re.search(r'^apns_answer_seconds_count\{app="shop"\} 1$', text, re.M), text
+        assert re.search(r'^apns_response_duration_seconds_count\{app="shop"\} 1$', text, re.M), text
         assert re.search(r'^apns_relay_certificate_expiry_timestamp_seconds\{app="shop"\} \d{10}$', text, re.M)
         families = re.findall(r"^# TYPE (\S+)", text, re.M)
         assert len(families) == len(set(families))

@@ -464,7 +464,7 @@ def test_metrics(tool, start, bad, tmp_path):
     while running.poll() is None:
         if path.exists():
             samples = prometheus.read(path.read_text(encoding="ascii"))
-            seen.append(prometheus.value(samples, "apns_taken_total"))
+            seen.append(prometheus.value(samples, "apns_notifications_queued_total"))
         time.sleep(0.02)  # A sample now and then, until it has ended.
     assert running.returncode == 1, running.communicate()
     assert seen == sorted(seen) and seen[0] == 0

@@ -25,7 +25,8 @@ static int write_file(const char *path, const apns_session_t *session) {
   if (snprintf(beside, sizeof beside, "%s.new", path) >= (int)sizeof beside) return -1;
   FILE *file = fopen(beside, "w");
   if (!file) return -1;
-  int result = write_metrics(file, session);
+  write_build_info(file);
+  int result = write_metrics(file, NULL, session);
   if (fclose(file) != 0) result = -1;
   if (result == 0) result = rename(beside, path);
   if (result != 0) remove(beside);

@@ -1,3 +1,5 @@
+import CAPNS
+
 /// The relay's metrics in Prometheus' text format (version 0.0.4).
 struct MetricsText {
   private var order: [String] = []
@@ -8,31 +10,25 @@ struct MetricsText {
     _ name: String, _ type: String, _ help: String, _ labels: [(String, String)], _ value: String
   ) {
     begin(name, "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n")
-    let list = labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
-    samples[name]!.append("\(name){\(list)} \(value)\n")
+    samples[name]!.append("\(name){\(Self.labels(labels))} \(value)\n")
   }
 
-  /// Adds another text in the same format. Its samples get this label, so that those of several
-  /// apps form one family.
-  mutating func merge(_ text: String, label: (String, String)) {
+  static func labels(_ labels: [(String, String)]) -> String {
+    labels.map { "\($0.0)=\"\(escaped($0.1))\"" }.joined(separator: ",")
+  }
+
+  /// Adds another text in the same format, so that the samples of several apps form one family.
+  mutating func merge(_ text: String) {
     var family = ""
     var head = ""
-    let mark = "\(label.0)=\"\(Self.escaped(label.1))\""
     for line in text.split(separator: "\n") {
-      if line.hasPrefix("# ") {
-        let words = line.split(separator: " ", maxSplits: 3)
-        guard words.count > 2 else { continue }
-        if words[1] == "HELP" {
-          family = String(words[2])
-          head = line + "\n"
-        } else {
-          begin(family, head + line + "\n")
-        }
-      } else if let brace = line.firstIndex(of: "{") {
-        samples[family]?.append(
-          "\(line[..<brace]){\(mark),\(line[line.index(after: brace)...])\n")
-      } else if let space = line.firstIndex(of: " ") {
-        samples[family]?.append("\(line[..<space]){\(mark)}\(line[space...])\n")
+      if !line.hasPrefix("# ") {
+        samples[family]?.append(line + "\n")
+      } else if line.hasPrefix("# HELP ") {
+        family = line.split(separator: " ", maxSplits: 3).dropFirst(2).first.map(String.init) ?? ""
+        head = line + "\n"
+      } else {
+        begin(family, head + line + "\n")
       }
     }
   }
@@ -50,15 +46,24 @@ struct MetricsText {
 
   var text: String { order.map { heads[$0]! + samples[$0]!.joined() }.joined() }
 
+  /// `depths` has the apps' entries in the queue; nil if it cannot be read. Without `isWhole` they are
+  /// in the metrics of one of the queue's relays only, so that a sum over the relays is right.
   static func of(
     _ figures: [(app: String, figures: WorkerFigures)], _ depths: [String: QueueDepth]?,
-    doors: [(name: String, figures: DoorFigures.Shown)] = []
+    isWhole: Bool, doors: [(name: String, figures: DoorFigures.Shown)] = []
   ) -> String {
     var all = MetricsText()
-    // An empty queue counts 0. For an unreadable one the samples are omitted.
+    all.add(
+      "apns_build_info", "gauge", "The version of libapns, with the value 1.",
+      [("version", String(cString: apns_version()))], "1")
     var known = depths ?? [:]
     if depths != nil {
-      for one in figures where known[one.app] == nil { known[one.app] = QueueDepth() }
+      let isFirst = figures.min { $0.app < $1.app }?.figures.isFirst ?? true
+      if !isWhole, !isFirst { known = [:] }
+      for one in figures {
+        let isCounted = isWhole || one.figures.isFirst
+        known[one.app] = isCounted ? depths?[one.app] ?? QueueDepth() : nil
+      }
     }
     for (app, depth) in known.sorted(by: { $0.key < $1.key }) {
       for (state, count) in [
@@ -164,7 +169,7 @@ struct MetricsText {
           [door, ("status", "\(status)")], "\(count)")
       }
     }
-    for (app, figures) in figures { all.merge(figures.session, label: ("app", app)) }
+    for (_, figures) in figures { all.merge(figures.session) }
     return all.text
   }
 }

@@ -161,7 +161,7 @@ final class StatusServer: @unchecked Sendable {
       return end(client, words, error.answer)
     }
     let path = String(target.prefix { $0 != "?" })
-    let work = ["/metrics", "/readyz"].contains(path) ? slow : quick
+    let work = ["/metrics", "/status.metrics", "/readyz"].contains(path) ? slow : quick
     work.add { [self] in
       let missing = Answer(status: 404, body: "there are /, /metrics, /healthz and /readyz\n")
       let said = answer(path) ?? missing

@@ -13,6 +13,8 @@ struct Agreement {
   /// The disagreement; nil without one.
   private(set) var words: String?
   private(set) var isBroken = false
+  /// Whether the queue has this relay's settings, which is true for one relay of an app.
+  private(set) var isFirst = false
 
   init(_ app: AppConfiguration, named name: String) {
     self.name = name
@@ -25,6 +27,14 @@ struct Agreement {
       ?? (who.certificate == nil ? "tokens of a program" : "a certificate")
   }
 
+  /// Whether a relay that still is on the queue serves the app.
+  static func isServed(_ app: String, _ queue: any QueueEngine) throws -> Bool {
+    guard let noted = try queue.note(note, app: app),
+      let number = noted.split(separator: "\n").first.flatMap({ Int64($0) })
+    else { return false }
+    return try queue.knows(WorkerSeat(number: number, app: app))
+  }
+
   private func text(_ seat: WorkerSeat) -> String {
     [String(seat.number), name, grave, credentials].joined(separator: "\n")
   }
@@ -33,7 +43,8 @@ struct Agreement {
   mutating func look(_ queue: any QueueEngine, _ seat: WorkerSeat, _ log: Logger) throws {
     let own = text(seat)
     let noted = try queue.note(Self.note, app: seat.app)
-    if noted == own { return agree(log) }
+    isFirst = noted == own
+    if isFirst { return agree(log) }
     let parts = (noted ?? "").split(separator: "\n", omittingEmptySubsequences: false)
     // A note with our name is from this process, which may have read its configuration again; a
     // relay that is gone does not count.
@@ -42,8 +53,9 @@ struct Agreement {
     else {
       // If another relay was faster, its settings are compared next time, and no entries are
       // claimed before.
-      isBroken = try !queue.replaceNote(Self.note, noted, by: own, app: seat.app)
-      if !isBroken { agree(log) }
+      isFirst = try queue.replaceNote(Self.note, noted, by: own, app: seat.app)
+      isBroken = !isFirst
+      if isFirst { agree(log) }
       return
     }
     isBroken = parts[2] != grave

@@ -472,8 +472,11 @@ package final class AppWorker: @unchecked Sendable {
       try judge?.exchange(at: clock)
       if orders.withLock({ $0.drainUntil == nil }) {
         try agreement.look(queue, seat, log)
-        if figures.disagreement != agreement.words { nextFigures = 0 }
+        if figures.disagreement != agreement.words || figures.isFirst != agreement.isFirst {
+          nextFigures = 0
+        }
         figures.disagreement = agreement.words
+        figures.isFirst = agreement.isFirst
       }
       let silentSince = now < judgesFrom ? 0 : clock - lease
       let count = try queue.reclaim(silentSince: silentSince, at: clock)
@@ -576,7 +579,7 @@ package final class AppWorker: @unchecked Sendable {
     figures.remembers = judge != nil
     figures.guardAlarm = judge?.alarm
     figures.withheld = judge?.withheld ?? 0
-    figures.session = session.metrics
+    figures.session = session.metrics(ofApp: app.name)
     orders.withLock { $0.figures = figures }
   }
 }

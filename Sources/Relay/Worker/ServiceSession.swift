@@ -186,7 +186,7 @@ final class ServiceSession {
   }
 
   /// The session's metrics in Prometheus' text format.
-  var metrics: String { SessionMetrics.text(of: handle) }
+  func metrics(ofApp app: String) -> String { SessionMetrics.text(of: handle, app: app) }
 
   static let pushTypes = Dictionary(
     uniqueKeysWithValues: (1...UInt8(APNS_PUSH_TYPE_CONTROLS.rawValue)).map {

@@ -17,6 +17,8 @@ package struct WorkerFigures: Sendable {
   package var trouble: String?
   /// The settings that differ from those of another relay on the queue; nil if they agree.
   package var disagreement: String?
+  /// Whether this relay is the one on the queue that counts the app's entries, see `Agreement`.
+  package var isFirst = false
   /// The problem remains until the operator acts.
   package var isStopped = false
   package var certificateEnd: Int64?

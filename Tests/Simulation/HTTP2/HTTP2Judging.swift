@@ -95,8 +95,11 @@ extension HTTP2World {
     }
     if end.isDoubtful, ofConnection {
       sent.pointee.mostEnds += 1
-      // One that had waited for so long may have been given up before the connection ended.
-      if clock - ledger.asked[index].at < answerTimeout - faults.lapseMax {
+      // One that had waited for so long may have been given up before the connection ended; longer
+      // than it seems here if its record was not taken at once.
+      if clock - ledger.asked[index].at < answerTimeout - faults.lapseMax,
+        !lines[ledger.asked[index].line].everRefused
+      {
         sent.pointee.ends += 1
         isAnyDoubtful = true
       }
@@ -133,8 +136,9 @@ extension HTTP2World {
       let last = ledger.asked[sent.newest]
       if last.seen == .open, !isLate {
         // It was cancelled, and the cancellation may still be on its way. Or its first
-        // record was not taken for that long.
-        guard clock - last.at >= answerTimeout || lines[last.line].everRefused else {
+        // record was not taken for that long. The process may have been suspended as in cancelled().
+        let least = answerTimeout - faults.lapseMax
+        guard clock - last.at >= least || lines[last.line].everRefused else {
           return violate("\(number) is sent again while it waits for an answer")
         }
         see(sent.newest, .doubt)

@@ -87,7 +87,7 @@ function card(app) {
   const age = metrics.sum("apns_relay_oldest_entry_age_seconds") ?? 0;
   const dead = metrics.sum("apns_relay_dead_letters");
   const reasons = metrics.by("apns_relay_rejected_total", "reason");
-  const answer = (share) => milliseconds(metrics.quantile(share, "apns_answer_seconds", before));
+  const answer = (share) => milliseconds(metrics.quantile(share, "apns_response_duration_seconds", before));
   return make("article", { "data-app": app },
     make("div", { class: "head" },
       make("h2", {}, app),
@@ -128,7 +128,7 @@ function say(state, words) {
 
 async function ask() {
   try {
-    const [metrics, ready] = await Promise.all(["metrics", "readyz"].map((path) => fetch(path, { cache: "no-store" })));
+    const [metrics, ready] = await Promise.all(["status.metrics", "readyz"].map((path) => fetch(path, { cache: "no-store" })));
     const samples = readMetrics(await metrics.text());
     const words = (await ready.text()).trim();
     history.push({ at: performance.now(), samples });
