@@ -92,7 +92,7 @@ extension HTTP2World {
     {
       ledger.firstWaiting += 1
     }
-    let isFree = lines.contains {
+    let free = lines.count {
       $0.phase == .open && $0.hasReadSettings && !$0.isSettling && $0.pingedAt == 0
         && $0.openRequests < min(scenario.streamsMax, 99)
         // A token's first answer is waited for, but not for long.
@@ -102,7 +102,13 @@ extension HTTP2World {
           $0 >= 0 && ledger.asked[$0].seen == .open && mostEnds(of: ledger.asked[$0].number) > 1
         }
     }
-    guard isFree else { return }
+    guard free > 0 else { return }
+    // One of them may be kept for what flies apart, and serves no others while it finishes.
+    let hasSuspect = (0..<ledger.taken).contains {
+      let newest = ledger.sent[$0].newest
+      return newest >= 0 && ledger.asked[newest].seen != .open && !isTold($0) && mostEnds(of: $0) > 1
+    }
+    guard free > (hasSuspect ? 1 : 0) else { return }
     for number in ledger.firstWaiting..<ledger.taken
     where ledger.sent[number].asked == 0 && !isTold(number) && !ledger.sent[number].isCancelled
       && mostEnds(of: number) < 2
