@@ -356,7 +356,9 @@ package final class RelayDaemon: @unchecked Sendable {
     case "/metrics", "/status.metrics":
       // Another relay's app is left to that relay.
       let own = Set(all.map(\.app))
-      let depths = (depths.get().answer ?? nil)?.filter { own.contains($0.key) || !$0.value.isServed }
+      let depths = (depths.get().answer ?? nil)?.filter {
+        own.contains($0.key) || !$0.value.isServed
+      }
       return StatusServer.Answer(
         type: "text/plain; version=0.0.4; charset=utf-8",
         body: MetricsText.of(

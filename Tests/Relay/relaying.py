@@ -175,8 +175,8 @@ class Relay:
             answer = connection.getresponse()
             return answer.status, answer.read().decode()
 
-    def metric(self, name, path="/metrics"):
-        for line in self.get(path)[1].splitlines():
+    def metric(self, name):
+        for line in self.get("/metrics")[1].splitlines():
             if line.startswith(name):
                 return float(line.split()[-1])
         return None
