@@ -95,11 +95,8 @@ extension HTTP2World {
     }
     if end.isDoubtful, ofConnection {
       sent.pointee.mostEnds += 1
-      // One that had waited for so long may have been given up before the connection ended; longer
-      // than it seems here if its record was not taken at once.
-      if clock - ledger.asked[index].at < answerTimeout - faults.lapseMax,
-        !lines[ledger.asked[index].line].everRefused
-      {
+      // It may have been given up before the connection ended.
+      if !mayBeGivenUp(index) {
         sent.pointee.ends += 1
         isAnyDoubtful = true
       }
@@ -107,14 +104,18 @@ extension HTTP2World {
     if end == .refused { sent.pointee.refusals += 1 }
   }
 
+  /// Whether the session may have given the stream up. Its record may have been offered before the
+  /// service saw it, and the process may have been suspended between looking at the clock and
+  /// beginning the stream.
+  private func mayBeGivenUp(_ index: Int) -> Bool {
+    let asked = ledger.asked[index]
+    return clock - asked.at >= answerTimeout - faults.lapseMax || lines[asked.line].everRefused
+  }
+
   /// The session gave a stream up, which it may do if the answer takes too long.
   func cancelled(_ index: Int, _ code: UInt32) {
     met(.cancels)
-    // It may have begun before the service saw it, but not before the notification was
-    // free. And the process may have been suspended between looking at the clock and
-    // beginning the stream.
-    let least = answerTimeout - faults.lapseMax
-    if clock - ledger.asked[index].at < least, !lines[ledger.asked[index].line].everRefused {
+    if !mayBeGivenUp(index) {
       violate(
         "\(ledger.asked[index].number) is given up with \(code) after "
           + "\((clock - ledger.asked[index].at) / 1000) us")
@@ -135,10 +136,8 @@ extension HTTP2World {
       met(.resends)
       let last = ledger.asked[sent.newest]
       if last.seen == .open, !isLate {
-        // It was cancelled, and the cancellation may still be on its way. Or its first
-        // record was not taken for that long. The process may have been suspended as in cancelled().
-        let least = answerTimeout - faults.lapseMax
-        guard clock - last.at >= least || lines[last.line].everRefused else {
+        // The cancellation may still be on its way.
+        guard mayBeGivenUp(sent.newest) else {
           return violate("\(number) is sent again while it waits for an answer")
         }
         see(sent.newest, .doubt)
@@ -216,9 +215,8 @@ extension HTTP2World {
     if last == number { return }
     let before = ledger.sent[last]
     guard before.newest >= 0, ledger.asked[before.newest].seen == .open else { return }
-    // It was cancelled, and the cancellation may still be on its way.
-    let asked = ledger.asked[before.newest]
-    if clock - asked.at < answerTimeout, !lines[asked.line].everRefused {
+    // The cancellation may still be on its way.
+    if !mayBeGivenUp(before.newest) {
       violate("\(number) is sent while \(last), to the same device, waits for an answer")
     }
   }
@@ -517,7 +515,7 @@ extension HTTP2World {
     let isOpen = sent.newest >= 0 && ledger.asked[sent.newest].seen == .open
     // A push may have had no time for it.
     let isEarly = pushed.isTelling && sent.isCancelled
-    if isOpen, !isEarly, clock - ledger.asked[sent.newest].at < answerTimeout {
+    if isOpen, !isEarly, !mayBeGivenUp(sent.newest) {
       return violate("\(number) ends as unknown while it waits for an answer")
     }
     if sent.isCancelled {
