@@ -336,7 +336,9 @@ import Testing
     try server.ask("FLUSHALL")
     #expect(try queue.claim(seat, room: 9, at: now) == [])
     #expect(try !queue.renew(seat, at: now))
-    let next = try join(queue)
+    let next = try queue.join(app: "shop", named: "next", at: now + 1)
+    // Another worker's ID, so that neither keeps the other's entries.
+    #expect(try !queue.knows(seat) && queue.knows(next))
     _ = try queue.enqueue([entry("a")], at: now)
     #expect(try queue.claim(next, room: 9, at: now).count == 1)
   }

@@ -93,8 +93,11 @@ package final class RedisQueue: QueueEngine {
 
   package func join(app: String, named name: String, at now: Int64) throws -> WorkerSeat {
     try remember(app)
-    let said = "\(try shared(now, app)) \(ProcessMark.own) \(name)"
-    let reply = try run(.join, app: app) { $0.add(said) }
+    let time = try shared(now, app)
+    let reply = try run(.join, app: app) {
+      $0.add("\(time) \(ProcessMark.own) \(name)")
+      $0.add(time)
+    }
     guard let number = reply.number else { throw strange("join") }
     let seat = WorkerSeat(number: number, app: app)
     seats.withLock { $0.losses[seat] = connections.losses(of: Self.key(app)) }

@@ -164,12 +164,14 @@ struct RedisScript: Sendable {
 
     """#
 
-  /// ARGV: the worker's record.
+  /// ARGV: the worker's record, the time. An ID is never given again, not even by a Redis that lost its
+  /// count: two workers with one ID would keep each other's entries.
   static let join = RedisScript(
     #"""
     ensure_group()
-    local seat = call('INCR', seats)
-    call('HSET', workers, seat, ARGV[1])
+    local seat = math.max((tonumber(call('GET', seats)) or 0) + 1, tonumber(ARGV[2]))
+    call('SET', seats, string.format('%.0f', seat))
+    call('HSET', workers, string.format('%.0f', seat), ARGV[1])
     return seat
     """#)
 
