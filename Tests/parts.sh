@@ -161,9 +161,9 @@ relay() { pytest Tests/Relay; }
 
 # Producers and relays that are killed. Every fault of everybody is played by Tests/Relay/kills --matrix.
 relay_kills() {
-  Tests/Relay/kills --seeds 5 && Tests/Relay/kills --door --entries 400 --seeds 1 && Tests/Relay/kills --redis --seeds 5
+  Tests/Relay/kills --seeds 5 && Tests/Relay/kills --listener --entries 400 --seeds 1 && Tests/Relay/kills --redis --seeds 5
 }
-kills_sqlite() { Tests/Relay/kills --seeds 40 --from 100 && Tests/Relay/kills --door --entries 400 --seeds 8; }
+kills_sqlite() { Tests/Relay/kills --seeds 40 --from 100 && Tests/Relay/kills --listener --entries 400 --seeds 8; }
 kills_redis() { Tests/Relay/kills --redis --seeds 40 --from 100; }
 relay_planted() { Tests/Relay/planted; }
 # What each old program believes of 5,000 pushes.

@@ -1,4 +1,4 @@
-/* The door to c-ares: what the core uses of it, its statuses, which are macros or an enumeration
+/* What the core uses of c-ares, its statuses, which are macros or an enumeration
    depending on the version, and its sockets behind one epoll descriptor. */
 #ifndef APNS_CARES_SHIM_H
 #define APNS_CARES_SHIM_H

@@ -1,4 +1,4 @@
-/* The door to the example: what `apns send --metrics` writes is what a program in C writes. */
+/* The example's writer, so that `apns send --metrics` writes what a program in C writes. */
 #ifndef APNS_CMETRICS_SHIM_H
 #define APNS_CMETRICS_SHIM_H
 

@@ -1,4 +1,4 @@
-/* The door to nghttp2: its session, which is fed and asked for bytes, and no I/O. */
+/* nghttp2: its session, which takes and gives bytes and does no I/O. */
 #ifndef APNS_CNGHTTP2_SHIM_H
 #define APNS_CNGHTTP2_SHIM_H
 

@@ -1,4 +1,4 @@
-/* The door to OpenSSL (1.1.1 and 3): its headers, and what is only a macro there. */
+/* OpenSSL (1.1.1 and 3): its headers, and functions for its macros. */
 #ifndef APNS_COPENSSL_SHIM_H
 #define APNS_COPENSSL_SHIM_H
 

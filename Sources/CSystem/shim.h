@@ -1,4 +1,4 @@
-/* The door to libc: what the core uses of it, and what is only a macro or variadic there. */
+/* What the core uses of libc, and functions for macros and variadic functions. */
 #ifndef APNS_CSYSTEM_SHIM_H
 #define APNS_CSYSTEM_SHIM_H
 

@@ -23,14 +23,17 @@ package final class RelayDaemon: @unchecked Sendable {
   private var workers: [Running] = []
   /// Workers of apps that were removed or changed, which are ending.
   private var leaving: [AppWorker] = []
-  private let doorQueue: DoorQueue
+  private let listenerQueue: ListenerQueue
   private let waits: OutcomeWaits
   private let refused: RefusedTokens
   private let housekeeping: Housekeeping
   private let condition: SharedAnswer<String?>
   private let depths: SharedAnswer<[String: (depth: QueueDepth, isServed: Bool)]?>
   /// Also used by the status server's threads.
-  private let doors = Mutex<[(configuration: DoorConfiguration, door: any Door)]>([])
+  private let listeners = Mutex<
+    [(configuration: ListenerConfiguration, listener: any RelayListener)]
+  >([]
+  )
 
   package init(
     _ configuration: RelayConfiguration, file: String, queue: any QueueEngine, log: Logger
@@ -39,7 +42,7 @@ package final class RelayDaemon: @unchecked Sendable {
     self.file = file
     self.queue = queue
     self.log = log
-    doorQueue = DoorQueue(queue, log: log)
+    listenerQueue = ListenerQueue(queue, log: log)
     waits = OutcomeWaits(queue)
     refused = RefusedTokens(queue, log: log)
     housekeeping = Housekeeping(queue, log: log)
@@ -91,22 +94,22 @@ package final class RelayDaemon: @unchecked Sendable {
       }
     }
     var warnings = queue.warnings + configuration.status.warnings.map { "status: \($0)" }
-    for case .http(let door) in configuration.doors {
+    for case .http(let listener) in configuration.listeners {
       do {
-        _ = try RequestDesk.authorization(door, configuration.apps)
-        warnings += door.warnings.map { "listeners.\(door.name): \($0)" }
+        _ = try RequestDesk.authorization(listener, configuration.apps)
+        warnings += listener.warnings.map { "listeners.\(listener.name): \($0)" }
       } catch {
-        faults.append("listeners.\(door.name): \(error)")
+        faults.append("listeners.\(listener.name): \(error)")
       }
     }
-    for case .binary(let door) in configuration.doors {
+    for case .binary(let listener) in configuration.listeners {
       do {
-        _ = try DoorClients(door)
+        _ = try ListenerClients(listener)
         // A certificate that the relay creates is not created by a check.
-        if door.tls.certificate != nil { _ = try DoorTLS(door) }
-        warnings += DoorTLS.warnings(door).map { "listeners.\(door.name): \($0)" }
+        if listener.tls.certificate != nil { _ = try ListenerTLS(listener) }
+        warnings += ListenerTLS.warnings(listener).map { "listeners.\(listener.name): \($0)" }
       } catch {
-        faults.append("listeners.\(door.name): \(error)")
+        faults.append("listeners.\(listener.name): \(error)")
       }
     }
     return (faults, warnings)
@@ -133,10 +136,10 @@ package final class RelayDaemon: @unchecked Sendable {
     }
     signals.takeOrders()
     for one in workers { one.worker.start() }
-    doorQueue.start()
+    listenerQueue.start()
     waits.start()
     do {
-      for door in configuration.doors { try open(door) }
+      for listener in configuration.listeners { try open(listener) }
     } catch {
       _ = end()
       throw error
@@ -179,47 +182,47 @@ package final class RelayDaemon: @unchecked Sendable {
 
   /// Bad tokens are kept in memory if a listener uses them.
   private func askForRefused(_ wanted: RelayConfiguration) throws {
-    let isAsked = wanted.doors.contains { door in
-      if case .binary = door { true } else { false }
+    let isAsked = wanted.listeners.contains { listener in
+      if case .binary = listener { true } else { false }
     }
     if isAsked { try refused.ask(for: wanted.apps) }
   }
 
-  private func open(_ wanted: DoorConfiguration) throws {
+  private func open(_ wanted: ListenerConfiguration) throws {
     OpenFiles.raiseLimit()
-    let relay = DoorRelay(
-      queue: doorQueue, waits: waits, refused: refused, engine: queue, log: log,
+    let relay = ListenerRelay(
+      queue: listenerQueue, waits: waits, refused: refused, engine: queue, log: log,
       apps: { [weak self] in self?.running.withLock { $0.map(\.worker.app) } ?? [] },
       look: { [weak self] name in
         self?.running.withLock { $0.first { $0.app == name }?.worker }?.look()
       })
-    let door: any Door
+    let listener: any RelayListener
     switch wanted {
     case .http(let http):
-      door = try HTTPDoor(http, relay)
+      listener = try HTTPListener(http, relay)
       for warning in http.warnings { log.warning("listeners.\(http.name): \(warning)") }
-    case .binary(let binary): door = try BinaryDoor(binary, relay)
+    case .binary(let binary): listener = try BinaryListener(binary, relay)
     }
-    doors.withLock { $0.append((wanted, door)) }
-    log.notice("the listener \(door.name) is open", metadata: ["place": "\(door.place)"])
+    listeners.withLock { $0.append((wanted, listener)) }
+    log.notice("the listener \(listener.name) is open", metadata: ["place": "\(listener.place)"])
   }
 
   /// Unchanged listeners keep their connections.
-  private func reopen(_ wanted: [DoorConfiguration]) {
-    let gone = doors.withLock { doors in
-      defer { doors.removeAll { !wanted.contains($0.configuration) } }
-      return doors.filter { !wanted.contains($0.configuration) }
+  private func reopen(_ wanted: [ListenerConfiguration]) {
+    let gone = listeners.withLock { listeners in
+      defer { listeners.removeAll { !wanted.contains($0.configuration) } }
+      return listeners.filter { !wanted.contains($0.configuration) }
     }
     for one in gone {
-      one.door.close()
-      log.notice("the listener \(one.door.name) is closed")
+      one.listener.close()
+      log.notice("the listener \(one.listener.name) is closed")
     }
-    let kept = doors.withLock { $0 }
+    let kept = listeners.withLock { $0 }
     for one in kept {
       do {
-        try one.door.refresh()
+        try one.listener.refresh()
       } catch {
-        log.error("the listener \(one.door.name) goes on as it was: \(error)")
+        log.error("the listener \(one.listener.name) goes on as it was: \(error)")
       }
     }
     for one in wanted where !kept.contains(where: { $0.configuration == one }) {
@@ -300,7 +303,7 @@ package final class RelayDaemon: @unchecked Sendable {
     } catch {
       log.error("refused tokens cannot be read: \(error)")
     }
-    reopen(wanted.doors)
+    reopen(wanted.listeners)
     log.notice("reloaded, with \(workers.count) apps")
   }
 
@@ -316,16 +319,16 @@ package final class RelayDaemon: @unchecked Sendable {
     queue.hurry()
     log.notice(
       "stops, and waits at most \(ConfigurationText.number(configuration.drainS)) s for answers")
-    let doors = doors.withLock { $0.map(\.door) }
-    for door in doors { door.shut() }
+    let listeners = listeners.withLock { $0.map(\.listener) }
+    for listener in listeners { listener.shut() }
     let all = workers.map(\.worker)
     for worker in all { worker.drain(withinMS: Int64(configuration.drainS * 1000)) }
     for worker in all + leaving { worker.wait() }
     // Programs may already have a response for queued notifications, so all must be stored.
-    doorQueue.end()
+    listenerQueue.end()
     waits.end()
     refused.end()
-    for door in doors { door.close() }
+    for listener in listeners { listener.close() }
     let lost = (all + leaving).reduce(0) { $0 + $1.lostOutcomes }
     log.notice(lost == 0 ? "stopped" : "stopped, and \(lost) outcomes are not recorded")
     return lost
@@ -363,7 +366,7 @@ package final class RelayDaemon: @unchecked Sendable {
         type: "text/plain; version=0.0.4; charset=utf-8",
         body: MetricsText.of(
           all, depths?.mapValues(\.depth), isWhole: path != "/metrics",
-          doors: doors.withLock { $0.map { ($0.door.name, $0.door.figures) } }))
+          listeners: listeners.withLock { $0.map { ($0.listener.name, $0.listener.figures) } }))
     default: return StatusPage.answer(path)
     }
   }

@@ -55,7 +55,7 @@ struct Doctor: ParsableCommand {
 
   @OptionGroup(title: "Provider") var provider: ProviderOptions
   @OptionGroup(title: "Service") var service: PeerOptions
-  @OptionGroup(title: "Relay") var doors: RelayDoorOptions
+  @OptionGroup(title: "Relay") var listeners: RelayListenerOptions
 
   @Option(
     name: .customLong("protocol"), help: "HTTP/2, or the binary interface that Apple switched off.")
@@ -96,7 +96,7 @@ struct Doctor: ParsableCommand {
   @Flag(help: "Print one JSON object.") var json = false
 
   func validate() throws {
-    if doors.relay != nil { try demandOldProgram() }
+    if listeners.relay != nil { try demandOldProgram() }
     if wire == .binary, provider.p8 != nil {
       throw ValidationError(ProviderOptions.p8IsForHTTP2)
     }
@@ -165,7 +165,7 @@ struct Doctor: ParsableCommand {
   }
 
   func run() throws {
-    if doors.relay != nil { return try runRelay() }
+    if listeners.relay != nil { return try runRelay() }
     var device: [UInt8]?
     do throws(TokenFault) {
       device = try token.map { (text) throws(TokenFault) in try ReadToken(text).bytes }
@@ -218,11 +218,11 @@ struct Doctor: ParsableCommand {
   }
 
   private func runRelay() throws {
-    // Doors close as they like.
+    // Listeners close as they like.
     signal(SIGPIPE, SIG_IGN)
     var report = Report()
     do {
-      try doors.check(provider, service)?.run(&report)
+      try listeners.check(provider, service)?.run(&report)
     } catch let fault as LegacyCredentials.Fault {
       report.add(
         Finding(

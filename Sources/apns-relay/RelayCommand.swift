@@ -136,7 +136,7 @@ struct Run: ParsableCommand {
         "not tried: a push, which alone shows what a service says of token and topic "
           + "(--try-push)")
     }
-    if !wanted.doors.isEmpty { print("not tried: whether the listeners' ports are free") }
+    if !wanted.listeners.isEmpty { print("not tried: whether the listeners' ports are free") }
   }
 
   private func push(_ wanted: RelayConfiguration, _ file: String) throws {

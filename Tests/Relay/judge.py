@@ -65,7 +65,7 @@ def is_explained(pushed, deliveries, faults):
     return len(repetitions) <= deliveries - 1 + sum(fault.repeats for fault in faults if not fault.is_delivery)
 
 
-def judged_door(written, rows, pushes, faults):
+def judged_listener(written, rows, pushes, faults):
     """`written`: for each token, the lives of the relay in which a program wrote it. The listener makes the entries'
     IDs, so a resent notification may be in the queue twice. Returns the numbers of outcomes, lost, copies, pushes,
     twice and unexplained."""

@@ -50,11 +50,11 @@ def main(directory):
         relay.stop()
         # Step 2: the listener, with the fingerprint of the program's certificate.
         printed = shell(re.search(r"openssl x509 .*", block("sh", "-fingerprint"))[0], directory).partition("=")[2].strip()
-        door = block("yaml", "type: binary")
-        assert '"0F:59:…:C3"' in door and "192.168.1.10" in door
+        listener = block("yaml", "type: binary")
+        assert '"0F:59:…:C3"' in listener and "192.168.1.10" in listener
         plain = {name: value for name, value in json.loads(relay.file.read_text()).items() if name != "listeners"}
         text = "\n".join(f"{name}: {json.dumps(value)}" for name, value in plain.items())
-        relay.file.write_text(text + "\n" + door.replace('"0F:59:…:C3"', f'"{printed}"').replace("192.168.1.10", "127.0.0.1"))
+        relay.file.write_text(text + "\n" + listener.replace('"0F:59:…:C3"', f'"{printed}"').replace("192.168.1.10", "127.0.0.1"))
         # Step 3: the name.
         (directory / "hosts").write_text(
             "127.0.0.1 localhost\n" + block("", "gateway.sandbox").replace("192.168.1.10", "127.0.0.1"))
@@ -64,7 +64,7 @@ def main(directory):
         # program needs.
         (line,) = re.findall(r"apns doctor --relay.*", PAGE)[:1]
         words = line.partition("#")[0].split()[1:]
-        wait_until(lambda: (directory / "gateway-door-ca.pem").exists(), "no certificate is made")
+        wait_until(lambda: (directory / "gateway-listener-ca.pem").exists(), "no certificate is made")
         said = shell(" ".join([simulators.tool(), *words]).replace("192.168.1.10", "127.0.0.1"), directory)
         assert "is let in" in said and said.endswith("Nothing is wrong.\n"), said
         # The original program, host and port included.
@@ -72,7 +72,7 @@ def main(directory):
         program = program.replace('"ssl://localhost:" . Yii::$port', '"ssl://gateway.push.apple.com:2195"')
         (directory / "program.php").write_text(program)
         shutil.copy(old, directory / "iphoneDis.pem")
-        shell(f"php -d openssl.cafile=gateway-door-ca.pem program.php 0 {directory}/iphoneDis.pem 100 20", directory)
+        shell(f"php -d openssl.cafile=gateway-listener-ca.pem program.php 0 {directory}/iphoneDis.pem 100 20", directory)
         # Step 6: watch it.
         wait_until(lambda: relay.queue.outcomes_so_far() == 21, "they are not pushed")
         assert relay.metric("apns_relay_listener_taken_total") == 20

@@ -127,7 +127,7 @@ class Relay:
     """A relay in its own directory; several may share one queue."""
 
     def __init__(
-        self, directory, simulator, *, queue=None, name="relay", app=None, settings=None, drain_s=20, doors=None, level="debug"):
+        self, directory, simulator, *, queue=None, name="relay", app=None, settings=None, drain_s=20, listeners=None, level="debug"):
         self.directory = pathlib.Path(directory)
         self.name, self.simulator, self.process = name, simulator, None
         self.file = self.directory / f"{name}.yaml"
@@ -135,7 +135,7 @@ class Relay:
         self.port_file = self.directory / f"{name}.port"
         self.queue = queue or Queue(self.directory / "queue.db")
         self.settings, self.drain_s, self.app, self.level = settings or {}, drain_s, app or {}, level
-        self.doors = doors or {}
+        self.listeners = listeners or {}
         self.log_read, self.log_lines = 0, []
         self.write()
 
@@ -151,7 +151,7 @@ class Relay:
             "log": {"level": self.level},
             "drain_timeout": f"{self.drain_s}s",
             "apps": {name: plain | app for name, app in (apps or {"shop": self.app}).items()},
-            "listeners": self.doors,
+            "listeners": self.listeners,
         }
         # JSON is valid YAML.
         self.file.write_text(json.dumps(everything, indent=1))

@@ -13,7 +13,7 @@ import threading
 import pytest
 from relaying import DEADLINE, token, wait_until
 from simulator import tool
-from test_binary_door import open_door, people  # noqa: F401
+from test_binary_listener import open_listener, people  # noqa: F401
 
 OWN = "gateway.push.apple.com feedback.push.apple.com"
 SANDBOX = "gateway.sandbox.push.apple.com feedback.sandbox.push.apple.com"
@@ -48,20 +48,20 @@ def doctor(tmp_path):
     return run
 
 
-def at(door, *words):
-    return ["--relay", f"127.0.0.1:{door.port}", "--feedback-port", door.feedback_port, *words]
+def at(listener, *words):
+    return ["--relay", f"127.0.0.1:{listener.port}", "--feedback-port", listener.feedback_port, *words]
 
 
 def causes(said):
     return [line["cause"] for line in json.loads(said)["checks"] if "cause" in line]
 
 
-def test_all_in_order(open_door, people, doctor, tmp_path):  # noqa: F811
-    door = open_door()
-    ca = tmp_path / "gateway-door-ca.pem"
-    status, said = doctor(*at(door, "--certificate", people.listed, "--ca", ca, "--json"))
+def test_all_in_order(open_listener, people, doctor, tmp_path):  # noqa: F811
+    listener = open_listener()
+    ca = tmp_path / "gateway-listener-ca.pem"
+    status, said = doctor(*at(listener, "--certificate", people.listed, "--ca", ca, "--json"))
     assert (status, json.loads(said)["ok"]) == (0, True), said
-    status, said = doctor(*at(door, "--certificate", people.expired, "--ca", ca))
+    status, said = doctor(*at(listener, "--certificate", people.expired, "--ca", ca))
     assert status == 0 and said.endswith("Nothing is wrong.\n"), said
     for words in [
         f"a program that trusts {ca} takes it for gateway.push.apple.com", "TLS 1.2 and 1.3; not 1.0 and 1.1; no key exchange by RSA",
@@ -69,97 +69,97 @@ def test_all_in_order(open_door, people, doctor, tmp_path):  # noqa: F811
     ]:
         assert words in said
     # The doctor queued nothing.
-    assert door.queue.entries_so_far() == 0
+    assert listener.queue.entries_so_far() == 0
     # The key in a separate file, with a passphrase.
     people.openssl("pkey", "-in", "listed.key", "-aes128", "-passout", "pass:secret", "-out", tmp_path / "shut.key")
     (tmp_path / "passphrase").write_text("secret\n")
     shut = ["--certificate", people.directory / "listed.crt", "--key", tmp_path / "shut.key", "--passphrase-file", tmp_path / "passphrase"]
-    status, said = doctor(*at(door, *shut))
+    status, said = doctor(*at(listener, *shut))
     assert status == 0 and "is let in" in said
     (tmp_path / "passphrase").write_text("sacred\n")
-    status, said = doctor(*at(door, *shut, "--json"))
+    status, said = doctor(*at(listener, *shut, "--json"))
     assert (status, causes(said)) == (1, ["key-missing"])
-    status, said = doctor(*at(door, "--certificate", people.directory / "listed.crt", "--key", people.directory / "old.key", "--json"))
+    status, said = doctor(*at(listener, "--certificate", people.directory / "listed.crt", "--key", people.directory / "old.key", "--json"))
     assert (status, causes(said)) == (1, ["key-mismatch"])
 
 
-def test_who_is_nobody_learns_what_to_write_down(open_door, people, doctor):  # noqa: F811
-    door = open_door()
-    status, said = doctor(*at(door, "--certificate", people.stranger, "--ca", people.ca))
+def test_who_is_nobody_learns_what_to_write_down(open_listener, people, doctor):  # noqa: F811
+    listener = open_listener()
+    status, said = doctor(*at(listener, "--certificate", people.stranger, "--ca", people.ca))
     assert status == 1
     printed = people.openssl("x509", "-in", "stranger.crt", "-noout", "-fingerprint", "-sha256").partition("=")[2].strip()
     assert f"reload the relay: {printed}" in said and "without a word: it is nobody's" in said
     assert f"a program that trusts {people.ca} does not take it: self-signed certificate in certificate chain" in said
     # After adding the printed fingerprint, the listener accepts the client.
-    door.relay.doors["gateway"]["fingerprints"] = {"shop": printed}
-    door.relay.write()
-    for file in door.files.values():
+    listener.relay.listeners["gateway"]["fingerprints"] = {"shop": printed}
+    listener.relay.write()
+    for file in listener.files.values():
         file.unlink()
-    door.relay.signal(signal.SIGHUP)
-    door.relay.wait_said("reloaded, with")
-    wait_until(lambda: all(file.exists() and file.read_text() for file in door.files.values()), "the door does not open again")
-    status, said = doctor(*at(door, "--certificate", people.stranger))
+    listener.relay.signal(signal.SIGHUP)
+    listener.relay.wait_said("reloaded, with")
+    wait_until(lambda: all(file.exists() and file.read_text() for file in listener.files.values()), "the listener does not open again")
+    status, said = doctor(*at(listener, "--certificate", people.stranger))
     assert status == 0 and "is let in" in said
 
 
-def test_names_that_lead_elsewhere(open_door, people, doctor):  # noqa: F811
-    door = open_door()
-    status, said = doctor(*at(door, "--json"), hosts=f"127.0.0.2 {OWN} {SANDBOX}")
+def test_names_that_lead_elsewhere(open_listener, people, doctor):  # noqa: F811
+    listener = open_listener()
+    status, said = doctor(*at(listener, "--json"), hosts=f"127.0.0.2 {OWN} {SANDBOX}")
     assert (status, causes(said)) == (1, ["old-names-elsewhere"])
     assert "127.0.0.2, not to the relay at 127.0.0.1" in said
     gateway, feedback = OWN.split()
-    status, said = doctor(*at(door, "--json"), hosts=f"127.0.0.1 {gateway}\n127.0.0.2 {feedback} {SANDBOX}")
+    status, said = doctor(*at(listener, "--json"), hosts=f"127.0.0.1 {gateway}\n127.0.0.2 {feedback} {SANDBOX}")
     assert (status, causes(said)) == (1, ["old-name-elsewhere"]) and "hears of devices that are gone" in said
-    status, said = doctor(*at(door, "--json"), hosts=f"127.0.0.1 {feedback}\n127.0.0.2 {gateway} {SANDBOX}")
+    status, said = doctor(*at(listener, "--json"), hosts=f"127.0.0.1 {feedback}\n127.0.0.2 {gateway} {SANDBOX}")
     assert (status, causes(said)) == (1, ["old-name-elsewhere"]) and "nothing is pushed" in said
 
 
-def test_what_the_options_open(open_door, people, doctor):  # noqa: F811
-    door = open_door(door={"app": "shop", "min_tls": "1.0", "rsa_key_exchange": True})
+def test_what_the_options_open(open_listener, people, doctor):  # noqa: F811
+    listener = open_listener(listener={"app": "shop", "min_tls": "1.0", "rsa_key_exchange": True})
     # A list that has been read is deleted, so the doctor does not read it.
-    door.queue.rows("INSERT INTO feedback VALUES ('shop', ?, 1)", token(1))
+    listener.queue.rows("INSERT INTO feedback VALUES ('shop', ?, 1)", token(1))
     for _ in range(3):
-        status, said = doctor(*at(door, "--json"))
+        status, said = doctor(*at(listener, "--json"))
         assert (status, causes(said)) == (1, ["old-tls-open", "rsa-key-exchange-open", "listener-of-anybody"])
     assert "it takes TLS 1.0" in said and "TLS 1.0, 1.1, 1.2 and 1.3" in said
-    door.relay.stop()
-    assert door.queue.rows("SELECT token FROM feedback") == [(token(1),)]
+    listener.relay.stop()
+    assert listener.queue.rows("SELECT token FROM feedback") == [(token(1),)]
 
 
-def test_certificates_of_ones_own(open_door, people, doctor):  # noqa: F811
+def test_certificates_of_ones_own(open_listener, people, doctor):  # noqa: F811
     own, _ = people.make("own", subject="/CN=gateway.push.apple.com", years=(2010, 2012))
-    door = open_door(door={"fingerprints": {"shop": people.listed_print}, "certificate": str(own)})
-    status, said = doctor(*at(door, "--certificate", people.listed, "--ca", people.ca, "--json"))
+    listener = open_listener(listener={"fingerprints": {"shop": people.listed_print}, "certificate": str(own)})
+    status, said = doctor(*at(listener, "--certificate", people.listed, "--ca", people.ca, "--json"))
     assert (status, causes(said)) == (1, ["certificate-expired", "listener-not-trusted"]) and "certificate has expired" in said
-    door.relay.stop()
+    listener.relay.stop()
     long, _ = people.make("long", subject="/CN=relay.example", years=(2020, 2049))
-    door = open_door(door={"fingerprints": {"shop": people.listed_print}, "certificate": str(long)}, name="long")
-    words = at(door, "--certificate", people.listed, "--ca", people.ca, "--json")
+    listener = open_listener(listener={"fingerprints": {"shop": people.listed_print}, "certificate": str(long)}, name="long")
+    words = at(listener, "--certificate", people.listed, "--ca", people.ca, "--json")
     status, said = doctor(*words)
     assert (status, causes(said)) == (1, ["listener-certificate-past-2038", "listener-name-mismatch"])
     status, said = doctor(*words, "--server-name", "relay.example")
     assert (status, causes(said)) == (1, ["listener-certificate-past-2038"])
 
 
-def test_an_http_door(open_door, people, doctor, tmp_path):  # noqa: F811
+def test_an_http_listener(open_listener, people, doctor, tmp_path):  # noqa: F811
     sock = tmp_path / "web.sock"
     (tmp_path / "bearers").write_text("0123456789abcdef\n")
-    door = open_door()
-    door.relay.doors |= {
+    listener = open_listener()
+    listener.relay.listeners |= {
         "web": {"type": "http", "socket": str(sock)},
         "other": {"type": "http", "port": 0, "port_file": str(tmp_path / "other.port"), "authorization_file": str(tmp_path / "bearers")}}
-    door.relay.stop()
-    door.relay.write()
-    door.start()
-    status, said = doctor(*at(door, "--http-listener", sock))
+    listener.relay.stop()
+    listener.relay.write()
+    listener.start()
+    status, said = doctor(*at(listener, "--http-listener", sock))
     assert status == 0 and f"{sock}: an HTTP listener of a relay: whoever reaches it can push" in said
-    status, said = doctor(*at(door, "--http-listener", f"127.0.0.1:{(tmp_path / 'other.port').read_text().strip()}"))
+    status, said = doctor(*at(listener, "--http-listener", f"127.0.0.1:{(tmp_path / 'other.port').read_text().strip()}"))
     assert status == 0 and "it wants a bearer token" in said
-    status, said = doctor(*at(door, "--http-listener", f"127.0.0.1:{door.relay.port_file.read_text().strip()}", "--json"))
+    status, said = doctor(*at(listener, "--http-listener", f"127.0.0.1:{listener.relay.port_file.read_text().strip()}", "--json"))
     assert (status, causes(said)) == (1, ["http-listener-other"])
-    status, said = doctor(*at(door, "--http-listener", tmp_path / "nothing", "--json"))
+    status, said = doctor(*at(listener, "--http-listener", tmp_path / "nothing", "--json"))
     assert (status, causes(said)) == (3, ["http-listener-unreachable"])
-    assert door.queue.entries_so_far() == 0
+    assert listener.queue.entries_so_far() == 0
 
 
 class Other:

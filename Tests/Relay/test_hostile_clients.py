@@ -15,8 +15,8 @@ import pytest
 from legacy import answer, connect, context, enhanced, feedback, talk
 from relaying import DEADLINE, pushes, token, wait_until
 from simulator import CLEAN, error
-from test_binary_door import open_door, people, raw  # noqa: F401
-from test_http_door import door, h2_frame, h2_header  # noqa: F401
+from test_binary_listener import open_listener, people, raw  # noqa: F401
+from test_http_listener import listener, h2_frame, h2_header  # noqa: F401
 
 H2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + h2_frame(4, 0, 0)
 H2_GET = b"".join(h2_header(name, value) for name, value in [(b":method", b"GET"), (b":scheme", b"http"), (b":authority", b"localhost"), (b":path", b"/x")])
@@ -60,10 +60,10 @@ def headers():
 
 
 @pytest.mark.parametrize("kind", [http1, http2, resets, pings, settings, headers], ids=lambda kind: kind.__name__)
-def test_who_reads_no_answers(start, door, kind):  # noqa: F811
+def test_who_reads_no_answers(start, listener, kind):  # noqa: F811
     """The relay stops reading from such a client, and closes it after `idle_timeout`."""
     simulator = start()
-    one = door(simulator, door={"idle_timeout": "2s"})
+    one = listener(simulator, listener={"idle_timeout": "2s"})
     assert one.push(token(1))[0] == 200
     before, sent, deadline = one.relay.memory(), 0, time.monotonic() + DEADLINE
     with one.socket() as sock:
@@ -78,11 +78,11 @@ def test_who_reads_no_answers(start, door, kind):  # noqa: F811
     one.relay.stop()
 
 
-def test_more_connections_than_files(start, door, tmp_path):  # noqa: F811
+def test_more_connections_than_files(start, listener, tmp_path):  # noqa: F811
     """The relay can open the files that it needs itself, however many clients connect."""
     # Each push needs a new connection.
     simulator = start(faults={"goaway_after": 1})
-    one = door(simulator, door={"idle_timeout": "3600s", "connections": 1000})
+    one = listener(simulator, listener={"idle_timeout": "3600s", "connections": 1000})
     assert one.push(token(1))[0] == 200
     resource.prlimit(one.relay.process.pid, resource.RLIMIT_NOFILE, (300, 300))
     with contextlib.ExitStack() as stack:
@@ -176,16 +176,16 @@ def full_disk(queue):
             database.execute("DROP TRIGGER full")
 
 
-def test_who_wrote_and_went_is_not_lost(open_door, people):  # noqa: F811
+def test_who_wrote_and_went_is_not_lost(open_listener, people):  # noqa: F811
     """The queue is blocked for longer than a client waits: connected clients get status 10, and the notifications of
     disconnected ones are queued in the end."""
-    door = open_door()
+    listener = open_listener()
     tls = context(people.listed)
-    with full_disk(door.queue):
-        listens = connect(door.port, tls)
+    with full_disk(listener.queue):
+        listens = connect(listener.port, tls)
         listens.sendall(enhanced(9, raw(9)))
         for number in range(1, 6):
-            sock = connect(door.port, tls)
+            sock = connect(listener.port, tls)
             sock.sendall(enhanced(number, raw(number)))
             if number % 2:
                 sock.setblocking(False)
@@ -194,22 +194,22 @@ def test_who_wrote_and_went_is_not_lost(open_door, people):  # noqa: F811
             sock.close()
         with listens:
             assert answer(listens) == (error(10, 0), CLEAN)
-        assert door.queue.entries_so_far() == 0
-    wait_until(lambda: door.queue.entries_so_far() == 5, "they are lost")
-    door.relay.wait_done()
-    assert door.queue.counts() == {"accepted": 5} and door.relay.said("are lost") == []
+        assert listener.queue.entries_so_far() == 0
+    wait_until(lambda: listener.queue.entries_so_far() == 5, "they are lost")
+    listener.relay.wait_done()
+    assert listener.queue.counts() == {"accepted": 5} and listener.relay.said("are lost") == []
 
 
-def test_what_waits_for_the_queue_has_a_limit(open_door, people):  # noqa: F811
+def test_what_waits_for_the_queue_has_a_limit(open_listener, people):  # noqa: F811
     """Clients write, break their connections and reconnect while the queue accepts nothing."""
-    door = open_door()
+    listener = open_listener()
     tls = context(people.listed)
     count = 0
-    with full_disk(door.queue):
-        before, came = door.relay.memory(), b""
+    with full_disk(listener.queue):
+        before, came = listener.relay.memory(), b""
         while not came:
             assert count < 3000, "all are let in"
-            sock = connect(door.port, tls)
+            sock = connect(listener.port, tls)
             with contextlib.suppress(OSError):
                 sock.sendall(enhanced(1, raw(count)))
                 # The client is accepted and its notification read, unless it gets an error packet.
@@ -221,33 +221,33 @@ def test_what_waits_for_the_queue_has_a_limit(open_door, people):  # noqa: F811
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             sock.close()
         assert came == (error(10, 0), CLEAN) and count >= 500
-        assert door.relay.memory() < before + 150_000
+        assert listener.relay.memory() < before + 150_000
     # Bytes that the relay had not read when the connection broke are lost.
-    wait_until(lambda: door.queue.entries_so_far() >= 500, "they are lost")
-    assert talk(door.port, tls, b"\x09")[0] == error(128, 0)
+    wait_until(lambda: listener.queue.entries_so_far() >= 500, "they are lost")
+    assert talk(listener.port, tls, b"\x09")[0] == error(128, 0)
 
 
-def test_who_reads_no_feedback(open_door, people):  # noqa: F811
+def test_who_reads_no_feedback(open_listener, people):  # noqa: F811
     """The relay sends the list to two clients at a time, until they have read it or left, so that clients that do not
     read cost no memory. The others wait."""
-    door = open_door()
+    listener = open_listener()
     tls = context(people.listed)
-    door.queue.rows("INSERT INTO feedback (app, token, since) VALUES ('shop', ?, 7)", token(1))
+    listener.queue.rows("INSERT INTO feedback (app, token, since) VALUES ('shop', ?, 7)", token(1))
     with contextlib.ExitStack() as stack:
-        deaf = [stack.enter_context(connect(door.feedback_port, tls)) for _ in range(9)]
+        deaf = [stack.enter_context(connect(listener.feedback_port, tls)) for _ in range(9)]
         while deaf:
             most = min(2, len(deaf))
             wait_until(lambda: len(select.select(deaf, [], [], 0)[0]) >= most, "nobody is told")
             # By then every list that is sent concurrently has been sent.
-            assert door.relay.get("/healthz")[0] == 200
+            assert listener.relay.get("/healthz")[0] == 200
             told = select.select(deaf, [], [], 0.2)[0]
             assert len(told) == most
             for sock in told:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 sock.close()
             deaf = [sock for sock in deaf if sock not in told]
-    assert feedback(door.feedback_port, tls) == ([(7, token(1))], CLEAN)
-    wait_until(lambda: door.queue.value("SELECT count(*) FROM feedback") == 0, "it is not forgotten")
+    assert feedback(listener.feedback_port, tls) == ([(7, token(1))], CLEAN)
+    wait_until(lambda: listener.queue.value("SELECT count(*) FROM feedback") == 0, "it is not forgotten")
 
 
 def unread(sock):

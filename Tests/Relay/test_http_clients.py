@@ -10,7 +10,7 @@ import pytest
 from fetch import DIRECTORY, HTTP_CLIENTS, find_python
 from line import Line
 from relaying import DEADLINE, pushes, token
-from test_http_door import PAYLOAD, TOPIC, Door
+from test_http_listener import PAYLOAD, TOPIC, Listener
 
 PROGRAMS = pathlib.Path(__file__).parent / "Programs"
 PUSH = f"/3/device/{token(1)}"
@@ -90,11 +90,11 @@ CLIENTS = {
 def test_two_pushes_on_one_connection(client, start, relay, tmp_path):
     words = CLIENTS[client]
     is_unix, connections = getattr(words, "unix", False), []
-    path = str(tmp_path / "door.socket")
+    path = str(tmp_path / "listener.socket")
     place = str(tmp_path / "line.socket") if is_unix else "0"
     words(place, tmp_path)
     simulator = start()
-    one = Door(relay, simulator, tmp_path, door={"socket": path} if is_unix else {})
+    one = Listener(relay, simulator, tmp_path, listener={"socket": path} if is_unix else {})
 
     def target():
         connections.append(client)

@@ -12,7 +12,7 @@ import uuid
 
 import pytest
 from relaying import relay_program, pushes, token
-from test_http_door import CHUNKED, LENGTH, PAYLOAD, TOPIC, door, h2_frame, h2_header, read_answers, request  # noqa: F401
+from test_http_listener import CHUNKED, LENGTH, PAYLOAD, TOPIC, listener, h2_frame, h2_header, read_answers, request  # noqa: F401
 
 PUSH = f"/3/device/{token(1)}"
 OFFER = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n"
@@ -63,10 +63,10 @@ def h2_push(*headers, path=PUSH):
 # MARK: Upgrades
 
 
-def test_an_offered_upgrade_is_ignored(start, door):
+def test_an_offered_upgrade_is_ignored(start, listener):
     """Everything after it is read: similar-looking bodies, chunks, pipelined requests, in any pieces."""
     simulator = start()
-    one = door(simulator)
+    one = listener(simulator)
     lines = b'{"aps":{"alert":"Hello"},\n"x":\n1,\r\nupgrade:2,\nUpgrade: h2c\r\n}'
     chunked = (
         f"POST {PUSH} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n{OFFER}\r\n".encode()
@@ -98,9 +98,9 @@ def test_an_offered_upgrade_is_ignored(start, door):
         assert (status, headers["connection"]) == (400, "close") and sock.recv(1) == b""
 
 
-def test_a_word_before_the_body(start, door):
+def test_a_word_before_the_body(start, listener):
     """100 Continue comes when it is the request's turn, and never with HTTP/1.0."""
-    one = door(start())
+    one = listener(start())
     with one.socket() as sock:
         first, second = post(), post("Host: localhost\r\nExpect: 100-Continue\r\n" + OFFER)
         head = second[: -len(PAYLOAD)]
@@ -136,10 +136,10 @@ TARGETS = [
 ]
 
 
-def test_which_hosts_are_asked_for(start, door):
+def test_which_hosts_are_asked_for(start, listener):
     """A page with a name that leads here by DNS sends its own name; proxies and HTTP/1.1 clients may send the absolute form."""
     simulator = start()
-    one = door(simulator)
+    one = listener(simulator)
     for headers, wanted in HOSTS:
         (status, answered, told), = raw(one, post(headers))
         assert status == wanted, headers
@@ -155,9 +155,9 @@ def test_which_hosts_are_asked_for(start, door):
         assert raw(one, f"GET /1/apps/{TOPIC}/all-channels HTTP/1.1\r\n".encode() + headers + b"\r\n")[0][0] == wanted
 
 
-def test_hosts_of_http_2(start, door):
+def test_hosts_of_http_2(start, listener):
     simulator = start()
-    one = door(simulator)
+    one = listener(simulator)
     local, evil = (":authority", "localhost:80"), (":authority", "evil.example")
     wanted = [
         (h2_push(local), 200), (h2_push(("host", "localhost")), 200), (h2_push(local, ("host", "localhost:80")), 200), (h2_push(local, ("te", "trailers")), 200),
@@ -172,9 +172,9 @@ def test_hosts_of_http_2(start, door):
     assert len(pushes(simulator)) == 4
 
 
-def test_a_unix_socket_has_any_host(start, door, tmp_path):
-    path = str(tmp_path / "door.socket")
-    one = door(start(), door={"socket": path})
+def test_a_unix_socket_has_any_host(start, listener, tmp_path):
+    path = str(tmp_path / "listener.socket")
+    one = listener(start(), listener={"socket": path})
     for headers, wanted in ("Host: relay.example\r\n", 200), ("Host:\r\n", 200), ("", 400), ("Host: a\r\nHost: a\r\n", 400):
         with contextlib.closing(socket.socket(socket.AF_UNIX)) as sock:
             sock.connect(path)
@@ -182,10 +182,10 @@ def test_a_unix_socket_has_any_host(start, door, tmp_path):
             assert read_answers(sock, 1)[0][0] == wanted, headers
 
 
-def test_beyond_this_machine_it_is_told_what_that_means(start, door, tmp_path):
+def test_beyond_this_machine_it_is_told_what_that_means(start, listener, tmp_path):
     file = tmp_path / "tokens"
     file.write_text("a-secret-that-is-long-enough\n")
-    one = door(start(), door={"host": "0.0.0.0", "authorization_file": str(file)})
+    one = listener(start(), listener={"host": "0.0.0.0", "authorization_file": str(file)})
     assert "without TLS" in one.relay.said("listeners.web: 0.0.0.0 is not this machine alone")[0]["message"]
     assert one.push(token(1), authorization="Bearer a-secret-that-is-long-enough", host="relay.example")[0] == 200
     assert one.push(token(1), host="relay.example")[1]["reason"] == "MissingProviderToken"
@@ -208,9 +208,9 @@ def test_beyond_this_machine_it_is_told_what_that_means(start, door, tmp_path):
 # MARK: Headers
 
 
-def test_headers_by_the_letter(start, door):
+def test_headers_by_the_letter(start, listener):
     simulator = start()
-    one = door(simulator)
+    one = listener(simulator)
     for header, values, status, reason in (
         ("apns-expiration", ["+5", "-0", "", "5 5", "0x5", "5.0", "٥", "99999999999999999999"], 400, "BadExpirationDate"),
         ("apns-priority", ["+10", "010", "", "10.0", "5,10"], 400, "BadPriority"), ("apns-id", ["1", "{" + str(uuid.uuid4()) + "}"], 400, "BadMessageId"),
@@ -240,10 +240,10 @@ def test_headers_by_the_letter(start, door):
     assert raw(one, post("Host: localhost\r\napns-priority:10\r\napns-expiration:\t0 \r\napns-id:  " + str(uuid.uuid4()) + " \t\r\n"))[0][0] == 200
 
 
-def test_each_answer_names_its_request(start, door):
+def test_each_answer_names_its_request(start, listener):
     """The response has the client's ID exactly as written, or a new one."""
     simulator = start()
-    one = door(simulator)
+    one = listener(simulator)
     id = str(uuid.uuid4()).upper()
     for said in (
         one.push(token(1), apns_id=id), one.push("zz", apns_id=id), one.ask("GET", PUSH, apns_id=id), one.ask("POST", "/", PAYLOAD, apns_id=id),
@@ -293,14 +293,14 @@ class OddChannels:
                     sock.sendall(connection.data_to_send())
 
 
-def test_an_answer_that_cannot_be_read_is_no_200(start, door):
+def test_an_answer_that_cannot_be_read_is_no_200(start, listener):
     pytest.importorskip("h2", reason="Python has no h2")
     simulator = start()
     asked = [("GET", "channels"), ("GET", "all-channels"), ("POST", "channels"), ("GET", "channels"), ("GET", "channels"), ("GET", "channels")]
     odd = OddChannels(simulator.ready["certificates"], [
         ("200", b"{"), ("200", b'{"channels":7}'), ("201", b""), ("200", b'{"message-storage-policy":7,"push-type":"LiveActivity"}'),
         ("200", b'{"message-storage-policy":1,"push-type":"Postcard"}'), ("302", b"")])
-    one = door(simulator, app={"channels": odd.place})
+    one = listener(simulator, app={"channels": odd.place})
     for method, what in asked:
         body = json.dumps({"message-storage-policy": 1, "push-type": "LiveActivity"}) if method == "POST" else None
         status, told, _ = one.ask(method, f"/1/apps/{TOPIC}/{what}", body, **({} if method == "POST" else {"apns_channel_id": "dHN0LXNyY2gtY2hubA=="}))
@@ -317,11 +317,11 @@ def two_apps(one, simulator, **more):
     one.relay.wait_said(f"reloaded, with {1 + len(more)} apps")
 
 
-def test_a_topic_is_one_apps(start, door):
+def test_a_topic_is_one_apps(start, listener):
     """A topic is the app's own, or derived from it by Apple's rules. An exact topic of another app is that app's."""
     # No outcome arrives before the response.
     simulator = start(faults={"no_answer": 1})
-    one = door(simulator)
+    one = listener(simulator)
     two_apps(one, simulator, voip={"topic": TOPIC + ".voip"}, live={"topic": TOPIC + ".push-type.liveactivity"}, other={"topic": "com.example.other"})
 
     def owner(topic, **headers):
@@ -346,9 +346,9 @@ def test_a_topic_is_one_apps(start, door):
         assert (status, told["reason"]) == (400, no), bundle
 
 
-def test_a_listener_of_one_app_is_of_no_other(start, door):
+def test_a_listener_of_one_app_is_of_no_other(start, listener):
     simulator = start()
-    one = door(simulator, door={"app": "shop"})
+    one = listener(simulator, listener={"app": "shop"})
     two_apps(one, simulator, other={"topic": "com.example.other"}, voip={"topic": TOPIC + ".voip"})
     assert one.push(token(1))[0] == one.push(token(1), apns_topic=TOPIC)[0] == one.push(token(1), relay_app="shop")[0] == 200
     for headers in {"apns_topic": "com.example.other"}, {"apns_topic": TOPIC + ".voip"}, {"apns_topic": "com.example"}, {"relay_app": "other"}:
@@ -359,13 +359,13 @@ def test_a_listener_of_one_app_is_of_no_other(start, door):
     assert len(pushes(simulator)) == 3
 
 
-def test_tokens_name_their_apps(start, door, tmp_path):
+def test_tokens_name_their_apps(start, listener, tmp_path):
     secrets = {name: f"a-secret-for-{name}-that-is-long" for name in ("shop", "other", "both", "all")}
     file = tmp_path / "tokens"
     # If the relay has one app, a token without apps is for that app.
     file.write_text(f"{secrets['shop']}\n")
     simulator = start(faults={"no_answer": 1})
-    one = door(simulator, door={"authorization_file": str(file)})
+    one = listener(simulator, listener={"authorization_file": str(file)})
 
     def reason(who, **headers):
         status, told, _ = one.push(token(1), authorization=f"Bearer {secrets[who]}", prefer="respond-async", **headers)

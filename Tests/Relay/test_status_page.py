@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Dashboard"))
 from chromium import browser  # noqa: E402, F401
 from legacy import context, push, simple  # noqa: E402
 from relaying import relay_program, token  # noqa: E402
-from test_binary_door import Door, people, raw  # noqa: E402, F401
+from test_binary_listener import Listener, people, raw  # noqa: E402, F401
 
 LIVE = "document.getElementById('link').dataset.is === 'live'"
 # The values on an app's card, by name.
@@ -70,13 +70,13 @@ def test_it_shows_what_the_relay_does(start, relay, queue, show):
 def test_it_says_that_bad_tokens_do_not_count(start, relay, tmp_path, people, show):  # noqa: F811
     """Until the service has accepted a push, and again after the operator overrides the guard."""
     simulator = start(faults={"bad_every": 1})
-    door = Door(relay, simulator, tmp_path, people, app={"guard": {"min_responses": 20, "share": 0.1, "wait": "0s"}}, accepted=False)
-    page = show(door.relay)
-    push(door.port, context(people.listed), b"".join(simple(raw(n)) for n in range(30)))
+    listener = Listener(relay, simulator, tmp_path, people, app={"guard": {"min_responses": 20, "share": 0.1, "wait": "0s"}}, accepted=False)
+    page = show(listener.relay)
+    push(listener.port, context(people.listed), b"".join(simple(raw(n)) for n in range(30)))
     page.wait(f"({SAID})('shop')['bad tokens'] === 'do not count'")
     page.wait(f"({SAID})('shop')['held back'] === '30'")
     assert page.text("article h2") == "shop"
-    subprocess.run([relay_program(), "guard", "--config", door.relay.file, "--override", "shop"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([relay_program(), "guard", "--config", listener.relay.file, "--override", "shop"], check=True, stdout=subprocess.DEVNULL)
     page.wait(f"({SAID})('shop')['bad tokens'] === 'count'")
 
 

@@ -14,8 +14,8 @@ import sys
 import pytest
 from redis_queue import RedisQueue
 from relaying import DEADLINE, Queue, pushes, relay_program, token, wait_until
-from test_binary_door import people  # noqa: F401
-from test_http_door import door  # noqa: F401
+from test_binary_listener import people  # noqa: F401
+from test_http_listener import listener  # noqa: F401
 
 CLOSED_BY_EXEC = 0o2000000
 roots = pytest.mark.skipif(os.geteuid() != 0, reason="only root looks into a process that forbids it, and mounts")
@@ -55,15 +55,15 @@ def fill(path):
 
 
 @roots
-def test_nothing_that_it_opens_is_inherited(start, relay, door, people, tmp_path):  # noqa: F811
+def test_nothing_that_it_opens_is_inherited(start, relay, listener, people, tmp_path):  # noqa: F811
     """Checks listeners, connections, files and their watches, while all are in use."""
-    one = door(start())
+    one = listener(start())
     one.relay.stop()
     gateway = {
         "type": "binary", "port": 0, "feedback_port": 0, "port_file": str(tmp_path / "gateway.port"),
         "fingerprints": {"shop": people.listed_print}, "client_ca": str(people.ca)}
-    open_doors = {"web": one.door, "local": {"type": "http", "socket": str(tmp_path / "http.sock")}, "gateway": gateway}
-    one.relay.doors = open_doors
+    open_listeners = {"web": one.listener, "local": {"type": "http", "socket": str(tmp_path / "http.sock")}, "gateway": gateway}
+    one.relay.listeners = open_listeners
     one.relay.write()
     one.relay.start().wait_ready()
     one.relay.wait_said("ready, with", 2)
@@ -75,7 +75,7 @@ def test_nothing_that_it_opens_is_inherited(start, relay, door, people, tmp_path
         local.connect(str(tmp_path / "http.sock"))
         one.relay.queue.add({"id": "a", "token": token(1)})
         one.relay.wait_done()
-        for name in open_doors:
+        for name in open_listeners:
             wait_until(lambda: one.relay.metric(f'apns_relay_listener_connections{{listener="{name}"}}') == 1, f"no connection at {name}")
         process = pathlib.Path(f"/proc/{one.relay.process.pid}")
         left = {}
@@ -108,9 +108,9 @@ def test_the_watchdogs_signal_ends_it_at_once(start, relay, queue, backtracer):
     assert (ended.si_code, ended.si_status) == (os.CLD_KILLED, signal.SIGABRT) and not said.exists()
 
 
-def test_what_writes_a_backtrace_keeps_no_port(start, door, backtracer):  # noqa: F811
+def test_what_writes_a_backtrace_keeps_no_port(start, listener, backtracer):  # noqa: F811
     environment, said = backtracer
-    one = door(start())
+    one = listener(start())
     one.relay.stop()
     one.relay.start(**environment).wait_ready().wait_said("ready, with", 2)
     port = one.port
@@ -244,11 +244,11 @@ def test_a_file_system_that_is_too_small(start, relay, small, is_crowded):
     assert queue.counts() == {"accepted": 1}
 
 
-def test_what_has_no_room_is_not_taken(start, relay, door, small):  # noqa: F811
+def test_what_has_no_room_is_not_taken(start, relay, listener, small):  # noqa: F811
     """A listener and enqueue refuse entries before the room for recording runs out, and accept them again once there is room."""
     simulator = start()
     queue = Queue(small / "queue.db")
-    one = door(simulator, queue=queue)
+    one = listener(simulator, queue=queue)
     wait_until((small / "queue.db-reserve").exists, "there is no reserve")
     for count in range(100):
         fill(small / f"other-{count}")

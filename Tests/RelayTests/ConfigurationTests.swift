@@ -77,9 +77,9 @@ import Testing
       + names(app.credentials) + names(app.limits) + names(app.retry) + names(app.channels)
       + names(app.guarding)
       // A listener's type is printed, its name is a key.
-      + names(HTTPDoorConfiguration())
+      + names(HTTPListenerConfiguration())
       // Fingerprints have a line of their own, and another for each app.
-      + names(BinaryDoorConfiguration()) - 2 + 1 + names(BinaryDoorConfiguration().tls)
+      + names(BinaryListenerConfiguration()) - 2 + 1 + names(BinaryListenerConfiguration().tls)
     let text = ConfigurationText.text(of: ConfigurationText.example)
     // Listeners are printed as a comment.
     let lines = text.split(separator: "\n").dropFirst().map {
@@ -88,24 +88,24 @@ import Testing
     #expect(lines.count { $0.contains("# ") } == options, "\(text)")
   }
 
-  @Test func aBinaryDoor() throws {
+  @Test func aBinaryListener() throws {
     let print = String(repeating: "AB:", count: 31) + "AB"
     let start = "listeners:\n  gateway:\n    type: binary\n"
     let all = try read(
       Self.least + start
         + "    fingerprints:\n      shop: \"\(print) \(String(repeating: "0", count: 64))\"\n"
         + "    client_ca: ca.pem\n    min_tls: \"1.0\"\n    feedback_port: -1\n")
-    guard case .binary(let door) = all.doors.first else {
-      Issue.record("no door")
+    guard case .binary(let listener) = all.listeners.first else {
+      Issue.record("no listener")
       return
     }
     #expect(
-      door.fingerprints == [
+      listener.fingerprints == [
         String(repeating: "ab", count: 32): "shop", String(repeating: "0", count: 64): "shop",
       ])
-    #expect(door.tls.min == .tls1_0)
-    #expect(door.feedbackPort == nil)
-    #expect(door.madeCertificate == "\(directory)/gateway-door")
+    #expect(listener.tls.min == .tls1_0)
+    #expect(listener.feedbackPort == nil)
+    #expect(listener.madeCertificate == "\(directory)/gateway-listener")
     #expect(try read(ConfigurationText.text(of: all)) == all)
     for (text, said) in [
       (
@@ -133,24 +133,24 @@ import Testing
       "relay.yaml:8: apps.shop.guard.min_responses: must not be more than responses, 50")
   }
 
-  @Test func doors() throws {
-    #expect(try read(Self.least).doors == [])
-    let doors = "listeners:\n  web:\n    type: http\n"
-    #expect(try read(Self.least + doors).doors.map(\.name) == ["web"])
+  @Test func listeners() throws {
+    #expect(try read(Self.least).listeners == [])
+    let listeners = "listeners:\n  web:\n    type: http\n"
+    #expect(try read(Self.least + listeners).listeners.map(\.name) == ["web"])
     try "a-token-of-some-length\n".write(
       toFile: "\(directory)/tokens", atomically: true, encoding: .utf8)
     let all = try read(
-      Self.least + doors + "    host: 0.0.0.0\n    port: 0\n    app: shop\n"
+      Self.least + listeners + "    host: 0.0.0.0\n    port: 0\n    app: shop\n"
         + "    authorization_file: tokens\n    wait: 2.5s\n    connections: 7\n"
-        + "  local:\n    type: http\n    socket: door.socket\n    socket_mode: 600\n")
-    guard case .http(let web) = all.doors[0], case .http(let local) = all.doors[1] else {
-      Issue.record("no doors")
+        + "  local:\n    type: http\n    socket: listener.socket\n    socket_mode: 600\n")
+    guard case .http(let web) = all.listeners[0], case .http(let local) = all.listeners[1] else {
+      Issue.record("no listeners")
       return
 
     }
     #expect(web.authorizationFile == "\(directory)/tokens")
     #expect([web.app, web.host] == ["shop", "0.0.0.0"])
-    #expect(local.socket == "\(directory)/door.socket")
+    #expect(local.socket == "\(directory)/listener.socket")
     #expect(local.socketMode == 0o600)
     #expect(try read(ConfigurationText.text(of: all)) == all)
     for (text, said) in [
@@ -163,25 +163,25 @@ import Testing
         "relay.yaml:10: listeners.web.type: must be one of http, binary, not 'gopher'"
       ),
       (
-        doors + "    host: 0.0.0.0\n",
+        listeners + "    host: 0.0.0.0\n",
         "relay.yaml:9: listeners.web.authorization_file: is missing: 0.0.0.0 is not this machine "
           + "alone, and whoever reaches it could push"
       ),
       (
-        doors + "    host: 127.0.0.1.example.com\n",
+        listeners + "    host: 127.0.0.1.example.com\n",
         "relay.yaml:9: listeners.web.authorization_file: is missing: 127.0.0.1.example.com is not "
           + "this machine alone, and whoever reaches it could push"
       ),
       (
-        doors + "    socket: s\n    port: 1\n",
+        listeners + "    socket: s\n    port: 1\n",
         "relay.yaml:11: listeners.web.socket: takes the place of host and port: give one or the other"
       ),
       (
-        doors + "    socket: \(String(repeating: "s", count: 200))\n", nil
+        listeners + "    socket: \(String(repeating: "s", count: 200))\n", nil
       ),
-      (doors + "    app: news\n", "relay.yaml:11: listeners.web.app: there is no app 'news'"),
+      (listeners + "    app: news\n", "relay.yaml:11: listeners.web.app: there is no app 'news'"),
       (
-        doors + "    socket: s\n    socket_mode: 888\n",
+        listeners + "    socket: s\n    socket_mode: 888\n",
         "relay.yaml:12: listeners.web.socket_mode: must be permissions such as 660, not '888'"
       ),
     ] as [(String, String?)] {

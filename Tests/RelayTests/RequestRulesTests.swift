@@ -19,8 +19,8 @@ import Testing
   private static let two = shop + [app("news", "com.example.news")]
 
   private func order(
-    _ request: DoorRequest, _ apps: [AppConfiguration] = shop, app: String? = nil
-  ) throws(DoorAnswer) -> RequestRules.Order {
+    _ request: ListenerRequest, _ apps: [AppConfiguration] = shop, app: String? = nil
+  ) throws(ListenerResponse) -> RequestRules.Order {
     try RequestRules(apps: apps, app: app, waitMS: 30_000).order(request)
   }
 
@@ -28,8 +28,8 @@ import Testing
     _ headers: [(name: String, value: String)] = [], _ apps: [AppConfiguration] = shop,
     app: String? = nil, token: String = RequestRulesTests.token,
     body: [UInt8] = RequestRulesTests.payload
-  ) throws(DoorAnswer) -> NewEntry {
-    let request = DoorRequest("POST", "/3/device/\(token)", headers, body: body)
+  ) throws(ListenerResponse) -> NewEntry {
+    let request = ListenerRequest("POST", "/3/device/\(token)", headers, body: body)
     guard case .push(let entry, _) = try order(request, apps, app: app) else {
       throw .refusal(500, "no push")
     }
@@ -37,10 +37,10 @@ import Testing
   }
 
   private func reason(
-    _ status: Int, _ act: () throws(DoorAnswer) -> Void,
+    _ status: Int, _ act: () throws(ListenerResponse) -> Void,
     sourceLocation: SourceLocation = #_sourceLocation
   ) -> String? {
-    do throws(DoorAnswer) {
+    do throws(ListenerResponse) {
       try act()
       Issue.record("it is taken", sourceLocation: sourceLocation)
       return nil
@@ -57,7 +57,7 @@ import Testing
   ) {
     let said = reason(
       status,
-      { () throws(DoorAnswer) in
+      { () throws(ListenerResponse) in
         _ = try entry(headers, apps, token: token, body: body)
       }, sourceLocation: sourceLocation)
     #expect(said == wanted, sourceLocation: sourceLocation)
@@ -133,11 +133,11 @@ import Testing
     #expect(try entry([], Self.two, app: "news").app == "news")
     // No header overrides a listener's app.
     #expect(
-      reason(400) { () throws(DoorAnswer) in
+      reason(400) { () throws(ListenerResponse) in
         _ = try entry([("relay-app", "shop")], Self.two, app: "news")
       } == "TopicDisallowed")
     #expect(
-      reason(400) { () throws(DoorAnswer) in
+      reason(400) { () throws(ListenerResponse) in
         _ = try entry([("apns-topic", "com.example.shop")], Self.two, app: "news")
       } == "TopicDisallowed")
     // An exact topic belongs to its app.
@@ -164,8 +164,8 @@ import Testing
       (name: "apns-push-type", value: "liveactivity"), (name: "apns-priority", value: "10"),
       (name: "apns-request-id", value: "6ba7b810-9dad-11d1-80b4-00c04fd430c8"),
     ]
-    func request(_ headers: [(name: String, value: String)]) -> DoorRequest {
-      DoorRequest("POST", "/4/broadcasts/apps/com.example.shop", headers, body: Self.payload)
+    func request(_ headers: [(name: String, value: String)]) -> ListenerRequest {
+      ListenerRequest("POST", "/4/broadcasts/apps/com.example.shop", headers, body: Self.payload)
     }
     guard case .push(let entry, _) = try order(request(headers)) else {
       Issue.record("no push")
@@ -176,7 +176,7 @@ import Testing
     #expect(entry.topic == nil)
     #expect(entry.id == "6ba7b810-9dad-11d1-80b4-00c04fd430c8")
     func said(_ headers: [(name: String, value: String)]) -> String? {
-      reason(400) { () throws(DoorAnswer) in _ = try order(request(headers)) }
+      reason(400) { () throws(ListenerResponse) in _ = try order(request(headers)) }
     }
     #expect(said(Array(headers.dropFirst())) == "MissingChannelId")
     #expect(said([("apns-channel-id", "%")] + headers.dropFirst()) == "BadChannelId")
@@ -186,9 +186,9 @@ import Testing
 
   @Test func pathsAndMethods() {
     func said(_ status: Int, _ method: String, _ path: String) -> String? {
-      reason(status) { () throws(DoorAnswer) in
+      reason(status) { () throws(ListenerResponse) in
         _ = try order(
-          DoorRequest(method, path, [("apns-topic", "com.example.shop")], body: Self.payload))
+          ListenerRequest(method, path, [("apns-topic", "com.example.shop")], body: Self.payload))
       }
     }
     for path in [
@@ -207,8 +207,8 @@ import Testing
     func wish(
       _ method: String, _ path: String, _ headers: [(name: String, value: String)] = [],
       _ body: String = ""
-    ) throws(DoorAnswer) -> ManagementRequest.Wish {
-      let request = DoorRequest(
+    ) throws(ListenerResponse) -> ManagementRequest.Wish {
+      let request = ListenerRequest(
         method, "/1/apps/com.example.shop/\(path)", headers, body: Array(body.utf8))
       guard case .channels(let order) = try order(request) else { throw .refusal(500, "none") }
       return order.wish
@@ -229,18 +229,18 @@ import Testing
       (#"{"message-storage-policy":1}"#, "MissingPushType"),
       (#"{"message-storage-policy":1,"push-type":"alert"}"#, "InvalidPushType"),
     ] {
-      let said = reason(400) { () throws(DoorAnswer) in
+      let said = reason(400) { () throws(ListenerResponse) in
         _ = try wish("POST", "channels", [], body)
       }
       #expect(said == wanted, "\(body)")
     }
-    let missing = reason(400) { () throws(DoorAnswer) in _ = try wish("GET", "channels") }
+    let missing = reason(400) { () throws(ListenerResponse) in _ = try wish("GET", "channels") }
     #expect(missing == "MissingChannelId")
   }
 
   @Test func preferences() throws {
     func answering(_ values: String...) throws -> RequestRules.Answering? {
-      let request = DoorRequest(
+      let request = ListenerRequest(
         "POST", "/3/device/\(Self.token)", values.map { ("prefer", $0) }, body: Self.payload)
       guard case .push(_, let answering) = try order(request) else { return nil }
       return answering
@@ -259,13 +259,14 @@ import Testing
   }
 
   @Test func outcomesAsAnswers() {
-    func answer(_ end: PushOutcome.End, _ status: Int = 0, since: Int64? = nil) -> DoorAnswer {
+    func answer(_ end: PushOutcome.End, _ status: Int = 0, since: Int64? = nil) -> ListenerResponse
+    {
       var outcome = PushOutcome(position: 0, token: "00", end: end, reason: "Why")
       outcome.httpStatus = status
       outcome.goneSince = since
       return OutcomeAnswer.of(.outcome(outcome), id: "the-id", header: "apns-id")
     }
-    #expect(answer(.accepted, 200) == DoorAnswer(200, headers: ["apns-id": "the-id"]))
+    #expect(answer(.accepted, 200) == ListenerResponse(200, headers: ["apns-id": "the-id"]))
     let gone = answer(.rejected, 410, since: 1_700_000_000)
     #expect(gone.status == 410)
     #expect(gone.body == #"{"reason":"Why","timestamp":1700000000000}"#)

@@ -110,7 +110,7 @@ package enum ConfigurationReader {
       all.apps.append(try app(name, section))
     }
     if all.apps.isEmpty { throw root.fault("apps", "is empty: a relay needs an app at least") }
-    all.doors = try DoorReader.doors(
+    all.listeners = try ListenerReader.listeners(
       root.section("listeners"), apps: all.apps, queue: all.queue.file)
     try root.end()
     return all

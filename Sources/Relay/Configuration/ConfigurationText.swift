@@ -139,93 +139,103 @@ package enum ConfigurationText {
     }
     let end = lines.count
     head(0, "listeners")
-    for door in all.doors.isEmpty ? exampleDoors : all.doors {
-      head(1, door.name)
-      switch door {
-      case .http(let door):
+    for listener in all.listeners.isEmpty ? exampleListeners : all.listeners {
+      head(1, listener.name)
+      switch listener {
+      case .http(let listener):
         say(2, "type", "http", "Apple's requests, as HTTP/1.1 and HTTP/2 without TLS")
-        if door.socket == nil {
-          say(2, "host", quoted(door.host), "where it listens")
-          say(2, "port", "\(door.port)", "0 takes a free one")
+        if listener.socket == nil {
+          say(2, "host", quoted(listener.host), "where it listens")
+          say(2, "port", "\(listener.port)", "0 takes a free one")
         }
-        say(2, "port_file", quoted(door.portFile), "where the port is written to")
-        say(2, "socket", quoted(door.socket), "a UNIX socket, in place of host and port")
-        say(2, "socket_mode", String(door.socketMode, radix: 8), "its permissions")
-        say(2, "app", quoted(door.app), "only this app's topics are pushed; default: those of all")
+        say(2, "port_file", quoted(listener.portFile), "where the port is written to")
+        say(2, "socket", quoted(listener.socket), "a UNIX socket, in place of host and port")
+        say(2, "socket_mode", String(listener.socketMode, radix: 8), "its permissions")
         say(
-          2, "authorization_file", quoted(door.authorizationFile),
+          2, "app", quoted(listener.app), "only this app's topics are pushed; default: those of all"
+        )
+        say(
+          2, "authorization_file", quoted(listener.authorizationFile),
           "a bearer token and its apps in each line; needed beyond this machine")
         say(
-          2, "wait", DurationText.of(door.waitS), "a request waits so long for the service's answer"
+          2, "wait", DurationText.of(listener.waitS),
+          "a request waits so long for the service's answer"
         )
         say(
-          2, "idle_timeout", DurationText.of(door.idleS),
+          2, "idle_timeout", DurationText.of(listener.idleS),
           "a silent connection is closed after so long")
-        say(2, "connections", "\(door.connections)", "at most, at the same time")
-      case .binary(let door):
+        say(2, "connections", "\(listener.connections)", "at most, at the same time")
+      case .binary(let listener):
         say(2, "type", "binary", "the interface that Apple switched off in 2021")
-        say(2, "host", quoted(door.host), "where it listens")
-        say(2, "port", "\(door.port)", "0 takes a free one")
-        say(2, "port_file", quoted(door.portFile), "where the port is written to")
+        say(2, "host", quoted(listener.host), "where it listens")
+        say(2, "port", "\(listener.port)", "0 takes a free one")
+        say(2, "port_file", quoted(listener.portFile), "where the port is written to")
         say(
-          2, "feedback_port", "\(door.feedbackPort ?? -1)", "where it tells of devices; -1: nowhere"
+          2, "feedback_port", "\(listener.feedbackPort ?? -1)",
+          "where it tells of devices; -1: nowhere"
         )
-        say(2, "feedback_port_file", quoted(door.feedbackPortFile), "where that port is written to")
-        let isEmpty = door.fingerprints.isEmpty
+        say(
+          2, "feedback_port_file", quoted(listener.feedbackPortFile),
+          "where that port is written to")
+        let isEmpty = listener.fingerprints.isEmpty
         say(2, "fingerprints", isEmpty ? "{}" : nil, "whose a client is, by its certificate")
-        for app in Set(door.fingerprints.values).sorted() {
-          let own = door.fingerprints.filter { $0.value == app }.keys.sorted()
+        for app in Set(listener.fingerprints.values).sorted() {
+          let own = listener.fingerprints.filter { $0.value == app }.keys.sorted()
           say(
             3, app, quoted(own.joined(separator: " ")), "of its clients' certificates, by SHA-256")
         }
         say(
-          2, "client_ca", quoted(door.clientCA), "who signs certificates with an app's topic as UID"
+          2, "client_ca", quoted(listener.clientCA),
+          "who signs certificates with an app's topic as UID"
         )
-        say(2, "app", quoted(door.app), "whoever reaches the port pushes as this app")
-        say(2, "certificate", quoted(door.tls.certificate), "the server's; default: one is made")
-        say(2, "key", quoted(door.tls.key), "default: in the certificate's file")
-        say(2, "min_tls", quoted(door.tls.min.rawValue), "1.0, 1.1, 1.2 or 1.3")
-        say(2, "rsa_key_exchange", "\(door.tls.takesRSA)", "old clients know nothing else")
+        say(2, "app", quoted(listener.app), "whoever reaches the port pushes as this app")
         say(
-          2, "dhe_key_exchange", "\(door.tls.takesDHE)",
+          2, "certificate", quoted(listener.tls.certificate), "the server's; default: one is made")
+        say(2, "key", quoted(listener.tls.key), "default: in the certificate's file")
+        say(2, "min_tls", quoted(listener.tls.min.rawValue), "1.0, 1.1, 1.2 or 1.3")
+        say(2, "rsa_key_exchange", "\(listener.tls.takesRSA)", "old clients know nothing else")
+        say(
+          2, "dhe_key_exchange", "\(listener.tls.takesDHE)",
           "finite-field Diffie-Hellman, where a client knows no curves")
-        say(2, "sha1", "\(door.tls.takesSHA1)", "signatures by SHA-1, and keys of 1,024 bits")
-        say(2, "payload_max", "\(door.payloadMax)", "bytes; a larger one is answered by status 7")
+        say(2, "sha1", "\(listener.tls.takesSHA1)", "signatures by SHA-1, and keys of 1,024 bits")
         say(
-          2, "json", "\(door.checksJSON)", "true: status 7 for a payload that is not JSON"
+          2, "payload_max", "\(listener.payloadMax)", "bytes; a larger one is answered by status 7")
+        say(
+          2, "json", "\(listener.checksJSON)", "true: status 7 for a payload that is not JSON"
         )
         say(
-          2, "token_bytes", quoted(door.tokenBytes?.text ?? "any"),
+          2, "token_bytes", quoted(listener.tokenBytes?.text ?? "any"),
           "sizes of tokens, beside those that APNs accepted; others get status 5")
         say(
-          2, "token_answers", "\(door.answersTokens)",
+          2, "token_answers", "\(listener.answersTokens)",
           "false: no status 5 or 8, for clients that read no answers")
-        say(2, "connections", "\(door.connections)", "of providers at most, at the same time")
+        say(2, "connections", "\(listener.connections)", "of providers at most, at the same time")
         say(
-          2, "app_connections", "\(door.appConnections)",
+          2, "app_connections", "\(listener.appConnections)",
           "of one app; 0: all that are not kept for others")
         say(
-          2, "address_connections", "\(door.addressConnections)",
+          2, "address_connections", "\(listener.addressConnections)",
           "of one app from one address; 0: three quarters of the app's")
         say(
-          2, "feedback_connections", "\(door.feedbackConnections)", "beside these, to feedback_port"
+          2, "feedback_connections", "\(listener.feedbackConnections)",
+          "beside these, to feedback_port"
         )
         say(
-          2, "handshakes", "\(door.handshakes)",
+          2, "handshakes", "\(listener.handshakes)",
           "TLS handshakes under way, beside all these")
       }
     }
     // Listeners are never on by default.
-    if all.doors.isEmpty {
+    if all.listeners.isEmpty {
       for index in lines[end...].indices { lines[index] = "# " + lines[index] }
     }
     return lines.joined(separator: "\n") + "\n"
   }
 
-  private static var exampleDoors: [DoorConfiguration] {
-    var web = HTTPDoorConfiguration()
+  private static var exampleListeners: [ListenerConfiguration] {
+    var web = HTTPListenerConfiguration()
     web.name = "web"
-    var gateway = BinaryDoorConfiguration()
+    var gateway = BinaryListenerConfiguration()
     gateway.name = "gateway"
     gateway.fingerprints = [String(repeating: "0", count: 64): "shop"]
     return [.http(web), .binary(gateway)]

@@ -55,7 +55,7 @@ package struct RelayConfiguration: Equatable, Sendable {
   package var drainS = 20.0
   /// The named apps, in the file's order.
   package var apps: [AppConfiguration] = []
-  package var doors: [DoorConfiguration] = []
+  package var listeners: [ListenerConfiguration] = []
 }
 
 /// An app, the relay's tenant.

@@ -50,7 +50,7 @@ struct MetricsText {
   /// in the metrics of one of the queue's relays only, so that a sum over the relays is right.
   static func of(
     _ figures: [(app: String, figures: WorkerFigures)], _ depths: [String: QueueDepth]?,
-    isWhole: Bool, doors: [(name: String, figures: DoorFigures.Shown)] = []
+    isWhole: Bool, listeners: [(name: String, figures: ListenerFigures.Shown)] = []
   ) -> String {
     var all = MetricsText()
     all.add(
@@ -134,17 +134,17 @@ struct MetricsText {
           "Until when the certificate is valid, in UNIX seconds.", [("app", app)], "\(end)")
       }
     }
-    for (name, figures) in doors {
-      let door = ("listener", name)
+    for (name, figures) in listeners {
+      let listener = ("listener", name)
       all.add(
-        "apns_relay_listener_connections", "gauge", "Connections that are open.", [door],
+        "apns_relay_listener_connections", "gauge", "Connections that are open.", [listener],
         "\(figures.connections)")
       all.add(
-        "apns_relay_listener_waiting", "gauge", "Requests that have no answer yet.", [door],
+        "apns_relay_listener_waiting", "gauge", "Requests that have no answer yet.", [listener],
         "\(figures.waiting)")
       all.add(
         "apns_relay_listener_rejected_connections_total", "counter",
-        "Connections that were closed at once, because there were too many.", [door],
+        "Connections that were closed at once, because there were too many.", [listener],
         "\(figures.turnedAway)")
       for (name, help, count) in [
         ("taken", "Notifications that were queued for a client of old.", figures.taken),
@@ -152,21 +152,21 @@ struct MetricsText {
         ("refused", "Clients that were not let in.", figures.refused),
         ("silent", "Silent pushes that became background pushes of priority 5.", figures.silent),
       ] {
-        all.add("apns_relay_listener_\(name)_total", "counter", help, [door], "\(count)")
+        all.add("apns_relay_listener_\(name)_total", "counter", help, [listener], "\(count)")
       }
       all.add(
-        "apns_relay_listener_handshakes", "gauge", "Connections that are nobody's yet.", [door],
+        "apns_relay_listener_handshakes", "gauge", "Connections that are nobody's yet.", [listener],
         "\(figures.handshakes)")
-      for limit in DoorFigures.Limit.allCases {
+      for limit in ListenerFigures.Limit.allCases {
         all.add(
           "apns_relay_listener_limited_total", "counter",
           "Connections that ended because their share was used up.",
-          [door, ("limit", limit.rawValue)], "\(figures.limited[limit] ?? 0)")
+          [listener, ("limit", limit.rawValue)], "\(figures.limited[limit] ?? 0)")
       }
       for (status, count) in figures.answers.sorted(by: { $0.key < $1.key }) {
         all.add(
           "apns_relay_listener_answers_total", "counter", "Requests that were answered.",
-          [door, ("status", "\(status)")], "\(count)")
+          [listener, ("status", "\(status)")], "\(count)")
       }
     }
     for (_, figures) in figures { all.merge(figures.session) }

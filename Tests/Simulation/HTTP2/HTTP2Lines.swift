@@ -106,7 +106,8 @@ extension HTTP2World {
     // One of them may be kept for what flies apart, and serves no others while it finishes.
     let hasSuspect = (0..<ledger.taken).contains {
       let newest = ledger.sent[$0].newest
-      return newest >= 0 && ledger.asked[newest].seen != .open && !isTold($0) && mostEnds(of: $0) > 1
+      return newest >= 0 && ledger.asked[newest].seen != .open && !isTold($0)
+        && mostEnds(of: $0) > 1
     }
     guard free > (hasSuspect ? 1 : 0) else { return }
     for number in ledger.firstWaiting..<ledger.taken

@@ -7,11 +7,11 @@ struct RelayCheck {
   var host: String
   var port: UInt16
   var feedbackPort: UInt16
-  var httpDoor: String?
+  var httpListener: String?
   /// The program's.
   var credentials: LegacyCredentials?
   var authority: String?
-  /// What the program calls the door.
+  /// What the program calls the listener.
   var serverName: String
   var seconds: Double
 
@@ -23,7 +23,7 @@ struct RelayCheck {
     OldNameCheck(host: host).run(&report)
     report.isReachable = gateway(&report)
     if !feedback(&report) { report.isReachable = false }
-    if let httpDoor, !HTTPDoorCheck(place: httpDoor, seconds: seconds).run(&report) {
+    if let httpListener, !HTTPListenerCheck(place: httpListener, seconds: seconds).run(&report) {
       report.isReachable = false
     }
   }

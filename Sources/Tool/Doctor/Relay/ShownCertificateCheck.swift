@@ -2,11 +2,11 @@ import BinaryServer
 import COpenSSL
 import Glibc
 
-/// The certificate that a door shows, and which programs take it.
+/// The certificate that a listener shows, and which programs take it.
 struct ShownCertificateCheck {
   var certificate: Certificate
   var about: String
-  /// What the program calls the door.
+  /// What the program calls the listener.
   var name: String
   /// A file of those whom the program trusts, and why by it the certificate is not to be trusted.
   var authority: String?
@@ -43,7 +43,7 @@ struct ShownCertificateCheck {
           cause: "listener-not-trusted", about: about,
           message: "a program that trusts \(authority ?? "") does not take it: \(distrust)",
           remedy:
-            "add to that file what the listener's certificate was issued by; where the relay made it, that is NAME-door-ca.pem beside the queue"
+            "add to that file what the listener's certificate was issued by; where the relay made it, that is NAME-listener-ca.pem beside the queue"
         ))
     } else if !certificate.isFor(name) {
       report.add(

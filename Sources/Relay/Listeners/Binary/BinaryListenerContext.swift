@@ -1,0 +1,102 @@
+import BinaryServer
+import Dispatch
+import Logging
+import NIOCore
+import Synchronization
+
+/// The state that all connections of a binary listener share.
+final class BinaryListenerContext: Sendable {
+  let relay: ListenerRelay
+  let clients: ListenerClients
+  let tls: OpenSSLServerContext
+  let figures = ListenerFigures()
+  let feedback = FeedbackTurns()
+  let logger: Logger
+  /// Batches that are being queued.
+  let batches = DispatchGroup()
+  let connections: ListenerConnections
+  /// The connection quotas of the gateway port and of the feedback port.
+  let gateway: ClientShares
+  let feedbackPort: ClientShares
+  let handshakes: OpenHandshakes
+  let configuration: BinaryListenerConfiguration
+  /// Refused token sizes and silent pushes are logged at most once a minute.
+  let sizeWarning = ThrottledWarning()
+  let silentWarning = ThrottledWarning()
+
+  /// Batches that wait for the queue and have lost their client. They stay in memory, so they have
+  /// a limit, beyond which new clients are refused.
+  private let orphans = Atomic(0)
+  private static let mostOrphans = 500
+  private let warning = ThrottledWarning()
+
+  private let over = Atomic(false)
+
+  init(
+    _ relay: ListenerRelay, _ clients: ListenerClients, _ tls: OpenSSLServerContext,
+    _ listener: BinaryListenerConfiguration, _ logger: Logger
+  ) {
+    self.relay = relay
+    self.clients = clients
+    self.tls = tls
+    configuration = listener
+    let limits = ConnectionLimits(listener, files: ListenerConnections.files)
+    if limits.isCut {
+      logger.warning(
+        "this process may open \(OpenFiles.limit) files: there are \(limits.gateway) connections at most, and \(limits.feedback) to the feedback port"
+      )
+    }
+    gateway = ClientShares(
+      limits.gateway, mostOfApp: listener.appConnections,
+      mostOfAddress: listener.addressConnections,
+      logger)
+    feedbackPort = ClientShares(limits.feedback, logger)
+    handshakes = OpenHandshakes(limits.handshakes, figures, logger)
+    connections = ListenerConnections(figures, most: limits.all, logger)
+    self.logger = logger
+  }
+
+  /// Gives a known client its part of the quota until it is closed. False if the quota is used up.
+  func admit(_ channel: any Channel, _ app: String, _ shares: ClientShares) -> Bool {
+    let client = ClientShares.Client(app: app, address: channel.remoteAddress?.host ?? "")
+    if let limit = shares.enter(client, of: clients.count(of: relay.apps())) {
+      figures.turnAway(by: shares === feedbackPort ? .feedback : limit)
+      return false
+    }
+    handshakes.end(channel)
+    channel.closeFuture.whenComplete { _ in shares.leave(client) }
+    return true
+  }
+
+  func sayRefusedSize(_ size: Int, _ logger: Logger) {
+    guard sizeWarning.isDue("") else { return }
+    logger.warning(
+      "a token of \(size) bytes is answered by status 5: the service accepted none of that size yet. If devices have such tokens, set listeners.\(configuration.name).token_bytes"
+    )
+  }
+
+  func countSilent(_ count: Int, _ logger: Logger) {
+    figures.silence(count)
+    guard silentWarning.isDue("") else { return }
+    logger.notice(
+      "silent pushes (content-available alone) of priority 10 go as background pushes of priority 5, as APNs takes them; \(figures.shown.silent) so far"
+    )
+  }
+
+  /// True once the listener closes: a batch that fails is not retried.
+  var isOver: Bool { over.load(ordering: .relaxed) }
+  func end() { over.store(true, ordering: .relaxed) }
+
+  func adopt() { orphans.add(1, ordering: .relaxed) }
+  func release() { orphans.subtract(1, ordering: .relaxed) }
+
+  /// Whether too many batches of lost clients wait for the queue.
+  var isFull: Bool {
+    guard orphans.load(ordering: .relaxed) >= Self.mostOrphans else { return false }
+    let text =
+      "clients are turned away: the queue takes nothing, and notifications of clients that are gone "
+      + "wait for it"
+    if warning.isDue(text) { logger.warning("\(text)") }
+    return true
+  }
+}

@@ -1,0 +1,81 @@
+import APNS
+import BinaryServer
+
+/// Finds a connection's app by the client certificate: by its SHA-256 fingerprint, then by the CA
+/// that signed it and the topic in its subject. A port may also belong to one app.
+struct ListenerClients: Sendable {
+  enum Finding {
+    case app(String, how: String)
+    /// No app was found, for this reason.
+    case nobody(String)
+  }
+
+  private let fingerprints: [String: String]
+  private let authorities: ClientAuthorities?
+  private let app: String?
+  private let level: CInt
+
+  init(_ listener: BinaryListenerConfiguration) throws {
+    fingerprints = listener.fingerprints
+    app = listener.app
+    level = listener.tls.takesSHA1 ? 0 : 2
+    guard let file = listener.clientCA else {
+      authorities = nil
+      return
+    }
+    do throws(ServerTLSError) {
+      authorities = try ClientAuthorities(file: file)
+    } catch {
+      throw QueueFault(description: "\(file): \(error.text)")
+    }
+  }
+
+  /// The number of apps that may have clients here.
+  func count(of apps: [AppConfiguration]) -> Int {
+    if app != nil { return 1 }
+    return max(1, authorities == nil ? Set(fingerprints.values).count : apps.count)
+  }
+
+  func find(_ client: OpenSSLServerHandler?, apps: [AppConfiguration]) -> Finding {
+    guard let client, let certificate = client.peer else {
+      if let app { return .app(app, how: "by the port, without a certificate") }
+      return .nobody("it shows no certificate")
+    }
+    let fingerprint = CertificateFingerprint.text(of: certificate.fingerprint)
+    let who = "\(certificate.subject), SHA-256 \(fingerprint)"
+    if let app = fingerprints[fingerprint] { return .app(app, how: "by the fingerprint of \(who)") }
+    if let app { return .app(app, how: "by the port, with \(who)") }
+    guard let authorities else { return .nobody("its fingerprint is not listed: \(who)") }
+    if let fault = authorities.fault(of: client, level: level) {
+      return .nobody("its certificate is not to be trusted, \(fault): \(who)")
+    }
+    guard let topic = certificate.subject.userIdentifier else {
+      return .nobody("there is no topic (UID) in its certificate: \(who)")
+    }
+    let owners = apps.filter { $0.topic == topic }
+    guard owners.count == 1 else {
+      return .nobody(
+        "\(owners.isEmpty ? "no app has" : "more than one app has") the topic '\(topic)': \(who)")
+    }
+    return .app(owners[0].name, how: "by the authority that signed \(who)")
+  }
+}
+
+/// The SHA-256 fingerprint of a certificate in hex.
+enum CertificateFingerprint {
+  static func text(of digest: [UInt8]) -> String {
+    digest.map { byte in
+      let digits = String(byte, radix: 16)
+      return digits.count == 1 ? "0\(digits)" : digits
+    }.joined()
+  }
+
+  /// Reads a fingerprint with or without OpenSSL's colons; nil if it is invalid.
+  static func read(_ text: some StringProtocol) -> String? {
+    let digits = text.lowercased().filter { $0 != ":" }
+    let isHex = digits.utf8.allSatisfy {
+      (0x30...0x39).contains($0) || (0x61...0x66).contains($0)
+    }
+    return digits.utf8.count == 64 && isHex ? digits : nil
+  }
+}

@@ -1,0 +1,82 @@
+import Synchronization
+
+/// The counters of a listener, for metrics.
+package final class ListenerFigures: Sendable {
+  /// A connection quota that is used up.
+  package enum Limit: String, CaseIterable, Sendable { case app, address, feedback, handshakes }
+
+  package struct Shown: Sendable {
+    package var connections = 0
+    package var waiting = 0
+    /// The number of responses by status.
+    package var answers: [Int: Int] = [:]
+    /// Connections refused because there were too many.
+    package var turnedAway = 0
+    /// Notifications that a binary listener queued. The HTTP listener counts requests instead.
+    package var taken = 0
+    /// Frames after a rejected one.
+    package var discarded = 0
+    /// Clients that failed the handshake or were not identified.
+    package var refused = 0
+    /// Silent pushes that became background pushes.
+    package var silent = 0
+    /// Connections without a known client.
+    package var handshakes = 0
+    /// Connections closed because of a limit.
+    package var limited: [Limit: Int] = [:]
+
+    package init() {}
+  }
+
+  private let state = Mutex(Shown())
+
+  package var shown: Shown { state.withLock { $0 } }
+
+  /// False if there are `most` already.
+  package func enter(most: Int) -> Bool {
+    state.withLock { state in
+      guard state.connections < most else {
+        state.turnedAway += 1
+        return false
+      }
+      state.connections += 1
+      return true
+    }
+  }
+
+  /// Refuses a connection that `enter` has counted.
+  package func turnAway() {
+    state.withLock { state in
+      state.connections -= 1
+      state.turnedAway += 1
+    }
+  }
+
+  /// Refuses a connection because of a quota.
+  package func turnAway(by limit: Limit) {
+    state.withLock { state in
+      state.limited[limit, default: 0] += 1
+      // A handshake is closed in favour of another client, which is accepted.
+      if limit != .handshakes { state.turnedAway += 1 }
+    }
+  }
+
+  package func leave() { state.withLock { $0.connections -= 1 } }
+  package func take(_ count: Int) { state.withLock { $0.taken += count } }
+  package func silence(_ count: Int) { state.withLock { $0.silent += count } }
+  package func discard() { state.withLock { $0.discarded += 1 } }
+  package func refuse() { state.withLock { $0.refused += 1 } }
+  /// Counts an error packet, which answers no pending request.
+  package func answer(_ status: UInt8) {
+    state.withLock { $0.answers[Int(status), default: 0] += 1 }
+  }
+
+  package func began() { state.withLock { $0.waiting += 1 } }
+
+  package func answered(_ status: Int) {
+    state.withLock { state in
+      state.waiting -= 1
+      state.answers[status, default: 0] += 1
+    }
+  }
+}

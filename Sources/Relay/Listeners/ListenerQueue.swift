@@ -1,0 +1,131 @@
+import Foundation
+import Logging
+import Synchronization
+
+/// Puts notifications of the listeners into the queue. Notifications that arrive during a
+/// transaction go into the next one, so that many connections share the time of a disk write.
+package final class ListenerQueue: @unchecked Sendable {
+  /// The result of a submission.
+  package enum Taking: Sendable {
+    /// All of it is in the queue, and survives a kill. Unless `isNew`, some IDs may have been
+    /// known, and were skipped.
+    case taken(isNew: Bool)
+    /// No entry of it is in the queue.
+    case failed(any Error)
+  }
+
+  private struct Submission {
+    var entries: [NewEntry]
+    var done: @Sendable (Taking) -> Void
+  }
+
+  /// With more entries waiting, the queue is too slow, and new ones are refused.
+  private static let mostWaiting = 100_000
+  /// The entries of one transaction, unless a single submission has more.
+  private static let mostTogether = 2000
+
+  private let queue: any QueueEngine
+  private let log: Logger
+  private let warning = ThrottledWarning()
+  /// Guarded by `change`.
+  private var submissions: [Submission] = []
+  private var waiting = 0
+  private var isEnding = false
+  private let change = NSCondition()
+  private let ended = DispatchSemaphore(value: 0)
+
+  package init(_ queue: any QueueEngine, log: Logger) {
+    self.queue = queue
+    self.log = log
+  }
+
+  package func start() {
+    let thread = Thread { [self] in
+      work()
+      ended.signal()
+    }
+    thread.name = "listeners"
+    thread.stackSize = 1 << 20
+    thread.start()
+  }
+
+  /// Returns once all submissions are queued.
+  package func end() {
+    change.lock()
+    isEnding = true
+    change.signal()
+    change.unlock()
+    ended.wait()
+  }
+
+  /// The entries may belong to several apps. `done` is called exactly once, usually on the queue's
+  /// thread.
+  package func add(_ entries: [NewEntry], _ done: @escaping @Sendable (Taking) -> Void) {
+    if let fault = entries.lazy.compactMap(\.fault).first { return done(.failed(fault)) }
+    change.lock()
+    guard !isEnding, waiting < Self.mostWaiting else {
+      let isEnding = isEnding
+      change.unlock()
+      guard !isEnding else { return done(.failed(QueueFault(description: "the relay stops"))) }
+      let fault = QueueFault(description: "it is slower than what comes")
+      return done(failed(fault))
+    }
+    submissions.append(Submission(entries: entries, done: done))
+    waiting += entries.count
+    change.signal()
+    change.unlock()
+  }
+
+  private func work() {
+    while let submissions = next() {
+      let all = submissions.count == 1 ? submissions[0].entries : submissions.flatMap(\.entries)
+      do {
+        let added = try queue.enqueue(all, at: RelayClock.now)
+        if warning.isOver() { log.notice("notifications come into the queue again") }
+        // The queue does not report which entries were known, so any of them may have been.
+        for submission in submissions { submission.done(.taken(isNew: added == all.count)) }
+      } catch {
+        // The error may concern a single submission, so each is tried alone.
+        for submission in submissions {
+          submission.done(submissions.count == 1 ? failed(error) : alone(submission))
+        }
+      }
+    }
+  }
+
+  private func alone(_ submission: Submission) -> Taking {
+    do {
+      let added = try queue.enqueue(submission.entries, at: RelayClock.now)
+      return .taken(isNew: added == submission.entries.count)
+    } catch {
+      return failed(error)
+    }
+  }
+
+  private func failed(_ error: any Error) -> Taking {
+    let text = "notifications cannot be put into the queue: \(error)"
+    if warning.isDue(text) { log.warning("\(text)") }
+    return .failed(error)
+  }
+
+  /// Waits for submissions; nil at the end.
+  private func next() -> [Submission]? {
+    change.lock()
+    defer { change.unlock() }
+    while submissions.isEmpty {
+      if isEnding { return nil }
+      change.wait()
+    }
+    var (count, entries) = (0, 0)
+    while count < submissions.count,
+      count == 0 || entries + submissions[count].entries.count <= Self.mostTogether
+    {
+      entries += submissions[count].entries.count
+      count += 1
+    }
+    let taken = Array(submissions[..<count])
+    submissions.removeFirst(count)
+    waiting -= entries
+    return taken
+  }
+}

@@ -1,0 +1,45 @@
+import Logging
+
+/// The parts of the relay that a listener uses.
+package struct ListenerRelay: Sendable {
+  package var queue: ListenerQueue
+  package var waits: OutcomeWaits
+  /// Bad tokens, for a listener that rejects by them.
+  package var refused: RefusedTokens
+  /// The apps in the current configuration.
+  package var apps: @Sendable () -> [AppConfiguration]
+  /// Wakes the app's worker, because the queue has new entries.
+  package var look: @Sendable (_ app: String) -> Void
+  /// For feedback, and for the provider tokens that all relays share.
+  package var engine: any QueueEngine
+  package var log: Logger
+
+  package init(
+    queue: ListenerQueue, waits: OutcomeWaits, refused: RefusedTokens, engine: any QueueEngine,
+    log: Logger,
+    apps: @escaping @Sendable () -> [AppConfiguration],
+    look: @escaping @Sendable (_ app: String) -> Void
+  ) {
+    self.queue = queue
+    self.waits = waits
+    self.refused = refused
+    self.engine = engine
+    self.log = log
+    self.apps = apps
+    self.look = look
+  }
+}
+
+/// An open listener.
+package protocol RelayListener: AnyObject, Sendable {
+  var name: String { get }
+  /// The address, for logs and status.
+  var place: String { get }
+  var figures: ListenerFigures.Shown { get }
+  /// Reads the configured files again.
+  func refresh() throws
+  /// Refuses new connections. Pending requests still get their responses.
+  func shut()
+  /// Closes all connections, and returns once they are closed.
+  func close()
+}

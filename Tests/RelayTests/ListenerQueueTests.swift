@@ -1,0 +1,199 @@
+import Foundation
+import GRDB
+import Logging
+import Synchronization
+import Testing
+
+@testable import Relay
+
+/// The parts that the listeners share: enqueueing, and waiting for outcomes.
+@Suite struct ListenerQueueTests {
+  private let place: SQLitePlace
+
+  init() throws { place = try SQLitePlace() }
+
+  private static func entry(_ id: String, token: String = "5f79cfda") -> NewEntry {
+    NewEntry(app: "shop", id: id, token: token, payload: "{\"aps\":{}}")
+  }
+
+  private func outcome(_ token: String = "5f79cfda") -> PushOutcome {
+    var outcome = PushOutcome(position: 0, token: WrittenToken(token), end: .accepted)
+    outcome.httpStatus = 200
+    return outcome
+  }
+
+  @Test func allThatIsGivenIsInTheQueueWhenItIsSaid() throws {
+    let engine = try place.open()
+    let queue = ListenerQueue(engine, log: Logger(label: "listeners"))
+    queue.start()
+    let taken = Mutex(0)
+    let count = 3000
+    DispatchQueue.concurrentPerform(iterations: 8) { part in
+      for number in 0..<count / 8 {
+        queue.add([Self.entry("\(part)-\(number)")]) { taking in
+          guard case .taken(true) = taking else { return }
+          taken.withLock { $0 += 1 }
+        }
+      }
+    }
+    queue.end()
+    #expect(taken.withLock { $0 } == count)
+    #expect(try engine.depths(at: RelayClock.now)["shop"]?.waiting == count)
+  }
+
+  @Test func oneBadSubmissionHarmsNoOther() throws {
+    let engine = try place.open()
+    // An error that only the engine finds: one entry makes a whole transaction fail.
+    try DatabaseQueue(path: place.file).write {
+      try $0.execute(
+        sql: """
+          CREATE TRIGGER bad BEFORE INSERT ON entries WHEN NEW.id = 'bad'
+          BEGIN SELECT RAISE(ABORT, 'bad'); END
+          """)
+    }
+    let queue = ListenerQueue(engine, log: Logger(label: "listeners"))
+    let said = Mutex<[String: String]>([:])
+    // All are given before the queue starts, so that they share one transaction.
+    for (name, ids) in [
+      ("good", ["a", "b"]), ("bad", ["c", "bad"]), ("again", ["a"]), ("other", ["e"]),
+    ] {
+      queue.add(ids.map { Self.entry($0) }) { taking in
+        let text =
+          switch taking {
+          case .taken(let isNew): isNew ? "new" : "known"
+          case .failed: "failed"
+          }
+        said.withLock { $0[name] = text }
+      }
+    }
+    queue.start()
+    queue.end()
+    #expect(
+      said.withLock { $0 } == ["good": "new", "bad": "failed", "again": "known", "other": "new"])
+    #expect(try engine.depths(at: RelayClock.now)["shop"]?.waiting == 3)
+  }
+
+  @Test func whatCannotBeAnEntryIsSaidAtOnce() throws {
+    let queue = ListenerQueue(try place.open(), log: Logger(label: "listeners"))
+    let said = Mutex<[String]>([])
+    for entry in [
+      NewEntry(app: "shop", id: "d", payload: "{}"), Self.entry(""), Self.entry("a\0b"),
+    ] {
+      queue.add([entry]) { taking in
+        if case .failed(let error) = taking { said.withLock { $0.append("\(error)") } }
+      }
+    }
+    #expect(said.withLock { $0.count } == 3)
+  }
+
+  @Test func afterItsEndNothingIsTaken() throws {
+    let queue = ListenerQueue(try place.open(), log: Logger(label: "listeners"))
+    queue.start()
+    queue.end()
+    let isFailed = Mutex(false)
+    queue.add([Self.entry("a")]) { if case .failed = $0 { isFailed.withLock { $0 = true } } }
+    #expect(isFailed.withLock { $0 })
+  }
+
+  // MARK: Waiting for outcomes
+
+  private final class Told: Sendable {
+    let ends = Mutex<[String]>([])
+    let news = DispatchSemaphore(value: 0)
+
+    func tell(_ end: OutcomeWaits.End) {
+      let text =
+        switch end {
+        case .outcome(let outcome): outcome.end.rawValue
+        case .isAnothers: "another's"
+        case .none: "none"
+        }
+      ends.withLock { $0.append(text) }
+      news.signal()
+    }
+
+    func wait() -> [String] {
+      #expect(news.wait(timeout: .now() + 60) == .success)
+      return ends.withLock { $0 }
+    }
+  }
+
+  private func verdict(_ id: String, _ outcome: PushOutcome) -> Verdict {
+    Verdict(
+      Entry(number: 1, content: Self.entry(id), deliveries: 1, answers: 0, answered: []), [outcome],
+      .finished)
+  }
+
+  @Test func aWorkerTellsBeforeTheEntryIsKnownToBeQueued() throws {
+    let waits = OutcomeWaits(try place.open())
+    let told = Told()
+    let number = waits.wait(app: "shop", id: "a", target: "5f79cfda") { told.tell($0) }
+    waits.tell([verdict("a", outcome())])
+    waits.queued(app: "shop", id: "a", number, isNew: true, forMS: 60_000)
+    #expect(told.wait() == ["accepted"])
+    #expect(waits.count == 0)
+  }
+
+  @Test func theOutcomeOfAnotherRelayIsFound() throws {
+    let engine = try place.open()
+    let waits = OutcomeWaits(engine)
+    waits.start()
+    let told = Told()
+    let number = waits.wait(app: "shop", id: "a", target: "5f79cfda") { told.tell($0) }
+    _ = try engine.enqueue([Self.entry("a")], at: RelayClock.now)
+    waits.queued(app: "shop", id: "a", number, isNew: true, forMS: 60_000)
+    let other = try place.open()
+    let seat = try other.join(app: "shop", named: "other", at: RelayClock.now)
+    let claimed = try other.claim(seat, room: 1, at: RelayClock.now)
+    try other.record([Verdict(claimed[0], [outcome()], .finished)], by: seat, at: RelayClock.now)
+    #expect(told.wait() == ["accepted"])
+    waits.end()
+  }
+
+  @Test func aKnownIDOfAnotherDevice() throws {
+    let engine = try place.open()
+    let waits = OutcomeWaits(engine)
+    waits.start()
+    _ = try engine.enqueue([Self.entry("a", token: "00")], at: RelayClock.now)
+    let told = Told()
+    let number = waits.wait(app: "shop", id: "a", target: "5f79cfda") { told.tell($0) }
+    waits.queued(app: "shop", id: "a", number, isNew: false, forMS: 60_000)
+    #expect(told.wait() == ["another's"])
+    waits.end()
+  }
+
+  @Test func aThreadThatSleepsIsWoken() throws {
+    let waits = OutcomeWaits(try place.open())
+    waits.start()
+    for round in 1...20 {
+      let limit = Date().addingTimeInterval(60)
+      while !waits.isResting.load(ordering: .sequentiallyConsistent), Date() < limit { usleep(100) }
+      let told = Told()
+      let number = waits.wait(app: "shop", id: "\(round)", target: "") { told.tell($0) }
+      waits.queued(app: "shop", id: "\(round)", number, isNew: true, forMS: 1)
+      guard told.wait() == ["none"] else {
+        Issue.record("nobody looked in round \(round)")
+        return
+      }
+    }
+    waits.end()
+  }
+
+  @Test func nobodyWaitsForEver() throws {
+    let waits = OutcomeWaits(try place.open())
+    waits.start()
+    let (late, rest, lost) = (Told(), Told(), Told())
+    let number = waits.wait(app: "shop", id: "a", target: "") { late.tell($0) }
+    waits.queued(app: "shop", id: "a", number, isNew: true, forMS: 1)
+    #expect(late.wait() == ["none"])
+    // A wait for an entry that was not queued gets no result.
+    let gone = waits.wait(app: "shop", id: "b", target: "") { lost.tell($0) }
+    #expect(waits.forget(app: "shop", id: "b", gone))
+    #expect(!waits.forget(app: "shop", id: "b", gone))
+    let last = waits.wait(app: "shop", id: "c", target: "") { rest.tell($0) }
+    waits.queued(app: "shop", id: "c", last, isNew: true, forMS: 600_000)
+    waits.end()
+    #expect(rest.wait() == ["none"])
+    #expect(lost.ends.withLock { $0 } == [])
+  }
+}
