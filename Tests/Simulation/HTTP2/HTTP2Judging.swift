@@ -348,6 +348,10 @@ extension HTTP2World {
     if connection.pingedAt > 0, clock - connection.pingedAt >= unanswered {
       return met(.pingTimeouts)
     }
+    // A service that is gone has not seen the PING.
+    if connection.deafSince < clock, clock - connection.deafSince >= unanswered {
+      return met(.pingTimeouts)
+    }
     // A request that waited longer may have been given up, which the service has not heard yet.
     // The contents of a record that was not taken for a while have waited longer than we know.
     let owes = connection.requests.contains {

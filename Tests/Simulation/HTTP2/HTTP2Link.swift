@@ -61,6 +61,8 @@ final class HTTP2Link: Link {
   var agenda = Agenda()
   /// The time of the current deed.
   var now: Int64 = 0
+  /// From when on it hears nothing.
+  var deafSince: Int64 = .max
   var givesPong = true
   var whim = HTTP2Whim.serve
   var whimAfter = Int.max

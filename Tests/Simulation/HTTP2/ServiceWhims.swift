@@ -115,6 +115,7 @@ extension HTTP2Link {
     case .vanish:
       world.met(.blackHoles)
       isDeaf = true
+      deafSince = now
       endsAt = max(now + world.dice.time(upTo: 120_000_000_000) + down, lastArrival)
       ending = .broken
     }
