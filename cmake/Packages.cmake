@@ -10,7 +10,7 @@ file(MAKE_DIRECTORY ${made})
 
 # ---- Python ----------------------------------------------------------------------
 
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/Sources/Extensions/python/apns
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/Sources/Extensions/python/libapns
         DESTINATION ${APNS_PYTHON_DIRECTORY} COMPONENT python
         PATTERN __pycache__ EXCLUDE PATTERN "*.so" EXCLUDE)
 
@@ -93,6 +93,6 @@ set(CPACK_SOURCE_IGNORE_FILES "/\\.git(/|$)" "^${PROJECT_SOURCE_DIR}/build/" "/\
     /compile_commands\\.json$ /CMakeUserPresets\\.json$
     "^${PROJECT_SOURCE_DIR}/simulator-certificates/"
     /debian/\\.debhelper/ "/debian/.*\\.debhelper(\\.log)?$" "/debian/.*\\.substvars$" /debian/debhelper-build-stamp$
-    /debian/files$ "/debian/(tmp|libapns0|libapns-dev|(php|python3)-apns|apns-(tools|relay))/")
+    /debian/files$ "/debian/(tmp|libapns0|libapns-dev|php-apns|python3-libapns|apns-(tools|relay))/")
 set(CPACK_VERBATIM_VARIABLES TRUE)
 include(CPack)

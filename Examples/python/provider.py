@@ -11,21 +11,21 @@ from __future__ import annotations
 
 import sys
 
-import apns
+import libapns
 
 
 def main(host: str, port: str, certificate: str, ca: str, file: str, *, feedback_port: str | None = None) -> int:
-    who = apns.Credentials(certificate_file=certificate, ca_file=ca)
+    who = libapns.Credentials(certificate_file=certificate, ca_file=ca)
     refused = lines = 0
     # The topic is the certificate's, where none is given.
-    protocol = apns.Protocol.HTTP2 if feedback_port is None else apns.Protocol.BINARY
-    with apns.Session(who, host=host, port=int(port), protocol=protocol) as session:
+    protocol = libapns.Protocol.HTTP2 if feedback_port is None else libapns.Protocol.BINARY
+    with libapns.Session(who, host=host, port=int(port), protocol=protocol) as session:
         with open(file, encoding="utf-8") as notifications:
             for lines, text in enumerate(notifications, 1):
                 token, _, payload = text.rstrip("\n").partition("\t")
                 try:
                     session.send(token, payload, user_data=lines, more=True)
-                except apns.ArgumentError as error:
+                except libapns.ArgumentError as error:
                     refused += 1
                     print(f"line {lines}: refused: {error}")
     for event in session:
@@ -39,10 +39,10 @@ def main(host: str, port: str, certificate: str, ca: str, file: str, *, feedback
     if feedback_port is None:  # today's APNs has no feedback service: the session was told
         gone = session.gone()
     else:
-        with apns.Feedback(who, host=host, port=int(feedback_port)) as feedback:
+        with libapns.Feedback(who, host=host, port=int(feedback_port)) as feedback:
             gone = list(feedback)
     for device in gone:
-        print(f"gone since {device.timestamp}: {apns.token_to_hex(device.token)}")
+        print(f"gone since {device.timestamp}: {libapns.token_to_hex(device.token)}")
     return 0
 
 

@@ -1,7 +1,7 @@
 import pathlib
 import sys
 
-import apns
+import libapns
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Simulator"))
@@ -11,7 +11,7 @@ from running import certificates, lasting, shared, start  # noqa: E402, F401
 
 @pytest.fixture
 def who(certificates):
-    return apns.Credentials(
+    return libapns.Credentials(
         certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem"
     )
 
@@ -22,7 +22,7 @@ def connect(who):
     sessions = []
 
     def connect(simulator, **options):
-        sessions.append(apns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1], **options))
+        sessions.append(libapns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1], **options))
         return sessions[-1]
 
     yield connect

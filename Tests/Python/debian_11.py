@@ -25,7 +25,7 @@ def within(*command):
     ).stdout  # fmt: skip
 
 
-taken = within("/usr/bin/python3", "-c", "import apns, ssl; print(ssl.OPENSSL_VERSION, apns._core.__file__)")
+taken = within("/usr/bin/python3", "-c", "import libapns, ssl; print(ssl.OPENSSL_VERSION, libapns._core.__file__)")
 assert taken.startswith("OpenSSL 1.1.1") and "/_openssl_1_1_1/" in taken, taken
 simulator = Simulator(push / "certificates", faults={"bad_every": 100})
 try:

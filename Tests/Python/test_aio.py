@@ -1,4 +1,4 @@
-"""Sessions in an event loop: apns.aio with asyncio and uvloop, and what it stands on."""
+"""Sessions in an event loop: libapns.aio with asyncio and uvloop, and what it stands on."""
 
 import asyncio
 import contextlib
@@ -12,15 +12,15 @@ import socket
 import threading
 import time
 
-import apns
-import apns.aio
+import libapns
+import libapns.aio
 import pytest
 from test_http2 import HAS_HTTP2
 
 TOKEN = bytes(range(32))
 HELLO = {"aps": {"alert": "Hello"}}
 REJECTED, ACCEPTED, UNKNOWN = (
-    apns.EventKind.REJECTED, apns.EventKind.ACCEPTED, apns.EventKind.UNKNOWN,
+    libapns.EventKind.REJECTED, libapns.EventKind.ACCEPTED, libapns.EventKind.UNKNOWN,
 )  # fmt: skip
 DEADLINE = 600
 TOPIC = "com.example.app"
@@ -94,7 +94,7 @@ def test_outcomes(start, who, run, protocol):
     simulator = start("--http2-port", 0, faults={"bad_tokens": ["ff" * 32]})
 
     async def main():
-        async with apns.aio.Session(who, **place(simulator, protocol)) as session:
+        async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
             things = [object() for _ in range(20)]
             tokens = [bytes([0xFF]) * 32 if n % 10 == 9 else TOKEN for n in range(20)]
             sends = [
@@ -129,7 +129,7 @@ def test_posted_ones_are_events(start, who, run, protocol):
                 taken.append(event)
 
         options = place(simulator, protocol)
-        async with apns.aio.Session(who, report_accepted=True, **options) as session:
+        async with libapns.aio.Session(who, report_accepted=True, **options) as session:
             taker = asyncio.ensure_future(take(session))
             posted = [await session.post(TOKEN, HELLO, user_data=n) for n in range(300)]
             posted.append(session.post_nowait(b"\xff" * 32, HELLO, user_data=300))
@@ -146,7 +146,7 @@ def test_acceptances_of_posted_ones_are_events_only_where_asked_for(start, who, 
     simulator = start("--http2-port", 0, faults={"bad_tokens": ["ff" * 32]})
 
     async def main():
-        async with apns.aio.Session(who, **place(simulator, protocol)) as session:
+        async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
             for token in (TOKEN, b"\xff" * 32, TOKEN):
                 await session.post(token, HELLO)
         assert [event.kind async for event in session.events()] == [REJECTED]
@@ -158,14 +158,14 @@ def test_a_mistake_is_an_exception_and_no_outcome(start, who, run, protocol):
     simulator = start("--http2-port", 0)
 
     async def main():
-        async with apns.aio.Session(who, **place(simulator, protocol)) as session:
+        async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
             for mistake in ({"payload": b"x" * 9000}, {"token": b""}):
-                with pytest.raises(apns.ArgumentError):
+                with pytest.raises(libapns.ArgumentError):
                     await session.send(**{"token": TOKEN, "payload": HELLO, **mistake})
             with pytest.raises(TypeError):
                 await session.send(TOKEN, 7)
             assert session.stats().taken == 0
-        with pytest.raises(apns.ClosedError):
+        with pytest.raises(libapns.ClosedError):
             await session.send(TOKEN, HELLO)
 
     run(main())
@@ -180,7 +180,7 @@ def test_very_many_sends(start, who, run, protocol):
 
     async def main():
         chunk, count = 2500, MANY[protocol]
-        async with apns.aio.Session(who, **place(simulator, protocol)) as session:
+        async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
             await session.connect()
             session._core = calm = Calm(session._core)
             rejected = 0
@@ -219,8 +219,8 @@ def test_a_full_window_makes_callers_wait(start, who, run, protocol):
 
     async def main():
         options = place(simulator, protocol)
-        async with apns.aio.Session(who, window_bytes=16384, payload_max=200, **options) as session:
-            with pytest.raises(apns.AgainError) as full:
+        async with libapns.aio.Session(who, window_bytes=16384, payload_max=200, **options) as session:
+            with pytest.raises(libapns.AgainError) as full:
                 while True:
                     session.post_nowait(TOKEN, HELLO)
             assert isinstance(full.value, BlockingIOError) and full.value.status == -13
@@ -244,7 +244,7 @@ def test_cancelled_sends_are_taken_back(start, who, run, protocol, keeps):
 
     async def main():
         options = place(simulator, protocol)
-        session = apns.aio.Session(
+        session = libapns.aio.Session(
             who, window_bytes=16384, payload_max=200, keep_cancelled=keeps, **options
         )
         sends = [
@@ -274,14 +274,14 @@ def test_a_send_whose_time_is_over_is_not_sent_later(start, who, run, protocol):
     simulator = start("--http2-port", 0, control=True)
 
     async def main():
-        async with apns.aio.Session(who, **place(simulator, protocol)) as session:
+        async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
             await session.connect()
             with pytest.raises(asyncio.TimeoutError):
                 await asyncio.wait_for(session.send(TOKEN, HELLO, user_data="late"), 0.000001)
             posted = [await session.post(TOKEN, HELLO) for _ in range(3)]
             assert session.cancel(posted[1]) == 1
         events = [event async for event in session.events()]
-        cancelled = [one for one in events if one.kind is apns.EventKind.CANCELLED]
+        cancelled = [one for one in events if one.kind is libapns.EventKind.CANCELLED]
         assert posted[1] in {one.identifier for one in cancelled}
         stats = session.stats()
         assert len(cancelled) == stats.cancelled
@@ -299,7 +299,7 @@ def test_a_cancelled_taker_of_events_loses_none(start, who, run, protocol):
     )
 
     async def main():
-        async with apns.aio.Session(who, **place(simulator, protocol)) as session:
+        async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
             taken = []
 
             async def take():
@@ -327,11 +327,11 @@ def test_events_that_nobody_takes_are_bounded(start, who, run, protocol):
 
     async def main():
         options = place(simulator, protocol)
-        session = apns.aio.Session(who, report_accepted=True, events_max=10, **options)
+        session = libapns.aio.Session(who, report_accepted=True, events_max=10, **options)
         for _ in range(10):
             await session.post(TOKEN, HELLO)
         await session.drain(DEADLINE)
-        with pytest.raises(apns.FullError):
+        with pytest.raises(libapns.FullError):
             session.post_nowait(TOKEN, HELLO)
         waiting = asyncio.ensure_future(session.post(TOKEN, HELLO))
         outcome = asyncio.ensure_future(session.send(TOKEN, HELLO))
@@ -356,7 +356,7 @@ def test_a_lost_connection_in_the_middle(start, who, run, protocol, caplog):
     simulator = start("--http2-port", 0, faults=fault, control=True)
 
     async def main():
-        async with apns.aio.Session(who, **place(simulator, protocol)) as session:
+        async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
             sends = [session.send(TOKEN, HELLO) for _ in range(5000)]
             outcomes = await asyncio.gather(*sends, drained(session))
             assert [one.kind for one in outcomes[:-1]] == [ACCEPTED] * 5000
@@ -377,24 +377,24 @@ def test_news_of_a_gateway_that_is_not_there(who, run, protocol, caplog, closed_
     async def main():
         news = asyncio.Queue()
         options = {"host": "127.0.0.1", "port": closed_port, "protocol": protocol}
-        session = apns.aio.Session(who, on_news=news.put_nowait, **options)
-        with pytest.raises(apns.NetworkError):
+        session = libapns.aio.Session(who, on_news=news.put_nowait, **options)
+        with pytest.raises(libapns.NetworkError):
             await session.connect()
         waiting = asyncio.ensure_future(session.send(TOKEN, HELLO))
         while not news.empty():
             news.get_nowait()
         for _ in range(2):
             await news.get()
-        assert isinstance(session.last_error, apns.NetworkError) and not waiting.done()
-        with pytest.raises(apns.TimeoutError) as late:
+        assert isinstance(session.last_error, libapns.NetworkError) and not waiting.done()
+        with pytest.raises(libapns.TimeoutError) as late:
             await session.drain(0.01)
         assert late.value.unresolved == 1
         await session.close(0)
         assert (await waiting).kind is UNKNOWN
 
-    with caplog.at_level(logging.WARNING, "apns.aio"):
+    with caplog.at_level(logging.WARNING, "libapns.aio"):
         run(main())
-    assert any(record.name == "apns.aio" for record in caplog.records)
+    assert any(record.name == "libapns.aio" for record in caplog.records)
 
 
 def test_closing_with_things_in_flight(start, who, run, protocol):
@@ -402,7 +402,7 @@ def test_closing_with_things_in_flight(start, who, run, protocol):
     simulator = start("--http2-port", 0, faults={"stall_after_bytes": 1})
 
     async def main():
-        session = apns.aio.Session(
+        session = libapns.aio.Session(
             who, window_bytes=16384, payload_max=200, **place(simulator, protocol)
         )
         sends = [asyncio.ensure_future(session.send(TOKEN, HELLO)) for _ in range(2000)]
@@ -413,7 +413,7 @@ def test_closing_with_things_in_flight(start, who, run, protocol):
         taken = session.stats().taken
         assert 0 < taken < 2000
         assert [one.kind for one in results[:taken]] == [UNKNOWN] * taken
-        assert all(isinstance(one, apns.ClosedError) for one in results[taken:])
+        assert all(isinstance(one, libapns.ClosedError) for one in results[taken:])
         await session.close()
         assert session.closed and "closed" in repr(session)
 
@@ -425,7 +425,7 @@ def test_an_exception_closes_at_once(start, who, run, protocol):
 
     async def main():
         with pytest.raises(ZeroDivisionError):
-            async with apns.aio.Session(who, **place(simulator, protocol)) as session:
+            async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
                 await session.post(TOKEN, HELLO)
                 1 / 0
         assert session.closed and session.stats().unresolved == 0
@@ -440,7 +440,7 @@ def test_another_loop_is_refused_before_anything_is_taken(start, who, protocol):
     thread.start()
 
     async def make():
-        return apns.aio.Session(who, **place(simulator, protocol), report_accepted=True)
+        return libapns.aio.Session(who, **place(simulator, protocol), report_accepted=True)
 
     there = lambda coroutine: asyncio.run_coroutine_threadsafe(coroutine, loop).result(DEADLINE)
     session = there(make())
@@ -454,9 +454,9 @@ def test_another_loop_is_refused_before_anything_is_taken(start, who, protocol):
             pass
 
     async def use():
-        with pytest.raises(apns.ArgumentError, match="event loop that it was made in"):
+        with pytest.raises(libapns.ArgumentError, match="event loop that it was made in"):
             session.post_nowait(TOKEN, HELLO)
-        with pytest.raises(apns.ArgumentError, match="event loop that it was made in"):
+        with pytest.raises(libapns.ArgumentError, match="event loop that it was made in"):
             session.use_credentials(who)
 
     calls = [
@@ -466,10 +466,10 @@ def test_another_loop_is_refused_before_anything_is_taken(start, who, protocol):
     try:
         asyncio.run(use())
         for call in calls:
-            with pytest.raises(apns.ArgumentError, match="127.0.0.1, port .* event loop that it was made in"):
+            with pytest.raises(libapns.ArgumentError, match="127.0.0.1, port .* event loop that it was made in"):
                 asyncio.run(asyncio.wait_for(call(), DEADLINE))
         # A thread without a loop, too.
-        with pytest.raises(apns.ArgumentError, match="run_coroutine_threadsafe"):
+        with pytest.raises(libapns.ArgumentError, match="run_coroutine_threadsafe"):
             session.post_nowait(TOKEN, HELLO)
         assert session.stats().taken == 0 and not session.closed
         assert there(session.send(TOKEN, HELLO)).kind is ACCEPTED
@@ -486,16 +486,16 @@ def test_another_loop_cannot_use_feedback_and_channels(start, who, run):
 
     async def make():
         options = {"host": "127.0.0.1", "topic": TOPIC}
-        made = [apns.aio.Feedback(who, host="127.0.0.1", port=simulator.feedback[1])]
+        made = [libapns.aio.Feedback(who, host="127.0.0.1", port=simulator.feedback[1])]
         if HAS_HTTP2:
-            made.append(apns.aio.Channels(who, port=1, **options))
+            made.append(libapns.aio.Channels(who, port=1, **options))
         return made
 
     async def refused(things):
         for thing in things:
-            with pytest.raises(apns.ArgumentError, match="event loop that it was made in"):
-                await (thing.list() if isinstance(thing, apns.aio.Channels) else thing.__anext__())
-            with pytest.raises(apns.ArgumentError, match="event loop that it was made in"):
+            with pytest.raises(libapns.ArgumentError, match="event loop that it was made in"):
+                await (thing.list() if isinstance(thing, libapns.aio.Channels) else thing.__anext__())
+            with pytest.raises(libapns.ArgumentError, match="event loop that it was made in"):
                 thing.close()
 
     asyncio.run(refused(run(make())))
@@ -507,8 +507,8 @@ def test_leaving_the_block_has_a_bound(start, who, run):
 
     async def main():
         options = {**place(simulator, "binary"), "connect_timeout": 30, "write_timeout": 0.5}
-        with pytest.raises(apns.TimeoutError) as caught:
-            async with apns.aio.Session(who, **options) as session:
+        with pytest.raises(libapns.TimeoutError) as caught:
+            async with libapns.aio.Session(who, **options) as session:
                 session._patience = 0.5
                 await session.post(TOKEN, HELLO)
         assert caught.value.unresolved == 1
@@ -529,11 +529,11 @@ def test_what_a_token_provider_raises_is_no_failure_of_what_was_taken(start, cer
             raise ZeroDivisionError("not today")
         return None
 
-    who = apns.Credentials(token_provider=provider, ca_file=certificates / "ca.pem")
+    who = libapns.Credentials(token_provider=provider, ca_file=certificates / "ca.pem")
 
     async def main():
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: troubles.append(context["exception"]))
-        session = apns.aio.Session(who, **place(simulator, "http2"))
+        session = libapns.aio.Session(who, **place(simulator, "http2"))
         await asyncio.gather(*(session.post(TOKEN, HELLO) for _ in range(500)))
         while len(asked) < 2:
             await asyncio.sleep(0.01)
@@ -548,13 +548,13 @@ def test_a_session_that_is_forgotten_leaves_the_loop(start, who, run):
     simulator = start()
 
     async def main():
-        session = apns.aio.Session(who, **place(simulator, "binary"))
+        session = libapns.aio.Session(who, **place(simulator, "binary"))
         await session.connect()
         await session.post(TOKEN, HELLO)
         descriptor = session._descriptor
         del session
         gc.collect()
-        while apns.aio._Unclosed.all:
+        while libapns.aio._Unclosed.all:
             await asyncio.sleep(0.01)
         assert not asyncio.get_running_loop().remove_reader(descriptor)
 
@@ -572,11 +572,11 @@ def test_feedback(start, who, run, tmp_path):
 
     async def main():
         options = {"host": "127.0.0.1", "port": simulator.feedback[1]}
-        async with apns.aio.Feedback(who, **options) as feedback:
+        async with libapns.aio.Feedback(who, **options) as feedback:
             devices = [device async for device in feedback]
         assert [int(device.token.hex(), 16) for device in devices] == list(range(1000))
         assert devices[3].timestamp == 1290000003 and feedback.closed
-        with pytest.raises(apns.ClosedError):
+        with pytest.raises(libapns.ClosedError):
             await feedback.__anext__()
 
     run(main())
@@ -586,7 +586,7 @@ def test_feedback_that_is_closed_or_cancelled_meanwhile(who, run):
     async def main():
         with socket.create_server(("127.0.0.1", 0)) as silent:
             options = {"host": "127.0.0.1", "port": silent.getsockname()[1]}
-            feedback = apns.aio.Feedback(who, **options)
+            feedback = libapns.aio.Feedback(who, **options)
             taker = asyncio.ensure_future(feedback.__anext__())
             await asyncio.sleep(0)
             with pytest.raises(RuntimeError):
@@ -597,7 +597,7 @@ def test_feedback_that_is_closed_or_cancelled_meanwhile(who, run):
             taker = asyncio.ensure_future(feedback.__anext__())
             await asyncio.sleep(0)
             feedback.close()
-            with pytest.raises(apns.ClosedError):
+            with pytest.raises(libapns.ClosedError):
                 await taker
 
     run(main())
@@ -609,11 +609,11 @@ def test_feedback_that_is_closed_or_cancelled_meanwhile(who, run):
 def test_a_selector(start, who, protocol):
     simulator = start("--http2-port", 0)
     options = place(simulator, protocol)
-    session = apns.Session(who, nonblocking=True, report_accepted=True, **options)
+    session = libapns.Session(who, nonblocking=True, report_accepted=True, **options)
     with selectors.DefaultSelector() as selector:
         selector.register(session, selectors.EVENT_READ)
         identifiers, events = [], []
-        with contextlib.suppress(apns.AgainError):
+        with contextlib.suppress(libapns.AgainError):
             session.connect()
         for _ in range(100):
             identifiers.append(session.send(TOKEN, HELLO))
@@ -624,7 +624,7 @@ def test_a_selector(start, who, protocol):
             assert time.monotonic() < deadline
             try:
                 session.drain()
-            except apns.AgainError as again:
+            except libapns.AgainError as again:
                 assert again.unresolved <= 100
                 assert selector.select(DEADLINE)
                 assert session.process() is True
@@ -640,7 +640,7 @@ def test_a_selector(start, who, protocol):
         while not session.closed:
             try:
                 session.close()
-            except apns.AgainError:
+            except libapns.AgainError:
                 selector.select(DEADLINE)
                 session.process()
         assert session.process() is False
@@ -648,16 +648,16 @@ def test_a_selector(start, who, protocol):
 
 def test_the_end_of_a_block_closes_at_once(start, who, protocol):
     simulator = start("--http2-port", 0)
-    with apns.Session(who, nonblocking=True, **place(simulator, protocol)) as session:
+    with libapns.Session(who, nonblocking=True, **place(simulator, protocol)) as session:
         session.send(TOKEN, HELLO)
     assert session.closed and session.stats().unresolved == 0
 
 
 def test_a_session_that_waits_has_none_of_it(who):
-    session = apns.Session(who)
+    session = libapns.Session(who)
     assert session.timeout is None
     for use in (session.fileno, session.process, session.wake):
-        with pytest.raises(apns.ArgumentError, match="nonblocking"):
+        with pytest.raises(libapns.ArgumentError, match="nonblocking"):
             use()
     session.close(0)
 
@@ -667,12 +667,12 @@ def in_child(session, answers):
         try:
             use()
             answers.put("nothing")
-        except apns.ForkedError:
+        except libapns.ForkedError:
             answers.put("forked")
 
 
 def test_a_child_process(who):
-    session = apns.Session(who, nonblocking=True)
+    session = libapns.Session(who, nonblocking=True)
     context = multiprocessing.get_context("fork")
     answers = context.SimpleQueue()
     child = context.Process(target=in_child, args=(session, answers))
@@ -687,7 +687,7 @@ def test_a_feedback_in_a_selector(start, who, tmp_path):
     gone.write_text("1290000000 00ff\n")
     simulator = start("--feedback", gone)
     options = {"host": "127.0.0.1", "port": simulator.feedback[1]}
-    with apns.Feedback(who, nonblocking=True, **options) as feedback:
+    with libapns.Feedback(who, nonblocking=True, **options) as feedback:
         devices = []
         with selectors.DefaultSelector() as selector:
             selector.register(feedback, selectors.EVENT_READ)
@@ -696,10 +696,10 @@ def test_a_feedback_in_a_selector(start, who, tmp_path):
                     devices.append(next(feedback))
                 except StopIteration:
                     break
-                except apns.AgainError:
+                except libapns.AgainError:
                     assert selector.select(DEADLINE)
         assert devices == [(1290000000, b"\x00\xff")]
-    with pytest.raises(apns.ClosedError):
+    with pytest.raises(libapns.ClosedError):
         feedback.fileno()
-    with apns.Feedback(who, **options) as feedback, pytest.raises(apns.ArgumentError):
+    with libapns.Feedback(who, **options) as feedback, pytest.raises(libapns.ArgumentError):
         feedback.fileno()

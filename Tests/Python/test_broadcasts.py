@@ -3,8 +3,8 @@
 import asyncio
 import pickle
 
-import apns
-import apns.aio
+import libapns
+import libapns.aio
 import pytest
 from test_http2 import HELLO, TOKEN, TOPIC, UUID, needs_http2
 
@@ -23,12 +23,12 @@ def where(start):
 
 @needs_http2
 def test_a_channel_that_is_not_there(who, where):
-    with apns.Session(who, **where) as session:
+    with libapns.Session(who, **where) as session:
         session.send(None, UPDATE, channel_id=NOBODY, apns_id=UUID, user_data=7)
     (event,) = session
     assert (event.kind, event.reason) == (
-        apns.EventKind.REJECTED,
-        apns.Reason.CHANNEL_NOT_REGISTERED,
+        libapns.EventKind.REJECTED,
+        libapns.Reason.CHANNEL_NOT_REGISTERED,
     )
     assert (event.http_status, event.reason_text) == (400, "ChannelNotRegistered")
     assert (event.apns_id, event.token, event.user_data) == (UUID, b"", 7)
@@ -41,10 +41,10 @@ def test_a_channel_that_is_not_there(who, where):
 
 @needs_http2
 def test_many_at_once(who, where):
-    payload = apns.Payload(timestamp=1800000000, event="update", content_state={"score": 2})
-    with apns.Session(who, **where) as session:
+    payload = libapns.Payload(timestamp=1800000000, event="update", content_state={"score": 2})
+    with libapns.Session(who, **where) as session:
         session.send_many([
-            apns.Notification(None, UPDATE, user_data=0, channel_id=NOBODY),
+            libapns.Notification(None, UPDATE, user_data=0, channel_id=NOBODY),
             (None, payload, 1, 0, 5, TOPIC + ".push-type.liveactivity", "liveactivity", None, UUID, NOBODY),
             (TOKEN, HELLO, 2, 0, 0, None, 0, None, None, None),
         ])  # fmt: skip
@@ -60,7 +60,7 @@ def test_unique_id_is_the_sandbox_s(start, who):
     for environment in ("sandbox", "production"):
         simulator = start("--http2-port", 0, "--environment", environment, control=True)
         where = {"protocol": "http2", "host": "127.0.0.1", "port": simulator.ready["http2_port"]}
-        with apns.Session(who, report_accepted=True, **where) as session:
+        with libapns.Session(who, report_accepted=True, **where) as session:
             session.send(TOKEN, HELLO)
         (event,) = session
         (line,) = simulator.control("GET", "/accepted")[1]["notifications"]
@@ -72,7 +72,7 @@ def test_unique_id_is_the_sandbox_s(start, who):
 @needs_http2
 def test_in_a_loop(who, where):
     async def push():
-        async with apns.aio.Session(who, **where) as session:
+        async with libapns.aio.Session(who, **where) as session:
             event = await session.send(None, UPDATE, channel_id=NOBODY)
             await session.post(None, UPDATE, channel_id=NOBODY, user_data=1)
             session.post_nowait(None, UPDATE, channel_id=NOBODY, user_data=2)
@@ -80,13 +80,13 @@ def test_in_a_loop(who, where):
         return event, [event async for event in session.events()]
 
     event, posted = asyncio.run(push())
-    assert event.reason == apns.Reason.CHANNEL_NOT_REGISTERED
-    assert [one.reason for one in posted] == [apns.Reason.CHANNEL_NOT_REGISTERED] * 2
+    assert event.reason == libapns.Reason.CHANNEL_NOT_REGISTERED
+    assert [one.reason for one in posted] == [libapns.Reason.CHANNEL_NOT_REGISTERED] * 2
 
 
 @needs_http2
 def test_what_is_refused(who, where):
-    session = apns.Session(who, **where)
+    session = libapns.Session(who, **where)
     start = {"aps": {**UPDATE["aps"], "event": "start"}}
     for token, payload, odd, message in (
         (TOKEN, UPDATE, {}, "a token or a channel_id, not both"),
@@ -98,21 +98,21 @@ def test_what_is_refused(who, where):
         (None, UPDATE, {"topic": "a/b"}, "bundle id"),
         (None, start, {}, "cannot start a Live Activity"),
     ):
-        with pytest.raises(apns.ArgumentError, match=message):
+        with pytest.raises(libapns.ArgumentError, match=message):
             session.send(token, payload, **{"channel_id": NOBODY, **odd})
     for odd in ({}, {"channel_id": None}, {"channel_id": 7}, {"channel_id": NOBODY.encode()}):
         with pytest.raises(TypeError):
             session.send(None, UPDATE, **odd)
     with pytest.raises(ValueError):
         session.send(None, UPDATE, channel_id="a\0b")
-    with pytest.raises(apns.ArgumentError):
+    with pytest.raises(libapns.ArgumentError):
         session.send(None, UPDATE, channel_id="")
     with pytest.raises(TypeError, match="at most"):
         session.send_many([(None, UPDATE, *[None] * 7, NOBODY, None)])
     assert session.stats().taken == 0
     session.close(0)
-    with apns.Session(who, protocol="binary", host="127.0.0.1") as binary:
-        with pytest.raises(apns.ArgumentError, match="broadcasts need HTTP/2"):
+    with libapns.Session(who, protocol="binary", host="127.0.0.1") as binary:
+        with pytest.raises(libapns.ArgumentError, match="broadcasts need HTTP/2"):
             binary.send(None, UPDATE, channel_id=NOBODY)
 
 
@@ -124,21 +124,21 @@ def test_a_match(start, who):
         faults={"services": "pushes", "goaway_after": 200},
     )  # fmt: skip
     port = simulator.ready["channels_port"]
-    with apns.Channels(who, host="127.0.0.1", port=port, topic=TOPIC) as channels:
-        channel = channels.create(apns.Storage.LATEST)
+    with libapns.Channels(who, host="127.0.0.1", port=port, topic=TOPIC) as channels:
+        channel = channels.create(libapns.Storage.LATEST)
     spectators = [bytes([number]) * 32 for number in range(1, 6)]
     for token in spectators:
         subscription = {"token": token.hex(), "channel": channel}
         assert simulator.control("POST", "/subscriptions", subscription)[0] == 200
-    update = apns.Payload(event="update")
-    with apns.Session(
+    update = libapns.Payload(event="update")
+    with libapns.Session(
         who, protocol="http2", host="127.0.0.1", port=simulator.ready["http2_port"], topic=TOPIC,
         device_order=True, report_accepted=True,
     ) as session:  # fmt: skip
         for number in range(2000):
             update.set(timestamp=1800000000 + number // 200, content_state={"minute": number})
             session.send(None, update, channel_id=channel, user_data=number)
-    assert [event.user_data for event in session if event.kind == apns.EventKind.ACCEPTED] == list(range(2000))
+    assert [event.user_data for event in session if event.kind == libapns.EventKind.ACCEPTED] == list(range(2000))
     shown = simulator.control("GET", "/activities")[1]["activities"]
     assert sorted(one["token"] for one in shown) == [token.hex() for token in spectators]
     for one in shown:

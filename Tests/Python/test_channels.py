@@ -10,8 +10,8 @@ import socket
 import threading
 import weakref
 
-import apns
-import apns.aio
+import libapns
+import libapns.aio
 import pytest
 from test_broadcasts import NOBODY, UPDATE
 from test_http2 import TOKEN, TOPIC, UUID, needs_http2
@@ -37,35 +37,35 @@ def silent():
 
 
 def test_the_life_of_a_channel(simulator, who, where):
-    with apns.Channels(who, **where) as channels:
+    with libapns.Channels(who, **where) as channels:
         assert channels.answer is None
         first = channels.create("latest")
-        second = channels.create(storage=apns.Storage.NONE)
+        second = channels.create(storage=libapns.Storage.NONE)
         assert channels.answer.http_status == 201
-        assert (channels.answer.reason, channels.answer.reason_text) == (apns.Reason.NONE, "")
+        assert (channels.answer.reason, channels.answer.reason_text) == (libapns.Reason.NONE, "")
         assert len(channels.answer.request_id) == 36
         assert sorted(channels.list()) == sorted([first, second])
         described = channels.describe(first)
-        assert described == (apns.Storage.LATEST, apns.PushType.LIVEACTIVITY)
-        assert isinstance(described.storage, apns.Storage)
-        assert channels.describe(channel_id=second).storage == apns.Storage.NONE
+        assert described == (libapns.Storage.LATEST, libapns.PushType.LIVEACTIVITY)
+        assert isinstance(described.storage, libapns.Storage)
+        assert channels.describe(channel_id=second).storage == libapns.Storage.NONE
         assert channels.delete(first) is None
         assert channels.list() == [second]
     assert channels.closed
-    with pytest.raises(apns.ClosedError):
+    with pytest.raises(libapns.ClosedError):
         channels.list()
     channels.close()
 
 
 def test_a_broadcast_reaches_those_who_follow(simulator, who, where):
-    with apns.Channels(who, **where) as channels:
+    with libapns.Channels(who, **where) as channels:
         channel = channels.create("none")
     simulator.control("POST", "/subscriptions", f'{{"token": "{TOKEN.hex()}", "channel": "{channel}"}}')
     push = {"protocol": "http2", "host": "127.0.0.1", "port": simulator.ready["http2_port"]}
-    with apns.Session(who, topic=TOPIC, report_accepted=True, **push) as session:
+    with libapns.Session(who, topic=TOPIC, report_accepted=True, **push) as session:
         session.send(None, UPDATE, channel_id=channel, priority=5, apns_id=UUID)
     (event,) = session
-    assert (event.kind, event.http_status) == (apns.EventKind.ACCEPTED, 200)
+    assert (event.kind, event.http_status) == (libapns.EventKind.ACCEPTED, 200)
     assert (event.apns_id, event.token, len(event.unique_id)) == (UUID, b"", 36)
     (line,) = simulator.control("GET", "/accepted")[1]["notifications"]
     assert (line["channel"], line["priority"], line["expiration"]) == (channel, "5", "0")
@@ -74,10 +74,10 @@ def test_a_broadcast_reaches_those_who_follow(simulator, who, where):
 
 
 def test_a_refusal_says_why(who, where):
-    with apns.Channels(who, **where) as channels:
-        with pytest.raises(apns.RefusedError, match="ChannelNotRegistered") as caught:
+    with libapns.Channels(who, **where) as channels:
+        with pytest.raises(libapns.RefusedError, match="ChannelNotRegistered") as caught:
             channels.describe(NOBODY)
-        assert caught.value.reason == apns.Reason.CHANNEL_NOT_REGISTERED
+        assert caught.value.reason == libapns.Reason.CHANNEL_NOT_REGISTERED
         answer = caught.value.answer
         assert (answer.http_status, answer.reason_text) == (400, "ChannelNotRegistered")
         assert (len(answer.request_id), answer.retry_after) == (36, 0)
@@ -85,45 +85,45 @@ def test_a_refusal_says_why(who, where):
         assert pickle.loads(pickle.dumps(caught.value)).reason == caught.value.reason
         for _ in range(3):
             channels.create("none")
-        with pytest.raises(apns.RefusedError) as caught:
+        with pytest.raises(libapns.RefusedError) as caught:
             channels.create("none")
-        assert caught.value.reason == apns.Reason.CANNOT_CREATE_CHANNEL_CONFIG
+        assert caught.value.reason == libapns.Reason.CANNOT_CREATE_CHANNEL_CONFIG
         assert len(channels.list()) == 3
 
 
 def test_a_provider_token(certificates, where):
-    who = apns.Credentials(
+    who = libapns.Credentials(
         token_key_file=certificates / "provider-token.p8", key_id="SIMULATOR1", team_id="EXAMPLE123",
         ca_file=certificates / "ca.pem",
     )  # fmt: skip
-    with apns.Channels(who, **where) as channels:
+    with libapns.Channels(who, **where) as channels:
         assert channels.list() == []
 
     def vault(_):
         raise LookupError("the vault is shut")
 
-    who = apns.Credentials(token_provider=vault, ca_file=certificates / "ca.pem")
-    with apns.Channels(who, **where) as channels:
+    who = libapns.Credentials(token_provider=vault, ca_file=certificates / "ca.pem")
+    with libapns.Channels(who, **where) as channels:
         with pytest.raises(LookupError):
             channels.list()
 
 
 def test_wrong_arguments(who, where):
-    with pytest.raises(apns.ArgumentError, match="environment"):
-        apns.Channels(who, environment=3)
+    with pytest.raises(libapns.ArgumentError, match="environment"):
+        libapns.Channels(who, environment=3)
     with pytest.raises(ValueError, match="unknown environment"):
-        apns.Channels(who, environment="staging")
+        libapns.Channels(who, environment="staging")
     with pytest.raises(TypeError, match="unexpected keyword"):
-        apns.Channels(who, window_bytes=1)
-    for environment in ("sandbox", "production", apns.Environment.SANDBOX):
-        apns.Channels(who, environment=environment).close()
-    with apns.Channels(who, **where) as channels:
+        libapns.Channels(who, window_bytes=1)
+    for environment in ("sandbox", "production", libapns.Environment.SANDBOX):
+        libapns.Channels(who, environment=environment).close()
+    with libapns.Channels(who, **where) as channels:
         for kind, call in (
             (TypeError, lambda: channels.create()), (TypeError, lambda: channels.create(None)),
-            (ValueError, lambda: channels.create("some")), (apns.ArgumentError, lambda: channels.create(2)),
+            (ValueError, lambda: channels.create("some")), (libapns.ArgumentError, lambda: channels.create(2)),
             (TypeError, lambda: channels.describe(None)), (TypeError, lambda: channels.delete(b"AA==")),
-            (ValueError, lambda: channels.delete("a\0b")), (apns.ArgumentError, lambda: channels.delete("?")),
-            (apns.ArgumentError, channels.fileno),
+            (ValueError, lambda: channels.delete("a\0b")), (libapns.ArgumentError, lambda: channels.delete("?")),
+            (libapns.ArgumentError, channels.fileno),
         ):  # fmt: skip
             with pytest.raises(kind):
                 call()
@@ -131,27 +131,27 @@ def test_wrong_arguments(who, where):
 
 
 def test_no_answer(who, silent):
-    with apns.Channels(who, connect_timeout=0.2, **silent) as channels:
-        with pytest.raises(apns.TimeoutError) as caught:
+    with libapns.Channels(who, connect_timeout=0.2, **silent) as channels:
+        with pytest.raises(libapns.TimeoutError) as caught:
             channels.list()
         assert caught.value.answer is None
 
 
 def test_a_creation_without_an_answer_is_in_doubt(start, who):
     simulator = start("--http2-port", 0, "--channels-port", 0, faults={"stall_after_bytes": 1, "services": "channels"})
-    with apns.Channels(
+    with libapns.Channels(
         who, host="127.0.0.1", port=simulator.ready["channels_port"], topic=TOPIC, answer_timeout=0.5
     ) as channels:  # fmt: skip
-        with pytest.raises(apns.InDoubtError) as caught:
+        with pytest.raises(libapns.InDoubtError) as caught:
             channels.create("none")
-        assert caught.value.status == apns.Status.ERR_IN_DOUBT
+        assert caught.value.status == libapns.Status.ERR_IN_DOUBT
 
 
 def test_ctrl_c_ends_the_wait(who, silent):
     # A shell that puts the tests into the background has them ignore Ctrl-C.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with apns.Channels(who, **silent) as channels:
+        with libapns.Channels(who, **silent) as channels:
             threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
             with pytest.raises(KeyboardInterrupt):
                 channels.list()
@@ -160,7 +160,7 @@ def test_ctrl_c_ends_the_wait(who, silent):
 
 
 def test_threads_take_turns(who, where):
-    with apns.Channels(who, **where) as channels:
+    with libapns.Channels(who, **where) as channels:
         made = [channels.create("none") for _ in range(3)]
         lists = []
 
@@ -173,25 +173,25 @@ def test_threads_take_turns(who, where):
             thread.start()
         for thread in threads:
             thread.join()
-        assert lists == [(sorted(made), apns.Storage.NONE)] * 40
+        assert lists == [(sorted(made), libapns.Storage.NONE)] * 40
 
 
 def test_the_log(who, where):
     lines = []
-    with apns.Channels(who, log=lines.append, log_level="debug", **where) as channels:
+    with libapns.Channels(who, log=lines.append, log_level="debug", **where) as channels:
         channels.list()
-    assert lines and all(isinstance(line, apns.LogLine) for line in lines)
-    with apns.Channels(who, log=logging.getLogger("channels"), **where) as channels:
+    assert lines and all(isinstance(line, libapns.LogLine) for line in lines)
+    with libapns.Channels(who, log=logging.getLogger("channels"), **where) as channels:
         channels.list()
 
 
 def test_a_child_has_no_channels(who, where):
-    channels = apns.Channels(who, **where)
+    channels = libapns.Channels(who, **where)
     channels.list()
     if not (child := os.fork()):
         try:
             channels.list()
-        except apns.ForkedError:
+        except libapns.ForkedError:
             os._exit(7)
         finally:
             os._exit(1)
@@ -201,10 +201,10 @@ def test_a_child_has_no_channels(who, where):
 
 
 def test_nonblocking(who, where):
-    with apns.Channels(who, nonblocking=True, **where) as channels:
-        with pytest.raises(apns.AgainError):
+    with libapns.Channels(who, nonblocking=True, **where) as channels:
+        with pytest.raises(libapns.AgainError):
             channels.list()
-        with pytest.raises(apns.ArgumentError, match="another request is under way"):
+        with pytest.raises(libapns.ArgumentError, match="another request is under way"):
             channels.create("none")
         channels.cancel()
         assert channels.fileno() >= 0
@@ -212,16 +212,16 @@ def test_nonblocking(who, where):
 
 def test_in_a_loop(simulator, who, where):
     async def live():
-        async with apns.aio.Channels(who, **where) as channels:
+        async with libapns.aio.Channels(who, **where) as channels:
             made = await asyncio.gather(*[channels.create("latest") for _ in range(3)])
-            assert (await channels.describe(made[0])).storage is apns.Storage.LATEST
-            with pytest.raises(apns.RefusedError):
+            assert (await channels.describe(made[0])).storage is libapns.Storage.LATEST
+            with pytest.raises(libapns.RefusedError):
                 await channels.create("none")
-            assert channels.answer.reason == apns.Reason.CANNOT_CREATE_CHANNEL_CONFIG
+            assert channels.answer.reason == libapns.Reason.CANNOT_CREATE_CHANNEL_CONFIG
             await channels.delete(made[1])
             assert sorted(await channels.list()) == sorted([made[0], made[2]])
         assert channels.closed
-        with pytest.raises(apns.ClosedError):
+        with pytest.raises(libapns.ClosedError):
             await channels.list()
 
     asyncio.run(live())
@@ -229,16 +229,16 @@ def test_in_a_loop(simulator, who, where):
 
 def test_a_cancelled_request_is_given_up(who, where, silent):
     async def give_up():
-        async with apns.aio.Channels(who, **silent) as channels:
+        async with libapns.aio.Channels(who, **silent) as channels:
             with pytest.raises(asyncio.TimeoutError):
                 await asyncio.wait_for(channels.list(), 0.2)
             waiting = asyncio.ensure_future(channels.list())
             await asyncio.sleep(0)
             channels.close()
-            with pytest.raises(apns.ClosedError):
+            with pytest.raises(libapns.ClosedError):
                 await waiting
         with pytest.raises(TypeError, match="nonblocking"):
-            apns.aio.Channels(who, nonblocking=False)
+            libapns.aio.Channels(who, nonblocking=False)
 
     asyncio.run(give_up())
 
@@ -254,7 +254,7 @@ def test_what_is_left_is_collected(who, where):
     for _ in range(3):
         log = Log()
         seen.add(log)
-        log.channels = apns.Channels(who, log=log, log_level="trace", **where)
+        log.channels = libapns.Channels(who, log=log, log_level="trace", **where)
         log.channels.list()
     del log
     gc.collect()
@@ -269,13 +269,13 @@ def test_a_log_may_ask_again(who, where):
             asked.append(None)
             asked.append(channels.list())
 
-    with apns.Channels(who, log=log, **where) as channels:
+    with libapns.Channels(who, log=log, **where) as channels:
         assert channels.list() == []
     assert asked == [None, []]
 
 
 def test_a_signal_handler_cannot_ask_in_between(who, silent):
-    with apns.Channels(who, **silent) as channels:
+    with libapns.Channels(who, **silent) as channels:
         before = signal.signal(signal.SIGALRM, lambda *_: channels.list())
         threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGALRM)).start()
         try:

@@ -2,7 +2,7 @@
 
 import time
 
-import apns
+import libapns
 import pytest
 
 TOKEN = bytes(range(32))
@@ -22,12 +22,12 @@ UNSOUND = [
 def test_checks_are_on_where_nothing_is_said(start, connect, given, said):
     simulator = start()
     push = {"payload": PAYLOAD, "expiry": 0, **given}
-    for options in ({}, {"checks": apns.Check.ALL}, {"checks": True}, {"checks": None}):
+    for options in ({}, {"checks": libapns.Check.ALL}, {"checks": True}, {"checks": None}):
         session = connect(simulator, **options)
-        with pytest.raises(apns.ArgumentError, match=said) as caught:
+        with pytest.raises(libapns.ArgumentError, match=said) as caught:
             session.send(TOKEN, **push)
-        assert caught.value.reject is apns.Reject.PROCESSING_ERROR
-        with pytest.raises(apns.ArgumentError, match=said) as caught:
+        assert caught.value.reject is libapns.Reject.PROCESSING_ERROR
+        with pytest.raises(libapns.ArgumentError, match=said) as caught:
             session.send_many([(TOKEN, PAYLOAD), (TOKEN, push["payload"], None, push["expiry"])])
         assert caught.value.taken == session.stats().taken == 1
     for options in ({"checks": 0}, {"checks": False}):
@@ -38,14 +38,14 @@ def test_checks_are_on_where_nothing_is_said(start, connect, given, said):
 
 def test_each_check_by_itself(start, connect):
     simulator = start()
-    payloads, expiries = connect(simulator, checks=apns.Check.PAYLOAD), connect(simulator, checks=apns.Check.EXPIRY)
+    payloads, expiries = connect(simulator, checks=libapns.Check.PAYLOAD), connect(simulator, checks=libapns.Check.EXPIRY)
     payloads.send(TOKEN, PAYLOAD, expiry=3600)
     expiries.send(TOKEN, b"{")
-    with pytest.raises(apns.ArgumentError):
+    with pytest.raises(libapns.ArgumentError):
         payloads.send(TOKEN, b"{")
-    with pytest.raises(apns.ArgumentError):
+    with pytest.raises(libapns.ArgumentError):
         expiries.send(TOKEN, PAYLOAD, expiry=3600)
-    with pytest.raises(apns.ArgumentError, match="checks is 4"):
+    with pytest.raises(libapns.ArgumentError, match="checks is 4"):
         connect(simulator, checks=4)
     with pytest.raises(ValueError, match="checks is not between 0 and"):
         connect(simulator, checks=-1)
@@ -54,21 +54,21 @@ def test_each_check_by_itself(start, connect):
 @pytest.mark.parametrize(
     "token, payload, reject",
     [
-        (b"", PAYLOAD, apns.Reject.MISSING_TOKEN),
-        ("", PAYLOAD, apns.Reject.MISSING_TOKEN),
-        (bytes(101), PAYLOAD, apns.Reject.INVALID_TOKEN_SIZE),
-        ("0g", PAYLOAD, apns.Reject.INVALID_TOKEN),
-        (b"ab" * 32, PAYLOAD, apns.Reject.INVALID_TOKEN),
-        (TOKEN, b"", apns.Reject.MISSING_PAYLOAD),
-        (TOKEN, b" " * 5000, apns.Reject.INVALID_PAYLOAD_SIZE),
+        (b"", PAYLOAD, libapns.Reject.MISSING_TOKEN),
+        ("", PAYLOAD, libapns.Reject.MISSING_TOKEN),
+        (bytes(101), PAYLOAD, libapns.Reject.INVALID_TOKEN_SIZE),
+        ("0g", PAYLOAD, libapns.Reject.INVALID_TOKEN),
+        (b"ab" * 32, PAYLOAD, libapns.Reject.INVALID_TOKEN),
+        (TOKEN, b"", libapns.Reject.MISSING_PAYLOAD),
+        (TOKEN, b" " * 5000, libapns.Reject.INVALID_PAYLOAD_SIZE),
     ],
 )
 def test_a_refusal_has_the_status_of_a_gateway(start, connect, token, payload, reject):
     session = connect(start())
-    with pytest.raises(apns.ArgumentError) as caught:
+    with pytest.raises(libapns.ArgumentError) as caught:
         session.send(token, payload)
     assert caught.value.reject is reject
-    with pytest.raises(apns.ArgumentError) as caught:
+    with pytest.raises(libapns.ArgumentError) as caught:
         session.send_many([(token, payload)])
     assert caught.value.reject is reject and session.stats().taken == 0
 
@@ -76,6 +76,6 @@ def test_a_refusal_has_the_status_of_a_gateway(start, connect, token, payload, r
 def test_what_is_no_refusal_has_none(start, connect):
     session = connect(start())
     session.close(0)
-    with pytest.raises(apns.ClosedError) as caught:
+    with pytest.raises(libapns.ClosedError) as caught:
         session.send(TOKEN, PAYLOAD)
-    assert caught.value.reject is apns.Reject.NONE
+    assert caught.value.reject is libapns.Reject.NONE

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import select
 
-import apns
+import libapns
 import pytest
 from simulator import DEADLINE
 
@@ -18,7 +18,7 @@ def sends(session):
 
 def drains(session):
     sends(session)
-    with contextlib.suppress(apns.AgainError):
+    with contextlib.suppress(libapns.AgainError):
         session.drain()
 
 
@@ -26,12 +26,12 @@ def closes(session):
     sends(session)
     in_poll(session, lambda session: session.stats().in_flight == 1)
     # The simulator may have closed, too, before this returns.
-    with contextlib.suppress(apns.AgainError):
+    with contextlib.suppress(libapns.AgainError):
         session.close(0.3)
 
 
 def connects(session):
-    with contextlib.suppress(apns.AgainError):
+    with contextlib.suppress(libapns.AgainError):
         session.connect()
 
 
@@ -52,7 +52,7 @@ ROWS = [
     (
         "answer",
         BINARY,
-        {"answer_timeout": 0.2, "ambiguous": apns.Ambiguous.REPORT},
+        {"answer_timeout": 0.2, "ambiguous": libapns.Ambiguous.REPORT},
         {"sentinel": "none"},
         drains,
         unknown,
@@ -71,7 +71,7 @@ ROWS = [
     (
         "answer",
         HTTP2,
-        {"answer_timeout": 0.2, "ambiguous": apns.Ambiguous.REPORT},
+        {"answer_timeout": 0.2, "ambiguous": libapns.Ambiguous.REPORT},
         {"no_answer": 1},
         sends,
         unknown,
@@ -101,7 +101,7 @@ def in_poll(session, ends):
         timeout = session.timeout
         ready = poll.poll(1000 * (DEADLINE if timeout is None else timeout))
         assert ready or timeout is not None, "nobody wakes the loop"
-        with contextlib.suppress(apns.NetworkError, apns.TimeoutError):
+        with contextlib.suppress(libapns.NetworkError, libapns.TimeoutError):
             session.process()
 
 
@@ -114,7 +114,7 @@ def in_asyncio(session, ends):
             return
 
         def ready():
-            with contextlib.suppress(apns.NetworkError, apns.TimeoutError):
+            with contextlib.suppress(libapns.NetworkError, libapns.TimeoutError):
                 session.process()
             if ends(session):
                 done.set()
@@ -137,6 +137,6 @@ def test_each_time_wakes_the_host(start, who, host, row):
         options = {"topic": TOPIC, "port": simulator.ready["http2_port"], **options}
     else:
         options = {"port": simulator.gateway[1], **options}
-    session = apns.Session(who, protocol=protocol, host="127.0.0.1", nonblocking=True, **options)
+    session = libapns.Session(who, protocol=protocol, host="127.0.0.1", nonblocking=True, **options)
     call(session)
     host(session, ends)

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-import apns
+import libapns
 import pytest
 
 from test_http2 import needs_http2
@@ -13,17 +13,17 @@ STALL = {"stall_after_bytes": 0, "stall_ms": 100000}
 
 BEGINNING = """
 import sys, threading
-import apns
+import libapns
 count, port, certificates, protocol = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
-def make(make=apns.Session, **options):
-    who = apns.Credentials(certificate_file=certificates + "/provider.pem", ca_file=certificates + "/ca.pem")
+def make(make=libapns.Session, **options):
+    who = libapns.Credentials(certificate_file=certificates + "/provider.pem", ca_file=certificates + "/ca.pem")
     return make(who, protocol=protocol, host="127.0.0.1", port=port, **options)
 def push(session, count=count):
     for n in range(count):
         session.send(bytes(range(32)), {"aps": {"alert": str(n)}})
 """
 LOOP = """
-import asyncio, apns.aio
+import asyncio, libapns.aio
 async def post(session):
     for n in range(count):
         await session.post(bytes(range(32)), {"aps": {"badge": n}})
@@ -48,10 +48,10 @@ ENDS = {
     "child": "import os\nif os.fork() == 0:\n    session = make(); push(session); sys.exit(0)\nassert os.wait()[1] == 0",
     "multiprocessing": "import multiprocessing\ndef work():\n    global session\n    session = make(); push(session)\n"
     "one = multiprocessing.get_context('fork').Process(target=work); one.start(); one.join()",
-    "loop, local": LOOP + "async def main(): await post(make(apns.aio.Session))\nasyncio.run(main())",
-    "loop, global": LOOP + "async def main():\n    global session\n    session = make(apns.aio.Session)\n    await post(session)\nasyncio.run(main())",
-    "loop goes on": LOOP + "async def main():\n    await post(make(apns.aio.Session))\n"
-    "    while apns.aio._Unclosed.all: await asyncio.sleep(0.01)\n    print('delivered')\nasyncio.run(main())",
+    "loop, local": LOOP + "async def main(): await post(make(libapns.aio.Session))\nasyncio.run(main())",
+    "loop, global": LOOP + "async def main():\n    global session\n    session = make(libapns.aio.Session)\n    await post(session)\nasyncio.run(main())",
+    "loop goes on": LOOP + "async def main():\n    await post(make(libapns.aio.Session))\n"
+    "    while libapns.aio._Unclosed.all: await asyncio.sleep(0.01)\n    print('delivered')\nasyncio.run(main())",
 }  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def test_all_is_delivered(start, certificates, how, protocol):
     simulator = start("--http2-port", 0)
     # The default would be too short on a machine that does much else.
     program = ENDS[how].replace("make(", "make(close_timeout=200, ", 1).replace("(close_timeout=200, )", "(close_timeout=200)")
-    program = program.replace("make(close_timeout=200, apns.aio.Session", "make(apns.aio.Session, close_timeout=200")
+    program = program.replace("make(close_timeout=200, libapns.aio.Session", "make(libapns.aio.Session, close_timeout=200")
     ended = run(simulator, certificates, program, 300, protocol)
     said = ended.stderr if how != "raise" else ended.stderr.replace("RuntimeError: something else", "")
     assert ended.returncode == (how == "raise") and "outcome" not in said, said
@@ -93,8 +93,8 @@ LOSSES = {
     "none": "session = make(close_timeout=0); push(session)",
     "disabled": "import logging; logging.disable(); session = make(close_timeout=0); push(session)",
     "nonblocking": "session = make(close_timeout=0.2, nonblocking=True); push(session)",
-    "loop": LOOP + "async def main(): await post(make(apns.aio.Session, close_timeout=0.2))\nasyncio.run(main())",
-    "loop goes on": LOOP + "async def main():\n    await post(make(apns.aio.Session, close_timeout=0.2))\n    while apns.aio._Unclosed.all: await asyncio.sleep(0.01)\nasyncio.run(main())",
+    "loop": LOOP + "async def main(): await post(make(libapns.aio.Session, close_timeout=0.2))\nasyncio.run(main())",
+    "loop goes on": LOOP + "async def main():\n    await post(make(libapns.aio.Session, close_timeout=0.2))\n    while libapns.aio._Unclosed.all: await asyncio.sleep(0.01)\nasyncio.run(main())",
 }  # fmt: skip
 
 
@@ -102,13 +102,13 @@ LOSSES = {
 def test_what_has_no_outcome_is_counted(start, certificates, how):
     simulator = start(faults=STALL)
     ended = run(simulator, certificates, LOSSES[how], 100, "binary")
-    said = f"apns: 127.0.0.1:{simulator.gateway[1]}: the session ended, and 100 notifications have no outcome\n"
+    said = f"libapns: 127.0.0.1:{simulator.gateway[1]}: the session ended, and 100 notifications have no outcome\n"
     assert (ended.returncode, ended.stderr) == (0, said)
 
 
 LOG = """
 def log(line):
-    if line.level is apns.LogLevel.ERROR: print(line.kind, line.count, line.peer, line.line)
+    if line.level is libapns.LogLevel.ERROR: print(line.kind, line.count, line.peer, line.line)
 session = make(close_timeout=0.2, log=log, log_level="error"); push(session)
 {}
 """
@@ -125,21 +125,21 @@ def test_the_log_is_told(start, certificates, last):
 def test_the_logger_is_told_if_somebody_listens(start, certificates):
     program = "import logging; logging.basicConfig(stream=sys.stdout); session = make(close_timeout=0.2); push(session)"
     ended = run(start(faults=STALL), certificates, program, 100, "binary")
-    assert "ERROR:apns:127.0.0.1" in ended.stdout and "100 notifications have no outcome" in ended.stdout
+    assert "ERROR:libapns:127.0.0.1" in ended.stdout and "100 notifications have no outcome" in ended.stdout
     assert ended.stderr == ""
 
 
 def test_one_that_cannot_be_reached_costs_the_others_nothing(start, certificates):
     simulator = start()
     program = """
-stuck = apns.Session(apns.Credentials(dangerously_accept_any_peer=True), protocol="http2", topic="a", host="127.0.0.1", port=1, nonblocking=True, close_timeout=1)
+stuck = libapns.Session(libapns.Credentials(dangerously_accept_any_peer=True), protocol="http2", topic="a", host="127.0.0.1", port=1, nonblocking=True, close_timeout=1)
 stuck.send(bytes(32), {"aps": {}})
 session = make(close_timeout=200); push(session)
 """
     if not apns_has_http2():
         pytest.skip("the library was built without HTTP/2")
     ended = run(simulator, certificates, program, 300, "binary")
-    assert ended.stderr == "apns: 127.0.0.1:1: the session ended, and 1 notifications have no outcome\n"
+    assert ended.stderr == "libapns: 127.0.0.1:1: the session ended, and 1 notifications have no outcome\n"
     assert simulator.stop()["accepted"] == 300
 
 
@@ -171,4 +171,4 @@ def test_a_closed_session_says_nothing(start, connect):
 @pytest.mark.parametrize("given", [-1, "5", float("nan")])
 def test_the_option(who, given):
     with pytest.raises((TypeError, ValueError), match="close_timeout"):
-        apns.Session(who, close_timeout=given)
+        libapns.Session(who, close_timeout=given)

@@ -72,7 +72,7 @@ def test_the_page_s_first_program_where_it_is_refused(start, certificates):
 def test_the_page_s_program_of_channels(start, certificates):
     simulator = start("--http2-port", "0", "--channels-port", "0", control=True)
     program = readme.blocks(PAGE, "python")[2]
-    for line, port in (("apns.Channels(who, ", "channels_port"), ("apns.Session(who, ", "http2_port")):
+    for line, port in (("libapns.Channels(who, ", "channels_port"), ("libapns.Session(who, ", "http2_port")):
         assert program.count(line) == 1
         program = program.replace(line, f'{line}host="localhost", port={simulator.ready[port]}, ')
     # What it leaves out for want of room: the way to the simulator.
@@ -114,7 +114,7 @@ def test_the_page_about_moving(start, certificates):
     (program,) = readme.blocks(MOVING, "python")
     program = program.replace('topic="com.example.app"', "**where", 1).replace("\nwith ", "\nwhere = {}\nwith ", 1)
     token = "token = '5f79cfda4d01aa3a'\n"
-    said = run_program("import apns\n" + token + program, simulator, certificates)
+    said = run_program("import libapns\n" + token + program, simulator, certificates)
     assert said.startswith("5f79cfda4d01aa3a rejected: BadDeviceToken (HTTP 400): "), said
 
 

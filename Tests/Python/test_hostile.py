@@ -16,7 +16,7 @@ import threading
 import typing
 import weakref
 
-import apns
+import libapns
 import pytest
 
 TOKEN = bytes(range(32))
@@ -49,8 +49,8 @@ ODD = [
     "", "x", "\0", "é\ud800", "x" * 100_000, Words("ab"), b"", b"\0", b"x" * 100_000, bytearray(b"ab"),
     memoryview(b"abcdef")[::2], memoryview(b""), [], ["a"], [None], (), ("a", "b"), Many(("a", "b")),
     {}, {"aps": 1}, {1: {2: 3}}, {"a": {1}}, set(), object(), object, Odd(), len, lambda *a: 1 << 80,
-    iter([]), range(3), Exception(), apns, threading.Lock(), apns.Payload(), apns.Credentials(),
-    apns.Strings(b'"a" = "b";'), itertools.repeat((TOKEN, b""), 3), recursive := [],
+    iter([]), range(3), Exception(), libapns, threading.Lock(), libapns.Payload(), libapns.Credentials(),
+    libapns.Strings(b'"a" = "b";'), itertools.repeat((TOKEN, b""), 3), recursive := [],
 ]  # fmt: skip
 recursive.append(recursive)
 
@@ -58,7 +58,7 @@ recursive.append(recursive)
 def survives(function, *arguments, **keywords):
     try:
         return function(*arguments, **keywords)
-    except (apns.Error, TypeError, ValueError, ZeroDivisionError, OverflowError, AttributeError,
+    except (libapns.Error, TypeError, ValueError, ZeroDivisionError, OverflowError, AttributeError,
             KeyError, RecursionError, OSError, MemoryError):  # fmt: skip
         return None
 
@@ -66,7 +66,7 @@ def survives(function, *arguments, **keywords):
 @pytest.fixture
 def session(who):
     """Where nobody listens."""
-    return apns.Session(who, protocol="binary", host="127.0.0.1", port=1, connect_timeout=0.5, reconnect_pause_max=0.001)
+    return libapns.Session(who, protocol="binary", host="127.0.0.1", port=1, connect_timeout=0.5, reconnect_pause_max=0.001)
 
 
 def methods_of(target):
@@ -77,17 +77,17 @@ SAFE = {"__reduce__", "__reduce_ex__", "__getstate__", "__sizeof__", "__dir__"}
 
 
 def targets(session):
-    payload = apns.Payload(alert="x")
-    strings = apns.Strings(b'"a" = "%@";')
+    payload = libapns.Payload(alert="x")
+    strings = libapns.Strings(b'"a" = "%@";')
     functions = [
-        apns.Session, apns.Credentials, apns.Payload, apns.Strings, apns.Feedback, apns.Channels, apns.check_payload,
-        apns.reject_text, apns.status_name, apns.status_is_retryable, apns.token_from_hex,
-        apns.token_to_hex, apns.token_from_base64, apns.token_to_base64, apns.version,
-        apns.Strings.open, apns.Event, apns.Stats, apns.Device, apns.Finding, apns.Description,
-        apns._core.Events,
-        apns._core.Outcomes,
+        libapns.Session, libapns.Credentials, libapns.Payload, libapns.Strings, libapns.Feedback, libapns.Channels, libapns.check_payload,
+        libapns.reject_text, libapns.status_name, libapns.status_is_retryable, libapns.token_from_hex,
+        libapns.token_to_hex, libapns.token_from_base64, libapns.token_to_base64, libapns.version,
+        libapns.Strings.open, libapns.Event, libapns.Stats, libapns.Device, libapns.Finding, libapns.Description,
+        libapns._core.Events,
+        libapns._core.Outcomes,
     ]  # fmt: skip
-    for target in (session, payload, strings, apns.Credentials()):
+    for target in (session, payload, strings, libapns.Credentials()):
         functions += [
             each for each in methods_of(target) if callable(each) and each.__name__ not in SAFE
         ]
@@ -96,14 +96,14 @@ def targets(session):
 
 def test_one_odd_argument(session):
     for function, odd in itertools.product(targets(session), ODD):
-        if function == apns.Feedback and isinstance(odd, apns.Credentials):
+        if function == libapns.Feedback and isinstance(odd, libapns.Credentials):
             continue
         survives(function, odd)
 
 
 def test_several_odd_arguments(session):
     chance = random.Random(7)
-    functions = [each for each in targets(session) if each != apns.Feedback]
+    functions = [each for each in targets(session) if each != libapns.Feedback]
     for _ in range(6000):
         survives(chance.choice(functions), *chance.choices(ODD, k=chance.randint(2, 5)))
 
@@ -126,23 +126,23 @@ CHANNELS_OPTIONS = """host server_name port environment topic connect_timeout an
 def test_odd_options(session, who, certificates):
     for odd in ODD:
         for option in SESSION_OPTIONS:
-            survives(apns.Session, who, **{option: odd})
+            survives(libapns.Session, who, **{option: odd})
         for option in CREDENTIALS_OPTIONS:
             # The system's store takes its time to read.
-            survives(apns.Credentials, **{"ca_file": certificates / "ca.pem", option: odd})
+            survives(libapns.Credentials, **{"ca_file": certificates / "ca.pem", option: odd})
         for option in PAYLOAD_OPTIONS:
-            survives(apns.Payload, **{option: odd})
+            survives(libapns.Payload, **{option: odd})
         for option in ("user_data", "expiry", "priority", "more", "topic", "push_type", "collapse_id", "apns_id",
                        "channel_id"):  # fmt: skip
             survives(session.send, TOKEN, b"{}", **{option: odd})
         for option in ("limit", "nothing"):
-            survives(apns.check_payload, b"{}", **{option: odd})
+            survives(libapns.check_payload, b"{}", **{option: odd})
         for option in ("server_name", "port", "connect_timeout", "read_timeout", "proxy_port"):
-            survives(apns.Feedback, who, **{"host": "127.0.0.1", "port": 1, option: odd})
+            survives(libapns.Feedback, who, **{"host": "127.0.0.1", "port": 1, option: odd})
         for option in CHANNELS_OPTIONS:
-            survives(apns.Channels, who, **{"topic": "com.example.app", option: odd})
+            survives(libapns.Channels, who, **{"topic": "com.example.app", option: odd})
         # Closed, so that none of them asks anybody.
-        channels = survives(apns.Channels, who, topic="com.example.app")
+        channels = survives(libapns.Channels, who, topic="com.example.app")
         for method in ("close", "create", "describe", "delete", "list", "cancel", "fileno") if channels else ():
             survives(getattr(channels, method), *() if method == "close" else (odd,))
 
@@ -161,20 +161,20 @@ def test_odd_notifications(start, connect):
 @pytest.mark.parametrize(
     "call, kind",
     [
-        (lambda session, who: apns.Session(None), TypeError),
-        (lambda session, who: apns.Session(), TypeError),
-        (lambda session, who: apns.Session(who, nothing=1), TypeError),
-        (lambda session, who: apns.Session(who, "host"), TypeError),
-        (lambda session, who: apns.Session(who, host=3), TypeError),
-        (lambda session, who: apns.Session(who, host="a\0b"), ValueError),
-        (lambda session, who: apns.Session(who, port=65536), ValueError),
-        (lambda session, who: apns.Session(who, port=-1), ValueError),
-        (lambda session, who: apns.Session(who, port=1.5), TypeError),
-        (lambda session, who: apns.Session(who, connect_timeout=-1), ValueError),
-        (lambda session, who: apns.Session(who, connect_timeout=0), ValueError),
-        (lambda session, who: apns.Session(who, write_timeout=math.nan), ValueError),
-        (lambda session, who: apns.Session(who, format=9), apns.ArgumentError),
-        (lambda session, who: apns.Session(who, window_bytes=5), apns.ArgumentError),
+        (lambda session, who: libapns.Session(None), TypeError),
+        (lambda session, who: libapns.Session(), TypeError),
+        (lambda session, who: libapns.Session(who, nothing=1), TypeError),
+        (lambda session, who: libapns.Session(who, "host"), TypeError),
+        (lambda session, who: libapns.Session(who, host=3), TypeError),
+        (lambda session, who: libapns.Session(who, host="a\0b"), ValueError),
+        (lambda session, who: libapns.Session(who, port=65536), ValueError),
+        (lambda session, who: libapns.Session(who, port=-1), ValueError),
+        (lambda session, who: libapns.Session(who, port=1.5), TypeError),
+        (lambda session, who: libapns.Session(who, connect_timeout=-1), ValueError),
+        (lambda session, who: libapns.Session(who, connect_timeout=0), ValueError),
+        (lambda session, who: libapns.Session(who, write_timeout=math.nan), ValueError),
+        (lambda session, who: libapns.Session(who, format=9), libapns.ArgumentError),
+        (lambda session, who: libapns.Session(who, window_bytes=5), libapns.ArgumentError),
         (lambda session, who: session.send(TOKEN), TypeError),
         (lambda session, who: session.send(3, b"{}"), TypeError),
         (lambda session, who: session.send(TOKEN, 3), TypeError),
@@ -184,23 +184,23 @@ def test_odd_notifications(start, connect):
         (lambda session, who: session.send(TOKEN, b"{}", None), TypeError),
         (lambda session, who: session.send(TOKEN, b"{}", expiry=1 << 70), ValueError),
         (lambda session, who: session.send(TOKEN, b"{}", priority="10"), TypeError),
-        (lambda session, who: session.send("é", b"{}"), apns.ArgumentError),
+        (lambda session, who: session.send("é", b"{}"), libapns.ArgumentError),
         (lambda session, who: session.send_many(3), TypeError),
         (lambda session, who: session.drain("soon"), TypeError),
         (lambda session, who: session.drain(-1), ValueError),
         (lambda session, who: session.next_event(math.nan), ValueError),
-        (lambda session, who: apns.token_from_hex(b"00"), TypeError),
-        (lambda session, who: apns.Strings("text"), TypeError),
-        (lambda session, who: apns.Strings.open(None), TypeError),
-        (lambda session, who: apns.Strings.open("a\0b"), ValueError),
-        (lambda session, who: apns.Payload(loc_args="abc"), TypeError),
-        (lambda session, who: apns.Payload(loc_args=["a", 1]), TypeError),
-        (lambda session, who: apns.Payload(badge="1"), TypeError),
-        (lambda session, who: apns.Payload(badge=1 << 63), ValueError),
-        (lambda session, who: apns.Payload("alert"), TypeError),
-        (lambda session, who: apns.Payload(relevance_score=math.nan), apns.ArgumentError),
-        (lambda session, who: apns.Credentials(passphrase=3), TypeError),
-        (lambda session, who: apns.Credentials(passphrase=b"a\0b"), ValueError),
+        (lambda session, who: libapns.token_from_hex(b"00"), TypeError),
+        (lambda session, who: libapns.Strings("text"), TypeError),
+        (lambda session, who: libapns.Strings.open(None), TypeError),
+        (lambda session, who: libapns.Strings.open("a\0b"), ValueError),
+        (lambda session, who: libapns.Payload(loc_args="abc"), TypeError),
+        (lambda session, who: libapns.Payload(loc_args=["a", 1]), TypeError),
+        (lambda session, who: libapns.Payload(badge="1"), TypeError),
+        (lambda session, who: libapns.Payload(badge=1 << 63), ValueError),
+        (lambda session, who: libapns.Payload("alert"), TypeError),
+        (lambda session, who: libapns.Payload(relevance_score=math.nan), libapns.ArgumentError),
+        (lambda session, who: libapns.Credentials(passphrase=3), TypeError),
+        (lambda session, who: libapns.Credentials(passphrase=b"a\0b"), ValueError),
         (lambda session, who: setattr(session, "credentials", None), AttributeError),
         (lambda session, who: setattr(session, "nothing", None), AttributeError),
     ],
@@ -211,7 +211,7 @@ def test_mistakes_are_named(session, who, call, kind):
 
 
 def test_nothing_can_be_copied_or_subclassed(session, who):
-    for each in (session, who, apns.Payload(), apns.Strings(b""), session.events()):
+    for each in (session, who, libapns.Payload(), libapns.Strings(b""), session.events()):
         for way in (copy.copy, copy.deepcopy, pickle.dumps):
             with pytest.raises(TypeError):
                 way(each)
@@ -221,16 +221,16 @@ def test_nothing_can_be_copied_or_subclassed(session, who):
 
 def test_made_without_a_constructor(session):
     # A type that has no constructor of its own makes one that is empty.
-    made = survives(apns._core.Events)
+    made = survives(libapns._core.Events)
     assert made is None or list(made) == []
-    assert list(survives(apns._core.Outcomes) or []) == []
-    for kind in (apns.Session, apns.Credentials, apns.Payload, apns.Strings, apns.Feedback, apns.Channels):
+    assert list(survives(libapns._core.Outcomes) or []) == []
+    for kind in (libapns.Session, libapns.Credentials, libapns.Payload, libapns.Strings, libapns.Feedback, libapns.Channels):
         survives(object.__new__, kind)
         session.__init__()  # does nothing: what is made is made
 
 
 def test_a_payload_that_changes_while_it_is_read(who, session):
-    payload = apns.Payload()
+    payload = libapns.Payload()
 
     class Changing(dict):
         def items(self):
@@ -254,7 +254,7 @@ def test_closed_by_its_own_iterable(start, connect, end):
         end(session)
         yield TOKEN, b"{}", 2
 
-    with pytest.raises(apns.ClosedError) as caught:
+    with pytest.raises(libapns.ClosedError) as caught:
         session.send_many(items())
     assert caught.value.taken == 0 and list(session) == []
 
@@ -287,7 +287,7 @@ def test_a_logger_that_closes(start, connect):
             raise ZeroDivisionError
 
     handler = Closing()
-    logger = logging.getLogger("apns")
+    logger = logging.getLogger("libapns")
     logger.addHandler(handler)
     before = logger.level
     logger.setLevel(logging.DEBUG)
@@ -330,24 +330,24 @@ else:
 work = f'''
 import sys
 sys.path[:] = {sys.path!r}
-import apns
-who = apns.Credentials(certificate_file={provider!r}, ca_file={ca!r})
-with apns.Session(who, protocol="binary", host="127.0.0.1", port={port}, report_accepted=True) as session:
+import libapns
+who = libapns.Credentials(certificate_file={provider!r}, ca_file={ca!r})
+with libapns.Session(who, protocol="binary", host="127.0.0.1", port={port}, report_accepted=True) as session:
     session.send(bytes(32), {{"aps": {{"alert": "x"}}}}, user_data=session)
-    session.send_many([(bytes(32), apns.Payload(alert="x")), ("ff", b"{{}}")])
+    session.send_many([(bytes(32), libapns.Payload(alert="x")), ("ff", b"{{}}")])
 assert [event.kind.text for event in session] == ["accepted", "accepted", "rejected"]
-assert session.stats().taken == 3 and isinstance(session.stats(), apns.Stats)
+assert session.stats().taken == 3 and isinstance(session.stats(), libapns.Stats)
 try:
     session.send(bytes(32), b"{{}}")
-except apns.ClosedError as error:
-    assert isinstance(error, apns.Error)
+except libapns.ClosedError as error:
+    assert isinstance(error, libapns.Error)
 try:
-    apns.token_from_hex("x")
-except apns.ArgumentError:
+    libapns.token_from_hex("x")
+except libapns.ArgumentError:
     print("well", flush=True)
-apns.kept = session
+libapns.kept = session
 '''
-import apns
+import libapns
 for _ in range(2):
     other = make()
     failure = interpreters.run_string(other, work)
@@ -380,13 +380,13 @@ def test_other_interpreters(start, certificates, kind):
 
 def import_again():
     """The package, imported as if it had not been; the one that the tests use stays in place."""
-    kept = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "apns"}
+    kept = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "libapns"}
     try:
         for name in kept:
             del sys.modules[name]
-        return importlib.import_module("apns")
+        return importlib.import_module("libapns")
     finally:
-        for name in [name for name in sys.modules if name.split(".")[0] == "apns"]:
+        for name in [name for name in sys.modules if name.split(".")[0] == "libapns"]:
             del sys.modules[name]
         sys.modules.update(kept)
 
@@ -395,10 +395,10 @@ def test_imported_again(start, certificates):
     """Two imports have nothing in common, and each goes on working."""
     simulator = start(faults={"bad_tokens": ["ff"]})
     again = import_again()
-    assert again is not apns and again.Session is not apns.Session and again.Error is not apns.Error
-    for package, other in ((apns, again), (again, apns)):
+    assert again is not libapns and again.Session is not libapns.Session and again.Error is not libapns.Error
+    for package, other in ((libapns, again), (again, libapns)):
         who = package.Credentials(certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem")
-        with pytest.raises(TypeError, match="apns.Credentials"):
+        with pytest.raises(TypeError, match="libapns.Credentials"):
             other.Session(who)
         with package.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1]) as session:
             session.send_many([(TOKEN, package.Payload(alert="x")), (b"\xff", b"{}")])
@@ -430,21 +430,21 @@ def test_an_import_is_freed():
 
 def test_a_type_without_its_module():
     again = import_again()
-    for wrong in (None, sys, apns._core, 5):
+    for wrong in (None, sys, libapns._core, 5):
         again.Session._module = wrong
         with pytest.raises(SystemError, match="_module"):
-            again.Session(apns.Credentials())
+            again.Session(libapns.Credentials())
     del again.Session._module
     with pytest.raises(AttributeError, match="_module"):
-        again.Session(apns.Credentials())
+        again.Session(libapns.Credentials())
 
 
 UNTIL_THE_END = """
 import sys, threading, atexit, warnings
 warnings.simplefilter("ignore")
-import apns
+import libapns
 provider, ca, port = sys.argv[1:]
-who = apns.Credentials(certificate_file=provider, ca_file=ca)
+who = libapns.Credentials(certificate_file=provider, ca_file=ca)
 
 class Late:
     def __init__(self, *peers):
@@ -457,7 +457,7 @@ class Late:
             except Exception:
                 pass
 
-sessions = [apns.Session(who, protocol="binary", host="127.0.0.1", port=int(port)) for _ in range(4)]
+sessions = [libapns.Session(who, protocol="binary", host="127.0.0.1", port=int(port)) for _ in range(4)]
 sessions[0].send(bytes(32), b"{}", user_data=Late(*sessions))
 sessions[1].send(bytes(32), b"{}", user_data=sessions)
 events = sessions[1].events(30)
@@ -470,8 +470,8 @@ def wait():
 threading.Thread(target=wait, daemon=True).start()
 inside.wait()
 atexit.register(sessions[3].close, 0)
-apns.kept, sys.kept = sessions[3], Late(sessions[3])
-payload, strings = apns.Payload(alert="x"), apns.Strings(b'"a" = "b";')
+libapns.kept, sys.kept = sessions[3], Late(sessions[3])
+payload, strings = libapns.Payload(alert="x"), libapns.Strings(b'"a" = "b";')
 print("the end")
 """
 

@@ -4,7 +4,7 @@ import json
 import re
 import time
 
-import apns
+import libapns
 import pytest
 
 TOKEN = bytes(range(32))
@@ -17,8 +17,8 @@ KEY_ID, TEAM_ID = "SIMULATOR1", "EXAMPLE123"
 
 def has_http2():
     try:
-        apns.Session(apns.Credentials(dangerously_accept_any_peer=True), protocol="http2").close(0)
-    except apns.ArgumentError:
+        libapns.Session(libapns.Credentials(dangerously_accept_any_peer=True), protocol="http2").close(0)
+    except libapns.ArgumentError:
         return False
     return True
 
@@ -33,9 +33,9 @@ def push(who):
     sessions = []
 
     def push(simulator, credentials=None, **options):
-        options = {"protocol": apns.Protocol.HTTP2, "report_accepted": True, **options}
+        options = {"protocol": libapns.Protocol.HTTP2, "report_accepted": True, **options}
         sessions.append(
-            apns.Session(
+            libapns.Session(
                 credentials or who, host="127.0.0.1", port=simulator.ready["http2_port"], **options
             )
         )
@@ -48,21 +48,21 @@ def push(who):
 
 @pytest.fixture
 def bearer(certificates):
-    return apns.Credentials(
+    return libapns.Credentials(
         token_key_file=certificates / "provider-token.p8", key_id=KEY_ID, team_id=TEAM_ID,
         ca_file=certificates / "ca.pem",
     )  # fmt: skip
 
 
 @pytest.mark.skipif(HAS_HTTP2, reason="the library has HTTP/2")
-@pytest.mark.parametrize("protocol", [apns.Protocol.HTTP2, "http2"])
+@pytest.mark.parametrize("protocol", [libapns.Protocol.HTTP2, "http2"])
 def test_without_it_the_error_says_so(who, protocol):
-    with pytest.raises(apns.ArgumentError, match="HTTP/2, which this library was built without"):
-        apns.Session(who, protocol=protocol)
+    with pytest.raises(libapns.ArgumentError, match="HTTP/2, which this library was built without"):
+        libapns.Session(who, protocol=protocol)
 
 
 @needs_http2
-@pytest.mark.parametrize("protocol", [apns.Protocol.HTTP2, "http2", 0])
+@pytest.mark.parametrize("protocol", [libapns.Protocol.HTTP2, "http2", 0])
 def test_accepted_with_a_certificate(start, push, protocol):
     simulator = start("--http2-port", 0)
     with push(simulator, protocol=protocol) as session:
@@ -70,10 +70,10 @@ def test_accepted_with_a_certificate(start, push, protocol):
         session.send(TOKEN, HELLO)
     first, second = session
     kind, reject, number, data = first
-    assert (kind, reject) == (apns.EventKind.ACCEPTED, apns.Reject.NONE)
+    assert (kind, reject) == (libapns.EventKind.ACCEPTED, libapns.Reject.NONE)
     assert (number, data) == (identifier, "mine")
     assert (first.http_status, first.apns_id) == (200, UUID)
-    assert (first.reason, first.reason_text, first.timestamp) == (apns.Reason.NONE, "", 0)
+    assert (first.reason, first.reason_text, first.timestamp) == (libapns.Reason.NONE, "", 0)
     assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", second.apns_id)
     assert second.apns_id != UUID
     assert simulator.stop()["accepted"] == 2
@@ -96,18 +96,18 @@ def test_accepted_with_a_provider_token(start, push, bearer):
 def test_key_as_bytes_and_one_that_is_none(start, push, certificates):
     key = (certificates / "provider-token.p8").read_bytes()
     ca = certificates / "ca.pem"
-    made = apns.Credentials(token_key=key, key_id=KEY_ID, team_id=TEAM_ID, ca_file=ca)
+    made = libapns.Credentials(token_key=key, key_id=KEY_ID, team_id=TEAM_ID, ca_file=ca)
     with push(start("--http2-port", 0), made, topic=TOPIC) as session:
         session.send(TOKEN, HELLO)
     assert [event.kind.name for event in session] == ["ACCEPTED"]
-    with pytest.raises(apns.CredentialsError):
-        apns.Credentials(token_key=key[:60], key_id=KEY_ID, team_id=TEAM_ID, ca_file=ca)
+    with pytest.raises(libapns.CredentialsError):
+        libapns.Credentials(token_key=key[:60], key_id=KEY_ID, team_id=TEAM_ID, ca_file=ca)
     for odd in ({"key_id": None}, {"team_id": "short"}, {"key_id": "ABC123DEF!"}):
         names = {"key_id": KEY_ID, "team_id": TEAM_ID, **odd}
-        with pytest.raises(apns.ArgumentError, match="key_id|team_id"):
-            apns.Credentials(token_key=key, ca_file=ca, **names)
+        with pytest.raises(libapns.ArgumentError, match="key_id|team_id"):
+            libapns.Credentials(token_key=key, ca_file=ca, **names)
     with pytest.raises(TypeError):
-        apns.Credentials(token_key="text", key_id=KEY_ID, team_id=TEAM_ID, ca_file=ca)
+        libapns.Credentials(token_key="text", key_id=KEY_ID, team_id=TEAM_ID, ca_file=ca)
 
 
 @needs_http2
@@ -120,8 +120,8 @@ def test_every_field_reaches_the_service(start, push):
             collapse_id="score", apns_id=UUID,
         )  # fmt: skip
         session.send_many([
-            apns.Notification(TOKEN, HELLO, push_type=apns.PushType.LOCATION, topic=TOPIC + ".location-query"),
-            (TOKEN, b'{"aps":{"content-changed":true}}', None, apns.EXPIRY_ONCE, 1, None, "widgets", "other", None),
+            libapns.Notification(TOKEN, HELLO, push_type=libapns.PushType.LOCATION, topic=TOPIC + ".location-query"),
+            (TOKEN, b'{"aps":{"content-changed":true}}', None, libapns.EXPIRY_ONCE, 1, None, "widgets", "other", None),
             (TOKEN, b'{"aps":{"content-available":1}}', None, None, None, None, None),
         ])  # fmt: skip
     names = ("topic", "push_type", "priority", "expiration", "collapse_id")
@@ -136,7 +136,7 @@ def test_every_field_reaches_the_service(start, push):
 
 
 REFUSALS = [
-    reason for reason in apns.Reason
+    reason for reason in libapns.Reason
     if reason.http_status in (400, 403, 404, 405, 413)
     and reason.name not in ("IDLE_TIMEOUT", "EXPIRED_PROVIDER_TOKEN", "UNRELATED_KEY_ID_IN_TOKEN")
 ]  # fmt: skip
@@ -150,11 +150,11 @@ def test_each_refusal(start, push, reason):
         session.send(b"\xff", HELLO, user_data=1, apns_id=UUID)
         session.send(TOKEN, HELLO, user_data=2)
     (refused,) = [event for event in session if event.user_data == 1]
-    assert (refused.kind, refused.reason) == (apns.EventKind.REJECTED, reason)
+    assert (refused.kind, refused.reason) == (libapns.EventKind.REJECTED, reason)
     assert (refused.reason_text, refused.http_status) == (reason.text, reason.http_status)
     assert (refused.apns_id, refused.timestamp) == (UUID, 0)
-    assert (refused.reject == apns.Reject.INVALID_TOKEN) == (
-        reason in (apns.Reason.BAD_DEVICE_TOKEN, apns.Reason.DEVICE_TOKEN_NOT_FOR_TOPIC)
+    assert (refused.reject == libapns.Reject.INVALID_TOKEN) == (
+        reason in (libapns.Reason.BAD_DEVICE_TOKEN, libapns.Reason.DEVICE_TOKEN_NOT_FOR_TOPIC)
     )
 
 
@@ -166,16 +166,16 @@ def test_a_device_that_is_gone(start, push):
     with push(simulator) as session:
         session.send(GONE, HELLO)
     (event,) = session
-    assert (event.kind, event.reject) == (apns.EventKind.REJECTED, apns.Reject.NONE)
-    assert (event.reason, event.http_status) == (apns.Reason.UNREGISTERED, 410)
+    assert (event.kind, event.reject) == (libapns.EventKind.REJECTED, libapns.Reject.NONE)
+    assert (event.reason, event.http_status) == (libapns.Reason.UNREGISTERED, 410)
     assert before < event.timestamp <= time.time()
     assert session.gone() == [(event.timestamp, GONE)]
     assert session.gone() == []
 
 
 def test_the_binary_interface_tells_by_feedback(who):
-    with pytest.raises(apns.ArgumentError, match="over the binary interface, Feedback lists"):
-        apns.Session(who, protocol="binary").gone()
+    with pytest.raises(libapns.ArgumentError, match="over the binary interface, Feedback lists"):
+        libapns.Session(who, protocol="binary").gone()
 
 
 @needs_http2
@@ -196,7 +196,7 @@ def test_tries_end_with_the_retry_timeout(start, push):
     session.send(TOKEN, HELLO)
     session.drain(240)
     (event,) = session
-    assert (event.kind, event.reason) == (apns.EventKind.REJECTED, apns.Reason.TOO_MANY_REQUESTS)
+    assert (event.kind, event.reason) == (libapns.EventKind.REJECTED, libapns.Reason.TOO_MANY_REQUESTS)
 
 
 @needs_http2
@@ -217,7 +217,7 @@ def test_what_is_refused_before_it_is_sent(start, push, bearer):
         ({"collapse_id": "x" * 65}, "more than 64"),
         ({"apns_id": "7"}, "not a UUID"),
     ):
-        with pytest.raises(apns.ArgumentError, match=message):
+        with pytest.raises(libapns.ArgumentError, match=message):
             session.send(TOKEN, HELLO, **odd)
     for odd, kind in (
         ({"push_type": "alarm"}, ValueError), ({"push_type": 256}, ValueError),
@@ -226,11 +226,11 @@ def test_what_is_refused_before_it_is_sent(start, push, bearer):
     ):  # fmt: skip
         with pytest.raises(kind):
             session.send(TOKEN, HELLO, **odd)
-    with pytest.raises(apns.ArgumentError, match="collapse_id") as caught:
+    with pytest.raises(libapns.ArgumentError, match="collapse_id") as caught:
         session.send_many([(TOKEN, HELLO), (TOKEN, HELLO, None, 0, 0, None, 0, "x" * 65)])
     assert caught.value.taken == 1
     assert session.stats().taken == 1
-    with pytest.raises(apns.ArgumentError, match="topic"):
+    with pytest.raises(libapns.ArgumentError, match="topic"):
         push(start("--http2-port", 0), bearer).send(TOKEN, HELLO)
 
 
@@ -238,9 +238,9 @@ def test_what_is_refused_before_it_is_sent(start, push, bearer):
 def test_the_size_that_each_kind_may_have(start, push):
     long = b'{"aps":{"alert":"%s"}}' % (b"x" * 4500)
     with push(start("--http2-port", 0)) as session:
-        with pytest.raises(apns.ArgumentError, match="more than 4096"):
+        with pytest.raises(libapns.ArgumentError, match="more than 4096"):
             session.send(TOKEN, long)
-        session.send(TOKEN, long, push_type=apns.PushType.VOIP)
+        session.send(TOKEN, long, push_type=libapns.PushType.VOIP)
     assert [event.kind.name for event in session] == ["ACCEPTED"]
 
 
@@ -251,7 +251,7 @@ def test_what_is_not_wanted_leaves_nothing_behind(start, push):
     with push(simulator, report_accepted=False) as session:
         session.send_many([(TOKEN, HELLO, number) for number in range(1000)])
     assert session.stats().events == 200
-    assert next(iter(session)).reason == apns.Reason.BAD_DEVICE_TOKEN
+    assert next(iter(session)).reason == libapns.Reason.BAD_DEVICE_TOKEN
     del session
     with push(simulator) as session:
         session.send_many([(TOKEN, HELLO)] * 1000)
@@ -260,38 +260,38 @@ def test_what_is_not_wanted_leaves_nothing_behind(start, push):
 
 @needs_http2
 def test_defaults_are_apple_s(who):
-    with apns.Session(who) as session:
-        assert (session.host, session.port) == (apns.HOST_PRODUCTION, apns.PORT_HTTP2)
+    with libapns.Session(who) as session:
+        assert (session.host, session.port) == (libapns.HOST_PRODUCTION, libapns.PORT_HTTP2)
     with pytest.raises(ValueError, match="unknown protocol: 'http3'"):
-        apns.Session(who, protocol="http3")
-    with pytest.raises(apns.ArgumentError, match="protocol is 9"):
-        apns.Session(who, protocol=9)
+        libapns.Session(who, protocol="http3")
+    with pytest.raises(libapns.ArgumentError, match="protocol is 9"):
+        libapns.Session(who, protocol=9)
 
 
 @pytest.mark.parametrize("protocol, production, sandbox", [
-    pytest.param("http2", apns.HOST_PRODUCTION, apns.HOST_SANDBOX, marks=needs_http2),
-    ("binary", apns.BINARY_HOST_PRODUCTION, apns.BINARY_HOST_SANDBOX),
+    pytest.param("http2", libapns.HOST_PRODUCTION, libapns.HOST_SANDBOX, marks=needs_http2),
+    ("binary", libapns.BINARY_HOST_PRODUCTION, libapns.BINARY_HOST_SANDBOX),
 ])
 def test_the_environment_names_the_host(who, protocol, production, sandbox):
     for environment, host in (
-        ("production", production), (0, production), ("sandbox", sandbox), (apns.Environment.SANDBOX, sandbox),
+        ("production", production), (0, production), ("sandbox", sandbox), (libapns.Environment.SANDBOX, sandbox),
     ):
-        with apns.Session(who, protocol=protocol, environment=environment) as session:
+        with libapns.Session(who, protocol=protocol, environment=environment) as session:
             assert session.host == host
-    with apns.Session(who, protocol=protocol, environment="sandbox", host="127.0.0.1") as session:
+    with libapns.Session(who, protocol=protocol, environment="sandbox", host="127.0.0.1") as session:
         assert session.host == "127.0.0.1"
-    with pytest.raises(apns.ArgumentError, match=f"environment is sandbox, but host is production's: {production}"):
-        apns.Session(who, protocol=protocol, environment="sandbox", host=production)
+    with pytest.raises(libapns.ArgumentError, match=f"environment is sandbox, but host is production's: {production}"):
+        libapns.Session(who, protocol=protocol, environment="sandbox", host=production)
     with pytest.raises(ValueError, match="unknown environment: 'staging'"):
-        apns.Session(who, protocol=protocol, environment="staging")
-    with pytest.raises(apns.ArgumentError, match="environment is sandbox, but host is production's"):
-        apns.Feedback(who, environment="sandbox", host=apns.FEEDBACK_HOST_PRODUCTION)
+        libapns.Session(who, protocol=protocol, environment="staging")
+    with pytest.raises(libapns.ArgumentError, match="environment is sandbox, but host is production's"):
+        libapns.Feedback(who, environment="sandbox", host=libapns.FEEDBACK_HOST_PRODUCTION)
 
 
 def test_by_the_binary_interface_nothing_is_said_of_it(start, connect):
     with connect(start(faults={"bad_tokens": ["ff"]})) as session:
         session.send(b"\xff", HELLO, topic=TOPIC, push_type="alert", collapse_id="x", apns_id=UUID)
     (event,) = session
-    assert event.reject == apns.Reject.INVALID_TOKEN
-    assert (event.reason, event.http_status, event.apns_id) == (apns.Reason.NONE, 0, "")
+    assert event.reject == libapns.Reject.INVALID_TOKEN
+    assert (event.reason, event.http_status, event.apns_id) == (libapns.Reason.NONE, 0, "")
     assert len(event) == 4

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-import apns
+import libapns
 import pytest
 
 from test_http2 import needs_http2
@@ -20,14 +20,14 @@ DEADLINE = 240
 
 PROGRAM = """
 import sys
-import apns, logging, signal
+import libapns, logging, signal
 logging.disable()
 # A shell that puts the tests into the background has them ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 provider, ca, host, port, protocol = sys.argv[1:]
-who = apns.Credentials(certificate_file=provider, ca_file=ca)
+who = libapns.Credentials(certificate_file=provider, ca_file=ca)
 long = dict(host=host, port=int(port), server_name="gateway.push.apple.com", connect_timeout=600)
-make = lambda **options: apns.Session(
+make = lambda **options: libapns.Session(
     who, protocol=protocol, write_timeout=600, answer_timeout=600, window_bytes=65536, payload_max=4096, **long, **options)
 push = (bytes(32), b'{{"aps":{{}},"x":"' + b"x" * 2000 + b'"}}')
 session = make()
@@ -125,7 +125,7 @@ CONNECTING = [
     ("session.send(*push)", "assert interrupt.taken == 0; " + STILL_OPEN),
     ("session.send_many([push] * 3)", "assert interrupt.taken == 0; " + STILL_OPEN),
     ("session.__enter__().send(*push)", "session.__exit__(type(interrupt), interrupt, None); assert session.closed"),
-    ("apns.Feedback(who, **long)", ""),
+    ("libapns.Feedback(who, **long)", ""),
 ]
 
 
@@ -187,7 +187,7 @@ def test_waiting_for_an_answer(certificates, protocol, before, wait, after):
 def test_a_feedback_list(certificates):
     with contextlib.closing(Silent(certificates)) as there:
         interrupt(certificates, there.port, "next(feedback)",
-                  before="feedback = apns.Feedback(who, read_timeout=600, **long)", after="feedback.close()")  # fmt: skip
+                  before="feedback = libapns.Feedback(who, read_timeout=600, **long)", after="feedback.close()")  # fmt: skip
 
 
 def test_behind_another_thread(certificates):
@@ -202,24 +202,24 @@ threading.Thread(target=lambda: session.send(*push), daemon=True).start()
 
 def test_a_deadline_holds_over_the_slices(certificates, who):
     with contextlib.closing(Silent()) as there:
-        session = apns.Session(who, protocol="binary", host="127.0.0.1", port=there.port, connect_timeout=0.5, write_timeout=0.5)
+        session = libapns.Session(who, protocol="binary", host="127.0.0.1", port=there.port, connect_timeout=0.5, write_timeout=0.5)
         began = time.monotonic()
-        with pytest.raises(apns.TimeoutError):
+        with pytest.raises(libapns.TimeoutError):
             session.connect()
         assert time.monotonic() - began >= 0.5
         began = time.monotonic()
-        with pytest.raises(apns.TimeoutError):
+        with pytest.raises(libapns.TimeoutError):
             session.send(bytes(32), b"{}")
         assert time.monotonic() - began >= 0.5
-        with pytest.raises(apns.TimeoutError):
-            apns.Feedback(who, host="127.0.0.1", port=there.port, connect_timeout=0.5)
+        with pytest.raises(libapns.TimeoutError):
+            libapns.Feedback(who, host="127.0.0.1", port=there.port, connect_timeout=0.5)
 
 
 def test_a_feedback_s_deadline_holds_over_the_slices(certificates, who):
     with contextlib.closing(Silent(certificates)) as there:
-        feedback = apns.Feedback(who, host="127.0.0.1", port=there.port, read_timeout=0.5,
+        feedback = libapns.Feedback(who, host="127.0.0.1", port=there.port, read_timeout=0.5,
                                  server_name="gateway.push.apple.com")  # fmt: skip
         began = time.monotonic()
-        with pytest.raises(apns.TimeoutError, match="sent no complete tuple for 500 ms"):
+        with pytest.raises(libapns.TimeoutError, match="sent no complete tuple for 500 ms"):
             next(feedback)
         assert time.monotonic() - began >= 0.5

@@ -9,12 +9,12 @@ import struct
 import sys
 import threading
 
-import apns
+import libapns
 import pytest
 
 from traces import SANITIZED, alive, grows, watched
 
-encode = apns._core.encode_json
+encode = libapns._core.encode_json
 
 
 def dumps(value):

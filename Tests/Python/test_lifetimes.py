@@ -5,7 +5,7 @@ import itertools
 import warnings
 import weakref
 
-import apns
+import libapns
 import pytest
 
 from traces import Thing, alive, grows, watched
@@ -63,7 +63,7 @@ def test_user_data_of_what_was_refused(start, connect):
         lambda: session.send_many([(TOKEN, 3, things[2])]),
         lambda: session.send("zz", PAYLOAD, user_data=things[3]),
     ):
-        with pytest.raises((apns.ArgumentError, TypeError)) as caught:
+        with pytest.raises((libapns.ArgumentError, TypeError)) as caught:
             attempt()
         del caught
     things.clear()
@@ -71,7 +71,7 @@ def test_user_data_of_what_was_refused(start, connect):
 
 
 def test_a_session_without_ends_frees_all(start, who, caplog):
-    session = apns.Session(who, protocol="binary", host="127.0.0.1", port=start(faults=STALL).gateway[1], close_timeout=0)
+    session = libapns.Session(who, protocol="binary", host="127.0.0.1", port=start(faults=STALL).gateway[1], close_timeout=0)
     things, references = watched(100)
     session.send_many([(TOKEN, PAYLOAD, thing) for thing in things])
     things.clear()
@@ -84,7 +84,7 @@ def test_a_session_without_ends_frees_all(start, who, caplog):
 def test_events_nobody_takes_are_freed(start, who):
     simulator = start()
     things, references = watched(100)
-    session = apns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1], report_accepted=True)
+    session = libapns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1], report_accepted=True)
     with session:
         session.send_many([(TOKEN, PAYLOAD, thing) for thing in things])
     things.clear()
@@ -96,7 +96,7 @@ def test_events_nobody_takes_are_freed(start, who):
 
 
 def test_a_cycle_through_user_data(start, who, caplog):
-    session = apns.Session(who, protocol="binary", host="127.0.0.1", port=start(faults=STALL).gateway[1], close_timeout=0)
+    session = libapns.Session(who, protocol="binary", host="127.0.0.1", port=start(faults=STALL).gateway[1], close_timeout=0)
     thing = Thing()
     thing.peer = session
     session.send(TOKEN, PAYLOAD, user_data=thing)
@@ -116,7 +116,7 @@ class Late:
             self.said.append((self.session.stats().taken, len(list(self.session))))
             self.session.send(TOKEN, PAYLOAD, user_data=object())
             self.session.close(0)
-        except apns.Error as error:
+        except libapns.Error as error:
             self.said.append(error)
 
 
@@ -124,7 +124,7 @@ def test_destructors_that_use_the_session(start, who):
     simulator = start(faults=STALL)
     said = []
     for _ in range(3):
-        session = apns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1], close_timeout=0)
+        session = libapns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1], close_timeout=0)
         session.send_many([(TOKEN, PAYLOAD, Late(session, said)) for _ in range(10)])
         del session
         gc.collect()
@@ -133,12 +133,12 @@ def test_destructors_that_use_the_session(start, who):
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 def test_any_order(start, certificates, order, session_simulator):
-    things = [apns.Credentials(certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem")]
+    things = [libapns.Credentials(certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem")]
     port = session_simulator.gateway[1]
-    things.append(apns.Session(things[0], protocol="binary", host="127.0.0.1", port=port))
+    things.append(libapns.Session(things[0], protocol="binary", host="127.0.0.1", port=port))
     things.append(things[1].events(0.1))
     things[1].send(b"\xff", PAYLOAD)
-    things.append(apns.Feedback(things[0], host="127.0.0.1", port=session_simulator.feedback[1]))
+    things.append(libapns.Feedback(things[0], host="127.0.0.1", port=session_simulator.feedback[1]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for index in order:
@@ -157,8 +157,8 @@ def session_simulator(certificates):
 
 def test_a_session_keeps_its_credentials(start, certificates):
     simulator = start()
-    session = apns.Session(
-        apns.Credentials(certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem"),
+    session = libapns.Session(
+        libapns.Credentials(certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem"),
         protocol="binary",
         host="127.0.0.1",
         port=simulator.gateway[1],
@@ -185,29 +185,29 @@ def test_no_memory_is_left_behind_by_sending(start, connect):
 
 def test_no_memory_is_left_behind_by_objects(start, certificates, who):
     def work():
-        apns.Credentials(
+        libapns.Credentials(
             certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem",
             passphrase=lambda file: "x",
         ).describe()  # fmt: skip
-        apns.Session(who, host="127.0.0.1", proxy_host="h", proxy_port=1).stats()
-        payload = apns.Payload(title="x", loc_args=["a", "b"], suffix="y", limit=5000)
+        libapns.Session(who, host="127.0.0.1", proxy_host="h", proxy_port=1).stats()
+        payload = libapns.Payload(title="x", loc_args=["a", "b"], suffix="y", limit=5000)
         payload.add("json", {"a": [1, 2]})
         payload.fit()
-        apns.check_payload('{"aps":{"alret":1}}')
-        strings = apns.Strings(b'"a" = "%@";')
+        libapns.check_payload('{"aps":{"alret":1}}')
+        strings = libapns.Strings(b'"a" = "%@";')
         strings.format("a", "b"), strings.get("b"), "a" in strings
-        apns.token_to_hex(apns.token_from_hex(TOKEN.hex()))
+        libapns.token_to_hex(libapns.token_from_hex(TOKEN.hex()))
         for wrong in (
-            lambda: apns.Session(who, window_bytes=1),
-            lambda: apns.Credentials(certificate_file="/absent", ca_file=certificates / "ca.pem"),
-            lambda: apns.Payload(title=3),
-            lambda: apns.Strings(b'"a'),
+            lambda: libapns.Session(who, window_bytes=1),
+            lambda: libapns.Credentials(certificate_file="/absent", ca_file=certificates / "ca.pem"),
+            lambda: libapns.Payload(title=3),
+            lambda: libapns.Strings(b'"a'),
             lambda: strings.format("a"),
-            lambda: apns.token_from_hex("x"),
+            lambda: libapns.token_from_hex("x"),
         ):
             try:
                 wrong()
-            except (apns.Error, TypeError):
+            except (libapns.Error, TypeError):
                 pass
 
     # Less than two small objects each time.

@@ -3,7 +3,7 @@
 import logging
 import sys
 
-import apns
+import libapns
 import pytest
 
 from test_http2 import needs_http2
@@ -21,21 +21,21 @@ def talk(session, count=1):
 def test_a_callable_is_told_lines(start, connect):
     lines = []
     talk(connect(start(), log=lines.append))
-    assert all(isinstance(line, apns.LogLine) for line in lines)
-    connected = next(line for line in lines if line.kind == apns.LogKind.CONNECTED)
-    assert connected.level is apns.LogLevel.INFO
-    assert connected.connection == 1 and connected.cause is apns.Cause.NONE
+    assert all(isinstance(line, libapns.LogLine) for line in lines)
+    connected = next(line for line in lines if line.kind == libapns.LogKind.CONNECTED)
+    assert connected.level is libapns.LogLevel.INFO
+    assert connected.connection == 1 and connected.cause is libapns.Cause.NONE
     assert connected.peer.startswith("127.0.0.1:")
     assert "connected to 127.0.0.1:" in connected.line
-    assert lines[-1].kind is apns.LogKind.CLOSED
+    assert lines[-1].kind is libapns.LogKind.CLOSED
     assert str(connected.kind) == "connected"
 
 
 def test_a_logger_gets_records(start, connect, caplog):
-    with caplog.at_level(logging.DEBUG, logger="apns.test"):
-        talk(connect(start(), log=logging.getLogger("apns.test"), log_level="debug"))
-    found = [record for record in caplog.records if record.name == "apns.test"]
-    connected = next(record for record in found if record.apns.kind == apns.LogKind.CONNECTED)
+    with caplog.at_level(logging.DEBUG, logger="libapns.test"):
+        talk(connect(start(), log=logging.getLogger("libapns.test"), log_level="debug"))
+    found = [record for record in caplog.records if record.name == "libapns.test"]
+    connected = next(record for record in found if record.libapns.kind == libapns.LogKind.CONNECTED)
     assert connected.levelno == logging.INFO
     assert connected.getMessage().startswith("127.0.0.1:")
     assert {record.levelno for record in found} == {logging.DEBUG, logging.INFO}
@@ -44,7 +44,7 @@ def test_a_logger_gets_records(start, connect, caplog):
 def test_a_trace_keeps_secrets(start, connect):
     lines = []
     talk(connect(start(), log=lines.append, log_level="trace"), 3)
-    frames = [line.line for line in lines if line.kind == apns.LogKind.FRAME]
+    frames = [line.line for line in lines if line.kind == libapns.LogKind.FRAME]
     assert len(frames) >= 3
     assert any("00010203…" in line for line in frames)
     assert not any("secret" in line or "0001020304" in line for line in frames)
@@ -76,10 +76,10 @@ def test_it_may_use_the_session(start, connect):
 
 def test_what_is_no_log_is_refused(who):
     with pytest.raises(TypeError, match="log must be a logging.Logger, a callable or None"):
-        apns.Session(who, log=7)
+        libapns.Session(who, log=7)
     with pytest.raises(ValueError, match="log_level"):
-        apns.Session(who, log_level="loud")
-    apns.Session(who, log=None).close(0)
+        libapns.Session(who, log_level="loud")
+    libapns.Session(who, log=None).close(0)
 
 
 @needs_http2
@@ -88,11 +88,11 @@ def test_only_a_token_cache_that_somebody_named_is_warned_of(start, certificates
     monkeypatch.delenv("APNS_TOKEN_CACHE", raising=False)
     monkeypatch.setenv(name, str(tmp_path / "absent"))
     simulator, lines = start("--http2-port", 0), []
-    who = apns.Credentials(
+    who = libapns.Credentials(
         token_key_file=certificates / "provider-token.p8", key_id="SIMULATOR1", team_id="EXAMPLE123", ca_file=certificates / "ca.pem",
     )  # fmt: skip
     port = simulator.ready["http2_port"]
-    with apns.Session(who, protocol="http2", topic="com.example.app", host="127.0.0.1", port=port, log=lines.append) as session:
+    with libapns.Session(who, protocol="http2", topic="com.example.app", host="127.0.0.1", port=port, log=lines.append) as session:
         session.send(bytes(range(32)), b'{"aps":{}}')
     assert session.stats().accepted == 1
-    assert any(line.kind is apns.LogKind.CACHE for line in lines) == said
+    assert any(line.kind is libapns.LogKind.CACHE for line in lines) == said

@@ -1,6 +1,6 @@
 """What a monitoring system is told of a session."""
 
-import apns
+import libapns
 from test_http2 import HELLO, needs_http2, push  # noqa: F401
 
 TOKENS = [n.to_bytes(32, "big") for n in range(20)]
@@ -44,9 +44,9 @@ def test_the_binary_interface(start, connect, tmp_path):
 
 
 def test_a_connection_that_fails(who):
-    session = apns.Session(who, protocol="binary", host="127.0.0.1", port=1)
+    session = libapns.Session(who, protocol="binary", host="127.0.0.1", port=1)
     try:
         session.connect()
-    except apns.NetworkError:
+    except libapns.NetworkError:
         pass
     assert list(session.metrics()["connect_failures"]) == ["APNS_ERR_NETWORK"]

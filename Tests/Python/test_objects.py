@@ -11,7 +11,7 @@ import subprocess
 import sys
 import traceback
 
-import apns
+import libapns
 import pytest
 
 from traces import SANITIZED
@@ -33,19 +33,19 @@ def header_enum(name):
 @pytest.mark.parametrize(
     "name, prefix, members",
     [
-        ("apns_status", "APNS_", apns.Status),
-        ("apns_reject", "APNS_REJECT_", apns.Reject),
-        ("apns_cause", "APNS_CAUSE_", apns.Cause),
-        ("apns_event_kind", "APNS_EVENT_", apns.EventKind),
-        ("apns_format", "APNS_FORMAT_", apns.Format),
-        ("apns_reason", "APNS_REASON_", apns.Reason),
-        ("apns_push_type", "APNS_PUSH_TYPE_", apns.PushType),
-        ("apns_protocol", "APNS_PROTOCOL_", apns.Protocol),
-        ("apns_ambiguous", "APNS_AMBIGUOUS_", apns.Ambiguous),
-        ("apns_tls_version", "APNS_", apns.TLSVersion),
-        ("apns_environment", "APNS_ENVIRONMENT_", apns.Environment),
-        ("apns_check", "APNS_CHECK_", apns.Check),
-        ("apns_finding_severity", "APNS_FINDING_", apns.Severity),
+        ("apns_status", "APNS_", libapns.Status),
+        ("apns_reject", "APNS_REJECT_", libapns.Reject),
+        ("apns_cause", "APNS_CAUSE_", libapns.Cause),
+        ("apns_event_kind", "APNS_EVENT_", libapns.EventKind),
+        ("apns_format", "APNS_FORMAT_", libapns.Format),
+        ("apns_reason", "APNS_REASON_", libapns.Reason),
+        ("apns_push_type", "APNS_PUSH_TYPE_", libapns.PushType),
+        ("apns_protocol", "APNS_PROTOCOL_", libapns.Protocol),
+        ("apns_ambiguous", "APNS_AMBIGUOUS_", libapns.Ambiguous),
+        ("apns_tls_version", "APNS_", libapns.TLSVersion),
+        ("apns_environment", "APNS_ENVIRONMENT_", libapns.Environment),
+        ("apns_check", "APNS_CHECK_", libapns.Check),
+        ("apns_finding_severity", "APNS_FINDING_", libapns.Severity),
     ],
 )
 def test_enums_are_the_header_s(name, prefix, members):
@@ -57,53 +57,53 @@ def test_enums_are_the_header_s(name, prefix, members):
 
 def test_macros_are_the_header_s():
     macros = dict(re.findall(r'#define APNS_(\w+) "?\(?([-\w.]+)\)?"?', HEADER))
-    shared = {name: value for name, value in macros.items() if hasattr(apns, name)}
+    shared = {name: value for name, value in macros.items() if hasattr(libapns, name)}
     assert len(shared) == 22
-    assert {name: str(getattr(apns, name)) for name in shared} == shared
-    assert apns.__version__ == macros["VERSION_STRING"]
+    assert {name: str(getattr(libapns, name)) for name in shared} == shared
+    assert libapns.__version__ == macros["VERSION_STRING"]
 
 
 def test_every_payload_key_is_there():
     names = {name[len("APNS_KEY_") :].lower() for name in header_enum("apns_payload_key")}
-    assert set(re.findall(r"\w+", apns.Payload.__doc__)) >= names
+    assert set(re.findall(r"\w+", libapns.Payload.__doc__)) >= names
 
 
 # ---- Errors
 
 
 def test_errors_are_typed_and_say_all(who):
-    session = apns.Session(who, protocol="binary", host="127.0.0.1", port=1, connect_timeout=5)
-    with pytest.raises(apns.NetworkError) as caught:
+    session = libapns.Session(who, protocol="binary", host="127.0.0.1", port=1, connect_timeout=5)
+    with pytest.raises(libapns.NetworkError) as caught:
         session.connect()
     error = caught.value
-    assert isinstance(error, (apns.Error, ConnectionError))
-    assert error.status is apns.Status.ERR_NETWORK and error.errno == 111
-    assert error.cause is apns.Cause.CONNECTION_REFUSED
-    assert apns.Error("from a newer library", cause=9999).cause == 9999
+    assert isinstance(error, (libapns.Error, ConnectionError))
+    assert error.status is libapns.Status.ERR_NETWORK and error.errno == 111
+    assert error.cause is libapns.Cause.CONNECTION_REFUSED
+    assert libapns.Error("from a newer library", cause=9999).cause == 9999
     assert error.is_retryable and error.message == str(error) and "127.0.0.1" in str(error)
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error) and vars(again) == vars(error) and again.errno == 111
 
 
 def test_the_hierarchy():
-    for status in apns.Status:
-        assert apns.status_name(status) == "APNS_" + status.name
-    assert apns.status_is_retryable(apns.Status.ERR_TIMEOUT)
-    assert not apns.status_is_retryable(apns.Status.ERR_ARGUMENT)
-    classes = [value for value in vars(apns).values() if isinstance(value, type)]
-    errors = [each for each in classes if issubclass(each, apns.Error)]
+    for status in libapns.Status:
+        assert libapns.status_name(status) == "APNS_" + status.name
+    assert libapns.status_is_retryable(libapns.Status.ERR_TIMEOUT)
+    assert not libapns.status_is_retryable(libapns.Status.ERR_ARGUMENT)
+    classes = [value for value in vars(libapns).values() if isinstance(value, type)]
+    errors = [each for each in classes if issubclass(each, libapns.Error)]
     assert len(errors) == 13
-    assert issubclass(apns.ArgumentError, ValueError)
-    assert issubclass(apns.TimeoutError, TimeoutError)
+    assert issubclass(libapns.ArgumentError, ValueError)
+    assert issubclass(libapns.TimeoutError, TimeoutError)
 
 
 def test_pinned_keys_lists_and_levels(start, certificates):
     simulator = start()
 
     def connect(**options):
-        credentials = apns.Credentials(
+        credentials = libapns.Credentials(
             certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem", **options)
-        with apns.Session(credentials, protocol="binary", host="127.0.0.1", port=simulator.gateway[1]) as session:
+        with libapns.Session(credentials, protocol="binary", host="127.0.0.1", port=simulator.gateway[1]) as session:
             session.connect()
 
     key = subprocess.run(["openssl", "x509", "-in", certificates / "ca.pem", "-noout", "-pubkey"], check=True,
@@ -112,24 +112,24 @@ def test_pinned_keys_lists_and_levels(start, certificates):
     pin = "sha256//" + base64.b64encode(hashlib.sha256(der).digest()).decode()
     other = "sha256//" + base64.b64encode(bytes(32)).decode()
     connect(pinned_keys=[other, pin], security_level=1)
-    with pytest.raises(apns.TLSError, match="no key in its chain is pinned; its own key is sha256//") as caught:
+    with pytest.raises(libapns.TLSError, match="no key in its chain is pinned; its own key is sha256//") as caught:
         connect(pinned_keys=(other,))
-    assert caught.value.cause is apns.Cause.PEER_NOT_PINNED
-    with pytest.raises(apns.TLSError, match="unable to get certificate CRL") as caught:
+    assert caught.value.cause is libapns.Cause.PEER_NOT_PINNED
+    with pytest.raises(libapns.TLSError, match="unable to get certificate CRL") as caught:
         connect(crl_directory=certificates)
-    assert caught.value.cause is apns.Cause.PEER_REVOCATION_LIST
-    with pytest.raises(apns.CredentialsError, match="crl file .*nowhere") as caught:
+    assert caught.value.cause is libapns.Cause.PEER_REVOCATION_LIST
+    with pytest.raises(libapns.CredentialsError, match="crl file .*nowhere") as caught:
         connect(crl_file=certificates / "nowhere")
-    assert caught.value.cause is apns.Cause.FILE_UNREADABLE
+    assert caught.value.cause is libapns.Cause.FILE_UNREADABLE
     for options, kind, message in (
-        ({"pinned_keys": []}, apns.ArgumentError, "between 1 and 100"),
-        ({"pinned_keys": [pin] * 200}, apns.ArgumentError, "between 1 and 100"),
-        ({"pinned_keys": [pin[8:]]}, apns.ArgumentError, "pinned_keys"),
+        ({"pinned_keys": []}, libapns.ArgumentError, "between 1 and 100"),
+        ({"pinned_keys": [pin] * 200}, libapns.ArgumentError, "between 1 and 100"),
+        ({"pinned_keys": [pin[8:]]}, libapns.ArgumentError, "pinned_keys"),
         ({"pinned_keys": pin}, TypeError, "list or tuple"),
         ({"pinned_keys": [None]}, TypeError, "list or tuple"),
         ({"pinned_keys": [pin + "\0"]}, ValueError, "NUL"),
         ({"pinned_keys": ["\udc80"]}, ValueError, "lone surrogate"),
-        ({"security_level": 6}, apns.ArgumentError, "security_level"),
+        ({"security_level": 6}, libapns.ArgumentError, "security_level"),
     ):
         with pytest.raises(kind, match=message):
             connect(**options)
@@ -138,17 +138,17 @@ def test_pinned_keys_lists_and_levels(start, certificates):
 def test_nothing_shows_a_secret(encrypted):
     """Neither what is raised nor an object, in whichever form it is written down."""
     secret, names = "hush-hush", ("passphrase", "key", "certificate", "token_key")
-    calls = [lambda name=name, kind=kind: apns.Credentials(**{name: kind}) for name in names
+    calls = [lambda name=name, kind=kind: libapns.Credentials(**{name: kind}) for name in names
              for kind in (secret, secret.encode(), [secret], secret + "\udc80", secret + "\0")]
-    calls += [lambda: apns.Credentials(certificate_file=encrypted, passphrase=lambda file: secret + "\udc80"),
-              lambda: apns.Credentials(certificate_file=encrypted, passphrase=secret)]
-    who = apns.Credentials(certificate_file=encrypted, passphrase="sésame")
+    calls += [lambda: libapns.Credentials(certificate_file=encrypted, passphrase=lambda file: secret + "\udc80"),
+              lambda: libapns.Credentials(certificate_file=encrypted, passphrase=secret)]
+    who = libapns.Credentials(certificate_file=encrypted, passphrase="sésame")
     proxy = {"proxy_host": "localhost", "proxy_port": 1}
-    calls += [lambda: apns.Session(who, **proxy, proxy_user="x:", proxy_password=secret),
-              lambda: apns.Session(who, **proxy, proxy_user="x", proxy_password=secret + "\udc80"),
-              lambda: apns.Session(who, **proxy, proxy_user="x", proxy_password=[secret]),
-              lambda: apns.Feedback(who, **proxy, proxy_user="x", proxy_password=secret + "\0"),
-              lambda: apns.Channels(who, **proxy, proxy_user="x", proxy_password=secret + "\0")]
+    calls += [lambda: libapns.Session(who, **proxy, proxy_user="x:", proxy_password=secret),
+              lambda: libapns.Session(who, **proxy, proxy_user="x", proxy_password=secret + "\udc80"),
+              lambda: libapns.Session(who, **proxy, proxy_user="x", proxy_password=[secret]),
+              lambda: libapns.Feedback(who, **proxy, proxy_user="x", proxy_password=secret + "\0"),
+              lambda: libapns.Channels(who, **proxy, proxy_user="x", proxy_password=secret + "\0")]
     raised = 0
     for call in calls:
         try:
@@ -158,7 +158,7 @@ def test_nothing_shows_a_secret(encrypted):
             shown = "".join(traceback.format_exception(type(error), error, error.__traceback__))
             assert secret not in shown + repr(error) + repr(vars(error)), shown
     assert raised >= len(calls) - len(names)
-    session = apns.Session(who, **proxy, proxy_user="x", proxy_password=secret)
+    session = libapns.Session(who, **proxy, proxy_user="x", proxy_password=secret)
     for each in who, session:
         assert "sésame" not in repr(each) and secret not in repr(each) + str(each)
         with pytest.raises(TypeError):
@@ -166,9 +166,9 @@ def test_nothing_shows_a_secret(encrypted):
 
 
 def test_untrusted(start, certificates, connect):
-    stranger = apns.Credentials(certificate_file=certificates / "provider.pem")
-    session = apns.Session(stranger, protocol="binary", host="127.0.0.1", port=start().gateway[1])
-    with pytest.raises(apns.TLSError) as caught:
+    stranger = libapns.Credentials(certificate_file=certificates / "provider.pem")
+    session = libapns.Session(stranger, protocol="binary", host="127.0.0.1", port=start().gateway[1])
+    with pytest.raises(libapns.TLSError) as caught:
         session.connect()
     assert caught.value.tls_code > 0
 
@@ -177,20 +177,20 @@ def test_untrusted(start, certificates, connect):
 
 
 def test_tokens_as_text():
-    assert apns.token_from_hex("<00FF 10>") == b"\x00\xff\x10"
-    assert apns.token_from_hex("00ff10\n") == apns.token_from_hex("00ff10\r\n") == b"\x00\xff\x10"
-    assert apns.token_from_base64("AP8Q\n") == b"\x00\xff\x10"
-    with pytest.raises(apns.ArgumentError, match="is not hex"):
-        apns.token_from_hex("00ff10\n\n")
-    with pytest.raises(apns.ArgumentError, match="this is how Swift and iOS 13 print Data"):
-        apns.token_from_hex("{length = 32, bytes = 0x5f79cfda 4d01aa3a ... 9ee0e412 }")
-    assert apns.token_to_hex(b"\x00\xff\x10") == "00ff10"
-    assert apns.token_to_base64(b"\x00\xff\x10") == "AP8Q"
-    assert apns.token_from_base64("AP8Q") == b"\x00\xff\x10"
-    with pytest.raises(apns.ArgumentError, match="3"):
-        apns.token_from_hex("001g")
-    with pytest.raises(apns.ArgumentError):
-        apns.token_from_hex("00" * (apns.TOKEN_MAX + 1))
+    assert libapns.token_from_hex("<00FF 10>") == b"\x00\xff\x10"
+    assert libapns.token_from_hex("00ff10\n") == libapns.token_from_hex("00ff10\r\n") == b"\x00\xff\x10"
+    assert libapns.token_from_base64("AP8Q\n") == b"\x00\xff\x10"
+    with pytest.raises(libapns.ArgumentError, match="is not hex"):
+        libapns.token_from_hex("00ff10\n\n")
+    with pytest.raises(libapns.ArgumentError, match="this is how Swift and iOS 13 print Data"):
+        libapns.token_from_hex("{length = 32, bytes = 0x5f79cfda 4d01aa3a ... 9ee0e412 }")
+    assert libapns.token_to_hex(b"\x00\xff\x10") == "00ff10"
+    assert libapns.token_to_base64(b"\x00\xff\x10") == "AP8Q"
+    assert libapns.token_from_base64("AP8Q") == b"\x00\xff\x10"
+    with pytest.raises(libapns.ArgumentError, match="3"):
+        libapns.token_from_hex("001g")
+    with pytest.raises(libapns.ArgumentError):
+        libapns.token_from_hex("00" * (libapns.TOKEN_MAX + 1))
 
 
 # ---- Credentials
@@ -200,28 +200,28 @@ def test_description(who):
     said = who.describe()
     assert "com.example.app" in said.subject and said.topics == ("com.example.app",)
     assert said.not_before < said.not_after and said.chain_length == 1
-    nobody = apns.Credentials().describe()
+    nobody = libapns.Credentials().describe()
     assert nobody.subject is None and nobody.topics == ()
 
 
 def test_credentials_from_bytes(start, certificates):
     simulator = start()
-    who = apns.Credentials(
+    who = libapns.Credentials(
         certificate=(certificates / "provider-certificate.pem").read_bytes(),
         key=bytearray((certificates / "provider-key.pem").read_bytes()),
         ca_file=str(certificates / "ca.pem"),
-        tls_max=apns.TLSVersion.TLS_1_2,
+        tls_max=libapns.TLSVersion.TLS_1_2,
     )
-    with who, apns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1]) as session:
+    with who, libapns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1]) as session:
         session.send(TOKEN, "{}")
     assert session.stats().accepted == 1 and who.closed
 
 
 def test_bad_credentials(tmp_path):
-    with pytest.raises(apns.CredentialsError, match="absent.pem"):
-        apns.Credentials(certificate_file=tmp_path / "absent.pem")
-    with pytest.raises(apns.CredentialsError):
-        apns.Credentials(certificate=b"nothing of the kind")
+    with pytest.raises(libapns.CredentialsError, match="absent.pem"):
+        libapns.Credentials(certificate_file=tmp_path / "absent.pem")
+    with pytest.raises(libapns.CredentialsError):
+        libapns.Credentials(certificate=b"nothing of the kind")
 
 
 @pytest.fixture(scope="module")
@@ -243,13 +243,13 @@ def test_passphrases(encrypted):
         return "sésame"
 
     for passphrase in ("sésame", "sésame".encode(), ask, lambda file: "sésame".encode()):
-        assert apns.Credentials(certificate_file=encrypted, passphrase=passphrase).describe().topics
+        assert libapns.Credentials(certificate_file=encrypted, passphrase=passphrase).describe().topics
     assert asked and set(asked) == {str(encrypted)}
-    apns.Credentials(certificate=encrypted.read_bytes(), passphrase=ask)
+    libapns.Credentials(certificate=encrypted.read_bytes(), passphrase=ask)
     assert asked[-1] is None
     for passphrase in (None, "wrong", lambda file: None):
-        with pytest.raises(apns.CredentialsError):
-            apns.Credentials(certificate_file=encrypted, passphrase=passphrase)
+        with pytest.raises(libapns.CredentialsError):
+            libapns.Credentials(certificate_file=encrypted, passphrase=passphrase)
 
 
 def test_what_the_passphrase_s_callable_raises_comes_out(encrypted):
@@ -257,22 +257,22 @@ def test_what_the_passphrase_s_callable_raises_comes_out(encrypted):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        apns.Credentials(certificate_file=encrypted, passphrase=refuse)
+        libapns.Credentials(certificate_file=encrypted, passphrase=refuse)
     with pytest.raises(TypeError):
-        apns.Credentials(certificate_file=encrypted, passphrase=lambda file: 3)
+        libapns.Credentials(certificate_file=encrypted, passphrase=lambda file: 3)
     with pytest.raises(TypeError):
-        apns.Credentials(certificate_file=encrypted, passphrase=lambda: "")
+        libapns.Credentials(certificate_file=encrypted, passphrase=lambda: "")
     with pytest.raises(ValueError):
-        apns.Credentials(certificate_file=encrypted, passphrase=lambda file: "x" * 1025)
+        libapns.Credentials(certificate_file=encrypted, passphrase=lambda file: "x" * 1025)
 
 
 def test_closed_credentials(who):
-    session = apns.Session(who)
+    session = libapns.Session(who)
     who.close()
     who.close()
     assert session.credentials is who
-    for use in (lambda: apns.Session(who), lambda: apns.Feedback(who), who.describe):
-        with pytest.raises(apns.ClosedError):
+    for use in (lambda: libapns.Session(who), lambda: libapns.Feedback(who), who.describe):
+        with pytest.raises(libapns.ClosedError):
             use()
 
 
@@ -280,7 +280,7 @@ def test_closed_credentials(who):
 
 
 def test_payload():
-    payload = apns.Payload(title="Chess", badge=3, loc_args=("a", "ü"), sound="default")
+    payload = libapns.Payload(title="Chess", badge=3, loc_args=("a", "ü"), sound="default")
     payload.set(badge=4, action_loc_key=None, relevance_score=0.5)
     payload.add("game", "x")
     payload.add("nested", {"list": [1, 2.5, None, True]})
@@ -307,7 +307,7 @@ def test_payload():
 
 
 def test_live_activity():
-    payload = apns.Payload(event="start", timestamp=1800000000, attributes_type="Match", attributes={})
+    payload = libapns.Payload(event="start", timestamp=1800000000, attributes_type="Match", attributes={})
     payload.set(content_state={"score": [1, 0]}, input_push_token=1, alert_sound="goal.caf")
     payload.set(title={"loc-key": "GOAL", "loc-args": ["Jenna"]}, body="b")
     written = payload.write()
@@ -318,10 +318,10 @@ def test_live_activity():
             "alert": {"sound": "goal.caf", "title": {"loc-key": "GOAL", "loc-args": ["Jenna"]}, "body": "b"},
         }
     }  # fmt: skip
-    assert apns.check_payload(written) == []
-    with pytest.raises(apns.ArgumentError, match="content-state is not a JSON object"):
+    assert libapns.check_payload(written) == []
+    with pytest.raises(libapns.ArgumentError, match="content-state is not a JSON object"):
         payload.set(content_state=[1])
-    with pytest.raises(apns.ArgumentError, match="title is not an object with loc-key"):
+    with pytest.raises(libapns.ArgumentError, match="title is not an object with loc-key"):
         payload.set(title={"loc_key": "GOAL"})
     with pytest.raises(TypeError):
         payload.set(subtitle={"loc-key": "GOAL"})
@@ -330,7 +330,7 @@ def test_live_activity():
 
 
 def test_widgets():
-    payload = apns.Payload(content_changed=True)
+    payload = libapns.Payload(content_changed=True)
     assert payload.write() == b'{"aps":{"content-changed":true}}'
     payload.set(content_changed=False)
     assert payload.write() == b'{"aps":{"content-changed":false}}'
@@ -339,21 +339,21 @@ def test_widgets():
 
 
 def test_truncation():
-    payload = apns.Payload(alert="é" * 2000, limit=100, truncate=True, suffix="...")
+    payload = libapns.Payload(alert="é" * 2000, limit=100, truncate=True, suffix="...")
     written, cut = payload.fit()
     assert len(written) <= 100 and cut > 3000 and written.endswith(b'..."}}')
-    with pytest.raises(apns.ArgumentError):
-        apns.Payload(alert="é" * 2000, limit=100).write()
-    assert len(apns.Payload(alert="x" * 5000, limit=5120).write()) > 5000
+    with pytest.raises(libapns.ArgumentError):
+        libapns.Payload(alert="é" * 2000, limit=100).write()
+    assert len(libapns.Payload(alert="x" * 5000, limit=5120).write()) > 5000
 
 
 def test_payload_mistakes():
-    payload = apns.Payload(title="T")
-    with pytest.raises(apns.ArgumentError, match="alert"):
+    payload = libapns.Payload(title="T")
+    with pytest.raises(libapns.ArgumentError, match="alert"):
         payload.set(alert="a string too")
     with pytest.raises(TypeError, match="bagde"):
         payload.set(bagde=1)
-    with pytest.raises(apns.ArgumentError):
+    with pytest.raises(libapns.ArgumentError):
         payload.add("aps", {})
     for value in (object(), {1, 2}, {"a": float("nan")}):
         with pytest.raises((TypeError, ValueError)):
@@ -362,11 +362,11 @@ def test_payload_mistakes():
 
 
 def test_check():
-    assert apns.check_payload('{"aps":{"alert":"x"}}') == []
-    findings = apns.check_payload(b'{"aps":{\n"alret":"x","badge":"1"}}')
-    assert [finding.severity for finding in findings] == [apns.Severity.WARNING, apns.Severity.ERROR]
+    assert libapns.check_payload('{"aps":{"alert":"x"}}') == []
+    findings = libapns.check_payload(b'{"aps":{\n"alret":"x","badge":"1"}}')
+    assert [finding.severity for finding in findings] == [libapns.Severity.WARNING, libapns.Severity.ERROR]
     assert (findings[0].line, findings[0].column) == (2, 1) and "alert" in findings[0].message
-    assert apns.check_payload("{", limit=10)[0].severity is apns.Severity.ERROR
+    assert libapns.check_payload("{", limit=10)[0].severity is libapns.Severity.ERROR
 
 
 # ---- Strings
@@ -376,21 +376,21 @@ def test_strings(tmp_path):
     text = '/* say */ "hi" = "%2$@ says %1$@";\n"é" = "ü";'
     file = tmp_path / "Localizable.strings"
     file.write_text(text, encoding="utf-16")
-    for strings in (apns.Strings(text.encode()), apns.Strings.open(file), apns.Strings.open(str(file))):
+    for strings in (libapns.Strings(text.encode()), libapns.Strings.open(file), libapns.Strings.open(str(file))):
         assert strings["é"] == strings.get("é") == "ü"
         assert "é" in strings and "e" not in strings
         assert strings.get("e") is None and strings.get("e", 3) == 3
         assert strings.format("hi", "böo", "Jöe") == "Jöe says böo"
         with pytest.raises(KeyError):
             strings["e"]
-        with pytest.raises(apns.ArgumentError):
+        with pytest.raises(libapns.ArgumentError):
             strings.format("hi", "one")
         with pytest.raises(ValueError):
             strings.format("hi", "a\0b", "c")
-    with pytest.raises(apns.ArgumentError, match="line 2"):
-        apns.Strings(b'"a" = "b";\n"c" = ')
-    with pytest.raises(apns.Error, match="absent"):
-        apns.Strings.open(tmp_path / "absent")
+    with pytest.raises(libapns.ArgumentError, match="line 2"):
+        libapns.Strings(b'"a" = "b";\n"c" = ')
+    with pytest.raises(libapns.Error, match="absent"):
+        libapns.Strings.open(tmp_path / "absent")
 
 
 # ---- Feedback
@@ -400,7 +400,7 @@ def test_feedback(start, who, tmp_path):
     listed = tmp_path / "feedback"
     listed.write_text(f"1290000000 {TOKEN.hex()}\n1290000060 {'07' * 32}\n")
     simulator = start("--feedback", listed)
-    with apns.Feedback(who, host="127.0.0.1", port=simulator.feedback[1]) as feedback:
+    with libapns.Feedback(who, host="127.0.0.1", port=simulator.feedback[1]) as feedback:
         assert not feedback.closed
         devices = list(feedback)
         assert list(feedback) == []
@@ -408,7 +408,7 @@ def test_feedback(start, who, tmp_path):
     assert devices[0].token == TOKEN and devices[0].timestamp == 1290000000
     assert feedback.closed
     feedback.close()
-    with pytest.raises(apns.ClosedError):
+    with pytest.raises(libapns.ClosedError):
         next(feedback)
 
 
@@ -416,31 +416,31 @@ def test_feedback_that_breaks_off(start, who, tmp_path):
     listed = tmp_path / "feedback"
     listed.write_text("".join(f"{number} {TOKEN.hex()}\n" for number in range(10)))
     simulator = start("--feedback", listed, faults={"feedback_cut_bytes": 100})
-    feedback = apns.Feedback(who, host="127.0.0.1", port=simulator.feedback[1])
+    feedback = libapns.Feedback(who, host="127.0.0.1", port=simulator.feedback[1])
     assert [next(feedback).timestamp for _ in range(2)] == [0, 1]
     for _ in range(2):
-        with pytest.raises(apns.Error):
+        with pytest.raises(libapns.Error):
             next(feedback)
-    with pytest.raises(apns.NetworkError):
-        apns.Feedback(who, host="127.0.0.1", port=1)
+    with pytest.raises(libapns.NetworkError):
+        libapns.Feedback(who, host="127.0.0.1", port=1)
 
 
 # ---- Docstrings
 
 
 def test_everything_is_documented():
-    for name in apns.__all__:
-        value = getattr(apns, name)
+    for name in libapns.__all__:
+        value = getattr(libapns, name)
         if isinstance(value, type) or inspect.isroutine(value):
             assert value.__doc__, name
-        if isinstance(value, type) and value.__module__ == "apns":
+        if isinstance(value, type) and value.__module__ == "libapns":
             for member, what in vars(value).items():
                 if not member.startswith("_") and callable(what):
                     assert what.__doc__, f"{name}.{member}"
 
 
 def test_every_stub_has_its_signature():
-    for owner in (apns.Session, apns.Credentials, apns.Payload, apns.Strings, apns.Feedback, apns.Channels):
+    for owner in (libapns.Session, libapns.Credentials, libapns.Payload, libapns.Strings, libapns.Feedback, libapns.Channels):
         # Of types that are made at run time Python 3.9 tells none.
         assert sys.version_info < (3, 10) or inspect.signature(owner)
         for name, member in vars(owner).items():
@@ -453,8 +453,8 @@ def test_every_stub_has_its_signature():
 
 def modules():
     """The module that is in use, and the wheel's other."""
-    here = pathlib.Path(apns.__file__).parent
-    return sorted(here.glob("_openssl_*/_core.abi3.so")) or [pathlib.Path(apns._core.__file__)]
+    here = pathlib.Path(libapns.__file__).parent
+    return sorted(here.glob("_openssl_*/_core.abi3.so")) or [pathlib.Path(libapns._core.__file__)]
 
 
 def readelf(module, *options):
@@ -517,11 +517,11 @@ def test_each_module_is_for_its_openssl():
 @pytest.mark.parametrize(
     "make, given, meant",
     [
-        (apns.Session, "connect_timout", "connect_timeout"),
-        (apns.Session, "hots", "host"),
-        (apns.Session, "something_else", None),
-        (apns.Feedback, "read_timeout_ms", "read_timeout"),
-        (apns.Channels, "topics", "topic"),
+        (libapns.Session, "connect_timout", "connect_timeout"),
+        (libapns.Session, "hots", "host"),
+        (libapns.Session, "something_else", None),
+        (libapns.Feedback, "read_timeout_ms", "read_timeout"),
+        (libapns.Channels, "topics", "topic"),
     ],
 )
 def test_an_unknown_option_names_what_was_meant(who, make, given, meant):
@@ -532,18 +532,18 @@ def test_an_unknown_option_names_what_was_meant(who, make, given, meant):
 
 
 TYPED = """
-import apns, apns.aio
+import libapns, libapns.aio
 
-where: apns.SessionOptions = {"protocol": "http2", "topic": "com.example.app", "close_timeout": 2.5}
-channels: apns.ChannelsOptions = {"environment": "sandbox"}
+where: libapns.SessionOptions = {"protocol": "http2", "topic": "com.example.app", "close_timeout": 2.5}
+channels: libapns.ChannelsOptions = {"environment": "sandbox"}
 
-def push(who: apns.Credentials, token: str) -> bool:
-    with apns.Session(who, **where) as session:
+def push(who: libapns.Credentials, token: str) -> bool:
+    with libapns.Session(who, **where) as session:
         session.send(token, {"aps": {"alert": "Hello"}})
     return all(event.is_accepted for event in session)
 
-async def post(who: apns.Credentials, token: str) -> str:
-    async with apns.aio.Session(who, **where) as session:
+async def post(who: libapns.Credentials, token: str) -> str:
+    async with libapns.aio.Session(who, **where) as session:
         return (await session.send(token, {"aps": {}})).why
 """
 

@@ -6,7 +6,7 @@ import os
 import threading
 import weakref
 
-import apns
+import libapns
 import pytest
 from test_http2 import HELLO, KEY_ID, TEAM_ID, TOKEN, TOPIC, needs_http2
 
@@ -15,14 +15,14 @@ LIMITS = {"token_renewal_over": "key"}
 
 
 def signing(certificates, **more):
-    return apns.Credentials(
+    return libapns.Credentials(
         token_key_file=certificates / "provider-token.p8", key_id=KEY_ID, team_id=TEAM_ID,
         ca_file=certificates / "ca.pem", **more,
     )  # fmt: skip
 
 
 def session(simulator, who, **options):
-    return apns.Session(
+    return libapns.Session(
         who, host="127.0.0.1", port=simulator.ready["http2_port"], protocol="http2", topic=TOPIC,
         report_accepted=True, **options,
     )  # fmt: skip
@@ -73,8 +73,8 @@ def test_turned_off(certificates, start, place, monkeypatch, way):
 def test_a_file_of_the_program(certificates, start, place, tmp_path):
     push(start("--http2-port", 0), signing(certificates, token_cache=place / "mine"))
     assert sorted(os.listdir(place)) == ["mine", "mine.lock"]
-    with pytest.raises(apns.ArgumentError, match="without a token_key"):
-        apns.Credentials(token_cache=place / "mine")
+    with pytest.raises(libapns.ArgumentError, match="without a token_key"):
+        libapns.Credentials(token_cache=place / "mine")
     with pytest.raises(TypeError):
         signing(certificates, token_cache=7)
 
@@ -83,7 +83,7 @@ def test_a_file_of_the_program(certificates, start, place, tmp_path):
 
 
 def provided(certificates, provider):
-    return apns.Credentials(ca_file=certificates / "ca.pem", token_provider=provider)
+    return libapns.Credentials(ca_file=certificates / "ca.pem", token_provider=provider)
 
 
 def test_a_token_of_the_program(certificates, start):
@@ -98,7 +98,7 @@ def test_a_token_of_the_program(certificates, start):
     who = provided(certificates, provider)
     assert asked == []
     for _ in range(2):
-        assert push(simulator, who) == [apns.Reason.INVALID_PROVIDER_TOKEN]
+        assert push(simulator, who) == [libapns.Reason.INVALID_PROVIDER_TOKEN]
     assert asked == ["first"]
     assert threads == [threading.get_ident()]
     assert who.describe().key_id is None
@@ -127,7 +127,7 @@ def test_its_exception_is_the_session_s(certificates, start):
     assert one.stats().unresolved == 1
     # It is asked again after a second.
     while answers:
-        with contextlib.suppress(apns.CredentialsError):
+        with contextlib.suppress(libapns.CredentialsError):
             one.drain(240)
     assert one.stats().rejected == 1
     one.close(0)
@@ -138,9 +138,9 @@ def test_not_now(certificates, start):
     one = session(start("--http2-port", 0), provided(certificates, lambda need: said[0]))
     one.send(TOKEN, HELLO)
     for call in (lambda: one.drain(240), one.flush):
-        with pytest.raises(apns.TimeoutError) as failure:
+        with pytest.raises(libapns.TimeoutError) as failure:
             call()
-        assert failure.value.cause == apns.Cause.PROVIDER_TOKEN
+        assert failure.value.cause == libapns.Cause.PROVIDER_TOKEN
     assert one.stats().unresolved == 1
     one.close(0)
 
@@ -161,7 +161,7 @@ def test_what_is_no_token(certificates, start, said):
 def test_no_callable(certificates):
     with pytest.raises(TypeError, match="token_provider must be a callable"):
         provided(certificates, 7)
-    with pytest.raises(apns.ArgumentError, match="more than one"):
+    with pytest.raises(libapns.ArgumentError, match="more than one"):
         signing(certificates, token_provider=lambda need: None, token_cache=False)
 
 

@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 
-import apns
+import libapns
 import pytest
 
 from simulator import DEADLINE
@@ -40,7 +40,7 @@ def test_its_outcome(shared, push):
     assert accepted.is_accepted and accepted.user_data is mark and accepted.token == TOKEN
     assert (str(accepted), accepted.why) == ("accepted", "accepted (HTTP 200)")
     rejected = session.push(BAD.hex(), {"aps": {}}, timeout=DEADLINE)
-    assert rejected.reason is apns.Reason.BAD_DEVICE_TOKEN and rejected.token == BAD
+    assert rejected.reason is libapns.Reason.BAD_DEVICE_TOKEN and rejected.token == BAD
     assert str(rejected) == "rejected: BadDeviceToken (HTTP 400)" and rejected.why.startswith(f"{rejected}: ")
     assert list(session) == [] and session.stats().taken == 2
 
@@ -75,7 +75,7 @@ def test_what_is_not_taken(shared, push):
     session = of(shared(), push)
     kept = threading.Event()
     reference = weakref.ref(kept)
-    with pytest.raises(apns.ArgumentError, match="payload"):
+    with pytest.raises(libapns.ArgumentError, match="payload"):
         session.push(TOKEN, b"", user_data=kept)
     del kept
     assert reference() is None
@@ -84,7 +84,7 @@ def test_what_is_not_taken(shared, push):
     with pytest.raises((TypeError, ValueError), match="timeout"):
         session.push(TOKEN, HELLO, timeout=-1)
     session.close()
-    with pytest.raises(apns.ClosedError):
+    with pytest.raises(libapns.ClosedError):
         session.push(TOKEN, HELLO)
     assert session.stats().taken == 0
 
@@ -93,7 +93,7 @@ def test_what_is_not_taken(shared, push):
 def test_a_nonblocking_session_refuses(shared, push):
     session = of(shared(), push, nonblocking=True)
     for refused in (lambda: session.push(TOKEN, HELLO), lambda: session.push_many([])):
-        with pytest.raises(apns.ArgumentError, match="nonblocking"):
+        with pytest.raises(libapns.ArgumentError, match="nonblocking"):
             refused()
 
 
@@ -101,10 +101,10 @@ def test_a_nonblocking_session_refuses(shared, push):
 def test_without_a_connection_nothing_is_taken(who):
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    session = apns.Session(who, host="127.0.0.1", port=port)
-    with pytest.raises(apns.NetworkError):
+    session = libapns.Session(who, host="127.0.0.1", port=port)
+    with pytest.raises(libapns.NetworkError):
         session.push(TOKEN, HELLO, timeout=DEADLINE)
-    with pytest.raises(apns.NetworkError) as raised:
+    with pytest.raises(libapns.NetworkError) as raised:
         list(session.push_many([(TOKEN, HELLO)]))
     assert raised.value.taken == 0 and session.stats().taken == 0
 
@@ -284,7 +284,7 @@ def test_a_mistake_comes_after_the_outcomes(shared, push, fault):
 
     outcomes = session.push_many(pushes())
     seen = []
-    with pytest.raises({"payload": apns.ArgumentError, "iterable": LookupError, "tuple": TypeError}[fault]) as raised:
+    with pytest.raises({"payload": libapns.ArgumentError, "iterable": LookupError, "tuple": TypeError}[fault]) as raised:
         for event in outcomes:
             seen.append(event.user_data)
     assert sorted(seen) == list(range(150)) and raised.value.taken == 150
@@ -296,7 +296,7 @@ def test_many_have_their_time(start, push):
     session = push(start("--http2-port", "0", faults=UNHEARD))
     outcomes = session.push_many([(token_of(n), HELLO, n) for n in range(10)], timeout=0.1)
     for _ in range(2):
-        with pytest.raises(apns.TimeoutError, match="10 notifications still wait") as raised:
+        with pytest.raises(libapns.TimeoutError, match="10 notifications still wait") as raised:
             next(outcomes)
         assert raised.value.unresolved == 10
     session.close(0)

@@ -2,8 +2,8 @@
 
 import asyncio
 
-import apns
-import apns.aio
+import libapns
+import libapns.aio
 import pytest
 from test_http2 import HAS_HTTP2
 
@@ -28,13 +28,13 @@ def where(request, start):
 
 @pytest.fixture
 def another(certificates):
-    return apns.Credentials(
+    return libapns.Credentials(
         certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem"
     )
 
 
 def test_nothing_is_lost_or_sent_twice(who, another, where):
-    with apns.Session(who, **where) as session:
+    with libapns.Session(who, **where) as session:
         for n in range(100):
             if n == 50:
                 session.use_credentials(another)
@@ -48,26 +48,26 @@ def test_nothing_is_lost_or_sent_twice(who, another, where):
 
 
 def test_wrong_ones_change_nothing(who, where):
-    with apns.Session(who, **where) as session:
+    with libapns.Session(who, **where) as session:
         for wrong in (None, "provider.pem", object()):
-            with pytest.raises(TypeError, match="credentials must be apns.Credentials, not"):
+            with pytest.raises(TypeError, match="credentials must be libapns.Credentials, not"):
                 session.use_credentials(wrong)
-        closed = apns.Credentials(dangerously_accept_any_peer=True)
+        closed = libapns.Credentials(dangerously_accept_any_peer=True)
         closed.close()
-        with pytest.raises(apns.ClosedError):
+        with pytest.raises(libapns.ClosedError):
             session.use_credentials(closed)
         assert session.credentials is who
         session.send(TOKEN, HELLO)
         session.drain()
         assert session.stats().connects == 1 or where["protocol"] == "binary"
-    with pytest.raises(apns.ClosedError):
+    with pytest.raises(libapns.ClosedError):
         session.use_credentials(who)
 
 
 def test_asyncio(who, another, where):
     async def main():
         del where["report_accepted"]
-        async with apns.aio.Session(who, **where) as session:
+        async with libapns.aio.Session(who, **where) as session:
             sends = [asyncio.ensure_future(session.send(TOKEN, HELLO)) for _ in range(20)]
             await asyncio.sleep(0)
             session.use_credentials(another)
@@ -76,9 +76,9 @@ def test_asyncio(who, another, where):
             await asyncio.sleep(0)
             await session.drain()
             outcomes = await asyncio.gather(*sends)
-            assert all(one.kind == apns.EventKind.ACCEPTED for one in outcomes)
+            assert all(one.kind == libapns.EventKind.ACCEPTED for one in outcomes)
             assert session.stats().resent == 0
-        with pytest.raises(apns.ClosedError):
+        with pytest.raises(libapns.ClosedError):
             session.use_credentials(who)
 
     asyncio.run(asyncio.wait_for(main(), 240))

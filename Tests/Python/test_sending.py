@@ -1,7 +1,7 @@
 import itertools
 import json
 
-import apns
+import libapns
 import pytest
 
 TOKEN = bytes(range(32))
@@ -29,7 +29,7 @@ def test_tokens(start, connect, token):
     "payload",
     [
         JSON, JSON.encode(), bytearray(JSON.encode()), memoryview(JSON.encode()), HELLO,
-        apns.Payload(alert="Héllo"),
+        libapns.Payload(alert="Héllo"),
     ],
 )  # fmt: skip
 def test_payloads(start, connect, payload):
@@ -51,9 +51,9 @@ def test_identifier_and_event(start, connect):
     events = list(session)
     assert [event.identifier for event in events] == identifiers
     assert all(event.user_data is thing for event, thing in zip(events, things))
-    accepted, rejected = apns.EventKind.ACCEPTED, apns.EventKind.REJECTED
+    accepted, rejected = libapns.EventKind.ACCEPTED, libapns.EventKind.REJECTED
     assert [event.kind for event in events] == [accepted, rejected, accepted]
-    assert [event.reject for event in events] == [0, apns.Reject.INVALID_TOKEN, 0]
+    assert [event.reject for event in events] == [0, libapns.Reject.INVALID_TOKEN, 0]
     assert events[1].reject.text == "invalid token"
     assert session.next_event() is None
 
@@ -66,7 +66,7 @@ def test_only_what_went_wrong_is_an_event(start, connect):
     stats = session.stats()
     assert sent == stats.taken == stats.accepted + stats.rejected == 1000
     assert stats.rejected == len(events) > 0
-    assert all(event.kind is apns.EventKind.REJECTED for event in events)
+    assert all(event.kind is libapns.EventKind.REJECTED for event in events)
     numbers = [event.user_data for event in events]
     assert numbers == sorted(numbers)
 
@@ -84,9 +84,9 @@ def test_expiry_and_priority_reach_the_gateway(start, connect, tmp_path):
     ledger = tmp_path / "ledger"
     simulator = start("--ledger", ledger)
     many = [
-        apns.Notification(TOKEN, HELLO),
-        apns.Notification(TOKEN, HELLO, expiry=4000000000, priority=5),
-        (TOKEN, HELLO, None, apns.EXPIRY_ONCE, 10),
+        libapns.Notification(TOKEN, HELLO),
+        libapns.Notification(TOKEN, HELLO, expiry=4000000000, priority=5),
+        (TOKEN, HELLO, None, libapns.EXPIRY_ONCE, 10),
     ]
     with connect(simulator) as session:
         session.send(TOKEN, HELLO, expiry=4000000001, priority=10)
@@ -120,13 +120,13 @@ def test_a_bad_one_among_many(start, connect):
     with connect(start()) as session:
         good = [(TOKEN, HELLO)] * 700
         for bad, kind in (
-            ((b"", HELLO), apns.ArgumentError),
-            (("5z", HELLO), apns.ArgumentError),
-            ((TOKEN, b"x" * 3000), apns.ArgumentError),
+            ((b"", HELLO), libapns.ArgumentError),
+            (("5z", HELLO), libapns.ArgumentError),
+            ((TOKEN, b"x" * 3000), libapns.ArgumentError),
             ((TOKEN, 3), TypeError),
             ((TOKEN,), TypeError),
             (None, TypeError),
-            ((TOKEN, HELLO, None, 0, 7), apns.ArgumentError),
+            ((TOKEN, HELLO, None, 0, 7), libapns.ArgumentError),
         ):
             before = session.stats().taken
             with pytest.raises(kind) as caught:
@@ -175,8 +175,8 @@ def test_full_and_on(start, connect):
         try:
             session.send_many(left)
             break
-        except apns.FullError as full:
-            assert full.status is apns.Status.ERR_FULL
+        except libapns.FullError as full:
+            assert full.status is libapns.Status.ERR_FULL
             left = left[full.taken :]
             # What was taken and is known waits; no more than the limit and the window hold.
             waiting = session.stats().events
@@ -196,13 +196,13 @@ def test_no_limit_in_the_way(start, connect):
 
 def test_connection_lost(start, connect):
     simulator = start(faults={"cut_after": 50, "cut": "reset", "times": 1})
-    options = {"ambiguous": apns.Ambiguous.REPORT}
+    options = {"ambiguous": libapns.Ambiguous.REPORT}
     with connect(simulator, **options) as session:
         session.send_many([(TOKEN, HELLO, number) for number in range(200)])
     stats = session.stats()
     events = list(session)
     assert stats.unknown == len(events) > 0
-    assert all(event.kind is apns.EventKind.UNKNOWN for event in events)
+    assert all(event.kind is libapns.EventKind.UNKNOWN for event in events)
     assert stats.accepted + stats.unknown == 200
 
 
@@ -212,25 +212,25 @@ def test_close_gives_back_what_has_no_end(start, connect):
     things = [object() for _ in range(5)]
     for thing in things:
         session.send(TOKEN, HELLO, user_data=thing)
-    with pytest.raises(apns.TimeoutError) as caught:
+    with pytest.raises(libapns.TimeoutError) as caught:
         session.drain(0.15)
     assert caught.value.unresolved == 5
     session.close(0)
     assert session.closed
     assert [event.user_data for event in session] == things
-    with pytest.raises(apns.ClosedError):
+    with pytest.raises(libapns.ClosedError):
         session.send(TOKEN, HELLO)
     session.close()
 
 
 def test_the_block_raises_what_it_could_not_do(start, connect):
     simulator = start(faults={"stall_after_bytes": 0, "stall_ms": 100000})
-    with pytest.raises(apns.TimeoutError) as caught:
+    with pytest.raises(libapns.TimeoutError) as caught:
         with connect(simulator, write_timeout=0.2) as session:
             session.send(TOKEN, HELLO)
     assert caught.value.unresolved == 1
     assert session.closed
-    assert [event.kind for event in session] == [apns.EventKind.UNKNOWN]
+    assert [event.kind for event in session] == [libapns.EventKind.UNKNOWN]
 
 
 def test_an_exception_leaves_the_block_at_once(start, connect):
@@ -256,8 +256,8 @@ def test_waiting_for_an_event(start, connect):
 
 def test_logging(start, connect, caplog):
     simulator = start(faults={"bad_tokens": ["ff"], "cut_after": 5, "times": 1})
-    with caplog.at_level("INFO", logger="apns"):
-        with connect(simulator, ambiguous=apns.Ambiguous.REPORT, standby=False) as session:
+    with caplog.at_level("INFO", logger="libapns"):
+        with connect(simulator, ambiguous=libapns.Ambiguous.REPORT, standby=False) as session:
             session.send_many([(TOKEN, HELLO)] * 10)
             session.drain()
             session.send(b"\xff", HELLO)
@@ -280,7 +280,7 @@ def test_a_log_handler_that_raises_changes_nothing(start, connect, monkeypatch):
     def refuse(record):
         raise ZeroDivisionError
 
-    logger = logging.getLogger("apns")
+    logger = logging.getLogger("libapns")
     logger.addFilter(refuse)
     monkeypatch.setattr(logger, "level", logging.INFO)
     try:
@@ -305,7 +305,7 @@ def test_what_was_not_written_is_taken_back(start, connect):
         with pytest.raises(ValueError, match="identifier is 0, not what send"):
             session.cancel(0)
     events = list(session)
-    cancelled = [event for event in events if event.kind is apns.EventKind.CANCELLED]
+    cancelled = [event for event in events if event.kind is libapns.EventKind.CANCELLED]
     assert sorted(event.user_data for event in cancelled) == [2, 6, 7, 8]
     assert cancelled[0].why == "cancelled: taken back, and it did not arrive"
     assert session.stats()[-1] == session.stats().cancelled == 4

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 
-import apns
+import libapns
 import pytest
 
 from simulator import DEADLINE
@@ -75,7 +75,7 @@ def test_closed_by_another_thread(start, connect):
 
     def wait():
         waiting.put(threading.get_native_id())
-        with pytest.raises(apns.ClosedError):
+        with pytest.raises(libapns.ClosedError):
             session.drain(DEADLINE)
 
     def close():
@@ -90,10 +90,10 @@ def test_closed_by_another_thread(start, connect):
 
 def test_credentials_closed_while_they_are_used(start, certificates):
     simulator = start(faults={"handshake_delay_ms": 200})
-    who = apns.Credentials(certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem")
+    who = libapns.Credentials(certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem")
 
     def read():
-        assert list(apns.Feedback(who, host="127.0.0.1", port=simulator.feedback[1])) == []
+        assert list(libapns.Feedback(who, host="127.0.0.1", port=simulator.feedback[1])) == []
 
     together(read, who.close)
 
@@ -101,7 +101,7 @@ def test_credentials_closed_while_they_are_used(start, certificates):
 def test_feedback_in_threads(start, who, tmp_path):
     listed = tmp_path / "feedback"
     listed.write_text("".join(f"{number} {number:064x}\n" for number in range(3000)))
-    feedback = apns.Feedback(who, host="127.0.0.1", port=start("--feedback", listed).feedback[1])
+    feedback = libapns.Feedback(who, host="127.0.0.1", port=start("--feedback", listed).feedback[1])
     seen = []
 
     def read():
@@ -138,7 +138,7 @@ def test_a_child_cannot_use_the_parent_s(start, connect, who):
     simulator = start(control=True)
     session = connect(simulator, report_accepted=True)
     session.send(TOKEN, PAYLOAD, user_data="before")
-    feedback = apns.Feedback(who, host="127.0.0.1", port=simulator.feedback[1])
+    feedback = libapns.Feedback(who, host="127.0.0.1", port=simulator.feedback[1])
     for use in (
         lambda: session.send(TOKEN, PAYLOAD),
         lambda: session.send_many([(TOKEN, PAYLOAD)]),
@@ -169,7 +169,7 @@ def test_forked_while_a_thread_is_inside(start, connect):
 
     def wait():
         inside.put(threading.get_native_id())
-        with pytest.raises(apns.ClosedError):
+        with pytest.raises(libapns.ClosedError):
             session.drain(DEADLINE)
 
     def fork():
@@ -183,8 +183,8 @@ def test_forked_while_a_thread_is_inside(start, connect):
 
 def child_of_its_own(arguments):
     provider, ca, port, count = arguments
-    who = apns.Credentials(certificate_file=provider, ca_file=ca)
-    with apns.Session(who, protocol="binary", host="127.0.0.1", port=port) as session:
+    who = libapns.Credentials(certificate_file=provider, ca_file=ca)
+    with libapns.Session(who, protocol="binary", host="127.0.0.1", port=port) as session:
         session.send_many((TOKEN, PAYLOAD, number) for number in range(count))
     return session.stats().accepted
 
@@ -205,7 +205,7 @@ def test_credentials_serve_a_child(start, who):
     simulator = start()
 
     def push():
-        with apns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1]) as session:
+        with libapns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1]) as session:
             session.send(TOKEN, PAYLOAD)
         return session.stats().accepted
 
@@ -286,12 +286,12 @@ def test_keyboard_interrupt(start, certificates):
     simulator = start(faults=STALL)
     # A shell that puts the tests into the background has them ignore Ctrl-C.
     program = f"""
-import apns, signal
+import libapns, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-who = apns.Credentials(certificate_file={str(certificates / "provider.pem")!r},
+who = libapns.Credentials(certificate_file={str(certificates / "provider.pem")!r},
                        ca_file={str(certificates / "ca.pem")!r})
 try:
-    with apns.Session(who, protocol="binary", host="127.0.0.1", port={simulator.gateway[1]}) as session:
+    with libapns.Session(who, protocol="binary", host="127.0.0.1", port={simulator.gateway[1]}) as session:
         session.send(bytes(32), b"{{}}", user_data="kept")
         print("waiting", flush=True)
         session.drain(240)
@@ -312,6 +312,6 @@ def test_a_handler_that_uses_the_session(start, connect, handle):
 
     handle(lambda number, frame: (said.append(session.stats().taken), session.close(0)))
     alarm_in_the_wait()
-    with pytest.raises(apns.ClosedError):
+    with pytest.raises(libapns.ClosedError):
         session.drain(DEADLINE)
     assert said == [1]

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 
-import apns
+import libapns
 import pytest
 
 # No key, but what looks like one.
@@ -17,18 +17,18 @@ SHAPES = {
     "long": "x" * 5000 + BODY,
 }
 CALLS = {
-    "token_key_file": lambda key: apns.Credentials(token_key_file=key, key_id="ABC123DEFG", team_id="DEF123GHIJ"),
-    "certificate_file": lambda key: apns.Credentials(certificate_file=key),
-    "ca_directory": lambda key: apns.Credentials(ca_directory=key),
-    "pinned_keys": lambda key: apns.Credentials(pinned_keys=[key]),
-    "tls_min": lambda key: apns.Credentials(tls_min=key),
-    "key_id": lambda key: apns.Credentials(token_key=b"x", key_id=key, team_id="DEF123GHIJ"),
-    "unknown": lambda key: apns.Session(apns.Credentials(), **{key: 1}),
-    "host": lambda key: apns.Session(apns.Credentials(), host=key),
-    "protocol": lambda key: apns.Session(apns.Credentials(), protocol=key),
-    "addresses": lambda key: apns.Session(apns.Credentials(), addresses=key),
-    "payload": lambda key: apns.Payload(**{key: 1}),
-    "strings": lambda key: apns.Strings.open(key),
+    "token_key_file": lambda key: libapns.Credentials(token_key_file=key, key_id="ABC123DEFG", team_id="DEF123GHIJ"),
+    "certificate_file": lambda key: libapns.Credentials(certificate_file=key),
+    "ca_directory": lambda key: libapns.Credentials(ca_directory=key),
+    "pinned_keys": lambda key: libapns.Credentials(pinned_keys=[key]),
+    "tls_min": lambda key: libapns.Credentials(tls_min=key),
+    "key_id": lambda key: libapns.Credentials(token_key=b"x", key_id=key, team_id="DEF123GHIJ"),
+    "unknown": lambda key: libapns.Session(libapns.Credentials(), **{key: 1}),
+    "host": lambda key: libapns.Session(libapns.Credentials(), host=key),
+    "protocol": lambda key: libapns.Session(libapns.Credentials(), protocol=key),
+    "addresses": lambda key: libapns.Session(libapns.Credentials(), addresses=key),
+    "payload": lambda key: libapns.Payload(**{key: 1}),
+    "strings": lambda key: libapns.Strings.open(key),
 }
 
 
@@ -43,8 +43,8 @@ def test_no_exception_has_a_key(call, shape):
 
 
 def test_the_message_says_where_text_goes():
-    with pytest.raises(apns.CredentialsError) as raised:
-        apns.Credentials(token_key_file=PEM, key_id="ABC123DEFG", team_id="DEF123GHIJ")
+    with pytest.raises(libapns.CredentialsError) as raised:
+        libapns.Credentials(token_key_file=PEM, key_id="ABC123DEFG", team_id="DEF123GHIJ")
     assert str(raised.value) == (
         f"token_key file ({len(PEM)} bytes, not shown: PEM) is text, not the name of a file: "
         "text goes into token_key, in C token_key_bytes"

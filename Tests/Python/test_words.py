@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-import apns
+import libapns
 import pytest
 
 from test_http2 import needs_http2
@@ -12,11 +12,11 @@ TOKEN = bytes(range(32))
 PAYLOAD = b'{"aps":{}}'
 
 
-def event(kind, reject=apns.Reject.NONE, **more):
+def event(kind, reject=libapns.Reject.NONE, **more):
     """One as the library makes it."""
-    fields = {"reason": apns.Reason.NONE, "http_status": 0, "timestamp": 0, "apns_id": "", "reason_text": "",
+    fields = {"reason": libapns.Reason.NONE, "http_status": 0, "timestamp": 0, "apns_id": "", "reason_text": "",
               "token": TOKEN}  # fmt: skip
-    return apns.Event((kind, reject, 7, None), {**fields, **more})
+    return libapns.Event((kind, reject, 7, None), {**fields, **more})
 
 
 # ---- Tokens
@@ -37,7 +37,7 @@ def test_an_event_has_its_token(start, connect, token):
 @needs_http2
 def test_a_rejected_one_by_http2_has_its_token(start, who):
     simulator = start("--http2-port", "0", faults={"bad_tokens": ["ff"]})
-    with apns.Session(who, host="127.0.0.1", port=simulator.ready["http2_port"], protocol="http2") as session:
+    with libapns.Session(who, host="127.0.0.1", port=simulator.ready["http2_port"], protocol="http2") as session:
         session.send_many([(TOKEN, PAYLOAD), (b"\xff", PAYLOAD), (TOKEN, PAYLOAD)])
     (refused,) = session
     assert refused.token == b"\xff" and refused.why.startswith("rejected: BadDeviceToken (HTTP 400): ")
@@ -74,9 +74,9 @@ def test_hex_digits_as_bytes_are_refused(start, connect, digits):
         lambda: session.send(bytearray(given), PAYLOAD),
         lambda: session.send_many([(given, PAYLOAD)]),
         lambda: session.send_many([(memoryview(given), PAYLOAD, 1)]),
-        lambda: apns.token_to_hex(given),
+        lambda: libapns.token_to_hex(given),
     ):
-        with pytest.raises(apns.ArgumentError, match=r"hex digits as bytes, not the \d+ bytes .* pass them as str"):
+        with pytest.raises(libapns.ArgumentError, match=r"hex digits as bytes, not the \d+ bytes .* pass them as str"):
             refused()
     assert session.stats().taken == 0
     session.send(digits, PAYLOAD)
@@ -89,39 +89,39 @@ def test_hex_digits_as_bytes_are_refused(start, connect, digits):
 
 
 def test_a_kind_is_a_word():
-    assert [str(kind) for kind in apns.EventKind] == ["accepted", "rejected", "unknown", "cancelled"]
-    assert f"{apns.EventKind.REJECTED} {apns.EventKind.REJECTED:>10} {apns.EventKind.REJECTED:d}" == "rejected   rejected 2"
-    assert "%s %d" % (apns.EventKind.UNKNOWN, apns.EventKind.UNKNOWN) == "unknown 3"
-    assert str(apns.Reason.TOPIC_DISALLOWED) == f"{apns.Reason.TOPIC_DISALLOWED}" == "TopicDisallowed"
-    assert str(apns.Reject.INVALID_TOKEN) == "invalid token"
-    assert str(apns.PushType.LIVEACTIVITY) == "liveactivity"
+    assert [str(kind) for kind in libapns.EventKind] == ["accepted", "rejected", "unknown", "cancelled"]
+    assert f"{libapns.EventKind.REJECTED} {libapns.EventKind.REJECTED:>10} {libapns.EventKind.REJECTED:d}" == "rejected   rejected 2"
+    assert "%s %d" % (libapns.EventKind.UNKNOWN, libapns.EventKind.UNKNOWN) == "unknown 3"
+    assert str(libapns.Reason.TOPIC_DISALLOWED) == f"{libapns.Reason.TOPIC_DISALLOWED}" == "TopicDisallowed"
+    assert str(libapns.Reject.INVALID_TOKEN) == "invalid token"
+    assert str(libapns.PushType.LIVEACTIVITY) == "liveactivity"
 
 
-@pytest.mark.parametrize("reason", [each for each in apns.Reason if each.http_status])
+@pytest.mark.parametrize("reason", [each for each in libapns.Reason if each.http_status])
 def test_why_of_every_reason(reason):
-    refused = event(apns.EventKind.REJECTED, reason=reason, http_status=reason.http_status, reason_text=reason.text)
+    refused = event(libapns.EventKind.REJECTED, reason=reason, http_status=reason.http_status, reason_text=reason.text)
     begin = f"rejected: {reason} (HTTP {reason.http_status}): "
     assert refused.why.startswith(begin) and len(refused.why) > len(begin) + 10
-    late = event(apns.EventKind.UNKNOWN, reason=reason, http_status=reason.http_status, reason_text=reason.text)
+    late = event(libapns.EventKind.UNKNOWN, reason=reason, http_status=reason.http_status, reason_text=reason.text)
     assert "the last answer: " + refused.why[len("rejected: ") :] in late.why
 
 
-@pytest.mark.parametrize("reject", [each for each in apns.Reject if each])
+@pytest.mark.parametrize("reject", [each for each in libapns.Reject if each])
 def test_why_of_every_status(reject):
     begin = f"rejected: {reject} (status {int(reject)}): "
-    why = event(apns.EventKind.REJECTED, reject).why
+    why = event(libapns.EventKind.REJECTED, reject).why
     assert why.startswith(begin) and len(why) > len(begin) + 10
 
 
 def test_why_of_the_rest():
-    assert event(apns.EventKind.ACCEPTED).why == "accepted"
-    assert event(apns.EventKind.ACCEPTED, http_status=200).why == "accepted (HTTP 200)"
-    assert event(apns.EventKind.REJECTED, apns.Reject(77)).why == "rejected: unlisted status (status 77)"
-    odd = event(apns.EventKind.REJECTED, reason=apns.Reason.OTHER, http_status=418, reason_text="Teapot")
+    assert event(libapns.EventKind.ACCEPTED).why == "accepted"
+    assert event(libapns.EventKind.ACCEPTED, http_status=200).why == "accepted (HTTP 200)"
+    assert event(libapns.EventKind.REJECTED, libapns.Reject(77)).why == "rejected: unlisted status (status 77)"
+    odd = event(libapns.EventKind.REJECTED, reason=libapns.Reason.OTHER, http_status=418, reason_text="Teapot")
     assert odd.why == "rejected: Teapot (HTTP 418)"
-    silent = event(apns.EventKind.REJECTED, http_status=502)
+    silent = event(libapns.EventKind.REJECTED, http_status=502)
     assert silent.why == "rejected: HTTP 502"
-    gone = event(apns.EventKind.REJECTED, reason=apns.Reason.UNREGISTERED, http_status=410, timestamp=1290000000,
+    gone = event(libapns.EventKind.REJECTED, reason=libapns.Reason.UNREGISTERED, http_status=410, timestamp=1290000000,
                  reason_text="Unregistered")  # fmt: skip
     assert gone.why == ("rejected: Unregistered (HTTP 410): the app is no longer on the device, "
                         "since 2010-11-17 13:20:00 UTC")  # fmt: skip
@@ -131,19 +131,19 @@ def test_why_of_the_rest():
 
 
 def gone_since(timestamp):
-    return event(apns.EventKind.REJECTED, reason=apns.Reason.UNREGISTERED, http_status=410, timestamp=timestamp,
+    return event(libapns.EventKind.REJECTED, reason=libapns.Reason.UNREGISTERED, http_status=410, timestamp=timestamp,
                  reason_text="Unregistered").why  # fmt: skip
 
 
 def test_an_event_s_repr():
-    refused = event(apns.EventKind.REJECTED, apns.Reject.SHUTDOWN, reason=apns.Reason.TOPIC_DISALLOWED, http_status=400,
+    refused = event(libapns.EventKind.REJECTED, libapns.Reject.SHUTDOWN, reason=libapns.Reason.TOPIC_DISALLOWED, http_status=400,
                     reason_text="TopicDisallowed")  # fmt: skip
     assert repr(refused) == (
-        "apns.Event(kind=REJECTED, reject=SHUTDOWN, reason=TopicDisallowed, http_status=400, identifier=7, "
+        "libapns.Event(kind=REJECTED, reject=SHUTDOWN, reason=TopicDisallowed, http_status=400, identifier=7, "
         f"token={TOKEN.hex()}, user_data=None)"
     )
-    assert repr(event(apns.EventKind.ACCEPTED)) == (
-        f"apns.Event(kind=ACCEPTED, identifier=7, token={TOKEN.hex()}, user_data=None)"
+    assert repr(event(libapns.EventKind.ACCEPTED)) == (
+        f"libapns.Event(kind=ACCEPTED, identifier=7, token={TOKEN.hex()}, user_data=None)"
     )
 
 
@@ -152,16 +152,16 @@ def test_an_event_s_repr():
 
 def test_a_traceback_names_the_class_as_programs_do():
     program = """
-import apns
-apns.Session(apns.Credentials(dangerously_accept_any_peer=True), host="127.0.0.1", port=1, protocol="binary").connect()
+import libapns
+libapns.Session(libapns.Credentials(dangerously_accept_any_peer=True), host="127.0.0.1", port=1, protocol="binary").connect()
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240)
     assert ended.returncode == 1
-    assert ended.stderr.splitlines()[-1].startswith("apns.NetworkError: cannot connect to 127.0.0.1:1")
+    assert ended.stderr.splitlines()[-1].startswith("libapns.NetworkError: cannot connect to 127.0.0.1:1")
 
 
 def test_every_class_is_apns_s():
-    for name in apns.__all__:
-        value = getattr(apns, name)
+    for name in libapns.__all__:
+        value = getattr(libapns, name)
         if isinstance(value, type):
-            assert (value.__module__, value.__qualname__) == ("apns", name)
+            assert (value.__module__, value.__qualname__) == ("libapns", name)

@@ -15,7 +15,7 @@ function(apns_python_module TARGET DIRECTORY)
   # The library's names stay inside: another copy of it may be in the process.
   target_link_options(${TARGET} PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed)
   install(TARGETS ${TARGET} COMPONENT python
-          LIBRARY DESTINATION ${APNS_PYTHON_DIRECTORY}/apns/${DIRECTORY})
+          LIBRARY DESTINATION ${APNS_PYTHON_DIRECTORY}/libapns/${DIRECTORY})
 endfunction()
 
 # The module twice, for OpenSSL 3 and for 1.1.1, linked with the archive, which the target ARCHIVE has
@@ -83,6 +83,6 @@ function(apns_python_carried LIBRARY NAME OUT)
     execute_process(COMMAND ${APNS_PATCHELF} --set-soname ${file} ${copy} COMMAND_ERROR_IS_FATAL ANY)
   endif()
   install(FILES ${copy} licenses/LICENSE.${NAME} COMPONENT python
-          DESTINATION ${APNS_PYTHON_DIRECTORY}/apns/_libraries)
+          DESTINATION ${APNS_PYTHON_DIRECTORY}/libapns/_libraries)
   set(${OUT} ${copy} PARENT_SCOPE)
 endfunction()

@@ -167,12 +167,12 @@ static PyObject *channels_create(PyObject *object, PyObject *args, PyObject *key
   request_t request = {.kind = CREATE};
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O:create", names, &given)) return NULL;
   if (given == Py_None) {
-    wrong_type("storage", "apns.Storage, int or str", given);
+    wrong_type("storage", "libapns.Storage, int or str", given);
     return NULL;
   }
   if (!word_argument(given, "storage", storage_words, &storage)) return NULL;
   if (storage < INT32_MIN || storage > INT32_MAX) {
-    PyErr_SetString(PyExc_ValueError, "storage is not an apns.Storage");
+    PyErr_SetString(PyExc_ValueError, "storage is not an libapns.Storage");
     return NULL;
   }
   request.storage = (apns_storage_t)storage;
@@ -447,12 +447,12 @@ static PyType_Slot slots[] = {{Py_tp_new, channels_new},
                               {Py_tp_doc, (void *)doc},
                               {0, NULL}};
 
-static PyType_Spec spec = {"apns.Channels", sizeof(channels_t), 0,
+static PyType_Spec spec = {"libapns.Channels", sizeof(channels_t), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
 
 bool channels_load(module_state_t *state) {
-  state->channel_description = load_attribute("apns._channels", "description");
-  state->channels_answer = load_attribute("apns._channels", "answer");
+  state->channel_description = load_attribute("libapns._channels", "description");
+  state->channels_answer = load_attribute("libapns._channels", "answer");
   if (!state->channel_description || !state->channels_answer) return false;
   state->channels = load_type(state->module, &spec);
   return state->channels != NULL;

@@ -38,6 +38,6 @@
   "nonblocking\n" \
   "    No method waits, for a program with an event loop: a request raises AgainError\n" \
   "    until it is answered. Make the same call again when the descriptor is readable;\n" \
-  "    see fileno(), and apns.aio for asyncio.\n" \
+  "    see fileno(), and libapns.aio for asyncio.\n" \
   "addresses, log_level\n" \
   "    As in Session.\n"

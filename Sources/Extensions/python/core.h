@@ -281,7 +281,7 @@ void outcomes_free(outcomes_t *outcomes);
 
 bool event_load(module_state_t *state);
 PyObject *event_describe(PyObject *module, PyObject *args);
-/* An apns.Event. Frees the outcome's answer and the entry. */
+/* An libapns.Event. Frees the outcome's answer and the entry. */
 PyObject *event_make(module_state_t *state, outcome_t outcome, pending_t *entry);
 
 /* ---- tokens.c ---------------------------------------------------------------------- */
@@ -321,7 +321,7 @@ bool session_load(module_state_t *state);
 bool feedback_load(module_state_t *state);
 bool channels_load(module_state_t *state);
 
-/* An apns.Device. */
+/* An libapns.Device. */
 PyObject *device_make(const module_state_t *state, uint32_t timestamp, const void *token,
                       size_t length);
 

@@ -365,7 +365,7 @@ static PyStructSequence_Field description_fields[] = {
     {NULL, NULL}};
 
 static PyStructSequence_Desc description_shape = {
-    "apns.Description",
+    "libapns.Description",
     "What the provider's certificate says, and whose provider tokens it uses. A named tuple; "
     "the first six fields are its items.",
     description_fields, 6};
@@ -510,7 +510,7 @@ static PyType_Slot slots[] = {{Py_tp_new, credentials_new},
                               {Py_tp_doc, (void *)doc},
                               {0, NULL}};
 
-static PyType_Spec spec = {"apns.Credentials", sizeof(credentials_t), 0,
+static PyType_Spec spec = {"libapns.Credentials", sizeof(credentials_t), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
 
 bool credentials_load(module_state_t *state) {

@@ -1,8 +1,8 @@
-/* Failures of the library as exceptions. apns/_errors.py says which class each status has. */
+/* Failures of the library as exceptions. libapns/_errors.py says which class each status has. */
 #include "core.h"
 
 bool errors_load(module_state_t *state) {
-  state->exception_classes = load_attribute("apns._errors", "_BY_STATUS");
+  state->exception_classes = load_attribute("libapns._errors", "_BY_STATUS");
   return state->exception_classes != NULL;
 }
 

@@ -27,7 +27,7 @@ static PyStructSequence_Field fields[] = {
      "gives none, as in production."},
     {NULL, NULL}};
 
-static PyStructSequence_Desc description = {"apns.Event",
+static PyStructSequence_Desc description = {"libapns.Event",
                                             "How one notification ended. A named tuple; the first "
                                             "four fields are its items.",
                                             fields, 4};
@@ -38,7 +38,7 @@ static bool add_attributes(PyObject *event) {
                                       "is_unknown", "__repr__",    "__str__"};
   bool fine = true;
   for (size_t i = 0; fine && i < sizeof names / sizeof *names; i++) {
-    PyObject *attribute = load_attribute("apns._why", names[i]);
+    PyObject *attribute = load_attribute("libapns._why", names[i]);
     fine = attribute && PyObject_SetAttrString(event, names[i], attribute) == 0;
     Py_XDECREF(attribute);
   }
@@ -46,9 +46,9 @@ static bool add_attributes(PyObject *event) {
 }
 
 bool event_load(module_state_t *state) {
-  PyObject *kind_class = load_attribute("apns._constants", "EventKind");
-  state->reject_class = load_attribute("apns._constants", "Reject");
-  state->reason_class = load_attribute("apns._constants", "Reason");
+  PyObject *kind_class = load_attribute("libapns._constants", "EventKind");
+  state->reject_class = load_attribute("libapns._constants", "Reject");
+  state->reason_class = load_attribute("libapns._constants", "Reason");
   bool fine = kind_class && state->reject_class && state->reason_class;
   for (int i = APNS_EVENT_ACCEPTED; fine && i <= APNS_EVENT_CANCELLED; i++) {
     state->event_kinds[i] = PyObject_CallFunction(kind_class, "i", i);

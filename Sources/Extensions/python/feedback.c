@@ -164,7 +164,7 @@ static PyStructSequence_Field device_fields[] = {
     {NULL, NULL}};
 
 static PyStructSequence_Desc device_shape = {
-    "apns.Device", "A device that no longer has the app. A named tuple.", device_fields, 2};
+    "libapns.Device", "A device that no longer has the app. A named tuple.", device_fields, 2};
 
 static PyMethodDef methods[] = {
     {"close", feedback_close, METH_NOARGS,
@@ -199,7 +199,7 @@ static PyType_Slot slots[] = {{Py_tp_new, feedback_new},       {Py_tp_dealloc, f
                               {Py_tp_getset, properties},      {Py_tp_methods, methods},
                               {Py_tp_doc, (void *)doc},        {0, NULL}};
 
-static PyType_Spec spec = {"apns.Feedback", sizeof(feedback_t), 0, Py_TPFLAGS_DEFAULT, slots};
+static PyType_Spec spec = {"libapns.Feedback", sizeof(feedback_t), 0, Py_TPFLAGS_DEFAULT, slots};
 
 bool feedback_load(module_state_t *state) {
   state->feedback = load_type(state->module, &spec);

@@ -111,8 +111,8 @@ static PyModuleDef_Slot slots_from_3_12[] = {
     {Py_mod_exec, (void *)load}, {SLOT_MULTIPLE_INTERPRETERS, OWN_LOCK_SUPPORTED}, {0, NULL}};
 
 struct PyModuleDef module_definition = {.m_base = PyModuleDef_HEAD_INIT,
-                                        .m_name = "apns._core",
-                                        .m_doc = "The C part of apns; import apns instead.",
+                                        .m_name = "libapns._core",
+                                        .m_doc = "The C part of libapns; import libapns instead.",
                                         .m_size = sizeof(module_state_t),
                                         .m_methods = functions,
                                         .m_slots = slots,

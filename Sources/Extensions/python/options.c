@@ -97,7 +97,7 @@ static PyObject *read_credentials(const module_state_t *state, const option_tabl
   }
   PyObject *credentials = named ? named : PyTuple_GetItem(args, 0);
   if (!PyObject_TypeCheck(credentials, state->credentials)) {
-    wrong_type("credentials", "apns.Credentials", credentials);
+    wrong_type("credentials", "libapns.Credentials", credentials);
     return NULL;
   }
   return credentials;

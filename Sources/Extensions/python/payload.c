@@ -401,7 +401,7 @@ static PyStructSequence_Field finding_fields[] = {
     {NULL, NULL}};
 
 static PyStructSequence_Desc finding_shape = {
-    "apns.Finding", "An error or a warning about a payload. A named tuple.", finding_fields, 5};
+    "libapns.Finding", "An error or a warning about a payload. A named tuple.", finding_fields, 5};
 
 static PyObject *finding_make(const module_state_t *state, const apns_payload_finding_t *found) {
   PyObject *values[5] = {
@@ -539,10 +539,10 @@ static PyType_Slot slots[] = {{Py_tp_new, payload_new},
                               {Py_tp_doc, (void *)doc},
                               {0, NULL}};
 
-static PyType_Spec spec = {"apns.Payload", sizeof(payload_t), 0, Py_TPFLAGS_DEFAULT, slots};
+static PyType_Spec spec = {"libapns.Payload", sizeof(payload_t), 0, Py_TPFLAGS_DEFAULT, slots};
 
 bool payload_load(module_state_t *state) {
-  PyObject *severity = load_attribute("apns._constants", "Severity");
+  PyObject *severity = load_attribute("libapns._constants", "Severity");
   bool fine = severity != NULL;
   for (int i = APNS_FINDING_ERROR; fine && i <= APNS_FINDING_WARNING; i++) {
     state->severities[i] = PyObject_CallFunction(severity, "i", i);

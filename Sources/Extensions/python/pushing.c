@@ -385,7 +385,7 @@ static PyType_Slot slots[] = {{Py_tp_dealloc, pusher_dealloc},
                               {Py_tp_doc, (void *)"The outcomes of what push_many() was given."},
                               {0, NULL}};
 
-static PyType_Spec spec = {"apns.Outcomes", sizeof(pusher_t), 0,
+static PyType_Spec spec = {"libapns.Outcomes", sizeof(pusher_t), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
 
 bool session_pushing_load(module_state_t *state) {

@@ -184,7 +184,7 @@ static PyObject *get_port(PyObject *object, void *closure) {
 
 static PyObject *session_repr(PyObject *object) {
   session_t *self = (session_t *)object;
-  return PyUnicode_FromFormat("<apns.Session to %U, port %d%s>", self->host, (int)self->port,
+  return PyUnicode_FromFormat("<libapns.Session to %U, port %d%s>", self->host, (int)self->port,
                               self->closed ? ", closed" : "");
 }
 
@@ -328,7 +328,7 @@ static PyType_Slot slots[] = {
     {Py_tp_getset, properties},         {Py_tp_methods, methods},
     {Py_tp_doc, (void *)doc},           {0, NULL}};
 
-static PyType_Spec spec = {"apns.Session", sizeof(session_t), 0,
+static PyType_Spec spec = {"libapns.Session", sizeof(session_t), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
 
 bool session_load(module_state_t *state) {

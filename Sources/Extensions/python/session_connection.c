@@ -33,7 +33,7 @@ PyObject *session_use_credentials(PyObject *object, PyObject *given) {
   apns_error_t error = APNS_ERROR_INIT;
   deferred_t deferred;
   if (!PyObject_TypeCheck(given, self->state->credentials)) {
-    wrong_type("credentials", "apns.Credentials", given);
+    wrong_type("credentials", "libapns.Credentials", given);
     return NULL;
   }
   const apns_credentials_t *credentials = credentials_lend(given);

@@ -74,7 +74,7 @@ static void say_loss(session_t *self, uint64_t count) {
   if (said) return;
   /* Such as where the interpreter has taken itself apart. */
   PyErr_Clear();
-  PySys_WriteStderr("apns: a session ended, and %llu notifications have no outcome\n",
+  PySys_WriteStderr("libapns: a session ended, and %llu notifications have no outcome\n",
                     (unsigned long long)count);
 }
 

@@ -279,14 +279,14 @@ static PyType_Slot iterator_slots[] = {{Py_tp_dealloc, iterator_dealloc},
                                        {Py_tp_doc, (void *)"The outcomes of a session."},
                                        {0, NULL}};
 
-static PyType_Spec iterator_spec = {"apns.Events", sizeof(iterator_t), 0,
+static PyType_Spec iterator_spec = {"libapns.Events", sizeof(iterator_t), 0,
                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, iterator_slots};
 
 bool session_events_load(module_state_t *state) {
-  state->log_changes = load_attribute("apns._log", "changes");
-  state->tell_line = load_attribute("apns._log", "tell");
-  state->log_loss = load_attribute("apns._log", "loss");
-  state->end_with_process = load_attribute("apns._exit", "end_with_process");
+  state->log_changes = load_attribute("libapns._log", "changes");
+  state->tell_line = load_attribute("libapns._log", "tell");
+  state->log_loss = load_attribute("libapns._log", "loss");
+  state->end_with_process = load_attribute("libapns._exit", "end_with_process");
   if (state->log_changes && state->tell_line && state->log_loss && state->end_with_process)
     state->events = load_type(state->module, &iterator_spec);
   return state->events != NULL;

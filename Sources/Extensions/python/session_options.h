@@ -122,7 +122,7 @@
   "    still in flight. Default: 60; -1: only when a call needs proof.\n" \
   "nonblocking\n" \
   "    No method waits, for a program with an event loop: see fileno() and process(), and\n" \
-  "    apns.aio for asyncio. The send methods take a notification while the window has\n" \
+  "    libapns.aio for asyncio. The send methods take a notification while the window has\n" \
   "    room, connected or not, else they raise AgainError. connect(), flush(), drain()\n" \
   "    and close() begin what they are for and raise AgainError until it is done;\n" \
   "    process() continues with it.\n" \

@@ -25,7 +25,7 @@ static PyStructSequence_Field stats_fields[] = {
 enum { STATS_COUNT = sizeof stats_fields / sizeof *stats_fields - 1 };
 
 static PyStructSequence_Desc stats_shape = {
-    "apns.Stats",
+    "libapns.Stats",
     "Counts since the session was made. A notification is in exactly one of accepted,\n"
     "rejected, unknown, cancelled, unresolved. A named tuple.",
     stats_fields, STATS_COUNT};

@@ -204,7 +204,7 @@ static PyType_Slot slots[] = {{Py_tp_new, strings_new},
                               {Py_tp_doc, (void *)doc},
                               {0, NULL}};
 
-static PyType_Spec spec = {"apns.Strings", sizeof(strings_t), 0, Py_TPFLAGS_DEFAULT, slots};
+static PyType_Spec spec = {"libapns.Strings", sizeof(strings_t), 0, Py_TPFLAGS_DEFAULT, slots};
 
 bool strings_load(module_state_t *state) {
   state->strings = load_type(state->module, &spec);

@@ -19,10 +19,10 @@ MODULE = os.environ["APNS_MODULE"]
 # The part python makes this environment, with the package in it.
 PYTHON = os.environ.get("APNS_PYTHON", str(ROOT / "build/python/environment/bin/python"))
 PROGRAM = """
-import sys, apns
+import sys, libapns
 host, port, key, ca, token = sys.argv[1:]
-who = apns.Credentials(token_key_file=key, key_id="SIMULATOR1", team_id="EXAMPLE123", ca_file=ca)
-with apns.Session(who, host=host, port=int(port), protocol="http2", topic="com.example.app") as session:
+who = libapns.Credentials(token_key_file=key, key_id="SIMULATOR1", team_id="EXAMPLE123", ca_file=ca)
+with libapns.Session(who, host=host, port=int(port), protocol="http2", topic="com.example.app") as session:
     session.send(token, {"aps": {}})
 """
 
@@ -33,7 +33,7 @@ def device(name):
 
 def has_package():
     try:
-        return subprocess.run([PYTHON, "-c", "import apns"], capture_output=True).returncode == 0
+        return subprocess.run([PYTHON, "-c", "import libapns"], capture_output=True).returncode == 0
     except OSError:
         return False
 

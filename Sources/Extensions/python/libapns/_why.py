@@ -56,4 +56,4 @@ def __repr__(event: Event) -> str:
     said += f", identifier={event.identifier}"
     if event.token:  # a broadcast has none
         said += f", token={event.token.hex()}"
-    return f"apns.Event({said}, user_data={event.user_data!r})"
+    return f"libapns.Event({said}, user_data={event.user_data!r})"

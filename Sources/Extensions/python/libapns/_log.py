@@ -1,5 +1,5 @@
 """What a session tells a log: its lines, for the option `log`, and changes of its counts since the
-last call, for the logger "apns"."""
+last call, for the logger "libapns"."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Union
 
 from ._constants import Cause, LogKind, LogLevel
 
-logger = logging.getLogger("apns")
+logger = logging.getLogger("libapns")
 
 
 def changes(host: str, port: int, connects: int, resent: int, rejected: int, unknown: int) -> None:
@@ -69,7 +69,7 @@ def loss(log: Log | None, host: str, port: int, count: int) -> None:
     elif logger.hasHandlers() and logger.isEnabledFor(logging.ERROR):
         logger.error("%s: %s", peer, words)
     else:
-        print(f"apns: {peer}: {words}", file=sys.stderr, flush=True)
+        print(f"libapns: {peer}: {words}", file=sys.stderr, flush=True)
 
 
 def tell(
@@ -102,6 +102,6 @@ def tell(
         bool(resumed),
     )
     if isinstance(log, (logging.Logger, logging.LoggerAdapter)) or not callable(log):
-        log.log(LEVELS[said.level], "%s: %s", peer, line, extra={"apns": said})
+        log.log(LEVELS[said.level], "%s: %s", peer, line, extra={"libapns": said})
     else:
         log(said)

@@ -1,15 +1,15 @@
 """Sessions, feedback and channels for asyncio, or any loop with its interface, such as uvloop's.
 
-    import apns, apns.aio
+    import libapns, libapns.aio
 
-    async with apns.aio.Session(who, topic="com.example.app") as session:
+    async with libapns.aio.Session(who, topic="com.example.app") as session:
         outcome = await session.send(token, {"aps": {"alert": "Hello"}})
         print(outcome.why)
 
 No call holds up the loop, and there is no thread and no timer behind it: the loop watches one
 descriptor for each session.
 
-The logger "apns.aio" gets a warning for each connection that cannot be made or was lost. The
+The logger "libapns.aio" gets a warning for each connection that cannot be made or was lost. The
 session tries again by itself, and no notification is lost.
 """
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Channels", "Feedback", "Session"]
 
-logger = logging.getLogger("apns.aio")
+logger = logging.getLogger("libapns.aio")
 
 _T = TypeVar("_T")
 _Core = TypeVar("_Core", _core.Feedback, _core.Channels)
@@ -164,14 +164,14 @@ def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
 class Session:
     """A provider's session with one gateway, in the running event loop.
 
-    It takes the options of apns.Session, all but nonblocking, and is made in a coroutine. Its loop
+    It takes the options of libapns.Session, all but nonblocking, and is made in a coroutine. Its loop
     alone can use it: a call from elsewhere is an ArgumentError, and nothing was taken. As an
     asynchronous context manager it drains and closes at the end of the block, for at most
     connect_timeout and write_timeout together and one second more, 21 by default; then it raises
     TimeoutError, and what has no outcome is unknown. After an exception it closes at once.
 
     on_news
-        Is called with each apns.Error that tells of a connection, such as one that cannot be
+        Is called with each libapns.Error that tells of a connection, such as one that cannot be
         made. The latest is the attribute last_error, too.
     keep_cancelled
         When a task is cancelled that awaits send(), and the notification was already taken, its
@@ -195,7 +195,7 @@ class Session:
         **options: Any,
     ) -> None:
         if "nonblocking" in options:
-            raise TypeError("apns.aio.Session() takes no nonblocking: it never waits")
+            raise TypeError("libapns.aio.Session() takes no nonblocking: it never waits")
         if events_max < 1:
             raise ValueError("events_max is not at least 1")
         self.on_news = on_news
@@ -214,7 +214,7 @@ class Session:
         self._ended: asyncio.Future[None] | None = None  # while it closes
         self._is_scheduled = False  # the next turn
         self._credit = _TURN_COUNT  # how many notifications may be sent before it
-        # As apns.Session has it for a timeout of None.
+        # As libapns.Session has it for a timeout of None.
         self._patience = (options.get("connect_timeout") or 10) + (
             options.get("write_timeout") or 10
         )
@@ -256,11 +256,11 @@ class Session:
         return sum(not one.future.done() for one in self._queue)
 
     def stats(self) -> Stats:
-        """Counts of what the session has taken, as apns.Session.stats() has them."""
+        """Counts of what the session has taken, as libapns.Session.stats() has them."""
         return self._core.stats()
 
     def metrics(self) -> _Metrics:
-        """What a monitoring system asks for, as apns.Session.metrics() has it."""
+        """What a monitoring system asks for, as libapns.Session.metrics() has it."""
         return self._core.metrics()
 
     def gone(self) -> list[Device]:
@@ -269,10 +269,10 @@ class Session:
 
     def __repr__(self) -> str:
         closed = ", closed" if self.closed else ""
-        return f"<apns.aio.Session to {self.host}, port {self.port}{closed}>"
+        return f"<libapns.aio.Session to {self.host}, port {self.port}{closed}>"
 
     def use_credentials(self, credentials: Credentials, /) -> None:
-        """Gives the session other credentials, as apns.Session.use_credentials() does."""
+        """Gives the session other credentials, as libapns.Session.use_credentials() does."""
         self._require_open()
         self._core.use_credentials(credentials)
 
@@ -309,7 +309,7 @@ class Session:
         apns_id: str | None = None,
         channel_id: str | None = None,
     ) -> Event:
-        """Sends one notification and returns its outcome, an apns.Event.
+        """Sends one notification and returns its outcome, an libapns.Event.
 
         A rejection is an outcome too, and no exception: look at `kind` and `why`. An exception
         says that the session did not take the notification. While the window is full it waits
@@ -716,7 +716,7 @@ class _ByDescriptor(Generic[_Core]):
     ) -> None:
         if "nonblocking" in options:
             raise TypeError(
-                f"apns.aio.{type(self).__name__}() takes no nonblocking: it never waits"
+                f"libapns.aio.{type(self).__name__}() takes no nonblocking: it never waits"
             )
         self._home = _Home()
         self._loop = self._home.loop
@@ -729,7 +729,7 @@ class _ByDescriptor(Generic[_Core]):
         return self._core.closed
 
     def _require_home(self) -> None:
-        self._home.require(f"apns.aio.{type(self).__name__}")
+        self._home.require(f"libapns.aio.{type(self).__name__}")
 
     def close(self) -> None:
         """Closes the connection. A task that waits gets ClosedError."""
@@ -766,10 +766,10 @@ class _ByDescriptor(Generic[_Core]):
 class Feedback(_ByDescriptor["_core.Feedback"]):
     """The feedback service's list of devices that no longer have the app.
 
-    It takes the options of apns.Feedback, all but nonblocking, and is made in a coroutine.
-    Iterating over it connects, and reads the list, one apns.Device at a time:
+    It takes the options of libapns.Feedback, all but nonblocking, and is made in a coroutine.
+    Iterating over it connects, and reads the list, one libapns.Device at a time:
 
-        async with apns.aio.Feedback(who) as feedback:
+        async with libapns.aio.Feedback(who) as feedback:
             async for device in feedback:
                 forget(device.token, device.timestamp)
 
@@ -803,9 +803,9 @@ class Feedback(_ByDescriptor["_core.Feedback"]):
 class Channels(_ByDescriptor["_core.Channels"]):
     """The channels of an app: what broadcasts go to.
 
-    It takes the options of apns.Channels, all but nonblocking, and is made in a coroutine:
+    It takes the options of libapns.Channels, all but nonblocking, and is made in a coroutine:
 
-        async with apns.aio.Channels(who, topic="com.example.app") as channels:
+        async with libapns.aio.Channels(who, topic="com.example.app") as channels:
             channel = await channels.create("latest")
 
     Requests go one after the other, in the order of the calls. Cancellation gives a request up,
@@ -822,7 +822,7 @@ class Channels(_ByDescriptor["_core.Channels"]):
         return self._core.answer
 
     async def create(self, storage: Storage | int | Literal["none", "latest"]) -> str:
-        """Creates a channel and returns its identifier, as apns.Channels.create() does."""
+        """Creates a channel and returns its identifier, as libapns.Channels.create() does."""
         return await self._ask(self._core.create, storage)
 
     async def describe(self, channel_id: str) -> ChannelDescription:

@@ -3,22 +3,22 @@
 A provider is a server that pushes. It opens a session, sends, and learns the outcome of
 every notification it sent:
 
-    import apns
+    import libapns
 
-    who = apns.Credentials(token_key_file="AuthKey_ABC123DEFG.p8", key_id="ABC123DEFG", team_id="DEF123GHIJ")
-    with apns.Session(who, topic="com.example.app") as session:
+    who = libapns.Credentials(token_key_file="AuthKey_ABC123DEFG.p8", key_id="ABC123DEFG", team_id="DEF123GHIJ")
+    with libapns.Session(who, topic="com.example.app") as session:
         print(session.push(token, {"aps": {"alert": "Hello"}}))
 
 Every notification that a send method took ends as exactly one of accepted, rejected or
 unknown. When it raises an exception, it did not take the notification. Leaving the block
-waits until all outcomes are known. Failures are an apns.Error.
+waits until all outcomes are known. Failures are an libapns.Error.
 
 Threads: any number of threads may use every object. While one waits, the others run.
 Fork: a session belongs to the process that made it; a child makes its own. Each
 interpreter of a process has its own types and classes; objects cannot go from one to
 another.
 
-The logger "apns" gets messages about connections and about notifications sent again or
+The logger "libapns" gets messages about connections and about notifications sent again or
 rejected, and warnings about those that end as unknown.
 """
 
@@ -134,6 +134,6 @@ __all__ = [
 # Tracebacks, reprs and pickles use the names that a program uses.
 for _name in __all__:
     _value = globals()[_name]
-    if isinstance(_value, type) and _value.__module__.startswith("apns."):
-        _value.__module__ = "apns"
+    if isinstance(_value, type) and _value.__module__.startswith("libapns."):
+        _value.__module__ = "libapns"
 del _name, _value

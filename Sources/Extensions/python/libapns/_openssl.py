@@ -19,13 +19,13 @@ _DIRECTORIES = {"3": "_openssl_3", "1.1.1": "_openssl_1_1_1"}
 
 def load_core(path: MutableSequence[str]) -> None:
     """Imports _core, and adds the directory where it was found to the package's path."""
-    if importlib.util.find_spec("apns._core"):
+    if importlib.util.find_spec("libapns._core"):
         return
     package, failures = list(path), []
     for version in _order():
         path.extend(os.path.join(place, _DIRECTORIES[version]) for place in package)
         try:
-            importlib.import_module("apns._core")
+            importlib.import_module("libapns._core")
             return
         except ImportError as error:
             path[:] = package
@@ -33,7 +33,7 @@ def load_core(path: MutableSequence[str]) -> None:
             if "libssl.so" not in str(error) and "libcrypto.so" not in str(error):
                 raise
             failures.append(f"{version} ({error})")
-    raise ImportError(f"apns needs OpenSSL, and cannot load {' nor '.join(failures)}")
+    raise ImportError(f"libapns needs OpenSSL, and cannot load {' nor '.join(failures)}")
 
 
 def _order() -> list[str]:
