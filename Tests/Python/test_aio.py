@@ -386,7 +386,7 @@ def test_news_of_a_gateway_that_is_not_there(who, run, protocol, caplog, closed_
         for _ in range(2):
             await news.get()
         assert isinstance(session.last_error, libapns.NetworkError) and not waiting.done()
-        with pytest.raises(libapns.TimeoutError) as late:
+        with pytest.raises(libapns.DeadlineError) as late:
             await session.drain(0.01)
         assert late.value.unresolved == 1
         await session.close(0)
@@ -507,7 +507,7 @@ def test_leaving_the_block_has_a_bound(start, who, run):
 
     async def main():
         options = {**place(simulator, "binary"), "connect_timeout": 30, "write_timeout": 0.5}
-        with pytest.raises(libapns.TimeoutError) as caught:
+        with pytest.raises(libapns.DeadlineError) as caught:
             async with libapns.aio.Session(who, **options) as session:
                 session._patience = 0.5
                 await session.post(TOKEN, HELLO)

@@ -108,7 +108,7 @@ def test_what_is_refused(who, where):
     with pytest.raises(libapns.ArgumentError):
         session.send(None, UPDATE, channel_id="")
     with pytest.raises(TypeError, match="at most"):
-        session.send_many([(None, UPDATE, *[None] * 7, NOBODY, None)])
+        session.send_many([libapns.Notification(None, UPDATE, channel_id=NOBODY)])
     assert session.stats().taken == 0
     session.close(0)
     with libapns.Session(who, protocol="binary", host="127.0.0.1") as binary:

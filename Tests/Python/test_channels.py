@@ -132,7 +132,7 @@ def test_wrong_arguments(who, where):
 
 def test_no_answer(who, silent):
     with libapns.Channels(who, connect_timeout=0.2, **silent) as channels:
-        with pytest.raises(libapns.TimeoutError) as caught:
+        with pytest.raises(libapns.DeadlineError) as caught:
             channels.list()
         assert caught.value.answer is None
 

@@ -28,7 +28,7 @@ def test_checks_are_on_where_nothing_is_said(start, connect, given, said):
             session.send(TOKEN, **push)
         assert caught.value.reject is libapns.Reject.PROCESSING_ERROR
         with pytest.raises(libapns.ArgumentError, match=said) as caught:
-            session.send_many([(TOKEN, PAYLOAD), (TOKEN, push["payload"], None, push["expiry"])])
+            session.send_many([(TOKEN, PAYLOAD), libapns.Notification(TOKEN, **push)])
         assert caught.value.taken == session.stats().taken == 1
     for options in ({"checks": 0}, {"checks": False}):
         session = connect(simulator, **options)

@@ -101,7 +101,7 @@ def in_poll(session, ends):
         timeout = session.timeout
         ready = poll.poll(1000 * (DEADLINE if timeout is None else timeout))
         assert ready or timeout is not None, "nobody wakes the loop"
-        with contextlib.suppress(libapns.NetworkError, libapns.TimeoutError):
+        with contextlib.suppress(libapns.NetworkError, libapns.DeadlineError):
             session.process()
 
 
@@ -114,7 +114,7 @@ def in_asyncio(session, ends):
             return
 
         def ready():
-            with contextlib.suppress(libapns.NetworkError, libapns.TimeoutError):
+            with contextlib.suppress(libapns.NetworkError, libapns.DeadlineError):
                 session.process()
             if ends(session):
                 done.set()

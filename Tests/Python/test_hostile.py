@@ -1,6 +1,7 @@
 """Whatever a program hands over: an exception, and the process lives."""
 
 import copy
+import datetime
 import gc
 import importlib
 import importlib.util
@@ -150,7 +151,9 @@ def test_odd_options(session, who, certificates):
 def test_odd_notifications(start, connect):
     session = connect(start())
     for odd, other in itertools.product(ODD, ODD[::3]):
-        for item in ((odd, other), (TOKEN, odd, other), (TOKEN, b"{}", None, odd, other), (TOKEN, b"{}", None, 0, 0, odd, other, odd, other)):
+        for item in (odd, (odd, other), (TOKEN, odd, other), (TOKEN, b"{}", None, odd),
+                     libapns.Notification(TOKEN, b"{}", expiry=odd, priority=other),
+                     libapns.Notification(TOKEN, b"{}", topic=odd, push_type=other, collapse_id=odd, apns_id=other)):
             survives(session.send_many, [item])
         survives(session.send, odd, other)
     session.drain()
@@ -183,6 +186,11 @@ def test_odd_notifications(start, connect):
         (lambda session, who: session.send(TOKEN, {"a": math.nan}), ValueError),
         (lambda session, who: session.send(TOKEN, b"{}", None), TypeError),
         (lambda session, who: session.send(TOKEN, b"{}", expiry=1 << 70), ValueError),
+        (lambda session, who: session.send(TOKEN, b"{}", expiry=-1), ValueError),
+        (lambda session, who: session.send(TOKEN, b"{}", expiry=1.5), TypeError),
+        (lambda session, who: session.send(TOKEN, b"{}", expiry="tomorrow"), TypeError),
+        (lambda session, who: session.send(TOKEN, b"{}", expiry=datetime.datetime(2040, 1, 1)), ValueError),
+        (lambda session, who: session.send(TOKEN, b"{}", expiry=datetime.datetime(1969, 1, 1, tzinfo=datetime.timezone.utc)), ValueError),
         (lambda session, who: session.send(TOKEN, b"{}", priority="10"), TypeError),
         (lambda session, who: session.send("é", b"{}"), libapns.ArgumentError),
         (lambda session, who: session.send_many(3), TypeError),

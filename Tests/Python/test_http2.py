@@ -69,9 +69,8 @@ def test_accepted_with_a_certificate(start, push, protocol):
         identifier = session.send(TOKEN, HELLO, user_data="mine", apns_id=UUID.upper())
         session.send(TOKEN, HELLO)
     first, second = session
-    kind, reject, number, data = first
-    assert (kind, reject) == (libapns.EventKind.ACCEPTED, libapns.Reject.NONE)
-    assert (number, data) == (identifier, "mine")
+    assert (first.kind, first.reject) == (libapns.EventKind.ACCEPTED, libapns.Reject.NONE)
+    assert (first.identifier, first.user_data) == (identifier, "mine")
     assert (first.http_status, first.apns_id) == (200, UUID)
     assert (first.reason, first.reason_text, first.timestamp) == (libapns.Reason.NONE, "", 0)
     assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", second.apns_id)
@@ -121,8 +120,9 @@ def test_every_field_reaches_the_service(start, push):
         )  # fmt: skip
         session.send_many([
             libapns.Notification(TOKEN, HELLO, push_type=libapns.PushType.LOCATION, topic=TOPIC + ".location-query"),
-            (TOKEN, b'{"aps":{"content-changed":true}}', None, libapns.EXPIRY_ONCE, 1, None, "widgets", "other", None),
-            (TOKEN, b'{"aps":{"content-available":1}}', None, None, None, None, None),
+            libapns.Notification(TOKEN, b'{"aps":{"content-changed":true}}', expiry=0, priority=1, push_type="widgets",
+                                 collapse_id="other"),
+            (TOKEN, b'{"aps":{"content-available":1}}', None),
         ])  # fmt: skip
     names = ("topic", "push_type", "priority", "expiration", "collapse_id")
     lines = simulator.control("GET", "/accepted")[1]["notifications"]
@@ -227,7 +227,7 @@ def test_what_is_refused_before_it_is_sent(start, push, bearer):
         with pytest.raises(kind):
             session.send(TOKEN, HELLO, **odd)
     with pytest.raises(libapns.ArgumentError, match="collapse_id") as caught:
-        session.send_many([(TOKEN, HELLO), (TOKEN, HELLO, None, 0, 0, None, 0, "x" * 65)])
+        session.send_many([(TOKEN, HELLO), libapns.Notification(TOKEN, HELLO, collapse_id="x" * 65)])
     assert caught.value.taken == 1
     assert session.stats().taken == 1
     with pytest.raises(libapns.ArgumentError, match="topic"):

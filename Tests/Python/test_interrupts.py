@@ -204,14 +204,14 @@ def test_a_deadline_holds_over_the_slices(certificates, who):
     with contextlib.closing(Silent()) as there:
         session = libapns.Session(who, protocol="binary", host="127.0.0.1", port=there.port, connect_timeout=0.5, write_timeout=0.5)
         began = time.monotonic()
-        with pytest.raises(libapns.TimeoutError):
+        with pytest.raises(libapns.DeadlineError):
             session.connect()
         assert time.monotonic() - began >= 0.5
         began = time.monotonic()
-        with pytest.raises(libapns.TimeoutError):
+        with pytest.raises(libapns.DeadlineError):
             session.send(bytes(32), b"{}")
         assert time.monotonic() - began >= 0.5
-        with pytest.raises(libapns.TimeoutError):
+        with pytest.raises(libapns.DeadlineError):
             libapns.Feedback(who, host="127.0.0.1", port=there.port, connect_timeout=0.5)
 
 
@@ -220,6 +220,6 @@ def test_a_feedback_s_deadline_holds_over_the_slices(certificates, who):
         feedback = libapns.Feedback(who, host="127.0.0.1", port=there.port, read_timeout=0.5,
                                  server_name="gateway.push.apple.com")  # fmt: skip
         began = time.monotonic()
-        with pytest.raises(libapns.TimeoutError, match="sent no complete tuple for 500 ms"):
+        with pytest.raises(libapns.DeadlineError, match="sent no complete tuple for 500 ms"):
             next(feedback)
         assert time.monotonic() - began >= 0.5

@@ -58,7 +58,7 @@ def test_enums_are_the_header_s(name, prefix, members):
 def test_macros_are_the_header_s():
     macros = dict(re.findall(r'#define APNS_(\w+) "?\(?([-\w.]+)\)?"?', HEADER))
     shared = {name: value for name, value in macros.items() if hasattr(libapns, name)}
-    assert len(shared) == 22
+    assert len(shared) == 21
     assert {name: str(getattr(libapns, name)) for name in shared} == shared
     assert libapns.__version__ == macros["VERSION_STRING"]
 
@@ -92,9 +92,9 @@ def test_the_hierarchy():
     assert not libapns.status_is_retryable(libapns.Status.ERR_ARGUMENT)
     classes = [value for value in vars(libapns).values() if isinstance(value, type)]
     errors = [each for each in classes if issubclass(each, libapns.Error)]
-    assert len(errors) == 13
+    assert len(errors) == 14
     assert issubclass(libapns.ArgumentError, ValueError)
-    assert issubclass(libapns.TimeoutError, TimeoutError)
+    assert issubclass(libapns.DeadlineError, TimeoutError)
 
 
 def test_pinned_keys_lists_and_levels(start, certificates):
@@ -532,26 +532,50 @@ def test_an_unknown_option_names_what_was_meant(who, make, given, meant):
 
 
 TYPED = """
+import concurrent.futures, datetime
 import libapns, libapns.aio
 
-where: libapns.SessionOptions = {"protocol": "http2", "topic": "com.example.app", "close_timeout": 2.5}
+where: libapns.ClientOptions = {"protocol": "http2", "topic": "com.example.app", "close_timeout": 2.5}
+blocking: libapns.SessionOptions = {"nonblocking": False, "events_max": 10}
 channels: libapns.ChannelsOptions = {"environment": "sandbox"}
 
 def push(who: libapns.Credentials, token: str) -> bool:
-    with libapns.Session(who, **where) as session:
+    with libapns.Session(who, **blocking) as session:
         session.send(token, {"aps": {"alert": "Hello"}})
     return all(event.is_accepted for event in session)
 
 async def post(who: libapns.Credentials, token: str) -> str:
     async with libapns.aio.Session(who, **where) as session:
         return (await session.send(token, {"aps": {}})).why
+
+def front_door(token: str) -> concurrent.futures.Future[libapns.Event]:
+    client = libapns.Client(key="AuthKey_ABC123DEFG.p8", key_id="ABC123DEFG", team_id="DEF123GHIJ", **where)
+    client.push(token, {"aps": {}}, expiry=datetime.datetime.now(datetime.timezone.utc)).raise_unless_accepted()
+    many = [libapns.Notification(token, b"{}", priority=5)]
+    print([event.why for event in client.push_many(many)], client.push_many([(token, "{}"), (token, "{}", 7)]))
+    return client.submit(token, {"aps": {}})
+
+async def front_door_of_tasks(who: libapns.Credentials, token: str) -> libapns.Event:
+    async with libapns.AsyncClient(credentials=who, topic="com.example.app", connections=2) as client:
+        async for event in client.push_many([(token, {"aps": {}})]):
+            print(event.why)
+        return await (await client.submit(token, {"aps": {}}))
+
+fake: libapns.Event = libapns.Event(kind="rejected", reason="Unregistered", token="ff")
 """
+WRONG = {
+    '"http2"': '"http3"', "connections=2": 'connections="2"', '"topic": "com': '"topik": "com', "priority=5": 'priority="5"',
+    'kind="rejected"': "kind=None", ', topic="com': ', topik="com',
+}
 
 
 def test_the_documented_idiom_is_typed(tmp_path):
     api = pytest.importorskip("mypy.api")
     program = tmp_path / "program.py"
     program.write_text(TYPED)
-    assert api.run(["--strict", "--cache-dir", str(tmp_path / "cache"), str(program)])[2] == 0
-    program.write_text(TYPED.replace('"http2"', '"http3"'))
-    assert api.run(["--strict", "--cache-dir", str(tmp_path / "cache"), str(program)])[2] == 1
+    said = api.run(["--strict", "--cache-dir", str(tmp_path / "cache"), str(program)])
+    assert said[2] == 0, said[0]
+    for right, wrong in WRONG.items():
+        assert right in TYPED
+        program.write_text(TYPED.replace(right, wrong))
+        assert api.run(["--strict", "--cache-dir", str(tmp_path / "cache"), str(program)])[2] == 1, wrong

@@ -138,7 +138,7 @@ def test_not_now(certificates, start):
     one = session(start("--http2-port", 0), provided(certificates, lambda need: said[0]))
     one.send(TOKEN, HELLO)
     for call in (lambda: one.drain(240), one.flush):
-        with pytest.raises(libapns.TimeoutError) as failure:
+        with pytest.raises(libapns.DeadlineError) as failure:
             call()
         assert failure.value.cause == libapns.Cause.PROVIDER_TOKEN
     assert one.stats().unresolved == 1

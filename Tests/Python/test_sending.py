@@ -86,7 +86,7 @@ def test_expiry_and_priority_reach_the_gateway(start, connect, tmp_path):
     many = [
         libapns.Notification(TOKEN, HELLO),
         libapns.Notification(TOKEN, HELLO, expiry=4000000000, priority=5),
-        (TOKEN, HELLO, None, libapns.EXPIRY_ONCE, 10),
+        libapns.Notification(TOKEN, HELLO, expiry=0, priority=10),
     ]
     with connect(simulator) as session:
         session.send(TOKEN, HELLO, expiry=4000000001, priority=10)
@@ -126,7 +126,8 @@ def test_a_bad_one_among_many(start, connect):
             ((TOKEN, 3), TypeError),
             ((TOKEN,), TypeError),
             (None, TypeError),
-            ((TOKEN, HELLO, None, 0, 7), libapns.ArgumentError),
+            (libapns.Notification(TOKEN, HELLO, priority=7), libapns.ArgumentError),
+            ((TOKEN, HELLO, None, 0), TypeError),
         ):
             before = session.stats().taken
             with pytest.raises(kind) as caught:
@@ -212,7 +213,7 @@ def test_close_gives_back_what_has_no_end(start, connect):
     things = [object() for _ in range(5)]
     for thing in things:
         session.send(TOKEN, HELLO, user_data=thing)
-    with pytest.raises(libapns.TimeoutError) as caught:
+    with pytest.raises(libapns.DeadlineError) as caught:
         session.drain(0.15)
     assert caught.value.unresolved == 5
     session.close(0)
@@ -225,7 +226,7 @@ def test_close_gives_back_what_has_no_end(start, connect):
 
 def test_the_block_raises_what_it_could_not_do(start, connect):
     simulator = start(faults={"stall_after_bytes": 0, "stall_ms": 100000})
-    with pytest.raises(libapns.TimeoutError) as caught:
+    with pytest.raises(libapns.DeadlineError) as caught:
         with connect(simulator, write_timeout=0.2) as session:
             session.send(TOKEN, HELLO)
     assert caught.value.unresolved == 1

@@ -13,10 +13,8 @@ PAYLOAD = b'{"aps":{}}'
 
 
 def event(kind, reject=libapns.Reject.NONE, **more):
-    """One as the library makes it."""
-    fields = {"reason": libapns.Reason.NONE, "http_status": 0, "timestamp": 0, "apns_id": "", "reason_text": "",
-              "token": TOKEN}  # fmt: skip
-    return libapns.Event((kind, reject, 7, None), {**fields, **more})
+    fields = {"http_status": 0, "reason_text": "", "token": TOKEN, "identifier": 7}
+    return libapns.Event(kind=kind, reject=reject, **{**fields, **more})
 
 
 # ---- Tokens

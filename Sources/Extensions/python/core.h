@@ -25,6 +25,7 @@ typedef struct module_state {
   PyTypeObject *credentials, *channels, *description, *device, *event, *events, *feedback, *finding,
       *outcomes, *payload, *session, *stats, *strings;
   PyObject *exception_classes; /* by status */
+  PyObject *event_fields;      /* of an Event that a program makes */
   PyObject *log_changes, *log_loss, *tell_line;
   PyObject *end_with_process;                      /* arranges for sessions_end() */
   struct session *sessions;                        /* the last one made, of those that are there */

@@ -2,40 +2,120 @@
 #include <stdlib.h>
 
 #include "core.h"
+#include "structmember.h"
 
-static PyStructSequence_Field fields[] = {
-    {"kind", "How it ended: an EventKind."},
-    {"reject",
-     "The status of the binary interface, a Reject; NONE: the gateway did not reject it."},
-    {"identifier", "The number that send() returned."},
-    {"user_data", "The object that was sent with it, or None."},
-    {"reason",
-     "The reason of HTTP/2, a Reason, else NONE. The fields after it are for HTTP/2, except "
-     "token."},
-    {"http_status", "The HTTP status of the answer, such as 200; 0: there was none."},
-    {"timestamp", "When the device was gone (410), in UNIX seconds; 0: not given."},
-    {"apns_id",
-     "The notification's identifier: the caller's, or the one from the service; else empty. Of a "
-     "broadcast its apns-request-id."},
-    {"reason_text", "The reason as the service wrote it, even if it is not listed."},
-    {"token", "The device token, bytes; empty for a broadcast."},
-    {"retry_after",
-     "After how many seconds it may be sent again; 0: there is no point in it, or nobody knows "
-     "whether it arrived."},
-    {"unique_id",
-     "The apns-unique-id, by which Apple's console finds the notification; empty where the service "
-     "gives none, as in production."},
-    {NULL, NULL}};
+enum { KIND, REJECT, IDENTIFIER, USER_DATA, REASON, HTTP_STATUS, TIMESTAMP, APNS_ID, REASON_TEXT };
+enum { TOKEN = REASON_TEXT + 1, RETRY_AFTER, UNIQUE_ID, COUNT };
 
-static PyStructSequence_Desc description = {"libapns.Event",
-                                            "How one notification ended. A named tuple; the first "
-                                            "four fields are its items.",
-                                            fields, 4};
+typedef struct event {
+  PyObject_HEAD PyObject *values[COUNT];
+} event_t;
+
+#define FIELD(name, index, doc) \
+  { name, T_OBJECT_EX, offsetof(event_t, values) + (index) * sizeof(PyObject *), READONLY, doc }
+
+static PyMemberDef members[] = {
+    FIELD("kind", KIND, "How it ended: an EventKind."),
+    FIELD("reject", REJECT,
+          "The status of the binary interface, a Reject; NONE: the gateway did not reject it."),
+    FIELD("identifier", IDENTIFIER, "The number that send() returned."),
+    FIELD("user_data", USER_DATA, "The object that was sent with it, or None."),
+    FIELD("reason", REASON,
+          "The reason of HTTP/2, a Reason, else NONE. The fields after it are for HTTP/2, except "
+          "token."),
+    FIELD("http_status", HTTP_STATUS,
+          "The HTTP status of the answer, such as 200; 0: there was none."),
+    FIELD("timestamp", TIMESTAMP, "When the device was gone (410), in UNIX seconds; 0: not given."),
+    FIELD("apns_id", APNS_ID,
+          "The notification's identifier: the caller's, or the one from the service; else empty. "
+          "Of a broadcast its apns-request-id."),
+    FIELD("reason_text", REASON_TEXT,
+          "The reason as the service wrote it, even if it is not listed."),
+    FIELD("token", TOKEN, "The device token, bytes; empty for a broadcast."),
+    FIELD("retry_after", RETRY_AFTER,
+          "After how many seconds it may be sent again; 0: there is no point in it, or nobody "
+          "knows whether it arrived."),
+    FIELD("unique_id", UNIQUE_ID,
+          "The apns-unique-id, by which Apple's console finds the notification; empty where the "
+          "service gives none, as in production."),
+    /* For a client, before anybody else has the event. */
+    {"_user_data", T_OBJECT_EX, offsetof(event_t, values) + USER_DATA * sizeof(PyObject *), 0,
+     NULL},
+    {"_reason_text", T_OBJECT_EX, offsetof(event_t, values) + REASON_TEXT * sizeof(PyObject *), 0,
+     NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+/* Takes over the references, of which some may be NULL with an exception. */
+static PyObject *make(PyTypeObject *type, PyObject *const *values) {
+  bool fine = true;
+  for (int i = 0; i < COUNT; i++) fine = fine && values[i];
+  event_t *event = fine ? object_alloc(type) : NULL;
+  for (int i = 0; i < COUNT; i++) {
+    if (event) {
+      event->values[i] = values[i];
+    } else {
+      Py_XDECREF(values[i]);
+    }
+  }
+  return (PyObject *)event;
+}
+
+/* One that a program makes, for its tests. */
+static PyObject *event_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  module_state_t *state = state_of_type(type);
+  PyObject *fields = state ? PyObject_Call(state->event_fields, args, keywords) : NULL;
+  if (!fields) return NULL;
+  PyObject *values[COUNT] = {NULL};
+  for (int i = 0; i < COUNT; i++) {
+    values[i] = PyTuple_GetItem(fields, i);
+    Py_XINCREF(values[i]);
+  }
+  Py_DECREF(fields);
+  return make(type, values);
+}
+
+static int event_traverse(PyObject *object, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(object));
+  for (int i = 0; i < COUNT; i++) Py_VISIT(((event_t *)object)->values[i]);
+  return 0;
+}
+
+static int event_clear(PyObject *object) {
+  /* What is not the program's own leads nowhere. */
+  Py_CLEAR(((event_t *)object)->values[USER_DATA]);
+  return 0;
+}
+
+static void event_dealloc(PyObject *object) {
+  PyObject_GC_UnTrack(object);
+  for (int i = 0; i < COUNT; i++) Py_CLEAR(((event_t *)object)->values[i]);
+  object_free(object);
+}
+
+static const char doc[] =
+    "Event(*, kind, reason=None, token=b'', user_data=None, http_status=None, reason_text=None, "
+    "timestamp=0, retry_after=0, apns_id='', unique_id='', identifier=0, reject=None)\n--\n\n"
+    "How one notification ended. Sessions and clients make them; a program makes some for its "
+    "tests:\n\n"
+    "    Event(kind=\"rejected\", reason=\"BadDeviceToken\", token=token)\n\n"
+    "kind and reason are an EventKind and a Reason, or their texts; the token is bytes, or hex.";
+
+static PyType_Slot slots[] = {{Py_tp_new, event_new},
+                              {Py_tp_dealloc, event_dealloc},
+                              {Py_tp_traverse, event_traverse},
+                              {Py_tp_clear, event_clear},
+                              {Py_tp_members, members},
+                              {Py_tp_doc, (void *)doc},
+                              {0, NULL}};
+
+static PyType_Spec spec = {"libapns.Event", sizeof(event_t), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
 
 /* Attributes of Event that are written in Python. */
 static bool add_attributes(PyObject *event) {
-  static const char *const names[] = {"why",        "is_accepted", "is_rejected",
-                                      "is_unknown", "__repr__",    "__str__"};
+  static const char *const names[] = {"why",        "is_accepted",           "is_rejected",
+                                      "is_unknown", "raise_unless_accepted", "__repr__",
+                                      "__str__",    "__getnewargs_ex__"};
   bool fine = true;
   for (size_t i = 0; fine && i < sizeof names / sizeof *names; i++) {
     PyObject *attribute = load_attribute("libapns._why", names[i]);
@@ -55,7 +135,8 @@ bool event_load(module_state_t *state) {
     fine = state->event_kinds[i] != NULL;
   }
   Py_XDECREF(kind_class);
-  if (fine) state->event = load_tuple_type(state->module, &description);
+  state->event_fields = fine ? load_attribute("libapns._why", "event_fields") : NULL;
+  if (state->event_fields) state->event = load_type(state->module, &spec);
   return state->event && add_attributes((PyObject *)state->event);
 }
 
@@ -86,7 +167,7 @@ PyObject *event_make(module_state_t *state, outcome_t outcome, pending_t *entry)
   PyObject *kind = state->event_kinds[outcome.kind];
   Py_INCREF(user_data);
   Py_INCREF(kind);
-  PyObject *values[] = {
+  PyObject *const values[COUNT] = {
       kind,
       member(state->rejects, state->reject_class, outcome.reject),
       PyLong_FromUnsignedLong(outcome.identifier),
@@ -99,18 +180,7 @@ PyObject *event_make(module_state_t *state, outcome_t outcome, pending_t *entry)
       PyBytes_FromStringAndSize((const char *)pending_token(entry), entry->token_length),
       PyLong_FromUnsignedLong(answer->retry_after),
       PyUnicode_FromString(answer->unique_id)};
-  enum { COUNT = sizeof values / sizeof *values };
   free(outcome.answer);
   pending_free(entry);
-  bool fine = true;
-  for (int i = 0; i < COUNT; i++) fine = fine && values[i];
-  PyObject *event = fine ? PyStructSequence_New(state->event) : NULL;
-  for (int i = 0; i < COUNT; i++) {
-    if (event) {
-      PyStructSequence_SetItem(event, i, values[i]);
-    } else {
-      Py_XDECREF(values[i]);
-    }
-  }
-  return event;
+  return make(state->event, values);
 }

@@ -23,12 +23,45 @@ static bool push_type_argument(PyObject *given, uint8_t *type_out) {
   return true;
 }
 
+/* When a datetime is, in UNIX seconds; NULL with an exception. */
+static PyObject *seconds_of(PyObject *given) {
+  PyObject *zone = PyObject_GetAttrString(given, "tzinfo");
+  PyObject *time = zone ? PyObject_CallMethod(given, "timestamp", NULL) : NULL;
+  const bool is_naive = zone == Py_None;
+  Py_XDECREF(zone);
+  if (!time || is_naive) {
+    PyErr_Clear();
+    Py_XDECREF(time);
+    if (is_naive) {
+      PyErr_SetString(PyExc_ValueError, "expiry is a datetime without a time zone");
+    } else {
+      wrong_type("expiry", "int, datetime or None", given);
+    }
+    return NULL;
+  }
+  PyObject *seconds = PyNumber_Long(time);
+  Py_DECREF(time);
+  return seconds;
+}
+
+/* None: not said; 0: once, as Apple has it. */
+static bool expiry_argument(PyObject *given, int64_t *expiry_out) {
+  long long number = 0;
+  if (!given || given == Py_None) return true;
+  const bool is_number = PyLong_Check(given);
+  PyObject *seconds = is_number ? given : seconds_of(given);
+  if (is_number) Py_INCREF(given);
+  const bool fine =
+      seconds && integer_argument(seconds, "expiry", is_number ? 0 : 1, INT64_MAX, &number);
+  Py_XDECREF(seconds);
+  *expiry_out = number == 0 ? APNS_EXPIRY_ONCE : number;
+  return fine;
+}
+
 static bool read_push_options(push_buffers_t *buffers, apns_notification_t *push,
                               const push_options_t *options) {
   long long number = 0;
-  if (!integer_argument(options->expiry, "expiry", INT64_MIN, INT64_MAX, &number)) return false;
-  push->expiry = number;
-  number = 0;
+  if (!expiry_argument(options->expiry, &push->expiry)) return false;
   if (!integer_argument(options->priority, "priority", 0, UINT8_MAX, &number)) return false;
   push->priority = (uint8_t)number;
   return push_type_argument(options->push_type, &push->push_type) &&

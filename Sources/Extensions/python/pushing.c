@@ -167,7 +167,7 @@ static PyObject *push_one(session_t *self, waiter_t *waiter, const apns_notifica
 }
 
 const char push_doc[] =
-    "push($self, token, payload, *, timeout=None, user_data=None, expiry=0, priority=0, "
+    "push($self, token, payload, *, timeout=None, user_data=None, expiry=None, priority=0, "
     "topic=None, "
     "push_type=0, collapse_id=None, apns_id=None, channel_id=None)\n--\n\n"
     "Sends one notification and returns its outcome: an Event, also where it is accepted.\n\n"
@@ -404,7 +404,7 @@ const char push_many_doc[] =
     "An exception about a notification, of the iterable or of the session ends the sending. It is\n"
     "raised after the outcomes of all that were taken, and its `taken` says how many. Where for\n"
     "`timeout` seconds nothing comes and nothing can be sent (None: connect_timeout and\n"
-    "write_timeout together), it is a TimeoutError or what keeps the session from its service,\n"
+    "write_timeout together), it is a DeadlineError or what keeps the session from its service,\n"
     "with `unresolved`; next() may be called again. The outcomes of an iterator that is dropped\n"
     "early are events of the session. Ctrl-C ends the wait and loses nothing.";
 

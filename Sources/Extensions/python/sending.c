@@ -95,7 +95,8 @@ static bool write_rest(session_t *self, int64_t deadline) {
 }
 
 const char send_doc[] =
-    "send($self, token, payload, *, user_data=None, expiry=0, priority=0, more=False, topic=None, "
+    "send($self, token, payload, *, user_data=None, expiry=None, priority=0, more=False, "
+    "topic=None, "
     "push_type=0, collapse_id=None, apns_id=None, channel_id=None)\n--\n\n"
     "Sends one notification, and returns the identifier that its event will have.\n\n"
     "token\n"
@@ -106,8 +107,8 @@ const char send_doc[] =
     "    Any object; it comes back with the event. The session keeps a reference until\n"
     "    then, or until the gateway has accepted the notification without an event.\n"
     "expiry\n"
-    "    UNIX seconds until which the gateway keeps trying. 0: not given; EXPIRY_ONCE: it\n"
-    "    tries once.\n"
+    "    Until when the service keeps trying: UNIX seconds, or a datetime with a time zone.\n"
+    "    0: it tries once. None: not said.\n"
     "priority\n"
     "    10 at once, 5 saves the device's power; 0: not given. HTTP/2 also has 1.\n"
     "more\n"
@@ -182,14 +183,33 @@ static bool pack_plain(batch_t *batch, PyObject *token, PyObject *payload) {
   return true;
 }
 
+/* What a Notification has, in the order of add_item(). */
+static const char *const fields[] = {"token", "payload",   "user_data",   "expiry",  "priority",
+                                     "topic", "push_type", "collapse_id", "apns_id", "channel_id"};
+enum { FIELDS = sizeof fields / sizeof *fields, PLAIN = 3 };
+
+/* A Notification's fields as a tuple, which keeps them. Takes over the reference. */
+static PyObject *flatten(PyObject *item) {
+  PyObject *flat = PyTuple_New(FIELDS);
+  for (Py_ssize_t i = 0; flat && i < FIELDS; i++) {
+    PyObject *value = PyObject_GetAttrString(item, fields[i]);
+    if (!value || PyTuple_SetItem(flat, i, value)) Py_CLEAR(flat);
+  }
+  Py_DECREF(item);
+  return flat;
+}
+
 /* Adds an item, of which it takes over the reference. */
 static bool add_item(session_t *self, batch_t *batch, PyObject *item) {
-  Py_ssize_t size = PyTuple_Check(item) ? PyTuple_Size(item) : 0;
-  if (size < 2 || size > 10) {
+  const bool is_tuple = PyTuple_Check(item);
+  if (!is_tuple) item = flatten(item);
+  if (!item && !PyErr_ExceptionMatches(PyExc_AttributeError)) return false;
+  Py_ssize_t size = item ? PyTuple_Size(item) : 0;
+  if (size < 2 || (is_tuple && size > PLAIN)) {
     PyErr_SetString(PyExc_TypeError,
-                    "a notification must be a tuple of token and payload, and at most user_data, "
-                    "expiry, priority, topic, push_type, collapse_id, apns_id and channel_id");
-    Py_DECREF(item);
+                    "a notification must be a Notification, or a tuple of token and payload, and "
+                    "user_data where there is some");
+    Py_XDECREF(item);
     return false;
   }
   PyObject *token = PyTuple_GetItem(item, 0), *payload = PyTuple_GetItem(item, 1);
@@ -285,11 +305,8 @@ bool batch_fill(session_t *self, batch_t *batch, size_t most, PyObject *iterator
 const char send_many_doc[] =
     "send_many($self, notifications, /)\n--\n\n"
     "Sends notifications in order, with the least work for each, and returns their number.\n\n"
-    "Each is a tuple of token and payload, and optionally user_data, expiry, priority,\n"
-    "topic, push_type, collapse_id, apns_id and channel_id, as send() takes them;\n"
-    "Notification is such a tuple with names. They may come from any iterable, which is read some "
-    "hundred at a\n"
-    "time.\n\n"
+    "Each is a Notification, or a tuple of token and payload, and user_data where there is some.\n"
+    "They may come from any iterable, which is read some hundred at a time.\n\n"
     "Any exception, whether the library's, the iterable's or Ctrl-C, has an attribute\n"
     "`taken`: how many the session took. Each of those has exactly one outcome. The\n"
     "exception is about the next one; that one and all after it were not taken.";

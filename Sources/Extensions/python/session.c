@@ -231,7 +231,7 @@ static PyMethodDef methods[] = {
      "drain($self, /, timeout=None)\n--\n\n"
      "Waits until the outcome of every notification is known, for at most `timeout` seconds;\n"
      "None: for connect_timeout and write_timeout together.\n\n"
-     "Raises TimeoutError when that time is over, or another error if the gateway cannot be\n"
+     "Raises DeadlineError when that time is over, or another error if the gateway cannot be\n"
      "reached. Its `unresolved` says how many notifications have no outcome yet; they stay\n"
      "in the session. Other threads run meanwhile, and can use the session in turn; Ctrl-C\n"
      "ends the wait."},
@@ -291,6 +291,8 @@ static PyMethodDef methods[] = {
      "wake($self, /)\n--\n\n"
      "With `nonblocking`: makes the descriptor readable, so that the thread that owns the\n"
      "session looks for work. Any thread may call it at any time."},
+    {"_end", session_end_now, METH_NOARGS,
+     "_end($self, /)\n--\n\nEnds it as its destruction does."},
     {"__enter__", session_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nReturns itself."},
     {"__exit__", session_exit, METH_VARARGS,
      "__exit__($self, kind, value, trace, /)\n--\n\n"

@@ -27,6 +27,7 @@
 #define FOR_EACH_OBJECT(DO, state) \
   FOR_EACH_TYPE(DO, state)         \
   DO((state)->exception_classes)   \
+  DO((state)->event_fields)        \
   DO((state)->log_changes)         \
   DO((state)->log_loss)            \
   DO((state)->end_with_process)    \

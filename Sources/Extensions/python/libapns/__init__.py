@@ -33,7 +33,6 @@ from ._constants import (
     CHANNEL_ID_MAX,
     CHANNELS_HOST_PRODUCTION,
     CHANNELS_HOST_SANDBOX,
-    EXPIRY_ONCE,
     FEEDBACK_HOST_PRODUCTION,
     FEEDBACK_HOST_SANDBOX,
     HOST_PRODUCTION,
@@ -97,24 +96,25 @@ from ._errors import (
     ArgumentError,
     ClosedError,
     CredentialsError,
+    DeadlineError,
     Error,
     ForkedError,
     FullError,
     InDoubtError,
     NetworkError,
+    NotAcceptedError,
     ProtocolError,
     RefusedError,
-    TimeoutError,
     TLSError,
 )
 from ._log import LogLine
 from ._notification import Content, Notification, Token
-from ._options import ChannelsOptions, FeedbackOptions, SessionOptions
+from ._options import ChannelsOptions, ClientOptions, FeedbackOptions, SessionOptions
 
 __version__ = version()
 
 __all__ = [
-    "CHANNEL_ID_MAX", "CHANNELS_HOST_PRODUCTION", "CHANNELS_HOST_SANDBOX", "EXPIRY_ONCE", "FEEDBACK_HOST_PRODUCTION", "FEEDBACK_HOST_SANDBOX",
+    "CHANNEL_ID_MAX", "CHANNELS_HOST_PRODUCTION", "CHANNELS_HOST_SANDBOX", "FEEDBACK_HOST_PRODUCTION", "FEEDBACK_HOST_SANDBOX",
     "BINARY_HOST_PRODUCTION", "BINARY_HOST_SANDBOX", "HOST_PRODUCTION", "HOST_SANDBOX",
     "PAYLOAD_MAX_BROADCAST", "PAYLOAD_MAX_FRAMED", "PAYLOAD_MAX_HTTP2", "PAYLOAD_MAX_LISTING",
     "PAYLOAD_MAX_VOIP", "PORT_CHANNELS_PRODUCTION", "PORT_CHANNELS_SANDBOX", "PORT_FEEDBACK", "PORT_GATEWAY", "PORT_HTTP2", "PORT_HTTP2_OTHER",
@@ -125,10 +125,10 @@ __all__ = [
     "Stats", "Strings",
     "check_payload", "push_type_text", "reason_http_status", "reason_text", "reject_text", "status_is_retryable", "status_name", "token_from_base64",
     "token_from_hex", "token_to_base64", "token_to_hex", "version",
-    "AgainError", "ArgumentError", "ClosedError", "CredentialsError", "Error", "ForkedError", "FullError", "InDoubtError",
-    "NetworkError", "ProtocolError", "RefusedError", "TimeoutError", "TLSError",
+    "AgainError", "ArgumentError", "ClosedError", "CredentialsError", "DeadlineError", "Error", "ForkedError", "FullError", "InDoubtError",
+    "NetworkError", "NotAcceptedError", "ProtocolError", "RefusedError", "TLSError",
     "Content", "LogLine", "Notification", "Token",
-    "ChannelsOptions", "FeedbackOptions", "SessionOptions",
+    "ChannelsOptions", "ClientOptions", "FeedbackOptions", "SessionOptions",
 ]  # fmt: skip
 
 # Tracebacks, reprs and pickles use the names that a program uses.

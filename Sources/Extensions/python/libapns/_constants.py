@@ -19,8 +19,6 @@ FEEDBACK_HOST_SANDBOX = "feedback.sandbox.push.apple.com"
 PORT_FEEDBACK = 2196
 TOKEN_MAX = 100
 """The longest device token the protocol carries, in bytes."""
-EXPIRY_ONCE = -1
-"""For a notification's expiry: try once, and do not store."""
 PAYLOAD_MAX_LISTING = 256
 """In Apple's listings, and before iOS 8."""
 PAYLOAD_MAX_FRAMED = 2048
@@ -439,7 +437,7 @@ class Check(enum.IntFlag):
     or wakes the app."""
     EXPIRY = 2
     """The expiry is in the past, or is no plausible time in UNIX seconds: it looks like a duration
-    (3600), like milliseconds or like seconds since 2001. 0 and EXPIRY_ONCE are fine."""
+    (3600), like milliseconds or like seconds since 2001. 0 is fine."""
     ALL = 3
     """Both."""
 

@@ -3,6 +3,7 @@
 import builtins
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Final, Literal, TypedDict, TypeVar, final, overload
 
@@ -12,45 +13,11 @@ from typing_extensions import Self, Unpack
 from ._channels import ChannelDescription, ChannelsAnswer
 from ._constants import EventKind, Reason, Reject, Severity
 from ._log import Log
-from ._notification import Content, Token
+from ._notification import Content, Item, Token
 
 _T = TypeVar("_T")
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Bytes = bytes | bytearray | memoryview
-_Item = (
-    tuple[Token, Content]
-    | tuple[Token, Content, object]
-    | tuple[Token, Content, object, int | None]
-    | tuple[Token, Content, object, int | None, int | None]
-    | tuple[Token, Content, object, int | None, int | None, str | None]
-    | tuple[Token, Content, object, int | None, int | None, str | None, int | str | None]
-    | tuple[
-        Token, Content, object, int | None, int | None, str | None, int | str | None, str | None
-    ]
-    | tuple[
-        Token,
-        Content,
-        object,
-        int | None,
-        int | None,
-        str | None,
-        int | str | None,
-        str | None,
-        str | None,
-    ]
-    | tuple[
-        Token | None,
-        Content,
-        object,
-        int | None,
-        int | None,
-        str | None,
-        int | str | None,
-        str | None,
-        str | None,
-        str | None,
-    ]
-)
 
 @final
 class Credentials:
@@ -169,7 +136,7 @@ class Session:
         payload: Content,
         *,
         user_data: object = None,
-        expiry: int | None = 0,
+        expiry: datetime | int | None = None,
         priority: int | None = 0,
         more: bool = False,
         topic: str | None = None,
@@ -178,7 +145,7 @@ class Session:
         apns_id: str | None = None,
         channel_id: str | None = None,
     ) -> int: ...
-    def send_many(self, notifications: Iterable[_Item], /) -> int: ...
+    def send_many(self, notifications: Iterable[Item], /) -> int: ...
     def push(
         self,
         token: Token | None,
@@ -186,7 +153,7 @@ class Session:
         *,
         timeout: float | None = None,
         user_data: object = None,
-        expiry: int | None = 0,
+        expiry: datetime | int | None = None,
         priority: int | None = 0,
         topic: str | None = None,
         push_type: int | str | None = 0,
@@ -195,7 +162,7 @@ class Session:
         channel_id: str | None = None,
     ) -> Event: ...
     def push_many(
-        self, notifications: Iterable[_Item], /, *, timeout: float | None = None
+        self, notifications: Iterable[Item], /, *, timeout: float | None = None
     ) -> Iterator[Event]: ...
     def flush(self) -> None: ...
     def drain(self, timeout: float | None = None) -> None: ...
@@ -206,6 +173,7 @@ class Session:
     def stats(self) -> Stats: ...
     def metrics(self) -> _Metrics: ...
     def close(self, timeout: float | None = None) -> None: ...
+    def _end(self) -> None: ...
     def __iter__(self) -> Iterator[Event]: ...
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -392,10 +360,27 @@ class Channels:
     ) -> None: ...
 
 @final
-class Event(structseq[Any], tuple[EventKind, Reject, int, Any]):
+class Event:
     """How one notification ended."""
 
-    __match_args__: Final = ("kind", "reject", "identifier", "user_data")
+    def __new__(
+        cls,
+        *,
+        kind: EventKind | int | str,
+        reason: Reason | int | str | None = None,
+        token: bytes | str = b"",
+        user_data: object = None,
+        http_status: int | None = None,
+        reason_text: str | None = None,
+        timestamp: int = 0,
+        retry_after: int = 0,
+        apns_id: str = "",
+        unique_id: str = "",
+        identifier: int = 0,
+        reject: Reject | int | None = None,
+    ) -> Self: ...
+    _user_data: object
+    _reason_text: str
     @property
     def kind(self) -> EventKind: ...
     @property
@@ -428,6 +413,8 @@ class Event(structseq[Any], tuple[EventKind, Reject, int, Any]):
     def is_rejected(self) -> bool: ...
     @property
     def is_unknown(self) -> bool: ...
+    def raise_unless_accepted(self) -> Self: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]: ...
 
 class _Metrics(TypedDict):
     """What Session.metrics() returns."""

@@ -2,7 +2,7 @@
 
     Error
     +-- ArgumentError       a mistake of the caller; a ValueError too
-    +-- TimeoutError        a deadline passed; nothing is lost by it; a builtin TimeoutError too
+    +-- DeadlineError       a deadline passed; nothing is lost by it; a builtin TimeoutError too
     +-- NetworkError        name, connection or peer failed; a ConnectionError too
     +-- TLSError            handshake or verification failed
     +-- CredentialsError    a certificate, a key or trust anchors cannot be used
@@ -13,19 +13,20 @@
     +-- AgainError          with `nonblocking`: not yet; a BlockingIOError too
     +-- RefusedError        Channels: the service said no; `reason` says why
     +-- InDoubtError        Channels: no answer, and the channel may have been made
+    +-- NotAcceptedError    of Event.raise_unless_accepted(); `event` says what became of it
 
 MemoryError is raised when memory runs out, TypeError for an argument of the wrong type.
 """
 
 from __future__ import annotations
 
-import builtins
 from typing import TYPE_CHECKING, Any
 
 from ._constants import Cause, Reason, Reject, Status
 
 if TYPE_CHECKING:
     from ._channels import ChannelsAnswer
+    from ._core import Event
 
 
 class Error(Exception):
@@ -87,7 +88,7 @@ class ArgumentError(Error, ValueError):
     """A mistake of the caller; retrying cannot help."""
 
 
-class TimeoutError(Error, builtins.TimeoutError):  # type: ignore[misc]
+class DeadlineError(Error, TimeoutError):  # type: ignore[misc]
     """A deadline passed; nothing is lost by it."""
 
 
@@ -136,11 +137,25 @@ class InDoubtError(Error):
     """Channels: create() got no answer, and the channel may have been made: look at list()."""
 
 
+class NotAcceptedError(Error):
+    """A notification was rejected, or nobody knows whether it arrived."""
+
+    event: Event
+    """How it ended."""
+
+    def __init__(self, message: str, event: Event) -> None:
+        super().__init__(message)
+        self.event = event
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message, self.event)
+
+
 _BY_STATUS: dict[int, type[Error]] = {
     Status.DONE: Error,
     Status.ERR_ARGUMENT: ArgumentError,
     Status.ERR_BUFFER_SMALL: ArgumentError,
-    Status.ERR_TIMEOUT: TimeoutError,
+    Status.ERR_TIMEOUT: DeadlineError,
     Status.ERR_NETWORK: NetworkError,
     Status.ERR_TLS: TLSError,
     Status.ERR_CREDENTIALS: CredentialsError,

@@ -1,28 +1,75 @@
-"""A notification for send_many()."""
+"""A notification for send_many() and push_many()."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Union
+import dataclasses
+from typing import TYPE_CHECKING, Any, Union
 
-from ._core import Payload
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from ._core import Payload
 
 Token = Union[bytes, bytearray, memoryview, str]
 """A device token: bytes, or hex."""
-Content = Union[bytes, bytearray, memoryview, str, "dict[str, Any]", Payload]
+Content = Union[bytes, bytearray, memoryview, str, "dict[str, Any]", "Payload"]
 """A payload: JSON, a dict to encode as JSON, or a Payload."""
 
 
-class Notification(NamedTuple):
-    """One notification to one device, or to a channel, as send() takes it. A plain tuple of these
-    works too."""
+@dataclasses.dataclass(init=False)
+class Notification:
+    """One notification to one device, or to a channel, as send() and push() take it."""
 
     token: Token | None
     payload: Content
-    user_data: object = None
-    expiry: int = 0
-    priority: int = 0
-    topic: str | None = None
-    push_type: int | str = 0
-    collapse_id: str | None = None
-    apns_id: str | None = None
-    channel_id: str | None = None
+    user_data: object
+    expiry: datetime | int | None
+    priority: int | None
+    topic: str | None
+    push_type: int | str | None
+    collapse_id: str | None
+    apns_id: str | None
+    channel_id: str | None
+
+    def __init__(
+        self,
+        token: Token | None,
+        payload: Content,
+        *,
+        user_data: object = None,
+        expiry: datetime | int | None = None,
+        priority: int | None = None,
+        topic: str | None = None,
+        push_type: int | str | None = None,
+        collapse_id: str | None = None,
+        apns_id: str | None = None,
+        channel_id: str | None = None,
+    ) -> None:
+        self.token = token
+        self.payload = payload
+        self.user_data = user_data
+        self.expiry = expiry
+        self.priority = priority
+        self.topic = topic
+        self.push_type = push_type
+        self.collapse_id = collapse_id
+        self.apns_id = apns_id
+        self.channel_id = channel_id
+
+
+Item = Union[Notification, "tuple[Token, Content]", "tuple[Token, Content, object]"]
+"""What send_many() and push_many() take."""
+
+_OPTIONS = ("expiry", "priority", "topic", "push_type", "collapse_id", "apns_id", "channel_id")
+
+
+def options_of(item: Item) -> tuple[Token | None, Content, object, dict[str, Any]]:
+    """Token, payload, user_data, and the keywords of send()."""
+    if isinstance(item, tuple) and 2 <= len(item) <= 3:
+        return item[0], item[1], item[2] if len(item) > 2 else None, {}
+    if not isinstance(item, Notification):
+        raise TypeError(
+            "a notification must be a Notification, or a tuple of token and payload, and user_data"
+            " where there is some"
+        )
+    return item.token, item.payload, item.user_data, {name: getattr(item, name) for name in _OPTIONS}

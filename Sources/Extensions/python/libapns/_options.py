@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from ._log import Log
 
 
-class SessionOptions(TypedDict, total=False):
-    """Options of Session, to be kept and given as **options."""
+class ClientOptions(TypedDict, total=False):
+    """Options of Client, AsyncClient and aio.Session, to be kept and given as **options."""
 
     host: str | None
     server_name: str | None
@@ -18,7 +21,6 @@ class SessionOptions(TypedDict, total=False):
     window_bytes: int
     payload_max: int
     ambiguous: int | Literal["resend", "report"]
-    report_accepted: bool
     quiet_period: float | None
     zero_proves: bool
     connections: int
@@ -38,12 +40,19 @@ class SessionOptions(TypedDict, total=False):
     retry_timeout: float | None
     prove_after: int
     checks: int | None
-    nonblocking: bool
     addresses: str | None
     retry_schedule: str | None
     server_error_schedule: str | None
     log_level: int | Literal["error", "warning", "notice", "info", "debug", "trace"]
     close_timeout: float | None
+    log: Log | None
+
+
+class SessionOptions(ClientOptions, total=False):
+    """Options of Session, to be kept and given as **options."""
+
+    report_accepted: bool
+    nonblocking: bool
     events_max: int
 
 
@@ -83,3 +92,4 @@ class ChannelsOptions(TypedDict, total=False):
     nonblocking: bool
     addresses: str | None
     log_level: int | Literal["error", "warning", "notice", "info", "debug", "trace"]
+    log: Log | None

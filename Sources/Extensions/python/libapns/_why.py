@@ -1,11 +1,12 @@
-"""Attributes of Event that are written in Python; the class itself is written in C."""
+"""What Event has that is written in Python; the class itself is written in C."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ._constants import EventKind
+from ._constants import EventKind, Reason, Reject
+from ._errors import NotAcceptedError
 from ._meanings import REASONS, REJECTS
 
 if TYPE_CHECKING:
@@ -57,3 +58,64 @@ def __repr__(event: Event) -> str:
     if event.token:  # a broadcast has none
         said += f", token={event.token.hex()}"
     return f"libapns.Event({said}, user_data={event.user_data!r})"
+
+
+def raise_unless_accepted(self: Event) -> Event:
+    """Returns itself; raises NotAcceptedError, with the event, if it is not accepted."""
+    if self.kind is not EventKind.ACCEPTED:
+        raise NotAcceptedError(self.why, self)
+    return self
+
+
+# ---- Events that a program makes -----------------------------------------------------
+
+# In the order in which the class has them.
+_FIELDS = (
+    "kind", "reject", "identifier", "user_data", "reason", "http_status", "timestamp", "apns_id",
+    "reason_text", "token", "retry_after", "unique_id",
+)  # fmt: skip
+
+
+def _member(enumeration: Any, given: Any, name: str) -> Any:
+    if not isinstance(given, str):
+        return enumeration(given)
+    for one in enumeration:
+        if one.text == given:
+            return one
+    raise ValueError(f"unknown {name}: {given!r}")
+
+
+def event_fields(
+    *,
+    kind: EventKind | int | str,
+    reason: Reason | int | str | None = None,
+    token: bytes | str = b"",
+    user_data: object = None,
+    http_status: int | None = None,
+    reason_text: str | None = None,
+    timestamp: int = 0,
+    retry_after: int = 0,
+    apns_id: str = "",
+    unique_id: str = "",
+    identifier: int = 0,
+    reject: Reject | int | None = None,
+) -> tuple[Any, ...]:
+    """The values of an Event's fields, in their order."""
+    from ._core import token_from_hex  # which imports this module
+
+    how = _member(EventKind, kind, "kind")
+    said: Reason = _member(Reason, reason or Reason.NONE, "reason")
+    if http_status is None:
+        http_status = 200 if how is EventKind.ACCEPTED else said.http_status
+    if reason_text is None:
+        reason_text = said.text if said else ""
+    sent_to = token_from_hex(token) if isinstance(token, str) else bytes(token)
+    return (
+        how, Reject(reject or Reject.NONE), identifier, user_data, said, http_status, timestamp,
+        apns_id, reason_text, sent_to, retry_after, unique_id,
+    )  # fmt: skip
+
+
+def __getnewargs_ex__(event: Event) -> tuple[tuple[()], dict[str, Any]]:
+    """For pickles and copies."""
+    return (), {name: getattr(event, name) for name in _FIELDS}

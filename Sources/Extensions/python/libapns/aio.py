@@ -1,5 +1,7 @@
 """Sessions, feedback and channels for asyncio, or any loop with its interface, such as uvloop's.
 
+libapns.AsyncClient is the simple way to push; this is what it stands on.
+
     import libapns, libapns.aio
 
     async with libapns.aio.Session(who, topic="com.example.app") as session:
@@ -33,19 +35,22 @@ from ._errors import (
     AgainError,
     ArgumentError,
     ClosedError,
+    DeadlineError,
     Error,
     ForkedError,
     FullError,
-    TimeoutError,
 )
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from datetime import datetime
+
+    from typing_extensions import Self, Unpack
 
     from ._channels import ChannelDescription, ChannelsAnswer
     from ._constants import Storage
     from ._core import Credentials, Device, Event, Stats, _Metrics
     from ._notification import Content, Token
+    from ._options import ChannelsOptions, ClientOptions, FeedbackOptions
 
 __all__ = ["Channels", "Feedback", "Session"]
 
@@ -66,7 +71,9 @@ _FINAL = (ArgumentError, ClosedError, ForkedError)
 class _Queued:
     """A notification that waits for room in the window."""
 
-    __slots__ = ("future", "wants_outcome", "token", "payload", "options", "identifier")
+    __slots__ = (
+        "future", "wants_outcome", "token", "payload", "options", "identifier", "taken", "failure"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -82,6 +89,16 @@ class _Queued:
         self.payload = payload
         self.options = options
         self.identifier: int | None = None  # once the session has taken it
+        self.taken: asyncio.Future[None] | None = None  # for who waits until then, or for a failure
+        self.failure: Error | None = None  # to be raised where it was taken back
+
+    def fail(self, error: BaseException) -> None:
+        _fail(self.future, error)
+        self.tell()
+
+    def tell(self) -> None:
+        if self.taken is not None:
+            _resolve(self.taken)
 
 
 def _watch(loop: asyncio.AbstractEventLoop, descriptor: int, session: weakref.ref[Session]) -> None:
@@ -164,11 +181,11 @@ def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
 class Session:
     """A provider's session with one gateway, in the running event loop.
 
-    It takes the options of libapns.Session, all but nonblocking, and is made in a coroutine. Its loop
-    alone can use it: a call from elsewhere is an ArgumentError, and nothing was taken. As an
+    It takes the options of libapns.Session, all but nonblocking, and is made in a coroutine. Its
+    loop alone can use it: a call from elsewhere is an ArgumentError, and nothing was taken. As an
     asynchronous context manager it drains and closes at the end of the block, for at most
     connect_timeout and write_timeout together and one second more, 21 by default; then it raises
-    TimeoutError, and what has no outcome is unknown. After an exception it closes at once.
+    DeadlineError, and what has no outcome is unknown. After an exception it closes at once.
 
     on_news
         Is called with each libapns.Error that tells of a connection, such as one that cannot be
@@ -192,12 +209,28 @@ class Session:
         keep_cancelled: bool = True,
         report_accepted: bool = False,
         events_max: int = 1 << 20,
-        **options: Any,
+        **options: Unpack[ClientOptions],
     ) -> None:
         if "nonblocking" in options:
             raise TypeError("libapns.aio.Session() takes no nonblocking: it never waits")
         if events_max < 1:
             raise ValueError("events_max is not at least 1")
+        core = _core.Session(
+            credentials, nonblocking=True, report_accepted=True, events_max=events_max, **options
+        )
+        # As libapns.Session has it for a timeout of None.
+        patience = (options.get("connect_timeout") or 10) + (options.get("write_timeout") or 10)
+        self._begin(core, patience, on_news, keep_cancelled, report_accepted, events_max)
+
+    def _begin(
+        self,
+        core: _core.Session,
+        patience: float,
+        on_news: Callable[[Error], object] | None,
+        keep_cancelled: bool,
+        report_accepted: bool,
+        events_max: int,
+    ) -> None:
         self.on_news = on_news
         self.last_error: Error | None = None
         self._home = _Home()
@@ -214,15 +247,10 @@ class Session:
         self._ended: asyncio.Future[None] | None = None  # while it closes
         self._is_scheduled = False  # the next turn
         self._credit = _TURN_COUNT  # how many notifications may be sent before it
-        # As libapns.Session has it for a timeout of None.
-        self._patience = (options.get("connect_timeout") or 10) + (
-            options.get("write_timeout") or 10
-        )
+        self._patience = patience
         self._has_closed = False  # the library's session
         self._is_over = False  # and all its outcomes were delivered
-        self._core = _core.Session(
-            credentials, nonblocking=True, report_accepted=True, events_max=events_max, **options
-        )
+        self._core = core
         self._descriptor = self._core.fileno()
         self._loop.add_reader(
             self._descriptor, _watch, self._loop, self._descriptor, weakref.ref(self)
@@ -301,7 +329,7 @@ class Session:
         payload: Content,
         *,
         user_data: object = None,
-        expiry: int | None = 0,
+        expiry: datetime | int | None = None,
         priority: int | None = 0,
         topic: str | None = None,
         push_type: int | str | None = 0,
@@ -342,7 +370,7 @@ class Session:
         payload: Content,
         *,
         user_data: object = None,
-        expiry: int | None = 0,
+        expiry: datetime | int | None = None,
         priority: int | None = 0,
         topic: str | None = None,
         push_type: int | str | None = 0,
@@ -369,7 +397,7 @@ class Session:
         payload: Content,
         *,
         user_data: object = None,
-        expiry: int | None = 0,
+        expiry: datetime | int | None = None,
         priority: int | None = 0,
         topic: str | None = None,
         push_type: int | str | None = 0,
@@ -423,14 +451,15 @@ class Session:
             return False
         except Error as error:
             if isinstance(error, _FINAL):
-                _fail(one.future, error)
+                one.fail(error)
                 return True
             self._tell(error)
             return False
         except Exception as error:  # such as a TypeError of an argument
-            _fail(one.future, error)
+            one.fail(error)
             return True
         one.identifier = identifier
+        one.tell()
         if one.wants_outcome:
             self._awaiting[identifier] = one.future
         else:
@@ -494,7 +523,7 @@ class Session:
     async def drain(self, timeout: float | None = None) -> None:
         """Waits until the outcome of every notification is known, for at most `timeout` seconds.
 
-        None: for connect_timeout and write_timeout together. TimeoutError: the time is over; its
+        None: for connect_timeout and write_timeout together. DeadlineError: the time is over; its
         `unresolved` says how many notifications have no outcome yet; they stay in the session.
         Events may still wait to be taken.
         """
@@ -505,7 +534,7 @@ class Session:
             self._look()
             await asyncio.wait_for(future, self._patience if timeout is None else timeout)
         except asyncio.TimeoutError:
-            error = TimeoutError("outcomes are not known in time", Status.ERR_TIMEOUT)
+            error = DeadlineError("outcomes are not known in time", Status.ERR_TIMEOUT)
             error.unresolved = self._core.stats().unresolved + self.queued
             raise error from None
         finally:
@@ -538,7 +567,7 @@ class Session:
             self._ended = self._loop.create_future()
             waiting, self._queue = self._queue, collections.deque()
             for one in waiting:
-                _fail(one.future, ClosedError("the session was closed", Status.ERR_CLOSED))
+                one.fail(ClosedError("the session was closed", Status.ERR_CLOSED))
             for future in self._connecting:
                 _fail(future, ClosedError("the session was closed", Status.ERR_CLOSED))
             try:
@@ -712,7 +741,7 @@ class _ByDescriptor(Generic[_Core]):
     """What never waits and has a descriptor, for which one task at a time waits."""
 
     def __init__(
-        self, make: Callable[..., _Core], credentials: Credentials, options: dict[str, Any]
+        self, make: Callable[..., _Core], credentials: Credentials, options: Any
     ) -> None:
         if "nonblocking" in options:
             raise TypeError(
@@ -776,7 +805,7 @@ class Feedback(_ByDescriptor["_core.Feedback"]):
     One task iterates at a time. Cancelled, it can go on later: no device is lost.
     """
 
-    def __init__(self, credentials: Credentials, **options: Any) -> None:
+    def __init__(self, credentials: Credentials, **options: Unpack[FeedbackOptions]) -> None:
         super().__init__(_core.Feedback, credentials, options)
         self._given = 0
 
@@ -812,7 +841,7 @@ class Channels(_ByDescriptor["_core.Channels"]):
     with its connection; it may be carried out all the same.
     """
 
-    def __init__(self, credentials: Credentials, **options: Any) -> None:
+    def __init__(self, credentials: Credentials, **options: Unpack[ChannelsOptions]) -> None:
         super().__init__(_core.Channels, credentials, options)
         self._turn = asyncio.Lock()
 
