@@ -106,6 +106,17 @@ def test_what_has_no_outcome_is_counted(start, certificates, how):
     assert (ended.returncode, ended.stderr) == (0, said)
 
 
+def test_without_a_time_it_does_not_wait(start, certificates):
+    """What was registered before the session runs behind its end."""
+    program = """
+import atexit, time
+atexit.register(lambda: print(time.monotonic() - began))
+session = make(close_timeout=0); push(session)
+began = time.monotonic()
+"""
+    assert float(run(start(faults=STALL), certificates, program, 100, "binary").stdout) < 8  # 10 is the default of others
+
+
 LOG = """
 def log(line):
     if line.level is libapns.LogLevel.ERROR: print(line.kind, line.count, line.peer, line.line)

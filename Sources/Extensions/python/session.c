@@ -46,7 +46,7 @@ static bool read_settings(session_t *self, PyObject *args, PyObject *keywords, s
   options->report_accepted = 1;
   options->wait_max_ms = SLICE_MS;
   /* The library would wait in one piece. */
-  self->close_ms = whole_ms(options->close_timeout_ms);
+  self->close_ms = (int32_t)options->close_timeout_ms; /* 0 is a time */
   options->close_timeout_ms = 0;
   options->lookup = self->never_waits ? lookup_name_at_once : lookup_name;
   options->lookup_context = &self->lookup;
