@@ -41,15 +41,16 @@ def test_provider_by_http2(start, tmp_path):
     assert set(re.findall("rejected: (.*)", shown.stdout)) == {"BadDeviceToken", "Unregistered"}, shown.stdout
 
 
-def local_lines():
-    """What the page has in the place of two lines of a program, so that it pushes to the simulator."""
-    return readme.blocks(PAGE, "python")[1]
+KEY = '="AuthKey_ABC123DEFG.p8", key_id="ABC123DEFG", team_id="DEF123GHIJ"'
 
 
 def run_program(program, simulator, certificates):
-    local = local_lines().replace("simulator-certificates", str(certificates)).replace("8443", str(simulator.ready["http2_port"]))
-    program, count = re.subn(r"^who = .*\nwhere = .*\n", lambda _: local, program, flags=re.M)
-    assert count == 1, program
+    """With what the page has for the simulator in place of the key."""
+    local = readme.blocks(PAGE, "py")[0].replace("simulator-certificates", str(certificates))
+    local = local.replace("8443", str(simulator.ready["http2_port"]))
+    who, where = re.search(r"Client\(key(.*?), topic=.*?, (host=.*?)\)\n", local, re.S).groups()
+    assert program.count(KEY) == 1
+    program = program.replace(KEY, who if "Credentials(" in program else f"{who}, {where}")
     shown = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=240)
     return shown.stdout
 
@@ -72,11 +73,9 @@ def test_the_page_s_first_program_where_it_is_refused(start, certificates):
 def test_the_page_s_program_of_channels(start, certificates):
     simulator = start("--http2-port", "0", "--channels-port", "0", control=True)
     program = readme.blocks(PAGE, "python")[2]
-    for line, port in (("libapns.Channels(who, ", "channels_port"), ("libapns.Session(who, ", "http2_port")):
+    for line, port in (("libapns.Channels(who, ", "channels_port"), ("libapns.Client(credentials=who, ", "http2_port")):
         assert program.count(line) == 1
         program = program.replace(line, f'{line}host="localhost", port={simulator.ready[port]}, ')
-    # What it leaves out for want of room: the way to the simulator.
-    program = re.sub(r"^(who = .*)$", r"\1\nwhere = None", program, flags=re.M)
     said = run_program(program, simulator, certificates)
     assert re.fullmatch(
         r"\['(.*)'\] ChannelDescription\(storage=<Storage.LATEST: 1>, push_type=.*LIVEACTIVITY.*\)\n", said
@@ -88,7 +87,7 @@ def test_the_page_s_program_of_channels(start, certificates):
 
 @needs_http2
 def test_the_page_s_program_for_asyncio(start, certificates):
-    said = run_program(readme.blocks(PAGE, "python")[3], start("--http2-port", "0"), certificates)
+    said = run_program(readme.blocks(PAGE, "python")[1], start("--http2-port", "0"), certificates)
     assert said == readme.blocks(PAGE)[1]
 
 
@@ -100,19 +99,17 @@ def test_one_push(start, certificates, faults, promised):
     """Which README.md has too: Tests/Examples/providers compares them."""
     simulator = start("--http2-port", "0", faults=faults)
     program = (EXAMPLE / "push.py").read_text()
-    there = f', host="localhost", port={simulator.ready["http2_port"]})\n'
-    assert program.count('"provider.pem"))\n') == 1
-    program = program.replace('"provider.pem"))\n', f'"provider.pem", ca_file="ca.pem"){there}')
+    there = f'ca_file="ca.pem", host="localhost", port={simulator.ready["http2_port"]})\n'
+    assert program.count('"provider.pem")\n') == 1
+    program = program.replace('"provider.pem")\n', f'"provider.pem", {there}')
     shown = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=certificates)
     assert shown.stdout == promised
 
 
 @needs_http2
 def test_the_page_about_moving(start, certificates):
-    """Its program has a session's arguments by name, and prints those that are not accepted."""
     simulator = start("--http2-port", "0", faults={"bad_every": 1})
     (program,) = readme.blocks(MOVING, "python")
-    program = program.replace('topic="com.example.app"', "**where", 1).replace("\nwith ", "\nwhere = {}\nwith ", 1)
     token = "token = '5f79cfda4d01aa3a'\n"
     said = run_program("import libapns\n" + token + program, simulator, certificates)
     assert said.startswith("5f79cfda4d01aa3a rejected: BadDeviceToken (HTTP 400): "), said

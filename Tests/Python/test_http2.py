@@ -294,4 +294,3 @@ def test_by_the_binary_interface_nothing_is_said_of_it(start, connect):
     (event,) = session
     assert event.reject == libapns.Reject.INVALID_TOKEN
     assert (event.reason, event.http_status, event.apns_id) == (libapns.Reason.NONE, 0, "")
-    assert len(event) == 4

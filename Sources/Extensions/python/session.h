@@ -44,6 +44,7 @@ typedef struct session {
 
 /* Gives a session that nobody closed its end, before it is destroyed. */
 void session_end(session_t *self);
+PyObject *session_end_now(PyObject *self, PyObject *none);
 /* The same for all of the module, for the end of the process. */
 PyObject *sessions_end(PyObject *module, PyObject *none);
 

@@ -112,6 +112,12 @@ void session_end(session_t *self) {
   PyErr_Restore(type, value, trace);
 }
 
+PyObject *session_end_now(PyObject *object, PyObject *none) {
+  (void)none;
+  session_end((session_t *)object);
+  Py_RETURN_NONE;
+}
+
 /* ---- At the end of the process ----------------------------------------------------------- */
 
 typedef struct ending {

@@ -1,20 +1,21 @@
 """Push notifications to Apple devices.
 
-A provider is a server that pushes. It opens a session, sends, and learns the outcome of
-every notification it sent:
+A client pushes from any thread, and tells the outcome of every notification:
 
     import libapns
 
-    who = libapns.Credentials(token_key_file="AuthKey_ABC123DEFG.p8", key_id="ABC123DEFG", team_id="DEF123GHIJ")
-    with libapns.Session(who, topic="com.example.app") as session:
-        print(session.push(token, {"aps": {"alert": "Hello"}}))
+    client = libapns.Client(key="AuthKey_ABC123DEFG.p8", key_id="ABC123DEFG", team_id="DEF123GHIJ",
+                            topic="com.example.app")
+    print(client.push(token, {"aps": {"alert": "Hello"}}))
 
-Every notification that a send method took ends as exactly one of accepted, rejected or
-unknown. When it raises an exception, it did not take the notification. Leaving the block
-waits until all outcomes are known. Failures are an libapns.Error.
+AsyncClient is the same for asyncio. Underneath are Credentials and Session, for programs that want
+to do more themselves: a session works inside its calls, and has no thread.
+
+Every notification that was taken ends as exactly one of accepted, rejected, unknown or cancelled.
+An exception says that it was not taken. Failures are a libapns.Error.
 
 Threads: any number of threads may use every object. While one waits, the others run.
-Fork: a session belongs to the process that made it; a child makes its own. Each
+Fork: clients and sessions belong to the process that made them; a child makes its own. Each
 interpreter of a process has its own types and classes; objects cannot go from one to
 another.
 
@@ -26,7 +27,9 @@ from ._openssl import load_core
 
 load_core(__path__)
 
-from ._channels import ChannelDescription, ChannelsAnswer  # noqa: E402
+from ._async_client import AsyncClient  # noqa: E402
+from ._channels import ChannelDescription, ChannelsAnswer
+from ._client import Client
 from ._constants import (
     BINARY_HOST_PRODUCTION,
     BINARY_HOST_SANDBOX,
@@ -121,6 +124,7 @@ __all__ = [
     "TOKEN_MAX",
     "Ambiguous", "Cause", "Check", "Environment", "EventKind", "Format", "LogKind", "LogLevel", "Protocol", "PushType", "Reason", "Reject", "Severity", "Status", "Storage",
     "TLSVersion",
+    "AsyncClient", "Client",
     "ChannelDescription", "Channels", "ChannelsAnswer", "Credentials", "Description", "Device", "Event", "Feedback", "Finding", "Payload", "Session",
     "Stats", "Strings",
     "check_payload", "push_type_text", "reason_http_status", "reason_text", "reject_text", "status_is_retryable", "status_name", "token_from_base64",

@@ -109,7 +109,7 @@ class ProtocolError(Error):
 
 
 class FullError(Error):
-    """The window is full of outcomes: take them with next_event()."""
+    """The window is full: of outcomes, which next_event() takes, or of what a client has sent."""
 
 
 class ClosedError(Error):

@@ -1,4 +1,4 @@
-"""Sessions that nobody closed end with their process."""
+"""Clients and sessions that nobody closed end with their process."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ _process = 0
 
 
 def _end() -> None:
+    from ._client import end_clients
     from ._core import end_sessions
 
-    end_sessions()
+    try:
+        end_clients()
+    finally:
+        end_sessions()
 
 
 def end_with_process() -> None:

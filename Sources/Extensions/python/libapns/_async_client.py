@@ -1,0 +1,381 @@
+"""AsyncClient: notifications pushed from the tasks of an event loop, over one session."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import os
+import time
+from collections.abc import AsyncIterable, AsyncIterator, Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from . import _core, aio
+from ._client import GOODBYE, UNREAD_MAX, given_up, is_binary, make_core, patience, require_process
+from ._constants import EventKind, Status
+from ._credentials import make_credentials
+from ._errors import ClosedError, DeadlineError, Error, FullError
+from ._notification import options_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from typing_extensions import Self, Unpack
+
+    from ._core import Credentials, Device, Event, Stats, _Metrics
+    from ._credentials import _Path, _Text
+    from ._notification import Content, Item, Token
+    from ._options import ClientOptions
+
+_TURN_COUNT = 64
+
+
+class AsyncClient:
+    """Pushes notifications from the tasks of an event loop: asyncio's, or uvloop's.
+
+        async with libapns.AsyncClient(key="AuthKey_ABC123DEFG.p8", key_id="ABC123DEFG",
+                                       team_id="DEF123GHIJ", topic="com.example.app") as client:
+            print(await client.push(token, {"aps": {"alert": "Hello"}}))
+
+    It is made with what Client is made with, in a coroutine or before there is a loop. It belongs
+    to the loop that uses it first, and has no thread: the loop watches one descriptor. As an
+    asynchronous context manager it closes at the end of the block.
+    """
+
+    def __init__(
+        self,
+        *,
+        key: _Path | _Text | None = None,
+        key_id: str | None = None,
+        team_id: str | None = None,
+        certificate: _Path | _Text | None = None,
+        certificate_key: _Path | _Text | None = None,
+        passphrase: str | None = None,
+        ca_file: _Path | None = None,
+        credentials: Credentials | None = None,
+        **options: Unpack[ClientOptions],
+    ) -> None:
+        who = make_credentials(
+            credentials, key, key_id, team_id, certificate, certificate_key, passphrase, ca_file
+        )
+        self._core = make_core(who, options)
+        self._patience = patience(options)
+        self._is_binary = is_binary(options)
+        self._process = os.getpid()
+        self._session: aio.Session | None = None
+        self._impatient: set[aio._Queued] = set()  # of push(): told soon what is wrong
+        self._heard_at = 0.0
+        self._is_closed = False
+
+    # ---- What it is ---------------------------------------------------------------------
+
+    @property
+    def credentials(self) -> Credentials:
+        """The Credentials that new connections use."""
+        return self._core.credentials
+
+    @property
+    def host(self) -> str:
+        """The service's name or address."""
+        return self._core.host
+
+    @property
+    def port(self) -> int:
+        """The service's port."""
+        return self._core.port
+
+    @property
+    def closed(self) -> bool:
+        """Whether it takes no more notifications."""
+        return self._is_closed
+
+    def stats(self) -> Stats:
+        """Counts since the client was made."""
+        return self._core.stats()
+
+    def metrics(self) -> _Metrics:
+        """What a monitoring system asks for, as Session.metrics() has it."""
+        return self._core.metrics()
+
+    def gone(self) -> list[Device]:
+        """Takes the list of devices that the service reported as gone (410), each once."""
+        return self._core.gone()
+
+    def __repr__(self) -> str:
+        closed = ", closed" if self.closed else ""
+        return f"<libapns.AsyncClient to {self.host}, port {self.port}{closed}>"
+
+    def use_credentials(self, credentials: Credentials, /) -> None:
+        """Gives it other credentials, such as a renewed certificate. Nothing is lost by that."""
+        self._open().use_credentials(credentials)
+
+    def _open(self) -> aio.Session:
+        require_process(self._process)
+        if self._is_closed:
+            raise ClosedError("the client was closed", Status.ERR_CLOSED)
+        if self._session is None:
+            self._session = aio.Session.__new__(aio.Session)
+            self._session._begin(self._core, self._patience, self._hear, False, False, 1 << 30)
+        return self._session
+
+    def _hear(self, error: Error) -> None:
+        self._heard_at = time.monotonic()
+        # Who cannot be reached at all, or only once somebody acts, is told of at once.
+        if not error.is_retryable or self._core.stats().connects == 0:
+            for one in self._impatient:
+                one.failure = error
+                if one.identifier is None:
+                    one.fail(copy.copy(error))
+                elif self._session is not None:
+                    self._session.cancel(one.identifier)
+
+    # ---- Pushing ------------------------------------------------------------------------
+
+    async def connect(self, timeout: float | None = None) -> None:
+        """Connects now, which is the best place to find a mistake in host or credentials.
+
+        Raises what prevents the connection, or DeadlineError.
+        """
+        seconds = self._patience if timeout is None else timeout
+        task = asyncio.ensure_future(self._open().connect())
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+        if not done:
+            task.cancel()
+            raise DeadlineError(f"it was not done within {seconds:g} seconds", Status.ERR_TIMEOUT)
+        return task.result()
+
+    async def push(
+        self,
+        token: Token | None,
+        payload: Content,
+        *,
+        timeout: float | None = None,
+        user_data: object = None,
+        expiry: datetime | int | None = None,
+        priority: int | None = None,
+        topic: str | None = None,
+        push_type: int | str | None = None,
+        collapse_id: str | None = None,
+        apns_id: str | None = None,
+        channel_id: str | None = None,
+    ) -> Event:
+        """Pushes one notification and returns its outcome, an Event. The arguments, and what
+        becomes of them, are those of Client.push().
+
+        Cancelled, it takes the notification back, in so far as it is not written.
+        """
+        began = time.monotonic()
+        seconds = self._patience if timeout is None else timeout
+        session = self._open()
+        future: asyncio.Future[Event] = session._loop.create_future()
+        one = session._put(
+            future, True, token, payload,
+            user_data=user_data, expiry=expiry, priority=priority, topic=topic,
+            push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
+        )  # fmt: skip
+        self._impatient.add(one)
+        # The binary interface proves what it accepted only where somebody drains.
+        proof = asyncio.ensure_future(session.drain(seconds)) if self._is_binary else None
+        try:
+            await asyncio.wait({future}, timeout=seconds)
+            if not future.done():
+                return await self._give_up(session, one, began)
+            event = future.result()
+            if one.failure is not None and event.kind is EventKind.CANCELLED:
+                raise copy.copy(one.failure)
+            return event
+        except asyncio.CancelledError:
+            self._drop(session, one)
+            raise
+        finally:
+            self._impatient.discard(one)
+            if proof is not None:
+                proof.add_done_callback(lambda task: task.cancelled() or task.exception())
+                proof.cancel()
+
+    def _drop(self, session: aio.Session, one: aio._Queued) -> bool:
+        """Takes it back. Whether its outcome comes at once."""
+        if one.identifier is None or one.identifier not in session._awaiting:
+            one.future.cancel()
+            return False
+        return session.cancel(one.identifier) > 0
+
+    async def _give_up(self, session: aio.Session, one: aio._Queued, began: float) -> Event:
+        if one.identifier is None:
+            one.future.cancel()
+            raise FullError("there was no room in time", Status.ERR_FULL)
+        error = session.last_error if self._heard_at >= began else None
+        if self._drop(session, one):
+            await asyncio.wait({one.future}, timeout=GOODBYE)
+        event = one.future.result() if one.future.done() else None
+        one.future.cancel()
+        why = str(error) if error is not None else "its time is over"
+        return given_up(event, why, one.identifier, one.token, one.options["user_data"])
+
+    async def submit(
+        self,
+        token: Token | None,
+        payload: Content,
+        *,
+        user_data: object = None,
+        expiry: datetime | int | None = None,
+        priority: int | None = None,
+        topic: str | None = None,
+        push_type: int | str | None = None,
+        collapse_id: str | None = None,
+        apns_id: str | None = None,
+        channel_id: str | None = None,
+    ) -> asyncio.Future[Event]:
+        """Hands over one notification and returns a future of its outcome, which is to be awaited.
+
+        It waits only while there is no room, because very many are on their way. The notification
+        is tried for as long as the client is there. cancel() of the future takes it back.
+        """
+        session = self._open()
+        future: asyncio.Future[Event] = session._loop.create_future()
+        one = session._put(
+            future, True, token, payload,
+            user_data=user_data, expiry=expiry, priority=priority, topic=topic,
+            push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
+        )  # fmt: skip
+        if one.identifier is None and not future.done():
+            one.taken = session._loop.create_future()
+            try:
+                await one.taken
+            except asyncio.CancelledError:
+                self._drop(session, one)
+                future.cancel()
+                raise
+        if one.identifier is None:
+            await future  # which has failed
+
+        def look(future: asyncio.Future[Event]) -> None:
+            if future.cancelled():
+                self._drop(session, one)
+
+        future.add_done_callback(look)
+        return future
+
+    async def push_many(
+        self,
+        notifications: Iterable[Item] | AsyncIterable[Item],
+        /,
+        *,
+        timeout: float | None = None,
+    ) -> AsyncIterator[Event]:
+        """Pushes notifications and iterates over their outcomes: an Event for each, in the order
+        of the answers; `user_data` or `token` says of which it is.
+
+        They are what Client.push_many() takes, and may come from an asynchronous iterable too. An
+        exception about one of them, or of the iterable, is raised after the outcomes of all that
+        were taken, and its `taken` says how many. Where no outcome comes for `timeout` seconds
+        (None: connect_timeout and write_timeout together) it is a DeadlineError.
+        """
+        many = _Many(self, notifications)
+        task = asyncio.ensure_future(many.send())
+        try:
+            while True:
+                seconds = self._patience if timeout is None else timeout
+                try:
+                    future = await asyncio.wait_for(many.answers.get(), seconds)
+                except asyncio.TimeoutError:
+                    error = DeadlineError(
+                        f"{many.open} notifications still wait for an answer", Status.ERR_TIMEOUT
+                    )
+                    error.unresolved, error.taken = many.open, many.taken
+                    raise error from None
+                if future is not None:
+                    many.open -= 1
+                    if many.answers.qsize() < UNREAD_MAX:
+                        many.room.set()
+                    yield future.result()
+                if task.done() and many.open == 0:
+                    break
+            failure = task.exception()
+            if failure is not None:
+                failure.taken = many.taken  # type: ignore[attr-defined]
+                raise failure
+        finally:
+            task.cancel()
+
+    async def drain(self, timeout: float | None = None) -> None:
+        """Waits until the outcome of every notification is known, for at most `timeout` seconds;
+        None: for connect_timeout and write_timeout together. DeadlineError has `unresolved`."""
+        await self._open().drain(timeout)
+
+    async def close(self, timeout: float | None = None) -> None:
+        """Takes no more, waits for the outcomes of what was taken, and closes the connections.
+
+        It waits for at most `timeout` seconds; None: for connect_timeout and write_timeout
+        together. What has no outcome then ends as unknown, and DeadlineError says of how many in
+        `unresolved`. Closing again does nothing.
+        """
+        if self._is_closed or self._process != os.getpid():
+            return
+        session = self._session
+        if session is None:
+            self._is_closed = True
+            return self._core.close(0)
+        session._require_home()
+        self._is_closed = True
+        try:
+            await session.drain(timeout)
+        except BaseException:  # such as DeadlineError
+            await session.close(0)
+            raise
+        await session.close(GOODBYE)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        try:
+            await self.close()
+        except DeadlineError:
+            if kind is None:
+                raise
+
+
+class _Many:
+    """What push_many() was given, and sends while its outcomes are taken."""
+
+    def __init__(
+        self, client: AsyncClient, source: Iterable[Item] | AsyncIterable[Item]
+    ) -> None:
+        self.client = client
+        self.source = source
+        self.answers: asyncio.Queue[asyncio.Future[Event] | None] = asyncio.Queue()
+        self.room = asyncio.Event()
+        self.taken = self.open = 0
+
+    async def send(self) -> None:
+        try:
+            if isinstance(self.source, AsyncIterable):
+                async for one in self.source:
+                    await self.send_one(one)
+            else:
+                for one in self.source:
+                    await self.send_one(one)
+            if self.client._is_binary:
+                await self.client.drain()
+        finally:
+            # Wakes the taker, who looks whether that was the last.
+            asyncio.get_running_loop().call_soon(self.answers.put_nowait, None)
+
+    async def send_one(self, one: Item) -> None:
+        token, payload, user_data, options = options_of(one)
+        future = await self.client.submit(token, payload, user_data=user_data, **options)
+        self.taken += 1
+        self.open += 1
+        future.add_done_callback(self.answers.put_nowait)
+        while self.answers.qsize() >= UNREAD_MAX:
+            self.room.clear()
+            await self.room.wait()
+        if self.taken % _TURN_COUNT == 0:
+            await asyncio.sleep(0)
