@@ -12,7 +12,7 @@ set_target_properties(apns_core PROPERTIES OUTPUT_NAME apns_bitcode)
 
 # One object in which only the header's names are global, so that an application's Swift runtime does not clash
 # with ours.
-apns_exported_names(APNS_EXPORTS include/apns/apns.h include/apns/sendpayload.h)
+apns_exported_names(APNS_EXPORTS include/apns/apns.h include/apns/binary.h include/apns/sendpayload.h)
 apns_version_script(${PROJECT_BINARY_DIR}/apns.map "LIBAPNS_${PROJECT_VERSION_MAJOR}" "${APNS_EXPORTS}")
 apns_prelink(apns_core ${PROJECT_BINARY_DIR}/apns.o "${APNS_EXPORTS}" ${PROJECT_BINARY_DIR}/apns.map)
 
@@ -42,7 +42,7 @@ add_library(apns::apns_static ALIAS apns)
 
 # The shared library at run time, and the files to build programs with.
 set(development DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/apns COMPONENT development)
-install(FILES include/apns/apns.h include/apns/apns.hpp include/apns/sendpayload.h ${development})
+install(FILES include/apns/apns.h include/apns/apns.hpp include/apns/binary.h include/apns/sendpayload.h ${development})
 install(TARGETS apns EXPORT apnsStaticTargets ARCHIVE COMPONENT development)
 install(TARGETS apns_shared EXPORT apnsSharedTargets
         LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)

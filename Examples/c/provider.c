@@ -7,7 +7,7 @@
  *
  * FILE: a device token in hex, a tab, a payload, on each line.
  */
-#include <apns/apns.h>
+#include <apns/binary.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,8 +77,8 @@ static int print_feedback(const char *host, uint16_t port, const apns_credential
   apns_status_t status;
   size_t devices = 0;
 
-  options.host = host;
-  options.port = port;
+  options.peer.host = host;
+  options.peer.port = port;
   options.session = session;
   if (apns_feedback_open(&options, who, &feedback, &error)) return fail("feedback", &error);
   while ((status = apns_feedback_next(feedback, &tuple, &error)) == APNS_OK) {
@@ -116,8 +116,8 @@ int main(int argc, char **argv) {
   if (apns_credentials_new(&who, &credentials, &error)) return fail("credentials", &error);
 
   apns_session_options_t where = APNS_SESSION_OPTIONS_INIT;
-  where.host = argv[1];
-  where.port = (uint16_t)atoi(argv[2]);
+  where.peer.host = argv[1];
+  where.peer.port = (uint16_t)atoi(argv[2]);
   /* By HTTP/2 the topic is the certificate's. */
   where.protocol = is_http2 ? APNS_PROTOCOL_HTTP2 : APNS_PROTOCOL_BINARY;
   apns_session_t *session = NULL;

@@ -562,13 +562,13 @@ struct CommandLine {
     const std::vector<std::string> rest(argv + optind, argv + argc);
     if (rest.size() < 3 || rest.size() > 5) return false;
     path = rest[0];
-    where.host = rest[1];
-    where.port = static_cast<std::uint16_t>(std::stoi(rest[2]));
-    where.nonblocking = true;
+    where.peer.host = rest[1];
+    where.peer.port = static_cast<std::uint16_t>(std::stoi(rest[2]));
+    where.peer.nonblocking = true;
     where.report_accepted = true;
     // The binary interface never says that it accepted something, so what was in flight for so
     // long is proven, which costs a connection.
-    where.prove_after_ms = static_cast<std::int32_t>(prove_after.count());
+    where.binary.prove_after_ms = static_cast<std::int32_t>(prove_after.count());
     if (rest.size() > 3 && rest[3] != "-") who.certificate_file = rest[3];
     if (rest.size() > 4) who.ca_file = rest[4];
     return true;

@@ -31,16 +31,9 @@ package final class ChannelService {
     let strings = LentStrings()
     var options = apns_channels_options_t()
     options.size = MemoryLayout<apns_channels_options_t>.size
-    options.host = strings.lend(wanted.peer.host)
-    options.server_name = strings.lend(wanted.peer.serverName)
-    options.port = wanted.peer.port
+    options.peer = wanted.peer.lent(strings)
     options.environment = wanted.peer.environment
     options.topic = strings.lend(wanted.topic)
-    options.connect_timeout_ms = wanted.peer.connectTimeoutMS
-    options.proxy_host = strings.lend(wanted.peer.proxyHost)
-    options.proxy_user = strings.lend(wanted.peer.proxyUser)
-    options.proxy_password = strings.lend(wanted.peer.proxyPassword)
-    options.proxy_port = wanted.peer.proxyPort
     var handle: OpaquePointer?
     try withExtendedLifetime(strings) { () throws(LibraryError) in
       try calling { apns_channels_new(&options, credentials, &handle, $0) }

@@ -11,16 +11,9 @@ package final class FeedbackStream {
     let strings = LentStrings()
     var options = apns_feedback_options_t()
     options.size = MemoryLayout<apns_feedback_options_t>.size
-    options.host = strings.lend(peer.host)
-    options.server_name = strings.lend(peer.serverName)
-    options.port = peer.port
+    options.peer = peer.lent(strings)
     options.environment = peer.environment
-    options.connect_timeout_ms = peer.connectTimeoutMS
     options.read_timeout_ms = readTimeoutMS
-    options.proxy_host = strings.lend(peer.proxyHost)
-    options.proxy_user = strings.lend(peer.proxyUser)
-    options.proxy_password = strings.lend(peer.proxyPassword)
-    options.proxy_port = peer.proxyPort
     var handle: OpaquePointer?
     try withExtendedLifetime(strings) { () throws(LibraryError) in
       try calling { apns_feedback_open(&options, credentials.handle, &handle, $0) }

@@ -8,10 +8,8 @@ package struct Peer {
   package var serverName: String?
   package var port: UInt16 = 0
   package var connectTimeoutMS: UInt32 = 0
-  package var proxyHost: String?
-  package var proxyUser: String?
-  package var proxyPassword: String?
-  package var proxyPort: UInt16 = 0
+  /// As a URL, perhaps with a password.
+  package var proxy: String?
 
   package init(host: String? = nil, serverName: String? = nil) {
     self.host = host
@@ -20,5 +18,16 @@ package struct Peer {
 
   package var environment: Int32 {
     Int32((isSandbox ? APNS_ENVIRONMENT_SANDBOX : APNS_ENVIRONMENT_PRODUCTION).rawValue)
+  }
+
+  /// The library's, with strings that live as long as `strings`.
+  package func lent(_ strings: LentStrings) -> apns_peer_t {
+    var peer = apns_peer_t()
+    peer.host = strings.lend(host)
+    peer.server_name = strings.lend(serverName)
+    peer.port = port
+    peer.connect_timeout_ms = connectTimeoutMS
+    peer.proxy = strings.lend(proxy)
+    return peer
   }
 }

@@ -69,7 +69,8 @@ package final class PushSession {
     package var windowBytes: UInt32 = 0
     package var payloadMax: UInt32 = 0
     package var connections: UInt32 = 0
-    package var reportsAmbiguous = false
+    /// Nothing is sent again that may have arrived.
+    package var deliversAtMostOnce = false
     /// Notifications to one device are sent one at a time.
     package var keepsOrder = false
     /// The frame format of the binary interface.
@@ -110,36 +111,36 @@ package final class PushSession {
     let strings = LentStrings()
     var options = apns_session_options_t()
     options.size = MemoryLayout<apns_session_options_t>.size
-    options.host = strings.lend(wanted.peer.host)
-    options.server_name = strings.lend(wanted.peer.serverName)
-    options.port = wanted.peer.port
+    options.peer = wanted.peer.lent(strings)
     options.environment = wanted.peer.environment
-    options.connect_timeout_ms = wanted.peer.connectTimeoutMS
-    options.proxy_host = strings.lend(wanted.peer.proxyHost)
-    options.proxy_user = strings.lend(wanted.peer.proxyUser)
-    options.proxy_password = strings.lend(wanted.peer.proxyPassword)
-    options.proxy_port = wanted.peer.proxyPort
+    options.peer.wait_max_ms = wanted.waitMaxMS
     options.protocol = Int32((wanted.isHTTP2 ? APNS_PROTOCOL_HTTP2 : APNS_PROTOCOL_BINARY).rawValue)
     options.topic = strings.lend(wanted.topic)
     options.window_bytes = wanted.windowBytes
-    options.payload_max = wanted.payloadMax
     options.connections = wanted.connections
     options.device_order = wanted.keepsOrder ? 1 : 0
     options.report_accepted = 1
-    options.ambiguous = Int32(
-      (wanted.reportsAmbiguous ? APNS_AMBIGUOUS_REPORT : APNS_AMBIGUOUS_DEFAULT).rawValue)
-    options.format = Int32(wanted.format.rawValue)
-    options.quiet_period_ms = wanted.quietPeriodMS
-    if wanted.sendsOnce {
-      options.ambiguous = Int32(APNS_AMBIGUOUS_REPORT.rawValue)
-      options.no_standby = 1
-      options.retry_timeout_ms = 1
-    }
-    options.wait_max_ms = wanted.waitMaxMS
+    let isOnce = wanted.deliversAtMostOnce || wanted.sendsOnce
+    options.delivery = Int32(
+      (isOnce ? APNS_DELIVERY_AT_MOST_ONCE : APNS_DELIVERY_AT_LEAST_ONCE).rawValue)
+    var binary = apns_binary_options_t()
+    binary.size = MemoryLayout<apns_binary_options_t>.size
+    binary.format = Int32(wanted.format.rawValue)
+    binary.quiet_period_ms = wanted.quietPeriodMS
+    binary.no_standby = wanted.sendsOnce ? 1 : 0
+    var tuning = apns_tuning_t()
+    tuning.size = MemoryLayout<apns_tuning_t>.size
+    tuning.payload_max = wanted.payloadMax
+    tuning.retry_timeout_ms = wanted.sendsOnce ? 1 : 0
     wanted.log?.ask(in: &options)
     var handle: OpaquePointer?
     try withExtendedLifetime(strings) { () throws(LibraryError) in
-      try calling { apns_session_new(&options, credentials, &handle, $0) }
+      try withUnsafePointer(to: binary) { (binary) throws(LibraryError) in
+        try withUnsafePointer(to: tuning) { (tuning) throws(LibraryError) in
+          (options.binary, options.tuning) = (binary, tuning)
+          try calling { apns_session_new(&options, credentials, &handle, $0) }
+        }
+      }
     }
     self.handle = handle!
     log = wanted.log

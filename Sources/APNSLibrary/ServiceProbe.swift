@@ -43,7 +43,7 @@ package struct ServiceProbe {
   /// response.
   package func push(_ credentials: OpaquePointer) throws(LibraryError) -> SendOutcome? {
     var (options, delivery) = (options, Delivery())
-    options.reportsAmbiguous = true
+    options.deliversAtMostOnce = true
     delivery.priority = 5
     let session = try PushSession(options, credentials: credentials, delivery: delivery)
     try session.send(

@@ -330,7 +330,7 @@ struct Send: ParsableCommand {
     options.windowBytes = window
     options.payloadMax = payloadMax ?? 0
     options.connections = connections
-    options.reportsAmbiguous = atMostOnce
+    options.deliversAtMostOnce = atMostOnce
     options.keepsOrder = keepOrder
     return options
   }

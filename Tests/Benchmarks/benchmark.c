@@ -145,9 +145,9 @@ static figures_t run_library(int contender, const sink_t *sink, const apns_crede
   apns_session_stats_t before = APNS_SESSION_STATS_INIT;
   apns_session_t *session = NULL;
   double memory = memory_start();
-  options.host = "127.0.0.1";
-  options.port = sink->port;
-  options.nonblocking = contender == LOOP;
+  options.peer.host = "127.0.0.1";
+  options.peer.port = sink->port;
+  options.peer.nonblocking = contender == LOOP;
   options.window_bytes = contender >= ARRAY_4M ? 0 : 256u << 20;
   must(apns_session_new(&options, who, &session, &error), &error);
   connect_in_loop(session);

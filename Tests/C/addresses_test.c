@@ -20,10 +20,10 @@ static int never_asked(const char *host, struct addrinfo **list, void *context) 
 /* To a name that nobody knows. */
 static apns_session_options_t options_at(const gateway_t *gateway, const char *addresses) {
   apns_session_options_t options = options_for(gateway);
-  options.host = "gateway.invalid";
-  options.server_name = "localhost";
-  options.addresses = addresses;
-  options.lookup = never_asked;
+  options.peer.host = "gateway.invalid";
+  options.peer.server_name = "localhost";
+  options.peer.addresses = addresses;
+  options.peer.lookup = never_asked;
   return options;
 }
 
@@ -64,7 +64,7 @@ TEST(a_session_keeps_them) {
 TEST(the_certificate_is_the_names) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_at(gateway, "127.0.0.1");
-  options.server_name = NULL;
+  options.peer.server_name = NULL;
   apns_session_t *session = session_to(gateway, &options);
   assert_caused(APNS_ERR_TLS, apns_session_connect(session, &error), APNS_CAUSE_PEER_NAME);
   session_end(session, gateway);
@@ -76,8 +76,7 @@ TEST(a_proxy_is_found_by_them) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
   apns_session_options_t options = options_at(gateway, "127.0.0.2, 127.0.0.1");
-  options.proxy_host = "proxy.invalid";
-  options.proxy_port = proxy_port(proxy);
+  options.peer.proxy = proxy_url(proxy, "proxy.invalid", NULL);
   apns_session_t *session = session_to(gateway, &options);
   assert_ok(apns_session_connect(session, &error));
   apns_session_free(session);
@@ -103,18 +102,18 @@ TEST(a_feedback_has_them_too) {
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   apns_feedback_t *feedback = NULL;
-  options.host = "feedback.invalid";
-  options.server_name = "localhost";
-  options.port = gateway_port(gateway);
-  options.connect_timeout_ms = options.read_timeout_ms = AMPLE_MS;
-  options.lookup = never_asked;
-  options.addresses = "127.0.0.2, 127.0.0.1";
+  options.peer.host = "feedback.invalid";
+  options.peer.server_name = "localhost";
+  options.peer.port = gateway_port(gateway);
+  options.peer.connect_timeout_ms = options.read_timeout_ms = AMPLE_MS;
+  options.peer.lookup = never_asked;
+  options.peer.addresses = "127.0.0.2, 127.0.0.1";
   apns_credentials_t *credentials = provider_credentials();
   assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
   assert_ok(apns_feedback_next(feedback, &tuple, &error));
   apns_feedback_free(feedback);
   feedback = NULL;
-  options.addresses = "localhost";
+  options.peer.addresses = "localhost";
   assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&options, credentials, &feedback, &error),
                "addresses has no IPv4 or IPv6 address at 0: \"localhost\"");
   assert_null(feedback);
@@ -147,7 +146,7 @@ TEST(what_is_no_address) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
     options.protocol = APNS_PROTOCOL_BINARY;
     apns_session_t *session = NULL;
-    options.addresses = bad[index].text;
+    options.peer.addresses = bad[index].text;
     assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error));
     assert_null(session);
     assert_contains(error.message, "addresses has no IPv4 or IPv6 address ");
@@ -198,11 +197,8 @@ static void connects_past_the_dead(const char *addresses, bool is_loop, bool has
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = has_proxy ? proxy_start(gateway_port(gateway), opens, 1) : NULL;
   apns_session_options_t options = options_at(gateway, addresses);
-  options.nonblocking = is_loop;
-  if (has_proxy) {
-    options.proxy_host = "proxy.invalid";
-    options.proxy_port = proxy_port(proxy);
-  }
+  options.peer.nonblocking = is_loop;
+  if (has_proxy) options.peer.proxy = proxy_url(proxy, "proxy.invalid", NULL);
   apns_session_t *session = session_to(gateway, &options);
   const int64_t start = clock_ms();
   if (is_loop) connect_strictly(session);
@@ -233,8 +229,8 @@ TEST(all_are_dead) {
     silence_a_port();
     gateway_t *gateway = gateway_start(NULL, NULL);
     apns_session_options_t options = options_at(gateway, "127.0.0.9, 127.0.0.10");
-    options.connect_timeout_ms = 600;
-    options.nonblocking = is_loop;
+    options.peer.connect_timeout_ms = 600;
+    options.peer.nonblocking = is_loop;
     apns_session_t *session = session_to(gateway, &options);
     apns_status_t status = apns_session_connect(session, &error);
     while (is_loop && (status == APNS_ERR_AGAIN || status == APNS_OK))
@@ -251,7 +247,7 @@ TEST(what_worked_last_is_tried_first) {
   silence_a_port();
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_at(gateway, "127.0.0.9, 127.0.0.1");
-  options.no_standby = 1;
+  binary_of(&options)->no_standby = 1;
   apns_session_t *session = session_to(gateway, &options);
   for (size_t n = 0; n < 3; n++) {
     send_range(session, n, n + 1);
@@ -272,12 +268,12 @@ TEST(a_feedback_gets_past_the_dead) {
     apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
     apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
     apns_feedback_t *feedback = NULL;
-    options.host = "feedback.invalid";
-    options.server_name = "localhost";
-    options.port = gateway_port(gateway);
-    options.connect_timeout_ms = options.read_timeout_ms = AMPLE_MS;
-    options.addresses = "127.0.0.9, 127.0.0.1";
-    options.nonblocking = is_loop;
+    options.peer.host = "feedback.invalid";
+    options.peer.server_name = "localhost";
+    options.peer.port = gateway_port(gateway);
+    options.peer.connect_timeout_ms = options.read_timeout_ms = AMPLE_MS;
+    options.peer.addresses = "127.0.0.9, 127.0.0.1";
+    options.peer.nonblocking = is_loop;
     const int64_t start = clock_ms();
     assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
     apns_status_t status;

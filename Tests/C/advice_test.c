@@ -53,8 +53,8 @@ TEST(each_environment_has_its_host) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
     options.protocol = cases[index].protocol;
     options.environment = cases[index].environment;
-    options.host = cases[index].given;
-    options.lookup = note_host;
+    options.peer.host = cases[index].given;
+    options.peer.lookup = note_host;
     apns_session_t *session = session_with(&options, credentials);
     assert_int_not_equal(apns_session_connect(session, &error), APNS_OK);
     assert_string_equal(asked_host, cases[index].asked);
@@ -64,7 +64,7 @@ TEST(each_environment_has_its_host) {
     apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
     apns_feedback_t *feedback = NULL;
     options.environment = environment;
-    options.lookup = note_host;
+    options.peer.lookup = note_host;
     assert_int_not_equal(apns_feedback_open(&options, credentials, &feedback, &error), APNS_OK);
     assert_string_equal(asked_host, environment == APNS_ENVIRONMENT_SANDBOX
                                         ? "feedback.sandbox.push.apple.com"
@@ -81,7 +81,7 @@ TEST(a_host_of_the_other_environment_is_refused) {
   for (size_t index = 0; index < 3; index++) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
     options.environment = APNS_ENVIRONMENT_SANDBOX;
-    options.host = hosts[index];
+    options.peer.host = hosts[index];
     assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
                  "environment is sandbox, but host is production's: ");
     assert_contains(error.message, hosts[index]);
@@ -93,14 +93,14 @@ TEST(a_host_of_the_other_environment_is_refused) {
   apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_t *feedback = NULL;
   from.environment = APNS_ENVIRONMENT_SANDBOX;
-  from.host = APNS_FEEDBACK_HOST_PRODUCTION;
+  from.peer.host = APNS_FEEDBACK_HOST_PRODUCTION;
   assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&from, credentials, &feedback, &error),
                "environment is sandbox, but host is production's: feedback.push.apple.com");
   apns_channels_options_t of = APNS_CHANNELS_OPTIONS_INIT;
   apns_channels_t *channels = NULL;
   of.topic = "com.example.chess";
   of.environment = APNS_ENVIRONMENT_SANDBOX;
-  of.host = APNS_CHANNELS_HOST_PRODUCTION;
+  of.peer.host = APNS_CHANNELS_HOST_PRODUCTION;
   assert_fails(APNS_ERR_ARGUMENT, apns_channels_new(&of, credentials, &channels, &error),
                "environment is sandbox, but host is production's: api-manage-broadcast");
   apns_credentials_free(credentials);
@@ -128,12 +128,11 @@ TEST(a_name_of_apples_is_explained) {
       gateway_t *gateway = gateway_start(NULL, NULL);
       proxy_t *proxy = proxy_start(gateway_port(gateway), &ways[way], 1);
       apns_session_options_t options = options_for(gateway);
-      options.host = cases[index].host;
-      options.server_name = NULL;
-      options.port = 0;
+      options.peer.host = cases[index].host;
+      options.peer.server_name = NULL;
+      options.peer.port = 0;
       options.protocol = cases[index].protocol;
-      options.proxy_host = "127.0.0.1";
-      options.proxy_port = proxy_port(proxy);
+      options.peer.proxy = proxy_url(proxy, "127.0.0.1", NULL);
       apns_error_t error = connection_failure(&options, true);
       if (cases[index].api) {
         assert_contains(error.message, advice);
@@ -151,12 +150,12 @@ TEST(so_is_one_that_nobody_answers_for) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   gateway_stop(gateway);
-  options.server_name = APNS_BINARY_HOST_PRODUCTION;
-  options.reconnect_pause_max_ms = 1;
+  options.peer.server_name = APNS_BINARY_HOST_PRODUCTION;
+  tuning_of(&options)->reconnect_pause_max_ms = 1;
   apns_error_t error = connection_failure(&options, true);
   assert_contains(error.message, "cannot connect to ");
   assert_contains(error.message, advice);
-  options.server_name = NULL;
+  options.peer.server_name = NULL;
   error = connection_failure(&options, true);
   assert_null(strstr(error.message, "Apple switched"));
 }
@@ -166,8 +165,8 @@ TEST(so_is_one_that_never_answers) {
   const gateway_step_t silent[] = {NO_HANDSHAKE, {.kind = STEP_STALL}, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(silent));
   apns_session_options_t options = options_for(gateway);
-  options.server_name = APNS_BINARY_HOST_PRODUCTION;
-  options.connect_timeout_ms = 50;
+  options.peer.server_name = APNS_BINARY_HOST_PRODUCTION;
+  options.peer.connect_timeout_ms = 50;
   apns_error_t error = connection_failure(&options, true);
   assert_int_equal(error.status, APNS_ERR_TIMEOUT);
   assert_contains(error.message, advice);
@@ -178,9 +177,9 @@ TEST(so_is_one_that_never_answers) {
 TEST(so_is_the_feedback_service) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
-  options.host = "127.0.0.1";
-  options.server_name = APNS_FEEDBACK_HOST_PRODUCTION;
-  options.port = gateway_port(gateway);
+  options.peer.host = "127.0.0.1";
+  options.peer.server_name = APNS_FEEDBACK_HOST_PRODUCTION;
+  options.peer.port = gateway_port(gateway);
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_t *feedback = NULL;
   assert_fails(APNS_ERR_TLS, apns_feedback_open(&options, credentials, &feedback, &error), advice);

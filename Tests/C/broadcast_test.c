@@ -238,7 +238,7 @@ TEST(what_cannot_be_broadcast) {
   apns_session_free(session);
 
   apns_session_options_t options = push_options(service);
-  options.payload_max = 300;
+  tuning_of(&options)->payload_max = 300;
   session = push_session(service, &options);
   push.payload_length = 301;
   assert_says(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),
@@ -467,7 +467,7 @@ TEST(a_broadcast_is_sent_again) {
   const service_options_t options = {.judge = judge_with_trouble};
   service_t *service = service_start(&options);
   apns_session_options_t given = push_options(service);
-  given.retry_schedule = given.server_error_schedule = "1";
+  tuning_of(&given)->retry_schedule = tuning_of(&given)->server_error_schedule = "1";
   apns_session_t *session = push_session(service, &given);
   enum { MANY = 60 };
   for (size_t n = 0; n < MANY; n++) {
@@ -506,7 +506,7 @@ TEST(a_channel_has_its_order) {
   const service_options_t options = {.judge = judge_with_delay, .context = has_come};
   service_t *service = service_start(&options);
   apns_session_options_t given = push_options(service);
-  given.retry_schedule = "1";
+  tuning_of(&given)->retry_schedule = "1";
   given.device_order = 1;
   apns_session_t *session = push_session(service, &given);
   static const char *const channels[] = {"AAAA", "AAAB", "AAA=", "AAAAAAAA"};

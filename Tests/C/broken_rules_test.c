@@ -42,15 +42,15 @@ static service_reply_t judge(void *context, const service_push_t *push) {
 }
 
 /* Answers come only if nobody waits for `answer_timeout_ms`, which is longer than the drain. */
-static void check_breach(const breach_t *breach, size_t answered, int ambiguous) {
+static void check_breach(const breach_t *breach, size_t answered, int delivery) {
   script_t script = {breach, answered};
   service_t *service = service_judging(judge, &script);
   apns_session_options_t options = push_options(service);
-  options.ambiguous = ambiguous;
-  options.answer_timeout_ms = 600000;
+  options.delivery = delivery;
+  tuning_of(&options)->answer_timeout_ms = 600000;
   apns_session_t *session = push_session(service, &options);
   const size_t owed = COUNT - answered;
-  const size_t again = ambiguous == APNS_AMBIGUOUS_RESEND ? owed : 0;
+  const size_t again = delivery == APNS_DELIVERY_AT_LEAST_ONCE ? owed : 0;
   size_t accepted = 0, unknown = 0;
   send_range(session, 0, COUNT);
   drain(session);
@@ -73,17 +73,19 @@ static void check_breach(const breach_t *breach, size_t answered, int ambiguous)
   service_free(service);
 }
 
-static void check_breaches(size_t answered, int ambiguous) {
+static void check_breaches(size_t answered, int delivery) {
   for (size_t index = 0; index < sizeof breaches / sizeof *breaches; index++) {
     print_message("%s\n", breaches[index].name);
-    check_breach(&breaches[index], answered, ambiguous);
+    check_breach(&breaches[index], answered, delivery);
   }
 }
 
-TEST(what_is_in_flight_is_named_as_unknown) { check_breaches(ANSWERED, APNS_AMBIGUOUS_REPORT); }
+TEST(what_is_in_flight_is_named_as_unknown) {
+  check_breaches(ANSWERED, APNS_DELIVERY_AT_MOST_ONCE);
+}
 
-TEST(what_is_in_flight_is_sent_again) { check_breaches(ANSWERED, APNS_AMBIGUOUS_RESEND); }
+TEST(what_is_in_flight_is_sent_again) { check_breaches(ANSWERED, APNS_DELIVERY_AT_LEAST_ONCE); }
 
 TEST(with_nothing_in_flight_only_the_connection_is_replaced) {
-  check_breaches(COUNT, APNS_AMBIGUOUS_REPORT);
+  check_breaches(COUNT, APNS_DELIVERY_AT_MOST_ONCE);
 }

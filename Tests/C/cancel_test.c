@@ -106,8 +106,8 @@ TEST(a_retry_is_taken_back) {
   const service_reply_t busy = {.status = 429, .body = "{\"reason\":\"TooManyRequests\"}"};
   service_t *service = service_judging(judge_first, (void *)&busy);
   apns_session_options_t options = push_options(service);
-  options.retry_schedule = "60";
-  options.retry_timeout_ms = 3600 * 1000;
+  tuning_of(&options)->retry_schedule = "60";
+  tuning_of(&options)->retry_timeout_ms = 3600 * 1000;
   apns_session_t *session = push_session(service, &options);
   uint32_t identifier = send_one(session, notification(0), 0);
   apns_event_t event = APNS_EVENT_INIT;

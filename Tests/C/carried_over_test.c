@@ -105,7 +105,7 @@ TEST(outcomes_nobody_takes_are_no_end) {
   service_t *service = service_judging(reject, NULL);
   apns_session_options_t options = push_options(service);
   options.window_bytes = 32768;
-  options.payload_max = 256;
+  tuning_of(&options)->payload_max = 256;
   SSL_Connection sslcon = ssl_connect(&options);
   const size_t count = as_many_as(3000, 600);
   for (size_t n = 0; n < count; n += 20) {

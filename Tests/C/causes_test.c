@@ -170,14 +170,16 @@ static void check_connecting(const connecting_t *row) {
   const bool has_proxy = row->proxy || row->is_silent_proxy;
   proxy_t *proxy = has_proxy ? proxy_start(gateway_port(gateway), &answer, 1) : NULL;
   apns_session_options_t options = options_for(gateway);
-  options.host = row->host ? row->host : "localhost";
-  if (row->lookup) options.lookup = find_nothing, options.lookup_context = (void *)row->lookup;
-  if (row->connect_timeout_ms) options.connect_timeout_ms = row->connect_timeout_ms;
-  if (proxy) options.proxy_host = "127.0.0.1", options.proxy_port = proxy_port(proxy);
+  options.peer.host = row->host ? row->host : "localhost";
+  if (row->lookup)
+    options.peer.lookup = find_nothing, options.peer.lookup_context = (void *)row->lookup;
+  if (row->connect_timeout_ms) options.peer.connect_timeout_ms = row->connect_timeout_ms;
+  char nobody_there[40];
+  if (proxy) options.peer.proxy = proxy_url(proxy, "127.0.0.1", NULL);
   if (row->has_nobody) {
     gateway_accept_no_more(gateway);
-    if (row->cause == APNS_CAUSE_PROXY_UNREACHABLE)
-      options.proxy_host = "127.0.0.1", options.proxy_port = gateway_port(gateway);
+    snprintf(nobody_there, sizeof nobody_there, "127.0.0.1:%d", gateway_port(gateway));
+    if (row->cause == APNS_CAUSE_PROXY_UNREACHABLE) options.peer.proxy = nobody_there;
   }
   const apns_credentials_options_t nobody = who(NULL, NULL, NULL);
   apns_credentials_t *credentials = credentials_of(row->who ? row->who : &nobody);
@@ -301,7 +303,7 @@ TEST(of_waiting) {
     const gateway_step_t *script = rows[index].script;
     gateway_t *gateway = gateway_start(&small, SCRIPTS(script, script, script, script));
     apns_session_options_t options = options_for(gateway);
-    options.connects_per_minute = rows[index].connects_per_minute;
+    tuning_of(&options)->connects_per_minute = rows[index].connects_per_minute;
     apns_session_t *session = session_to(gateway, &options);
     apns_status_t found = apns_session_send(session, notification(0), 0, NULL, &error);
     if (found == APNS_OK) found = apns_session_drain(session, 300, NULL, &error);
@@ -335,12 +337,12 @@ TEST(of_a_list) {
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(rows[index].script));
     apns_credentials_t *credentials = provider_credentials();
     apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
-    options.host = "localhost";
-    options.port = gateway_port(gateway);
-    options.connect_timeout_ms = AMPLE_MS;
+    options.peer.host = "localhost";
+    options.peer.port = gateway_port(gateway);
+    options.peer.connect_timeout_ms = AMPLE_MS;
     options.read_timeout_ms = AMPLE_MS;
     options.tuples_max = 1;
-    options.wait_max_ms = rows[index].wait_max_ms;
+    options.peer.wait_max_ms = rows[index].wait_max_ms;
     apns_feedback_t *feedback = NULL;
     apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
     assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));

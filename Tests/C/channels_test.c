@@ -39,10 +39,10 @@ typedef struct room {
 
 static apns_channels_options_t options_to(const service_t *service) {
   apns_channels_options_t options = APNS_CHANNELS_OPTIONS_INIT;
-  options.host = "localhost";
-  options.port = service_port(service);
+  options.peer.host = "localhost";
+  options.peer.port = service_port(service);
   options.topic = "com.example.chess";
-  options.connect_timeout_ms = options.answer_timeout_ms = AMPLE_MS;
+  options.peer.connect_timeout_ms = options.answer_timeout_ms = AMPLE_MS;
   return options;
 }
 
@@ -176,7 +176,7 @@ TEST(each_environment_has_its_host) {
     apns_channels_options_t options = APNS_CHANNELS_OPTIONS_INIT;
     options.environment = expected[index].environment;
     options.topic = "com.example.chess";
-    options.lookup = note_host;
+    options.peer.lookup = note_host;
     options.log = note_peer;
     apns_channels_t *channels = channels_with(&options);
     assert_caused(APNS_ERR_NETWORK, create(channels), APNS_CAUSE_NAME_NOT_FOUND);
@@ -675,7 +675,7 @@ static void await(const apns_channels_t *channels) {
 static apns_channels_t *looping(room_t *room) {
   apns_channels_free(room->channels);
   apns_channels_options_t options = options_to(room->service);
-  options.nonblocking = 1;
+  options.peer.nonblocking = 1;
   return room->channels = channels_with(&options);
 }
 
@@ -737,7 +737,7 @@ TEST(a_loop_has_its_deadlines) {
   ENTER({.action = SERVE_SILENCE});
   apns_channels_free(channels);
   apns_channels_options_t options = options_to(room.service);
-  options.nonblocking = 1;
+  options.peer.nonblocking = 1;
   options.answer_timeout_ms = 50;
   room.channels = channels = channels_with(&options);
   assert_int_equal(LOOPED(channels, create(channels)), APNS_ERR_IN_DOUBT);
@@ -748,7 +748,7 @@ TEST(a_loop_has_its_deadlines) {
 TEST(nobody_is_there_in_a_loop) {
   service_t *service = service_start(NULL);
   apns_channels_options_t options = options_to(service);
-  options.nonblocking = 1;
+  options.peer.nonblocking = 1;
   apns_channels_t *channels = channels_with(&options);
   service_stop(service);
   for (int again = 0; again < 3; again++) {
@@ -764,7 +764,7 @@ TEST(calls_that_wait_a_little) {
   ENTER(CREATED, {.action = SERVE_SILENCE});
   apns_channels_free(channels);
   apns_channels_options_t options = options_to(room.service);
-  options.wait_max_ms = 1;
+  options.peer.wait_max_ms = 1;
   room.channels = channels = channels_with(&options);
   apns_status_t status;
   while ((status = create(channels)) == APNS_ERR_AGAIN) continue;

@@ -10,7 +10,7 @@ static const gateway_step_t record_all[] = {TAKE_ALL, END};
 static apns_session_t *session_checking(gateway_t *gateway, uint32_t checks, int32_t format) {
   apns_session_options_t options = options_for(gateway);
   options.checks = checks;
-  options.format = format;
+  binary_of(&options)->format = format;
   return session_to(gateway, &options);
 }
 

@@ -17,7 +17,7 @@ static void check_nothing_is_destroyed(bool closes) {
   const gateway_options_t small = {.receive_buffer = 4096, .tickets = 2};
   gateway_t *gateway = gateway_start(&small, SCRIPTS(slow));
   apns_session_options_t options = options_for(gateway);
-  options.write_timeout_ms = 1000;
+  tuning_of(&options)->write_timeout_ms = 1000;
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, 1);
   gateway_await_step(gateway, 0, 1);
@@ -194,8 +194,8 @@ TEST(closing_sends_no_sentinel_where_none_is_answered) {
   for (int simple = 0; simple < 2; simple++) {
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
     apns_session_options_t options = options_for(gateway);
-    options.format = simple ? APNS_FORMAT_SIMPLE : APNS_FORMAT_FRAMED;
-    options.quiet_period_ms = simple ? 0 : 3600000;
+    binary_of(&options)->format = simple ? APNS_FORMAT_SIMPLE : APNS_FORMAT_FRAMED;
+    binary_of(&options)->quiet_period_ms = simple ? 0 : 3600000;
     apns_session_t *session = session_to(gateway, &options);
     send_range(session, 0, 10);
     assert_ok(apns_session_close(session, AMPLE_MS, &error));
@@ -224,7 +224,7 @@ TEST(closing_never_reconnects) {
     for (int heard_before = 0; heard_before < (way < 3 ? 2 : 1); heard_before++) {
       gateway_t *gateway = gateway_start(NULL, SCRIPTS(ways[way], polite));
       apns_session_options_t options = options_for(gateway);
-      options.no_standby = 0;
+      binary_of(&options)->no_standby = 0;
       apns_session_t *session = session_to(gateway, &options);
       send_range(session, 0, 10);
       if (way < 3) gateway_await_step(gateway, 0, way == 2 ? 2 : 1);
@@ -313,7 +313,7 @@ static said_t freed(const gateway_step_t *script, uint32_t ms, bool nonblocking,
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
   options.close_timeout_ms = ms;
-  options.nonblocking = nonblocking;
+  options.peer.nonblocking = nonblocking;
   if (log) options.log = listen, options.log_context = &said;
   apns_session_t *session = session_to(gateway, &options);
   for (size_t n = 0; n < 2000; n++)

@@ -61,7 +61,7 @@ static void check_outcomes(uint32_t connections, bool standby, size_t batch) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.report_accepted = 1;
-  options.no_standby = !standby;
+  binary_of(&options)->no_standby = !standby;
   options.window_bytes = 16384 * connections;
   apns_session_t *session = session_over(gateway, connections, &options);
   apns_notification_t *all = notifications(count);
@@ -127,12 +127,12 @@ TEST(all_are_used) {
 /* ---- One that dies ------------------------------------------------------ */
 
 /* Of three connections one ends and names nobody: only what it had is in doubt. */
-static void check_one_dies(const gateway_step_t *dies, int ambiguous) {
+static void check_one_dies(const gateway_step_t *dies, int delivery) {
   enum { COUNT = 900 };
   static const gateway_step_t judges[] = {JUDGE, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(judges, dies, judges));
   apns_session_options_t options = options_for(gateway);
-  options.ambiguous = ambiguous;
+  options.delivery = delivery;
   apns_session_t *session = session_over(gateway, 3, &options);
   apns_event_t event = APNS_EVENT_INIT;
   apns_notification_t *all = notifications(COUNT);
@@ -150,7 +150,7 @@ static void check_one_dies(const gateway_step_t *dies, int ambiguous) {
     unknown++;
   }
   assert_counts(session, COUNT, COUNT - unknown, 0, unknown, 0);
-  assert_int_equal(stats_of(session).resent > 0, ambiguous == APNS_AMBIGUOUS_RESEND);
+  assert_int_equal(stats_of(session).resent > 0, delivery == APNS_DELIVERY_AT_LEAST_ONCE);
   apns_session_free(session);
   /* The one that died is known by its frames that nobody judged. */
   size_t died = SIZE_MAX;
@@ -161,10 +161,10 @@ static void check_one_dies(const gateway_step_t *dies, int ambiguous) {
   assert_true(died < 3);
   const gateway_record_t *doubtful = gateway_heard(gateway, died);
   for (size_t frame = 0; frame < doubtful->frame_count; frame++)
-    assert_true(doubtful->frames[frame].is_sentinel || ambiguous == APNS_AMBIGUOUS_RESEND ||
+    assert_true(doubtful->frames[frame].is_sentinel || delivery == APNS_DELIVERY_AT_LEAST_ONCE ||
                 is_unknown[carried_by(doubtful, frame)]);
-  assert_in_range(unknown, ambiguous == APNS_AMBIGUOUS_RESEND ? 0 : notifications_in(doubtful),
-                  ambiguous == APNS_AMBIGUOUS_RESEND ? 0 : COUNT / 2);
+  assert_in_range(unknown, delivery == APNS_DELIVERY_AT_LEAST_ONCE ? 0 : notifications_in(doubtful),
+                  delivery == APNS_DELIVERY_AT_LEAST_ONCE ? 0 : COUNT / 2);
   uint8_t *times = accepted_by(gateway, COUNT, false);
   for (size_t n = 0; n < COUNT; n++) assert_int_equal(times[n], !is_unknown[n]);
   free(times);
@@ -178,8 +178,8 @@ TEST(one_dies_while_others_go_on) {
                               named_nobody[] = {TAKE_FRAMES(20), NAME(8, 0x7FFFFFFF), END};
   static const gateway_step_t *const ways[] = {reset, fin, named_nobody};
   for (size_t way = 0; way < as_many_as(3, 1); way++) {
-    check_one_dies(ways[way], APNS_AMBIGUOUS_RESEND);
-    check_one_dies(ways[way], APNS_AMBIGUOUS_REPORT);
+    check_one_dies(ways[way], APNS_DELIVERY_AT_LEAST_ONCE);
+    check_one_dies(ways[way], APNS_DELIVERY_AT_MOST_ONCE);
   }
 }
 
@@ -305,7 +305,7 @@ static void check_one_allowed(size_t count) {
   static const gateway_step_t judges[] = {JUDGE, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(late, late, judges));
   apns_session_options_t options = options_for(gateway);
-  options.connects_per_minute = 3; /* two at once */
+  tuning_of(&options)->connects_per_minute = 3; /* two at once */
   apns_session_t *session = session_over(gateway, 2, &options);
   apns_event_t event = APNS_EVENT_INIT;
   apns_notification_t *all = notifications(count + 2);

@@ -34,7 +34,7 @@ enum { LIMIT_MS = 30000 };
 
 static apns_session_options_t limited_options(const gateway_t *gateway) {
   apns_session_options_t options = options_for(gateway);
-  options.connect_timeout_ms = options.write_timeout_ms = LIMIT_MS;
+  options.peer.connect_timeout_ms = tuning_of(&options)->write_timeout_ms = LIMIT_MS;
   return options;
 }
 
@@ -125,7 +125,7 @@ TEST(a_port_nobody_listens_on) {
   apns_session_t *session = session_to(gateway, &options);
   gateway_stop(gateway);
   char place[64];
-  snprintf(place, sizeof place, "127.0.0.1:%d", options.port);
+  snprintf(place, sizeof place, "127.0.0.1:%d", options.peer.port);
   assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error));
   assert_int_equal(error.sys_errno, ECONNREFUSED);
   assert_contains(error.message, place);
@@ -143,7 +143,7 @@ TEST(a_port_nobody_listens_on) {
 TEST(a_name_that_is_none) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
-  options.host = "not a name";
+  options.peer.host = "not a name";
   apns_session_t *session = session_to(gateway, &options);
   assert_fails(APNS_ERR_NETWORK, apns_session_connect(session, &error),
                "cannot resolve not a name");
@@ -153,8 +153,8 @@ TEST(a_name_that_is_none) {
 TEST(every_address_of_a_name_is_tried) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
-  options.host = "two.addresses.test";
-  options.server_name = "localhost";
+  options.peer.host = "two.addresses.test";
+  options.peer.server_name = "localhost";
   apns_session_t *session = session_to(gateway, &options);
   assert_ok(apns_session_connect(session, &error));
   session_end(session, gateway);
@@ -168,8 +168,8 @@ TEST(an_address_that_never_answers) {
     skip();
   }
   apns_session_options_t options = limited_options(gateway);
-  options.host = "127.0.0.2";
-  options.server_name = "localhost";
+  options.peer.host = "127.0.0.2";
+  options.peer.server_name = "localhost";
   apns_session_t *session = session_to(gateway, &options);
   int64_t start = clock_ms();
   hurry_while(SIZE_MAX);
@@ -179,8 +179,8 @@ TEST(an_address_that_never_answers) {
   assert_took(start, LIMIT_MS);
   apns_session_free(session);
   /* It may not eat the time of the address behind it. */
-  options.host = "two.addresses.test";
-  options.connect_timeout_ms = AMPLE_MS;
+  options.peer.host = "two.addresses.test";
+  options.peer.connect_timeout_ms = AMPLE_MS;
   session = session_to(gateway, &options);
   start = clock_ms();
   hurry_while(1);
@@ -283,9 +283,9 @@ TEST(a_drain_without_end_ends_with_the_options) {
   const gateway_step_t script[] = {TAKE_SENTINEL, STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
-  options.connect_timeout_ms = 30000;
-  options.write_timeout_ms = 20000;
-  options.answer_timeout_ms = 3600000;
+  options.peer.connect_timeout_ms = 30000;
+  tuning_of(&options)->write_timeout_ms = 20000;
+  tuning_of(&options)->answer_timeout_ms = 3600000;
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, 3);
   int64_t start = clock_ms();
@@ -324,8 +324,8 @@ TEST(events_are_waited_for_as_long_as_said) {
   const gateway_step_t script[] = {TAKE_FRAMES(3), AWAIT(1), NAME_NTH(8, 1), STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
-  options.connect_timeout_ms = 30000;
-  options.write_timeout_ms = 20000;
+  options.peer.connect_timeout_ms = 30000;
+  tuning_of(&options)->write_timeout_ms = 20000;
   apns_session_t *session = session_to(gateway, &options);
   apns_event_t event = APNS_EVENT_INIT;
   int64_t start = clock_ms();

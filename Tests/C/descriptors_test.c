@@ -22,7 +22,7 @@ TEST(many_sessions) {
   gateway_t *gateway = gateway_start(NULL, scripts);
   apns_credentials_t *credentials = provider_credentials();
   apns_session_options_t options = options_for(gateway);
-  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   for (size_t index = 0; index < count; index++) {
     apns_session_t *session = session_with(&options, credentials);
     apns_status_t status = apns_session_send(session, notification(0), 0, NULL, &error);
@@ -51,8 +51,8 @@ TEST(many_feedbacks) {
   gateway_t *gateway = gateway_start(NULL, scripts);
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
-  options.host = "127.0.0.1";
-  options.port = gateway_port(gateway);
+  options.peer.host = "127.0.0.1";
+  options.peer.port = gateway_port(gateway);
   for (size_t index = 0; index < count; index++) {
     apns_feedback_t *feedback = NULL;
     apns_feedback_tuple_t out = APNS_FEEDBACK_TUPLE_INIT;

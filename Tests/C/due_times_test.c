@@ -7,7 +7,7 @@
 static gateway_t *gateway;
 
 static apns_session_t *looping(apns_session_options_t options) {
-  options.nonblocking = 1;
+  options.peer.nonblocking = 1;
   return session_to(gateway, &options);
 }
 
@@ -27,7 +27,7 @@ TEST(proof_of_what_was_written_at_once) {
   static const gateway_step_t judging[] = {JUDGE, END};
   gateway = gateway_start(NULL, SCRIPTS(judging, judging, judging));
   apns_session_options_t options = options_for(gateway);
-  options.prove_after_ms = 200;
+  binary_of(&options)->prove_after_ms = 200;
   apns_session_t *session = looping(options);
   connect_strictly(session);
   send_at_once(session, 0);
@@ -67,7 +67,7 @@ TEST(a_standby_that_was_refused_is_made_again) {
                               refuses[] = {NO_HANDSHAKE, CLOSE_RST};
   gateway = gateway_start(NULL, SCRIPTS(names_first, works, refuses));
   apns_session_options_t options = options_for(gateway);
-  options.no_standby = 0;
+  binary_of(&options)->no_standby = 0;
   apns_session_t *session = looping(options);
   for (size_t n = 0; n < 3; n++)
     assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));
@@ -81,7 +81,7 @@ TEST(an_answer_that_does_not_come) {
   static const gateway_step_t mute[] = {TAKE_SENTINEL, AWAIT(1), END}, judging[] = {JUDGE, END};
   gateway = gateway_start(NULL, SCRIPTS(mute, judging));
   apns_session_options_t options = options_for(gateway);
-  options.answer_timeout_ms = 100;
+  tuning_of(&options)->answer_timeout_ms = 100;
   apns_session_t *session = looping(options);
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   assert_status(APNS_ERR_AGAIN, apns_session_drain(session, 0, NULL, &error));
@@ -94,8 +94,8 @@ TEST(an_answer_that_does_not_come) {
 TEST(a_silence_that_proves) {
   gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
-  options.quiet_period_ms = 100;
-  options.prove_after_ms = 100;
+  binary_of(&options)->quiet_period_ms = 100;
+  binary_of(&options)->prove_after_ms = 100;
   apns_session_t *session = looping(options);
   connect_strictly(session);
   send_at_once(session, 0);
@@ -107,7 +107,7 @@ TEST(a_pause_before_a_connection) {
   static const gateway_step_t refuses[] = {NO_HANDSHAKE, CLOSE_RST}, judging[] = {JUDGE, END};
   gateway = gateway_start(NULL, SCRIPTS(refuses, refuses, refuses, judging));
   apns_session_options_t options = options_for(gateway);
-  options.prove_after_ms = 1;
+  binary_of(&options)->prove_after_ms = 1;
   apns_session_t *session = looping(options);
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   turn_strictly_until(session, stats_of(session).accepted == 1);
@@ -118,7 +118,7 @@ TEST(a_handshake_that_does_not_end) {
   static const gateway_step_t mute[] = {NO_HANDSHAKE, STALL};
   gateway = gateway_start(NULL, SCRIPTS(mute, mute));
   apns_session_options_t options = options_for(gateway);
-  options.connect_timeout_ms = 100;
+  options.peer.connect_timeout_ms = 100;
   apns_session_t *session = looping(options);
   apns_status_t status;
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
@@ -132,7 +132,7 @@ TEST(a_peer_that_takes_nothing) {
   static const gateway_options_t small = {.receive_buffer = 4096};
   gateway = gateway_start(&small, SCRIPTS(stalls));
   apns_session_options_t options = options_for(gateway);
-  options.write_timeout_ms = 100;
+  tuning_of(&options)->write_timeout_ms = 100;
   options.window_bytes = 16 << 20;
   apns_session_t *session = looping(options);
   apns_status_t status;

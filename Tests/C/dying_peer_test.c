@@ -22,10 +22,10 @@ static int sends_and_drains(void *argument) {
   apns_session_t *session = NULL;
   CHILD_REQUIRE(apns_credentials_new(&who, &credentials, &error) == APNS_OK);
   apns_session_options_t options = options_for(gateway);
-  options.connect_timeout_ms = CONNECT_MS;
-  options.write_timeout_ms = WRITE_MS;
+  options.peer.connect_timeout_ms = CONNECT_MS;
+  tuning_of(&options)->write_timeout_ms = WRITE_MS;
   /* The next death is not to be waited for. */
-  options.reconnect_pause_max_ms = 20;
+  tuning_of(&options)->reconnect_pause_max_ms = 20;
   CHILD_REQUIRE(apns_session_new(&options, credentials, &session, &error) == APNS_OK);
   apns_credentials_free(credentials);
 

@@ -55,7 +55,7 @@ TEST(a_service_of_http_is_named) {
   for (size_t index = 0; index < 2; index++) {
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(scripts[index]));
     apns_session_options_t options = options_for(gateway);
-    options.ambiguous = APNS_AMBIGUOUS_REPORT;
+    options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
     apns_session_t *session = session_to(gateway, &options);
     send_range(session, 0, 1);
     apns_event_t event = APNS_EVENT_INIT;
@@ -151,7 +151,7 @@ TEST(none_lost_and_none_sent_twice) {
 static void check_packet(const gateway_step_t *first, size_t steps, int format) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, polite));
   apns_session_options_t options = options_for(gateway);
-  options.format = format;
+  binary_of(&options)->format = format;
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, BATCH);
   gateway_await_step(gateway, 0, steps);
@@ -324,11 +324,10 @@ TEST(an_event_has_the_identifier_of_its_send) {
 /* ---- Nobody knows which one --------------------------------------------- */
 
 /* The first connection takes ten and ends as `first` says, naming none. */
-static void check_ambiguous(const gateway_step_t *first, size_t steps, int ambiguous,
-                            bool resends) {
+static void check_ambiguous(const gateway_step_t *first, size_t steps, int delivery, bool resends) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, polite));
   apns_session_options_t options = options_for(gateway);
-  options.ambiguous = ambiguous;
+  options.delivery = delivery;
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, BATCH);
   gateway_await_step(gateway, 0, steps);
@@ -367,9 +366,8 @@ TEST(an_end_that_names_nobody) {
     const gateway_step_t *end = ends[index];
     const gateway_step_t first[] = {TAKE_FRAMES(BATCH), end[0], end[1], END};
     const size_t steps = !end[1].kind ? 1 : end[1].kind == STEP_CLOSE_RST ? 3 : 2;
-    check_ambiguous(first, steps, APNS_AMBIGUOUS_DEFAULT, true);
-    check_ambiguous(first, steps, APNS_AMBIGUOUS_RESEND, true);
-    check_ambiguous(first, steps, APNS_AMBIGUOUS_REPORT, false);
+    check_ambiguous(first, steps, APNS_DELIVERY_AT_LEAST_ONCE, true);
+    check_ambiguous(first, steps, APNS_DELIVERY_AT_MOST_ONCE, false);
   }
 }
 
@@ -427,7 +425,7 @@ TEST(report_sends_on_what_was_never_written) {
   const gateway_step_t first[] = {TAKE_FRAMES(BATCH), CLOSE_FIN};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, polite));
   apns_session_options_t options = options_for(gateway);
-  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, BATCH);
   gateway_await_step(gateway, 0, 1);
@@ -448,7 +446,7 @@ TEST(report_sends_on_what_was_never_written) {
 static void check_sentinel(const gateway_step_t *script, int format) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
-  options.format = format;
+  binary_of(&options)->format = format;
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, BATCH);
   drain(session);
@@ -536,7 +534,7 @@ TEST(silence_is_acceptance_after_the_quiet_period) {
   const gateway_step_t script[] = {TAKE_ALL, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
-  options.quiet_period_ms = 300;
+  binary_of(&options)->quiet_period_ms = 300;
   apns_session_t *session = session_to(gateway, &options);
   clock_stop();
   send_range(session, 0, BATCH);
@@ -562,7 +560,7 @@ TEST(a_packet_within_the_quiet_period) {
   const gateway_step_t second[] = {TAKE_ALL, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second));
   apns_session_options_t options = options_for(gateway);
-  options.quiet_period_ms = 2000;
+  binary_of(&options)->quiet_period_ms = 2000;
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, BATCH);
   gateway_await_step(gateway, 0, 2);
@@ -582,20 +580,25 @@ TEST(with_the_simple_format) {
   static const struct {
     gateway_step_t script[3];
     uint32_t quiet_period_ms;
+    apns_delivery_t delivery;
     bool proves;
   } rows[] = {
-      {{TAKE_ALL, END}, 0, false}, /* silence proves nothing */
-      {{TAKE_ALL, END}, 100, true},
-      {{TAKE_FRAMES(BATCH), CLOSE_FIN, END}, AMPLE_MS, false}, /* an end is reported */
+      {{TAKE_ALL, END}, 0, APNS_DELIVERY_AT_LEAST_ONCE, false}, /* silence proves nothing */
+      {{TAKE_ALL, END}, 100, APNS_DELIVERY_AT_LEAST_ONCE, true},
+      /* An end is reported: nothing could ever be proven, or it is wanted so. */
+      {{TAKE_FRAMES(BATCH), CLOSE_FIN, END}, 0, APNS_DELIVERY_AT_LEAST_ONCE, false},
+      {{TAKE_FRAMES(BATCH), CLOSE_FIN, END}, AMPLE_MS, APNS_DELIVERY_AT_MOST_ONCE, false},
   };
   for (size_t index = 0; index < sizeof rows / sizeof *rows; index++) {
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(rows[index].script));
     apns_session_options_t options = options_for(gateway);
-    options.format = APNS_FORMAT_SIMPLE;
-    options.quiet_period_ms = rows[index].quiet_period_ms;
+    binary_of(&options)->format = APNS_FORMAT_SIMPLE;
+    binary_of(&options)->quiet_period_ms = rows[index].quiet_period_ms;
+    options.delivery = (int32_t)rows[index].delivery;
     apns_session_t *session = session_to(gateway, &options);
     send_range(session, 0, BATCH);
     drain(session);
+    assert_int_equal(stats_of(session).resent, 0);
     assert_counts(session, BATCH, rows[index].proves * BATCH, 0, !rows[index].proves * BATCH, 0);
     for (size_t n = 0; n < BATCH && !rows[index].proves; n++)
       assert_event(session, APNS_EVENT_UNKNOWN, 0, n);

@@ -14,8 +14,8 @@
 static apns_session_t *looping_session(const gateway_t *gateway,
                                        const apns_session_options_t *given) {
   apns_session_options_t options = given ? *given : options_for(gateway);
-  options.nonblocking = 1;
-  options.reconnect_pause_max_ms = 1;
+  options.peer.nonblocking = 1;
+  tuning_of(&options)->reconnect_pause_max_ms = 1;
   return session_to(gateway, &options);
 }
 
@@ -363,7 +363,7 @@ static size_t open_descriptors(void) {
 TEST(a_session_without_descriptors_is_not_made) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
-  options.nonblocking = 1;
+  options.peer.nonblocking = 1;
   apns_credentials_t *credentials = provider_credentials();
   struct rlimit before, none;
   const size_t open = open_descriptors();
@@ -404,10 +404,10 @@ TEST(a_feedback_in_the_loop) {
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   apns_feedback_t *feedback = NULL;
-  options.host = "127.0.0.1";
-  options.port = gateway_port(gateway);
-  options.connect_timeout_ms = options.read_timeout_ms = AMPLE_MS;
-  options.nonblocking = 1;
+  options.peer.host = "127.0.0.1";
+  options.peer.port = gateway_port(gateway);
+  options.peer.connect_timeout_ms = options.read_timeout_ms = AMPLE_MS;
+  options.peer.nonblocking = 1;
   apns_credentials_t *credentials = provider_credentials();
   assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
   apns_credentials_free(credentials);
@@ -443,10 +443,10 @@ TEST(a_feedback_that_says_nothing_ends_in_time) {
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   apns_feedback_t *feedback = NULL;
-  options.host = "127.0.0.1";
-  options.port = gateway_port(gateway);
-  options.connect_timeout_ms = 100;
-  options.nonblocking = 1;
+  options.peer.host = "127.0.0.1";
+  options.peer.port = gateway_port(gateway);
+  options.peer.connect_timeout_ms = 100;
+  options.peer.nonblocking = 1;
   apns_credentials_t *credentials = provider_credentials();
   const int64_t start = clock_ms();
   assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));

@@ -10,9 +10,9 @@
 
 static apns_feedback_options_t feedback_options(const gateway_t *gateway) {
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
-  options.host = "127.0.0.1";
-  options.port = gateway_port(gateway);
-  options.connect_timeout_ms = AMPLE_MS;
+  options.peer.host = "127.0.0.1";
+  options.peer.port = gateway_port(gateway);
+  options.peer.connect_timeout_ms = AMPLE_MS;
   options.read_timeout_ms = AMPLE_MS;
   return options;
 }
@@ -276,7 +276,7 @@ TEST(a_service_that_does_not_shake_hands) {
   const gateway_step_t script[] = {NO_HANDSHAKE, STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_feedback_options_t options = feedback_options(gateway);
-  options.connect_timeout_ms = 150;
+  options.peer.connect_timeout_ms = 150;
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_t *feedback = NULL;
   int64_t start = clock_ms();
@@ -298,7 +298,7 @@ TEST(arguments_that_cannot_be) {
                "feedback_out is NULL");
   assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&options, NULL, &feedback, &error),
                "credentials is NULL");
-  options.host = "";
+  options.peer.host = "";
   assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&options, credentials, &feedback, &error),
                "host");
   assert_null(feedback);

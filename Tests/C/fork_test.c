@@ -151,8 +151,8 @@ TEST(a_child_may_not_read_the_feedback) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
-  from.host = "127.0.0.1";
-  from.port = gateway_port(gateway);
+  from.peer.host = "127.0.0.1";
+  from.peer.port = gateway_port(gateway);
   family_t family = {.gateway = gateway};
   assert_ok(apns_feedback_open(&from, credentials, &family.feedback, &error));
   apns_credentials_free(credentials);
@@ -185,7 +185,7 @@ TEST(several_connections_and_a_standby) {
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(rejects, works, late, works, works));
     apns_session_options_t options = options_for(gateway);
     options.connections = 3;
-    options.no_standby = 0;
+    binary_of(&options)->no_standby = 0;
     family_t family = {.gateway = gateway, .session = session_to(gateway, &options)};
     apns_event_t event = APNS_EVENT_INIT;
     assert_ok(apns_session_connect(family.session, &error));

@@ -32,7 +32,7 @@ static void check_poisons(size_t count, size_t first, size_t every) {
   poisons_t poisons = {.every = every, .first = first};
   service_t *service = service_judging(drop_by_poison, &poisons);
   apns_session_options_t options = push_options(service);
-  options.reconnect_pause_max_ms = 1;
+  tuning_of(&options)->reconnect_pause_max_ms = 1;
   apns_session_t *session = push_session(service, &options);
   send_range(session, 0, count);
   drain(session);
@@ -114,8 +114,8 @@ TEST(half_an_answer_is_none) {
     half_answer_t answer = {.half = halves[index]};
     service_t *service = service_judging(answer_by_half, &answer);
     apns_session_options_t options = push_options(service);
-    options.ambiguous = APNS_AMBIGUOUS_REPORT;
-    options.answer_timeout_ms = 1800000;
+    options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
+    tuning_of(&options)->answer_timeout_ms = 1800000;
     apns_session_t *session = push_session(service, &options);
     apns_event_t event = APNS_EVENT_INIT;
     send_range(session, 0, 1);
@@ -156,9 +156,9 @@ static service_reply_t same_for_all(void *context, const service_push_t *push) {
 static apns_session_options_t small_options(const service_t *service) {
   apns_session_options_t options = push_options(service);
   options.window_bytes = 16 << 10;
-  options.payload_max = 4096;
+  tuning_of(&options)->payload_max = 4096;
   options.report_accepted = 0;
-  options.retry_timeout_ms = 3600 * 1000;
+  tuning_of(&options)->retry_timeout_ms = 3600 * 1000;
   return options;
 }
 
@@ -206,7 +206,7 @@ TEST(an_outcome_in_the_way_is_said_at_once) {
   service_t *service = service_judging(answer_only_the_first, NULL);
   apns_session_options_t options = small_options(service);
   options.report_accepted = 1;
-  options.answer_timeout_ms = options.write_timeout_ms = 1800 * 1000;
+  tuning_of(&options)->answer_timeout_ms = tuning_of(&options)->write_timeout_ms = 1800 * 1000;
   apns_session_t *session = push_session(service, &options);
   send_range(session, 0, 1);
   drain(session);
@@ -327,7 +327,7 @@ TEST(a_flood_is_given_up) {
     }
     service_t *service = service_judging(flood_first_connection, &flood);
     apns_session_options_t options = push_options(service);
-    options.answer_timeout_ms = 1800000;
+    tuning_of(&options)->answer_timeout_ms = 1800000;
     apns_session_t *session = push_session(service, &options);
     send_range(session, 0, 20);
     /* Sooner than answer_timeout_ms, or this fails. */
@@ -348,7 +348,7 @@ TEST(a_connection_that_takes_nothing_is_replaced) {
   service_t *service = service_start(&shut);
   apns_session_options_t options = push_options(service);
   /* Longer than good answers take on a busy machine. */
-  options.answer_timeout_ms = (uint32_t)as_many_as(5000, 20000);
+  tuning_of(&options)->answer_timeout_ms = (uint32_t)as_many_as(5000, 20000);
   apns_session_t *session = push_session(service, &options);
   char payload[257];
   memset(payload, ' ', sizeof payload);

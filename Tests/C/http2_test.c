@@ -367,12 +367,12 @@ static service_reply_t judge_by_count(void *context, const service_push_t *push)
 }
 
 /* Runs a load through a service that does something every so often. */
-static ends_t run(ending_t *ending, size_t count, int ambiguous, size_t *twice_out,
+static ends_t run(ending_t *ending, size_t count, int delivery, size_t *twice_out,
                   size_t *connections_out) {
   service_t *service = service_judging(judge_by_count, ending);
   apns_session_options_t given = push_options(service);
-  given.ambiguous = ambiguous;
-  given.reconnect_pause_max_ms = 50;
+  given.delivery = delivery;
+  tuning_of(&given)->reconnect_pause_max_ms = 50;
   given.window_bytes = 32 << 20; /* for all outcomes at once */
   apns_session_t *session = push_session(service, &given);
   send_range(session, 0, count);
@@ -410,11 +410,11 @@ TEST(an_end_without_a_goodbye) {
   size_t twice;
   const size_t count = as_many_as(20000, 900);
   ending_t ending = {.action = SERVE_DROP, .every = as_many_as(1500, 150)};
-  ends_t ends = run(&ending, count, APNS_AMBIGUOUS_RESEND, &twice, NULL);
+  ends_t ends = run(&ending, count, APNS_DELIVERY_AT_LEAST_ONCE, &twice, NULL);
   assert_int_equal(ends.accepted, count);
   free(ends.of);
   ending.seen = 0;
-  ends = run(&ending, count, APNS_AMBIGUOUS_REPORT, &twice, NULL);
+  ends = run(&ending, count, APNS_DELIVERY_AT_MOST_ONCE, &twice, NULL);
   assert_int_equal(ends.accepted + ends.unknown, count);
   assert_true(ends.unknown > 0);
   assert_int_equal(twice, 0);
@@ -424,7 +424,7 @@ TEST(an_end_without_a_goodbye) {
 TEST(streams_that_are_refused_are_sent_again) {
   ending_t ending = {.action = SERVE_RESET, .every = 10, .error = 7 /* REFUSED_STREAM */};
   size_t twice;
-  ends_t ends = run(&ending, 1000, APNS_AMBIGUOUS_REPORT, &twice, NULL);
+  ends_t ends = run(&ending, 1000, APNS_DELIVERY_AT_MOST_ONCE, &twice, NULL);
   assert_int_equal(ends.accepted, 1000);
   free(ends.of);
 }
@@ -441,7 +441,7 @@ TEST(one_that_was_refused_before_is_in_doubt_like_any_other) {
   size_t seen = 0;
   service_t *service = service_judging(judge_twice, &seen);
   apns_session_options_t options = push_options(service);
-  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   apns_session_t *session = push_session(service, &options);
   send_range(session, 0, 1);
   drain(session);
@@ -456,7 +456,7 @@ TEST(one_that_was_refused_before_is_in_doubt_like_any_other) {
 TEST(streams_that_are_reset_are_ambiguous) {
   ending_t ending = {.action = SERVE_RESET, .every = 10, .error = 2 /* INTERNAL_ERROR */};
   size_t twice;
-  ends_t ends = run(&ending, 1000, APNS_AMBIGUOUS_REPORT, &twice, NULL);
+  ends_t ends = run(&ending, 1000, APNS_DELIVERY_AT_MOST_ONCE, &twice, NULL);
   assert_int_equal(ends.unknown, 100);
   assert_int_equal(ends.accepted, 900);
   assert_int_equal(twice, 0);
@@ -472,7 +472,7 @@ static ends_t reset_each(size_t times, size_t resent) {
                        .reply = {.action = SERVE_RESET, .error = 2 /* INTERNAL_ERROR */}};
   service_t *service = service_judging(judge_by_number, &verdict);
   apns_session_options_t options = push_options(service);
-  options.ambiguous = APNS_AMBIGUOUS_RESEND;
+  options.delivery = APNS_DELIVERY_AT_LEAST_ONCE;
   apns_session_t *session = push_session(service, &options);
   send_range(session, 0, 300);
   drain(session);
@@ -581,7 +581,7 @@ static apns_session_stats_t answered_before_the_body(service_judge_t judge, verd
       .judge = judge, .context = verdict, .answers_early = true, .stream_window = 1};
   service_t *service = service_start(&options);
   apns_session_options_t given = push_options(service);
-  given.ambiguous = APNS_AMBIGUOUS_REPORT;
+  given.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   apns_session_t *session = push_session(service, &given);
   send_range(session, 0, 20);
   drain(session);
@@ -606,8 +606,8 @@ TEST(silence_ends_as_unknown) {
   verdict_t verdict = {.every = 5, .reply = {.action = SERVE_SILENCE}};
   service_t *service = service_judging(judge_by_number, &verdict);
   apns_session_options_t given = push_options(service);
-  given.answer_timeout_ms = 1800000;
-  given.ambiguous = APNS_AMBIGUOUS_REPORT;
+  tuning_of(&given)->answer_timeout_ms = 1800000;
+  given.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   apns_session_t *session = push_session(service, &given);
   send_range(session, 0, 20);
   /* The others have theirs before the clock is moved past the answers that never come. */
@@ -628,8 +628,8 @@ TEST(a_silent_stream_ends_no_connection) {
   verdict_t verdict = {.every = 20, .reply = {.action = SERVE_SILENCE}};
   service_t *service = service_judging(judge_by_number, &verdict);
   apns_session_options_t given = push_options(service);
-  given.answer_timeout_ms = 1800000;
-  given.ambiguous = APNS_AMBIGUOUS_REPORT;
+  tuning_of(&given)->answer_timeout_ms = 1800000;
+  given.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   apns_session_t *session = push_session(service, &given);
   apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;
   apns_event_t event = APNS_EVENT_INIT;
@@ -703,7 +703,7 @@ static apns_session_t *token_session_for(const service_t *service, const char *t
   apns_credentials_t *credentials = credentials_of(&who);
   BIO_free(memory), EVP_PKEY_free(key);
   apns_session_options_t options = push_options(service);
-  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   options.topic = topic;
   apns_session_t *session = session_with(&options, credentials);
   apns_credentials_free(credentials);

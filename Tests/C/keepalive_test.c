@@ -32,13 +32,21 @@ static void check_socket(int descriptor, int idle, int interval) {
 
 TEST(the_option_is_what_tcp_is_told) {
   static const struct {
-    int32_t seconds;
+    int32_t milliseconds;
     int idle, interval;
-  } cases[] = {{0, 60, 15}, {1, 1, 1}, {7, 7, 1}, {40, 40, 10}, {100000, 32767, 8191}, {-1, 0, 0}};
+  } cases[] = {{0, 60, 15},
+               {1, 1, 1},
+               {1000, 1, 1},
+               {1001, 2, 1},
+               {7000, 7, 1},
+               {40000, 40, 10},
+               {100000000, 32767, 8191},
+               {INT32_MAX, 32767, 8191},
+               {-1, 0, 0}};
   gateway_t *gateway = gateway_start(NULL, NULL);
   for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
     apns_session_options_t options = options_for(gateway);
-    options.keepalive_s = cases[index].seconds;
+    tuning_of(&options)->keepalive_ms = cases[index].milliseconds;
     apns_session_t *session = session_to(gateway, &options);
     sockets_reset();
     assert_ok(apns_session_connect(session, &error));
@@ -56,8 +64,8 @@ TEST(every_connection_is_told) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, waits));
   apns_session_options_t options = options_for(gateway);
   apns_event_t event = APNS_EVENT_INIT;
-  options.keepalive_s = 20;
-  options.no_standby = 0;
+  tuning_of(&options)->keepalive_ms = 20000;
+  binary_of(&options)->no_standby = 0;
   apns_session_t *session = session_to(gateway, &options);
   sockets_reset();
   send_range(session, 0, BATCH);
@@ -77,8 +85,8 @@ TEST(the_feedback_has_the_usual) {
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_t *feedback = NULL;
-  from.host = "127.0.0.1";
-  from.port = gateway_port(gateway);
+  from.peer.host = "127.0.0.1";
+  from.peer.port = gateway_port(gateway);
   sockets_reset();
   assert_ok(apns_feedback_open(&from, credentials, &feedback, &error));
   check_socket(sockets_last(), 60, 15);

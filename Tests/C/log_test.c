@@ -221,8 +221,8 @@ static service_reply_t judge_half_silently(void *context, const service_push_t *
 TEST(an_answer_that_does_not_come_is_said) {
   service_t *service = service_judging(judge_half_silently, NULL);
   apns_session_options_t options = logged_push_options(service, APNS_LOG_DEFAULT);
-  options.answer_timeout_ms = 1000;
-  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  tuning_of(&options)->answer_timeout_ms = 1000;
+  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   apns_session_t *session = push_session(service, &options);
   const int64_t start = clock_ms();
   send_range(session, 0, 1);
@@ -258,7 +258,7 @@ TEST(a_rejection_says_how_many_are_sent_again) {
   static const gateway_step_t second[] = {JUDGE, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second));
   apns_session_options_t options = options_for(gateway);
-  options.no_standby = 1;
+  binary_of(&options)->no_standby = 1;
   options.report_accepted = 0;
   listen_to(&options, APNS_LOG_TRACE);
   apns_session_t *session = session_to(gateway, &options);
@@ -355,7 +355,7 @@ TEST(a_binary_trace_keeps_secrets_too) {
   for (size_t index = 0; index < 2; index++) {
     gateway_t *gateway = gateway_start(NULL, NULL);
     apns_session_options_t options = options_for(gateway);
-    options.format = formats[index];
+    binary_of(&options)->format = formats[index];
     listen_to(&options, APNS_LOG_TRACE);
     apns_session_t *session = session_to(gateway, &options);
     push_a_secret(session);
@@ -373,10 +373,7 @@ TEST(hostile_words_are_made_safe) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), answer, 1);
   apns_session_options_t options = options_for(gateway);
-  options.proxy_host = "127.0.0.1";
-  options.proxy_port = proxy_port(proxy);
-  options.proxy_user = "eve";
-  options.proxy_password = "the-secret-of-the-proxy";
+  options.peer.proxy = proxy_url(proxy, "127.0.0.1", "eve:the-secret-of-the-proxy");
   listen_to(&options, APNS_LOG_TRACE);
   apns_session_t *session = session_to(gateway, &options);
   assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error));
@@ -433,7 +430,7 @@ TEST(a_cache_that_cannot_be_used_is_said) {
 TEST(a_session_in_an_event_loop_tells_the_same) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = logged_push_options(service, APNS_LOG_DEFAULT);
-  options.nonblocking = 1;
+  options.peer.nonblocking = 1;
   apns_session_t *session = push_session(service, &options);
   const int64_t start = clock_ms();
   while (book.of[APNS_LOGGED_CONNECTED] == 0) {

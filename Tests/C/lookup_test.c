@@ -33,8 +33,8 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
 
 static apns_session_options_t options_to(const gateway_t *gateway, const char *name) {
   apns_session_options_t options = options_for(gateway);
-  options.host = name;
-  options.server_name = "localhost";
+  options.peer.host = name;
+  options.peer.server_name = "localhost";
   return options;
 }
 
@@ -58,7 +58,7 @@ static apns_error_t fails(const char *name, uint32_t ms, apns_status_t expected)
   FORGET_ERROR();
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_to(gateway, name);
-  options.connect_timeout_ms = ms;
+  options.peer.connect_timeout_ms = ms;
   apns_session_t *session = session_to(gateway, &options);
   assert_status(expected, apns_session_connect(session, &error));
   session_end(session, gateway);
@@ -88,7 +88,7 @@ TEST(an_address_is_no_name) {
 TEST(an_answer_that_comes_late) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_to(gateway, "late.test");
-  options.wait_max_ms = SHARE;
+  options.peer.wait_max_ms = SHARE;
   apns_session_t *session = session_to(gateway, &options);
   nameserver_hold();
   nameserver_queries();
@@ -106,7 +106,7 @@ TEST(an_answer_that_comes_late) {
 static size_t queries_for(const char *name) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_to(gateway, name);
-  options.connect_timeout_ms = AMPLE_MS;
+  options.peer.connect_timeout_ms = AMPLE_MS;
   apns_session_t *session = session_to(gateway, &options);
   nameserver_queries();
   assert_ok(apns_session_connect(session, &error));
@@ -127,7 +127,7 @@ TEST(the_first_of_two_addresses_is_dead) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   assert_true(silent_address_open(&silent, gateway_port(gateway)));
   apns_session_options_t options = options_to(gateway, "two.test");
-  options.connect_timeout_ms = (uint32_t)as_many_as(6000, 20000);
+  options.peer.connect_timeout_ms = (uint32_t)as_many_as(6000, 20000);
   apns_session_t *session = session_to(gateway, &options);
   assert_ok(apns_session_connect(session, &error));
   apns_session_free(session);
@@ -139,11 +139,11 @@ TEST(a_feedback_looks_its_name_up) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_t *feedback = NULL;
-  options.host = "late.test";
-  options.server_name = "localhost";
-  options.port = gateway_port(gateway);
-  options.connect_timeout_ms = AMPLE_MS;
-  options.wait_max_ms = SHARE;
+  options.peer.host = "late.test";
+  options.peer.server_name = "localhost";
+  options.peer.port = gateway_port(gateway);
+  options.peer.connect_timeout_ms = AMPLE_MS;
+  options.peer.wait_max_ms = SHARE;
   nameserver_hold();
   apns_credentials_t *credentials = provider_credentials();
   assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
@@ -201,7 +201,7 @@ TEST(rubbish) {
     char name[] = "rubbishN.test";
     name[7] = (char)('0' + kind);
     apns_session_options_t options = options_to(gateway, name);
-    options.connect_timeout_ms = 300;
+    options.peer.connect_timeout_ms = 300;
     apns_session_t *session = session_to(gateway, &options);
     int64_t start = clock_ms();
     assert_int_not_equal(apns_session_connect(session, &error), APNS_OK);
@@ -219,7 +219,7 @@ TEST(a_session_is_freed_while_it_looks_up) {
   size_t before = 0;
   for (int n = 0; n < 3; n++) {
     apns_session_options_t options = options_to(gateway, n % 2 ? "half.test" : "silent.test");
-    options.wait_max_ms = SHARE;
+    options.peer.wait_max_ms = SHARE;
     apns_session_t *session = session_to(gateway, &options);
     assert_status(APNS_ERR_TIMEOUT, apns_session_connect(session, &error));
     apns_session_free(session);
@@ -237,7 +237,7 @@ static int free_it(void *session) {
 TEST(a_child_leaves_the_look_up_alone) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_to(gateway, "late.test");
-  options.wait_max_ms = SHARE;
+  options.peer.wait_max_ms = SHARE;
   apns_session_t *session = session_to(gateway, &options);
   nameserver_hold();
   nameserver_queries();
@@ -264,8 +264,8 @@ TEST(the_callers_function_comes_first) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_to(gateway, "fine.test");
   int calls = 0;
-  options.lookup = look_up;
-  options.lookup_context = &calls;
+  options.peer.lookup = look_up;
+  options.peer.lookup_context = &calls;
   apns_session_t *session = session_to(gateway, &options);
   nameserver_queries();
   assert_ok(apns_session_connect(session, &error));

@@ -254,8 +254,8 @@ static void run_system_trust(void) {
   CHECK(credentials, "no credentials");
   memory_disarm();
   apns_session_options_t where = APNS_SESSION_OPTIONS_INIT;
-  where.host = "127.0.0.1";
-  where.port = peers.stranger;
+  where.peer.host = "127.0.0.1";
+  where.peer.port = peers.stranger;
   where.protocol = APNS_PROTOCOL_BINARY;
   apns_session_t *session = NULL;
   CHECK(!apns_session_new(&where, credentials, &session, &error), "%s", error.message);
@@ -385,13 +385,13 @@ static void run_session(apns_protocol_t protocol, bool closes, bool loops) {
   apns_session_t *session = NULL;
   memset(is_taken, 0, sizeof is_taken);
   options.protocol = protocol;
-  options.host = "127.0.0.1";
-  options.port = protocol == APNS_PROTOCOL_HTTP2 ? peers.service : peers.gateway;
-  options.connect_timeout_ms = options.write_timeout_ms = AMPLE_MS;
+  options.peer.host = "127.0.0.1";
+  options.peer.port = protocol == APNS_PROTOCOL_HTTP2 ? peers.service : peers.gateway;
+  options.peer.connect_timeout_ms = tuning_of(&options)->write_timeout_ms = AMPLE_MS;
   options.topic = protocol == APNS_PROTOCOL_HTTP2 ? "com.example.chess" : NULL;
-  options.reconnect_pause_max_ms = 1;
+  tuning_of(&options)->reconnect_pause_max_ms = 1;
   options.report_accepted = 1;
-  options.nonblocking = loops;
+  options.peer.nonblocking = loops;
   apns_payload_t *payload = NULL;
   TRY(apns_payload_new(NULL, &payload, &error));
   TRY(apns_payload_set_string(payload, APNS_KEY_ALERT, "built", 5, &error));
@@ -436,10 +436,10 @@ static void run_http2_looping(void) { run_session(APNS_PROTOCOL_HTTP2, false, tr
 /* A creation may be in doubt where memory ran out; the other requests just say so. */
 static void run_channels(void) {
   apns_channels_options_t options = APNS_CHANNELS_OPTIONS_INIT;
-  options.host = "127.0.0.1";
-  options.port = peers.service;
+  options.peer.host = "127.0.0.1";
+  options.peer.port = peers.service;
   options.topic = "com.example.chess";
-  options.connect_timeout_ms = options.answer_timeout_ms = AMPLE_MS;
+  options.peer.connect_timeout_ms = options.answer_timeout_ms = AMPLE_MS;
   apns_channels_t *channels = NULL;
   TRY(apns_channels_new(&options, credentials, &channels, &error));
   char channel[APNS_CHANNEL_ID_MAX + 1] = "";
@@ -470,9 +470,9 @@ static void run_channels(void) {
 /* What a list had is gone where its connection broke, so that it may be read again. */
 static void run_feedback(void) {
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
-  options.host = "127.0.0.1";
-  options.port = peers.feedback;
-  options.connect_timeout_ms = options.read_timeout_ms = AMPLE_MS;
+  options.peer.host = "127.0.0.1";
+  options.peer.port = peers.feedback;
+  options.peer.connect_timeout_ms = options.read_timeout_ms = AMPLE_MS;
   while (true) {
     apns_feedback_t *feedback = NULL;
     TRY(apns_feedback_open(&options, credentials, &feedback, &error));
@@ -500,13 +500,13 @@ static void run_lookup(void) {
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.protocol = APNS_PROTOCOL_BINARY;
   apns_session_t *session = NULL;
-  options.host = "fine.test";
-  options.server_name = "localhost";
-  options.port = peers.gateway;
+  options.peer.host = "fine.test";
+  options.peer.server_name = "localhost";
+  options.peer.port = peers.gateway;
   /* Where c-ares lost an answer for want of memory, it is asked again after half of this. */
-  options.connect_timeout_ms = 20000;
-  options.reconnect_pause_max_ms = 1;
-  options.no_standby = 1;
+  options.peer.connect_timeout_ms = 20000;
+  tuning_of(&options)->reconnect_pause_max_ms = 1;
+  binary_of(&options)->no_standby = 1;
   TRY(apns_session_new(&options, credentials, &session, &error));
   TRY(apns_session_connect(session, &error));
   apns_session_free(session);
@@ -523,11 +523,11 @@ static int connect_first(size_t n) {
   apns_credentials_t *made = NULL;
   apns_session_t *session = NULL;
   apns_session_options_t where = APNS_SESSION_OPTIONS_INIT;
-  where.host = "127.0.0.1";
-  where.port = peers.gateway;
+  where.peer.host = "127.0.0.1";
+  where.peer.port = peers.gateway;
   where.protocol = APNS_PROTOCOL_BINARY;
-  where.connect_timeout_ms = AMPLE_MS;
-  where.reconnect_pause_max_ms = 1;
+  where.peer.connect_timeout_ms = AMPLE_MS;
+  tuning_of(&where)->reconnect_pause_max_ms = 1;
   if (apns_credentials_new(&who, &made, &error)) return 1;
   if (apns_session_new(&where, made, &session, &error)) return 1;
   memory_arm(n, false);

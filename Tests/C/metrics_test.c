@@ -74,7 +74,7 @@ TEST(outcomes_and_what_was_sent_again) {
   static const gateway_step_t third[] = {TAKE_SENTINEL, NAME_LAST(2), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second, third));
   apns_session_options_t options = options_for(gateway);
-  options.no_standby = 1;
+  binary_of(&options)->no_standby = 1;
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, 10);
   assert_ok(apns_session_flush(session, &error));
@@ -141,7 +141,7 @@ TEST(handshakes_by_kind) {
     const gateway_options_t how = {.tls_version = versions[index].version, .tickets = 2};
     gateway_t *gateway = gateway_start(&how, NULL);
     apns_session_options_t options = options_for(gateway);
-    options.no_standby = 1;
+    binary_of(&options)->no_standby = 1;
     apns_session_t *session = session_to(gateway, &options);
     /* Each proof costs its connection. */
     for (size_t n = 0; n < 3; n++) {
@@ -186,7 +186,7 @@ TEST(a_standby_connection_shows) {
                                           END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second));
   apns_session_options_t options = options_for(gateway);
-  options.no_standby = 0;
+  binary_of(&options)->no_standby = 0;
   apns_session_t *session = session_to(gateway, &options);
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 0, 2);

@@ -19,20 +19,20 @@ static void send_with_odd_token(apns_session_t *session) {
 /* All are accepted by the first connection's word, or that proves nothing: then they
    are sent again as the option has it, or each is unknown. */
 static void check_word(const gateway_step_t *script, bool zero_proves, bool has_odd, int format,
-                       int ambiguous, bool proves) {
+                       int delivery, bool proves) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, polite));
   apns_session_options_t options = options_for(gateway);
-  options.zero_proves = zero_proves;
-  options.ambiguous = ambiguous;
-  options.format = format;
+  binary_of(&options)->zero_proves = zero_proves;
+  options.delivery = delivery;
+  binary_of(&options)->format = format;
   apns_session_t *session = session_to(gateway, &options);
   if (has_odd)
     send_with_odd_token(session);
   else
     send_range(session, 0, BATCH);
   drain(session);
-  bool resends = !proves && ambiguous == APNS_AMBIGUOUS_RESEND;
-  bool reports = !proves && ambiguous == APNS_AMBIGUOUS_REPORT;
+  bool resends = !proves && delivery == APNS_DELIVERY_AT_LEAST_ONCE;
+  bool reports = !proves && delivery == APNS_DELIVERY_AT_MOST_ONCE;
   assert_counts(session, BATCH, reports ? 0 : BATCH, 0, reports ? BATCH : 0, 0);
   assert_int_equal(stats_of(session).resent, resends ? BATCH : 0);
   assert_int_equal(stats_of(session).connects, resends ? 2 : 1);
@@ -51,8 +51,9 @@ static void check_word_every_way(const gateway_step_t *script, bool zero_proves,
                                  bool proves) {
   const int first = (int)as_many_as(APNS_FORMAT_ENHANCED, APNS_FORMAT_FRAMED);
   for (int format = first; format <= APNS_FORMAT_FRAMED; format++)
-    for (int ambiguous = APNS_AMBIGUOUS_RESEND; ambiguous <= APNS_AMBIGUOUS_REPORT; ambiguous++)
-      check_word(script, zero_proves, has_odd, format, ambiguous, proves);
+    for (int delivery = APNS_DELIVERY_AT_LEAST_ONCE; delivery <= APNS_DELIVERY_AT_MOST_ONCE;
+         delivery++)
+      check_word(script, zero_proves, has_odd, format, delivery, proves);
 }
 
 /* ---- The sentinel's answer ---------------------------------------------- */
@@ -107,7 +108,7 @@ TEST(identifier_0_without_a_sentinel) {
       const gateway_step_t script[] = {TAKE_FRAMES(BATCH), NAME(statuses[index], 0), END};
       gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, polite));
       apns_session_options_t options = options_for(gateway);
-      options.zero_proves = zero_proves;
+      binary_of(&options)->zero_proves = zero_proves;
       apns_session_t *session = session_to(gateway, &options);
       send_range(session, 0, BATCH);
       gateway_await_step(gateway, 0, 2);
@@ -145,15 +146,15 @@ TEST(a_sentinel_that_is_not_written_is_not_answered) {
 /* ---- A packet for nobody ------------------------------------------------ */
 
 /* One that has its end already: what is in flight now is in doubt, and nothing else. */
-static void check_past_one(uint32_t identifier, uint8_t status, int ambiguous) {
+static void check_past_one(uint32_t identifier, uint8_t status, int delivery) {
   static const gateway_step_t names_fifth[] = {TAKE_FRAMES(BATCH), NAME_NTH(8, 4), END};
   const gateway_step_t names_past[] = {TAKE_FRAMES(BATCH - 5), NAME(status, identifier), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_fifth, names_past, polite));
   apns_session_options_t options = options_for(gateway);
-  options.ambiguous = ambiguous;
+  options.delivery = delivery;
   apns_session_t *session = session_to(gateway, &options);
   apns_event_t event = APNS_EVENT_INIT;
-  bool reports = ambiguous == APNS_AMBIGUOUS_REPORT;
+  bool reports = delivery == APNS_DELIVERY_AT_MOST_ONCE;
   send_range(session, 0, BATCH);
   assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
   assert_int_equal(event.reject, 8);
@@ -177,8 +178,8 @@ TEST(a_packet_for_one_that_has_its_end) {
   static const uint8_t words[] = {8, 10, 128, 255};
   for (size_t index = 0; index < 4; index++)
     for (size_t word = as_many_as(0, index); word < as_many_as(4, index + 1); word++) {
-      check_past_one(identifiers[index], words[word], APNS_AMBIGUOUS_RESEND);
-      check_past_one(identifiers[index], words[word], APNS_AMBIGUOUS_REPORT);
+      check_past_one(identifiers[index], words[word], APNS_DELIVERY_AT_LEAST_ONCE);
+      check_past_one(identifiers[index], words[word], APNS_DELIVERY_AT_MOST_ONCE);
     }
 }
 
@@ -191,7 +192,7 @@ TEST(packets_for_nobody_for_ever) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, script, few, few, few, few, few, few,
                                                    few, few, few, few, few, few, few, few));
   apns_session_options_t options = options_for(gateway);
-  options.reconnect_pause_max_ms = 1;
+  tuning_of(&options)->reconnect_pause_max_ms = 1;
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, BATCH);
   drain(session);
@@ -254,14 +255,15 @@ TEST(a_packet_behind_a_broken_write) {
 TEST(a_quiet_period_that_is_broken_off) {
   static const gateway_step_t first[] = {TAKE_FRAMES(BATCH), AWAIT(1), CLOSE_FIN};
   static const gateway_step_t second[] = {TAKE_ALL, END};
-  for (int ambiguous = APNS_AMBIGUOUS_RESEND; ambiguous <= APNS_AMBIGUOUS_REPORT; ambiguous++) {
+  for (int delivery = APNS_DELIVERY_AT_LEAST_ONCE; delivery <= APNS_DELIVERY_AT_MOST_ONCE;
+       delivery++) {
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second));
     apns_session_options_t options = options_for(gateway);
-    options.quiet_period_ms = 3600000;
-    options.ambiguous = ambiguous;
+    binary_of(&options)->quiet_period_ms = 3600000;
+    options.delivery = delivery;
     apns_session_t *session = session_to(gateway, &options);
     size_t unresolved = 0;
-    bool reports = ambiguous == APNS_AMBIGUOUS_REPORT;
+    bool reports = delivery == APNS_DELIVERY_AT_MOST_ONCE;
     send_range(session, 0, BATCH);
     assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 20, &unresolved, &error));
     assert_int_equal(unresolved, BATCH);
@@ -296,7 +298,7 @@ TEST(a_write_begins_the_quiet_period_anew) {
   static const gateway_step_t script[] = {TAKE_ALL, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
-  options.quiet_period_ms = 100000;
+  binary_of(&options)->quiet_period_ms = 100000;
   apns_session_t *session = session_to(gateway, &options);
   size_t unresolved = 0;
   send_range(session, 0, BATCH);
@@ -335,8 +337,8 @@ static apns_session_t *session_of_age(const gateway_t *gateway, int32_t prove_af
                                       uint32_t connects_per_minute) {
   apns_session_options_t options = options_for(gateway);
   options.report_accepted = 1;
-  options.prove_after_ms = prove_after_ms;
-  options.connects_per_minute = connects_per_minute;
+  binary_of(&options)->prove_after_ms = prove_after_ms;
+  tuning_of(&options)->connects_per_minute = connects_per_minute;
   return session_to(gateway, &options);
 }
 
@@ -445,7 +447,7 @@ TEST(a_trickle_is_proven_by_silence) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.report_accepted = 1;
-  options.quiet_period_ms = 2000;
+  binary_of(&options)->quiet_period_ms = 2000;
   apns_session_t *session = session_to(gateway, &options);
   clock_stop();
   send_range(session, 0, 1);
@@ -501,14 +503,15 @@ TEST(something_that_never_comes_to_a_word) {
    lost with it; but not before its time. */
 TEST(an_answer_that_never_comes) {
   static const gateway_step_t silent[] = {TAKE_SENTINEL, STALL};
-  for (int ambiguous = APNS_AMBIGUOUS_RESEND; ambiguous <= APNS_AMBIGUOUS_REPORT; ambiguous++) {
+  for (int delivery = APNS_DELIVERY_AT_LEAST_ONCE; delivery <= APNS_DELIVERY_AT_MOST_ONCE;
+       delivery++) {
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(silent, polite));
     apns_session_options_t options = options_for(gateway);
-    options.answer_timeout_ms = 100000;
-    options.ambiguous = ambiguous;
+    tuning_of(&options)->answer_timeout_ms = 100000;
+    options.delivery = delivery;
     apns_session_t *session = session_to(gateway, &options);
     size_t unresolved = 0;
-    bool reports = ambiguous == APNS_AMBIGUOUS_REPORT;
+    bool reports = delivery == APNS_DELIVERY_AT_MOST_ONCE;
     clock_stop();
     send_range(session, 0, BATCH);
     assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, &unresolved, &error));

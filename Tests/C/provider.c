@@ -126,16 +126,38 @@ apns_error_t refused(const apns_credentials_options_t *options, apns_status_t ex
   return error;
 }
 
+apns_tuning_t *tuning_of(apns_session_options_t *options) {
+  static _Thread_local apns_tuning_t all[64];
+  static _Thread_local size_t count;
+  if (!options->tuning) {
+    apns_tuning_t *next = &all[count++ % 64];
+    *next = (apns_tuning_t)APNS_TUNING_INIT;
+    options->tuning = next;
+  }
+  return (apns_tuning_t *)options->tuning;
+}
+
+apns_binary_options_t *binary_of(apns_session_options_t *options) {
+  static _Thread_local apns_binary_options_t all[64];
+  static _Thread_local size_t count;
+  if (!options->binary) {
+    apns_binary_options_t *next = &all[count++ % 64];
+    *next = (apns_binary_options_t)APNS_BINARY_OPTIONS_INIT;
+    options->binary = next;
+  }
+  return (apns_binary_options_t *)options->binary;
+}
+
 apns_session_options_t options_for(const gateway_t *gateway) {
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.protocol = APNS_PROTOCOL_BINARY;
-  options.host = "127.0.0.1";
-  options.port = gateway_port(gateway);
-  options.connect_timeout_ms = AMPLE_MS;
-  options.write_timeout_ms = AMPLE_MS;
-  options.answer_timeout_ms = AMPLE_MS;
+  options.peer.host = "127.0.0.1";
+  options.peer.port = gateway_port(gateway);
+  options.peer.connect_timeout_ms = AMPLE_MS;
+  tuning_of(&options)->write_timeout_ms = AMPLE_MS;
+  tuning_of(&options)->answer_timeout_ms = AMPLE_MS;
   /* A script belongs to the connections in their order; a standby one has tests of its own. */
-  options.no_standby = 1;
+  binary_of(&options)->no_standby = 1;
   return options;
 }
 

@@ -82,6 +82,11 @@ apns_error_t refused(const apns_credentials_options_t *options, apns_status_t ex
 /** Options for a session to the gateway, with deadlines that end a failing test. */
 apns_session_options_t options_for(const gateway_t *gateway);
 
+/** The options' own tuning, and what is for the binary interface, to be changed. They live until
+    options have been made a few dozen times more. */
+apns_tuning_t *tuning_of(apns_session_options_t *options);
+apns_binary_options_t *binary_of(apns_session_options_t *options);
+
 /** Does not free the credentials. */
 apns_session_t *session_with(const apns_session_options_t *options,
                              const apns_credentials_t *credentials);

@@ -182,6 +182,13 @@ proxy_t *proxy_start(uint16_t gateway_port, const proxy_answer_t *answers, size_
 
 uint16_t proxy_port(const proxy_t *proxy) { return proxy->port; }
 
+const char *proxy_url(const proxy_t *proxy, const char *host, const char *credentials) {
+  static char url[4096];
+  snprintf(url, sizeof url, "http://%s%s%s:%d", credentials ? credentials : "",
+           credentials ? "@" : "", host, proxy->port);
+  return url;
+}
+
 size_t proxy_connections(proxy_t *proxy) {
   pthread_mutex_lock(&proxy->lock);
   size_t count = proxy->count;

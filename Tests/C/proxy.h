@@ -31,6 +31,10 @@ proxy_t *proxy_start(uint16_t gateway_port, const proxy_answer_t *answers, size_
 
 uint16_t proxy_port(const proxy_t *proxy);
 
+/** Its URL with that host, and with that user and password where they are not NULL, as a URL has
+   them. Valid until the next call. */
+const char *proxy_url(const proxy_t *proxy, const char *host, const char *credentials);
+
 /** Connections accepted so far. */
 size_t proxy_connections(proxy_t *proxy);
 

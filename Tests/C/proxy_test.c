@@ -14,8 +14,7 @@ static const proxy_answer_t opens[] = {PROXY_OPENS};
 
 static apns_session_options_t options_through(const gateway_t *gateway, const proxy_t *proxy) {
   apns_session_options_t options = options_for(gateway);
-  options.proxy_host = "127.0.0.1";
-  options.proxy_port = proxy_port(proxy);
+  options.peer.proxy = proxy_url(proxy, "127.0.0.1", NULL);
   return options;
 }
 
@@ -35,18 +34,16 @@ static void check_through(const apns_session_options_t *options, gateway_t *gate
   gateway_stop(gateway);
 }
 
-/* The same for a proxy that answers so, with a user where `basic` is that user in base64. */
-static void check_asked(const proxy_answer_t *answer, const char *user, const char *password,
-                        const char *basic) {
+/* The same for a proxy that answers so, with user and password of its URL, and in base64. */
+static void check_asked(const proxy_answer_t *answer, const char *credentials, const char *basic) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), answer, 1);
   apns_session_options_t options = options_through(gateway, proxy);
-  options.proxy_user = user;
-  options.proxy_password = password;
+  options.peer.proxy = proxy_url(proxy, "127.0.0.1", credentials);
   char request[4096];
   snprintf(request, sizeof request,
-           "CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s%s%s\r\n", options.port,
-           options.port, basic ? "Proxy-Authorization: Basic " : "", basic ? basic : "",
+           "CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s%s%s\r\n", options.peer.port,
+           options.peer.port, basic ? "Proxy-Authorization: Basic " : "", basic ? basic : "",
            basic ? "\r\n" : "");
   check_through(&options, gateway, proxy, request);
 }
@@ -56,36 +53,39 @@ static void check_name(const char *host, const char *request) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
   apns_session_options_t options = options_through(gateway, proxy);
-  options.host = host;
-  options.server_name = "localhost";
-  options.port = 2195;
+  options.peer.host = host;
+  options.peer.server_name = "localhost";
+  options.peer.port = 2195;
   check_through(&options, gateway, proxy, request);
 }
 
 /* ---- Being asked -------------------------------------------------------- */
 
-TEST(without_a_user) { check_asked(opens, NULL, NULL, NULL); }
+TEST(without_a_user) { check_asked(opens, NULL, NULL); }
 
 /* The examples of RFC 7617, 2 and 2.1, and what may be missing. */
 TEST(with_a_user) {
-  static const char *const cases[][3] = {
-      {"Aladdin", "open sesame", "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="},
-      {"test", "123\xC2\xA3", "dGVzdDoxMjPCow=="},
-      {"user", NULL, "dXNlcjo="},
-      {"user", "", "dXNlcjo="},
-      {"", "a:b", "OmE6Yg=="},
+  static const char *const cases[][2] = {
+      {"Aladdin:open%20sesame", "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="},
+      {"test:123\xC2\xA3", "dGVzdDoxMjPCow=="},
+      {"test:123%c2%A3", "dGVzdDoxMjPCow=="},
+      {"user", "dXNlcjo="},
+      {"user:", "dXNlcjo="},
+      {":a:b", "OmE6Yg=="},
+      {"%75ser:p%40ss%2Fw%3Ard%25", "dXNlcjpwQHNzL3c6cmQl"},
+      {"user:p@ss", "dXNlcjpwQHNz"},
   };
   for (size_t index = 0; index < sizeof cases / sizeof *cases; index++)
-    check_asked(opens, cases[index][0], cases[index][1], cases[index][2]);
+    check_asked(opens, cases[index][0], cases[index][1]);
 }
 
 TEST(with_the_longest_password) {
-  char password[1022], encoded[1500], both[1100];
-  memset(password, '?', sizeof password);
-  password[1021] = 0;
-  snprintf(both, sizeof both, "usr:%s", password);
+  char both[1025], encoded[1500];
+  memset(both, 'x', sizeof both);
+  memcpy(both, "usr:", 4);
+  both[1024] = 0;
   EVP_EncodeBlock((unsigned char *)encoded, (const unsigned char *)both, (int)strlen(both));
-  check_asked(opens, "usr", password, encoded);
+  check_asked(opens, both, encoded);
 }
 
 TEST(the_gateways_name_is_the_proxys_to_find) {
@@ -103,8 +103,8 @@ TEST(a_host_that_would_break_the_request) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
   apns_session_options_t options = options_through(gateway, proxy);
-  options.host = "gateway\r\nX-Evil: yes";
-  options.server_name = "localhost";
+  options.peer.host = "gateway\r\nX-Evil: yes";
+  options.peer.server_name = "localhost";
   apns_session_t *session = session_to(gateway, &options);
   assert_fails(APNS_ERR_ARGUMENT, apns_session_connect(session, &error), "host");
   apns_session_free(session);
@@ -140,7 +140,7 @@ TEST(every_way_to_say_yes) {
        .piecemeal = true},
   };
   for (size_t index = 0; index < sizeof answers / sizeof *answers; index++)
-    check_asked(answers + index, NULL, NULL, NULL);
+    check_asked(answers + index, NULL, NULL);
   free(longest);
 }
 
@@ -154,9 +154,8 @@ static void check_no(const proxy_answer_t *no, apns_status_t expected, const cha
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), answers, 2);
   apns_session_options_t options = options_through(gateway, proxy);
-  options.proxy_user = "user";
-  options.proxy_password = "secret";
-  if (no->stays) options.connect_timeout_ms = 300;
+  options.peer.proxy = proxy_url(proxy, "127.0.0.1", "user:secret");
+  if (no->stays) options.peer.connect_timeout_ms = 300;
   apns_session_t *session = session_to(gateway, &options);
   char place[64];
   snprintf(place, sizeof place, "the proxy 127.0.0.1:%d", proxy_port(proxy));
@@ -243,10 +242,10 @@ TEST(one_that_nobody_is) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
   apns_session_options_t options = options_through(gateway, proxy);
+  char place[64];
+  snprintf(place, sizeof place, "cannot connect to the proxy 127.0.0.1:%d", proxy_port(proxy));
   proxy_stop(proxy);
   apns_session_t *session = session_to(gateway, &options);
-  char place[64];
-  snprintf(place, sizeof place, "cannot connect to the proxy 127.0.0.1:%d", options.proxy_port);
   assert_fails(APNS_ERR_NETWORK, apns_session_connect(session, &error), place);
   assert_int_equal(error.sys_errno, ECONNREFUSED);
   session_end(session, gateway);
@@ -273,8 +272,8 @@ TEST(rejections_and_a_standby) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, polite));
   proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
   apns_session_options_t options = options_through(gateway, proxy);
-  options.no_standby = 0;
-  options.proxy_user = "user";
+  binary_of(&options)->no_standby = 0;
+  options.peer.proxy = proxy_url(proxy, "127.0.0.1", "user");
   apns_session_t *session = session_to(gateway, &options);
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 0, BATCH);
@@ -322,13 +321,10 @@ static apns_status_t open_feedback(const gateway_t *gateway, const proxy_t *prox
                                    apns_feedback_t **feedback) {
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
-  from.host = "127.0.0.1";
-  from.port = gateway_port(gateway);
-  from.connect_timeout_ms = from.read_timeout_ms = AMPLE_MS;
-  from.proxy_host = "127.0.0.1";
-  from.proxy_port = proxy_port(proxy);
-  from.proxy_user = "Aladdin";
-  from.proxy_password = "open sesame";
+  from.peer.host = "127.0.0.1";
+  from.peer.port = gateway_port(gateway);
+  from.peer.connect_timeout_ms = from.read_timeout_ms = AMPLE_MS;
+  from.peer.proxy = proxy_url(proxy, "127.0.0.1", "Aladdin:open%20sesame");
   apns_status_t status = apns_feedback_open(&from, credentials, feedback, &error);
   apns_credentials_free(credentials);
   return status;
@@ -362,23 +358,67 @@ TEST(feedback_through_it) {
 
 /* ---- Options ------------------------------------------------------------ */
 
+/* As curl reads it: http:// may be left out, the port is 1080 if there is none, and a slash at the
+   end says nothing. What cannot be looked up is named, without what may be a password. */
+TEST(urls_that_are_read) {
+  static const char *const cases[][2] = {
+      {"http://proxy.invalid:3128", "the proxy's name proxy.invalid"},
+      {"HTTP://user:pw@proxy.invalid:3128/", "proxy.invalid"},
+      {"proxy.invalid", "proxy.invalid"},
+      {"user:pw@proxy.invalid:", "proxy.invalid"},
+      {"http://[::1]:1", "the proxy ::1:1"},
+      {"[::1]:1", "the proxy ::1:1"},
+      {"user:a[b@127.0.0.1:1", "the proxy 127.0.0.1:1"},
+  };
+  apns_credentials_t *credentials = provider_credentials();
+  for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
+    apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+    options.protocol = APNS_PROTOCOL_BINARY;
+    options.peer.host = "gateway.invalid";
+    options.peer.proxy = cases[index][0];
+    apns_session_t *session = session_with(&options, credentials);
+    apns_error_t error = APNS_ERROR_INIT;
+    assert_int_not_equal(apns_session_connect(session, &error), APNS_OK);
+    assert_contains(error.message, strrchr(cases[index][1], ' ') ? strrchr(cases[index][1], ' ') + 1
+                                                                 : cases[index][1]);
+    assert_null(strstr(error.message, "pw"));
+    apns_session_free(session);
+  }
+  apns_credentials_free(credentials);
+}
+
 TEST(options_that_cannot_be) {
-  char longest[1025];
-  memset(longest, 'x', sizeof longest);
-  longest[1024] = 0;
-  const struct {
-    const char *host, *user, *password;
-    uint16_t port;
-    const char *says;
-  } cases[] = {
-      {"proxy.invalid", NULL, NULL, 0, "proxy_port"},
-      {"", NULL, NULL, 3128, "proxy_host"},
-      {NULL, NULL, NULL, 3128, "proxy_host"},
-      {NULL, "user", NULL, 0, "proxy_host"},
-      {NULL, NULL, "secret", 0, "proxy_host"},
-      {"proxy.invalid", NULL, "secret", 3128, "proxy_user"},
-      {"proxy.invalid", "us:er", NULL, 3128, "colon"},
-      {"proxy.invalid", longest, "s", 3128, "1024"},
+  char longest[1100] = "http://";
+  memset(longest + 7, 'x', 1024);
+  strcpy(longest + 7 + 1024, "@secret.invalid:3128");
+  const char *const cases[][2] = {
+      {"", "proxy has no host"},
+      {"http://", "proxy has no host"},
+      {"http://secret@", "proxy has no host"},
+      {"http://:3128", "proxy has no host"},
+      {"https://secret.invalid:3128", "proxy is an https:// URL"},
+      {"HTTPS://secret.invalid:3128", "proxy is an https:// URL"},
+      {"socks5://secret.invalid:1080", "proxy is a URL of another kind"},
+      {"http://secret.invalid:0", "proxy has no port"},
+      {"http://secret.invalid:65536", "proxy has no port"},
+      {"http://secret.invalid:99999999999999999999", "proxy has no port"},
+      {"http://secret.invalid:3128x", "proxy has no port"},
+      {"http://secret.invalid:3128/path", "proxy has a /, ? or #"},
+      {"http://user:sec/ret@proxy.invalid:3128", "proxy has a /, ? or #"},
+      {"http://user:sec?ret@proxy.invalid:3128", "proxy has a /, ? or #"},
+      {"http://user:secret#@proxy.invalid:3128", "proxy has a /, ? or #"},
+      {"http://user:sec ret@proxy.invalid:3128", "proxy has a space"},
+      {"http://user:secret@proxy.invalid:3128\r\nX-Evil: yes", "proxy has a space"},
+      {"http://::1:3128", "proxy has several colons"},
+      {"http://[::1:3128", "proxy has a bracket"},
+      {"http://[::1]3128", "proxy has a bracket"},
+      {"http://[]:3128", "proxy has no host"},
+      {"http://user:secret%@proxy.invalid:3128", "proxy has a % without"},
+      {"http://user:secret%4@proxy.invalid:3128", "proxy has a % without"},
+      {"http://user:secret%zz@proxy.invalid:3128", "proxy has a % without"},
+      {"http://user:secret%00@proxy.invalid:3128", "proxy has a NUL"},
+      {"http://us%3Aer:secret@proxy.invalid:3128", "proxy has a colon in its user"},
+      {longest, "proxy has a user and a password of more than 1024 bytes"},
   };
   apns_credentials_t *credentials = provider_credentials();
   for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
@@ -387,16 +427,146 @@ TEST(options_that_cannot_be) {
     apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
     apns_session_t *session = NULL;
     apns_feedback_t *feedback = NULL;
-    options.host = from.host = "127.0.0.1";
-    options.proxy_host = from.proxy_host = cases[index].host;
-    options.proxy_port = from.proxy_port = cases[index].port;
-    options.proxy_user = from.proxy_user = cases[index].user;
-    options.proxy_password = from.proxy_password = cases[index].password;
+    options.peer.host = from.peer.host = "127.0.0.1";
+    options.peer.proxy = from.peer.proxy = cases[index][0];
     assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-                 cases[index].says);
+                 cases[index][1]);
+    assert_null(strstr(error.message, "secret"));
     assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&from, credentials, &feedback, &error),
-                 cases[index].says);
+                 cases[index][1]);
+    assert_null(strstr(error.message, "secret"));
     assert_true(session == NULL && feedback == NULL);
   }
   apns_credentials_free(credentials);
+}
+
+/* ---- The environment ---------------------------------------------------- */
+
+static const char *const variables[] = {"https_proxy", "HTTPS_PROXY", "all_proxy",
+                                        "ALL_PROXY",   "no_proxy",    "NO_PROXY"};
+
+static void forget_environment(void) {
+  for (size_t index = 0; index < sizeof variables / sizeof *variables; index++)
+    unsetenv(variables[index]);
+}
+
+/* Whether a session to that host goes by the environment's proxy, by whom a connection fails. */
+static bool is_by_proxy(const char *host, const char *no_proxy) {
+  apns_credentials_t *credentials = provider_credentials();
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.protocol = APNS_PROTOCOL_BINARY;
+  options.peer.host = host;
+  options.peer.server_name = "localhost";
+  options.peer.port = 1;
+  options.peer.connect_timeout_ms = 1;
+  options.peer.proxy_from_environment = 1;
+  if (no_proxy) setenv("no_proxy", no_proxy, 1);
+  apns_session_t *session = session_with(&options, credentials);
+  unsetenv("no_proxy");
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_int_not_equal(apns_session_connect(session, &error), APNS_OK);
+  apns_session_free(session);
+  apns_credentials_free(credentials);
+  return strstr(error.message, "127.0.0.1:9") != NULL;
+}
+
+TEST(the_environment_names_a_proxy) {
+  forget_environment();
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
+  const char *url = proxy_url(proxy, "127.0.0.1", "user:secret");
+  for (size_t index = 0; index < 4; index++) {
+    setenv(variables[index], url, 1);
+    if (index == 0) setenv(variables[1], "http://127.0.0.1:1", 1);
+    if (index == 1) setenv(variables[0], "", 1);
+    apns_session_options_t options = options_for(gateway);
+    options.peer.host = "gateway.invalid";
+    options.peer.server_name = "localhost";
+    options.peer.proxy_from_environment = 1;
+    apns_session_t *session = session_to(gateway, &options);
+    /* It was read once. */
+    forget_environment();
+    assert_ok(apns_session_connect(session, &error));
+    apns_session_free(session);
+    assert_int_equal(proxy_connections(proxy), index + 1);
+    assert_contains(proxy_request(proxy, index), "Basic dXNlcjpzZWNyZXQ=\r\n");
+  }
+  proxy_stop(proxy);
+  gateway_stop(gateway);
+}
+
+TEST(the_environment_counts_only_where_it_is_asked) {
+  forget_environment();
+  setenv("https_proxy", "https://secret.invalid", 1);
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
+  apns_credentials_t *credentials = provider_credentials();
+  apns_session_options_t options = options_for(gateway);
+  apns_session_t *session = session_with(&options, credentials);
+  assert_ok(apns_session_connect(session, &error));
+  apns_session_free(session);
+  /* Addresses are the host's, and not of a proxy that the program does not know. */
+  options.peer.host = "gateway.invalid", options.peer.server_name = "localhost";
+  options.peer.addresses = "127.0.0.1", options.peer.proxy_from_environment = 1;
+  session = session_with(&options, credentials);
+  assert_ok(apns_session_connect(session, &error));
+  apns_session_free(session);
+  options.peer.addresses = NULL, options.peer.proxy = proxy_url(proxy, "127.0.0.1", NULL);
+  session = session_with(&options, credentials);
+  assert_ok(apns_session_connect(session, &error));
+  apns_session_free(session);
+  options.peer.proxy = NULL, session = NULL;
+  assert_says(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+              "https_proxy is an https:// URL, but TLS to a proxy is not supported: http:// is");
+  forget_environment();
+  setenv("ALL_PROXY", "socks5h://secret.invalid", 1);
+  assert_says(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+              "ALL_PROXY is a URL of another kind: only http:// proxies are supported");
+  forget_environment();
+  apns_credentials_free(credentials);
+  proxy_stop(proxy);
+  gateway_stop(gateway);
+}
+
+/* As curl; and this machine is connected to directly. */
+TEST(hosts_that_need_no_proxy) {
+  static const struct {
+    const char *host, *no_proxy;
+    bool is_direct;
+  } cases[] = {
+      {"api.invalid", NULL, false},
+      {"api.invalid", "*", true},
+      {"api.invalid", "other, *", true},
+      {"api.invalid", "api.invalid", true},
+      {"api.invalid", "API.Invalid.", true},
+      {"api.invalid.", "api.invalid", true},
+      {"api.push.invalid", "invalid", true},
+      {"api.push.invalid", ".push.invalid", true},
+      {"api.push.invalid", "x.invalid push.invalid", true},
+      {"api.push.invalid", "ush.invalid", false},
+      {"api.push.invalid", "*.invalid", false},
+      {"api.push.invalid", "api", false},
+      {"api.invalid", ".,,  ,.", false},
+      {"push.invalid", "api.push.invalid", false},
+      {"203.0.113.7", "203.0.113.7", true},
+      {"203.0.113.7", "203.0.113.0/24", true},
+      {"203.0.113.7", "203.0.113.0/30", false},
+      {"203.0.113.7", "203.0.113.4/30", true},
+      {"203.0.113.7", "0.0.0.0/0", true},
+      {"203.0.113.7", "203.0.113.0/24x", false},
+      {"203.0.113.7", "113.7", false},
+      {"2001:db8::7", "2001:db8::/32", true},
+      {"2001:db8::7", "[2001:DB8:0::7]", true},
+      {"2001:db8::7", "2001:db8::8/127", false},
+      {"2001:db8::7", "203.0.113.0/0", false},
+      {"localhost", NULL, true},
+      {"127.0.0.3", NULL, true},
+      {"::1", NULL, true},
+  };
+  forget_environment();
+  setenv("https_proxy", "127.0.0.1:9", 1);
+  for (size_t index = 0; index < sizeof cases / sizeof *cases; index++)
+    if (is_by_proxy(cases[index].host, cases[index].no_proxy) == cases[index].is_direct)
+      fail_msg("%s with no_proxy=%s", cases[index].host, cases[index].no_proxy);
+  forget_environment();
 }

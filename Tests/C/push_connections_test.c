@@ -28,7 +28,7 @@ TEST(an_hour_of_silence_is_asked_about) {
 TEST(a_wait_asks_too) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
-  options.ping_after_ms = 50;
+  tuning_of(&options)->ping_after_ms = 50;
   apns_session_t *session = push_session(service, &options);
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 0, 1);
@@ -53,9 +53,9 @@ TEST(a_connection_that_does_not_answer_is_replaced) {
   const service_options_t deaf = {.ignores_pings = true};
   service_t *service = service_start(&deaf);
   apns_session_options_t options = push_options(service);
-  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   /* For an answer to PING; longer than a handshake takes on a busy machine. */
-  options.connect_timeout_ms = (uint32_t)as_many_as(5000, 15000);
+  options.peer.connect_timeout_ms = (uint32_t)as_many_as(5000, 15000);
   apns_session_t *session = push_session(service, &options);
   for (size_t n = 0; n < 3; n++) {
     send_range(session, 10 * n, 10 * n + 10);
@@ -77,7 +77,7 @@ TEST(nobody_is_asked_where_the_option_says_so) {
   const service_options_t deaf = {.ignores_pings = true};
   service_t *service = service_start(&deaf);
   apns_session_options_t options = push_options(service);
-  options.ping_after_ms = -1;
+  tuning_of(&options)->ping_after_ms = -1;
   apns_session_t *session = push_session(service, &options);
   for (size_t n = 0; n < 3; n++) {
     send_range(session, n, n + 1);
@@ -130,7 +130,7 @@ static void check_authority(const char *server_name, uint16_t port, const char *
   trusting.dangerously_accept_any_peer = 1;
   apns_credentials_t *credentials = credentials_of(&trusting);
   apns_session_options_t options = push_options(service);
-  options.server_name = server_name;
+  options.peer.server_name = server_name;
   apns_session_t *session = session_with(&options, credentials);
   apns_credentials_free(credentials);
   send_range(session, 0, 1);
@@ -162,7 +162,7 @@ static size_t tries(int status, const char *body, uint32_t retry_timeout_ms, int
   service_reply_t reply = {.status = status, .body = body};
   service_t *service = service_judging(put_off, &reply);
   apns_session_options_t options = push_options(service);
-  options.retry_timeout_ms = retry_timeout_ms;
+  tuning_of(&options)->retry_timeout_ms = retry_timeout_ms;
   apns_session_t *session = push_session(service, &options);
   apns_notification_t push = *notification(0);
   if (expires_in) push.expiry = time(NULL) + expires_in;

@@ -6,7 +6,7 @@
 static service_t *service;
 
 static apns_session_t *looping(apns_session_options_t options) {
-  options.nonblocking = 1;
+  options.peer.nonblocking = 1;
   return push_session(service, &options);
 }
 
@@ -24,7 +24,7 @@ static service_reply_t says_nothing(void *context, const service_push_t *push) {
 TEST(each_ping_of_an_idle_connection) {
   service = service_start(NULL);
   apns_session_options_t options = push_options(service);
-  options.ping_after_ms = 50;
+  tuning_of(&options)->ping_after_ms = 50;
   apns_session_t *session = looping(options);
   connect_strictly(session);
   turn_strictly_until(session, metrics_of(session).pings == 4);
@@ -36,8 +36,8 @@ TEST(a_ping_that_is_not_answered) {
   const service_options_t deaf = {.ignores_pings = true};
   service = service_start(&deaf);
   apns_session_options_t options = push_options(service);
-  options.ping_after_ms = 50;
-  options.connect_timeout_ms = 2000; /* for the handshake, and then for the answer */
+  tuning_of(&options)->ping_after_ms = 50;
+  options.peer.connect_timeout_ms = 2000; /* for the handshake, and then for the answer */
   apns_session_t *session = looping(options);
   connect_strictly(session);
   turn_strictly_until(session, metrics_of(session).pings == 1);
@@ -49,8 +49,8 @@ TEST(a_ping_that_is_not_answered) {
 TEST(an_answer_that_does_not_come) {
   service = service_judging(says_nothing, NULL);
   apns_session_options_t options = push_options(service);
-  options.answer_timeout_ms = 100;
-  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  tuning_of(&options)->answer_timeout_ms = 100;
+  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   apns_session_t *session = looping(options);
   send_range(session, 0, 3);
   turn_strictly_until(session, stats_of(session).unknown == 3);
@@ -61,7 +61,7 @@ TEST(a_retry) {
   service_reply_t busy = {.status = 429, .body = "{\"reason\":\"TooManyRequests\"}"};
   service = service_judging(judge_first, &busy);
   apns_session_options_t options = push_options(service);
-  options.retry_schedule = "1";
+  tuning_of(&options)->retry_schedule = "1";
   apns_session_t *session = looping(options);
   send_range(session, 0, 1);
   turn_strictly_until(session, stats_of(session).accepted == 1);
@@ -74,7 +74,7 @@ TEST(a_pause_before_a_connection) {
   apns_session_options_t options = options_for(gateway);
   options.protocol = APNS_PROTOCOL_HTTP2;
   options.topic = "com.example.app";
-  options.nonblocking = 1;
+  options.peer.nonblocking = 1;
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, 1);
   turn_strictly_until(session, gateway_connections(gateway) == 4);
@@ -113,8 +113,8 @@ TEST(a_token_that_cannot_be_had) {
   given.token_context = &asked;
   assert_ok(apns_credentials_new(&given, &credentials, &error));
   apns_session_options_t options = push_options(service);
-  options.nonblocking = 1;
-  options.ping_after_ms = 300;
+  options.peer.nonblocking = 1;
+  tuning_of(&options)->ping_after_ms = 300;
   assert_ok(apns_session_new(&options, credentials, &session, &error));
   apns_credentials_free(credentials);
   send_range(session, 0, 1);

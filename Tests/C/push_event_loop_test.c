@@ -5,8 +5,8 @@
 static apns_session_t *looping_session(const service_t *service,
                                        const apns_session_options_t *given) {
   apns_session_options_t options = given ? *given : push_options(service);
-  options.nonblocking = 1;
-  options.reconnect_pause_max_ms = 1;
+  options.peer.nonblocking = 1;
+  tuning_of(&options)->reconnect_pause_max_ms = 1;
   return push_session(service, &options);
 }
 
@@ -110,7 +110,7 @@ TEST(the_sessions_own_feedback_needs_no_descriptor) {
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   apns_feedback_t *feedback = NULL;
   options.session = session;
-  options.nonblocking = 1;
+  options.peer.nonblocking = 1;
   assert_ok(apns_feedback_open(&options, NULL, &feedback, &error));
   assert_int_equal(apns_feedback_fd(feedback), -1);
   assert_status(APNS_DONE, apns_feedback_next(feedback, &tuple, &error));

@@ -261,8 +261,8 @@ TEST(a_binary_session_has_the_service) {
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_t *feedback = NULL;
-  options.host = "127.0.0.1";
-  options.port = gateway_port(gateway);
+  options.peer.host = "127.0.0.1";
+  options.peer.port = gateway_port(gateway);
   options.session = session;
   assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
   clean_up(feedback);

@@ -282,7 +282,7 @@ TEST(an_answer_is_formed_like_one) {
   const service_options_t options = {.judge = judge_by_fields};
   service_t *service = service_start(&options);
   apns_session_options_t given = push_options(service);
-  given.ambiguous = APNS_AMBIGUOUS_REPORT;
+  given.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   apns_session_t *session = push_session(service, &given);
   send_range(session, 0, count);
   drain(session);

@@ -95,7 +95,7 @@ static void begin_gated(gated_t *gated, uint32_t wait_max_ms) {
   gated->service = service_start(
       &(service_options_t){.judge = wait_at_gate, .context = &gated->gate, .streams = 1});
   apns_session_options_t options = push_options(gated->service);
-  options.wait_max_ms = wait_max_ms;
+  options.peer.wait_max_ms = wait_max_ms;
   gated->session = push_session(gated->service, &options);
   if (wait_max_ms == 0) push_nth(gated->session, 0, AMPLE_MS, APNS_EVENT_ACCEPTED);
 }
@@ -197,7 +197,7 @@ TEST(lost_on_the_way) {
 
   service = service_judging(judge_first, (void *)&drop);
   options = push_options(service);
-  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   session = push_session(service, &options);
   push_nth(session, 0, AMPLE_MS, APNS_EVENT_UNKNOWN);
   push_end(session, service);
@@ -206,7 +206,7 @@ TEST(lost_on_the_way) {
 TEST(calls_that_cannot_be) {
   service_t *service = service_start(&(service_options_t){0});
   apns_session_options_t options = push_options(service);
-  options.nonblocking = 1;
+  options.peer.nonblocking = 1;
   apns_session_t *session = push_session(service, &options);
   apns_event_t event;
   assert_fails(APNS_ERR_ARGUMENT, push(session, notification(0), 0, &event), "nonblocking");
@@ -227,7 +227,7 @@ TEST(calls_that_cannot_be) {
 TEST(full_of_other_outcomes) {
   service_t *service = service_start(&(service_options_t){0});
   apns_session_options_t options = push_options(service);
-  options.window_bytes = 16 << 10, options.payload_max = 512;
+  options.window_bytes = 16 << 10, tuning_of(&options)->payload_max = 512;
   apns_session_t *session = push_session(service, &options);
   apns_event_t event;
   size_t count = 0;

@@ -12,7 +12,7 @@ static service_t *strict_service(void) {
 
 static apns_session_t *looping_session(const service_t *service) {
   apns_session_options_t options = push_options(service);
-  options.nonblocking = 1;
+  options.peer.nonblocking = 1;
   return session_number_0(&options);
 }
 
@@ -34,10 +34,10 @@ static void check_many(bool loops, uint32_t connections, uint32_t streams) {
   const service_options_t how = {.wants_certificate = true, .judge = judge, .streams = streams};
   service_t *service = service_start(&how);
   apns_session_options_t options = push_options(service);
-  options.nonblocking = loops;
+  options.peer.nonblocking = loops;
   options.connections = connections;
   options.report_accepted = 0;
-  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   apns_session_t *session = session_number_0(&options);
   size_t first[RENEWALS + 1] = {0};
   assert_true(send_while_renewing(session, count, loops, send_one, first) > 0);
@@ -83,8 +83,8 @@ TEST(the_old_connection_is_heard_to_its_end) {
   const service_options_t how = {.wants_certificate = true, .judge = answer_others};
   service_t *service = service_start(&how);
   apns_session_options_t options = push_options(service);
-  options.answer_timeout_ms = (uint32_t)as_many_as(3000, 20000);
-  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  tuning_of(&options)->answer_timeout_ms = (uint32_t)as_many_as(3000, 20000);
+  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   apns_session_t *session = session_number_0(&options);
   send_range(session, 0, 1);
   renew(session, 1);
@@ -110,7 +110,7 @@ TEST(the_old_connection_is_heard_to_its_end) {
 TEST(an_unused_connection_is_replaced) {
   service_t *service = strict_service();
   apns_session_options_t options = push_options(service);
-  options.reconnect_pause_max_ms = AMPLE_MS;
+  tuning_of(&options)->reconnect_pause_max_ms = AMPLE_MS;
   apns_session_t *session = session_number_0(&options);
   for (size_t n = 1; n <= RENEWALS; n++) {
     assert_ok(apns_session_connect(session, &error));

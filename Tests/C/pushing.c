@@ -5,11 +5,11 @@
 apns_session_options_t push_options(const service_t *service) {
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.protocol = APNS_PROTOCOL_HTTP2;
-  options.host = "localhost";
-  options.port = service_port(service);
-  options.connect_timeout_ms = AMPLE_MS;
-  options.write_timeout_ms = AMPLE_MS;
-  options.answer_timeout_ms = AMPLE_MS;
+  options.peer.host = "localhost";
+  options.peer.port = service_port(service);
+  options.peer.connect_timeout_ms = AMPLE_MS;
+  tuning_of(&options)->write_timeout_ms = AMPLE_MS;
+  tuning_of(&options)->answer_timeout_ms = AMPLE_MS;
   options.topic = "com.example.chess";
   options.report_accepted = 1;
   return options;

@@ -167,8 +167,8 @@ TEST(the_loop_of_the_page_drains) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.protocol = APNS_PROTOCOL_BINARY;
-  options.host = "127.0.0.1";
-  options.nonblocking = options.report_accepted = 1;
+  options.peer.host = "127.0.0.1";
+  options.peer.nonblocking = options.report_accepted = 1;
   apns_credentials_t *credentials = provider_credentials();
   char said[256];
   really = gateway_port(gateway);

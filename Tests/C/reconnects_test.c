@@ -17,7 +17,7 @@ static const gateway_step_t breaks[] = {TAKE_FRAMES(BATCH), CLOSE_RST};
 static apns_session_t *session_without_gateway(uint32_t pause_max_ms) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(breaks));
   apns_session_options_t options = options_for(gateway);
-  options.reconnect_pause_max_ms = pause_max_ms;
+  tuning_of(&options)->reconnect_pause_max_ms = pause_max_ms;
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, BATCH);
   gateway_heard(gateway, 0);
@@ -149,7 +149,7 @@ static void check_cap(uint32_t cap, size_t at_once, size_t in_five_minutes) {
   for (size_t index = 0; index < MOST; index++) scripts[index] = names_first;
   gateway_t *gateway = gateway_start(NULL, scripts);
   apns_session_options_t options = options_for(gateway);
-  options.connects_per_minute = cap;
+  tuning_of(&options)->connects_per_minute = cap;
   apns_session_t *session = session_to(gateway, &options);
   apns_event_t event = APNS_EVENT_INIT;
   size_t rejected = 0;
@@ -209,9 +209,9 @@ TEST(nor_standby_ones_included) {
   for (size_t index = 0; index < MOST; index++) scripts[index] = names_first;
   gateway_t *gateway = gateway_start(NULL, scripts);
   apns_session_options_t options = options_for(gateway);
-  options.connects_per_minute = CAP;
+  tuning_of(&options)->connects_per_minute = CAP;
   options.connections = 3;
-  options.no_standby = 0;
+  binary_of(&options)->no_standby = 0;
   apns_session_t *session = session_to(gateway, &options);
   apns_event_t event = APNS_EVENT_INIT;
   size_t rejected = 0;
@@ -243,14 +243,14 @@ TEST(nor_standby_ones_included) {
 TEST(a_send_that_may_not_connect_says_why) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, polite));
   apns_session_options_t options = options_for(gateway);
-  options.connects_per_minute = 1;
-  options.connect_timeout_ms = 10000;
+  tuning_of(&options)->connects_per_minute = 1;
+  options.peer.connect_timeout_ms = 10000;
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, BATCH);
   drain(session);
   int64_t start = clock_ms();
   assert_status(APNS_ERR_TIMEOUT, apns_session_send(session, notification(BATCH), 0, NULL, &error));
-  assert_within(start, options.connect_timeout_ms);
+  assert_within(start, options.peer.connect_timeout_ms);
   assert_contains(error.message, "waiting to reconnect to 127.0.0.1:");
   assert_contains(error.message, "because connects_per_minute is reached");
   assert_counts(session, BATCH, BATCH, 0, 0, 0);

@@ -54,11 +54,11 @@ static void check_many(bool loops, uint32_t connections, bool has_standby, int q
   const gateway_step_t *const *scripts = judging(4000);
   gateway_t *gateway = gateway_start(&strict, scripts);
   apns_session_options_t options = options_for(gateway);
-  options.nonblocking = loops;
+  options.peer.nonblocking = loops;
   options.connections = connections;
-  options.no_standby = !has_standby;
-  options.quiet_period_ms = (uint32_t)quiet_ms;
-  options.reconnect_pause_max_ms = 1;
+  binary_of(&options)->no_standby = !has_standby;
+  binary_of(&options)->quiet_period_ms = (uint32_t)quiet_ms;
+  tuning_of(&options)->reconnect_pause_max_ms = 1;
   apns_session_t *session = session_number_0(&options);
   size_t first[RENEWALS + 1] = {0};
   send_while_renewing(session, count, loops, send_one, first);
@@ -86,7 +86,7 @@ TEST(what_is_in_flight_is_proven_first) {
   static const gateway_step_t slow[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
   gateway_t *gateway = gateway_start(&strict, SCRIPTS(slow));
   apns_session_options_t options = options_for(gateway);
-  options.nonblocking = 1;
+  options.peer.nonblocking = 1;
   apns_session_t *session = session_number_0(&options);
   until_done(session, apns_session_connect(session, &error));
   send_range(session, 0, 3);
@@ -135,8 +135,8 @@ TEST(silence_proves_where_it_is_to) {
     gateway_stop(gateway);
     gateway = gateway_start(&strict, SCRIPTS(listens, listens));
     apns_session_options_t options = options_for(gateway);
-    options.quiet_period_ms = 20;
-    if (simple) options.format = APNS_FORMAT_SIMPLE;
+    binary_of(&options)->quiet_period_ms = 20;
+    if (simple) binary_of(&options)->format = APNS_FORMAT_SIMPLE;
     apns_session_t *session = session_number_0(&options);
     send_range(session, 0, 3);
     renew(session, 1);
@@ -156,8 +156,8 @@ TEST(what_nothing_can_prove_is_unknown) {
   static const gateway_step_t listens[] = {TAKE_ALL, END};
   gateway_t *gateway = gateway_start(&strict, SCRIPTS(listens, listens));
   apns_session_options_t options = options_for(gateway);
-  options.format = APNS_FORMAT_SIMPLE;
-  options.ambiguous = APNS_AMBIGUOUS_RESEND;
+  binary_of(&options)->format = APNS_FORMAT_SIMPLE;
+  options.delivery = APNS_DELIVERY_AT_LEAST_ONCE;
   apns_session_t *session = session_number_0(&options);
   send_range(session, 0, 3);
   renew(session, 1);
@@ -210,7 +210,7 @@ TEST(one_that_is_being_opened_is_begun_again) {
   static const gateway_step_t deaf[] = {NO_HANDSHAKE, AWAIT(1), END};
   gateway_t *gateway = gateway_start(&strict, SCRIPTS(deaf));
   apns_session_options_t options = options_for(gateway);
-  options.nonblocking = 1;
+  options.peer.nonblocking = 1;
   apns_session_t *session = session_number_0(&options);
   send_range(session, 0, 2);
   gateway_await_step(gateway, 0, 1);
@@ -230,7 +230,7 @@ TEST(a_standby_connection_is_replaced) {
   static const gateway_step_t idle[] = {TAKE_ALL, END};
   gateway_t *gateway = gateway_start(&strict, SCRIPTS(names_first, works, idle));
   apns_session_options_t options = options_for(gateway);
-  options.no_standby = 0;
+  binary_of(&options)->no_standby = 0;
   apns_session_t *session = session_number_0(&options);
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 0, 10);

@@ -19,7 +19,7 @@ static apns_credentials_t *credentials_for(int tls_version) {
 static apns_session_t *session_by(const gateway_t *gateway, int tls_version) {
   apns_session_options_t options = options_for(gateway);
   apns_credentials_t *credentials = credentials_for(tls_version);
-  options.no_standby = 1;
+  binary_of(&options)->no_standby = 1;
   options.report_accepted = 1;
   apns_session_t *session = session_with(&options, credentials);
   apns_credentials_free(credentials);

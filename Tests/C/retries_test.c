@@ -28,9 +28,9 @@ static apns_event_t outcome_of(script_t *script, const char *schedule, const cha
                                uint32_t retry_timeout_ms, size_t *count) {
   service_t *service = service_judging(follow, script);
   apns_session_options_t options = push_options(service);
-  options.retry_schedule = schedule;
-  options.server_error_schedule = server_errors;
-  options.retry_timeout_ms = retry_timeout_ms;
+  tuning_of(&options)->retry_schedule = schedule;
+  tuning_of(&options)->server_error_schedule = server_errors;
+  tuning_of(&options)->retry_timeout_ms = retry_timeout_ms;
   apns_session_t *session = push_session(service, &options);
   send_range(session, 0, 1);
   drain(session);
@@ -93,8 +93,8 @@ TEST(an_earlier_answer_says_nothing_of_a_try_in_doubt) {
   script_t script = {.replies = {{.status = 429, .body = too_many}, {.action = SERVE_DROP}}};
   service_t *service = service_judging(follow, &script);
   apns_session_options_t options = push_options(service);
-  options.retry_schedule = "1";
-  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  tuning_of(&options)->retry_schedule = "1";
+  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   apns_session_t *session = push_session(service, &options);
   send_range(session, 0, 1);
   drain(session);
@@ -129,7 +129,8 @@ TEST(a_mistake_in_a_schedule_is_named) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
     apns_session_t *session = NULL;
     options.protocol = APNS_PROTOCOL_HTTP2;
-    *(n & 1 ? &options.retry_schedule : &options.server_error_schedule) = mistakes[n / 2].schedule;
+    *(n & 1 ? &tuning_of(&options)->retry_schedule : &tuning_of(&options)->server_error_schedule) =
+        mistakes[n / 2].schedule;
     assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error));
     assert_null(session);
     snprintf(expected, sizeof expected, "%s%s", n & 1 ? "retry_schedule" : "server_error_schedule",
@@ -137,8 +138,8 @@ TEST(a_mistake_in_a_schedule_is_named) {
     assert_string_equal(error.message, expected);
   }
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
-  options.retry_schedule = " 1 ,2 , 86400";
-  options.server_error_schedule = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16";
+  tuning_of(&options)->retry_schedule = " 1 ,2 , 86400";
+  tuning_of(&options)->server_error_schedule = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16";
   apns_session_t *session = session_with(&options, credentials);
   apns_session_free(session);
   apns_credentials_free(credentials);
@@ -221,8 +222,8 @@ TEST(one_without_an_end_tells_it_too) {
     const service_options_t busy = {.judge = put_off, .context = &replies[n]};
     service_t *service = service_start(&busy);
     apns_session_options_t options = push_options(service);
-    options.retry_schedule = options.server_error_schedule = "60";
-    options.retry_timeout_ms = 3600 * 1000;
+    tuning_of(&options)->retry_schedule = tuning_of(&options)->server_error_schedule = "60";
+    tuning_of(&options)->retry_timeout_ms = 3600 * 1000;
     apns_session_t *session = push_session(service, &options);
     send_range(session, 0, 1);
     do {
@@ -262,12 +263,12 @@ static service_t *start(service_judge_t judge, void *context) {
   return service_start(&options);
 }
 
-static apns_session_t *ordering_session(const service_t *service, apns_ambiguous_t ambiguous) {
+static apns_session_t *ordering_session(const service_t *service, apns_delivery_t delivery) {
   apns_session_options_t options = push_options(service);
   options.device_order = 1;
-  options.ambiguous = (int32_t)ambiguous;
-  options.retry_schedule = options.server_error_schedule = "1";
-  options.retry_timeout_ms = 3600 * 1000;
+  options.delivery = (int32_t)delivery;
+  tuning_of(&options)->retry_schedule = tuning_of(&options)->server_error_schedule = "1";
+  tuning_of(&options)->retry_timeout_ms = 3600 * 1000;
   return push_session(service, &options);
 }
 
@@ -316,10 +317,10 @@ static service_reply_t hold_the_first_up(void *context, const service_push_t *pu
   return hold->reply;
 }
 
-static void check_order_behind(service_reply_t reply, apns_ambiguous_t ambiguous, size_t sendings) {
+static void check_order_behind(service_reply_t reply, apns_delivery_t delivery, size_t sendings) {
   hold_t hold = {reply, 2};
   service_t *service = start(hold_the_first_up, &hold);
-  apns_session_t *session = ordering_session(service, ambiguous);
+  apns_session_t *session = ordering_session(service, delivery);
   for (size_t n = 0; n < 5; n++)
     for (size_t device = 0; device < 4; device++) send_to(session, device, n);
   drain(session);
@@ -334,7 +335,7 @@ static void check_order_behind(service_reply_t reply, apns_ambiguous_t ambiguous
       assert_in_range(next[0], 0, 1);
       firsts++;
       next[0] = 1;
-    } else if (ambiguous == APNS_AMBIGUOUS_REPORT || reply.action == SERVE_ANSWER) {
+    } else if (delivery == APNS_DELIVERY_AT_MOST_ONCE || reply.action == SERVE_ANSWER) {
       assert_int_equal(badge, next[device]++);
     } else {
       /* Some of others were on the connection that went, and come again. */
@@ -348,21 +349,23 @@ static void check_order_behind(service_reply_t reply, apns_ambiguous_t ambiguous
 }
 
 TEST(behind_one_that_is_put_off_the_order_is_kept) {
-  check_order_behind((service_reply_t){.status = 429, .body = too_many}, APNS_AMBIGUOUS_RESEND, 3);
-  check_order_behind((service_reply_t){.status = 500, .body = broken}, APNS_AMBIGUOUS_RESEND, 3);
+  check_order_behind((service_reply_t){.status = 429, .body = too_many},
+                     APNS_DELIVERY_AT_LEAST_ONCE, 3);
+  check_order_behind((service_reply_t){.status = 500, .body = broken}, APNS_DELIVERY_AT_LEAST_ONCE,
+                     3);
 }
 
 TEST(the_order_is_kept_when_a_connection_dies) {
-  check_order_behind((service_reply_t){.action = SERVE_DROP}, APNS_AMBIGUOUS_RESEND, 3);
-  check_order_behind((service_reply_t){.action = SERVE_RESET, .error = 7}, APNS_AMBIGUOUS_RESEND,
-                     3);
+  check_order_behind((service_reply_t){.action = SERVE_DROP}, APNS_DELIVERY_AT_LEAST_ONCE, 3);
+  check_order_behind((service_reply_t){.action = SERVE_RESET, .error = 7},
+                     APNS_DELIVERY_AT_LEAST_ONCE, 3);
 }
 
 /* Its outcome is unknown, which is one. */
 TEST(behind_one_that_is_unknown_the_next_goes_out) {
   hold_t drop = {{.action = SERVE_DROP}, 1};
   service_t *service = start(hold_the_first_up, &drop);
-  apns_session_t *session = ordering_session(service, APNS_AMBIGUOUS_REPORT);
+  apns_session_t *session = ordering_session(service, APNS_DELIVERY_AT_MOST_ONCE);
   for (size_t n = 0; n < 5; n++) send_to(session, 0, n);
   drain(session);
   assert_counts(session, 5, 4, 0, 1, 0);
@@ -381,8 +384,8 @@ TEST(those_that_wait_hold_up_no_other_device) {
   options.device_order = 1;
   options.report_accepted = 0;
   options.window_bytes = 16 << 10;
-  options.payload_max = 4096;
-  options.retry_timeout_ms = 3600 * 1000;
+  tuning_of(&options)->payload_max = 4096;
+  tuning_of(&options)->retry_timeout_ms = 3600 * 1000;
   apns_session_t *session = push_session(service, &options);
   for (size_t n = 0; n < 10; n++) send_to(session, 0, n);
   for (size_t n = 0; n < count; n++) send_to(session, 1 + n, 0);

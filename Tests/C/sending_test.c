@@ -40,9 +40,9 @@ static size_t under_identifier(uint8_t *out, const uint8_t *frame, size_t length
 static void check_vectors(int command, int format, size_t at_least) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_options_t options = options_for(gateway);
-  options.format = format;
+  binary_of(&options)->format = format;
   /* Without a sentinel behind what is sent. */
-  options.quiet_period_ms = 1;
+  binary_of(&options)->quiet_period_ms = 1;
   apns_session_t *session = session_to(gateway, &options);
   json_t *file = vectors_read("frames.json"), *vector;
   uint8_t *expected = malloc(1 << 20), *end = expected;
@@ -98,9 +98,9 @@ static const uint8_t *frame_with(int format, int64_t expiry, uint8_t priority, s
   static uint8_t frame[512];
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_options_t options = options_for(gateway);
-  options.format = format;
+  binary_of(&options)->format = format;
   /* Without a sentinel behind what is sent. */
-  options.quiet_period_ms = 1;
+  binary_of(&options)->quiet_period_ms = 1;
   apns_session_t *session = session_to(gateway, &options);
   apns_notification_t push = APNS_NOTIFICATION_INIT;
   push.token = "t", push.token_length = 1;
@@ -289,8 +289,8 @@ static void check_payloads_frame(int format, size_t token_length, int64_t expiry
                                  uint8_t priority) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_options_t options = options_for(gateway);
-  options.format = format;
-  options.quiet_period_ms = 1;
+  binary_of(&options)->format = format;
+  binary_of(&options)->quiet_period_ms = 1;
   apns_session_t *session = session_to(gateway, &options);
   apns_payload_t *payload = payload_with(0, 0);
   set_text(payload, "You got your emails.", 20);
@@ -335,7 +335,7 @@ TEST(a_builders_payload_makes_the_same_frame) {
 TEST(a_builders_payload_that_cannot_be_sent_is_refused) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
-  options.payload_max = 100;
+  tuning_of(&options)->payload_max = 100;
   apns_session_t *session = session_to(gateway, &options);
   apns_payload_t *payload = payload_with(64, 0), *longer = payload_with(200, 0);
   static char text[200];
@@ -379,7 +379,7 @@ TEST(a_builders_payload_that_cannot_be_sent_is_refused) {
 TEST(a_builders_limit_is_the_sessions) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_options_t options = options_for(gateway);
-  options.quiet_period_ms = 1;
+  binary_of(&options)->quiet_period_ms = 1;
   apns_payload_options_t builds = APNS_PAYLOAD_OPTIONS_INIT;
   builds.truncate = 1;
   apns_payload_t *payload = NULL;
@@ -390,7 +390,7 @@ TEST(a_builders_limit_is_the_sessions) {
   apns_notification_t push = *notification(0);
   push.payload = NULL, push.payload_length = 0;
   for (uint32_t most = 0; most <= 3000; most += 3000) {
-    options.payload_max = most;
+    tuning_of(&options)->payload_max = most;
     apns_session_t *session = session_to(gateway, &options);
     size_t cut = 0;
     assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, &cut, &error));
@@ -428,7 +428,7 @@ TEST(hex_is_no_token) {
 TEST(a_builders_payload_is_shortened_in_the_window) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_options_t options = options_for(gateway);
-  options.quiet_period_ms = 1;
+  binary_of(&options)->quiet_period_ms = 1;
   apns_session_t *session = session_to(gateway, &options);
   apns_payload_t *payload = payload_with(40, 1);
   set_text(payload, "You got far too many emails.", 28);
@@ -541,7 +541,7 @@ TEST(payload_max_of_the_callers_own) {
   memset(large, ' ', sizeof large);
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_options_t options = options_for(gateway);
-  options.payload_max = 65535;
+  tuning_of(&options)->payload_max = 65535;
   apns_session_t *session = session_to(gateway, &options);
   apns_notification_t push = *notification(0);
   push.payload = large, push.payload_length = 65535;
@@ -554,7 +554,7 @@ TEST(payload_max_of_the_callers_own) {
 
   gateway = gateway_start(NULL, NULL);
   options = options_for(gateway);
-  options.payload_max = 256;
+  tuning_of(&options)->payload_max = 256;
   session = session_to(gateway, &options);
   push.payload_length = 257;
   assert_fails(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),

@@ -45,7 +45,7 @@ apns_credentials_options_t signing_options(EVP_PKEY *key) {
 
 apns_session_t *signing_session(const service_t *service, const apns_credentials_t *credentials) {
   apns_session_options_t options = push_options(service);
-  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   apns_session_t *session = session_with(&options, credentials);
   return session;
 }

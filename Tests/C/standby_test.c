@@ -16,8 +16,8 @@ static const gateway_step_t works[] = {TAKE_FRAMES(BATCH - 1), AWAIT(1), NAME_NT
 
 static apns_session_t *session_with_standby(const gateway_t *gateway) {
   apns_session_options_t options = options_for(gateway);
-  options.no_standby = 0;
-  options.connect_timeout_ms = 30000; /* through which the clock is moved */
+  binary_of(&options)->no_standby = 0;
+  options.peer.connect_timeout_ms = 30000; /* through which the clock is moved */
   return session_to(gateway, &options);
 }
 
@@ -98,7 +98,7 @@ TEST(a_window_half_full_makes_one) {
   static const gateway_step_t all[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(all, polite));
   apns_session_options_t options = options_for(gateway);
-  options.no_standby = 0;
+  binary_of(&options)->no_standby = 0;
   options.window_bytes = 16384;
   apns_session_t *session = session_to(gateway, &options);
   apns_event_t event = APNS_EVENT_INIT;
@@ -296,7 +296,7 @@ TEST(never_more_than_two_sockets_for_each_connection) {
   for (uint32_t connections = 1; connections <= 3; connections += 2) {
     gateway_t *gateway = gateway_start(NULL, NULL);
     apns_session_options_t options = options_for(gateway);
-    options.no_standby = 0;
+    binary_of(&options)->no_standby = 0;
     options.connections = connections;
     options.window_bytes = 16384 * connections;
     apns_session_t *session = session_to(gateway, &options);

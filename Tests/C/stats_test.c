@@ -163,7 +163,7 @@ TEST(unknown_ones_are_counted_when_they_are_known_to_be) {
   static const gateway_step_t second[] = {TAKE_ALL, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second));
   apns_session_options_t options = options_for(gateway);
-  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, BATCH);
   uint64_t records = stats_of(session).records, bytes = length_of(0, BATCH);

@@ -164,11 +164,25 @@ static apns_status_t with_session_options(void *memory, apns_error_t *error) {
   return status;
 }
 
+static apns_status_t with_tuning(void *memory, apns_error_t *error) {
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.protocol = APNS_PROTOCOL_BINARY;
+  options.tuning = memory;
+  return with_session_options(&options, error);
+}
+
+static apns_status_t with_binary_options(void *memory, apns_error_t *error) {
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.protocol = APNS_PROTOCOL_BINARY;
+  options.binary = memory;
+  return with_session_options(&options, error);
+}
+
 /* Nobody listens on the port, so that what is not refused fails soon. */
 static apns_status_t with_feedback_options(void *memory, apns_error_t *error) {
   apns_feedback_t *feedback = NULL;
-  ((apns_feedback_options_t *)memory)->host = "127.0.0.1";
-  ((apns_feedback_options_t *)memory)->port = 1;
+  ((apns_feedback_options_t *)memory)->peer.host = "127.0.0.1";
+  ((apns_feedback_options_t *)memory)->peer.port = 1;
   const apns_status_t status = apns_feedback_open(memory, made, &feedback, error);
   apns_feedback_free(feedback);
   return status;
@@ -233,6 +247,8 @@ static const struct {
     STRUCTURE(apns_credentials_options_t, with_credentials_options),
     STRUCTURE(apns_credentials_description_t, with_description),
     STRUCTURE(apns_session_options_t, with_session_options),
+    STRUCTURE(apns_tuning_t, with_tuning),
+    STRUCTURE(apns_binary_options_t, with_binary_options),
     STRUCTURE(apns_feedback_options_t, with_feedback_options),
     STRUCTURE(apns_channels_options_t, with_channels_options),
     STRUCTURE(apns_payload_options_t, with_payload_options),
@@ -249,8 +265,8 @@ static const struct {
 static void hold(void) {
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.protocol = APNS_PROTOCOL_BINARY;
-  options.host = "127.0.0.1";
-  options.port = 1;
+  options.peer.host = "127.0.0.1";
+  options.peer.port = 1;
   made = no_credentials();
   assert_ok(apns_session_new(&options, made, &held, NULL));
 }
@@ -294,18 +310,20 @@ TEST(reserved_fields_are_zero) {
     size_t offset, length, size;
     apns_status_t (*call)(void *, apns_error_t *);
   } reserved[] = {
-      RESERVED(apns_session_options_t, with_session_options, reserved16),
-      RESERVED(apns_session_options_t, with_session_options, reserved),
-      RESERVED(apns_feedback_options_t, with_feedback_options, reserved16),
-      RESERVED(apns_feedback_options_t, with_feedback_options, reserved),
-      RESERVED(apns_channels_options_t, with_channels_options, reserved16),
+#define RESERVED_IN_PEER(type, call)                                            \
+  RESERVED(type, call, peer.reserved16), RESERVED(type, call, peer.reserved32), \
+      RESERVED(type, call, peer.reserved)
+      RESERVED_IN_PEER(apns_session_options_t, with_session_options),
+      RESERVED_IN_PEER(apns_feedback_options_t, with_feedback_options),
+      RESERVED_IN_PEER(apns_channels_options_t, with_channels_options),
+      RESERVED(apns_binary_options_t, with_binary_options, reserved32),
       RESERVED(apns_channels_options_t, with_channels_options, reserved32),
-      RESERVED(apns_channels_options_t, with_channels_options, reserved),
       RESERVED(apns_payload_options_t, with_payload_options, reserved32),
       RESERVED(apns_notification_t, with_notification, reserved),
       RESERVED(apns_notification_t, with_notifications, reserved),
       RESERVED(apns_notification_t, with_payload_of_its_own, reserved),
   };
+#undef RESERVED_IN_PEER
 #undef RESERVED
   hold();
   for (size_t which = 0; which < sizeof reserved / sizeof *reserved; which++) {
@@ -358,42 +376,47 @@ TEST(options_of_a_newer_program) {
 }
 
 TEST(options_that_cannot_be_are_named) {
+  struct all {
+    apns_session_options_t options;
+    apns_binary_options_t binary;
+    apns_tuning_t tuning;
+  };
   static const struct {
     size_t offset, size;
     uint32_t value;
     const char *message;
   } wrong[] = {
-#define FIELD(name) \
-  offsetof(apns_session_options_t, name), sizeof((apns_session_options_t *)0)->name
-      {FIELD(environment), 2, "environment is 2"},
-      {FIELD(protocol), 2, "protocol is 2"},
-      {FIELD(format), 4, "format is 4"},
-      {FIELD(format), (uint32_t)-1, "format is -1"},
-      {FIELD(ambiguous), 3, "ambiguous is 3"},
-      {FIELD(window_bytes), 16383, "window_bytes is 16383"},
-      {FIELD(window_bytes), 1, "window_bytes is 1"},
-      {FIELD(window_bytes), UINT32_MAX, "window_bytes is 4294967295"},
-      {FIELD(payload_max), 65536, "payload_max is 65536"},
+#define FIELD(name) offsetof(struct all, name), sizeof((struct all *)0)->name
+      {FIELD(options.environment), 2, "environment is 2"},
+      {FIELD(options.protocol), 2, "protocol is 2"},
+      {FIELD(options.delivery), 2, "delivery is 2"},
+      {FIELD(options.window_bytes), 16383, "window_bytes is 16383"},
+      {FIELD(options.window_bytes), 1, "window_bytes is 1"},
+      {FIELD(options.window_bytes), UINT32_MAX, "window_bytes is 4294967295"},
+      {FIELD(binary.format), 4, "format is 4"},
+      {FIELD(binary.format), (uint32_t)-1, "format is -1"},
+      {FIELD(tuning.payload_max), 65536, "payload_max is 65536"},
 #undef FIELD
   };
   apns_credentials_t *credentials = no_credentials();
   for (size_t index = 0; index < sizeof wrong / sizeof *wrong; index++) {
-    apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
-    options.protocol = APNS_PROTOCOL_BINARY;
-    memcpy((char *)&options + wrong[index].offset, &wrong[index].value, wrong[index].size);
+    struct all all = {APNS_SESSION_OPTIONS_INIT, APNS_BINARY_OPTIONS_INIT, APNS_TUNING_INIT};
+    all.options.protocol = APNS_PROTOCOL_BINARY;
+    all.options.binary = &all.binary, all.options.tuning = &all.tuning;
+    memcpy((char *)&all + wrong[index].offset, &wrong[index].value, wrong[index].size);
     apns_session_t *session = NULL;
-    assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+    assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&all.options, credentials, &session, &error),
                  wrong[index].message);
     assert_null(session);
   }
   apns_session_t *session = NULL;
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.protocol = APNS_PROTOCOL_BINARY;
-  options.host = "";
+  options.peer.host = "";
   assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
                "host");
-  options.host = NULL;
-  options.server_name = "";
+  options.peer.host = NULL;
+  options.peer.server_name = "";
   assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
                "server_name");
   apns_credentials_free(credentials);

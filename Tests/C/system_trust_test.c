@@ -30,7 +30,7 @@ static apns_credentials_t *made(const char *ca_file) {
 static apns_status_t connected(apns_credentials_t *credentials) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
-  options.host = "127.0.0.1";
+  options.peer.host = "127.0.0.1";
   apns_session_t *session = session_with(&options, credentials);
   apns_credentials_free(credentials);
   const apns_status_t status = apns_session_connect(session, &error);
@@ -143,7 +143,7 @@ static int connects_without_descriptors(void *context) {
     apns_credentials_t *credentials = NULL;
     apns_session_t *session = NULL;
     apns_session_options_t options = options_for(gateway);
-    options.host = "127.0.0.1";
+    options.peer.host = "127.0.0.1";
     const struct rlimit few = {64, 64};
     int kept[64], count = 0;
     CHILD_REQUIRE(!apns_credentials_new(&who, &credentials, &error));
@@ -202,7 +202,7 @@ TEST(another_fault_is_named) {
   anchors_put(places[1], all->root.certificate_file);
   gateway_t *gateway = gateway_start(&how, NULL);
   apns_session_options_t options = options_for(gateway);
-  options.host = "127.0.0.1";
+  options.peer.host = "127.0.0.1";
   apns_credentials_t *credentials = made(NULL);
   apns_session_t *session = session_with(&options, credentials);
   apns_credentials_free(credentials);

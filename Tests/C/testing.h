@@ -2,7 +2,7 @@
 #ifndef TESTS_TESTING_H
 #define TESTS_TESTING_H
 
-#include <apns/apns.h>
+#include <apns/binary.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -106,7 +106,7 @@ static void *work_with_rejections(void *argument) {
   apns_session_options_t options = options_for(worker->gateway);
   options.report_accepted = 1;
   for (size_t index = 0; index < worker->sessions && !worker->fault; index++) {
-    options.no_standby = index % 2;
+    binary_of(&options)->no_standby = index % 2;
     options.connections = index % 3 == 2 ? 2 : 1;
     came_to(worker, apns_session_new(&options, worker->credentials, &sessions[index], &error),
             &error, "new");

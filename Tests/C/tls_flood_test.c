@@ -9,7 +9,7 @@ TEST(new_keys_without_end_end_the_connection) {
   const gateway_options_t how = {.tls_version = TLS1_3_VERSION};
   gateway_t *gateway = gateway_start(&how, SCRIPTS(flood, flood));
   apns_session_options_t options = options_for(gateway);
-  options.no_standby = 1;
+  binary_of(&options)->no_standby = 1;
   options.report_accepted = 1;
   apns_session_t *session = session_to(gateway, &options);
   int64_t start = clock_ms();
@@ -27,7 +27,7 @@ TEST(new_keys_without_end_hold_no_call_up) {
   const gateway_options_t how = {.tls_version = TLS1_3_VERSION};
   gateway_t *gateway = gateway_start(&how, SCRIPTS(flood, flood, flood, flood));
   apns_session_options_t options = options_for(gateway);
-  options.no_standby = 1;
+  binary_of(&options)->no_standby = 1;
   apns_session_t *session = session_to(gateway, &options);
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   for (int round = 0; round < 10; round++) {
@@ -48,8 +48,8 @@ TEST(a_feedback_list_of_new_keys_ends) {
   const gateway_options_t how = {.tls_version = TLS1_3_VERSION};
   gateway_t *gateway = gateway_start(&how, SCRIPTS(flood));
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
-  options.host = "localhost";
-  options.port = gateway_port(gateway);
+  options.peer.host = "localhost";
+  options.peer.port = gateway_port(gateway);
   apns_credentials_t *credentials = provider_credentials();
   apns_feedback_t *feedback = NULL;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;

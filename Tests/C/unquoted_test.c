@@ -168,32 +168,29 @@ TEST(no_session_tells_a_key) {
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
     options.protocol = APNS_PROTOCOL_HTTP2;
     options.topic = "com.example.app";
-    options.host = value;
-    options.lookup = nowhere;
+    options.peer.host = value;
+    options.peer.lookup = nowhere;
     check_session(&options, value, "host");
-    options.host = "127.0.0.1";
-    options.port = 1;
-    options.server_name = value;
+    options.peer.host = "127.0.0.1";
+    options.peer.port = 1;
+    options.peer.server_name = value;
     check_session(&options, value, "server_name");
-    options.server_name = NULL;
-    options.addresses = value;
+    options.peer.server_name = NULL;
+    options.peer.addresses = value;
     check_session(&options, value, "addresses");
-    options.addresses = NULL;
+    options.peer.addresses = NULL;
     options.topic = value;
     check_session(&options, value, "topic");
     options.topic = "com.example.app";
-    options.proxy_host = value;
-    options.proxy_port = 1;
-    check_session(&options, value, "proxy_host");
-    options.proxy_host = "127.0.0.1";
-    options.proxy_user = value;
-    check_session(&options, value, "proxy_user");
-    options.proxy_user = "user";
-    options.proxy_password = value;
-    check_session(&options, value, "proxy_password");
-    options.proxy_host = options.proxy_user = options.proxy_password = NULL;
-    options.proxy_port = 0;
-    options.retry_schedule = value;
+    options.peer.proxy = value;
+    check_session(&options, value, "proxy");
+    char *url = malloc(strlen(value) + 30);
+    sprintf(url, "http://user:%s@127.0.0.1:1", value);
+    options.peer.proxy = url;
+    check_session(&options, value, "proxy");
+    free(url);
+    options.peer.proxy = NULL;
+    tuning_of(&options)->retry_schedule = value;
     check_session(&options, value, "retry_schedule");
   }
 }
@@ -245,20 +242,17 @@ TEST(names_are_quoted) {
 TEST(a_password_in_a_url_is_not_quoted) {
   static const char *const urls[] = {"http://user:sesame@proxy.example:3128",
                                      "user:sesame@proxy.example"};
-  for (size_t url = 0; url < 2; url++)
-    for (int is_proxy = 0; is_proxy < 2; is_proxy++) {
-      apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
-      options.protocol = APNS_PROTOCOL_BINARY;
-      apns_credentials_t *credentials = provider_credentials();
-      apns_session_t *session = NULL;
-      options.host = is_proxy ? "127.0.0.1" : urls[url];
-      options.proxy_host = is_proxy ? urls[url] : NULL;
-      options.proxy_port = is_proxy ? 3128 : 0;
-      assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-                   is_proxy ? "proxy_host is not a name: (" : "host is not a name: (");
-      assert_contains(error.message, " bytes, not shown: perhaps a password)");
-      apns_credentials_free(credentials);
-    }
+  for (size_t url = 0; url < 2; url++) {
+    apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+    options.protocol = APNS_PROTOCOL_BINARY;
+    apns_credentials_t *credentials = provider_credentials();
+    apns_session_t *session = NULL;
+    options.peer.host = urls[url];
+    assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+                 "host is not a name: (");
+    assert_contains(error.message, " bytes, not shown: perhaps a password)");
+    apns_credentials_free(credentials);
+  }
   assert_null(apns_why_unquoted("https://proxy.example:3128/a@b", 30));
   assert_null(apns_why_unquoted("user@proxy.example:3128", 23));
 }

@@ -14,8 +14,8 @@ static apns_session_t *session_as(const gateway_t *gateway, apns_credentials_opt
                                   const char *host, const char *server_name) {
   apns_credentials_t *credentials = credentials_of(who);
   apns_session_options_t options = options_for(gateway);
-  options.host = host;
-  options.server_name = server_name;
+  options.peer.host = host;
+  options.peer.server_name = server_name;
   apns_session_t *session = session_with(&options, credentials);
   apns_credentials_free(credentials);
   return session;
@@ -183,16 +183,16 @@ TEST(a_name_that_begins_with_a_dot) {
   apns_credentials_t *credentials = credentials_of(&who);
   apns_session_options_t to = APNS_SESSION_OPTIONS_INIT;
   to.protocol = APNS_PROTOCOL_BINARY;
-  to.host = ".push.example";
+  to.peer.host = ".push.example";
   assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&to, credentials, &session, &error),
                "host begins with a dot: .push.example");
-  to.host = "localhost";
-  to.server_name = ".push.example";
+  to.peer.host = "localhost";
+  to.peer.server_name = ".push.example";
   assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&to, credentials, &session, &error),
                "server_name begins with a dot: .push.example");
   apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
-  from.host = "localhost";
-  from.server_name = ".push.example";
+  from.peer.host = "localhost";
+  from.peer.server_name = ".push.example";
   assert_fails(APNS_ERR_ARGUMENT, apns_feedback_open(&from, credentials, &feedback, &error),
                "server_name begins with a dot");
   apns_credentials_free(credentials);
@@ -298,7 +298,7 @@ TEST(a_directory_of_lists) {
   gateway_t *gateway = gateway_start(&(gateway_options_t){.identity = &all->gateway}, NULL);
   apns_credentials_t *credentials = credentials_of(&who);
   apns_session_options_t options = options_for(gateway);
-  options.host = "localhost";
+  options.peer.host = "localhost";
   for (int round = 0; round < 2; round++) {
     apns_session_t *session = session_with(&options, credentials);
     assert_status(round ? APNS_ERR_TLS : APNS_OK, apns_session_connect(session, &error));
@@ -479,12 +479,12 @@ TEST(the_feedback_service_is_verified_too) {
   apns_feedback_t *feedback = NULL;
   apns_credentials_t *credentials = credentials_of(&who);
   apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
-  from.host = "localhost";
-  from.port = gateway_port(gateway);
+  from.peer.host = "localhost";
+  from.peer.port = gateway_port(gateway);
   assert_fails(APNS_ERR_TLS, apns_feedback_open(&from, credentials, &feedback, &error),
                "ostname mismatch");
   assert_null(feedback);
-  from.server_name = "elsewhere.example";
+  from.peer.server_name = "elsewhere.example";
   assert_ok(apns_feedback_open(&from, credentials, &feedback, &error));
   apns_feedback_free(feedback);
   apns_credentials_free(credentials);
@@ -564,8 +564,8 @@ TEST(a_feedback_reader_refused_after_the_handshake) {
   apns_feedback_t *feedback = NULL;
   apns_credentials_t *credentials = credentials_of(&who);
   apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
-  from.host = "127.0.0.1";
-  from.port = gateway_port(gateway);
+  from.peer.host = "127.0.0.1";
+  from.peer.port = gateway_port(gateway);
   assert_ok(apns_feedback_open(&from, credentials, &feedback, &error));
   apns_credentials_free(credentials);
   for (int round = 0; round < 2; round++) {

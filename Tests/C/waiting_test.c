@@ -10,8 +10,9 @@ enum { SHARE = 20, LONG = 600000 };
 
 static apns_session_options_t patient(const gateway_t *gateway) {
   apns_session_options_t options = options_for(gateway);
-  options.connect_timeout_ms = options.write_timeout_ms = options.answer_timeout_ms = LONG;
-  options.wait_max_ms = SHARE;
+  options.peer.connect_timeout_ms = tuning_of(&options)->write_timeout_ms =
+      tuning_of(&options)->answer_timeout_ms = LONG;
+  options.peer.wait_max_ms = SHARE;
   return options;
 }
 
@@ -62,10 +63,10 @@ TEST(a_feedback_is_read_over_several_calls) {
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   apns_feedback_t *feedback = NULL;
-  options.host = "127.0.0.1";
-  options.port = gateway_port(gateway);
-  options.connect_timeout_ms = options.read_timeout_ms = LONG;
-  options.wait_max_ms = SHARE;
+  options.peer.host = "127.0.0.1";
+  options.peer.port = gateway_port(gateway);
+  options.peer.connect_timeout_ms = options.read_timeout_ms = LONG;
+  options.peer.wait_max_ms = SHARE;
   apns_credentials_t *credentials = provider_credentials();
   assert_ok(apns_feedback_open(&options, credentials, &feedback, &error));
   apns_credentials_free(credentials);
@@ -107,11 +108,12 @@ static int look_up(const char *host, struct addrinfo **list, void *context) {
 
 static apns_session_t *looking_up(const gateway_t *gateway, resolver_t *resolver, uint32_t ms) {
   apns_session_options_t options = options_for(gateway);
-  options.server_name = options.server_name ? options.server_name : options.host;
-  options.host = "gateway.example";
-  options.connect_timeout_ms = ms;
-  options.lookup = look_up;
-  options.lookup_context = resolver;
+  options.peer.server_name =
+      options.peer.server_name ? options.peer.server_name : options.peer.host;
+  options.peer.host = "gateway.example";
+  options.peer.connect_timeout_ms = ms;
+  options.peer.lookup = look_up;
+  options.peer.lookup_context = resolver;
   return session_to(gateway, &options);
 }
 

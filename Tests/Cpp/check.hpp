@@ -34,18 +34,18 @@ class Gateway {
   apns::SessionOptions session_options() const {
     apns::SessionOptions options;
     options.protocol = APNS_PROTOCOL_BINARY;
-    options.host = "127.0.0.1";
-    options.port = gateway_port(gateway_);
-    options.connect_timeout_ms = AMPLE_MS;
-    options.write_timeout_ms = AMPLE_MS;
-    options.no_standby = true;
+    options.peer.host = "127.0.0.1";
+    options.peer.port = gateway_port(gateway_);
+    options.peer.connect_timeout_ms = AMPLE_MS;
+    options.tuning.write_timeout_ms = AMPLE_MS;
+    options.binary.no_standby = true;
     return options;
   }
   apns::FeedbackOptions feedback_options() const {
     apns::FeedbackOptions options;
-    options.host = "127.0.0.1";
-    options.port = gateway_port(gateway_);
-    options.connect_timeout_ms = AMPLE_MS;
+    options.peer.host = "127.0.0.1";
+    options.peer.port = gateway_port(gateway_);
+    options.peer.connect_timeout_ms = AMPLE_MS;
     options.read_timeout_ms = AMPLE_MS;
     return options;
   }

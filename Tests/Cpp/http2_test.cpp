@@ -40,9 +40,9 @@ class Service {
   apns::SessionOptions session_options() const {
     apns::SessionOptions options;
     options.protocol = APNS_PROTOCOL_HTTP2;
-    options.host = "localhost";
-    options.port = service_port(service_);
-    options.connect_timeout_ms = options.write_timeout_ms = AMPLE_MS;
+    options.peer.host = "localhost";
+    options.peer.port = service_port(service_);
+    options.peer.connect_timeout_ms = options.tuning.write_timeout_ms = AMPLE_MS;
     options.report_accepted = true;
     options.topic = "com.example.chess";
     return options;
@@ -160,10 +160,10 @@ TEST(channels_come_and_go) {
   Service service(manage_channels);
   const apns::SessionOptions where = service.session_options();
   apns::ChannelsOptions options;
-  options.host = where.host;
-  options.port = where.port;
+  options.peer.host = where.peer.host;
+  options.peer.port = where.peer.port;
   options.topic = where.topic;
-  options.connect_timeout_ms = options.answer_timeout_ms = AMPLE_MS;
+  options.peer.connect_timeout_ms = options.answer_timeout_ms = AMPLE_MS;
   apns::Channels channels(apns::Credentials(provider_options()), options);
   const std::string channel = channels.create(APNS_STORAGE_LATEST);
   assert_text("dHN0LXNyY2gtY2hubA==", channel);
@@ -206,10 +206,10 @@ TEST(channels_in_an_event_loop) {
   Service service(manage_channels);
   const apns::SessionOptions where = service.session_options();
   apns::ChannelsOptions options;
-  options.host = where.host;
-  options.port = where.port;
+  options.peer.host = where.peer.host;
+  options.peer.port = where.peer.port;
   options.topic = where.topic;
-  options.nonblocking = true;
+  options.peer.nonblocking = true;
   options.environment = APNS_ENVIRONMENT_SANDBOX;
   apns::Channels channels =
       apns::Channels::try_make(apns::Credentials(provider_options()), options);
@@ -226,7 +226,7 @@ TEST(channels_in_an_event_loop) {
   assert_int_equal(channels.try_list(), APNS_ERR_AGAIN);
   channels.cancel();
   assert_int_equal(channels.timeout_ms(), -1);
-  options.host = APNS_CHANNELS_HOST_PRODUCTION;
+  options.peer.host = APNS_CHANNELS_HOST_PRODUCTION;
   assert_false(
       static_cast<bool>(apns::Channels::try_make(apns::Credentials(provider_options()), options)));
 }
@@ -265,7 +265,7 @@ TEST(a_push_has_its_own_outcome) {
 TEST(a_push_in_slices) {
   Service service;
   apns::SessionOptions options = service.session_options();
-  options.wait_max_ms = 1;
+  options.peer.wait_max_ms = 1;
   apns::Session session(apns::Credentials(provider_options()), options);
   const std::chrono::milliseconds ample(AMPLE_MS);
   apns::Event event;

@@ -37,7 +37,7 @@ class Loop {
 
 static apns::SessionOptions loop_options(const Gateway &gateway) {
   apns::SessionOptions options = gateway.session_options();
-  options.nonblocking = true;
+  options.peer.nonblocking = true;
   options.report_accepted = true;
   return options;
 }
@@ -74,7 +74,7 @@ TEST(a_full_window_says_again) {
   const Gateway gateway;
   apns::SessionOptions options = loop_options(gateway);
   options.window_bytes = 16384;
-  options.payload_max = 256;
+  options.tuning.payload_max = 256;
   apns::Session session(apns::Credentials(provider_options()), options);
   const apns::Token good = token_of(1);
   apns_status_t status = APNS_OK;
@@ -117,13 +117,13 @@ TEST(news_are_thrown_and_nothing_is_lost) {
   std::uint16_t port = 0;
   {
     const Gateway gone;
-    port = gone.session_options().port;
+    port = gone.session_options().peer.port;
   }
   apns::SessionOptions options;
   options.protocol = APNS_PROTOCOL_BINARY;
-  options.host = "127.0.0.1";
-  options.port = port;
-  options.nonblocking = true;
+  options.peer.host = "127.0.0.1";
+  options.peer.port = port;
+  options.peer.nonblocking = true;
   apns::Session session(apns::Credentials(provider_options()), options);
   session.send({token_of(1), json});
   Loop loop;
@@ -159,7 +159,7 @@ TEST(feedback_never_waits) {
   const gateway_step_t script[] = {until_asked, say(list, sizeof list), step(STEP_END)};
   const Gateway gateway(script);
   apns::FeedbackOptions options = gateway.feedback_options();
-  options.nonblocking = true;
+  options.peer.nonblocking = true;
   apns::Feedback feedback(apns::Credentials(provider_options()), options);
   Loop loop;
   apns::Watch watch(loop, feedback, [] {});

@@ -4,8 +4,8 @@
 int pushes_with_exceptions(const char *host, std::uint16_t port) {
   apns::SessionOptions options;
   options.protocol = APNS_PROTOCOL_BINARY;
-  options.host = host;
-  options.port = port;
+  options.peer.host = host;
+  options.peer.port = port;
   apns::Session session(apns::Credentials(provider_options()), options);
   try {
     session.send({apns::Token::from_hex("xx"), "{}"});

@@ -139,5 +139,5 @@ TEST(feedback_lists) {
 TEST(beside_a_file_with_exceptions) {
   const Gateway gateway;
   const apns::SessionOptions options = gateway.session_options();
-  assert_int_equal(pushes_with_exceptions(options.host.c_str(), options.port), 1);
+  assert_int_equal(pushes_with_exceptions(options.peer.host.c_str(), options.peer.port), 1);
 }

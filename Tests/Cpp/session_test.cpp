@@ -141,7 +141,7 @@ TEST(what_is_sent_is_what_was_said) {
   const gateway_step_t script[] = {step(STEP_TAKE_ALL), step(STEP_END)};
   const Gateway gateway(script);
   apns::SessionOptions options = gateway.session_options();
-  options.quiet_period_ms = 1;
+  options.binary.quiet_period_ms = 1;
   {
     apns::Session session(apns::Credentials(provider_options()), options);
     const auto time = std::chrono::system_clock::time_point{} + seconds{0x01020304};
@@ -161,7 +161,7 @@ TEST(a_payload_is_sent_from_where_it_is_built) {
   const gateway_step_t script[] = {step(STEP_TAKE_ALL), step(STEP_END)};
   const Gateway gateway(script);
   apns::SessionOptions options = gateway.session_options();
-  options.quiet_period_ms = 1;
+  options.binary.quiet_period_ms = 1;
   {
     apns::Session session(apns::Credentials(provider_options()), options);
     apns::PayloadOptions limits;
@@ -194,8 +194,8 @@ TEST(options_do_what_they_say) {
                                    step(STEP_CLOSE_FIN)};
   const Gateway gateway(script);
   apns::SessionOptions options = gateway.session_options();
-  options.format = APNS_FORMAT_SIMPLE;
-  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  options.binary.format = APNS_FORMAT_SIMPLE;
+  options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   apns::Session session(apns::Credentials(provider_options()), options);
   session.send({kOther, "{}"});
   const auto event = session.next_event(std::chrono::milliseconds(AMPLE_MS));
@@ -273,28 +273,25 @@ TEST(options_reach_the_library) {
     change(options);
     assert_throws(APNS_ERR_ARGUMENT, name, [&] { apns::Session session(who, options); });
   };
-  refused("host", [](auto &o) { o.host = std::string("a\0b", 3); });
-  refused("server_name", [](auto &o) { o.server_name = std::string("a\0b", 3); });
+  refused("host", [](auto &o) { o.peer.host = std::string("a\0b", 3); });
+  refused("server_name", [](auto &o) { o.peer.server_name = std::string("a\0b", 3); });
   refused("window_bytes", [](auto &o) { o.window_bytes = 1; });
-  refused("payload_max", [](auto &o) { o.payload_max = 65536; });
+  refused("payload_max", [](auto &o) { o.tuning.payload_max = 65536; });
   refused("connections", [](auto &o) { o.connections = 65; });
   refused("checks is 4", [](auto &o) { o.checks = 4; });
   refused("environment is sandbox", [](auto &o) {
     o.environment = APNS_ENVIRONMENT_SANDBOX;
-    o.host = APNS_BINARY_HOST_PRODUCTION;
+    o.peer.host = APNS_BINARY_HOST_PRODUCTION;
   });
   assert_throws(APNS_ERR_ARGUMENT, "environment is sandbox", [&] {
     apns::FeedbackOptions options;
     options.environment = APNS_ENVIRONMENT_SANDBOX;
-    options.host = APNS_FEEDBACK_HOST_PRODUCTION;
+    options.peer.host = APNS_FEEDBACK_HOST_PRODUCTION;
     apns::Feedback feedback(who, options);
   });
-  refused("proxy_user", [](auto &o) {
-    o.proxy_host = "localhost";
-    o.proxy_port = 1;
-    o.proxy_user = "a:b";
-  });
-  refused("proxy_password", [](auto &o) { o.proxy_password = std::string("a\0b", 3); });
+  refused("proxy is an https:// URL", [](auto &o) { o.peer.proxy = "https://localhost"; });
+  refused("proxy", [](auto &o) { o.peer.proxy = std::string("a\0b", 3); });
+  refused("retry_schedule", [](auto &o) { o.tuning.retry_schedule = "soon, later"; });
   const auto refused_of = [](apns_status_t status, const char *name,
                              void (*change)(apns::CredentialsOptions &)) {
     apns::CredentialsOptions options = provider_options();
@@ -312,8 +309,8 @@ TEST(options_reach_the_library) {
   refused_of(APNS_ERR_ARGUMENT, "between 1 and 100",
              [](auto &o) { o.pinned_keys.resize(200, "a"); });
 #if __cplusplus >= 202002L
-  assert_true(static_cast<bool>(
-      apns::Session(who, {.host = "localhost", .port = 1, .protocol = APNS_PROTOCOL_BINARY})));
+  assert_true(static_cast<bool>(apns::Session(
+      who, {.peer = {.host = "localhost", .port = 1}, .protocol = APNS_PROTOCOL_BINARY})));
   assert_true(static_cast<bool>(apns::Credentials{{.accept_expired = true}}));
 #endif
 }
@@ -476,7 +473,7 @@ TEST(feedback_that_is_not_there_is_thrown) {
   }
   const apns::Credentials who(provider_options());
   assert_throws(APNS_ERR_NETWORK, "", [&] { apns::Feedback feedback(who, options); });
-  options.host = std::string("a\0b", 3);
+  options.peer.host = std::string("a\0b", 3);
   assert_throws(APNS_ERR_ARGUMENT, "host holds a NUL",
                 [&] { apns::Feedback feedback(who, options); });
 }

@@ -9,8 +9,8 @@ int main(int argc, char **argv) {
   if (argc != 7) return 2;
   apns_session_options_t gateway = APNS_SESSION_OPTIONS_INIT;
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
-  gateway.host = argv[1];
-  gateway.port = (uint16_t)atoi(argv[2]);
+  gateway.peer.host = argv[1];
+  gateway.peer.port = (uint16_t)atoi(argv[2]);
   who.certificate_file = argv[3];
   who.ca_file = argv[4];
   size_t count = (size_t)atoi(argv[5]), bad = (size_t)atoi(argv[6]);

@@ -3,7 +3,7 @@
  * line of its own. Names are fields of the options; steps are connect, send, many, check,
  * drain, events, fork, close, feedback.
  */
-#include <apns/apns.h>
+#include <apns/binary.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +35,9 @@ static void read_feedback(const apns_session_options_t *where, const apns_creden
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   apns_feedback_t *feedback = NULL;
-  options.host = where->host;
-  options.port = where->port;
-  options.read_timeout_ms = where->write_timeout_ms;
+  options.peer.host = where->peer.host;
+  options.peer.port = where->peer.port;
+  options.read_timeout_ms = where->tuning->write_timeout_ms;
   if (!tell(apns_feedback_open(&options, who, &feedback, &error))) return;
   while (tell(apns_feedback_next(feedback, &tuple, &error))) continue;
   apns_feedback_free(feedback);
@@ -97,7 +97,9 @@ static void step(const char *name, apns_session_t *session, const apns_session_o
 int main(int argc, char **argv) {
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   apns_session_options_t where = APNS_SESSION_OPTIONS_INIT;
+  apns_tuning_t tuning = APNS_TUNING_INIT;
   where.protocol = APNS_PROTOCOL_BINARY;
+  where.tuning = &tuning;
   apns_credentials_t *credentials = NULL;
   apns_session_t *session = NULL;
   const char *pin = NULL;
@@ -121,16 +123,15 @@ int main(int argc, char **argv) {
     TEXT("pinned_key", pin)
     NUMBER("tls_min", who.tls_min, int32_t)
     NUMBER("tls_max", who.tls_max, int32_t)
-    TEXT("host", where.host)
-    TEXT("server_name", where.server_name)
-    TEXT("proxy_host", where.proxy_host)
-    NUMBER("port", where.port, uint16_t)
-    NUMBER("proxy_port", where.proxy_port, uint16_t)
-    NUMBER("connect_timeout_ms", where.connect_timeout_ms, uint32_t)
-    NUMBER("write_timeout_ms", where.write_timeout_ms, uint32_t)
-    NUMBER("connects_per_minute", where.connects_per_minute, uint32_t)
+    TEXT("host", where.peer.host)
+    TEXT("server_name", where.peer.server_name)
+    TEXT("proxy", where.peer.proxy)
+    NUMBER("port", where.peer.port, uint16_t)
+    NUMBER("connect_timeout_ms", where.peer.connect_timeout_ms, uint32_t)
+    NUMBER("write_timeout_ms", tuning.write_timeout_ms, uint32_t)
+    NUMBER("connects_per_minute", tuning.connects_per_minute, uint32_t)
     NUMBER("report_accepted", where.report_accepted, int32_t)
-    NUMBER("ambiguous", where.ambiguous, int32_t)
+    NUMBER("delivery", where.delivery, int32_t)
     NUMBER("protocol", where.protocol, int32_t)
     NUMBER("checks", where.checks, uint32_t)
     NUMBER("push_type", push_type, uint8_t)

@@ -29,11 +29,12 @@ private final class FuzzedProvider {
     var given = apns_session_options_t()
     given.protocol = Int32(bitPattern: APNS_PROTOCOL_HTTP2.rawValue)
     given.report_accepted = reportsAccepted ? 1 : 0
-    if head & 2 != 0 { given.ambiguous = Int32(bitPattern: APNS_AMBIGUOUS_REPORT.rawValue) }
+    if head & 2 != 0 { given.delivery = Int32(bitPattern: APNS_DELIVERY_AT_MOST_ONCE.rawValue) }
     given.connections = head & 4 != 0 ? 2 : 1
-    given.payload_max = 2048
+    var tuning = apns_tuning_t()
+    tuning.payload_max = 2048
     given.window_bytes = head & 8 != 0 ? 32 << 10 : 1 << 20
-    guard let options = try? SessionOptions(given),
+    guard let options = try? SessionOptions(given, apns_binary_options_t(), tuning),
       let defaults = try? RequestDefaults.make(given, to: "service.example"),
       let made = try? HTTP2Session.make(
         options, defaults: defaults, tokens: nil as ProviderToken?,

@@ -217,15 +217,16 @@ static void check_session(uint8_t where, const char *value) {
   REQUIRE(apns_credentials_new(&who, &credentials, &error) == APNS_OK);
   options.protocol = APNS_PROTOCOL_HTTP2;
   options.topic = "com.example.app";
-  options.host = "service.example";
-  options.lookup = nowhere;
-  const char **const fields[] = {&options.host,          &options.server_name, &options.topic,
-                                 &options.proxy_host,    &options.proxy_user,  &options.addresses,
-                                 &options.retry_schedule};
-  *fields[where % 7] = value;
-  if (options.proxy_user) options.proxy_host = "proxy.example";
-  if (options.proxy_host) options.proxy_port = 3128;
-  if (apns_session_new(&options, credentials, &session, &error) == APNS_OK && !options.addresses)
+  options.peer.host = "service.example";
+  options.peer.lookup = nowhere;
+  apns_tuning_t tuning = APNS_TUNING_INIT;
+  options.tuning = &tuning;
+  const char **const fields[] = {&options.peer.host,      &options.peer.server_name,
+                                 &options.topic,          &options.peer.proxy,
+                                 &options.peer.addresses, &tuning.retry_schedule};
+  *fields[where % 6] = value;
+  if (apns_session_new(&options, credentials, &session, &error) == APNS_OK &&
+      !options.peer.addresses)
     apns_session_connect(session, &error);
   check_silent(error.message);
   apns_session_free(session);

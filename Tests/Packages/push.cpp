@@ -14,8 +14,8 @@ int main(int argc, char **argv) {
   apns::Credentials credentials(who);
   apns::SessionOptions where;
   where.protocol = APNS_PROTOCOL_BINARY;
-  where.host = argv[1];
-  where.port = static_cast<std::uint16_t>(std::atoi(argv[2]));
+  where.peer.host = argv[1];
+  where.peer.port = static_cast<std::uint16_t>(std::atoi(argv[2]));
   apns::Session session(credentials, where);
 
   std::ifstream file(argv[6]);
@@ -49,8 +49,8 @@ int main(int argc, char **argv) {
             << rejected << " + refused " << refused << " + unknown " << unknown << '\n';
 
   apns::FeedbackOptions list;
-  list.host = argv[1];
-  list.port = static_cast<std::uint16_t>(std::atoi(argv[3]));
+  list.peer.host = argv[1];
+  list.peer.port = static_cast<std::uint16_t>(std::atoi(argv[3]));
   apns::Feedback feedback(credentials, list);
   for (const apns::FeedbackTuple &device : feedback.tuples())
     std::cout << "gone since " << device.timestamp << ": " << device.hex() << '\n';

@@ -139,11 +139,13 @@ def play(row, programs):
             if row.between[0].startswith("names"):
                 before += asking(directory, f"127.0.0.{row.between[0].split(':')[2]}")
             elif row.between[0].startswith("proxy"):
-                given["proxy_port"] = between.ready[0]
+                given["proxy"] = f"127.0.0.1:{between.ready[0]}"
             else:
                 given["port"] = ",".join(str(port) for port in between.ready)
-        elif row.peer[0] in ("proxy", "feedback"):
-            given[f"{row.peer[0]}_port"] = peer.port
+        elif row.peer[0] == "proxy":
+            given["proxy"] = f"127.0.0.1:{peer.port}"
+        elif row.peer[0] == "feedback":
+            given["feedback_port"] = peer.port
         words = [f"{name}={value}" for name, value in {**given, **row.options()}.items()]
         command = [*before, programs.provider, *words, *row.steps.split()]
         with meddling(row, peer) as meddled:

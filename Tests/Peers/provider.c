@@ -33,7 +33,7 @@
  * does not return is named: {"stuck": "drain"}.
  */
 #define _GNU_SOURCE
-#include <apns/apns.h>
+#include <apns/binary.h>
 #include <fcntl.h>
 #include <math.h>
 #include <netdb.h>
@@ -333,9 +333,9 @@ static void read_feedback(apns_credentials_t *credentials) {
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   apns_feedback_t *feedback = NULL;
-  options.host = "127.0.0.1";
-  options.port = (uint16_t)number_of("feedback_port", 0);
-  options.connect_timeout_ms = (uint32_t)connect_ms;
+  options.peer.host = "127.0.0.1";
+  options.peer.port = (uint16_t)number_of("feedback_port", 0);
+  options.peer.connect_timeout_ms = (uint32_t)connect_ms;
   options.read_timeout_ms = (uint32_t)number_of("read_timeout_ms", 500);
   options.list_timeout_ms = (uint32_t)number_of("list_timeout_ms", 0);
   options.tuples_max = (uint32_t)number_of("tuples_max", 0);
@@ -509,29 +509,32 @@ static void play(const char *step, apns_credentials_t *credentials) {
 
 static void make_session(struct one *one, uint16_t port, const apns_credentials_t *credentials) {
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
-#define NUMBER(field) options.field = (__typeof__(options.field))number_of(#field, 0)
+  apns_binary_options_t binary = APNS_BINARY_OPTIONS_INIT;
+  apns_tuning_t tuning = APNS_TUNING_INIT;
+  options.binary = &binary, options.tuning = &tuning;
+#define NUMBER(in, field) in.field = (__typeof__(in.field))number_of(#field, 0)
   if (!strcmp(text_of("protocol", "http2"), "http2"))
     options.topic = text_of("topic", "com.example.app");
   else
     options.protocol = APNS_PROTOCOL_BINARY;
-  options.host = text_of("host", "127.0.0.1");
-  options.server_name = "127.0.0.1";
-  options.port = port;
-  options.connect_timeout_ms = (uint32_t)connect_ms;
-  options.write_timeout_ms = (uint32_t)write_ms;
-  NUMBER(format);
-  NUMBER(answer_timeout_ms);
-  NUMBER(reconnect_pause_max_ms);
-  NUMBER(prove_after_ms);
-  NUMBER(window_bytes);
-  NUMBER(connections);
-  NUMBER(zero_proves);
-  NUMBER(proxy_port);
-  if (options.proxy_port) options.proxy_host = "127.0.0.1";
-  if (!strcmp(text_of("ambiguous", "resend"), "report")) options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  options.peer.host = text_of("host", "127.0.0.1");
+  options.peer.server_name = "127.0.0.1";
+  options.peer.port = port;
+  options.peer.connect_timeout_ms = (uint32_t)connect_ms;
+  tuning.write_timeout_ms = (uint32_t)write_ms;
+  NUMBER(binary, format);
+  NUMBER(tuning, answer_timeout_ms);
+  NUMBER(tuning, reconnect_pause_max_ms);
+  NUMBER(binary, prove_after_ms);
+  NUMBER(options, window_bytes);
+  NUMBER(options, connections);
+  NUMBER(binary, zero_proves);
+  options.peer.proxy = text_of("proxy", NULL);
+  if (!strcmp(text_of("delivery", "at_least_once"), "at_most_once"))
+    options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   options.report_accepted = (int32_t)number_of("report_accepted", 1);
-  options.nonblocking = is_loop;
-  if (number_of("lookup_ms", 0)) options.lookup = look_up;
+  options.peer.nonblocking = is_loop;
+  if (number_of("lookup_ms", 0)) options.peer.lookup = look_up;
   begin("new");
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = one};
   if (ended(0, apns_session_new(&options, credentials, &one->session, &error)) ||

@@ -52,7 +52,7 @@ ROWS = [
     (
         "answer",
         BINARY,
-        {"answer_timeout": 0.2, "ambiguous": libapns.Ambiguous.REPORT},
+        {"answer_timeout": 0.2, "delivery": libapns.Delivery.AT_MOST_ONCE},
         {"sentinel": "none"},
         drains,
         unknown,
@@ -71,7 +71,7 @@ ROWS = [
     (
         "answer",
         HTTP2,
-        {"answer_timeout": 0.2, "ambiguous": libapns.Ambiguous.REPORT},
+        {"answer_timeout": 0.2, "delivery": libapns.Delivery.AT_MOST_ONCE},
         {"no_answer": 1},
         sends,
         unknown,

@@ -110,8 +110,8 @@ def test_several_odd_arguments(session):
 
 
 SESSION_OPTIONS = """host server_name port environment format connect_timeout write_timeout window_bytes payload_max
-    ambiguous report_accepted quiet_period zero_proves connections standby connects_per_minute
-    reconnect_pause_max keepalive proxy_host proxy_port proxy_user proxy_password events_max
+    delivery report_accepted quiet_period zero_proves connections standby connects_per_minute
+    reconnect_pause_max keepalive proxy events_max
     protocol topic addresses""".split()
 CREDENTIALS_OPTIONS = """certificate_file certificate key_file key passphrase ca_file ca_directory
     tls_min tls_max dangerously_accept_any_peer accept_expired token_key_file token_key key_id
@@ -121,7 +121,7 @@ PAYLOAD_OPTIONS = """limit truncate suffix alert title loc_args badge relevance_
 
 
 CHANNELS_OPTIONS = """host server_name port environment topic connect_timeout answer_timeout
-    proxy_host proxy_port proxy_user proxy_password nonblocking addresses log_level log""".split()
+    proxy nonblocking addresses log_level log""".split()
 
 
 def test_odd_options(session, who, certificates):
@@ -138,7 +138,7 @@ def test_odd_options(session, who, certificates):
             survives(session.send, TOKEN, b"{}", **{option: odd})
         for option in ("limit", "nothing"):
             survives(libapns.check_payload, b"{}", **{option: odd})
-        for option in ("server_name", "port", "connect_timeout", "read_timeout", "proxy_port"):
+        for option in ("server_name", "port", "connect_timeout", "read_timeout"):
             survives(libapns.Feedback, who, **{"host": "127.0.0.1", "port": 1, option: odd})
         for option in CHANNELS_OPTIONS:
             survives(libapns.Channels, who, **{"topic": "com.example.app", option: odd})

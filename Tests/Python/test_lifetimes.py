@@ -189,7 +189,7 @@ def test_no_memory_is_left_behind_by_objects(start, certificates, who):
             certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem",
             passphrase=lambda file: "x",
         ).describe()  # fmt: skip
-        libapns.Session(who, host="127.0.0.1", proxy_host="h", proxy_port=1).stats()
+        libapns.Session(who, host="127.0.0.1", proxy="h:1").stats()
         payload = libapns.Payload(title="x", loc_args=["a", "b"], suffix="y", limit=5000)
         payload.add("json", {"a": [1, 2]})
         payload.fit()

@@ -17,7 +17,7 @@ import pytest
 from traces import SANITIZED
 
 ROOT = pathlib.Path(__file__).parents[2]
-HEADER = (ROOT / "include/apns/apns.h").read_text()
+HEADER = "".join((ROOT / "include/apns" / name).read_text() for name in ("apns.h", "binary.h"))
 TOKEN = bytes(range(32))
 
 
@@ -41,7 +41,7 @@ def header_enum(name):
         ("apns_reason", "APNS_REASON_", libapns.Reason),
         ("apns_push_type", "APNS_PUSH_TYPE_", libapns.PushType),
         ("apns_protocol", "APNS_PROTOCOL_", libapns.Protocol),
-        ("apns_ambiguous", "APNS_AMBIGUOUS_", libapns.Ambiguous),
+        ("apns_delivery", "APNS_DELIVERY_", libapns.Delivery),
         ("apns_tls_version", "APNS_", libapns.TLSVersion),
         ("apns_environment", "APNS_ENVIRONMENT_", libapns.Environment),
         ("apns_check", "APNS_CHECK_", libapns.Check),
@@ -143,12 +143,13 @@ def test_nothing_shows_a_secret(encrypted):
     calls += [lambda: libapns.Credentials(certificate_file=encrypted, passphrase=lambda file: secret + "\udc80"),
               lambda: libapns.Credentials(certificate_file=encrypted, passphrase=secret)]
     who = libapns.Credentials(certificate_file=encrypted, passphrase="sésame")
-    proxy = {"proxy_host": "localhost", "proxy_port": 1}
-    calls += [lambda: libapns.Session(who, **proxy, proxy_user="x:", proxy_password=secret),
-              lambda: libapns.Session(who, **proxy, proxy_user="x", proxy_password=secret + "\udc80"),
-              lambda: libapns.Session(who, **proxy, proxy_user="x", proxy_password=[secret]),
-              lambda: libapns.Feedback(who, **proxy, proxy_user="x", proxy_password=secret + "\0"),
-              lambda: libapns.Channels(who, **proxy, proxy_user="x", proxy_password=secret + "\0")]
+    proxy = f"http://x:{secret}@localhost:1"
+    calls += [lambda: libapns.Session(who, proxy=f"http://x%3a:{secret}@localhost:1"),
+              lambda: libapns.Session(who, proxy=f"http://x:{secret}@localhost:port"),
+              lambda: libapns.Session(who, proxy=proxy + "\udc80"),
+              lambda: libapns.Session(who, proxy=[proxy]),
+              lambda: libapns.Feedback(who, proxy=proxy + "\0"),
+              lambda: libapns.Channels(who, proxy=proxy + "\0")]
     raised = 0
     for call in calls:
         try:
@@ -158,7 +159,7 @@ def test_nothing_shows_a_secret(encrypted):
             shown = "".join(traceback.format_exception(type(error), error, error.__traceback__))
             assert secret not in shown + repr(error) + repr(vars(error)), shown
     assert raised >= len(calls) - len(names)
-    session = libapns.Session(who, **proxy, proxy_user="x", proxy_password=secret)
+    session = libapns.Session(who, proxy=proxy)
     for each in who, session:
         assert "sésame" not in repr(each) and secret not in repr(each) + str(each)
         with pytest.raises(TypeError):

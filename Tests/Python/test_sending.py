@@ -197,7 +197,7 @@ def test_no_limit_in_the_way(start, connect):
 
 def test_connection_lost(start, connect):
     simulator = start(faults={"cut_after": 50, "cut": "reset", "times": 1})
-    options = {"ambiguous": libapns.Ambiguous.REPORT}
+    options = {"delivery": libapns.Delivery.AT_MOST_ONCE}
     with connect(simulator, **options) as session:
         session.send_many([(TOKEN, HELLO, number) for number in range(200)])
     stats = session.stats()
@@ -258,7 +258,7 @@ def test_waiting_for_an_event(start, connect):
 def test_logging(start, connect, caplog):
     simulator = start(faults={"bad_tokens": ["ff"], "cut_after": 5, "times": 1})
     with caplog.at_level("INFO", logger="libapns"):
-        with connect(simulator, ambiguous=libapns.Ambiguous.REPORT, standby=False) as session:
+        with connect(simulator, delivery=libapns.Delivery.AT_MOST_ONCE, standby=False) as session:
             session.send_many([(TOKEN, HELLO)] * 10)
             session.drain()
             session.send(b"\xff", HELLO)

@@ -21,11 +21,11 @@ def payload(number):
     return json.dumps({"aps": {"alert": f"number {number}"}, "pad": "x" * (number % 200)}, separators=(",", ":"))
 
 
-def push(port, ca, count=COUNT, *, certificate="-", connections=1, ambiguous="resend", ids=False):
+def push(port, ca, count=COUNT, *, certificate="-", connections=1, delivery="at_least_once", ids=False):
     """Returns the outcome of each notification, by number, and the session's counts. Each has exactly one
     outcome."""
     lines = "".join(f"{token(number)} {payload(number)}\n" for number in range(count))
-    command = [PROGRAM, port, ca, certificate, "com.example.app", connections, ambiguous, "ids" if ids else "-"]
+    command = [PROGRAM, port, ca, certificate, "com.example.app", connections, delivery, "ids" if ids else "-"]
     ran = subprocess.run([str(word) for word in command], input=lines, capture_output=True, text=True, timeout=300)
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
     *told, counts = (json.loads(line) for line in ran.stdout.splitlines())

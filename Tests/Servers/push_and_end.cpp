@@ -9,8 +9,8 @@ static std::unique_ptr<apns::Session> made_late; /* destroyed after OpenSSL's ow
 static apns::SessionOptions options_for(char **argv) {
   apns::SessionOptions options;
   options.protocol = APNS_PROTOCOL_HTTP2;
-  options.host = "127.0.0.1";
-  options.port = static_cast<std::uint16_t>(std::atoi(argv[3]));
+  options.peer.host = "127.0.0.1";
+  options.peer.port = static_cast<std::uint16_t>(std::atoi(argv[3]));
   /* The default would be too short on a machine that does much else. */
   options.close_timeout_ms = 200000;
   return options;
@@ -36,8 +36,8 @@ static apns_session_t *in_c(char **argv, std::uint32_t close_timeout_ms) {
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   apns_session_t *session = nullptr;
   options.protocol = APNS_PROTOCOL_HTTP2;
-  options.host = "127.0.0.1";
-  options.port = static_cast<std::uint16_t>(std::atoi(argv[3]));
+  options.peer.host = "127.0.0.1";
+  options.peer.port = static_cast<std::uint16_t>(std::atoi(argv[3]));
   options.close_timeout_ms = close_timeout_ms;
   apns_session_new(&options, provider(argv).get(), &session, nullptr);
   return session;

@@ -28,7 +28,8 @@ static void tell(const apns_event_t *event) {
 int main(int argc, char **argv) {
   if (argc != 8) {
     fprintf(stderr,
-            "usage: push_lines PORT CA CERTIFICATE|- TOPIC CONNECTIONS resend|report ids|-\n");
+            "usage: push_lines PORT CA CERTIFICATE|- TOPIC CONNECTIONS at_least_once|at_most_once "
+            "ids|-\n");
     return 2;
   }
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
@@ -39,13 +40,16 @@ int main(int argc, char **argv) {
   who.ca_file = argv[2];
   if (strcmp(argv[3], "-")) who.certificate_file = argv[3];
   options.protocol = APNS_PROTOCOL_HTTP2;
-  options.host = "localhost";
-  options.port = (uint16_t)atoi(argv[1]);
+  options.peer.host = "localhost";
+  options.peer.port = (uint16_t)atoi(argv[1]);
   options.topic = argv[4];
   options.connections = (uint32_t)atoi(argv[5]);
-  options.ambiguous = strcmp(argv[6], "report") ? APNS_AMBIGUOUS_RESEND : APNS_AMBIGUOUS_REPORT;
+  options.delivery =
+      strcmp(argv[6], "at_most_once") ? APNS_DELIVERY_AT_LEAST_ONCE : APNS_DELIVERY_AT_MOST_ONCE;
   options.report_accepted = 1;
-  options.reconnect_pause_max_ms = 100;
+  apns_tuning_t tuning = APNS_TUNING_INIT;
+  tuning.reconnect_pause_max_ms = 100;
+  options.tuning = &tuning;
   const int names_ids = !strcmp(argv[7], "ids");
   if (apns_credentials_new(&who, &credentials, &error)) return fail("credentials", &error);
   if (apns_session_new(&options, credentials, &session, &error)) return fail("session", &error);

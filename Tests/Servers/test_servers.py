@@ -162,7 +162,7 @@ def test_nginx(server_certificate, nginx, port, requests, streams):
     """nginx responds before it has read the body, then resets the stream, and sends GOAWAY after `requests`
     requests."""
     logged = nginx(requests, streams)
-    outcomes, counts = push(port, server_certificate["ca"], ambiguous="report")
+    outcomes, counts = push(port, server_certificate["ca"], delivery="at_most_once")
     check(outcomes, judge_last_digit)
     assert collections.Counter(number for number, *_ in logged()) == collections.Counter(range(COUNT))
     assert counts.connects >= COUNT // requests
@@ -212,7 +212,7 @@ def await_words(log, words):
 def test_nginx_judges(server_certificate, nginx, port, version, whose):
     """It lets anybody through the handshake, and answers each push of one whom it does not trust with 400."""
     logged = nginx(tls=f"ssl_protocols TLSv{version}; ssl_verify_client on; ssl_client_certificate {server_certificate['ca']};")
-    outcomes, _ = push(port, server_certificate["ca"], certificate=server_certificate[whose], ambiguous="report")
+    outcomes, _ = push(port, server_certificate["ca"], certificate=server_certificate[whose], delivery="at_most_once")
     if whose == "provider":
         check(outcomes, judge_last_digit)
     else:
@@ -263,15 +263,15 @@ def fates_of(ledger):
 MANY, EVERY = 20000, 1500
 
 
-@pytest.mark.parametrize("end, connections, ambiguous", [
-    ("graceful", 1, "report"), ("graceful", 3, "resend"), ("immediate", 1, "resend"), ("immediate", 3, "report")])
-def test_goaway(simulate, tmp_path, end, connections, ambiguous):
+@pytest.mark.parametrize("end, connections, delivery", [
+    ("graceful", 1, "at_most_once"), ("graceful", 3, "at_least_once"), ("immediate", 1, "at_least_once"), ("immediate", 3, "at_most_once")])
+def test_goaway(simulate, tmp_path, end, connections, delivery):
     """GOAWAY every 1,500: nothing is lost, and where the end is graceful nothing is there twice."""
     ledger = tmp_path / "ledger"
     simulator = simulate("--ledger", ledger, faults={"goaway_after": EVERY, "goaway": end})
     outcomes, counts = push(
         simulator.ready["http2_port"], simulator.ready["ca"], MANY, certificate=simulator.ready["provider"],
-        connections=connections, ambiguous=ambiguous, ids=True)
+        connections=connections, delivery=delivery, ids=True)
     simulator.stop()
     accepted = {number: each.count("accepted") for number, each in fates_of(ledger).items()}
     assert counts.connects >= MANY // EVERY
@@ -282,9 +282,9 @@ def test_goaway(simulate, tmp_path, end, connections, ambiguous):
     assert all(one.id == f"00000000-0000-4000-8000-{one.line:012x}" for one in outcomes if one.kind == "accepted")
     if end == "graceful":
         assert (counts.accepted, counts.unknown, twice) == (MANY, 0, [])
-    elif ambiguous == "report":
+    elif delivery == "at_most_once":
         assert not twice and counts.accepted + counts.unknown == MANY
     else:
         assert (counts.accepted, counts.unknown) == (MANY, 0)
-    print(f"{end}, {connections} connections, {ambiguous}: accepted {counts.accepted}, unknown {counts.unknown}, "
+    print(f"{end}, {connections} connections, {delivery}: accepted {counts.accepted}, unknown {counts.unknown}, "
           f"resent {counts.resent}, twice {len(twice)}, connects {counts.connects}")

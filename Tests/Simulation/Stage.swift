@@ -6,7 +6,7 @@ import CSystem
 class Stage {
   private(set) var seed: UInt64 = 0
   final var dice = Dice(seed: 0)
-  final var given = apns_session_options_t()
+  final var given = GivenOptions()
   final var faults = NetworkFaults()
   final var clock: Int64 = 0
   /// Faults are over: connections that are opened from now on work.
@@ -112,9 +112,9 @@ class Stage {
   }
 
   /// Call this once the scenario is drawn.
-  final func adopt(_ given: apns_session_options_t, _ faults: NetworkFaults) {
+  final func adopt(_ given: GivenOptions, _ faults: NetworkFaults) {
     (self.given, self.faults) = (given, faults)
-    self.given.nonblocking = usesLoop ? 1 : 0
+    self.given.session.peer.nonblocking = usesLoop ? 1 : 0
     (armedUntil, isHurried) = (.max, false)
     (deeds, deedsTold, stepsForward) = (0, -1, 0)
     untilLapse = faults.lapseMax > 0 ? dice.within(1...500) : .max
@@ -265,9 +265,9 @@ class Stage {
   }
 
   // The options' values in ns.
-  final var connectTimeout: Int64 { timeout(given.connect_timeout_ms, or: 10_000) }
-  final var writeTimeout: Int64 { timeout(given.write_timeout_ms, or: 10_000) }
-  final var answerTimeout: Int64 { timeout(given.answer_timeout_ms, or: 30_000) }
+  final var connectTimeout: Int64 { timeout(given.session.peer.connect_timeout_ms, or: 10_000) }
+  final var writeTimeout: Int64 { timeout(given.tuning.write_timeout_ms, or: 10_000) }
+  final var answerTimeout: Int64 { timeout(given.tuning.answer_timeout_ms, or: 30_000) }
 
   private final func timeout(_ given: UInt32, or fallback: UInt32) -> Int64 {
     Int64(given == 0 ? fallback : given) * 1_000_000
@@ -280,7 +280,7 @@ class Stage {
     if clock < pausedUntil {
       violate("a connection \((pausedUntil - clock) / 1000) us before the pause is over")
     }
-    let cap = Int(given.connects_per_minute)
+    let cap = Int(given.tuning.connects_per_minute)
     guard cap > 0, counts else { return }
     if openedCount >= cap, clock - opened[openedCount % cap] < 60_000_000_000 {
       violate("more than \(cap) connections in a minute")
@@ -291,7 +291,7 @@ class Stage {
 
   /// A connection came to nothing, and the session has to know it.
   final func pauseForNothing() {
-    let most = given.reconnect_pause_max_ms
+    let most = given.tuning.reconnect_pause_max_ms
     let longest = Int64(most == 0 ? 5000 : most) * 1_000_000
     let pause = min(50_000_000 << Int64(min(fruitless, 20)), longest)
     fruitless += 1

@@ -39,7 +39,7 @@ protocol Witness: Stage {
 
 extension Witness {
   var mayAskAgain: Bool { false }
-  var reportsAccepted: Bool { given.report_accepted != 0 }
+  var reportsAccepted: Bool { given.session.report_accepted != 0 }
 
   /// `open` are those that a push told as unknown and that have no end yet.
   func check(_ stats: apns_session_stats_t, open: [Int]) {

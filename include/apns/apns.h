@@ -29,8 +29,8 @@
  * switched its own off in 2021.
  *
  * Nouns. apns_credentials_t says who the provider is and whom it trusts, apns_session_t
- * sends, apns_feedback_t lists the devices that are gone, apns_channels_t manages the
- * channels that broadcasts go to. All are opaque. A _new or _open function makes one, and
+ * sends, apns_channels_t manages the channels that broadcasts go to, apns_feedback_t (binary.h)
+ * lists the devices that are gone. All are opaque. A _new or _open function makes one, and
  * _free frees it; _free takes NULL.
  *
  * Outcomes. Every notification that a send function took ends as exactly one of
@@ -56,12 +56,13 @@
  * session's connect_timeout_ms and write_timeout_ms together.
  *
  * Versions. Every structure begins with its size, which its INIT macro sets, so a
- * program keeps working with a newer library. Zero in any other field means its
- * default. A size that no version of the structure has (smaller than in 0.1, or in the
- * middle of a field) is APNS_ERR_ARGUMENT. So are, in structures that the library
- * reads, a reserved field that is not zero, and anything but zero behind the fields
- * that the library knows. The message names the fault. An apns_error_t with such a size
- * is left unchanged. What is not in this file is not part of the interface.
+ * program keeps working with a newer library; apns_peer_t, which is a part of others, has
+ * reserved fields in place of a size. Zero in any other field means its default. A size that no
+ * version of the structure has (smaller than in 0.1, or in the middle of a field) is
+ * APNS_ERR_ARGUMENT. So are, in structures that the library reads, a reserved field that is not
+ * zero, and anything but zero behind the fields that the library knows. The message names the
+ * fault. An apns_error_t with such a size is left unchanged. What is not in this file, binary.h or
+ * sendpayload.h is not part of the interface.
  */
 #ifndef APNS_APNS_H
 #define APNS_APNS_H
@@ -74,6 +75,7 @@ extern "C" {
 #endif
 
 struct addrinfo;
+struct apns_binary_options;
 struct evp_pkey_st;
 
 #define APNS_VERSION_MAJOR 0
@@ -258,7 +260,7 @@ typedef enum apns_cause {
 
   /* The way to the peer (NETWORK). If a proxy is set, the name is the proxy's. */
 
-  /* The name service knows no address for the name. Check `host` or `proxy_host` for typing
+  /* The name service knows no address for the name. Check `host` or `proxy` for typing
      errors. */
   APNS_CAUSE_NAME_NOT_FOUND = 3,
   /* The name could not be looked up: no name server answers. Check /etc/resolv.conf and the
@@ -301,14 +303,13 @@ typedef enum apns_cause {
   /* The proxy (NETWORK). */
 
   /* The proxy itself cannot be reached; sys_errno says why, and the status is TIMEOUT if it is
-     ETIMEDOUT. Check proxy_host and proxy_port. */
+     ETIMEDOUT. Check `proxy`. */
   APNS_CAUSE_PROXY_UNREACHABLE = 16,
   /* The proxy closed the connection, or its answer did not end. */
   APNS_CAUSE_PROXY_LOST = 17,
-  /* What answers at proxy_port is not an HTTP proxy. */
+  /* What answers at the proxy's port is not an HTTP proxy. */
   APNS_CAUSE_PROXY_NOT_HTTP = 18,
-  /* The proxy asks for a user and password (407). Set proxy_user and proxy_password, or correct
-     them. */
+  /* The proxy asks for a user and password (407). Put them into `proxy`, or correct them. */
   APNS_CAUSE_PROXY_AUTHENTICATION = 19,
   /* The proxy does not allow the connection (any answer but 2xx, 407 and 5xx). Ask its operator
      to allow CONNECT to the peer. */
@@ -1156,27 +1157,15 @@ void apns_credentials_free(apns_credentials_t *credentials);
 #define APNS_HOST_SANDBOX "api.sandbox.push.apple.com"
 #define APNS_PORT_HTTP2 443
 #define APNS_PORT_HTTP2_OTHER 2197 /* for networks that allow 443 to web servers only */
-/* Apple switched these off in 2021; old programs still name them. */
-#define APNS_BINARY_HOST_PRODUCTION "gateway.push.apple.com"
-#define APNS_BINARY_HOST_SANDBOX "gateway.sandbox.push.apple.com"
-#define APNS_PORT_GATEWAY 2195
 
 /** A provider's session with one gateway: it connects, sends and keeps the outcomes. */
 typedef struct apns_session apns_session_t;
 
-/** How notifications are framed (Apple's commands; Binary Provider API). */
-typedef enum apns_format {
-  APNS_FORMAT_DEFAULT = 0,  /* framed */
-  APNS_FORMAT_SIMPLE = 1,   /* command 0: no identifiers, so no answer can name one as failed */
-  APNS_FORMAT_ENHANCED = 2, /* command 1 */
-  APNS_FORMAT_FRAMED = 3    /* command 2 */
-} apns_format_t;
-
 /**
  * What happens to notifications in flight when a connection ends without saying which one
  * failed. A notification that was in flight at five such ends becomes unknown, even with
- * APNS_AMBIGUOUS_RESEND: it may be what ends the connections. To spare the others, fewer are in
- * flight together after each such end, down to one, until something is proven. HTTP/2: from the
+ * APNS_DELIVERY_AT_LEAST_ONCE: it may be what ends the connections. To spare the others, fewer are
+ * in flight together after each such end, down to one, until something is proven. HTTP/2: from the
  * second end on they have a connection of their own, beside `connections`, and the others go on.
  * A stream that is given up (answer_timeout_ms) or reset is no such end, but the fifth time its
  * notification becomes unknown too.
@@ -1185,11 +1174,12 @@ typedef enum apns_format {
  * only with quiet_period_ms). There, all that were in flight become unknown after 64 such ends
  * in a row with nothing proven in between, or after 12 if nothing was ever proven.
  */
-typedef enum apns_ambiguous {
-  APNS_AMBIGUOUS_DEFAULT = 0, /* resend; with the simple format: report */
-  APNS_AMBIGUOUS_RESEND = 1,  /* at least once: some may arrive twice */
-  APNS_AMBIGUOUS_REPORT = 2   /* at most once: each becomes APNS_EVENT_UNKNOWN */
-} apns_ambiguous_t;
+typedef enum apns_delivery {
+  /* They are sent again, so some may arrive twice. With the simple format and without
+     quiet_period_ms, where nothing can be proven, it is as at most once. */
+  APNS_DELIVERY_AT_LEAST_ONCE = 0,
+  APNS_DELIVERY_AT_MOST_ONCE = 1 /* each becomes APNS_EVENT_UNKNOWN */
+} apns_delivery_t;
 
 /** Which of Apple's interfaces a session speaks. */
 typedef enum apns_protocol {
@@ -1322,19 +1312,69 @@ typedef struct apns_log_record {
  */
 typedef void (*apns_log_t)(const apns_log_record_t *record, void *context);
 
-typedef struct apns_session_options {
-  size_t size; /* set by APNS_SESSION_OPTIONS_INIT */
-
+/**
+ * Where a session, a feedback or channels connect to, and how. All zero: Apple's service, without
+ * a proxy.
+ */
+typedef struct apns_peer {
   /* Name or address; NULL: Apple's host for the environment. A production host of Apple's
      contradicts APNS_ENVIRONMENT_SANDBOX. */
   const char *host;
-  const char *server_name; /* the name its certificate must carry; NULL: host */
-  uint16_t port;           /* 0: APNS_PORT_HTTP2; binary: APNS_PORT_GATEWAY */
-  uint16_t reserved16;     /* zero */
-  int32_t environment;     /* apns_environment_t; 0: production */
-
+  const char *server_name;     /* the name its certificate must carry; NULL: host */
+  uint16_t port;               /* 0: Apple's for the service, such as 443 */
+  uint16_t reserved16;         /* zero */
   uint32_t connect_timeout_ms; /* name, connection and handshake together; 0: 10,000 */
-  uint32_t write_timeout_ms;   /* how long the peer may take nothing; 0: 10,000 */
+
+  /* An HTTP proxy (CONNECT) to go through, as a URL: "http://user:password@proxy.example:3128".
+     User and password may be left out; what is special in a URL is written as %XX there, and they
+     go to the proxy by Basic authentication, in clear text. An IPv6 address stands in brackets. As
+     with curl, the port is 1080 if there is none, and "proxy.example:3128" is an http:// URL too.
+     Proxies that speak TLS (https://) or SOCKS are refused. No message and no log quotes this text.
+     NULL: none. */
+  const char *proxy;
+
+  /* Not 0: where `proxy` and `addresses` are NULL, the environment names the proxy, as for curl:
+     https_proxy, HTTPS_PROXY, all_proxy or ALL_PROXY, the first that is not empty. A host that
+     no_proxy or NO_PROXY lists, and this machine, are connected to directly. It is read once, by
+     the call that takes these options. 0: the environment does not count. */
+  int32_t proxy_from_environment;
+
+  /* Not 0: no call waits, for a program with an event loop; see apns_session_process(). wait_max_ms
+     then has no effect. */
+  int32_t nonblocking;
+
+  /* No call waits longer than this many ms, for a program that has other things to do in between.
+     A call that would wait longer returns APNS_ERR_TIMEOUT; nothing is lost, and the same call
+     made again continues. The other timeouts still count, except those of a whole call
+     (timeout_ms, and connect_timeout_ms and write_timeout_ms together), which the caller then
+     has to count. A send function that took its notifications returns APNS_OK;
+     apns_session_flush() continues with what it has not written. Repeat apns_session_close()
+     until it returns anything else than APNS_ERR_TIMEOUT. 0: no limit. */
+  uint32_t wait_max_ms;
+  uint32_t reserved32; /* zero */
+
+  /* IPv4 and IPv6 addresses with commas between them, such as "17.188.1.1, 2620:149::1". They are
+     tried in this order, the one that worked last first, and no name is looked up, not even by
+     `lookup`. They are those of `host`, or of the proxy if there is one. The certificate must still
+     carry `server_name`, or `host`. NULL: the name is looked up. */
+  const char *addresses;
+
+  apns_lookup_t lookup; /* NULL: c-ares where it is built in, else getaddrinfo(), which waits */
+  void *lookup_context;
+
+  const void *reserved[4]; /* NULL */
+} apns_peer_t;
+
+#define APNS_PEER_INIT                                                                  \
+  {                                                                                     \
+    NULL, NULL, 0, 0, 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, { NULL, NULL, NULL, NULL } \
+  }
+
+/** What few programs change of a session, for its option `tuning`. */
+typedef struct apns_tuning {
+  size_t size; /* set by APNS_TUNING_INIT */
+
+  uint32_t write_timeout_ms; /* how long the peer may take nothing; 0: 10,000 */
 
   /* Binary: how long the answer to the notification known to be bad (see quiet_period_ms) may
      take. After that the connection is taken for dead, which is an end that does not say what
@@ -1343,41 +1383,23 @@ typedef struct apns_session_options {
      even the answer to a PING that is sent after half of it, so is its connection. 0: 30,000. */
   uint32_t answer_timeout_ms;
 
-  /* Memory for notifications that have no outcome yet, frames and bookkeeping together, in
-     bytes; 0: 4 MiB; at least 16 KiB. */
-  uint32_t window_bytes;
-  /* The largest payload in bytes; larger ones are refused; 0: 4,096, or 5,120 with
-     APNS_PUSH_TYPE_VOIP and to a channel, and never more. Binary: 0: 2,048, at most 65,535. */
-  uint32_t payload_max;
+  /* HTTP/2: after this many ms without data from the peer the session sends a PING (RFC 9113,
+     6.7) before anything more is sent on that connection. If the PING is not answered within
+     connect_timeout_ms, the connection is replaced; nothing was in flight on it. Calls that
+     wait or send do this. 0: 3,600,000, an hour, as Apple allows; -1: never, and no other PING
+     is sent either (`answer_timeout_ms`). */
+  int32_t ping_after_ms;
 
-  int32_t ambiguous;       /* apns_ambiguous_t */
-  int32_t report_accepted; /* not 0: accepted ones are events too, in the window until taken */
+  /* After this many ms of silence, in whole seconds, TCP asks whether the peer is still there, so
+     that a connection cut by a firewall is noticed before it is needed; 0: 60,000; -1: never. */
+  int32_t keepalive_ms;
 
-  /* 0: a notification known to be bad is sent last, and the error packet that names it proves
-     that all before it were accepted. Not 0, for peers that do not answer it: silence for this
-     many ms after the last write is taken for acceptance. Binary only: HTTP/2 answers every
-     notification. */
-  uint32_t quiet_period_ms;
-
-  /* Not 0: while the notification known to be bad is out, an error packet with identifier 0 is
-     taken for its answer, except for a shutdown (status 10). This is for gateways that name all
-     other notifications but answer this one with 0. Otherwise such a packet proves something
-     only if its status can mean nothing else: APNS_REJECT_MISSING_TOKEN, or, while all tokens
-     in flight have 32 bytes, APNS_REJECT_INVALID_TOKEN_SIZE. */
-  int32_t zero_proves;
-
-  /* Connections used at the same time, each with its part of the window; 0: 1, at most 64.
-     Every rejection costs its connection the delay of one answer, so several connections lose
-     less time. Order is kept within a connection only. HTTP/2: this is a maximum; another
-     connection is made when the streams or the flow control of the existing ones are the limit.
-     One more is made for what may be ending connections, see `ambiguous`; and beside each where
-     the service allows one stream, and that has had no answer for 250 ms. */
-  uint32_t connections;
-
-  /* Not 0: no standby connection is made. Otherwise one is made ready when the window is half
-     full or the last connection ended by a rejection, so that the change costs no handshake.
-     Binary only. */
-  int32_t no_standby;
+  /* HTTP/2: a notification that the service answers with "later" (429, 500, 503) is sent again
+     after the pauses of retry_schedule or server_error_schedule, until this many ms after the first
+     of these answers, or until its expiry if that is sooner. Then the last answer is its outcome,
+     and `retry_after_s` of its event says when to try again. Nothing else waits meanwhile. 0:
+     60,000. */
+  uint32_t retry_timeout_ms;
 
   /* At most this many connections in a minute, standby ones included, and at most half of them
      at once; 0: no limit. Apple took rapid reconnects for an attack. */
@@ -1388,34 +1410,32 @@ typedef struct apns_session_options {
      5,000. */
   uint32_t reconnect_pause_max_ms;
 
-  /* After this many seconds of silence TCP asks whether the peer is still there, so that a
-     connection cut by a firewall is noticed before it is needed; 0: 60, -1: never. */
-  int32_t keepalive_s;
+  /* The largest payload in bytes; larger ones are refused; 0: 4,096, or 5,120 with
+     APNS_PUSH_TYPE_VOIP and to a channel, and never more. Binary: 0: 2,048, at most 65,535. */
+  uint32_t payload_max;
 
-  /* An HTTP proxy (CONNECT) to go through; NULL: none. If a user is set, it is sent to the
-     proxy by Basic authentication, in clear text. */
-  const char *proxy_host;
-  const char *proxy_user;     /* without a colon; NULL: none */
-  const char *proxy_password; /* NULL: an empty one */
-  uint16_t proxy_port;
-  uint16_t reserved; /* zero */
-  int32_t format;    /* apns_format_t; binary only */
+  /* HTTP/2: the pauses before a notification is sent again, in seconds with commas between them;
+     the last one holds for all further tries. At most 16, each 1 to 86,400. A pause is no shorter
+     than this, and no shorter than the seconds in the answer's retry-after, of which a day at
+     most counts. One that would end behind retry_timeout_ms ends the notification at once.
+     retry_schedule is for a device that gets too many (429), and for connections and streams
+     that the service closes; NULL: "1,2,4,8,16,32". */
+  const char *retry_schedule;
 
-  int32_t protocol; /* apns_protocol_t; 0: HTTP/2 */
+  /* The same for a service in trouble (5xx), which Apple wants left alone for longer; NULL:
+     "5,10,20,40". */
+  const char *server_error_schedule;
+} apns_tuning_t;
 
-  /* Not 0: the notifications to one device token, or to one channel, go out one after the other.
-     HTTP/2: a notification is written only when the one taken before it for the same token has its
-     outcome, across retries, resends and lost connections. It waits in the window for its own
-     bytes only; those to other devices pass it. A call that reads the answer sends the next one:
-     drain, next_event with a timeout, flush, process or another send. Each of several to one token
-     costs a round trip, and one that is put off puts the others off: their retry_timeout_ms runs
-     meanwhile, and an expiry that passes meanwhile is left to the service. After a stream that
-     was given up (answer_timeout_ms) and with `ambiguous`, nobody knows whether the earlier one
-     still arrives. Binary: only with one connection (`connections`), which writes in order
-     anyway. What a rejection discarded is sent again in the same order, before anything newer;
-     after an end in doubt some may arrive twice, in order each time. 0: a later notification may
-     overtake an earlier one. */
-  int32_t device_order;
+#define APNS_TUNING_INIT \
+  { sizeof(apns_tuning_t), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+
+typedef struct apns_session_options {
+  size_t size; /* set by APNS_SESSION_OPTIONS_INIT */
+
+  apns_peer_t peer;    /* where to connect to */
+  int32_t environment; /* apns_environment_t; 0: production */
+  int32_t protocol;    /* apns_protocol_t; 0: HTTP/2 */
 
   /* HTTP/2: the topic of notifications that name none, the app's bundle identifier; NULL: the
      certificate's. Where the push type needs a suffix (see apns_push_type_t) and this topic
@@ -1424,80 +1444,58 @@ typedef struct apns_session_options {
      and no control characters. */
   const char *topic;
 
-  /* HTTP/2: after this many ms without data from the peer the session sends a PING (RFC 9113,
-     6.7) before anything more is sent on that connection. If the PING is not answered within
-     connect_timeout_ms, the connection is replaced; nothing was in flight on it. Calls that
-     wait or send do this. 0: 3,600,000, an hour, as Apple allows; -1: never, and no other PING
-     is sent either (`answer_timeout_ms`). */
-  int32_t ping_after_ms;
+  /* Not 0: the notifications to one device token, or to one channel, go out one after the other.
+     HTTP/2: a notification is written only when the one taken before it for the same token has its
+     outcome, across retries, resends and lost connections. It waits in the window for its own
+     bytes only; those to other devices pass it. A call that reads the answer sends the next one:
+     drain, next_event with a timeout, flush, process or another send. Each of several to one token
+     costs a round trip, and one that is put off puts the others off: their retry_timeout_ms runs
+     meanwhile, and an expiry that passes meanwhile is left to the service. After a stream that
+     was given up (answer_timeout_ms) and with `delivery`, nobody knows whether the earlier one
+     still arrives. Binary: only with one connection (`connections`), which writes in order
+     anyway. What a rejection discarded is sent again in the same order, before anything newer;
+     after an end in doubt some may arrive twice, in order each time. 0: a later notification may
+     overtake an earlier one. */
+  int32_t device_order;
 
-  /* HTTP/2: a notification that the service answers with "later" (429, 500, 503) is sent again
-     after the pauses of retry_schedule or server_error_schedule, until this many ms after the first
-     of these answers, or until its expiry if that is sooner. Then the last answer is its outcome,
-     and `retry_after_s` of its event says when to try again. Nothing else waits meanwhile. 0:
-     60,000. */
-  uint32_t retry_timeout_ms;
+  /* Connections used at the same time, each with its part of the window; 0: 1, at most 64.
+     Every rejection costs its connection the delay of one answer, so several connections lose
+     less time. Order is kept within a connection only. HTTP/2: this is a maximum; another
+     connection is made when the streams or the flow control of the existing ones are the limit.
+     One more is made for what may be ending connections, see `delivery`; and beside each where
+     the service allows one stream, and that has had no answer for 250 ms. */
+  uint32_t connections;
 
-  /* Binary only, where accepted notifications get no answer. What has been in flight for this
-     many ms without proof is proven, by the notification known to be bad or by the quiet
-     period, in the next call on the session. So a provider that sends now and then learns of
-     acceptance too, and has little to send again when a connection is lost. The proof costs the
-     connection, so it waits while connects_per_minute allows no other. 0: 60,000; -1: only when
-     a call needs it. The simple format without quiet_period_ms has no proof. */
-  int32_t prove_after_ms;
+  /* Memory for notifications that have no outcome yet, frames and bookkeeping together, in
+     bytes; 0: 4 MiB; at least 16 KiB, at most 1 GiB. */
+  uint32_t window_bytes;
 
-  /* What each notification is checked for before it is taken: bits of apns_check_t; 0: nothing
-     but sizes and what fits in no frame or header, which costs nothing. */
+  /* What each notification is checked for before it is taken: bits of apns_check_t; 0: none. Sizes
+     and what fits in no frame or header are looked at in any case, which costs nothing. */
   uint32_t checks;
 
-  /* No call waits longer than this many ms, for a program that has other things to do in between.
-     A call that would wait longer returns APNS_ERR_TIMEOUT; nothing is lost, and the same call
-     made again continues. The other timeouts still count, except those of a whole call
-     (timeout_ms, and connect_timeout_ms and write_timeout_ms together), which the caller then
-     has to count. A send function that took its notifications returns APNS_OK;
-     apns_session_flush() continues with what it has not written. Repeat apns_session_close()
-     until it returns anything else than APNS_ERR_TIMEOUT. 0: no such limit. */
-  uint32_t wait_max_ms;
+  int32_t delivery;        /* apns_delivery_t; 0: at least once */
+  int32_t report_accepted; /* not 0: accepted ones are events too, in the window until taken */
 
-  /* Not 0: no call on the session waits, for a program with an event loop; see
-     apns_session_process(). wait_max_ms then has no effect. */
-  int32_t nonblocking;
-
-  apns_lookup_t lookup; /* NULL: c-ares where it is built in, else getaddrinfo(), which waits */
-  void *lookup_context;
-
-  /* IPv4 and IPv6 addresses with commas between them, such as "17.188.1.1, 2620:149::1". They are
-     tried in this order, the one that worked last first, and no name is looked up, not even by
-     `lookup`. They are those of `host`,
-     or of `proxy_host` if there is a proxy. The certificate must still carry `server_name`, or
-     `host`. NULL: the name is looked up. */
-  const char *addresses;
-
-  /* HTTP/2: the pauses before a notification is sent again, in seconds with commas between them;
-     the last one holds for all further tries. At most 16, each 1 to 86,400. A pause is no shorter
-     than this, and no shorter than the seconds in the answer's retry-after, of which a day at
-     most counts. One that would end behind retry_timeout_ms ends the notification at once.
-     retry_schedule is for a device that gets too many (429), and for connections and streams
-     that the service closes; NULL: "1,2,4,8,16,32". server_error_schedule is for a service in
-     trouble (5xx), which Apple wants left alone for longer; NULL: "5,10,20,40". */
-  const char *retry_schedule;
-  const char *server_error_schedule;
-
-  /* Is told in words what the session does. NULL: nobody is, and nothing is put into words. */
+  /* Is told in words what the session does. NULL: nobody, and nothing is put into words. */
   apns_log_t log;
   void *log_context;
   int32_t log_level; /* apns_log_level_t; 0: info */
 
   /* apns_session_free() of a session that nobody closed waits up to so many ms until what was taken
-     has its outcome, with `nonblocking` too; 0: it drops that at once. See there. */
+     has its outcome, with `nonblocking` too; 0: it does not wait. See there. */
   uint32_t close_timeout_ms;
+
+  /* apns_binary_options_t of <apns/binary.h>; NULL: all defaults. HTTP/2 ignores it. */
+  const struct apns_binary_options *binary;
+
+  const apns_tuning_t *tuning; /* NULL: all defaults */
 } apns_session_options_t;
 
-#define APNS_SESSION_OPTIONS_INIT                                                                  \
-  {                                                                                                \
-    sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL,     \
-        NULL, NULL, 0, 0                                                                           \
+#define APNS_SESSION_OPTIONS_INIT                                                                \
+  {                                                                                              \
+    sizeof(apns_session_options_t), APNS_PEER_INIT, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, \
+        0, NULL, NULL                                                                            \
   }
 
 /**
@@ -1978,19 +1976,6 @@ apns_status_t apns_session_metrics(const apns_session_t *session,
 uint64_t apns_metrics_bound_us(size_t index);
 
 /**
- * An SSL that stands for the session in code that pasted Apple's sendPayload(). The functions
- * of sendpayload.h recognize it and send by the session, with its protocol and topic. `struct
- * ssl_st` is OpenSSL's SSL. It has an SSL_CTX of its own, without certificate and key.
- *
- * Every call returns the same one. It belongs to the session: apns_session_free() frees it,
- * nobody else may, and it must not be used afterwards. There is no connection behind it, so
- * OpenSSL's own functions (SSL_write, SSL_read, SSL_connect, SSL_shutdown) fail on it and do
- * nothing. NULL: the session is NULL, closed or made by another process, or there is no memory.
- * For the rule about threads, using the SSL counts as using the session.
- */
-struct ssl_st *apns_session_ssl(apns_session_t *session);
-
-/**
  * Closes the connection without destroying what is in flight, within `timeout_ms`.
  * Notifications that the gateway's last answers prove get their outcome. The others become
  * APNS_EVENT_UNKNOWN, in order, because nothing is sent again. Call apns_session_drain() first
@@ -2068,126 +2053,6 @@ apns_status_t apns_session_process(apns_session_t *session, apns_error_t *error_
  */
 apns_status_t apns_session_wake(apns_session_t *session);
 
-/* ---- Feedback ----------------------------------------------------------- */
-
-#define APNS_FEEDBACK_HOST_PRODUCTION "feedback.push.apple.com"
-#define APNS_FEEDBACK_HOST_SANDBOX "feedback.sandbox.push.apple.com"
-#define APNS_PORT_FEEDBACK 2196
-
-/** The feedback service's list of devices that are gone, while it is read. */
-typedef struct apns_feedback apns_feedback_t;
-
-typedef struct apns_feedback_options {
-  size_t size; /* set by APNS_FEEDBACK_OPTIONS_INIT */
-
-  const char *host;        /* as in apns_session_options_t */
-  const char *server_name; /* the name its certificate must carry; NULL: host */
-  uint16_t port;           /* 0: APNS_PORT_FEEDBACK */
-  uint16_t reserved16;     /* zero */
-  int32_t environment;     /* apns_environment_t; 0: production */
-
-  uint32_t connect_timeout_ms; /* name, connection and handshake together; 0: 10,000 */
-  uint32_t read_timeout_ms;    /* for a whole apns_feedback_next(); 0: 10,000 */
-
-  /* As in apns_session_options_t. */
-  const char *proxy_host;
-  const char *proxy_user;
-  const char *proxy_password;
-  uint16_t proxy_port;
-  uint16_t reserved[3]; /* zero */
-
-  /* An HTTP/2 session, because Apple has no feedback service there: the session's own list is
-     read, see apns_feedback_open(). NULL or a binary session: the service's list. */
-  apns_session_t *session;
-
-  /* A list that does not end is given up when its calls have taken this many ms together, or have
-     returned this many devices; 0: 600,000 (ten minutes) and 10,000,000. */
-  uint32_t list_timeout_ms;
-  uint32_t tuples_max;
-
-  /* As in apns_session_options_t. With wait_max_ms apns_feedback_open() only begins to connect,
-     and apns_feedback_connect() continues. */
-  uint32_t wait_max_ms;
-
-  /* Not 0: no call waits. apns_feedback_open() only begins to connect, and apns_feedback_next()
-     returns APNS_ERR_AGAIN until a whole tuple is there; see apns_feedback_fd(). */
-  int32_t nonblocking;
-
-  apns_lookup_t lookup;
-  void *lookup_context;
-  const char *addresses;
-} apns_feedback_options_t;
-
-#define APNS_FEEDBACK_OPTIONS_INIT                                                              \
-  {                                                                                             \
-    sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, {0, 0, 0}, \
-        NULL, 0, 0, 0, 0, NULL, NULL, NULL                                                      \
-  }
-
-/** A device that no longer has the app. */
-typedef struct apns_feedback_tuple {
-  size_t size;        /* set by APNS_FEEDBACK_TUPLE_INIT */
-  uint32_t timestamp; /* UNIX seconds when it was found gone; a later registration counts */
-  uint32_t reserved32;
-  const uint8_t *token; /* the library's, until the next call with this feedback */
-  size_t token_length;
-} apns_feedback_tuple_t;
-
-#define APNS_FEEDBACK_TUPLE_INIT \
-  { sizeof(apns_feedback_tuple_t), 0, 0, NULL, 0 }
-
-/**
- * Connects to the feedback service. Reading its list clears it there.
- *
- * `options` may be NULL: Apple's production service. `credentials` are those that the provider
- * pushes with, and may be freed before the feedback. On success the caller owns
- * `*feedback_out`.
- *
- * With an HTTP/2 session in the options the call does no I/O and ignores all other options, and
- * `credentials` may be NULL. The list has the devices that the service reported to the session
- * as gone (410 with Unregistered or ExpiredToken), each once. The time of a device is the last
- * one that the service gave, in seconds, or the time of the answer if it gave none. A tuple
- * that is taken leaves the list; the others stay for the next feedback. The list keeps 65,536
- * devices, about 80 bytes each; the service reports any other device again with the next push
- * to it. The session may be closed, or freed first. For the rule about threads the feedback is
- * a part of the session.
- */
-apns_status_t apns_feedback_open(const apns_feedback_options_t *options,
-                                 const apns_credentials_t *credentials,
-                                 apns_feedback_t **feedback_out, apns_error_t *error_out);
-
-/**
- * Continues to connect after apns_feedback_open() with the option wait_max_ms. Returns
- * APNS_ERR_TIMEOUT while the connection is under way, within connect_timeout_ms. APNS_OK: it is
- * connected, which is always so without that option or if the list is a session's.
- * apns_feedback_next() does the same if this was not called.
- */
-apns_status_t apns_feedback_connect(apns_feedback_t *feedback, apns_error_t *error_out);
-
-/**
- * Takes the next tuple, in the service's order. APNS_DONE: the list has ended. The list of an
- * HTTP/2 session never ends for good: a later call returns devices that are reported later.
- *
- * Waits at most read_timeout_ms for a whole tuple, however its bytes arrive; after
- * APNS_ERR_TIMEOUT the next call continues. If the connection died, the whole tuples come
- * first, then the error. APNS_ERR_PROTOCOL: the list stopped in the middle of a tuple, or it
- * passed list_timeout_ms or tuples_max and was given up. Every later call returns the same
- * error.
- */
-apns_status_t apns_feedback_next(apns_feedback_t *feedback, apns_feedback_tuple_t *tuple_out,
-                                 apns_error_t *error_out);
-
-/**
- * The descriptor of a feedback with the option `nonblocking`: it is readable whenever
- * apns_feedback_next() has something to do, because of bytes or of a deadline. Watch it as
- * apns_session_fd(); it is closed by apns_feedback_free(). -1: the feedback is NULL, was opened
- * by another process or without `nonblocking`, or its list is a session's, which never waits.
- */
-int apns_feedback_fd(const apns_feedback_t *feedback);
-
-/** Frees the feedback and closes its connection. NULL is fine. */
-void apns_feedback_free(apns_feedback_t *feedback);
-
 /* ---- Channels ----------------------------------------------------------- */
 
 #define APNS_CHANNELS_HOST_PRODUCTION "api-manage-broadcast.push.apple.com"
@@ -2226,48 +2091,27 @@ typedef enum apns_storage {
 typedef struct apns_channels_options {
   size_t size; /* set by APNS_CHANNELS_OPTIONS_INIT */
 
-  const char *host;        /* as in apns_session_options_t */
-  const char *server_name; /* the name its certificate must carry; NULL: host */
-  uint16_t port;           /* 0: Apple's port for the environment */
-  uint16_t reserved16;     /* zero */
-  int32_t environment;     /* apns_environment_t; 0: production. Each has channels of its own */
+  /* Where to connect to; host NULL and port 0: Apple's for the environment. With `wait_max_ms` a
+     call returns APNS_ERR_AGAIN after so long, and the same call made again continues. With
+     `nonblocking` a call begins its request and returns APNS_ERR_AGAIN until it is answered; see
+     apns_channels_fd(). */
+  apns_peer_t peer;
+  int32_t environment; /* apns_environment_t; 0: production. Each has channels of its own */
+
+  uint32_t answer_timeout_ms; /* for a request and its whole answer, connected; 0: 30,000 */
 
   /* The app's bundle id, as in apns_notification_t; NULL: the first topic of the certificate. */
   const char *topic;
 
-  uint32_t connect_timeout_ms; /* name, connection and handshake together; 0: 10,000 */
-  uint32_t answer_timeout_ms;  /* for a request and its whole answer, connected; 0: 30,000 */
-
   /* As in apns_session_options_t. */
-  const char *proxy_host;
-  const char *proxy_user;
-  const char *proxy_password;
-  uint16_t proxy_port;
-  uint16_t reserved[3]; /* zero */
-
-  /* No call waits longer than this many ms: it returns APNS_ERR_AGAIN, and the same call made
-     again continues. 0: a call waits until its request is answered, or its time is over. */
-  uint32_t wait_max_ms;
-
-  /* Not 0: no call waits. A call begins its request and returns APNS_ERR_AGAIN until it is
-     answered; see apns_channels_fd(). */
-  int32_t nonblocking;
-
-  /* As in apns_session_options_t. */
-  apns_lookup_t lookup;
-  void *lookup_context;
-  const char *addresses;
   apns_log_t log;
   void *log_context;
-  int32_t log_level;   /* apns_log_level_t */
+  int32_t log_level;   /* apns_log_level_t; 0: info */
   uint32_t reserved32; /* zero */
 } apns_channels_options_t;
 
-#define APNS_CHANNELS_OPTIONS_INIT                                                         \
-  {                                                                                        \
-    sizeof(apns_channels_options_t), NULL, NULL, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, 0, \
-        {0, 0, 0}, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0                                \
-  }
+#define APNS_CHANNELS_OPTIONS_INIT \
+  { sizeof(apns_channels_options_t), APNS_PEER_INIT, 0, 0, NULL, NULL, NULL, 0, 0 }
 
 /**
  * Makes an object that manages the channels of one app in one environment. It connects with the

@@ -1,5 +1,5 @@
 /*
- * libapns for C++17 and later: <apns/apns.h> with objects that free themselves.
+ * libapns for C++17 and later: <apns/apns.h> and <apns/binary.h> with objects that free themselves.
  *
  *     apns::Credentials who{{.certificate_file = "provider.pem"}}; // C++20; see below
  *     apns::Session session{who};
@@ -32,8 +32,8 @@
  * them by name: as above in C++20, and in C++17
  *
  *     apns::SessionOptions where;
- *     where.host = "localhost";
- *     where.port = 2197;
+ *     where.peer.host = "localhost";
+ *     where.tuning.retry_timeout_ms = 5000;
  *
  * An empty string, 0 and false mean the default. The structures hold their own strings.
  *
@@ -54,7 +54,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #endif
-#include <apns/apns.h>
+#include <apns/binary.h>
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
 #endif
@@ -1169,52 +1169,109 @@ class Credentials : public detail::Owner<apns_credentials_t> {
 
 /* ---- Session ------------------------------------------------------------ */
 
-/** apns_session_options_t. */
-struct SessionOptions {
+/** apns_peer_t. */
+struct Peer {
   std::string host = {};
   std::string server_name = {};
   std::uint16_t port = 0;
-  apns_environment_t environment = APNS_ENVIRONMENT_PRODUCTION;
-  apns_format_t format = APNS_FORMAT_DEFAULT;
   std::uint32_t connect_timeout_ms = 0;
-  std::uint32_t write_timeout_ms = 0;
-  std::uint32_t answer_timeout_ms = 0;
-  std::uint32_t window_bytes = 0;
-  std::uint32_t payload_max = 0;
-  apns_ambiguous_t ambiguous = APNS_AMBIGUOUS_DEFAULT;
-  bool report_accepted = false;
-  std::uint32_t quiet_period_ms = 0;
-  bool zero_proves = false;
-  std::uint32_t connections = 0;
-  bool no_standby = false;
-  std::uint32_t connects_per_minute = 0;
-  std::uint32_t reconnect_pause_max_ms = 0;
-  std::int32_t keepalive_s = 0;
-  std::string proxy_host = {};
-  std::string proxy_user = {};
-  std::string proxy_password = {};
-  std::uint16_t proxy_port = 0;
-  apns_protocol_t protocol = APNS_PROTOCOL_HTTP2;
-  std::string topic = {};
-  std::int32_t ping_after_ms = 0;
-  std::uint32_t retry_timeout_ms = 0;
-  std::int32_t prove_after_ms = 0;
-  unsigned checks = 0; /* bits of apns_check_t */
-  std::uint32_t wait_max_ms = 0;
+  std::string proxy = {}; /* "http://user:password@proxy.example:3128" */
+  bool proxy_from_environment = false;
   bool nonblocking = false;
+  std::uint32_t wait_max_ms = 0;
+  std::string addresses = {}; /* "17.188.1.1, 2620:149::1": no name is looked up */
   apns_lookup_t lookup = nullptr;
   void *lookup_context = nullptr;
-  std::string addresses = {}; /* "17.188.1.1, 2620:149::1": no name is looked up */
-  bool device_order = false;
+};
+
+/** apns_tuning_t. */
+struct Tuning {
+  std::uint32_t write_timeout_ms = 0;
+  std::uint32_t answer_timeout_ms = 0;
+  std::int32_t ping_after_ms = 0;
+  std::int32_t keepalive_ms = 0;
+  std::uint32_t retry_timeout_ms = 0;
+  std::uint32_t connects_per_minute = 0;
+  std::uint32_t reconnect_pause_max_ms = 0;
+  std::uint32_t payload_max = 0;
   std::string retry_schedule = {}; /* pauses in seconds, such as "1,2,4" */
   std::string server_error_schedule = {};
+};
+
+/** apns_binary_options_t. */
+struct BinaryOptions {
+  apns_format_t format = APNS_FORMAT_DEFAULT;
+  std::uint32_t quiet_period_ms = 0;
+  bool zero_proves = false;
+  bool no_standby = false;
+  std::int32_t prove_after_ms = 0;
+};
+
+/** apns_session_options_t. */
+struct SessionOptions {
+  Peer peer = {};
+  apns_environment_t environment = APNS_ENVIRONMENT_PRODUCTION;
+  apns_protocol_t protocol = APNS_PROTOCOL_HTTP2;
+  std::string topic = {};
+  bool device_order = false;
+  std::uint32_t connections = 0;
+  std::uint32_t window_bytes = 0;
+  unsigned checks = 0; /* bits of apns_check_t */
+  apns_delivery_t delivery = APNS_DELIVERY_AT_LEAST_ONCE;
+  bool report_accepted = false;
   apns_log_t log = nullptr; /* must not throw */
   void *log_context = nullptr;
   apns_log_level_t log_level = APNS_LOG_DEFAULT;
   /* How long the destructor waits for outcomes; 0: it drops what has none. exit() and
      std::quick_exit() destroy no local object. */
   std::uint32_t close_timeout_ms = 5000;
+  BinaryOptions binary = {};
+  Tuning tuning = {};
 };
+
+namespace detail {
+/** The texts stay the options'. */
+inline apns_peer_t peer_of(const Peer &peer, Filling &filling) noexcept {
+  apns_peer_t given = APNS_PEER_INIT;
+  given.host = filling.text(peer.host, "host");
+  given.server_name = filling.text(peer.server_name, "server_name");
+  given.port = peer.port;
+  given.connect_timeout_ms = peer.connect_timeout_ms;
+  given.proxy = filling.text(peer.proxy, "proxy");
+  given.proxy_from_environment = peer.proxy_from_environment;
+  given.nonblocking = peer.nonblocking;
+  given.wait_max_ms = peer.wait_max_ms;
+  given.addresses = filling.text(peer.addresses, "addresses");
+  given.lookup = peer.lookup;
+  given.lookup_context = peer.lookup_context;
+  return given;
+}
+
+inline apns_tuning_t tuning_of(const Tuning &tuning, Filling &filling) noexcept {
+  apns_tuning_t given = APNS_TUNING_INIT;
+  given.write_timeout_ms = tuning.write_timeout_ms;
+  given.answer_timeout_ms = tuning.answer_timeout_ms;
+  given.ping_after_ms = tuning.ping_after_ms;
+  given.keepalive_ms = tuning.keepalive_ms;
+  given.retry_timeout_ms = tuning.retry_timeout_ms;
+  given.connects_per_minute = tuning.connects_per_minute;
+  given.reconnect_pause_max_ms = tuning.reconnect_pause_max_ms;
+  given.payload_max = tuning.payload_max;
+  given.retry_schedule = filling.text(tuning.retry_schedule, "retry_schedule");
+  given.server_error_schedule = filling.text(tuning.server_error_schedule, "server_error_schedule");
+  return given;
+}
+
+inline apns_binary_options_t binary_of(const BinaryOptions &binary) noexcept {
+  apns_binary_options_t given = APNS_BINARY_OPTIONS_INIT;
+  given.format = binary.format;
+  given.quiet_period_ms = binary.quiet_period_ms;
+  given.zero_proves = binary.zero_proves;
+  given.no_standby = binary.no_standby;
+  given.prove_after_ms = binary.prove_after_ms;
+  return given;
+}
+} // namespace detail
 
 /** One notification to one device or channel: an apns_notification_t, and a view of token and
  * payload. */
@@ -1546,48 +1603,24 @@ class Session : public detail::Owner<apns_session_t> {
                           apns_error_t *error = nullptr) noexcept {
     apns_session_options_t given = APNS_SESSION_OPTIONS_INIT;
     detail::Filling filling{error};
-    given.host = filling.text(options.host, "host");
-    given.server_name = filling.text(options.server_name, "server_name");
-    given.port = options.port;
+    const apns_binary_options_t binary = detail::binary_of(options.binary);
+    const apns_tuning_t tuning = detail::tuning_of(options.tuning, filling);
+    given.peer = detail::peer_of(options.peer, filling);
     given.environment = options.environment;
-    given.format = options.format;
-    given.connect_timeout_ms = options.connect_timeout_ms;
-    given.write_timeout_ms = options.write_timeout_ms;
-    given.answer_timeout_ms = options.answer_timeout_ms;
-    given.window_bytes = options.window_bytes;
-    given.payload_max = options.payload_max;
-    given.ambiguous = options.ambiguous;
-    given.report_accepted = options.report_accepted;
-    given.quiet_period_ms = options.quiet_period_ms;
-    given.zero_proves = options.zero_proves;
-    given.connections = options.connections;
-    given.no_standby = options.no_standby;
-    given.connects_per_minute = options.connects_per_minute;
-    given.reconnect_pause_max_ms = options.reconnect_pause_max_ms;
-    given.keepalive_s = options.keepalive_s;
-    given.proxy_host = filling.text(options.proxy_host, "proxy_host");
-    given.proxy_user = filling.text(options.proxy_user, "proxy_user");
-    given.proxy_password = filling.text(options.proxy_password, "proxy_password");
-    given.proxy_port = options.proxy_port;
     given.protocol = options.protocol;
     given.topic = filling.text(options.topic, "topic");
-    given.ping_after_ms = options.ping_after_ms;
-    given.retry_timeout_ms = options.retry_timeout_ms;
-    given.prove_after_ms = options.prove_after_ms;
-    given.wait_max_ms = options.wait_max_ms;
-    given.nonblocking = options.nonblocking;
-    given.lookup = options.lookup;
-    given.lookup_context = options.lookup_context;
-    given.addresses = filling.text(options.addresses, "addresses");
     given.device_order = options.device_order;
-    given.retry_schedule = filling.text(options.retry_schedule, "retry_schedule");
-    given.server_error_schedule =
-        filling.text(options.server_error_schedule, "server_error_schedule");
+    given.connections = options.connections;
+    given.window_bytes = options.window_bytes;
     given.checks = options.checks;
+    given.delivery = options.delivery;
+    given.report_accepted = options.report_accepted;
     given.log = options.log;
     given.log_context = options.log_context;
     given.log_level = options.log_level;
     given.close_timeout_ms = options.close_timeout_ms;
+    given.binary = &binary;
+    given.tuning = &tuning;
     apns_session_t *made = nullptr;
     if (filling.status == APNS_OK) apns_session_new(&given, credentials.get(), &made, error);
     return Session(made);
@@ -1700,25 +1733,13 @@ class Session : public detail::Owner<apns_session_t> {
 
 /** apns_feedback_options_t. */
 struct FeedbackOptions {
-  std::string host = {};
-  std::string server_name = {};
-  std::uint16_t port = 0;
+  Peer peer = {};
   apns_environment_t environment = APNS_ENVIRONMENT_PRODUCTION;
-  std::uint32_t connect_timeout_ms = 0;
   std::uint32_t read_timeout_ms = 0;
-  std::string proxy_host = {};
-  std::string proxy_user = {};
-  std::string proxy_password = {};
-  std::uint16_t proxy_port = 0;
   /** Session::get() of an HTTP/2 session: its own list of gone devices is read. */
   apns_session_t *session = nullptr;
   std::uint32_t list_timeout_ms = 0;
   std::uint32_t tuples_max = 0;
-  std::uint32_t wait_max_ms = 0;
-  bool nonblocking = false;
-  apns_lookup_t lookup = nullptr;
-  void *lookup_context = nullptr;
-  std::string addresses = {}; /* "17.188.1.1, 2620:149::1": no name is looked up */
 };
 
 /** A device that no longer has the app: an apns_feedback_tuple_t, valid until the next. */
@@ -1784,24 +1805,12 @@ class Feedback : public detail::Owner<apns_feedback_t> {
                            apns_error_t *error = nullptr) noexcept {
     apns_feedback_options_t given = APNS_FEEDBACK_OPTIONS_INIT;
     detail::Filling filling{error};
-    given.host = filling.text(options.host, "host");
-    given.server_name = filling.text(options.server_name, "server_name");
-    given.port = options.port;
+    given.peer = detail::peer_of(options.peer, filling);
     given.environment = options.environment;
-    given.connect_timeout_ms = options.connect_timeout_ms;
     given.read_timeout_ms = options.read_timeout_ms;
-    given.proxy_host = filling.text(options.proxy_host, "proxy_host");
-    given.proxy_user = filling.text(options.proxy_user, "proxy_user");
-    given.proxy_password = filling.text(options.proxy_password, "proxy_password");
-    given.proxy_port = options.proxy_port;
     given.session = options.session;
     given.list_timeout_ms = options.list_timeout_ms;
     given.tuples_max = options.tuples_max;
-    given.wait_max_ms = options.wait_max_ms;
-    given.nonblocking = options.nonblocking;
-    given.lookup = options.lookup;
-    given.lookup_context = options.lookup_context;
-    given.addresses = filling.text(options.addresses, "addresses");
     apns_feedback_t *made = nullptr;
     if (filling.status == APNS_OK) apns_feedback_open(&given, credentials.get(), &made, error);
     return Feedback(made);
@@ -1828,23 +1837,11 @@ class Feedback : public detail::Owner<apns_feedback_t> {
 
 /** apns_channels_options_t. */
 struct ChannelsOptions {
-  std::string host = {};
-  std::string server_name = {};
-  std::uint16_t port = 0;
+  Peer peer = {};
   apns_environment_t environment = APNS_ENVIRONMENT_PRODUCTION;
-  std::string topic = {};
-  std::uint32_t connect_timeout_ms = 0;
   std::uint32_t answer_timeout_ms = 0;
-  std::string proxy_host = {};
-  std::string proxy_user = {};
-  std::string proxy_password = {};
-  std::uint16_t proxy_port = 0;
-  std::uint32_t wait_max_ms = 0;
-  bool nonblocking = false;
-  apns_lookup_t lookup = nullptr;
-  void *lookup_context = nullptr;
-  std::string addresses = {}; /* "17.188.1.1, 2620:149::1": no name is looked up */
-  apns_log_t log = nullptr;   /* must not throw */
+  std::string topic = {};
+  apns_log_t log = nullptr; /* must not throw */
   void *log_context = nullptr;
   apns_log_level_t log_level = APNS_LOG_DEFAULT;
 };
@@ -1912,22 +1909,10 @@ class Channels : public detail::Owner<apns_channels_t> {
                            apns_error_t *error = nullptr) noexcept {
     apns_channels_options_t given = APNS_CHANNELS_OPTIONS_INIT;
     detail::Filling filling{error};
-    given.host = filling.text(options.host, "host");
-    given.server_name = filling.text(options.server_name, "server_name");
-    given.port = options.port;
+    given.peer = detail::peer_of(options.peer, filling);
     given.environment = options.environment;
-    given.topic = filling.text(options.topic, "topic");
-    given.connect_timeout_ms = options.connect_timeout_ms;
     given.answer_timeout_ms = options.answer_timeout_ms;
-    given.proxy_host = filling.text(options.proxy_host, "proxy_host");
-    given.proxy_user = filling.text(options.proxy_user, "proxy_user");
-    given.proxy_password = filling.text(options.proxy_password, "proxy_password");
-    given.proxy_port = options.proxy_port;
-    given.wait_max_ms = options.wait_max_ms;
-    given.nonblocking = options.nonblocking;
-    given.lookup = options.lookup;
-    given.lookup_context = options.lookup_context;
-    given.addresses = filling.text(options.addresses, "addresses");
+    given.topic = filling.text(options.topic, "topic");
     given.log = options.log;
     given.log_context = options.log_context;
     given.log_level = options.log_level;

@@ -17,7 +17,7 @@
  * functions do not read what the gateway answers: apns_session_send() (apns.h)
  * does.
  *
- * `sslPtr` may also come from apns_session_ssl() (apns.h), and then the calls
+ * `sslPtr` may also come from apns_session_ssl() (binary.h), and then the calls
  * reach today's APNs: they send by that session, over HTTP/2 or the binary
  * interface, with the session's topic and credentials. Of the pasted code only
  * two functions change: the one that connects makes the session, and the one
@@ -44,6 +44,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "binary.h"
 
 #ifdef __cplusplus
 extern "C" {

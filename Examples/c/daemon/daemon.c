@@ -9,7 +9,7 @@
  *   daemon [--protocol http2|binary] [--topic ID] [--p8 FILE --key-id ID --team-id ID]
  *          SOCKET HOST PORT [CERTIFICATE|- [CA]]
  */
-#include <apns/apns.h>
+#include <apns/binary.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -371,8 +371,8 @@ static bool read_options(int argc, char **argv, apns_session_options_t *where) {
   int left = argc - optind;
   if (left < 3 || left > 5) return false;
   where->protocol = is_http2 ? APNS_PROTOCOL_HTTP2 : APNS_PROTOCOL_BINARY;
-  where->host = argv[optind + 1];
-  where->port = (uint16_t)atoi(argv[optind + 2]);
+  where->peer.host = argv[optind + 1];
+  where->peer.port = (uint16_t)atoi(argv[optind + 2]);
   if (left > 3 && strcmp(argv[optind + 3], "-") != 0) who.certificate_file = argv[optind + 3];
   if (left > 4) who.ca_file = argv[optind + 4];
   return true;
@@ -396,11 +396,13 @@ int main(int argc, char **argv) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   for (size_t at = 0; at < CLIENTS; at++) clients[at].fd = -1;
 
-  where.nonblocking = 1;
+  where.peer.nonblocking = 1;
   where.report_accepted = 1;
   /* The binary interface never says that it accepted something, so what was in flight for so
      long is proven, which costs a connection. */
-  where.prove_after_ms = PROVE_MS;
+  apns_binary_options_t binary = APNS_BINARY_OPTIONS_INIT;
+  binary.prove_after_ms = PROVE_MS;
+  where.binary = &binary;
   if (apns_credentials_new(&who, &credentials, &error) ||
       apns_session_new(&where, credentials, &session, &error))
     return fail("cannot start", error.message);

@@ -23,11 +23,11 @@ static inline bool push_begin(int argc, char **argv) {
     fprintf(stderr, "usage: %s HOST PORT CERTIFICATE CA COUNT\n", argv[0]);
     return false;
   }
-  where.host = argv[1];
-  where.port = (uint16_t)atoi(argv[2]);
+  where.peer.host = argv[1];
+  where.peer.port = (uint16_t)atoi(argv[2]);
   where.topic = "com.example.app";
   where.report_accepted = 1;
-  where.nonblocking = 1;
+  where.peer.nonblocking = 1;
   who.certificate_file = argv[3];
   who.ca_file = argv[4];
   if (apns_credentials_new(&who, &credentials, &error) ||

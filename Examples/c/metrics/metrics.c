@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
   apns_credentials_t *credentials = NULL;
   apns_session_t *session = NULL;
   who.certificate_file = argv[3], who.ca_file = argv[4];
-  where.host = argv[1], where.port = (uint16_t)atoi(argv[2]);
+  where.peer.host = argv[1], where.peer.port = (uint16_t)atoi(argv[2]);
   if (apns_credentials_new(&who, &credentials, &error) ||
       apns_session_new(&where, credentials, &session, &error))
     return failed("cannot begin", &error);

@@ -27,14 +27,18 @@ extension apns_credentials_description_t: SizedStructure {
 }
 extension apns_session_options_t: SizedStructure {
   static var name: StaticString { "apns_session_options_t" }
-  // usedReserve is in SessionOptions.swift.
+  var usedReserve: StaticString? { peer.usedReserve }
+}
+extension apns_binary_options_t: SizedStructure {
+  static var name: StaticString { "apns_binary_options_t" }
+  var usedReserve: StaticString? { reserved32 != 0 ? "reserved32" : nil }
+}
+extension apns_tuning_t: SizedStructure {
+  static var name: StaticString { "apns_tuning_t" }
 }
 extension apns_feedback_options_t: SizedStructure {
   static var name: StaticString { "apns_feedback_options_t" }
-  var usedReserve: StaticString? {
-    if reserved16 != 0 { return "reserved16" }
-    return reserved.0 | reserved.1 | reserved.2 != 0 ? "reserved" : nil
-  }
+  var usedReserve: StaticString? { peer.usedReserve }
 }
 extension apns_notification_t: SizedStructure {
   static var name: StaticString { "apns_notification_t" }
@@ -71,10 +75,13 @@ extension apns_payload_finding_t: SizedStructure {
 }
 extension apns_channels_options_t: SizedStructure {
   static var name: StaticString { "apns_channels_options_t" }
-  var usedReserve: StaticString? {
-    if reserved16 != 0 { return "reserved16" }
-    if reserved32 != 0 { return "reserved32" }
-    return reserved.0 | reserved.1 | reserved.2 != 0 ? "reserved" : nil
+  var usedReserve: StaticString? { reserved32 != 0 ? "reserved32" : peer.usedReserve }
+}
+extension apns_peer_t {
+  fileprivate var usedReserve: StaticString? {
+    if reserved16 != 0 { return "peer.reserved16" }
+    if reserved32 != 0 { return "peer.reserved32" }
+    return reserved.0 ?? reserved.1 ?? reserved.2 ?? reserved.3 != nil ? "peer.reserved" : nil
   }
 }
 extension apns_channel_description_t: SizedStructure {

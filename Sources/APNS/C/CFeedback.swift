@@ -21,16 +21,11 @@ public func apns_feedback_open(
       FeedbackHandle(
         try Feedback.open(
           Endpoint(
-            AppleHost.feedback.host(given.host, in: given.environment),
-            serverName: given.server_name,
-            port: given.port, orPort: APNS_PORT_FEEDBACK,
-            through: Proxy.make(
-              given.proxy_host, port: given.proxy_port, user: given.proxy_user,
-              password: given.proxy_password),
-            keepAlive: KeepAlive(seconds: 0),
-            lookup: NameLookup(given.lookup, given.lookup_context, addresses: given.addresses)),
+            given.peer, at: AppleHost.feedback.host(given.peer.host, in: given.environment),
+            orPort: APNS_PORT_FEEDBACK, keepAlive: KeepAlive(milliseconds: 0)),
           trust: share(credentials),
-          connectTimeout: given.connect_timeout_ms == 0 ? 10_000 : Int64(given.connect_timeout_ms),
+          connectTimeout: given.peer.connect_timeout_ms == 0
+            ? 10_000 : Int64(given.peer.connect_timeout_ms),
           limits: FeedbackLimits(given)))
     }
     feedback.pointee = OpaquePointer(opened)

@@ -9,13 +9,14 @@ public func apns_session_new(
   answer(error) { () throws(Failure) in
     guard let session else { throw isNull("session_out") }
     let given = try adopt(options)
-    let checked = try SessionOptions(given)
+    let (binary, tuning) = (try adopt(given.binary), try adopt(given.tuning))
+    let checked = try SessionOptions(given, binary, tuning)
     if checked.speaksHTTP2 {
       #if APNS_HTTP2
-        let host = try AppleHost.push.host(given.host, in: given.environment)
+        let host = try AppleHost.push.host(given.peer.host, in: given.environment)
         session.pointee = try SessionHandle.store { () throws(Failure) in
           let network = try network(
-            given, to: host, checked, credentials, orPort: APNS_PORT_HTTP2)
+            given.peer, to: host, tuning, checked, credentials, orPort: APNS_PORT_HTTP2)
           var defaults = try RequestDefaults.make(given, to: host)
           defaults.use(certificateTopics(of: credentials))
           return try HTTP2Session.make(
@@ -29,10 +30,10 @@ public func apns_session_new(
       #endif
     } else {
       try requireCertificate(credentials)
-      let host = try AppleHost.gateway.host(given.host, in: given.environment)
+      let host = try AppleHost.gateway.host(given.peer.host, in: given.environment)
       session.pointee = try SessionHandle.store { () throws(Failure) in
         let network = try network(
-          given, to: host, checked, credentials, orPort: APNS_PORT_GATEWAY)
+          given.peer, to: host, tuning, checked, credentials, orPort: APNS_PORT_GATEWAY)
         return try BinarySession.make(checked, network: network)
       }
     }
@@ -42,16 +43,12 @@ public func apns_session_new(
 /// The connections to the service.
 @inline(never)
 func network(
-  _ given: apns_session_options_t, to host: UnsafePointer<CChar>, _ checked: SessionOptions,
-  _ credentials: OpaquePointer?, orPort: Int32
+  _ peer: apns_peer_t, to host: UnsafePointer<CChar>, _ tuning: apns_tuning_t,
+  _ checked: SessionOptions, _ credentials: OpaquePointer?, orPort: Int32
 ) throws(Failure) -> TLSNetwork {
   let endpoint = try Endpoint(
-    host, serverName: given.server_name, port: given.port, orPort: orPort,
-    through: Proxy.make(
-      given.proxy_host, port: given.proxy_port, user: given.proxy_user,
-      password: given.proxy_password),
-    keepAlive: KeepAlive(seconds: given.keepalive_s), speaksHTTP2: checked.speaksHTTP2,
-    lookup: NameLookup(given.lookup, given.lookup_context, addresses: given.addresses))
+    peer, at: host, orPort: orPort, keepAlive: KeepAlive(milliseconds: tuning.keepalive_ms),
+    speaksHTTP2: checked.speaksHTTP2)
   return try TLSNetwork(
     connections: checked.places, to: endpoint, trusting: share(credentials),
     neverWaits: checked.neverWaits)

@@ -12,13 +12,13 @@ struct Endpoint: ~Copyable {
   let speaksHTTP2: Bool
   private let lookup: NameLookup
 
-  /// Copies the names. `orPort` is the default for a port that the caller left out.
+  /// Copies the names. `host` is the caller's or Apple's, and `orPort` the default for a port that the
+  /// caller left out.
   init(
-    _ host: UnsafePointer<CChar>,
-    serverName: UnsafePointer<CChar>?, port: UInt16, orPort: Int32,
-    through proxy: consuming Proxy, keepAlive: KeepAlive, speaksHTTP2: Bool = false,
-    lookup: consuming NameLookup
+    _ peer: apns_peer_t, at host: UnsafePointer<CChar>, orPort: Int32, keepAlive: KeepAlive,
+    speaksHTTP2: Bool = false
   ) throws(Failure) {
+    let serverName = peer.server_name
     guard host.pointee != 0 else { throw Failure(APNS_ERR_ARGUMENT, "host is empty") }
     if let serverName, serverName.pointee == 0 {
       throw Failure(APNS_ERR_ARGUMENT, "server_name is empty")
@@ -35,6 +35,8 @@ struct Endpoint: ~Copyable {
     }
     try Self.refuseText(host, "host")
     if let serverName { try Self.refuseText(serverName, "server_name") }
+    let proxy = try Proxy.make(peer, to: host)
+    let lookup = try NameLookup(peer.lookup, peer.lookup_context, addresses: peer.addresses)
     guard let copy = strdup(host) else { throw .outOfMemory }
     guard let name = strdup(serverName ?? host) else {
       free(copy)
@@ -42,7 +44,7 @@ struct Endpoint: ~Copyable {
     }
     self.host = copy
     self.serverName = name
-    self.port = port == 0 ? UInt16(truncatingIfNeeded: orPort) : port
+    port = peer.port == 0 ? UInt16(truncatingIfNeeded: orPort) : peer.port
     self.proxy = proxy
     self.keepAlive = keepAlive
     self.speaksHTTP2 = speaksHTTP2

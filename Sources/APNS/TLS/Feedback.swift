@@ -15,8 +15,8 @@ struct FeedbackLimits {
   init(_ given: apns_feedback_options_t) {
     read = given.read_timeout_ms == 0 ? 10_000 : Int64(given.read_timeout_ms)
     list = given.list_timeout_ms == 0 ? 600_000 : Int64(given.list_timeout_ms)
-    wait = given.wait_max_ms == 0 ? .max : Int64(given.wait_max_ms) &* 1_000_000
-    neverWaits = given.nonblocking != 0
+    wait = given.peer.wait_max_ms == 0 ? .max : Int64(given.peer.wait_max_ms) &* 1_000_000
+    neverWaits = given.peer.nonblocking != 0
     tuples = given.tuples_max == 0 ? 10_000_000 : Int(given.tuples_max)
   }
 }

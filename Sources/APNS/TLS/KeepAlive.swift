@@ -5,15 +5,16 @@ struct KeepAlive {
   /// Silence before the first probe; 0: no probes.
   private let idleSeconds: CInt
 
-  private static let usualSeconds: CInt = 60
   /// The most that Linux accepts.
   private static let longestSeconds: CInt = 32767
   /// Probes that go unanswered before the connection is given up.
   private static let probes: CInt = 3
 
-  /// Takes the caller's option: 0 is the default, a negative number means no probes.
-  init(seconds: Int32) {
-    idleSeconds = seconds == 0 ? Self.usualSeconds : min(max(seconds, 0), Self.longestSeconds)
+  /// Takes the caller's option: 0 is the default, a negative number means no probes. The kernel counts
+  /// in seconds.
+  init(milliseconds: Int32) {
+    let given = milliseconds == 0 ? 60_000 : Int64(max(milliseconds, 0))
+    idleSeconds = CInt(truncatingIfNeeded: min((given &+ 999) / 1000, Int64(Self.longestSeconds)))
   }
 
   func apply(to descriptor: CInt) {

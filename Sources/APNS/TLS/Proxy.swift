@@ -11,78 +11,56 @@ struct Proxy: ~Copyable {
   /// "user:password" in base64 with a NUL, wiped at the end; NULL: the proxy asks for none.
   private let credentials: UnsafeMutablePointer<CChar>?
 
+  /// The proxy of the options, or else the environment's for the host, if that counts.
   @inline(never)
   static func make(
-    _ host: UnsafePointer<CChar>?, port: UInt16, user: UnsafePointer<CChar>?,
-    password: UnsafePointer<CChar>?
+    _ peer: apns_peer_t, to host: UnsafePointer<CChar>
   ) throws(Failure) -> Proxy {
-    guard let host else {
-      if port == 0, user == nil, password == nil {
-        return Proxy(host: nil, port: 0, credentials: nil)
-      }
-      throw Failure(APNS_ERR_ARGUMENT, "proxy_host is NULL, but other proxy options are set")
+    if let text = peer.proxy { return try Proxy(ProxyURL(text, "proxy")) }
+    // Addresses of the host are none of a proxy that the caller does not know.
+    if peer.proxy_from_environment != 0, peer.addresses == nil,
+      let found = ProxyEnvironment.proxy(for: host)
+    {
+      return try Proxy(ProxyURL(found.text, found.name))
     }
-    if host.pointee == 0 { throw Failure(APNS_ERR_ARGUMENT, "proxy_host is empty") }
-    try Endpoint.refuseText(host, "proxy_host")
-    if port == 0 { throw Failure(APNS_ERR_ARGUMENT, "proxy_port is 0") }
-    if user == nil, password != nil {
-      throw Failure(APNS_ERR_ARGUMENT, "proxy_password is given without proxy_user")
-    }
-    guard let copy = strdup(host) else { throw .outOfMemory }
-    var credentials: UnsafeMutablePointer<CChar>?
-    if let user {
-      do throws(Failure) {
-        credentials = try encode(user, password)
-      } catch {
-        free(copy)
-        throw error
-      }
-    }
-    return Proxy(host: copy, port: port, credentials: credentials)
+    return Proxy()
   }
 
-  private init(
-    host: UnsafeMutablePointer<CChar>?, port: UInt16, credentials: UnsafeMutablePointer<CChar>?
-  ) {
-    (self.host, self.port, self.credentials) = (host, port, credentials)
+  private init() { (host, port, credentials) = (nil, 0, nil) }
+
+  private init(_ url: ProxyURL) throws(Failure) {
+    let credentials = try Self.encode(url.credentials())
+    guard let copy = malloc(url.host.count &+ 1)?.assumingMemoryBound(to: CChar.self) else {
+      if let credentials { Self.drop(credentials) }
+      throw .outOfMemory
+    }
+    UnsafeMutableRawBufferPointer(start: copy, count: url.host.count).copyMemory(from: url.host)
+    copy[url.host.count] = 0
+    (host, port, self.credentials) = (copy, url.port, credentials)
   }
 
   deinit {
     free(host)
-    if let credentials {
-      OPENSSL_cleanse(credentials, strlen(credentials))
-      free(credentials)
-    }
+    if let credentials { Self.drop(credentials) }
   }
 
+  private static func drop(_ credentials: UnsafeMutablePointer<CChar>) {
+    OPENSSL_cleanse(credentials, strlen(credentials))
+    free(credentials)
+  }
+
+  /// In base64, with a NUL; nil: there are none.
   @inline(never)
   private static func encode(
-    _ user: UnsafePointer<CChar>, _ password: UnsafePointer<CChar>?
-  ) throws(Failure) -> UnsafeMutablePointer<CChar> {
-    let (userLength, passwordLength) = (strlen(user), password.map { strlen($0) } ?? 0)
-    guard userLength &+ passwordLength <= 1024 else {
-      throw Failure(APNS_ERR_ARGUMENT, "proxy_user and proxy_password are longer than 1024 bytes")
-    }
-    guard strchr(user, 0x3A) == nil else {
-      throw Failure(APNS_ERR_ARGUMENT, "proxy_user has a colon in it")
-    }
-    let length = userLength &+ 1 &+ passwordLength
-    let size = (length &+ 2) / 3 &* 4 &+ 1
-    guard let plain = malloc(length) else { throw .outOfMemory }
-    guard let text = malloc(size) else {
-      free(plain)
-      throw .outOfMemory
-    }
-    plain.copyMemory(from: user, byteCount: userLength)
-    plain.storeBytes(of: 0x3A, toByteOffset: userLength, as: UInt8.self)
-    if let password {
-      (plain + userLength + 1).copyMemory(from: password, byteCount: passwordLength)
-    }
-    let encoded = text.bindMemory(to: UInt8.self, capacity: size)
+    _ plain: consuming WipedBytes?
+  ) throws(Failure) -> UnsafeMutablePointer<CChar>? {
+    guard let plain else { return nil }
+    let size = (plain.count &+ 2) / 3 &* 4 &+ 1
+    guard let text = malloc(size) else { throw .outOfMemory }
     _ = EVP_EncodeBlock(
-      encoded, plain.assumingMemoryBound(to: UInt8.self), CInt(truncatingIfNeeded: length))
-    OPENSSL_cleanse(plain, length)
-    free(plain)
+      text.bindMemory(to: UInt8.self, capacity: size),
+      plain.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
+      CInt(truncatingIfNeeded: plain.count))
     return text.assumingMemoryBound(to: CChar.self)
   }
 

@@ -28,22 +28,22 @@ typedef struct settings {
   zval *log;
 } settings;
 
-#define OPTION(name, type, words) \
-  {#name, PHP_APNS_##type, XtOffsetOf(settings, options.name), true, words},
+#define OPTION(name, field, type, words) \
+  {#name, PHP_APNS_##type, XtOffsetOf(settings, options.field), true, words},
 static const php_apns_option fields[] = {PHP_APNS_CHANNELS_OPTIONS(OPTION){
     "log", PHP_APNS_OTHER, XtOffsetOf(settings, log), true, NULL}};
 #undef OPTION
 const php_apns_options php_apns_channels_options = {"Apns\\Channels", fields,
                                                     sizeof fields / sizeof *fields};
 
-static bool read_settings(settings *settings, HashTable *given, HashTable *named, zval *password) {
+static bool read_settings(settings *settings, HashTable *given, HashTable *named, zval *proxy) {
   const apns_channels_options_t nothing = APNS_CHANNELS_OPTIONS_INIT;
   memset(settings, 0, sizeof *settings);
   settings->options = nothing;
-  settings->options.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
-  settings->options.wait_max_ms = PHP_APNS_SLICE_MS;
+  settings->options.peer.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
+  settings->options.peer.wait_max_ms = PHP_APNS_SLICE_MS;
   return php_apns_read_options(&php_apns_channels_options, given, named, settings) &&
-         php_apns_read_option(&php_apns_channels_options, "proxy_password", password, settings);
+         php_apns_read_option(&php_apns_channels_options, "proxy", proxy, settings);
 }
 
 /* Whether a request is to be asked on, after a slice; false too with the exception of a handler. */
@@ -105,17 +105,17 @@ void php_apns_channels_register(void) {
 
 static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
   (void)return_value;
-  zval *who = NULL, *password = NULL;
+  zval *who = NULL, *proxy = NULL;
   HashTable *given = NULL;
   php_apns_identity identity;
   settings settings;
   apns_channels_t *channels = NULL;
   apns_error_t error = APNS_ERROR_INIT;
   channels_object *own = of(Z_OBJ_P(ZEND_THIS));
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zhz", &who, &given, &password) == FAILURE) return;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zhz", &who, &given, &proxy) == FAILURE) return;
   if (!php_apns_identity_is_one(who, 1)) return;
   if (!php_apns_identity_from(&identity, who, APNS_PROTOCOL_HTTP2)) return;
-  if (php_apns_identity_make(&identity) && read_settings(&settings, given, named, password)) {
+  if (php_apns_identity_make(&identity) && read_settings(&settings, given, named, proxy)) {
     apns_channels_options_t *options = &settings.options;
     php_apns_log *log = NULL;
     if (!options->topic && !identity.names_certificate) {
@@ -134,7 +134,7 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
       own->provider = php_apns_provider_share(identity.provider);
       own->log = log;
       own->process = getpid();
-      own->never_waits = options->nonblocking;
+      own->never_waits = options->peer.nonblocking;
     }
   }
   php_apns_identity_end(&identity);

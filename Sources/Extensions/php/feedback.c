@@ -22,28 +22,29 @@ typedef struct settings {
   apns_feedback_options_t options;
 } settings;
 
-#define OPTION(name, type, words) \
-  {#name, PHP_APNS_##type, XtOffsetOf(settings, options.name), true, words},
+#define OPTION(name, field, type, words) \
+  {#name, PHP_APNS_##type, XtOffsetOf(settings, options.field), true, words},
 static const php_apns_option fields[] = {PHP_APNS_FEEDBACK_OPTIONS(OPTION)};
 #undef OPTION
 const php_apns_options php_apns_feedback_options = {"Apns\\Feedback", fields,
                                                     sizeof fields / sizeof *fields};
 
-static bool read_settings(settings *settings, HashTable *given, HashTable *named, zval *password) {
+static bool read_settings(settings *settings, HashTable *given, HashTable *named, zval *proxy) {
   const apns_feedback_options_t nothing = APNS_FEEDBACK_OPTIONS_INIT;
   const char *host = APNS_G(feedback_host), *name = APNS_G(server_name);
   settings->options = nothing;
-  settings->options.port = (uint16_t)APNS_G(feedback_port);
-  settings->options.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
+  settings->options.peer.port = (uint16_t)APNS_G(feedback_port);
+  settings->options.peer.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
   if (!php_apns_read_options(&php_apns_feedback_options, given, named, settings) ||
-      !php_apns_read_option(&php_apns_feedback_options, "proxy_password", password, settings)) {
+      !php_apns_read_option(&php_apns_feedback_options, "proxy", proxy, settings)) {
     return false;
   }
-  if (!settings->options.host) {
-    settings->options.host = host && *host ? host : NULL;
-    if (!settings->options.server_name) settings->options.server_name = name && *name ? name : NULL;
+  if (!settings->options.peer.host) {
+    settings->options.peer.host = host && *host ? host : NULL;
+    if (!settings->options.peer.server_name)
+      settings->options.peer.server_name = name && *name ? name : NULL;
   }
-  settings->options.wait_max_ms = PHP_APNS_SLICE_MS;
+  settings->options.peer.wait_max_ms = PHP_APNS_SLICE_MS;
   return true;
 }
 
@@ -126,17 +127,17 @@ static void wait_for_connection(feedback_object *own, int32_t timeout_ms) {
 
 static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
   (void)return_value;
-  zval *who = NULL, *password = NULL;
+  zval *who = NULL, *proxy = NULL;
   HashTable *given = NULL;
   php_apns_identity identity;
   settings settings;
   apns_feedback_t *feedback = NULL;
   apns_error_t error = APNS_ERROR_INIT;
   feedback_object *own = of(Z_OBJ_P(ZEND_THIS));
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zhz", &who, &given, &password) == FAILURE) return;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zhz", &who, &given, &proxy) == FAILURE) return;
   if (!php_apns_identity_is_one(who, 1)) return;
   if (!php_apns_identity_from(&identity, who, APNS_PROTOCOL_BINARY)) return;
-  if (php_apns_identity_make(&identity) && read_settings(&settings, given, named, password)) {
+  if (php_apns_identity_make(&identity) && read_settings(&settings, given, named, proxy)) {
     if (own->feedback) {
       zend_throw_error(NULL, "Apns\\Feedback is already constructed");
     } else if (apns_feedback_open(&settings.options, identity.credentials, &feedback, &error) !=
@@ -146,8 +147,8 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
       own->feedback = feedback;
       own->process = getpid();
       own->read_ms = milliseconds(settings.options.read_timeout_ms);
-      if (!settings.options.nonblocking)
-        wait_for_connection(own, milliseconds(settings.options.connect_timeout_ms));
+      if (!settings.options.peer.nonblocking)
+        wait_for_connection(own, milliseconds(settings.options.peer.connect_timeout_ms));
     }
   }
   php_apns_identity_end(&identity);

@@ -9,7 +9,7 @@
 #include "config.h"
 #endif
 
-#include <apns/apns.h>
+#include <apns/binary.h>
 
 #include "php.h"
 
@@ -132,7 +132,7 @@ typedef struct php_apns_name {
   int32_t number;
 } php_apns_name;
 extern const php_apns_name php_apns_log_levels[], php_apns_protocols[], php_apns_formats[],
-    php_apns_ambiguous[], php_apns_tls_versions[], php_apns_push_types[], php_apns_checks[],
+    php_apns_deliveries[], php_apns_tls_versions[], php_apns_push_types[], php_apns_checks[],
     php_apns_environments[], php_apns_storages[];
 /* NULL: it is none of them. */
 const int32_t *php_apns_word(const php_apns_name *words, const char *text, size_t length);
@@ -344,7 +344,9 @@ typedef struct php_apns_tracked {
 } php_apns_tracked;
 
 typedef struct php_apns_session_settings {
-  apns_session_options_t options;
+  apns_session_options_t options; /* with the two below */
+  apns_binary_options_t binary;
+  apns_tuning_t tuning;
   zval *log;
   zval *request;            /* for persistent ones only */
   int32_t close_timeout_ms; /* the library's own wait would be in one piece */

@@ -23,8 +23,8 @@ php_apns_tracked *php_apns_session_tracked(zend_object *object) {
 
 /* ---- Options ------------------------------------------------------------- */
 
-#define OPTION(name, type, words) \
-  {#name, PHP_APNS_##type, XtOffsetOf(php_apns_session_settings, options.name), true, words},
+#define OPTION(name, field, type, words) \
+  {#name, PHP_APNS_##type, XtOffsetOf(php_apns_session_settings, field), true, words},
 static const php_apns_option fields[] = {
     PHP_APNS_SESSION_OPTIONS(OPTION){"log", PHP_APNS_OTHER,
                                      XtOffsetOf(php_apns_session_settings, log), true, NULL},
@@ -56,24 +56,26 @@ static const int32_t *configured_protocol(void) {
 
 /* php.ini first, then the script's options over it. */
 static bool read_settings(php_apns_session_settings *settings, HashTable *given, HashTable *named,
-                          zval *password, bool is_persistent) {
-  const apns_session_options_t nothing = APNS_SESSION_OPTIONS_INIT;
+                          zval *proxy, bool is_persistent) {
+  const php_apns_session_settings nothing = {
+      APNS_SESSION_OPTIONS_INIT, APNS_BINARY_OPTIONS_INIT, APNS_TUNING_INIT, NULL, NULL, 0};
   const int32_t *protocol = configured_protocol();
   const php_apns_options *known =
       is_persistent ? &php_apns_persistent_options : &php_apns_session_options;
-  memset(settings, 0, sizeof *settings);
-  settings->options = nothing;
-  settings->options.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
-  settings->options.write_timeout_ms = (uint32_t)APNS_G(write_timeout_ms);
+  *settings = nothing;
+  settings->options.binary = &settings->binary;
+  settings->options.tuning = &settings->tuning;
+  settings->options.peer.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
+  settings->tuning.write_timeout_ms = (uint32_t)APNS_G(write_timeout_ms);
   settings->options.close_timeout_ms = (uint32_t)APNS_G(close_timeout_ms);
   settings->options.checks = (uint32_t)APNS_G(checks);
   if (!php_apns_read_options(known, given, named, settings) ||
-      !php_apns_read_option(known, "proxy_password", password, settings)) {
+      !php_apns_read_option(known, "proxy", proxy, settings)) {
     return false;
   }
   /* Another host has another name, and may speak another protocol. */
   apns_session_options_t *options = &settings->options;
-  if (!says(given, named, "protocol") && !options->host) {
+  if (!says(given, named, "protocol") && !options->peer.host) {
     if (!protocol && php_apns_configured(APNS_G(protocol))) {
       char shown[PHP_APNS_SHOWN];
       php_apns_throw_argument("apns.protocol of php.ini is \"%s\", not \"http2\" or \"binary\"",
@@ -84,15 +86,16 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
   }
   /* php.ini's host and port are for php.ini's protocol. */
   if (!protocol || options->protocol == *protocol) {
-    if (!says(given, named, "port")) options->port = (uint16_t)APNS_G(port);
-    if (!options->host) {
-      options->host = php_apns_configured(APNS_G(host));
-      if (!options->server_name) options->server_name = php_apns_configured(APNS_G(server_name));
+    if (!says(given, named, "port")) options->peer.port = (uint16_t)APNS_G(port);
+    if (!options->peer.host) {
+      options->peer.host = php_apns_configured(APNS_G(host));
+      if (!options->peer.server_name)
+        options->peer.server_name = php_apns_configured(APNS_G(server_name));
     }
   }
   settings->close_timeout_ms = (int32_t)MIN(options->close_timeout_ms, INT32_MAX);
   options->close_timeout_ms = 0;
-  options->wait_max_ms = PHP_APNS_SLICE_MS;
+  options->peer.wait_max_ms = PHP_APNS_SLICE_MS;
   if (settings->request && Z_TYPE_P(settings->request) == IS_NULL) settings->request = NULL;
   if (settings->request &&
       (Z_TYPE_P(settings->request) != IS_STRING || Z_STRLEN_P(settings->request) == 0)) {
@@ -186,20 +189,19 @@ void php_apns_session_object(zval *out, php_apns_tracked *tracked) {
 
 static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
   (void)return_value;
-  zval *who = NULL, *password = NULL;
+  zval *who = NULL, *proxy = NULL;
   HashTable *given = NULL;
   php_apns_identity identity;
   php_apns_session_settings settings;
   apns_session_t *session = NULL;
   apns_error_t error = APNS_ERROR_INIT;
   session_object *own = of(Z_OBJ_P(ZEND_THIS));
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zhz", &who, &given, &password) == FAILURE) return;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zhz", &who, &given, &proxy) == FAILURE) return;
   if (!php_apns_identity_is_one(who, 1)) return;
-  if (!read_settings(&settings, given, named, password, false)) return;
+  if (!read_settings(&settings, given, named, proxy, false)) return;
   if (!php_apns_identity_from(&identity, who, settings.options.protocol)) return;
   /* Read again, as the callable for a passphrase may have changed what they point to. */
-  if (php_apns_identity_make(&identity) &&
-      read_settings(&settings, given, named, password, false)) {
+  if (php_apns_identity_make(&identity) && read_settings(&settings, given, named, proxy, false)) {
     take_topic(&settings, &identity);
     php_apns_log *log = NULL;
     if (own->tracked) {
@@ -224,20 +226,20 @@ PHP_APNS_METHOD(Apns_Session, __construct, construct)
 
 static void find_persistent(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
   zend_string *name;
-  zval *who = NULL, *password = NULL;
+  zval *who = NULL, *proxy = NULL;
   HashTable *given = NULL;
   php_apns_identity identity;
   php_apns_session_settings settings;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "S|zhz", &name, &who, &given, &password) == FAILURE)
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "S|zhz", &name, &who, &given, &proxy) == FAILURE)
     return;
   if (!php_apns_identity_is_one(who, 2)) return;
-  if (!read_settings(&settings, given, named, password, true)) return;
+  if (!read_settings(&settings, given, named, proxy, true)) return;
   php_apns_log *log;
   if (!php_apns_log_make(settings.log, true, &settings.options.log, &settings.options.log_context,
                          &log)) {
     return;
   }
-  if (settings.options.nonblocking) {
+  if (settings.options.peer.nonblocking) {
     /* No loop runs for it between two requests. */
     php_apns_throw_argument("a persistent session cannot be nonblocking");
     return;

@@ -25,16 +25,17 @@ php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
   tracked->session = session;
   tracked->speaks_http2 = options->protocol == APNS_PROTOCOL_HTTP2;
   tracked->has_order = !tracked->speaks_http2;
-  tracked->never_waits = options->nonblocking;
+  tracked->never_waits = options->peer.nonblocking;
   tracked->references = 1;
   tracked->prune_at = PRUNE_LEAST;
-  tracked->connect_ms = milliseconds(options->connect_timeout_ms);
-  const int64_t both = (int64_t)tracked->connect_ms + milliseconds(options->write_timeout_ms);
+  tracked->connect_ms = milliseconds(options->peer.connect_timeout_ms);
+  const int64_t both =
+      (int64_t)tracked->connect_ms + milliseconds(settings->tuning.write_timeout_ms);
   tracked->patience_ms = (int32_t)MIN(both, INT32_MAX);
   tracked->close_timeout_ms = settings->close_timeout_ms;
   snprintf(tracked->peer, sizeof tracked->peer, "%s:%d",
-           options->host ? options->host : apples_host(options),
-           options->port           ? options->port
+           options->peer.host ? options->peer.host : apples_host(options),
+           options->peer.port      ? options->peer.port
            : tracked->speaks_http2 ? APNS_PORT_HTTP2
                                    : APNS_PORT_GATEWAY);
   return tracked;

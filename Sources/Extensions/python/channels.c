@@ -319,10 +319,10 @@ static bool make(channels_t *self, PyObject *args, PyObject *keywords) {
   if (fine) {
     Py_INCREF(credentials);
     self->credentials = credentials;
-    self->never_waits = options.nonblocking;
-    options.wait_max_ms = SLICE_MS;
-    options.lookup = self->never_waits ? lookup_name_at_once : lookup_name;
-    options.lookup_context = &self->lookup;
+    self->never_waits = options.peer.nonblocking;
+    options.peer.wait_max_ms = SLICE_MS;
+    options.peer.lookup = self->never_waits ? lookup_name_at_once : lookup_name;
+    options.peer.lookup_context = &self->lookup;
     if (self->log) {
       options.log = log_lines_keep;
       options.log_context = &self->lines;

@@ -12,7 +12,7 @@
 #define APNS_PYTHON_CORE_H
 
 #define PY_SSIZE_T_CLEAN
-#include <apns/apns.h>
+#include <apns/binary.h>
 #include <Python.h>
 #include <stdbool.h>
 #include <structmember.h>

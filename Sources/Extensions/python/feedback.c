@@ -22,12 +22,12 @@ static bool open_feedback(feedback_t *self, apns_feedback_options_t *options,
   apns_status_t status;
   const apns_credentials_t *lent = credentials_lend(credentials);
   if (!lent) return false;
-  options->wait_max_ms = SLICE_MS;
-  self->never_waits = options->nonblocking;
-  options->lookup = self->never_waits ? lookup_name_at_once : lookup_name;
-  options->lookup_context = &self->lookup;
+  options->peer.wait_max_ms = SLICE_MS;
+  self->never_waits = options->peer.nonblocking;
+  options->peer.lookup = self->never_waits ? lookup_name_at_once : lookup_name;
+  options->peer.lookup_context = &self->lookup;
   self->read_ms = whole_ms(options->read_timeout_ms);
-  int64_t deadline = clock_ms() + whole_ms(options->connect_timeout_ms);
+  int64_t deadline = clock_ms() + whole_ms(options->peer.connect_timeout_ms);
   Py_BEGIN_ALLOW_THREADS;
   status = apns_feedback_open(options, lent, &self->feedback, &error);
   Py_END_ALLOW_THREADS;

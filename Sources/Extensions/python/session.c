@@ -9,12 +9,13 @@
 #define CLOSE_MS 5000
 
 typedef struct settings {
-  apns_session_options_t options;
+  apns_session_options_t options; /* with the two below */
+  apns_binary_options_t binary;
+  apns_tuning_t tuning;
   uint32_t events_max;
 } settings_t;
 
-#define OPTION(name, kind, field, words) \
-  {name, OPTION_##kind, offsetof(settings_t, options.field), words},
+#define OPTION(name, kind, field, words) {name, OPTION_##kind, offsetof(settings_t, field), words},
 static const option_t option_list[] = {
     SESSION_OPTIONS(OPTION){"events_max", OPTION_COUNT, offsetof(settings_t, events_max), NULL}};
 static const option_table_t option_table = {"Session", option_list,
@@ -39,17 +40,17 @@ static bool read_settings(session_t *self, PyObject *args, PyObject *keywords, s
   if (!fine) return false;
   self->speaks_http2 = options->protocol == APNS_PROTOCOL_HTTP2;
   self->reports_accepted = options->report_accepted;
-  self->never_waits = options->nonblocking;
+  self->never_waits = options->peer.nonblocking;
   self->events_max = settings->events_max;
   /* The session learns of every acceptance, to release what it kept of the notification. Those
      that the program does not want are no events. */
   options->report_accepted = 1;
-  options->wait_max_ms = SLICE_MS;
+  options->peer.wait_max_ms = SLICE_MS;
   /* The library would wait in one piece. */
   self->close_ms = (int32_t)options->close_timeout_ms; /* 0 is a time */
   options->close_timeout_ms = 0;
-  options->lookup = self->never_waits ? lookup_name_at_once : lookup_name;
-  options->lookup_context = &self->lookup;
+  options->peer.lookup = self->never_waits ? lookup_name_at_once : lookup_name;
+  options->peer.lookup_context = &self->lookup;
   Py_INCREF(credentials);
   self->credentials = credentials;
   return true;
@@ -57,7 +58,8 @@ static bool read_settings(session_t *self, PyObject *args, PyObject *keywords, s
 
 /* Like the library's: connect_timeout_ms and write_timeout_ms together. */
 static int32_t patience(const apns_session_options_t *options) {
-  int64_t ms = (int64_t)whole_ms(options->connect_timeout_ms) + whole_ms(options->write_timeout_ms);
+  int64_t ms = (int64_t)whole_ms(options->peer.connect_timeout_ms) +
+               whole_ms(options->tuning->write_timeout_ms);
   return ms > INT32_MAX ? INT32_MAX : (int32_t)ms;
 }
 
@@ -68,16 +70,18 @@ static bool remember(session_t *self, const apns_session_options_t *options) {
                          ? (is_sandbox ? APNS_BINARY_HOST_SANDBOX : APNS_BINARY_HOST_PRODUCTION)
                          : (is_sandbox ? APNS_HOST_SANDBOX : APNS_HOST_PRODUCTION);
   uint16_t port = self->speaks_http2 ? APNS_PORT_HTTP2 : APNS_PORT_GATEWAY;
-  self->connect_ms = whole_ms(options->connect_timeout_ms);
+  self->connect_ms = whole_ms(options->peer.connect_timeout_ms);
   self->patience_ms = patience(options);
-  self->host = PyUnicode_FromString(options->host ? options->host : host);
-  self->port = options->port ? options->port : port;
+  self->host = PyUnicode_FromString(options->peer.host ? options->peer.host : host);
+  self->port = options->peer.port ? options->peer.port : port;
   return self->host != NULL;
 }
 
 static bool make(session_t *self, PyObject *args, PyObject *keywords) {
   apns_error_t error = APNS_ERROR_INIT;
-  settings_t settings = {APNS_SESSION_OPTIONS_INIT, 0};
+  settings_t settings = {APNS_SESSION_OPTIONS_INIT, APNS_BINARY_OPTIONS_INIT, APNS_TUNING_INIT, 0};
+  settings.options.binary = &settings.binary;
+  settings.options.tuning = &settings.tuning;
   PyObject *owners = NULL;
   bool fine = read_settings(self, args, keywords, &settings, &owners);
   const apns_credentials_t *credentials = fine ? credentials_lend(self->credentials) : NULL;

@@ -33,22 +33,26 @@ final class ServiceSession {
     options.size = MemoryLayout<apns_session_options_t>.size
     options.protocol = Int32(APNS_PROTOCOL_HTTP2.rawValue)
     let peer = app.servicePeer
-    options.host = strings.lend(peer.host)
+    options.peer = peer.lent(strings)
+    options.peer.nonblocking = 1
     options.environment = peer.environment
-    options.port = peer.port
-    options.server_name = strings.lend(peer.serverName)
     options.topic = strings.lend(app.topic)
     options.window_bytes = UInt32(app.limits.windowBytes)
     options.connections = UInt32(app.limits.connections)
     options.report_accepted = 1
-    options.nonblocking = 1
-    options.retry_timeout_ms = UInt32(max(1, app.retry.withinS * 1000))
-    options.ambiguous = Int32(
-      (app.delivery == .atMostOnce ? APNS_AMBIGUOUS_REPORT : APNS_AMBIGUOUS_RESEND).rawValue)
+    options.delivery = Int32(
+      (app.delivery == .atMostOnce ? APNS_DELIVERY_AT_MOST_ONCE : APNS_DELIVERY_AT_LEAST_ONCE)
+        .rawValue)
+    var tuning = apns_tuning_t()
+    tuning.size = MemoryLayout<apns_tuning_t>.size
+    tuning.retry_timeout_ms = UInt32(max(1, app.retry.withinS * 1000))
     log?.ask(in: &options)
     var handle: OpaquePointer?
     try withExtendedLifetime(strings) { () throws(LibraryError) in
-      try calling { apns_session_new(&options, credentials.handle, &handle, $0) }
+      try withUnsafePointer(to: tuning) { (tuning) throws(LibraryError) in
+        options.tuning = tuning
+        try calling { apns_session_new(&options, credentials.handle, &handle, $0) }
+      }
     }
     self.handle = handle!
     self.log = log

@@ -83,7 +83,7 @@ struct ConnectionCause {
 
   private func name(_ error: LibraryError) -> Finding {
     let isDown = error.cause != APNS_CAUSE_NAME_NOT_FOUND
-    let name = peer.proxyHost ?? place.host
+    let name = peer.proxyAddress?.host ?? place.host
     return Finding(
       cause: isDown ? "name-service-down" : "name-not-found", about: name,
       message: error.message,
@@ -154,6 +154,6 @@ struct ConnectionCause {
       (cause, remedy) = ("proxy-closed", "check the port in --proxy; ask its operator")
     }
     return Finding(
-      cause: cause, about: peer.proxyHost ?? "", message: error.message, remedy: remedy)
+      cause: cause, about: peer.proxyAddress?.host ?? "", message: error.message, remedy: remedy)
   }
 }

@@ -32,7 +32,7 @@ struct PushAttempt {
     let about = Self.about
     var options = options
     options.topic = topic
-    options.reportsAmbiguous = true
+    options.deliversAtMostOnce = true
     var delivery = Delivery()
     delivery.priority = 5
     do throws(LibraryError) {

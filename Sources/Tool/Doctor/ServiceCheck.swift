@@ -21,7 +21,7 @@ struct ServiceCheck {
 
   /// The time of the service's certificate.
   func run(_ report: inout Report) -> CertificateTime? {
-    let named = peer.proxyHost ?? place.host
+    let named = peer.proxyAddress?.host ?? place.host
     let addresses = AddressList.of(named)
     if !addresses.isEmpty, addresses != [named] {
       report.fine(named, addresses.joined(separator: ", "))
@@ -200,7 +200,7 @@ struct ServiceCheck {
 
   private func text(of look: TLSLook, hasSettings: Bool) -> String {
     var words = ["connected"]
-    if let proxy = peer.proxyHost { words[0] += " through the proxy \(proxy)" }
+    if let proxy = peer.proxyAddress?.host { words[0] += " through the proxy \(proxy)" }
     if let version = look.hello.version { words.append("TLS \(version)") }
     if isHTTP2 { words.append(hasSettings ? "HTTP/2 with its SETTINGS" : "HTTP/2 agreed") }
     if let own = look.certificates.first {

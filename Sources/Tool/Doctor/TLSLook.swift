@@ -15,13 +15,13 @@ struct TLSLook {
   /// Waits for no longer than the peer's time for connecting.
   static func take(_ place: ServicePlace, peer: Peer, isHTTP2: Bool) -> TLSLook {
     var look = TLSLook()
+    let proxy = peer.proxyAddress
     let socket = try? TimedSocket.connect(
-      host: peer.proxyHost ?? place.host,
-      port: peer.proxyHost == nil ? place.port : UInt16(peer.proxyPort),
+      host: proxy?.host ?? place.host, port: proxy?.port ?? place.port,
       seconds: Double(peer.connectTimeoutMS) / 1000)
     guard let socket else { return look }
-    if peer.proxyHost != nil {
-      let knock = ProxyKnock(to: place, user: peer.proxyUser, password: peer.proxyPassword)
+    if let proxy {
+      let knock = ProxyKnock(to: place, user: proxy.user, password: proxy.password)
       guard knock.isGranted(by: socket) else { return look }
     }
     defer { ERR_clear_error() }

@@ -54,8 +54,8 @@ struct PeerOptions: ParsableArguments {
     if let proxy, proxy != "none", ProxyAddress(proxy) == nil {
       throw ValidationError("--proxy must be [USER@]HOST:PORT")
     }
-    if let inherited = inheritedProxy, ProxyEnvironment.address(inherited) == nil {
-      throw ValidationError(ProxyEnvironment.fault)
+    if let inherited = inheritedProxy, inherited.address == nil {
+      throw ValidationError(inherited.fault)
     }
   }
 
@@ -68,19 +68,17 @@ struct PeerOptions: ParsableArguments {
     peer.isSandbox = sandbox
     peer.port = port ?? address?.port ?? 0
     peer.connectTimeoutMS = UInt32(connectTimeout * 1000)
-    if let used = proxy.flatMap({ ProxyAddress($0) })
-      ?? inheritedProxy.flatMap(ProxyEnvironment.address)
+    if var used = proxy.flatMap({ ProxyAddress($0) })
+      ?? inheritedProxy?.address
     {
-      peer.proxyHost = used.host
-      peer.proxyPort = used.port
-      peer.proxyUser = used.user
-      peer.proxyPassword = Environment.value("APNS_PROXY_PASSWORD") ?? used.password
+      used.password = Environment.value("APNS_PROXY_PASSWORD") ?? used.password
+      peer.proxy = used.url
     }
     return peer
   }
 
   /// The proxy from the environment, if the command line does not name one.
-  private var inheritedProxy: String? {
-    proxy == nil ? ProxyEnvironment.text(for: address?.host ?? "api.push.apple.com") : nil
+  private var inheritedProxy: ProxyEnvironment.Named? {
+    proxy == nil ? ProxyEnvironment.proxy(for: address?.host ?? "api.push.apple.com") : nil
   }
 }

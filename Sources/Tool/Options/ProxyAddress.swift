@@ -1,3 +1,5 @@
+import APNSLibrary
+
 /// An HTTP proxy, as --proxy or an environment has it.
 struct ProxyAddress {
   var user: String?
@@ -32,6 +34,23 @@ struct ProxyAddress {
     host = String(rest)
   }
 
+  /// As the library takes it.
+  var url: String {
+    var text = "http://"
+    if let user { text += Self.encoded(user) + ":" + Self.encoded(password ?? "") + "@" }
+    return text + (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
+  }
+
+  private static func encoded(_ text: String) -> String {
+    text.utf8.map { byte in
+      let digits = String(byte, radix: 16)
+      return switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: String(UnicodeScalar(byte))
+      default: "%" + (byte < 16 ? "0" : "") + digits
+      }
+    }.joined()
+  }
+
   /// Without %XX.
   private static func decoded(_ text: Substring) -> String {
     var bytes: [UInt8] = []
@@ -47,4 +66,8 @@ struct ProxyAddress {
     }
     return String(decoding: bytes, as: UTF8.self)
   }
+}
+
+extension Peer {
+  var proxyAddress: ProxyAddress? { proxy.flatMap { ProxyAddress($0, mayHavePassword: true) } }
 }

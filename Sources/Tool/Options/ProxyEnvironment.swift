@@ -1,19 +1,27 @@
 /// The proxy that https_proxy names, read as curl does. As in Go, connections to this machine use none.
 enum ProxyEnvironment {
-  static let fault =
-    "https_proxy in the environment must be http://[USER[:PASSWORD]@]HOST[:PORT]; --proxy none uses no proxy"
+  /// The variable, and its text.
+  struct Named {
+    let variable: String
+    let text: String
 
-  /// Nil: none is named for this host.
-  static func text(for host: String) -> String? {
-    guard let named = Environment.value("https_proxy") ?? Environment.value("HTTPS_PROXY") else {
-      return nil
+    /// The default port is curl's.
+    var address: ProxyAddress? {
+      ProxyAddress(text, mayHavePassword: true, defaultPort: 1080)
     }
-    return isExcepted(host.lowercased()) ? nil : named
+
+    var fault: String {
+      "\(variable) in the environment must be http://[USER[:PASSWORD]@]HOST[:PORT]; --proxy none uses no proxy"
+    }
   }
 
-  /// The default port is curl's.
-  static func address(_ text: String) -> ProxyAddress? {
-    ProxyAddress(text, mayHavePassword: true, defaultPort: 1080)
+  /// Nil: none is named for this host.
+  static func proxy(for host: String) -> Named? {
+    if isExcepted(host.lowercased()) { return nil }
+    for variable in ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+      if let text = Environment.value(variable) { return Named(variable: variable, text: text) }
+    }
+    return nil
   }
 
   private static func isExcepted(_ host: String) -> Bool {

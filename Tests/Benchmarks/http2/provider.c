@@ -162,12 +162,12 @@ static void send_by_library(const provider_task_t *task, provider_figures_t *fig
   who.ca_file = task->identities->root.certificate_file;
   must(apns_credentials_new(&who, &credentials, &error), &error);
   options.protocol = APNS_PROTOCOL_HTTP2;
-  options.host = "127.0.0.1";
-  options.port = task->port;
+  options.peer.host = "127.0.0.1";
+  options.peer.port = task->port;
   options.topic = PROVIDER_TOPIC;
   options.connections = task->connections;
   options.window_bytes = task->window_bytes;
-  options.nonblocking = task->loops;
+  options.peer.nonblocking = task->loops;
   must(apns_session_new(&options, credentials, &session, &error), &error);
   if (task->warm) send_part(session, task->list, 0, task->warm);
   apns_session_stats(session, &before, NULL);

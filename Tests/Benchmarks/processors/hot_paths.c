@@ -76,8 +76,8 @@ static void push(const identities_t *identities, apns_protocol_t protocol, uint1
   who.ca_file = identities->root.certificate_file;
   must(apns_credentials_new(&who, &credentials, &error), &error);
   options.protocol = protocol;
-  options.host = "127.0.0.1";
-  options.port = port;
+  options.peer.host = "127.0.0.1";
+  options.peer.port = port;
   if (protocol == APNS_PROTOCOL_HTTP2) options.topic = "com.example.app";
   must(apns_session_new(&options, credentials, &session, &error), &error);
   /* Made once however much is sent, so that making it is not counted. */

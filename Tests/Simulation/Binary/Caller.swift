@@ -18,7 +18,7 @@ struct Caller: Calling, ~Copyable {
   }
 
   static func make(_ world: World) throws(Failure) -> Caller {
-    let options = try SessionOptions(world.given)
+    let options = try world.given.checked()
     return Caller(
       world, options,
       try BinarySession.make(
@@ -62,7 +62,7 @@ struct Caller: Calling, ~Copyable {
     let expiry: UInt32? = world.dice.below(4) == 0 ? UInt32(world.dice.below(1 << 31)) : nil
     let priority: UInt8? = world.dice.below(4) == 0 ? 5 : nil
     var size = tokenLength + payloadLength
-    switch world.given.format {
+    switch world.given.binary.format {
     case Int32(APNS_FORMAT_SIMPLE.rawValue): size += 5
     case Int32(APNS_FORMAT_ENHANCED.rawValue): size += 13
     default: size += 18 + (expiry == nil ? 0 : 7) + (priority == nil ? 0 : 4)

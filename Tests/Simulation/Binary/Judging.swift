@@ -31,7 +31,7 @@ extension World {
     if number <= last, !scenario.cancels { violate("\(number) is told after \(last)") }
     ledger.channels[channel].lastTold = number
     guard scenario.isExact else { return }
-    for channel in 0..<Int(given.connections) {
+    for channel in 0..<Int(given.session.connections) {
       let other = ledger.waitingEvent(of: channel, reportsAccepted: reportsAccepted)
       if let other, other < number { violate("\(number) is told before \(other)") }
     }
@@ -88,8 +88,9 @@ extension World {
   }
 
   private var proveAfter: Int64 {
-    given.prove_after_ms < 0
-      ? .max / 2 : Int64(given.prove_after_ms == 0 ? 60_000 : given.prove_after_ms) * 1_000_000
+    given.binary.prove_after_ms < 0
+      ? .max / 2
+      : Int64(given.binary.prove_after_ms == 0 ? 60_000 : given.binary.prove_after_ms) * 1_000_000
   }
 
   /// One of several connections that owes an answer to its sentinel holds up nobody.

@@ -13,7 +13,7 @@ extension World {
   }
 
   func willOpen(_ line: Int, isSpare: Bool) {
-    if isSpare, given.no_standby != 0 { violate("a spare connection, by \(line)") }
+    if isSpare, given.binary.no_standby != 0 { violate("a spare connection, by \(line)") }
   }
 
   func begun(_ line: Int) { lines[line].serial = ledger.beginConnection() }
@@ -70,7 +70,7 @@ extension World {
       whim = .nameStranger
     } else if dice.happens(scenario.noises) {
       whim = .talkNoise
-    } else if given.zero_proves == 0, dice.happens(scenario.namelessPackets) {
+    } else if given.binary.zero_proves == 0, dice.happens(scenario.namelessPackets) {
       // With status 2 or 5 it would count as an answer to a sentinel, which it is not.
       whim = .nameNobody(dice.pick([0, 1, 7, 8, 10, 128, 255]))
     } else if dice.happens(scenario.blackHoles) {

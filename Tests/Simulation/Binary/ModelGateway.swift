@@ -47,7 +47,7 @@ extension World {
   }
 
   private var command: UInt8 {
-    switch given.format {
+    switch given.binary.format {
     case Int32(APNS_FORMAT_SIMPLE.rawValue): 0
     case Int32(APNS_FORMAT_ENHANCED.rawValue): 1
     default: 2
@@ -196,14 +196,8 @@ extension World {
     }
   }
 
-  /// The option, with its default.
-  var resends: Bool {
-    switch UInt32(bitPattern: given.ambiguous) {
-    case APNS_AMBIGUOUS_RESEND.rawValue: true
-    case APNS_AMBIGUOUS_REPORT.rawValue: false
-    default: !scenario.isSimple
-    }
-  }
+  /// Where nothing can be proven, nothing is sent again.
+  var resends: Bool { given.session.delivery == 0 && (!scenario.isSimple || scenario.isQuiet) }
 
   /// An enhanced frame can be judged from its token on, because the rest may never arrive.
   private func judgeAhead(_ connection: BinaryLink, _ rest: UnsafeRawBufferPointer) {

@@ -3,7 +3,7 @@ import CAPNS
 /// The kind of session, gateway and network in one run. Each fault occurs in some runs and
 /// not in others, so that the effects of a single fault are met too.
 struct Scenario {
-  var given = apns_session_options_t()
+  var given = GivenOptions()
   var firstIdentifier: UInt32 = 1
 
   // The network. Times in ns, chances in a thousand.
@@ -40,8 +40,8 @@ struct Scenario {
   private static let clearStatuses: [UInt8] = [2, 5]
   private static let millisecond: Int64 = 1_000_000
 
-  var isQuiet: Bool { given.quiet_period_ms != 0 }
-  var isSimple: Bool { given.format == Int32(APNS_FORMAT_SIMPLE.rawValue) }
+  var isQuiet: Bool { given.binary.quiet_period_ms != 0 }
+  var isSimple: Bool { given.binary.format == Int32(APNS_FORMAT_SIMPLE.rawValue) }
   /// What the gateway has is proven by a sentinel.
   var hasSentinels: Bool { !isQuiet && !isSimple }
   /// The program cancels notifications, and only the session knows which of them it had written.
@@ -64,9 +64,9 @@ struct Scenario {
   private mutating func poison(_ dice: inout Dice) {
     isPoisonous = true
     killers = dice.pick([2, 20, 60])
-    given.ambiguous = Int32(APNS_AMBIGUOUS_RESEND.rawValue)
-    given.answer_timeout_ms = 0
-    given.write_timeout_ms = 0
+    given.session.delivery = 0
+    given.tuning.answer_timeout_ms = 0
+    given.tuning.write_timeout_ms = 0
     (refusals, silentEnds, shutdowns, strangers, noises) = (0, 0, 0, 0, 0)
     (namelessPackets, blackHoles, cutPackets, namelessBad) = (0, 0, 0, 0)
     (faults.stalls, faults.endlessStalls, faults.lapseMax) = (0, 0, 0)
@@ -75,27 +75,27 @@ struct Scenario {
   }
 
   private mutating func drawSession(_ dice: inout Dice) {
-    given.protocol = Int32(APNS_PROTOCOL_BINARY.rawValue)
-    given.connections = dice.happens(600) ? 1 : UInt32(dice.within(1...4))
+    given.session.protocol = Int32(APNS_PROTOCOL_BINARY.rawValue)
+    given.session.connections = dice.happens(600) ? 1 : UInt32(dice.within(1...4))
     let format =
       switch dice.below(20) {
       case 0..<2: APNS_FORMAT_SIMPLE
       case 2..<9: APNS_FORMAT_ENHANCED
       default: APNS_FORMAT_FRAMED
       }
-    given.format = Int32(format.rawValue)
-    given.ambiguous = Int32(dice.below(3))
-    given.report_accepted = Int32(dice.below(2))
-    given.zero_proves = dice.happens(300) ? 1 : 0
-    given.no_standby = dice.happens(400) ? 1 : 0
-    if dice.happens(120) { given.quiet_period_ms = UInt32(dice.within(5...2000)) }
-    if dice.happens(150) { given.connects_per_minute = UInt32(dice.within(1...60)) }
-    if dice.happens(500) { given.reconnect_pause_max_ms = UInt32(dice.within(1...10_000)) }
-    if dice.happens(500) { given.connect_timeout_ms = UInt32(dice.within(20...8_000)) }
-    if dice.happens(500) { given.write_timeout_ms = UInt32(dice.within(20...8_000)) }
-    if dice.happens(400) { given.prove_after_ms = Int32(dice.within(1...100_000)) }
-    if dice.happens(100) { given.prove_after_ms = -1 }
-    if dice.happens(300) { given.answer_timeout_ms = UInt32(dice.within(100...40_000)) }
+    given.binary.format = Int32(format.rawValue)
+    given.session.delivery = dice.below(3) < 2 ? 0 : 1
+    given.session.report_accepted = Int32(dice.below(2))
+    given.binary.zero_proves = dice.happens(300) ? 1 : 0
+    given.binary.no_standby = dice.happens(400) ? 1 : 0
+    if dice.happens(120) { given.binary.quiet_period_ms = UInt32(dice.within(5...2000)) }
+    if dice.happens(150) { given.tuning.connects_per_minute = UInt32(dice.within(1...60)) }
+    if dice.happens(500) { given.tuning.reconnect_pause_max_ms = UInt32(dice.within(1...10_000)) }
+    if dice.happens(500) { given.session.peer.connect_timeout_ms = UInt32(dice.within(20...8_000)) }
+    if dice.happens(500) { given.tuning.write_timeout_ms = UInt32(dice.within(20...8_000)) }
+    if dice.happens(400) { given.binary.prove_after_ms = Int32(dice.within(1...100_000)) }
+    if dice.happens(100) { given.binary.prove_after_ms = -1 }
+    if dice.happens(300) { given.tuning.answer_timeout_ms = UInt32(dice.within(100...40_000)) }
     let part =
       switch dice.below(20) {
       case 0..<12: 16 << 10
@@ -103,8 +103,8 @@ struct Scenario {
       case 16..<19: 256 << 10
       default: 1 << 20
       }
-    given.window_bytes = UInt32(part) * given.connections
-    given.payload_max = dice.happens(300) ? 4096 : 0
+    given.session.window_bytes = UInt32(part) * given.session.connections
+    given.tuning.payload_max = dice.happens(300) ? 4096 : 0
     if dice.happens(300) { firstIdentifier = .max - UInt32(dice.below(200)) }
   }
 
@@ -132,7 +132,8 @@ struct Scenario {
     if dice.happens(400) {
       namelessSentinels = dice.pick([300, 1000])
       sentinelStatuses =
-        given.zero_proves != 0 && all || dice.happens(40) ? Self.anyStatus : Self.clearStatuses
+        given.binary.zero_proves != 0 && all || dice.happens(40)
+        ? Self.anyStatus : Self.clearStatuses
     } else {
       sentinelStatuses = all ? Self.anyStatus : Self.oneStatus
     }
@@ -144,8 +145,8 @@ struct Scenario {
     if dice.happens(200) { oddTokens = dice.pick([20, 500, 1000]) }
     // A session that was told that 0 always means the sentinel must not get it for another
     // notification.
-    if given.zero_proves == 0, dice.happens(50) { namelessBad = dice.pick([2, 20]) }
-    let largest = given.payload_max == 0 ? 2048 : Int(given.payload_max)
+    if given.binary.zero_proves == 0, dice.happens(50) { namelessBad = dice.pick([2, 20]) }
+    let largest = given.tuning.payload_max == 0 ? 2048 : Int(given.tuning.payload_max)
     payloadSizes =
       switch dice.below(4) {
       case 0: 1...8
@@ -158,7 +159,7 @@ struct Scenario {
 
   /// The session must hear what a gateway says, and its end, before it takes silence for an answer.
   private mutating func keepWithinQuietPeriod() {
-    let share = Int64(given.quiet_period_ms) * Self.millisecond / 5
+    let share = Int64(given.binary.quiet_period_ms) * Self.millisecond / 5
     faults.delayMax = min(faults.delayMax, share)
     answerDelayMax = min(answerDelayMax, share)
     splitDelayMax = min(splitDelayMax, share)

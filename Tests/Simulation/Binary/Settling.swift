@@ -53,7 +53,7 @@ extension World {
   /// Whether the status can only mean the sentinel's missing token, or an option says so
   /// for every status.
   private func answersSentinel(_ line: Int, _ status: UInt8) -> Bool {
-    if given.zero_proves != 0 || status == 2 { return true }
+    if given.binary.zero_proves != 0 || status == 2 { return true }
     let channel = ledger.channels[line / 2]
     return status == 5 && (channel.first < 0 || channel.lastOdd < channel.first)
   }

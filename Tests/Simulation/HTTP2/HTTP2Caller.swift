@@ -34,7 +34,7 @@ struct HTTP2Caller: Calling, ~Copyable {
     let options = try Self.options(world)
     let tokens = world.showsToken ? ModelToken(world) : nil
     var session = try HTTP2Session.make(
-      options, defaults: RequestDefaults.make(world.given, to: "api.push.apple.com"),
+      options, defaults: RequestDefaults.make(world.given.session, to: "api.push.apple.com"),
       tokens: tokens,
       network: FakeNetwork(world: world))
     session.nextIdentifier = world.scenario.firstIdentifier
@@ -54,9 +54,9 @@ struct HTTP2Caller: Calling, ~Copyable {
       }
     }
     defer { for copy in copies { copy?.deallocate() } }
-    given.retry_schedule = copies[0].map { UnsafePointer($0) }
-    given.server_error_schedule = copies[1].map { UnsafePointer($0) }
-    return try SessionOptions(given)
+    given.tuning.retry_schedule = copies[0].map { UnsafePointer($0) }
+    given.tuning.server_error_schedule = copies[1].map { UnsafePointer($0) }
+    return try given.checked()
   }
 
   // MARK: Sending

@@ -366,7 +366,7 @@ extension HTTP2World {
       }
       // What may be ending connections has none of its own any more.
       if isAnyApart, connection.openRequests == 0,
-        lines.count(where: { $0.phase != .closed }) > Int(given.connections)
+        lines.count(where: { $0.phase != .closed }) > Int(given.session.connections)
       {
         return met(.lefts)
       }
@@ -374,7 +374,7 @@ extension HTTP2World {
       if connection.leadsNowhere { return met(.lefts) }
       // Others had one beside a connection whose only stream had no answer.
       if isAnyHeld, connection.openRequests == 0,
-        lines.count(where: { $0.phase != .closed }) > Int(given.connections)
+        lines.count(where: { $0.phase != .closed }) > Int(given.session.connections)
       {
         return met(.lefts)
       }
@@ -506,7 +506,8 @@ extension HTTP2World {
         scenario.schedules.longest(
           after: max(tries, 0), isServerError: asked.map(isServerError) ?? false),
         min(asked?.retryAfter ?? 0, 86_400)))
-    let retry = given.retry_timeout_ms == 0 ? 60 : Int64(given.retry_timeout_ms / 1000)
+    let retry =
+      given.tuning.retry_timeout_ms == 0 ? 60 : Int64(given.tuning.retry_timeout_ms / 1000)
     return (clock - sent.takenAt) / 1_000_000_000 + pause + 1 < retry
   }
 
@@ -608,7 +609,9 @@ extension HTTP2World {
     if stats.in_flight > stats.unresolved {
       violate("stats: \(stats.in_flight) in flight, and \(stats.unresolved) without an end")
     }
-    if stats.window > UInt64(given.window_bytes) { violate("stats: window is \(stats.window)") }
+    if stats.window > UInt64(given.session.window_bytes) {
+      violate("stats: window is \(stats.window)")
+    }
     if (stats.unresolved == 0) != (stats.first_unresolved == 0) {
       violate("stats: first_unresolved is \(stats.first_unresolved) of \(stats.unresolved)")
     }

@@ -11,14 +11,15 @@ extension HTTP2World {
   func willOpen(_ line: Int, isSpare: Bool) {
     if isSpare { violate("a spare connection, by HTTP/2") }
     // What may be ending connections gets one of its own.
-    let most = Int(given.connections) + (isAnyApart ? 1 : 0)
+    let most = Int(given.session.connections) + (isAnyApart ? 1 : 0)
     if lines.contains(where: isHeld) { isAnyHeld = true }
     let open = lines.count(where: { $0.phase != .closed && !$0.isSettling })
-    let held = min(lines.count(where: { isHeld($0) && !$0.isSettling }), Int(given.connections))
+    let held = min(
+      lines.count(where: { isHeld($0) && !$0.isSettling }), Int(given.session.connections))
     // Those beside one that was held stay until nothing is in flight on some of them.
-    if open <= Int(given.connections) { extra = 0 }
+    if open <= Int(given.session.connections) { extra = 0 }
     extra = max(extra, held)
-    if open - extra >= most { violate("one connection more than \(given.connections)") }
+    if open - extra >= most { violate("one connection more than \(given.session.connections)") }
     if isAnsweredEarly { cameToSomething() }
   }
 

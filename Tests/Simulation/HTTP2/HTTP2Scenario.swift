@@ -3,7 +3,7 @@ import CAPNS
 /// The kind of session, service and network in one run over HTTP/2. Each fault occurs in
 /// some runs and not in others, so that the effects of a single fault are met too.
 struct HTTP2Scenario {
-  var given = apns_session_options_t()
+  var given = GivenOptions()
   /// The pauses that the options ask for.
   var schedules = Schedules()
   var firstIdentifier: UInt32 = 1
@@ -62,10 +62,7 @@ struct HTTP2Scenario {
 
   private static let topic: StaticString = "com.example.app"
 
-  /// The option, with its default.
-  var resends: Bool {
-    UInt32(bitPattern: given.ambiguous) != APNS_AMBIGUOUS_REPORT.rawValue
-  }
+  var resends: Bool { given.session.delivery == 0 }
 
   init(_ dice: inout Dice) {
     drawSession(&dice)
@@ -82,9 +79,12 @@ struct HTTP2Scenario {
     isPoisonOnly = true
     faults = NetworkFaults()
     (faults.delayMax, faults.openingMax) = (5_000_000, 50_000_000)
-    given.ambiguous = Int32(APNS_AMBIGUOUS_RESEND.rawValue)
-    (given.connect_timeout_ms, given.write_timeout_ms, given.answer_timeout_ms) = (0, 0, 0)
-    given.connects_per_minute = 0
+    given.session.delivery = 0
+    (
+      given.session.peer.connect_timeout_ms, given.tuning.write_timeout_ms,
+      given.tuning.answer_timeout_ms
+    ) = (0, 0, 0)
+    given.tuning.connects_per_minute = 0
     (refusals, ends, goodbyes, breaches, blackHoles, noPongs) = (0, 0, 0, 0, 0, 0)
     (refusedStreams, resetsBefore, resetsAfter, resetsBehindStatus) = (0, 0, 0, 0)
     (unanswered, settingsChanges, interims, acceptsEarly) = (0, 0, 0, 0)
@@ -98,27 +98,27 @@ struct HTTP2Scenario {
   /// A notification is known by its apns-id, because its token is another one's too. A device that
   /// is gone would be so for all.
   private mutating func drawDevices(_ dice: inout Dice) {
-    given.device_order = 1
+    given.session.device_order = 1
     devices = dice.pick([1, 2, 5, 20, 300])
     (ownIdentifiers, gone) = (1000, 0)
   }
 
   private mutating func drawSession(_ dice: inout Dice) {
-    given.protocol = Int32(APNS_PROTOCOL_HTTP2.rawValue)
-    given.topic = UnsafeRawPointer(Self.topic.utf8Start).assumingMemoryBound(to: CChar.self)
-    given.connections = dice.happens(500) ? 1 : UInt32(dice.within(1...4))
-    given.ambiguous = Int32(dice.below(3))
-    given.report_accepted = Int32(dice.below(2))
-    if dice.happens(150) { given.connects_per_minute = UInt32(dice.within(1...60)) }
-    if dice.happens(500) { given.reconnect_pause_max_ms = UInt32(dice.within(1...10_000)) }
-    if dice.happens(500) { given.connect_timeout_ms = UInt32(dice.within(20...8_000)) }
-    if dice.happens(500) { given.write_timeout_ms = UInt32(dice.within(20...8_000)) }
-    if dice.happens(500) { given.answer_timeout_ms = UInt32(dice.within(100...40_000)) }
+    given.session.protocol = Int32(APNS_PROTOCOL_HTTP2.rawValue)
+    given.session.topic = UnsafeRawPointer(Self.topic.utf8Start).assumingMemoryBound(to: CChar.self)
+    given.session.connections = dice.happens(500) ? 1 : UInt32(dice.within(1...4))
+    given.session.delivery = dice.below(3) < 2 ? 0 : 1
+    given.session.report_accepted = Int32(dice.below(2))
+    if dice.happens(150) { given.tuning.connects_per_minute = UInt32(dice.within(1...60)) }
+    if dice.happens(500) { given.tuning.reconnect_pause_max_ms = UInt32(dice.within(1...10_000)) }
+    if dice.happens(500) { given.session.peer.connect_timeout_ms = UInt32(dice.within(20...8_000)) }
+    if dice.happens(500) { given.tuning.write_timeout_ms = UInt32(dice.within(20...8_000)) }
+    if dice.happens(500) { given.tuning.answer_timeout_ms = UInt32(dice.within(100...40_000)) }
     if dice.happens(500) {
-      given.ping_after_ms = dice.pick([-1, 50, 1_000, 20_000])
+      given.tuning.ping_after_ms = dice.pick([-1, 50, 1_000, 20_000])
     }
     schedules = Schedules(&dice)
-    if dice.happens(400) { given.retry_timeout_ms = UInt32(dice.within(1...40_000)) }
+    if dice.happens(400) { given.tuning.retry_timeout_ms = UInt32(dice.within(1...40_000)) }
     let part =
       switch dice.below(20) {
       case 0..<10: 16 << 10
@@ -126,8 +126,8 @@ struct HTTP2Scenario {
       case 15..<19: 256 << 10
       default: 1 << 20
       }
-    given.window_bytes = UInt32(part) * given.connections
-    given.payload_max = 4096
+    given.session.window_bytes = UInt32(part) * given.session.connections
+    given.tuning.payload_max = 4096
     showsToken = dice.happens(300)
     if dice.happens(300) { firstIdentifier = .max - UInt32(dice.below(200)) }
   }

@@ -20,38 +20,35 @@ struct ChannelsHandle: ~Copyable {
   ) throws(Failure) -> ChannelSession<TLSNetwork, ProviderToken> {
     var options = apns_session_options_t()
     options.size = MemoryLayout<apns_session_options_t>.size
-    options.protocol = Int32(APNS_PROTOCOL_HTTP2.rawValue)
-    let host = try AppleHost.channels.host(given.host, in: given.environment)
+    options.peer = given.peer
+    let host = try AppleHost.channels.host(given.peer.host, in: given.environment)
     let port =
       given.environment == 0 ? APNS_PORT_CHANNELS_PRODUCTION : APNS_PORT_CHANNELS_SANDBOX
-    options.server_name = given.server_name
-    options.port = given.port == 0 ? UInt16(truncatingIfNeeded: port) : given.port
-    options.connect_timeout_ms = given.connect_timeout_ms
-    options.answer_timeout_ms = given.answer_timeout_ms
-    (options.proxy_host, options.proxy_port) = (given.proxy_host, given.proxy_port)
-    (options.proxy_user, options.proxy_password) = (given.proxy_user, given.proxy_password)
-    options.nonblocking = given.nonblocking
-    (options.lookup, options.lookup_context) = (given.lookup, given.lookup_context)
-    options.addresses = given.addresses
+    if given.peer.port == 0 { options.peer.port = UInt16(truncatingIfNeeded: port) }
+    // Its wait is the channels' own.
+    options.peer.wait_max_ms = 0
     (options.log, options.log_context) = (given.log, given.log_context)
     options.log_level = given.log_level
     // A window for a request, every end as an outcome, and no second try after an answer.
     options.window_bytes = UInt32(SessionOptions.smallestWindow)
-    options.payload_max = 1024
     options.report_accepted = 1
-    options.retry_timeout_ms = 1
-    options.ping_after_ms = -1
-    let checked = try SessionOptions(options)
+    var tuning = apns_tuning_t()
+    tuning.answer_timeout_ms = given.answer_timeout_ms
+    tuning.payload_max = 1024
+    tuning.retry_timeout_ms = 1
+    tuning.ping_after_ms = -1
+    let checked = try SessionOptions(options, apns_binary_options_t(), tuning)
     let topic = given.topic ?? certificateTopics(of: credentials).first
     let app = try HTTP2Request.bundle(topic, reject: APNS_REJECT_NONE)
-    let network = try network(options, to: host, checked, credentials, orPort: port)
+    let network = try network(
+      options.peer, to: host, tuning, checked, credentials, orPort: port)
     return try ChannelSession(
       HTTP2Session.make(
         checked, defaults: RequestDefaults.make(options, to: host), tokens: shareToken(credentials),
         network: network),
       app: app,
-      waitMax: given.wait_max_ms == 0 || checked.neverWaits
-        ? .max : Int64(given.wait_max_ms) &* 1_000_000)
+      waitMax: given.peer.wait_max_ms == 0 || checked.neverWaits
+        ? .max : Int64(given.peer.wait_max_ms) &* 1_000_000)
   }
 
   deinit { free(listed.baseAddress) }

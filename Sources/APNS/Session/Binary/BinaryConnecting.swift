@@ -179,7 +179,7 @@ extension BinarySession where Net: ~Copyable {
     let isInDoubt = channel.pointee.window.hasInFlight
     channel.pointee.holds = []
     if isInDoubt { channel.pointee.ambiguousEnds &+= 1 }
-    if !options.resendsAmbiguous {
+    if !options.resendsInDoubt {
       channel.pointee.window.connectionEnded(resending: .none)
     } else if channel.pointee.ambiguousEnds
       < options.fruitlessEndsMax(hasProven: channel.pointee.hasProven)

@@ -136,7 +136,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       }
       if tryLater(slot) { return }
       outbox.pointee.metrics.pointee.resends_unprocessed &-= 1
-    } else if options.resendsAmbiguous, outbox.pointee.doubts(slot) < FlightLimit.mostDoubts,
+    } else if options.resendsInDoubt, outbox.pointee.doubts(slot) < FlightLimit.mostDoubts,
       outbox.pointee.mayRepeat
     {
       sentAgain &+= 1

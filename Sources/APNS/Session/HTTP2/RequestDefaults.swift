@@ -20,7 +20,7 @@ struct RequestDefaults: ~Copyable {
     if given.topic != nil, topicCount == 0 {
       throw Failure(APNS_ERR_ARGUMENT, "topic is empty", cause: APNS_CAUSE_TOPIC)
     }
-    let host = given.server_name ?? host
+    let host = given.peer.server_name ?? host
     var length = strlen(host)
     // Brackets, a colon, and a port's five digits.
     guard let text = malloc(length &+ 9)?.bindMemory(to: CChar.self, capacity: length &+ 9)
@@ -36,8 +36,8 @@ struct RequestDefaults: ~Copyable {
       length &+= 2
     }
     text[length] = 0
-    if given.port != 0, given.port != UInt16(truncatingIfNeeded: APNS_PORT_HTTP2) {
-      append(given.port, to: text + length)
+    if given.peer.port != 0, given.peer.port != UInt16(truncatingIfNeeded: APNS_PORT_HTTP2) {
+      append(given.peer.port, to: text + length)
     }
     guard let topic = given.topic else { return RequestDefaults(text, nil, 0) }
     guard let copy = strdup(topic) else {

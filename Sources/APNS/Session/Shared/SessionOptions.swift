@@ -11,7 +11,8 @@ struct SessionOptions {
   let pingAfter: Nanoseconds
   let windowBytes: Int
   let payloadMax: Int
-  let resendsAmbiguous: Bool
+  /// What was in flight when a connection ended is sent again; else its outcome is unknown.
+  let resendsInDoubt: Bool
   let reportsAccepted: Bool
   /// 0: a sentinel proves acceptance, where the format has identifiers.
   let quietPeriod: Nanoseconds
@@ -67,49 +68,53 @@ struct SessionOptions {
   static let smallestWindow = 16 << 10
   static let mostConnections = 64
 
-  init(_ given: apns_session_options_t) throws(Failure) {
+  init(
+    _ given: apns_session_options_t, _ binary: apns_binary_options_t, _ tuning: apns_tuning_t
+  ) throws(Failure) {
     switch UInt32(bitPattern: given.protocol) {
     case APNS_PROTOCOL_HTTP2.rawValue: speaksHTTP2 = true
     case APNS_PROTOCOL_BINARY.rawValue: speaksHTTP2 = false
     default: throw Self.refusal("protocol", Int(given.protocol), "not an apns_protocol_t")
     }
-    switch UInt32(bitPattern: given.format) {
+    switch UInt32(bitPattern: binary.format) {
     case APNS_FORMAT_DEFAULT.rawValue, APNS_FORMAT_FRAMED.rawValue: command = .framed
     case APNS_FORMAT_ENHANCED.rawValue: command = .enhanced
     case APNS_FORMAT_SIMPLE.rawValue: command = .simple
-    default: throw Self.refusal("format", Int(given.format), "not an apns_format_t")
+    default: throw Self.refusal("format", Int(binary.format), "not an apns_format_t")
     }
-    switch UInt32(bitPattern: given.ambiguous) {
-    case APNS_AMBIGUOUS_DEFAULT.rawValue: resendsAmbiguous = command != .simple
-    case APNS_AMBIGUOUS_RESEND.rawValue: resendsAmbiguous = true
-    case APNS_AMBIGUOUS_REPORT.rawValue: resendsAmbiguous = false
-    default: throw Self.refusal("ambiguous", Int(given.ambiguous), "not an apns_ambiguous_t")
+    quietPeriod = Self.nanoseconds(binary.quiet_period_ms, or: 0)
+    switch UInt32(bitPattern: given.delivery) {
+    // Where nothing can be proven, all would be sent again and again.
+    case APNS_DELIVERY_AT_LEAST_ONCE.rawValue:
+      resendsInDoubt = speaksHTTP2 || command != .simple || quietPeriod > 0
+    case APNS_DELIVERY_AT_MOST_ONCE.rawValue: resendsInDoubt = false
+    default: throw Self.refusal("delivery", Int(given.delivery), "not an apns_delivery_t")
     }
-    connectTimeout = Self.nanoseconds(given.connect_timeout_ms, or: 10_000)
-    writeTimeout = Self.nanoseconds(given.write_timeout_ms, or: 10_000)
-    answerTimeout = Self.nanoseconds(given.answer_timeout_ms, or: 30_000)
+    connectTimeout = Self.nanoseconds(given.peer.connect_timeout_ms, or: 10_000)
+    writeTimeout = Self.nanoseconds(tuning.write_timeout_ms, or: 10_000)
+    answerTimeout = Self.nanoseconds(tuning.answer_timeout_ms, or: 30_000)
     pingAfter =
-      given.ping_after_ms < 0
-      ? .max : Self.nanoseconds(given.ping_after_ms.magnitude, or: 3_600_000)
-    let retry = given.retry_timeout_ms
+      tuning.ping_after_ms < 0
+      ? .max : Self.nanoseconds(tuning.ping_after_ms.magnitude, or: 3_600_000)
+    let retry = tuning.retry_timeout_ms
     retrySeconds = retry == 0 ? 60 : retry / 1000
     retrySchedule = try RetrySchedule(
-      given.retry_schedule, "retry_schedule", usual: "1,2,4,8,16,32")
+      tuning.retry_schedule, "retry_schedule", usual: "1,2,4,8,16,32")
     serverErrorSchedule = try RetrySchedule(
-      given.server_error_schedule, "server_error_schedule", usual: "5,10,20,40")
+      tuning.server_error_schedule, "server_error_schedule", usual: "5,10,20,40")
     keepsDeviceOrder = given.device_order != 0
-    quietPeriod = Self.nanoseconds(given.quiet_period_ms, or: 0)
     // Without identifiers only silence can prove.
     proveAfter =
-      given.prove_after_ms < 0 || command == .simple && quietPeriod == 0
-      ? .max : Self.nanoseconds(given.prove_after_ms.magnitude, or: 60_000)
-    neverWaits = given.nonblocking != 0
-    waitMax = neverWaits || given.wait_max_ms == 0 ? .max : Int64(given.wait_max_ms) &* 1_000_000
-    longestPause = Self.nanoseconds(given.reconnect_pause_max_ms, or: 5_000)
+      binary.prove_after_ms < 0 || command == .simple && quietPeriod == 0
+      ? .max : Self.nanoseconds(binary.prove_after_ms.magnitude, or: 60_000)
+    neverWaits = given.peer.nonblocking != 0
+    waitMax =
+      neverWaits || given.peer.wait_max_ms == 0 ? .max : Int64(given.peer.wait_max_ms) &* 1_000_000
+    longestPause = Self.nanoseconds(tuning.reconnect_pause_max_ms, or: 5_000)
     reportsAccepted = given.report_accepted != 0
-    zeroProves = given.zero_proves != 0
-    keepsSpare = given.no_standby == 0
-    connectsPerMinute = Int64(given.connects_per_minute)
+    zeroProves = binary.zero_proves != 0
+    keepsSpare = binary.no_standby == 0
+    connectsPerMinute = Int64(tuning.connects_per_minute)
     checks = given.checks
     if checks & ~APNS_CHECK_ALL.rawValue != 0 {
       throw Self.refusal("checks", Int(checks), "which has bits that apns_check_t does not define")
@@ -131,7 +136,7 @@ struct SessionOptions {
     }
 
     payloadMax =
-      given.payload_max == 0 ? (speaksHTTP2 ? 5120 : 2048) : Int(given.payload_max)
+      tuning.payload_max == 0 ? (speaksHTTP2 ? 5120 : 2048) : Int(tuning.payload_max)
     if payloadMax > 0xFFFF {
       throw Self.refusal(
         "payload_max", payloadMax, "more than 65535, the most that a frame can hold")
@@ -165,13 +170,5 @@ struct SessionOptions {
       $0.append(", ")
       $0.append(reason)
     }
-  }
-}
-
-extension apns_session_options_t {
-  /// The name of the first reserved field that is not zero.
-  var usedReserve: StaticString? {
-    if reserved16 != 0 { return "reserved16" }
-    return reserved != 0 ? "reserved" : nil
   }
 }

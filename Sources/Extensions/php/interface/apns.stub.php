@@ -3,7 +3,7 @@
 /**
  * The classes of the extension. Names and options are those of apns.h, which explains
  * each of them. Numbers may also be given as text, switches as "on" and "off", and
- * enumerations by name: protocol "http2", format "enhanced", ambiguous "report",
+ * enumerations by name: protocol "http2", format "enhanced", delivery "at_most_once",
  * tls_min "1.2", as parse_ini_file() and getenv() give them.
  *
  * Constants are in constants.h, which Sources/Extensions/generate makes from apns.h.
@@ -354,7 +354,7 @@ final class Session implements \IteratorAggregate
      * left_out and resumed. They are called after the method that did it; what they throw goes to
      * the error log.
      */
-    public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named) {}
+    public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy = null, mixed ...$named) {}
 
     /**
      * The session that this process keeps under a name; it is made if there is none.
@@ -362,7 +362,7 @@ final class Session implements \IteratorAggregate
      * The option "request" is the name of this request in its events, by default its number in
      * this process. Other options than those it was made with are an error, and so is `nonblocking`.
      */
-    public static function persistent(string $name, Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named): Session {}
+    public static function persistent(string $name, Credentials|array|null $credentials = null, array $options = [], ?string $proxy = null, mixed ...$named): Session {}
 
     /**
      * Gives the session other credentials: a certificate or a key renewed before it expires.
@@ -505,7 +505,7 @@ final class Feedback implements \IteratorAggregate
      * Connects. Options are the fields of apns_feedback_options_t. With `nonblocking` nothing
      * waits, and read() throws an AgainException until an entry is there: see stream().
      */
-    public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named) {}
+    public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy = null, mixed ...$named) {}
 
     /** The next one; null: the list has ended. */
     public function read(): ?FeedbackEntry {}
@@ -536,7 +536,7 @@ final class Channels
      * With `nonblocking` nothing waits: a request throws an AgainException until it is answered.
      * Make the same call again when stream() is readable.
      */
-    public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named) {}
+    public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy = null, mixed ...$named) {}
 
     /**
      * Creates a channel and returns its identifier. $storage is STORAGE_LATEST or "latest" if the

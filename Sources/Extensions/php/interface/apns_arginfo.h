@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 88eca5de6598110d9124de8ec77f851dae0982c8 */
+ * Stub hash: 6c298733ae074eded3005d3fe0fec630d725e82d */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
@@ -132,7 +132,7 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Apns_Session___construct, 0, 0, 0)
 	ZEND_ARG_OBJ_TYPE_MASK(0, credentials, Apns\\Credentials, MAY_BE_ARRAY|MAY_BE_NULL, "null")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, options, IS_ARRAY, 0, "[]")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, proxy_password, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, proxy, IS_STRING, 1, "null")
 	ZEND_ARG_VARIADIC_TYPE_INFO(0, named, IS_MIXED, 0)
 ZEND_END_ARG_INFO()
 
@@ -140,7 +140,7 @@ ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Apns_Session_persistent, 0,
 	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
 	ZEND_ARG_OBJ_TYPE_MASK(0, credentials, Apns\\Credentials, MAY_BE_ARRAY|MAY_BE_NULL, "null")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, options, IS_ARRAY, 0, "[]")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, proxy_password, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, proxy, IS_STRING, 1, "null")
 	ZEND_ARG_VARIADIC_TYPE_INFO(0, named, IS_MIXED, 0)
 ZEND_END_ARG_INFO()
 

@@ -48,11 +48,11 @@ $rows = [
     ['proof', ['prove_after_ms' => 200], [], $send, $accepted],
     ['silence', ['quiet_period_ms' => 100], ['sentinel' => 'none'], $drain, $accepted],
     ['drain', [], [], $drain, $accepted],
-    ['answer', ['answer_timeout_ms' => 200, 'ambiguous' => 'report'], ['sentinel' => 'none'], $drain, $unknown],
+    ['answer', ['answer_timeout_ms' => 200, 'delivery' => 'at_most_once'], ['sentinel' => 'none'], $drain, $unknown],
     ['reconnect', ['prove_after_ms' => 1], ['refuse_ms' => 300], $send, $accepted],
     ['close', [], ['sentinel' => 'none'], $close, $closed],
     ['PING', $http2 + ['ping_after_ms' => 50], [], $connect, fn ($session) => $session->metrics()['pings'] >= 4],
-    ['answer', $http2 + ['answer_timeout_ms' => 200, 'ambiguous' => 'report'], ['no_answer' => 1], $send, $unknown],
+    ['answer', $http2 + ['answer_timeout_ms' => 200, 'delivery' => 'at_most_once'], ['no_answer' => 1], $send, $unknown],
     ['reconnect', $http2, ['refuse_ms' => 300], $send, $accepted],
     ['close', $http2, ['no_answer' => 1], $close, $closed],
 ];

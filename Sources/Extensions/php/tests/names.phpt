@@ -20,7 +20,7 @@ foreach ([
     'key' => fn ($name) => (new Apns\Payload())->set($name, 'x'),
 ] as $what => $call) {
     foreach ([
-        'session' => ['conect_timeout_ms', 'connect_timeout', 'connectTimeoutMs', 'CONNECT-TIMEOUT-MS', 'timeout', 'prot', 'hots', 'topics', 'proxy_pasword',
+        'session' => ['conect_timeout_ms', 'connect_timeout', 'connectTimeoutMs', 'CONNECT-TIMEOUT-MS', 'timeout', 'prot', 'hots', 'topics', 'proxie',
             'certificate_file', 'request', 'zebra', 'x', '', '5', "ho\nst\xff", "host\0", str_repeat('host', 100)],
         'named' => ['conect_timeout_ms'],
         'persistent' => ['requst', 'conections', 'passphrase'],
@@ -42,7 +42,7 @@ session "timeout": ValueError: unknown option 'timeout'; did you mean 'connect_t
 session "prot": ValueError: unknown option 'prot'; did you mean 'port'?
 session "hots": ValueError: unknown option 'hots'; did you mean 'host'?
 session "topics": ValueError: unknown option 'topics'; did you mean 'topic'?
-session "proxy_pasword": ValueError: unknown option 'proxy_pasword'; did you mean 'proxy_password'?
+session "proxie": ValueError: unknown option 'proxie'; did you mean 'proxy'?
 session "certificate_file": ValueError: unknown option 'certificate_file'; it is an option of Apns\Credentials, not of Apns\Session
 session "request": ValueError: unknown option 'request'; it is an option of Apns\Session::persistent(), not of Apns\Session
 session "zebra": ValueError: unknown option 'zebra'

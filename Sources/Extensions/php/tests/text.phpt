@@ -36,7 +36,7 @@ $settings = parse_ini_string(<<<INI
     port = $ready[gateway_port]
     protocol = Binary
     format = enhanced
-    ambiguous = report
+    delivery = at_most_once
     report_accepted = yes
     zero_proves =
     INI, true);
@@ -75,9 +75,9 @@ echo "- wrong\n";
 foreach ([
     ['port' => 'https'], ['port' => '70000'], ['port' => '-1'], ['port' => ''], ['port' => '4.5'], ['port' => '1e2'], ['port' => '0x10'],
     ['port' => "443\0"], ['port' => str_repeat('9', 40)], ['port' => "a\nb\xff"], ['port' => 443.0], ['port' => true],
-    ['keepalive_s' => '-3000000000'], ['window_bytes' => '4294967296'],
+    ['keepalive_ms' => '-3000000000'], ['window_bytes' => '4294967296'],
     ['protocol' => 'htpp2'], ['protocol' => 'carrier pigeon'], ['protocol' => "http2\0"], ['protocol' => ''], ['protocol' => false],
-    ['format' => 'framd'], ['ambiguous' => 'resent'], ['report_accepted' => 'maybe'], ['report_accepted' => "on\0"], ['report_accepted' => 2],
+    ['format' => 'framd'], ['delivery' => 'at_most_onc'], ['report_accepted' => 'maybe'], ['report_accepted' => "on\0"], ['report_accepted' => 2],
     ['report_accepted' => 1.0], ['report_accepted' => str_repeat('long ', 100)],
 ] as $options) echo thrown(fn () => new Apns\Session($settings['who'], $options)), "\n";
 foreach ([['tls_min' => '1.1'], ['tls_max' => '1.4'], ['tls_min' => 1.2]] as $options) echo thrown(fn () => new Apns\Credentials($options)), "\n";
@@ -110,7 +110,7 @@ ValueError: option 'port' must be a whole number between 0 and 65535, '999999999
 ValueError: option 'port' must be a whole number between 0 and 65535, '(4 bytes, not shown: line breaks or the like)' given
 TypeError: option 'port' must be of type int, float given
 TypeError: option 'port' must be of type int, bool given
-ValueError: option 'keepalive_s' must be between -2147483648 and 2147483647, -3000000000 given
+ValueError: option 'keepalive_ms' must be between -2147483648 and 2147483647, -3000000000 given
 ValueError: option 'window_bytes' must be between 0 and 4294967295, 4294967296 given
 ValueError: option 'protocol' must be 'http2' or 'binary', 'htpp2' given; did you mean 'http2'?
 ValueError: option 'protocol' must be 'http2' or 'binary', 'carrier pigeon' given
@@ -118,7 +118,7 @@ ValueError: option 'protocol' must be 'http2' or 'binary', '(6 bytes, not shown:
 ValueError: option 'protocol' must be 'http2' or 'binary', '' given
 TypeError: option 'protocol' must be of type string or int, bool given
 ValueError: option 'format' must be 'simple', 'enhanced' or 'framed', 'framd' given; did you mean 'framed'?
-ValueError: option 'ambiguous' must be 'resend' or 'report', 'resent' given; did you mean 'resend'?
+ValueError: option 'delivery' must be 'at_least_once' or 'at_most_once', 'at_most_onc' given; did you mean 'at_most_once'?
 ValueError: option 'report_accepted' must be true or false, on or off, 'maybe' given
 ValueError: option 'report_accepted' must be true or false, on or off, '(3 bytes, not shown: line breaks or the like)' given
 ValueError: option 'report_accepted' must be true or false, on or off, '2' given

@@ -11,7 +11,7 @@ zend.exception_string_param_max_len=200
 $key = openssl_pkey_new(['private_key_type' => OPENSSL_KEYTYPE_EC, 'curve_name' => 'prime256v1']);
 openssl_pkcs12_export(openssl_csr_sign(openssl_csr_new(['CN' => 'provider'], $key), null, $key, 1), $p12, $key, 'SECRET');
 $secrets = ['certificate' => 'SECRET-certificate', 'key' => 'SECRET-key', 'token_key' => 'SECRET-token', 'passphrase' => 'SECRET-passphrase', 'key_id' => 'SECRET-id'];
-$proxy = ['proxy_host' => 'localhost', 'proxy_port' => 1, 'proxy_user' => 'SECRET-user:', 'proxy_password' => 'SECRET-password', 'host' => 'localhost'];
+$proxy = ['proxy' => 'http://SECRET-user%3A:SECRET-password@localhost:1', 'host' => 'localhost'];
 // Neither from within what they are asked by.
 $asks = function () { debug_print_backtrace(); throw new Exception('asked'); };
 $calls = [

@@ -32,7 +32,7 @@ foreach ((new ReflectionClass('Apns\Reason'))->getConstants() as $name => $reaso
     $event = $session->nextEvent();
     echo $event ? preg_replace('/since [-\d]+ [:\d]+ UTC$/', 'since then', $event->why) . "\n" : "$name: no event\n";
 }
-$session = new Apns\Session($simulator->identity(), $simulator->where(), ambiguous: 'report');
+$session = new Apns\Session($simulator->identity(), $simulator->where(), delivery: 'at_most_once');
 $simulator->control('PUT', '/faults', ['cut_after' => 1, 'cut' => 'fin']);
 $session->send(Simulator::token(1), '{"aps":{}}');
 $session->drain(240000);

@@ -6,6 +6,7 @@
 extern "C" {
 #endif
 struct addrinfo;
+struct apns_binary_options;
 struct evp_pkey_st;
 #define APNS_VERSION_MAJOR 0
 #define APNS_VERSION_MINOR 2
@@ -402,21 +403,11 @@ void apns_credentials_free(apns_credentials_t *credentials);
 #define APNS_HOST_SANDBOX "api.sandbox.push.apple.com"
 #define APNS_PORT_HTTP2 443
 #define APNS_PORT_HTTP2_OTHER 2197
-#define APNS_BINARY_HOST_PRODUCTION "gateway.push.apple.com"
-#define APNS_BINARY_HOST_SANDBOX "gateway.sandbox.push.apple.com"
-#define APNS_PORT_GATEWAY 2195
 typedef struct apns_session apns_session_t;
-typedef enum apns_format {
-  APNS_FORMAT_DEFAULT = 0,
-  APNS_FORMAT_SIMPLE = 1,
-  APNS_FORMAT_ENHANCED = 2,
-  APNS_FORMAT_FRAMED = 3
-} apns_format_t;
-typedef enum apns_ambiguous {
-  APNS_AMBIGUOUS_DEFAULT = 0,
-  APNS_AMBIGUOUS_RESEND = 1,
-  APNS_AMBIGUOUS_REPORT = 2
-} apns_ambiguous_t;
+typedef enum apns_delivery {
+  APNS_DELIVERY_AT_LEAST_ONCE = 0,
+  APNS_DELIVERY_AT_MOST_ONCE = 1
+} apns_delivery_t;
 typedef enum apns_protocol { APNS_PROTOCOL_HTTP2 = 0, APNS_PROTOCOL_BINARY = 1 } apns_protocol_t;
 #define APNS_LOOKUP_PENDING 1
 typedef int (*apns_lookup_t)(const char *host, struct addrinfo **list_out, void *context);
@@ -471,57 +462,64 @@ typedef struct apns_log_record {
 #define APNS_LOG_RECORD_INIT \
   { sizeof(apns_log_record_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
 typedef void (*apns_log_t)(const apns_log_record_t *record, void *context);
-typedef struct apns_session_options {
-  size_t size;
+typedef struct apns_peer {
   const char *host;
   const char *server_name;
   uint16_t port;
   uint16_t reserved16;
-  int32_t environment;
   uint32_t connect_timeout_ms;
-  uint32_t write_timeout_ms;
-  uint32_t answer_timeout_ms;
-  uint32_t window_bytes;
-  uint32_t payload_max;
-  int32_t ambiguous;
-  int32_t report_accepted;
-  uint32_t quiet_period_ms;
-  int32_t zero_proves;
-  uint32_t connections;
-  int32_t no_standby;
-  uint32_t connects_per_minute;
-  uint32_t reconnect_pause_max_ms;
-  int32_t keepalive_s;
-  const char *proxy_host;
-  const char *proxy_user;
-  const char *proxy_password;
-  uint16_t proxy_port;
-  uint16_t reserved;
-  int32_t format;
-  int32_t protocol;
-  int32_t device_order;
-  const char *topic;
-  int32_t ping_after_ms;
-  uint32_t retry_timeout_ms;
-  int32_t prove_after_ms;
-  uint32_t checks;
-  uint32_t wait_max_ms;
+  const char *proxy;
+  int32_t proxy_from_environment;
   int32_t nonblocking;
+  uint32_t wait_max_ms;
+  uint32_t reserved32;
+  const char *addresses;
   apns_lookup_t lookup;
   void *lookup_context;
-  const char *addresses;
+  const void *reserved[4];
+} apns_peer_t;
+#define APNS_PEER_INIT                                                                  \
+  {                                                                                     \
+    NULL, NULL, 0, 0, 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, { NULL, NULL, NULL, NULL } \
+  }
+typedef struct apns_tuning {
+  size_t size;
+  uint32_t write_timeout_ms;
+  uint32_t answer_timeout_ms;
+  int32_t ping_after_ms;
+  int32_t keepalive_ms;
+  uint32_t retry_timeout_ms;
+  uint32_t connects_per_minute;
+  uint32_t reconnect_pause_max_ms;
+  uint32_t payload_max;
   const char *retry_schedule;
   const char *server_error_schedule;
+} apns_tuning_t;
+#define APNS_TUNING_INIT \
+  { sizeof(apns_tuning_t), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+typedef struct apns_session_options {
+  size_t size;
+  apns_peer_t peer;
+  int32_t environment;
+  int32_t protocol;
+  const char *topic;
+  int32_t device_order;
+  uint32_t connections;
+  uint32_t window_bytes;
+  uint32_t checks;
+  int32_t delivery;
+  int32_t report_accepted;
   apns_log_t log;
   void *log_context;
   int32_t log_level;
   uint32_t close_timeout_ms;
+  const struct apns_binary_options *binary;
+  const apns_tuning_t *tuning;
 } apns_session_options_t;
-#define APNS_SESSION_OPTIONS_INIT                                                                  \
-  {                                                                                                \
-    sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL,     \
-        NULL, NULL, 0, 0                                                                           \
+#define APNS_SESSION_OPTIONS_INIT                                                                \
+  {                                                                                              \
+    sizeof(apns_session_options_t), APNS_PEER_INIT, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, \
+        0, NULL, NULL                                                                            \
   }
 apns_status_t apns_session_new(const apns_session_options_t *options,
                                const apns_credentials_t *credentials, apns_session_t **session_out,
@@ -613,6 +611,10 @@ typedef struct apns_event {
   }
 apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *event_out,
                                       int32_t timeout_ms, apns_error_t *error_out);
+apns_status_t apns_session_push(apns_session_t *session, const apns_notification_t *notification,
+                                int32_t timeout_ms, apns_event_t *event_out,
+                                apns_error_t *error_out);
+size_t apns_event_describe(const apns_event_t *event, char *text_out, size_t capacity);
 typedef struct apns_session_stats {
   size_t size;
   uint64_t taken;
@@ -679,7 +681,6 @@ typedef struct apns_session_metrics {
 apns_status_t apns_session_metrics(const apns_session_t *session,
                                    apns_session_metrics_t *metrics_out, apns_error_t *error_out);
 uint64_t apns_metrics_bound_us(size_t index);
-struct ssl_st *apns_session_ssl(apns_session_t *session);
 apns_status_t apns_session_close(apns_session_t *session, int32_t timeout_ms,
                                  apns_error_t *error_out);
 void apns_session_free(apns_session_t *session);
@@ -687,55 +688,6 @@ int apns_session_fd(const apns_session_t *session);
 int32_t apns_session_timeout_ms(const apns_session_t *session);
 apns_status_t apns_session_process(apns_session_t *session, apns_error_t *error_out);
 apns_status_t apns_session_wake(apns_session_t *session);
-#define APNS_FEEDBACK_HOST_PRODUCTION "feedback.push.apple.com"
-#define APNS_FEEDBACK_HOST_SANDBOX "feedback.sandbox.push.apple.com"
-#define APNS_PORT_FEEDBACK 2196
-typedef struct apns_feedback apns_feedback_t;
-typedef struct apns_feedback_options {
-  size_t size;
-  const char *host;
-  const char *server_name;
-  uint16_t port;
-  uint16_t reserved16;
-  int32_t environment;
-  uint32_t connect_timeout_ms;
-  uint32_t read_timeout_ms;
-  const char *proxy_host;
-  const char *proxy_user;
-  const char *proxy_password;
-  uint16_t proxy_port;
-  uint16_t reserved[3];
-  apns_session_t *session;
-  uint32_t list_timeout_ms;
-  uint32_t tuples_max;
-  uint32_t wait_max_ms;
-  int32_t nonblocking;
-  apns_lookup_t lookup;
-  void *lookup_context;
-  const char *addresses;
-} apns_feedback_options_t;
-#define APNS_FEEDBACK_OPTIONS_INIT                                                              \
-  {                                                                                             \
-    sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, {0, 0, 0}, \
-        NULL, 0, 0, 0, 0, NULL, NULL, NULL                                                      \
-  }
-typedef struct apns_feedback_tuple {
-  size_t size;
-  uint32_t timestamp;
-  uint32_t reserved32;
-  const uint8_t *token;
-  size_t token_length;
-} apns_feedback_tuple_t;
-#define APNS_FEEDBACK_TUPLE_INIT \
-  { sizeof(apns_feedback_tuple_t), 0, 0, NULL, 0 }
-apns_status_t apns_feedback_open(const apns_feedback_options_t *options,
-                                 const apns_credentials_t *credentials,
-                                 apns_feedback_t **feedback_out, apns_error_t *error_out);
-apns_status_t apns_feedback_connect(apns_feedback_t *feedback, apns_error_t *error_out);
-apns_status_t apns_feedback_next(apns_feedback_t *feedback, apns_feedback_tuple_t *tuple_out,
-                                 apns_error_t *error_out);
-int apns_feedback_fd(const apns_feedback_t *feedback);
-void apns_feedback_free(apns_feedback_t *feedback);
 #define APNS_CHANNELS_HOST_PRODUCTION "api-manage-broadcast.push.apple.com"
 #define APNS_CHANNELS_HOST_SANDBOX "api-manage-broadcast.sandbox.push.apple.com"
 #define APNS_PORT_CHANNELS_PRODUCTION 2196
@@ -744,34 +696,17 @@ typedef struct apns_channels apns_channels_t;
 typedef enum apns_storage { APNS_STORAGE_NONE = 0, APNS_STORAGE_LATEST = 1 } apns_storage_t;
 typedef struct apns_channels_options {
   size_t size;
-  const char *host;
-  const char *server_name;
-  uint16_t port;
-  uint16_t reserved16;
+  apns_peer_t peer;
   int32_t environment;
-  const char *topic;
-  uint32_t connect_timeout_ms;
   uint32_t answer_timeout_ms;
-  const char *proxy_host;
-  const char *proxy_user;
-  const char *proxy_password;
-  uint16_t proxy_port;
-  uint16_t reserved[3];
-  uint32_t wait_max_ms;
-  int32_t nonblocking;
-  apns_lookup_t lookup;
-  void *lookup_context;
-  const char *addresses;
+  const char *topic;
   apns_log_t log;
   void *log_context;
   int32_t log_level;
   uint32_t reserved32;
 } apns_channels_options_t;
-#define APNS_CHANNELS_OPTIONS_INIT                                                         \
-  {                                                                                        \
-    sizeof(apns_channels_options_t), NULL, NULL, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, 0, \
-        {0, 0, 0}, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0                                \
-  }
+#define APNS_CHANNELS_OPTIONS_INIT \
+  { sizeof(apns_channels_options_t), APNS_PEER_INIT, 0, 0, NULL, NULL, NULL, 0, 0 }
 apns_status_t apns_channels_new(const apns_channels_options_t *options,
                                 const apns_credentials_t *credentials,
                                 apns_channels_t **channels_out, apns_error_t *error_out);

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "binary.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
