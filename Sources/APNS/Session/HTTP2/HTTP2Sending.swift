@@ -270,10 +270,15 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     _ channel: UnsafeMutablePointer<HTTP2Channel>
   ) throws(Failure) -> Bool {
     while true {
+      let inFlight = channel.pointee.http.pointee.inFlight
       guard let record = channel.pointee.http.fillRecord(of: authority) else {
         try connectionEnded(
           channel, Failure(APNS_ERR_PROTOCOL, "nghttp2 cannot continue on this connection"))
         return false
+      }
+      // A stream that was answered before all of it was written ends by the reset in this record.
+      if channel.pointee.http.pointee.inFlight < inFlight {
+        channel.pointee.heldSince = channel.pointee.lastRead
       }
       if record.count == 0 { return true }
       switch network.write(channel.pointee.number, record) {
