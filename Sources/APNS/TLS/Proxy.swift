@@ -19,7 +19,7 @@ struct Proxy: ~Copyable {
     if let text = peer.proxy { return try Proxy(ProxyURL(text, "proxy")) }
     // Addresses of the host are none of a proxy that the caller does not know.
     if peer.proxy_from_environment != 0, peer.addresses == nil,
-      let found = ProxyEnvironment.proxy(for: host)
+      let found = EnvironmentProxy.proxy(for: host)
     {
       return try Proxy(ProxyURL(found.text, found.name))
     }

@@ -1,7 +1,7 @@
 import CSystem
 
 /// The proxy that the environment names, as for curl. This machine is connected to directly.
-enum ProxyEnvironment {
+enum EnvironmentProxy {
   /// The variable, and its text.
   struct Found {
     let name: StaticString
