@@ -17,7 +17,7 @@ struct Proxy: ~Copyable {
     _ peer: apns_peer_t, to host: UnsafePointer<CChar>
   ) throws(Failure) -> Proxy {
     if let text = peer.proxy { return try Proxy(ProxyURL(text, "proxy")) }
-    // Addresses of the host are none of a proxy that the caller does not know.
+    // `addresses` are the host's; a proxy from the environment has others.
     if peer.proxy_from_environment != 0, peer.addresses == nil,
       let found = EnvironmentProxy.proxy(for: host)
     {

@@ -76,7 +76,7 @@ struct ProxyURL {
     return plain
   }
 
-  /// What stands behind "http://", which may be left out, and before a "/" at the end.
+  /// The part between an optional "http://" and an optional "/" at the end.
   private static func withoutScheme(
     _ text: UnsafeRawBufferPointer, _ name: StaticString
   ) throws(Failure) -> UnsafeRawBufferPointer {
@@ -100,7 +100,7 @@ struct ProxyURL {
     return rest
   }
 
-  /// Writes the text without %XX; returns what is wrong with it.
+  /// Writes the decoded text; returns the mistake in it, or nil.
   private static func decode(
     _ text: UnsafeRawBufferPointer, to writer: inout WipedWriter, forbidding forbidden: UInt8
   ) -> StaticString? {
@@ -131,7 +131,7 @@ struct ProxyURL {
     }
   }
 
-  /// The usual one if there are no digits; nil: it is no port.
+  /// The port, or the default without digits; nil if it is invalid.
   private static func port(_ digits: UnsafeRawBufferPointer) -> UInt16? {
     if digits.isEmpty { return usualPort }
     var number = 0

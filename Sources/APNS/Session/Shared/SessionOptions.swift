@@ -11,7 +11,7 @@ struct SessionOptions {
   let pingAfter: Nanoseconds
   let windowBytes: Int
   let payloadMax: Int
-  /// What was in flight when a connection ended is sent again; else its outcome is unknown.
+  /// Whether notifications in flight when a connection ends are sent again; else they are unknown.
   let resendsInDoubt: Bool
   let reportsAccepted: Bool
   /// 0: a sentinel proves acceptance, where the format has identifiers.
