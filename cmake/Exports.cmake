@@ -1,23 +1,10 @@
-# The library's exported names come from its headers and from nowhere else.
-
-# Sets OUT to the functions that the headers declare.
-function(apns_exported_names OUT)
-  set(names "")
-  foreach(header ${ARGN})
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
-    file(READ ${header} text)
-    string(REPLACE ";" " " text "${text}")
-    string(REGEX REPLACE "/\\*([^*]|\\*+[^*/])*\\*+/" "" text "${text}")
-    string(REGEX REPLACE "#[^\n]*(\\\\\n[^\n]*)*" "" text "${text}")
-    string(REGEX MATCHALL "[ *](apns_[a-z0-9_]+|sendPayload[A-Za-z]*)\\(" found "${text}")
-    foreach(name ${found})
-      string(REGEX REPLACE "[ *(]" "" name "${name}")
-      list(APPEND names ${name})
-    endforeach()
-  endforeach()
-  list(REMOVE_DUPLICATES names)
-  list(SORT names)
-  set(${OUT} ${names} PARENT_SCOPE)
+# Sets OUT to the functions that the linker's version script MAP exports.
+function(apns_exported_names OUT MAP)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${MAP})
+  file(READ ${MAP} text)
+  string(REGEX MATCHALL "\n    [A-Za-z_0-9]+" found "${text}")
+  list(TRANSFORM found STRIP)
+  set(${OUT} ${found} PARENT_SCOPE)
 endfunction()
 
 # The tool NAME of the Swift toolchain: what it wrote, no other can be relied on to read.
@@ -65,11 +52,4 @@ function(apns_prelink TARGET OBJECT EXPORTS MAP)
             ${PROJECT_SOURCE_DIR}/cmake/OneSection.cmake ${PROJECT_BINARY_DIR}/exports.txt
     COMMENT "Prelinking ${OBJECT}" VERBATIM)
   set_source_files_properties(${OBJECT} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
-endfunction()
-
-# A linker version script that exports the names and nothing else.
-function(apns_version_script FILE VERSION EXPORTS)
-  list(JOIN EXPORTS ";\n    " lines)
-  file(CONFIGURE OUTPUT ${FILE}
-       CONTENT "${VERSION} {\n  global:\n    ${lines};\n  local:\n    *;\n};\n")
 endfunction()

@@ -12,9 +12,9 @@ set_target_properties(apns_core PROPERTIES OUTPUT_NAME apns_bitcode)
 
 # One object in which only the header's names are global, so that an application's Swift runtime does not clash
 # with ours.
-apns_exported_names(APNS_EXPORTS include/apns/apns.h include/apns/binary.h include/apns/sendpayload.h)
-apns_version_script(${PROJECT_BINARY_DIR}/apns.map "LIBAPNS_${PROJECT_VERSION_MAJOR}" "${APNS_EXPORTS}")
-apns_prelink(apns_core ${PROJECT_BINARY_DIR}/apns.o "${APNS_EXPORTS}" ${PROJECT_BINARY_DIR}/apns.map)
+set(map ${PROJECT_SOURCE_DIR}/cmake/apns.map)
+apns_exported_names(APNS_EXPORTS ${map})
+apns_prelink(apns_core ${PROJECT_BINARY_DIR}/apns.o "${APNS_EXPORTS}" ${map})
 
 add_library(apns STATIC ${PROJECT_BINARY_DIR}/apns.o)
 add_library(apns_shared SHARED ${PROJECT_BINARY_DIR}/apns.o)
@@ -35,8 +35,8 @@ endforeach()
 set_target_properties(apns PROPERTIES EXPORT_NAME apns_static)
 set_target_properties(apns_shared PROPERTIES
   EXPORT_NAME apns VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
-target_link_options(apns_shared PRIVATE -Wl,--version-script=${PROJECT_BINARY_DIR}/apns.map -Wl,-z,defs)
-set_target_properties(apns_shared PROPERTIES LINK_DEPENDS ${PROJECT_BINARY_DIR}/apns.map)
+target_link_options(apns_shared PRIVATE -Wl,--version-script=${map} -Wl,-z,defs)
+set_target_properties(apns_shared PROPERTIES LINK_DEPENDS ${map})
 add_library(apns::apns ALIAS apns_shared)
 add_library(apns::apns_static ALIAS apns)
 
