@@ -119,7 +119,7 @@ TEST(a_closed_session_takes_no_more) {
   assert_event(session, APNS_EVENT_UNKNOWN, 0, 0);
   int64_t start = clock_ms();
   apns_event_t event = APNS_EVENT_INIT;
-  assert_status(APNS_DONE, apns_session_next_event(session, &event, -1, &error));
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, APNS_TIMEOUT_DEFAULT, &error));
   assert_within(start, 0);
   apns_session_free(session);
   assert_int_equal(gateway_connections(gateway), 1);
@@ -158,7 +158,7 @@ TEST(a_session_that_never_connected) {
   apns_session_t *session = session_to(gateway, NULL);
   assert_no_event(session);
   assert_ok(apns_session_flush(session, &error));
-  assert_ok(apns_session_close(session, -1, &error));
+  assert_ok(apns_session_close(session, APNS_TIMEOUT_DEFAULT, &error));
   assert_no_event(session);
   apns_session_free(session);
   apns_session_free(session_to(gateway, NULL));

@@ -290,7 +290,7 @@ TEST(a_drain_without_end_ends_with_the_options) {
   send_range(session, 0, 3);
   int64_t start = clock_ms();
   hurry_while(SIZE_MAX);
-  apns_status_t status = apns_session_drain(session, -1, NULL, &error);
+  apns_status_t status = apns_session_drain(session, APNS_TIMEOUT_DEFAULT, NULL, &error);
   hurry_no_more();
   assert_status(APNS_ERR_TIMEOUT, status);
   assert_took(start, 50000);
@@ -320,6 +320,16 @@ TEST(a_drain_while_the_gateway_is_away) {
 
 /* ---- Events ------------------------------------------------------------- */
 
+/* Longer than the session's own timeouts together. */
+enum { LATE_MS = 120000 };
+
+static void *answer_late(void *gateway) {
+  const int64_t start = clock_ms();
+  while (clock_ms() - start < LATE_MS) poll(NULL, 0, 1);
+  gateway_signal(gateway);
+  return NULL;
+}
+
 TEST(events_are_waited_for_as_long_as_said) {
   const gateway_step_t script[] = {TAKE_FRAMES(3), AWAIT(1), NAME_NTH(8, 1), STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
@@ -330,7 +340,7 @@ TEST(events_are_waited_for_as_long_as_said) {
   apns_event_t event = APNS_EVENT_INIT;
   int64_t start = clock_ms();
   /* With nothing under way there is nothing to wait for. */
-  assert_status(APNS_DONE, apns_session_next_event(session, &event, -1, &error));
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, APNS_TIMEOUT_DEFAULT, &error));
   assert_within(start, 0);
   send_range(session, 0, 3);
   start = clock_ms();
@@ -342,14 +352,19 @@ TEST(events_are_waited_for_as_long_as_said) {
   assert_within(start, 200);
   start = clock_ms();
   hurry_while(SIZE_MAX);
-  apns_status_t status = apns_session_next_event(session, &event, -1, &error);
+  apns_status_t status = apns_session_next_event(session, &event, APNS_TIMEOUT_DEFAULT, &error);
   hurry_no_more();
   assert_status(APNS_DONE, status);
   assert_took(start, 50000);
-  gateway_signal(gateway);
   start = clock_ms();
-  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
-  assert_within(start, 0);
+  pthread_t answering;
+  assert_int_equal(pthread_create(&answering, NULL, answer_late, gateway), 0);
+  hurry_while(SIZE_MAX);
+  status = apns_session_next_event(session, &event, APNS_TIMEOUT_INFINITE, &error);
+  hurry_no_more();
+  pthread_join(answering, NULL);
+  assert_ok(status);
+  assert_true(clock_ms() - start >= LATE_MS);
   assert_int_equal(event.kind, APNS_EVENT_REJECTED);
   assert_ptr_equal(event.user_data, (void *)2);
   session_end(session, gateway);

@@ -60,12 +60,12 @@ TEST(an_event_is_not_waited_for_where_none_can_come) {
   apns_session_t *session = push_session(service, NULL);
   apns_event_t event = APNS_EVENT_INIT;
   int64_t start = clock_ms();
-  assert_status(APNS_DONE, apns_session_next_event(session, &event, -1, &error));
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, APNS_TIMEOUT_DEFAULT, &error));
   assert_within(start, 0);
   send_range(session, 0, 1);
-  assert_ok(apns_session_next_event(session, &event, -1, &error));
+  assert_ok(apns_session_next_event(session, &event, APNS_TIMEOUT_DEFAULT, &error));
   start = clock_ms();
-  assert_status(APNS_DONE, apns_session_next_event(session, &event, -1, &error));
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, APNS_TIMEOUT_DEFAULT, &error));
   assert_within(start, 0);
   push_end(session, service);
 }

@@ -381,8 +381,9 @@ TEST(draining_in_vain_says_how_many) {
   assert_int_equal(session.try_next_event(*std::make_unique<apns::Event>(), milliseconds(0)),
                    APNS_DONE);
   assert_int_equal(apns::detail::timeout(std::chrono::hours(10000)), 2147483647);
-  assert_int_equal(apns::detail::timeout(milliseconds(-7)), -1);
-  assert_int_equal(apns::detail::timeout(apns::Session::usual), -1);
+  assert_int_equal(apns::detail::timeout(milliseconds(-7)), APNS_TIMEOUT_DEFAULT);
+  assert_int_equal(apns::detail::timeout(apns::Session::usual), APNS_TIMEOUT_DEFAULT);
+  assert_int_equal(apns::detail::timeout(apns::Session::forever), APNS_TIMEOUT_INFINITE);
   session.try_close(milliseconds(1));
   while (auto event = session.next_event()) count += event->is_unknown();
   assert_int_equal(count, 2);

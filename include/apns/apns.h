@@ -52,8 +52,9 @@
  * Signals. The library never raises SIGPIPE and never changes what the program does on
  * a signal. A wait that a signal interrupts continues until its deadline.
  *
- * Times are in milliseconds. A timeout argument of 0 does not wait; -1 waits for the
- * session's connect_timeout_ms and write_timeout_ms together.
+ * Times are in milliseconds. A timeout argument of 0 does not wait; APNS_TIMEOUT_INFINITE waits
+ * for ever, and APNS_TIMEOUT_DEFAULT for the session's connect_timeout_ms and write_timeout_ms
+ * together.
  *
  * Versions. Every structure begins with its size, which its INIT macro sets, so a
  * program keeps working with a newer library; apns_peer_t, which is a part of others, has
@@ -97,6 +98,10 @@ const char *apns_version(void);
 /** Returns the features that the library in use was built with: APNS_FEATURE_* bits. Later
  * versions may set more bits. */
 uint32_t apns_features(void);
+
+/** Timeout arguments. Other negative numbers are APNS_TIMEOUT_DEFAULT. */
+#define APNS_TIMEOUT_INFINITE (-1)
+#define APNS_TIMEOUT_DEFAULT (-2)
 
 /* ---- Status and errors -------------------------------------------------- */
 

@@ -275,7 +275,7 @@ inline apns_status_t out_of_memory(apns_error_t *error) noexcept {
 inline const char *start(std::string_view text) noexcept { return text.data() ? text.data() : ""; }
 
 inline std::int32_t timeout(std::chrono::milliseconds wait) noexcept {
-  if (wait.count() < 0) return -1;
+  if (wait.count() < 0) return wait.count() == -1 ? APNS_TIMEOUT_INFINITE : APNS_TIMEOUT_DEFAULT;
   constexpr auto most = std::numeric_limits<std::int32_t>::max();
   return wait.count() > most ? most : static_cast<std::int32_t>(wait.count());
 }
@@ -1418,8 +1418,8 @@ class Session : public detail::Owner<apns_session_t> {
  public:
   using Milliseconds = std::chrono::milliseconds;
 
-  /** For a timeout: the session's connect_timeout_ms and write_timeout_ms together. */
-  static constexpr Milliseconds usual{-1};
+  /** For a timeout: the session's connect_timeout_ms and write_timeout_ms together, or for ever. */
+  static constexpr Milliseconds usual{APNS_TIMEOUT_DEFAULT}, forever{APNS_TIMEOUT_INFINITE};
 
   explicit Session(apns_session_t *adopted) noexcept : Owner(adopted) {}
 

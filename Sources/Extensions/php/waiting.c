@@ -40,8 +40,9 @@ apns_status_t php_apns_wait(php_apns_tracked *tracked, php_apns_step step, int32
   for (;;) {
     const int64_t began = php_apns_now_ms();
     const int32_t slice = php_apns_slice(deadline);
+    const int32_t given_ms = timeout_ms < 0 ? APNS_TIMEOUT_DEFAULT : timeout_ms;
     const apns_status_t status =
-        step(tracked->session, timeout_ms == 0 || tracked->never_waits ? timeout_ms : slice, error);
+        step(tracked->session, timeout_ms == 0 || tracked->never_waits ? given_ms : slice, error);
     const int64_t now = php_apns_now_ms();
     php_apns_provider_resume(tracked->provider);
     /* Handlers come before what the caller throws, with which PHP would drop them, and before the

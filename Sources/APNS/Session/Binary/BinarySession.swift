@@ -139,7 +139,7 @@ extension BinarySession where Net: ~Copyable {
       if isReached(goal) { return true }
       // The caller hears of one channel's trouble only when no other channel makes progress.
       if trouble.isThere, !getsOn, let failure = trouble.failure { throw failure }
-      if deadline == .max { deadline = self.deadline(milliseconds: -1) }
+      if deadline == .max { deadline = self.deadline(milliseconds: APNS_TIMEOUT_DEFAULT) }
       let now = network.now
       limit.apply(to: &deadline, at: now)
       if now >= deadline { throw outOfTime }

@@ -188,7 +188,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     var deadline = min(given ?? .max, pushEnds)
     // Each channel's turn is bounded; the turns of many are bounded by the clock.
     if deadline == .max, options.connections > 1, !options.neverWaits {
-      deadline = self.deadline(milliseconds: -1)
+      deadline = self.deadline(milliseconds: APNS_TIMEOUT_DEFAULT)
     }
     var limit = WaitLimit(options)
     if options.neverWaits { beginTurns() }
@@ -213,7 +213,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       if trouble.isThere, !getsOn || tokenDue != .max, let failure = trouble.failure {
         throw failure
       }
-      if deadline == .max { deadline = self.deadline(milliseconds: -1) }
+      if deadline == .max { deadline = self.deadline(milliseconds: APNS_TIMEOUT_DEFAULT) }
       let now = network.now
       limit.apply(to: &deadline, at: now)
       if now >= deadline { throw outOfTime }

@@ -55,9 +55,13 @@ struct SessionOptions {
   /// being left and still owes answers; over HTTP/2 one more is for what flies apart from others.
   var places: Int { 2 &* connections &+ (speaksHTTP2 ? 1 : 0) }
 
-  /// So many ms; negative: the session's own timeouts.
+  /// -1 waits for ever, which is 73 years; less than that for the session's own timeouts.
   func time(_ milliseconds: Int32) -> Nanoseconds {
-    milliseconds < 0 ? connectTimeout &+ writeTimeout : Int64(milliseconds) &* 1_000_000
+    switch milliseconds {
+    case 0...: Int64(milliseconds) &* 1_000_000
+    case -1: .max / 4
+    default: connectTimeout &+ writeTimeout
+    }
   }
 
   /// When a call that begins to wait now, and would until `deadline`, has to end.

@@ -18,6 +18,8 @@ const char *apns_version(void);
 #define APNS_FEATURE_HTTP2 0x1u
 #define APNS_FEATURE_CARES 0x2u
 uint32_t apns_features(void);
+#define APNS_TIMEOUT_INFINITE (-1)
+#define APNS_TIMEOUT_DEFAULT (-2)
 typedef enum apns_status {
   APNS_OK = 0,
   APNS_DONE = -1,
