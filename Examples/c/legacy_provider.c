@@ -1,12 +1,11 @@
 /*
- * A provider as they were written in 2009: TLS context, connect, sendPayload(),
- * shutdown. One thing has changed since: sendPayload() is no longer pasted here,
- * it comes from libapns.
+ * A provider in the style of 2009: TLS context, connect, sendPayload(), shutdown. Only
+ * sendPayload() is no longer pasted: it comes from libapns.
  *
  *   cc legacy_provider.c -lapns -lnghttp2 -lcares -lssl -lcrypto
  *   legacy_provider HOST PORT CERTIFICATE CA TOKEN PAYLOAD
  */
-#include <apns/sendpayload.h> /* in place of the pasted function */
+#include <apns/sendpayload.h> /* instead of the pasted function */
 #include <netdb.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>

@@ -1,6 +1,6 @@
 /*
- * A provider in C: reads notifications from a file, pushes them, and says what
- * became of each that did not go through. The pattern to copy.
+ * A provider in C, the pattern to copy: reads notifications from a file, pushes them, and prints
+ * the outcome of each that was not accepted.
  *
  *   cc provider.c -lapns
  *   provider [--protocol http2|binary] HOST PORT FEEDBACK_PORT CERTIFICATE CA FILE
@@ -20,7 +20,7 @@ static int fail(const char *what, const apns_error_t *error) {
   return EXIT_FAILURE;
 }
 
-/* Tells of every outcome there is. user_data carries the line's number. */
+/* Prints all outcomes that have arrived. user_data is the line's number. */
 static void take_outcomes(apns_session_t *session, int32_t timeout_ms) {
   apns_event_t event = APNS_EVENT_INIT;
   while (apns_session_next_event(session, &event, timeout_ms, NULL) == APNS_OK) {
@@ -38,7 +38,7 @@ static void take_outcomes(apns_session_t *session, int32_t timeout_ms) {
   }
 }
 
-/* Sends one line; what cannot be sent is told of and counted. */
+/* Sends one line. Prints and counts a line that is refused. */
 static apns_status_t send_line(apns_session_t *session, char *text, size_t line,
                                apns_error_t *error) {
   uint8_t token[APNS_TOKEN_MAX];
@@ -55,11 +55,11 @@ static apns_status_t send_line(apns_session_t *session, char *text, size_t line,
     push.user_data = (void *)line;
     status = apns_session_send(session, &push, APNS_SEND_MORE, NULL, error);
   }
-  if (status == APNS_ERR_FULL) { /* many outcomes wait: take them and try again */
+  if (status == APNS_ERR_FULL) { /* many outcomes wait: fetch them and try again */
     take_outcomes(session, 0);
     status = apns_session_send(session, &push, APNS_SEND_MORE, NULL, error);
   }
-  if (status == APNS_ERR_ARGUMENT) { /* this one will never do; the next may */
+  if (status == APNS_ERR_ARGUMENT) { /* this line is invalid: continue with the next */
     refused++;
     printf("line %zu: refused: %s\n", line, error->message);
     return APNS_OK;
@@ -67,7 +67,7 @@ static apns_status_t send_line(apns_session_t *session, char *text, size_t line,
   return status;
 }
 
-/* By HTTP/2 there is no such service, and `session` has the list; NULL: binary. */
+/* Prints the gone devices: of `session` over HTTP/2, of the feedback service if it is NULL. */
 static int print_feedback(const char *host, uint16_t port, const apns_credentials_t *who,
                           apns_session_t *session) {
   apns_error_t error = APNS_ERROR_INIT;
@@ -118,7 +118,7 @@ int main(int argc, char **argv) {
   apns_session_options_t where = APNS_SESSION_OPTIONS_INIT;
   where.peer.host = argv[1];
   where.peer.port = (uint16_t)atoi(argv[2]);
-  /* By HTTP/2 the topic is the certificate's. */
+  /* Over HTTP/2 the topic is the certificate's. */
   where.protocol = is_http2 ? APNS_PROTOCOL_HTTP2 : APNS_PROTOCOL_BINARY;
   apns_session_t *session = NULL;
   if (apns_session_new(&where, credentials, &session, &error)) return fail("session", &error);
@@ -135,8 +135,8 @@ int main(int argc, char **argv) {
 
   size_t unresolved = 0;
   if (apns_session_drain(session, 60000, &unresolved, &error)) {
-    fprintf(stderr, "%zu without an answer: %s\n", unresolved, error.message);
-    apns_session_close(session, 1000, NULL); /* they come out as unknown */
+    fprintf(stderr, "%zu without a response: %s\n", unresolved, error.message);
+    apns_session_close(session, 1000, NULL); /* they become unknown */
   }
   take_outcomes(session, 0);
 
@@ -144,8 +144,8 @@ int main(int argc, char **argv) {
   apns_session_stats(session, &stats, NULL);
   printf("lines %zu = accepted %llu + rejected %zu + refused %zu + unknown %zu\n", line,
          (unsigned long long)stats.accepted, rejected, refused, unknown);
-  printf("sent again after a rejection: %llu; connections: %llu\n",
-         (unsigned long long)stats.resent, (unsigned long long)stats.connects);
+  printf("resent after a rejection: %llu; connections: %llu\n", (unsigned long long)stats.resent,
+         (unsigned long long)stats.connects);
 
   int result =
       print_feedback(argv[1], (uint16_t)atoi(argv[3]), credentials, is_http2 ? session : NULL);

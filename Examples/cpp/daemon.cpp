@@ -1,9 +1,8 @@
 /*
- * A provider daemon in C++, without a thread, and without a call that waits but its one
- * epoll_wait(): takes notifications, a JSON object on each line, from whoever connects to a
- * UNIX socket, pushes them through one session that it keeps alive, and logs the end of
- * each. SIGTERM ends it when all is known; SIGHUP has it read certificate and keys again.
- * README.md says what a line holds and what is logged.
+ * A provider daemon in C++ without threads, where only one epoll_wait() waits. It reads
+ * notifications, a JSON object on each line, from a UNIX socket, pushes them through one session,
+ * and logs each outcome. SIGTERM ends it when all outcomes are known; SIGHUP makes it read
+ * certificate and keys again. README.md describes the lines and the log.
  *
  *   c++ -std=c++17 daemon.cpp -lapns -lnghttp2 -lcares -lssl -lcrypto -ljansson -o daemon
  *   daemon [--protocol http2|binary] [--topic ID] [--p8 FILE --key-id ID --team-id ID]
@@ -35,7 +34,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t longest_line = 8192, longest_name = 64, most_clients = 64;
 constexpr auto prove_after = 1000ms, drain_limit = 10000ms, close_limit = 1000ms;
 
-/** A file descriptor, closed at its end. */
+/** A file descriptor that closes itself. */
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {
@@ -53,7 +52,7 @@ class Descriptor {
   int fd_;
 };
 
-/** The event loop, as apns::Watch wants it. */
+/** The event loop, with the interface that apns::Watch needs. */
 class Loop {
  public:
   using Ready = std::function<void()>;
@@ -71,14 +70,14 @@ class Loop {
     ready_.erase(fd);
   }
 
-  /** Waits for a descriptor that is readable, or so long; less than 0 is for ever. */
+  /** Waits for a readable descriptor, at most for `wait`; without limit if that is negative. */
   void turn(std::chrono::milliseconds wait) {
     epoll_event event = {};
     const int count = epoll_wait(epoll_.fd(), &event, 1, static_cast<int>(wait.count()));
     if (count < 0 && errno != EINTR)
       throw std::system_error(errno, std::generic_category(), "epoll_wait");
     if (count < 1) return;
-    const Ready ready = ready_.at(event.data.fd); /* which may remove itself */
+    const Ready ready = ready_.at(event.data.fd); /* a copy, because it may remove itself */
     ready();
   }
 
@@ -89,18 +88,18 @@ class Loop {
 
 using Watch = apns::Watch<Loop>;
 
-/** What makes a line no notification. */
+/** The error in an invalid line. */
 struct BadLine : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-/** One line, read and found to be a notification. */
+/** A valid line. */
 struct Push {
   apns::Token token;
   std::string name, payload;
   std::int64_t expiry = 0;
   std::uint8_t priority = 0;
-  // HTTP/2 only; "" is not said.
+  // HTTP/2 only; "" if the line does not have it.
   apns_push_type_t type = APNS_PUSH_TYPE_DEFAULT;
   std::string topic, collapse_id, apns_id;
 };
@@ -109,10 +108,10 @@ apns_push_type_t push_type_of(std::string_view name) {
   for (int type = APNS_PUSH_TYPE_ALERT; type <= APNS_PUSH_TYPE_CONTROLS; type++)
     if (name == apns_push_type_text(static_cast<apns_push_type_t>(type)))
       return static_cast<apns_push_type_t>(type);
-  throw BadLine("push_type is none of APNs'");
+  throw BadLine("push_type is unknown");
 }
 
-/** Changes `name` to the line's own as soon as it is known, so that what is thrown has it. */
+/** Parses a line. Sets `name` to the line's id before anything else can throw. */
 Push parse(std::string_view text, std::string &name, bool is_http2) {
   struct Release {
     void operator()(json_t *value) const { json_decref(value); }
@@ -135,10 +134,10 @@ Push parse(std::string_view text, std::string &name, bool is_http2) {
   }
   if (id) {
     const std::string_view given = id;
-    if (given.empty() || given.size() > longest_name) throw BadLine("id has to have 1 to 64 bytes");
+    if (given.empty() || given.size() > longest_name) throw BadLine("id must have 1 to 64 bytes");
     for (const char at : given) {
       const auto byte = static_cast<unsigned char>(at);
-      if (byte < ' ' || byte == 0x7F) throw BadLine("id has a control character in it");
+      if (byte < ' ' || byte == 0x7F) throw BadLine("id contains a control character");
     }
     name = given;
   }
@@ -168,22 +167,22 @@ Push parse(std::string_view text, std::string &name, bool is_http2) {
   return push;
 }
 
-/** The session, and the log of what became of each notification. */
+/** The session, and the log of each outcome. */
 class Provider {
  public:
   Provider(const apns::Credentials &who, const apns::SessionOptions &where)
       : session_(who, where), is_http2_(where.protocol == APNS_PROTOCOL_HTTP2) {}
 
-  /** Readable whenever there is something to process. */
+  /** Readable when process() has something to do. */
   int fd() const { return session_.fd(); }
 
-  /** Begins to: a mistake in host or credentials is known before the first line. */
+  /** Starts to connect, so that an error in host or credentials shows before the first line. */
   void connect() {
     log_news([this] { session_.connect(); });
   }
 
-  /** Reads certificate and keys again, under the same names. What is under way is not disturbed;
-      if they are no good, the session keeps those it has. */
+  /** Reads certificate and keys again, from the same files. Notifications in flight are not
+      affected. If the new credentials are invalid, the session keeps the old ones. */
   void renew(const apns::CredentialsOptions &who) {
     try {
       session_.use(apns::Credentials(who));
@@ -193,18 +192,18 @@ class Provider {
     }
   }
 
-  /** Goes on with the session, whatever it is at, and takes what came of it. */
+  /** Continues the session's work, and logs the outcomes. */
   void process() {
     log_news([this] { session_.process(); });
     if (take_outcomes()) is_full_ = false;
   }
 
-  /** False: the line has to wait, and comes again. */
+  /** Handles a line. Returns false if it must wait; then it is handled again. */
   bool take(std::string_view text, std::string name) {
     try {
       const Push push = parse(text, name, is_http2_);
       if (is_refusing_) throw BadLine("the daemon ends");
-      // The session carries the name, and brings it back with the outcome.
+      // The name is the user data, and comes back with the outcome.
       auto carried = std::make_unique<std::string>(push.name);
       apns::Notification notification(push.token, push.payload, carried.get());
       notification.expiry = push.expiry;
@@ -224,7 +223,7 @@ class Provider {
     return true;
   }
 
-  /** There is no room before earlier ones have their outcome. */
+  /** The session has no room until earlier notifications have their outcomes. */
   bool is_full() const { return is_full_; }
 
   void refuse(const std::string &name, std::string_view why) {
@@ -234,26 +233,26 @@ class Provider {
 
   bool is_drained() { return session_.drain(0ms) == 0; }
 
-  /** From now on every line is refused. */
+  /** Refuses every line from now on. */
   void refuse_all() {
     is_refusing_ = true;
     is_full_ = false;
   }
   bool is_refusing() const { return is_refusing_; }
 
-  /** True when that is done, within the time from the first call on. */
+  /** Returns true when the session is closed, at most close_limit after the first call. */
   bool close() { return session_.close(close_limit); }
 
-  /** Whether the end of each is known. */
+  /** Logs the totals. Returns whether all outcomes are known. */
   bool sum_up() {
     take_outcomes();
-    std::cout << "drained: " << taken_ << " taken = " << accepted_ << " accepted + " << rejected_
+    std::cout << "drained: " << taken_ << " queued = " << accepted_ << " accepted + " << rejected_
               << " rejected + " << unknown_ << " unknown; " << refused_ << " refused" << std::endl;
     return unknown_ == 0;
   }
 
  private:
-  /** Nothing is lost by an error: the session tries again by itself. */
+  /** Logs an error of a call. Nothing is lost: the session retries. */
   template <class Call>
   void log_news(Call call) {
     try {
@@ -263,7 +262,7 @@ class Provider {
     }
   }
 
-  /** False: there is no room. */
+  /** Returns false if the session has no room. */
   bool send(const apns::Notification &notification) {
     for (;;) {
       apns::ErrorDetail error;
@@ -274,7 +273,7 @@ class Provider {
     }
   }
 
-  /** False: there is none. */
+  /** Logs all outcomes that have arrived, and returns false if there are none. */
   bool take_outcomes() {
     bool is_any = false;
     for (const apns::Event &event : session_.try_events()) {
@@ -286,7 +285,7 @@ class Provider {
       else if (event.is_rejected())
         rejected_++, std::cout << "rejected: " << event.why();
       else if (unknown_++, event.reason_text().empty())
-        std::cout << "unknown: no answer came before the end";
+        std::cout << "unknown: no response before the end";
       else
         std::cout << "unknown: " << event.reason_text();
       if (!event.id().empty()) std::cout << ", apns-id " << event.id();
@@ -301,7 +300,7 @@ class Provider {
   bool is_full_ = false, is_refusing_ = false;
 };
 
-/** Whoever connected: bytes that become lines. */
+/** A client's connection, read line by line. */
 class Client {
  public:
   Client(Descriptor socket, unsigned long number) : socket_(std::move(socket)), number_(number) {}
@@ -309,10 +308,10 @@ class Client {
   int fd() const { return socket_.fd(); }
   bool is_over() const { return has_ended_ && text_.empty(); }
 
-  /** Linux still reads what it had sent, and then its end. */
+  /** Linux still returns the data that the client had sent, and then the end. */
   void hear_no_more() { shutdown(fd(), SHUT_RD); }
 
-  /** Reads once, for others have their turn too. False: lines have to wait. */
+  /** Reads only once, so that other clients are served. Returns false if lines must wait. */
   bool hear(Provider &provider) {
     char bytes[longest_line];
     const ssize_t count = read(fd(), bytes, sizeof bytes);
@@ -322,7 +321,7 @@ class Client {
     return take_lines(provider);
   }
 
-  /** False: they have to wait. */
+  /** Handles all complete lines. Returns false if they must wait. */
   bool take_lines(Provider &provider) {
     std::size_t from = 0;
     bool is_taken = true;
@@ -351,13 +350,13 @@ class Client {
   Descriptor socket_;
   unsigned long number_, line_ = 0;
   std::string text_;
-  bool has_ended_ = false, is_skipping_ = false; /* the rest of a line too long */
+  bool has_ended_ = false, is_skipping_ = false; /* is_skipping_: the rest of a long line */
 
  public:
-  std::optional<Watch> watch; /* none while there is no room for its lines */
+  std::optional<Watch> watch; /* empty while the session has no room */
 };
 
-/** The socket that clients connect to, gone from the file system at its end. */
+/** The socket for clients. Removes its file at the end. */
 class Listener {
  public:
   explicit Listener(const std::string &path)
@@ -375,7 +374,7 @@ class Listener {
 
   int fd() const { return socket_.fd(); }
 
-  /** Nobody else may connect. */
+  /** Removes the file, so that no other client can connect. */
   void hide() {
     if (!path_.empty()) unlink(path_.c_str());
     path_.clear();
@@ -392,7 +391,7 @@ class Listener {
   Descriptor socket_;
 };
 
-/** SIGTERM, SIGINT and SIGHUP as something to watch. */
+/** A descriptor for SIGTERM, SIGINT and SIGHUP. */
 Descriptor watched_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -403,7 +402,7 @@ Descriptor watched_signals() {
   return Descriptor(signalfd(-1, &signals, 0));
 }
 
-/** The loop and all that it watches. */
+/** The loop and everything that it watches. */
 class Daemon {
  public:
   Daemon(const apns::CredentialsOptions &who, const apns::SessionOptions &where,
@@ -419,7 +418,7 @@ class Daemon {
     provider_.connect();
   }
 
-  /** Whether the end of each notification is known. */
+  /** Runs until the end. Returns whether all outcomes are known. */
   bool run() {
     while (!has_ended()) loop_.turn(time_left());
     return provider_.sum_up();
@@ -445,7 +444,7 @@ class Daemon {
   void welcome() {
     while (listener_ && clients_.size() < most_clients) {
       std::optional<Descriptor> socket = listener_->accept();
-      if (!socket && end_) { /* all who had connected have come in */
+      if (!socket && end_) { /* every waiting connection is accepted */
         watch_listener_.reset();
         listener_.reset();
       }
@@ -454,7 +453,7 @@ class Daemon {
       if (end_) clients_.back().hear_no_more();
       if (!provider_.is_full()) watch(std::prev(clients_.end()));
     }
-    watch_listener_.reset(); /* until there is a place */
+    watch_listener_.reset(); /* until a client leaves */
   }
 
   void hear(At client) {
@@ -467,13 +466,13 @@ class Daemon {
     if (listener_ && !watch_listener_) watch_listener();
   }
 
-  /** While there is no room lines wait in their sockets. Those of `first` come first then. */
+  /** While the session has no room, lines wait in the sockets. `first` is read first afterwards. */
   void hear_nobody(At first) {
     for (Client &client : clients_) client.watch.reset();
     clients_.splice(clients_.end(), clients_, clients_.begin(), first);
   }
 
-  /** There is room. */
+  /** Reads the clients again when the session has room. */
   void hear_again() {
     for (At next = clients_.begin(); next != clients_.end();) {
       const At client = next++;
@@ -494,7 +493,7 @@ class Daemon {
       stop();
   }
 
-  /** Nobody may connect or send any more. What was sent before is still pushed. */
+  /** Clients can no longer connect or send. Lines that they sent before are still pushed. */
   void stop() {
     end_ = Clock::now() + drain_limit;
     watch_signals_.reset();
@@ -502,14 +501,14 @@ class Daemon {
     for (Client &client : clients_) client.hear_no_more();
   }
 
-  /** Takes the next step to the end, which is to drain and then to close. */
+  /** Takes the next step of the end: drain, then close. */
   bool has_ended() {
     if (!end_) return false;
     welcome();
     if (!provider_.is_refusing()) {
       const bool is_drained = !listener_ && clients_.empty() && provider_.is_drained();
       if (!is_drained && Clock::now() < *end_) return false;
-      // The lines that still wait are named.
+      // Refuse the lines that still wait, so that each is logged.
       provider_.refuse_all();
       for (hear_again(); !clients_.empty(); welcome())
         while (!clients_.empty()) hear(clients_.begin());
@@ -517,14 +516,14 @@ class Daemon {
     return provider_.close();
   }
 
-  /** The session's own deadlines make its descriptor readable, so that the loop has one only:
-      how long the end may take. */
+  /** The loop's timeout: the deadline of the end. The session's own deadlines make its descriptor
+      readable. */
   std::chrono::milliseconds time_left() const {
     if (!end_ || provider_.is_refusing()) return -1ms;
     return std::max(0ms, std::chrono::ceil<std::chrono::milliseconds>(*end_ - Clock::now()));
   }
 
-  // What is watched outlives its watch.
+  // Each object outlives its watch.
   Loop loop_;
   Descriptor signals_;
   const apns::CredentialsOptions who_;
@@ -536,13 +535,13 @@ class Daemon {
   std::optional<Watch> watch_signals_, watch_provider_, watch_listener_;
 };
 
-/** What the command line says. */
+/** The command line. */
 struct CommandLine {
   apns::CredentialsOptions who;
   apns::SessionOptions where;
   std::string path;
 
-  /** False: that is no way to call it. */
+  /** Returns false if the command line is invalid. */
   bool read(int argc, char **argv) {
     static const option names[] = {
         {"protocol", required_argument, nullptr, 'p'}, {"topic", required_argument, nullptr, 't'},

@@ -36,7 +36,7 @@ def run(program, ready, port):
 def check(gateway, ledger, running, title):
     out, complaints = running.communicate(timeout=240)
     assert running.returncode == 0 and out == "500 accepted, 0 rejected, 0 unknown\n", (title, out, complaints)
-    assert all(line.startswith("goes on: ") for line in complaints.splitlines()), (title, complaints)
+    assert all(line.startswith("retrying: ") for line in complaints.splitlines()), (title, complaints)
     gateway.terminate()
     gateway.communicate(timeout=240)
     with open(ledger, encoding="utf-8") as lines:
@@ -58,7 +58,7 @@ with tempfile.TemporaryDirectory() as directory:
         # The port is free now, and it is refused there until the service is back.
         running = run(program, ready, ready["http2_port"])
         first = running.stderr.readline()
-        assert first.startswith("goes on: "), first
+        assert first.startswith("retrying: "), first
         gateway, ready = simulate(directory, ready["http2_port"], ledger)
         check(gateway, ledger, running, f"{name}, and the service comes later")
         os.unlink(ledger)

@@ -1,9 +1,8 @@
 /*
- * A provider daemon without any thread, and without a call that waits but its one poll():
- * takes notifications, a JSON object on each line, from whoever connects to a UNIX socket,
- * pushes them through one session that it keeps alive, and logs the end of each. SIGTERM
- * ends it when all is known; SIGHUP has it read certificate and keys again. README.md says
- * what a line holds and what is logged.
+ * A provider daemon without threads, where only one poll() waits. It reads notifications, a JSON
+ * object on each line, from a UNIX socket, pushes them through one session, and logs each
+ * outcome. SIGTERM ends it when all outcomes are known; SIGHUP makes it read certificate and
+ * keys again. README.md describes the lines and the log.
  *
  *   cc daemon.c -lapns -lnghttp2 -lcares -lssl -lcrypto -ljansson -o daemon
  *   daemon [--protocol http2|binary] [--topic ID] [--p8 FILE --key-id ID --team-id ID]
@@ -30,10 +29,10 @@ enum { PROVE_MS = 1000, DRAIN_MS = 10000, CLOSE_MS = 1000 };
 enum { SESSION, LISTENER, FIRST_CLIENT, POLLED = FIRST_CLIENT + CLIENTS };
 
 struct client {
-  int fd; /* -1: the place is free */
+  int fd; /* -1 if the place is free */
   unsigned long number, line;
-  bool ended, waits; /* for room in the session, with whole lines */
-  bool is_skipping;  /* the rest of a line too long */
+  bool ended, waits; /* waits: for room in the session, with complete lines */
+  bool is_skipping;  /* the rest of a line that is too long */
   size_t length;
   char text[LINE_MAX_BYTES];
 };
@@ -41,9 +40,9 @@ struct client {
 static apns_session_t *session;
 static int listener;
 static struct client clients[CLIENTS];
-static size_t turn;                           /* whose lines come first */
-static unsigned long taken, refused, ends[4]; /* by apns_event_kind_t */
-static int64_t end_ms;                        /* by then all has to be known; 0: it goes on */
+static size_t turn;                           /* the client that is read first */
+static unsigned long taken, refused, ends[4]; /* ends: by apns_event_kind_t */
+static int64_t end_ms;                        /* the deadline of the end; 0 while running */
 static bool is_http2 = true, is_stalled, is_refusing;
 static apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
 static volatile sig_atomic_t is_told_to_stop, is_told_to_renew;
@@ -54,7 +53,7 @@ static int64_t now_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* The session's descriptor becomes readable, so poll() returns, or does not begin to wait. */
+/* Makes the session's descriptor readable, so that poll() returns, or does not start to wait. */
 static void note(int signal) {
   int before = errno;
   if (signal == SIGHUP) is_told_to_renew = 1;
@@ -73,8 +72,8 @@ static void refuse(const char *name, const char *why) {
   refused++;
 }
 
-/* Logs every outcome there is; false: there is none. user_data is the notification's name, and
-   ours to free. */
+/* Logs all outcomes that have arrived, and returns false if there are none. user_data is the
+   notification's name, which we free. */
 static bool take_outcomes(void) {
   apns_event_t event = APNS_EVENT_INIT;
   bool is_any = false;
@@ -86,7 +85,7 @@ static bool take_outcomes(void) {
     else if (event.kind == APNS_EVENT_REJECTED)
       printf("%s: rejected: %s", name, *why ? why : apns_reject_text((apns_reject_t)event.reject));
     else
-      printf("%s: unknown: %s", name, *why ? why : "no answer came before the end");
+      printf("%s: unknown: %s", name, *why ? why : "no response before the end");
     printf(*id ? ", apns-id %s\n" : "\n", id);
     if (event.kind >= APNS_EVENT_ACCEPTED && event.kind <= APNS_EVENT_UNKNOWN) ends[event.kind]++;
     free(name);
@@ -94,8 +93,8 @@ static bool take_outcomes(void) {
   return is_any;
 }
 
-/* Hands a notification to the session, connected or not; false: there is no room before earlier
-   ones have their outcome. */
+/* Queues a notification, connected or not. Returns false if the session has no room until
+   earlier notifications have their outcomes. */
 static bool push(const char *name, apns_notification_t *notification) {
   apns_error_t error = APNS_ERROR_INIT;
   if (is_refusing) return refuse(name, "the daemon ends"), true;
@@ -111,25 +110,26 @@ static bool push(const char *name, apns_notification_t *notification) {
   }
 }
 
-/* The number of a push type by its name; APNS_PUSH_TYPE_DEFAULT: there is none such. */
+/* The number of a push type by its name, or APNS_PUSH_TYPE_DEFAULT for an unknown name. */
 static apns_push_type_t push_type_of(const char *name) {
   apns_push_type_t type = APNS_PUSH_TYPE_CONTROLS;
   while (type && strcmp(name, apns_push_type_text(type)) != 0) type--;
   return type;
 }
 
-/* What is wrong with what a line holds; NULL: nothing. */
+/* The error in a line's fields, or NULL. */
 static const char *fault_of(const char *id, const json_t *payload, int priority, const char *type) {
-  if (*id == 0 || strlen(id) > NAME_MAX_BYTES) return "id has to have 1 to 64 bytes";
+  if (*id == 0 || strlen(id) > NAME_MAX_BYTES) return "id must have 1 to 64 bytes";
   for (const char *at = id; *at; at++)
-    if ((unsigned char)*at < ' ' || *at == 0x7F) return "id has a control character in it";
+    if ((unsigned char)*at < ' ' || *at == 0x7F) return "id contains a control character";
   if (!json_is_object(payload)) return "payload is not an object";
   if (priority < 0 || priority > 10) return "priority is not from 1 to 10";
-  if (type && !push_type_of(type)) return "push_type is none of APNs'";
+  if (type && !push_type_of(type)) return "push_type is unknown";
   return NULL;
 }
 
-/* One line; false: it has to wait, and comes again. `place` is its name where it has none. */
+/* Handles one line. Returns false if it must wait; then it is handled again. `place` is its name
+   if it has no id. */
 static bool take_line(const char *text, size_t length, const char *place) {
   json_error_t fault;
   apns_error_t error = APNS_ERROR_INIT;
@@ -166,14 +166,14 @@ static bool take_line(const char *text, size_t length, const char *place) {
     else
       is_done = push(id, &notification);
   }
-  /* An id that cannot be logged is not the line's name. */
+  /* Do not log an invalid id as the line's name. */
   if (why) refuse(payload && strncmp(why, "id ", 3) != 0 ? id : place, why);
   free(json);
   json_decref(line);
   return is_done;
 }
 
-/* All whole lines a client has sent; false: they have to wait. */
+/* Handles all complete lines of a client. Returns false if they must wait. */
 static bool take_lines(struct client *client) {
   client->waits = false;
   for (;;) {
@@ -200,7 +200,7 @@ static bool take_lines(struct client *client) {
   return true;
 }
 
-/* Takes the lines that waited, and reads once: the others and the session have their turn too. */
+/* Handles waiting lines, and reads only once, so that other clients and the session are served. */
 static void hear(struct client *client, bool is_readable) {
   if (client->waits && !take_lines(client)) return;
   if (!is_readable || client->fd < 0) return;
@@ -212,7 +212,7 @@ static void hear(struct client *client, bool is_readable) {
   take_lines(client);
 }
 
-/* While there is no room nobody is heard, and their lines wait in their sockets. */
+/* While the session has no room, no client is read: lines wait in the sockets. */
 static void hear_clients(const struct pollfd *polled) {
   for (size_t n = 0, first = turn; n < CLIENTS && !is_stalled; n++) {
     size_t at = (first + n) % CLIENTS;
@@ -233,7 +233,7 @@ static bool has_clients(void) {
   return false;
 }
 
-/* Linux still reads what a client had sent, and then its end. */
+/* Linux still returns the data that the client had sent, and then the end. */
 static void hear_no_more(int fd) { shutdown(fd, SHUT_RD); }
 
 static void welcome(void) {
@@ -243,7 +243,7 @@ static void welcome(void) {
     int fd = accept(listener, NULL, NULL);
     if (fd < 0) {
       if (!end_ms) return;
-      close(listener); /* all who had connected have come in */
+      close(listener); /* every waiting connection is accepted */
       listener = -1;
       return;
     }
@@ -256,7 +256,7 @@ static void welcome(void) {
   }
 }
 
-/* Begins to connect: a mistake in host or credentials is known before the first line. */
+/* Starts to connect, so that an error in host or credentials shows before the first line. */
 static void begin_to_connect(void) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_status_t status = apns_session_connect(session, &error);
@@ -264,7 +264,7 @@ static void begin_to_connect(void) {
     fprintf(stderr, "waiting: %s\n", error.message);
 }
 
-/* Goes on with the session, whatever it is at, and takes what came of it. */
+/* Continues the session's work, and logs the outcomes. */
 static void process(void) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_status_t status = apns_session_process(session, &error);
@@ -272,8 +272,8 @@ static void process(void) {
   if (take_outcomes()) is_stalled = false;
 }
 
-/* Reads certificate and keys again, under the same names. What is under way is not disturbed; if
-   they are no good, the session keeps those it has. */
+/* Reads certificate and keys again, from the same files. Notifications in flight are not affected.
+   If the new credentials are invalid, the session keeps the old ones. */
 static void renew(void) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_credentials_t *credentials = NULL;
@@ -286,7 +286,7 @@ static void renew(void) {
   apns_credentials_free(credentials);
 }
 
-/* Nobody may connect or send any more. What was sent before is still pushed. */
+/* Clients can no longer connect or send. Lines that they sent before are still pushed. */
 static void begin_to_end(const char *path) {
   end_ms = now_ms() + DRAIN_MS;
   unlink(path);
@@ -294,14 +294,14 @@ static void begin_to_end(const char *path) {
     if (client->fd >= 0) hear_no_more(client->fd);
 }
 
-/* Takes the next step to the end, which is to drain and then to close; true: that was the last. */
+/* Takes the next step of the end: drain, then close. Returns true after the last step. */
 static bool end(void) {
   welcome();
   if (!is_refusing) {
     bool is_drained = listener < 0 && !has_clients() &&
                       apns_session_drain(session, 0, NULL, NULL) != APNS_ERR_AGAIN;
     if (!is_drained && now_ms() < end_ms) return false;
-    /* The lines that still wait are named. */
+    /* Refuse the lines that still wait, so that each is logged. */
     for (is_refusing = true, is_stalled = false; has_clients(); welcome())
       for (struct client *client = clients; client < clients + CLIENTS; client++)
         while (client->fd >= 0) hear(client, true);
@@ -309,18 +309,18 @@ static bool end(void) {
   return apns_session_close(session, CLOSE_MS, NULL) != APNS_ERR_AGAIN;
 }
 
-/* The session's own deadlines make its descriptor readable, so that poll() has one of ours only:
-   how long the end may take. */
+/* The timeout of poll(): the deadline of the end. The session's own deadlines make its descriptor
+   readable. */
 static int time_left(void) {
   if (!end_ms || is_refusing) return -1;
   int64_t left = end_ms - now_ms();
   return left > 0 ? (int)left : 0;
 }
 
-/* False: there is no polling. */
+/* Returns false if poll() fails. */
 static bool serve(const char *path) {
   for (;;) {
-    struct pollfd polled[POLLED]; /* poll() passes over a descriptor of -1 */
+    struct pollfd polled[POLLED]; /* poll() ignores a descriptor of -1 */
     if (is_told_to_renew) renew();
     if (is_told_to_stop && !end_ms) begin_to_end(path);
     if (end_ms && end()) return true;
@@ -352,7 +352,7 @@ static bool listen_at(const char *path) {
   return !bind(listener, (struct sockaddr *)&address, sizeof address) && !listen(listener, CLIENTS);
 }
 
-/* False: that is no way to call it. What is left of `argv` begins at optind. */
+/* Returns false if the command line is invalid. The remaining arguments begin at optind. */
 static bool read_options(int argc, char **argv, apns_session_options_t *where) {
   static const struct option names[] = {
       {"protocol", required_argument, NULL, 'p'}, {"topic", required_argument, NULL, 't'},
@@ -416,9 +416,9 @@ int main(int argc, char **argv) {
   begin_to_connect();
   if (!serve(path)) return fail("poll", strerror(errno));
   take_outcomes();
-  printf("drained: %lu taken = %lu accepted + %lu rejected + %lu unknown; %lu refused\n", taken,
+  printf("drained: %lu queued = %lu accepted + %lu rejected + %lu unknown; %lu refused\n", taken,
          ends[APNS_EVENT_ACCEPTED], ends[APNS_EVENT_REJECTED], ends[APNS_EVENT_UNKNOWN], refused);
-  action.sa_handler = SIG_IGN; /* there is no session to wake any more */
+  action.sa_handler = SIG_IGN; /* the session can no longer be woken */
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGHUP, &action, NULL);

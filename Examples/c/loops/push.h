@@ -1,6 +1,6 @@
 /*
- * What a loop does with a session, whatever loop it is: the session never waits, so all that a
- * loop has to do is to watch one descriptor and to call push_process() when it is readable.
+ * The code that all event loops share. The session never waits, so a loop only watches one
+ * descriptor and calls push_process() when it is readable.
  */
 #ifndef PUSH_H
 #define PUSH_H
@@ -13,7 +13,7 @@
 
 static apns_session_t *session;
 
-/* Begins to send COUNT notifications to HOST and PORT; false: it cannot. */
+/* Starts to send COUNT notifications to HOST and PORT. Returns false on failure. */
 static inline bool push_begin(int argc, char **argv) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
@@ -49,12 +49,12 @@ static inline bool push_begin(int argc, char **argv) {
   return true;
 }
 
-/* The descriptor is readable. False: every outcome is known, and the loop may end. */
+/* Call this when the descriptor is readable. Returns false when every outcome is known. */
 static inline bool push_process(void) {
   static unsigned long ends[4]; /* by apns_event_kind_t */
   apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
-  if (apns_session_process(session, &error) < 0) fprintf(stderr, "goes on: %s\n", error.message);
+  if (apns_session_process(session, &error) < 0) fprintf(stderr, "retrying: %s\n", error.message);
   apns_status_t drained = apns_session_drain(session, 0, NULL, NULL);
   while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) ends[event.kind & 3]++;
   if (drained == APNS_ERR_AGAIN) return true;
@@ -63,7 +63,7 @@ static inline bool push_process(void) {
   return false;
 }
 
-/* A loop that has come to its end. */
+/* Call this when the loop has ended. */
 static inline int push_end(void) {
   apns_session_free(session);
   return 0;

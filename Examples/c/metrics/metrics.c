@@ -19,7 +19,7 @@ static int failed(const char *what, const apns_error_t *error) {
   return 1;
 }
 
-/* Nobody ever reads half a file: it is written beside its place and moved there. */
+/* Writes a new file and renames it, so that no reader sees half of it. */
 static int write_file(const char *path, const apns_session_t *session) {
   char beside[4096];
   if (snprintf(beside, sizeof beside, "%s.new", path) >= (int)sizeof beside) return -1;
@@ -33,7 +33,7 @@ static int write_file(const char *path, const apns_session_t *session) {
   return result;
 }
 
-/* Takes the outcomes that are there. In a real provider this is where they count. */
+/* Fetches the outcomes that have arrived. A real provider would handle them here. */
 static void take_outcomes(apns_session_t *session) {
   apns_event_t event = APNS_EVENT_INIT;
   while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK)
@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
   where.peer.host = argv[1], where.peer.port = (uint16_t)atoi(argv[2]);
   if (apns_credentials_new(&who, &credentials, &error) ||
       apns_session_new(&where, credentials, &session, &error))
-    return failed("cannot begin", &error);
+    return failed("cannot start", &error);
 
   const char *payload = "{\"aps\":{\"alert\":\"Hello\"}}";
   uint8_t token[32] = {0};
@@ -75,14 +75,14 @@ int main(int argc, char **argv) {
       else
         n--;
     }
-    /* A scrape comes every 15 seconds or so: a file each second is as new as anybody needs. */
+    /* Prometheus reads about every 15 seconds, so one file a second is enough. */
     if (time(NULL) != written) {
       written = time(NULL);
       if (write_file(path, session) != 0) perror(path);
     }
   }
   if (apns_session_drain(session, 30000, NULL, &error) != APNS_OK && status == 0)
-    status = failed("not all were answered", &error);
+    status = failed("not all have an outcome", &error);
   take_outcomes(session);
   if (write_file(path, session) != 0) {
     perror(path);

@@ -16,7 +16,7 @@
 #include <apns/apns.h>
 #endif
 
-/* Where the metrics go, and the labels of all samples, such as `app="shop"`; NULL: none. */
+/* The output file, and the labels of all samples, such as `app="shop"`, or NULL. */
 typedef struct metrics_writer {
   FILE *file;
   const char *labels;
@@ -27,7 +27,7 @@ static inline void write_family(metrics_writer to, const char *name, const char 
   fprintf(to.file, "# HELP apns_%s %s\n# TYPE apns_%s %s\n", name, help, name, type);
 }
 
-/* A sample up to its value; `label` may be NULL. */
+/* Writes a sample up to its value; `label` may be NULL. */
 static inline void begin_sample(metrics_writer to, const char *name, const char *label,
                                 const char *text) {
   const char *labels = to.labels ? to.labels : "";
@@ -44,14 +44,14 @@ static inline void write_labelled(metrics_writer to, const char *name, const cha
   fprintf(to.file, " %llu\n", (unsigned long long)value);
 }
 
-/* A family with one value. */
+/* Writes a family with one value. */
 static inline void write_value(metrics_writer to, const char *name, const char *type,
                                const char *help, uint64_t value) {
   write_family(to, name, type, help);
   write_labelled(to, name, NULL, NULL, value);
 }
 
-/* Microseconds as seconds, with a point in every locale. */
+/* Formats microseconds as seconds, with a decimal point in every locale. */
 static inline int format_seconds(char *text, size_t capacity, uint64_t us) {
   unsigned fraction = (unsigned)(us % 1000000);
   int digits = 6;
@@ -85,7 +85,7 @@ static inline void write_response_times(metrics_writer to, const apns_session_me
   write_labelled(to, "response_duration_seconds_count", NULL, NULL, responses);
 }
 
-/* Each reason, whether it came or not: a rate needs the zero before the first. */
+/* Writes every reason, also those with 0: a rate needs the zero before the first. */
 static inline void write_reasons(metrics_writer to, const char *name, const char *help,
                                  const uint64_t *reasons) {
   int n;
@@ -129,16 +129,16 @@ static inline void write_connections(metrics_writer to, const apns_session_metri
                    metrics->connect_failures[-failures[n]]);
 }
 
-/** The version of the library, once for each process. */
+/** Writes the version of the library, once for each process. */
 static inline void write_build_info(FILE *file) {
   const metrics_writer to = {file, NULL};
   write_family(to, "build_info", "gauge", "The version of libapns, with the value 1.");
   write_labelled(to, "build_info", "version", apns_version(), 1);
 }
 
-/** Writes the metrics of a session. `labels` go to each sample, such as `app="shop"`, escaped by
-   the caller; NULL: none. Each session needs its own file and its own labels. Returns 0, or -1 if
-   the session does not answer or the file cannot be written. */
+/** Writes the metrics of a session. `labels`, such as `app="shop"`, escaped by the caller, or NULL,
+   are added to each sample. Each session needs its own file and its own labels. Returns 0, or -1
+   if a call of the session or writing the file fails. */
 static inline int write_metrics(FILE *file, const char *labels, const apns_session_t *session) {
   const metrics_writer to = {file, labels};
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
@@ -157,9 +157,9 @@ static inline int write_metrics(FILE *file, const char *labels, const apns_sessi
               stats.taken);
   write_value(to, "notifications_unresolved", "gauge", "Notifications without an outcome.",
               stats.unresolved);
-  write_value(to, "notifications_in_flight", "gauge", "Those of them that were written.",
+  write_value(to, "notifications_in_flight", "gauge", "Notifications that are written, without a response.",
               stats.in_flight);
-  write_value(to, "outcomes_waiting", "gauge", "Outcomes that the program has not taken.",
+  write_value(to, "outcomes_waiting", "gauge", "Outcomes that the program has not fetched.",
               stats.events);
   write_value(to, "window_bytes", "gauge", "Memory that unresolved notifications use.",
               stats.window);
