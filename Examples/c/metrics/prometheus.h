@@ -157,8 +157,8 @@ static inline int write_metrics(FILE *file, const char *labels, const apns_sessi
               stats.taken);
   write_value(to, "notifications_unresolved", "gauge", "Notifications without an outcome.",
               stats.unresolved);
-  write_value(to, "notifications_in_flight", "gauge", "Notifications that are written, without a response.",
-              stats.in_flight);
+  write_value(to, "notifications_in_flight", "gauge",
+              "Notifications that are written, without a response.", stats.in_flight);
   write_value(to, "outcomes_waiting", "gauge", "Outcomes that the program has not fetched.",
               stats.events);
   write_value(to, "window_bytes", "gauge", "Memory that unresolved notifications use.",
