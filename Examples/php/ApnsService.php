@@ -1,7 +1,7 @@
 <?php
 /**
- * A service class as it went round in 2012, with its constructor and its methods. What
- * changed stands where it did.
+ * A widely copied service class of 2012, with its constructor and its methods. Comments
+ * describe the old code where it changed.
  */
 class ApnsService
 {
@@ -32,8 +32,8 @@ class ApnsService
 
     private function getPayload()
     {
-        // Was an array for json_encode(), of any length. This one is cut, between
-        // characters, to what the gateway takes.
+        // Was an array for json_encode(), of any length. This payload is truncated,
+        // between characters, to the limit.
         $payload = new Apns\Payload(truncate: true);
         if ($this->badge) {
             $payload->set('badge', (int) $this->badge);
@@ -44,16 +44,16 @@ class ApnsService
         return $payload->set('alert', $this->message);
     }
 
-    // Were two methods, and asked the framework for the directory.
+    // Was two methods that got the directory from the framework.
     private function getCertFile($isSandbox)
     {
         $directory = getenv('APNS_CERTIFICATE_DIRECTORY') ?: __DIR__;
         return $directory . ($this->ispad ? '/hd' : '/iphone') . ($isSandbox ? 'Dev.pem' : 'Dis.pem');
     }
 
-    // Was getApplePushUrl(), which had the two hosts the wrong way round, and those of the
-    // binary interface, which Apple switched off in 2021. What php.ini says (apns.host with
-    // apns.protocol) goes first, for a gateway that is not Apple's.
+    // Was getApplePushUrl(), with the two hosts confused, and those of the binary interface,
+    // which Apple switched off in 2021. Settings in php.ini (apns.host with apns.protocol)
+    // replace this, for a gateway other than Apple's.
     private function getGateway($isSandbox)
     {
         return ['environment' => $isSandbox ? 'sandbox' : 'production'];
@@ -63,15 +63,15 @@ class ApnsService
     {
         try {
             // Was a new connection for every message. This one stays with the process,
-            // and the next request that asks for its name finds it.
+            // and the next request with its name uses it.
             $session = Apns\Session::persistent(
                 ($this->ispad ? 'ipad' : 'iphone') . ($isSandbox ? ' sandbox' : ''),
                 ['certificate_file' => $this->getCertFile($isSandbox)],
                 $this->getGateway($isSandbox)
             );
-            // Was pack() and fwrite(), whose end nobody looked at.
+            // Was pack() and fwrite(), with an unchecked result.
             $session->send($this->token, $this->getPayload(), ['token' => $this->token]);
-            // What the gateway has said since, of this message and of earlier ones.
+            // The outcomes that have arrived, for this message and for earlier ones.
             foreach ([$session->events(), $session->leftEvents()] as $outcomes) {
                 foreach ($outcomes as $event) {
                     print "To $event->token $event->why\n";

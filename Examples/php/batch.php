@@ -1,26 +1,26 @@
 <?php
 /**
- * A loop over 10,000 device tokens as it went round, with what changed.
+ * A widely copied loop over 10,000 device tokens. Comments describe the old code.
  *
  *     php batch.php < tokens
  *
- * As whom is php.ini's to say (apns.token_key_file or apns.certificate_file; README.md), and
- * where and by which protocol, if not to today's APNs (apns.host, apns.protocol).
+ * php.ini has the credentials (apns.token_key_file or apns.certificate_file; README.md), and
+ * for a service other than today's APNs the host and the protocol (apns.host, apns.protocol).
  */
 
-// Was stream_context_create() and stream_socket_client(), and an exit where that failed.
+// Was stream_context_create() and stream_socket_client(), and an exit on failure.
 $session = new Apns\Session();
 $session->connect();
 print "Connection OK\n";
 
 $body = ['aps' => ['badge' => 1]];
-// Was rand() for want of tokens. A generator, so that any number of them fits in memory.
+// Was rand(), because there were no tokens. A generator needs no memory for the list.
 $notifications = (function () use ($body) {
     for ($i = 0; ($deviceToken = fgets(STDIN)) !== false; $i++) {
         $body['aps']['alert'] = "Message $i";
-        // The expiry was 864000, which is January 1970: such a message is never stored, and
-        // refused here. The identifier is the session's own; what was $i comes back as user
-        // data. The line feed at the token's end may stay.
+        // The expiry was 864000, which is January 1970: APNs never stores such a message, and
+        // the session refuses it. The session sets the identifier; $i comes back as user data.
+        // The line feed at the token's end may stay.
         yield [
             'token' => $deviceToken,
             'payload' => $body,
@@ -30,11 +30,11 @@ $notifications = (function () use ($body) {
     }
 })();
 
-// Was an fwrite() each, and no look at the answer, for a read after each was slow: so one
-// bad token lost all that followed it until somebody noticed. Here they are sent again.
+// Was one fwrite() for each, without reading, because a read after each was slow. So one bad
+// token lost all later messages. The session resends them.
 $sent = $session->sendMany($notifications);
 
-// Was nothing at all: the end of each is known.
+// New: wait until each has its outcome.
 $session->drain(60000);
 foreach ($session as $event) {
     print "message $event->userData to $event->token $event->why\n";

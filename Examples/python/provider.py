@@ -1,9 +1,9 @@
-"""Reads notifications from a file, pushes them, and says what became of each that failed.
+"""Reads notifications from a file, pushes them, and prints each outcome except accepted.
 
     provider.py HOST PORT CERTIFICATE CA FILE
     provider.py HOST PORT FEEDBACK_PORT CERTIFICATE CA FILE
 
-To today's APNs, or with a FEEDBACK_PORT by the binary interface, to a gateway that has it.
+Pushes to today's APNs, or with a FEEDBACK_PORT to a gateway with the binary interface.
 FILE: a device token in hex, a tab, a payload, on each line.
 """
 
@@ -17,7 +17,7 @@ import libapns
 def main(host: str, port: str, certificate: str, ca: str, file: str, *, feedback_port: str | None = None) -> int:
     who = libapns.Credentials(certificate_file=certificate, ca_file=ca)
     refused = lines = 0
-    # The topic is the certificate's, where none is given.
+    # The default topic is the certificate's.
     protocol = libapns.Protocol.HTTP2 if feedback_port is None else libapns.Protocol.BINARY
     with libapns.Session(who, host=host, port=int(port), protocol=protocol) as session:
         with open(file, encoding="utf-8") as notifications:
@@ -29,14 +29,14 @@ def main(host: str, port: str, certificate: str, ca: str, file: str, *, feedback
                     refused += 1
                     print(f"line {lines}: refused: {error}")
     for event in session:
-        # event.why says more, for a person.
+        # event.why has a longer explanation.
         print(f"line {event.user_data}: {event.kind}: {event.reason_text or event.reject}")
     stats = session.stats()
     print(
         f"lines {lines} = accepted {stats.accepted} + rejected {stats.rejected}"
         f" + refused {refused} + unknown {stats.unknown}"
     )
-    if feedback_port is None:  # today's APNs has no feedback service: the session was told
+    if feedback_port is None:  # today's APNs has no feedback service: the session has the list
         gone = session.gone()
     else:
         with libapns.Feedback(who, host=host, port=int(feedback_port)) as feedback:

@@ -1,4 +1,4 @@
-/* producer QUEUE APP ID TOKEN PAYLOAD: enqueues a notification, once for each id.
+/* producer QUEUE APP ID TOKEN PAYLOAD: enqueues a notification, once for each ID.
  *
  *     cc producer.c -o producer -lsqlite3
  */
@@ -11,7 +11,7 @@ int main(int count, char **words) {
   int n, status;
   if (count != 6) return fprintf(stderr, "usage: producer QUEUE APP ID TOKEN PAYLOAD\n"), 2;
   status = sqlite3_open_v2(words[1], &database, SQLITE_OPEN_READWRITE, NULL);
-  /* Others may be writing: SQLite waits for them so many ms. */
+  /* SQLite waits up to this many ms for other writers. */
   sqlite3_busy_timeout(database, 30000);
   if (status == SQLITE_OK)
     status = sqlite3_prepare_v2(
@@ -19,7 +19,7 @@ int main(int count, char **words) {
         &add, NULL);
   for (n = 1; n <= 4 && status == SQLITE_OK; n++)
     status = sqlite3_bind_text(add, n, words[n + 1], -1, SQLITE_STATIC);
-  /* A statement by itself is a transaction; what it has committed is not lost. */
+  /* A single statement is a transaction. A committed notification is not lost. */
   if (status == SQLITE_OK) status = sqlite3_step(add);
   if (status == SQLITE_DONE)
     puts(sqlite3_changes(database) > 0 ? "enqueued" : "known already");

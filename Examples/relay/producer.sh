@@ -1,14 +1,14 @@
 #!/bin/sh
-# producer.sh QUEUE APP ID TOKEN TEXT: enqueues a notification, once for each id.
+# producer.sh QUEUE APP ID TOKEN TEXT: enqueues a notification, once for each ID.
 set -eu
 queue=$1
 shift
-# What a shell puts between quotes is SQL: a quote in it is written twice.
+# The arguments become SQL strings, so double each quote in them.
 for word; do
   set -- "$@" "'$(printf '%s' "$word" | sed "s/'/''/g")'"
   shift
 done
-# json_quote() makes JSON of the text. Others may be writing: SQLite waits for them so many ms.
+# json_quote() makes JSON of the text. SQLite waits up to 30,000 ms for other writers.
 sqlite3 -bail -cmd '.timeout 30000' "$queue" "
   INSERT OR IGNORE INTO entries (app, id, token, payload)
   VALUES ($1, $2, $3, '{\"aps\":{\"alert\":' || json_quote($4) || '}}');

@@ -1,4 +1,4 @@
-/* producer REDIS APP ID TOKEN PAYLOAD: enqueues a notification in Redis, once for each id.
+/* producer REDIS APP ID TOKEN PAYLOAD: enqueues a notification in Redis, once for each ID.
  * REDIS is host:port, or the path of a socket; the password is in REDISCLI_AUTH.
  *
  *     cc producer.c -o producer -lhiredis
@@ -28,7 +28,7 @@ int main(int count, char **words) {
   if (redis == NULL || redis->err != 0)
     return fprintf(stderr, "%s: %s\n", words[1], redis ? redis->errstr : "no memory"), 1;
   if (password != NULL && is_refused(redis, redisCommand(redis, "AUTH %s", password))) return 1;
-  /* If there is no answer, add it again: of entries with one id the first is pushed. */
+  /* If the reply is lost, add it again: relays push only the first entry with an ID. */
   if (is_refused(redis, redisCommand(redis, "XADD apns:{%s}:in * id %s token %s payload %s",
                                      words[2], words[3], words[4], words[5])))
     return 1;
