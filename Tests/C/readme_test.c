@@ -1,5 +1,5 @@
 /*
- * The C of README.md and Documentation/C.md, compiled as it stands there, and run. It goes to
+ * The C of README.md and of two pages, compiled as it stands there, and run. It goes to
  * Apple's hosts and names its own files: this program leads names, ports and trust anchors to the
  * tests' services.
  */
@@ -13,8 +13,8 @@
 #include "provider.h"
 #include "Service/service.h"
 
-/* The README's program, and the blocks of Documentation/C.md: the first one's main(), and the
-   functions of the others. */
+/* The README's program, the first program of Documentation/C.md, and the functions of its other
+   blocks and of Documentation/BROADCASTS.md. */
 int page_main(void);
 int readme_main(void);
 apns_status_t prepare_update(apns_payload_t *payload, apns_error_t *error);

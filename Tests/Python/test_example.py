@@ -10,6 +10,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 EXAMPLE = ROOT / "Examples/python"
 PAGE = ROOT / "Documentation/Python.md"
+BROADCASTS = ROOT / "Documentation/BROADCASTS.md"
 MOVING = ROOT / "Documentation/MOVING.md"
 sys.path.append(str(ROOT / "Tests/Examples"))
 import readme  # noqa: E402
@@ -72,7 +73,7 @@ def test_the_page_s_first_program_where_it_is_refused(start, certificates):
 @needs_http2
 def test_the_page_s_program_of_channels(start, certificates):
     simulator = start("--http2-port", "0", "--channels-port", "0", control=True)
-    program = readme.blocks(PAGE, "python")[2]
+    (program,) = readme.blocks(BROADCASTS, "python")
     for line, port in (("libapns.Channels(who, ", "channels_port"), ("libapns.Client(credentials=who, ", "http2_port")):
         assert program.count(line) == 1
         program = program.replace(line, f'{line}host="localhost", port={simulator.ready[port]}, ')
