@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -324,6 +325,23 @@ static inline uint32_t csystem_atomic_add(uint32_t *number, uint32_t value) {
 /* 1 where it had the old value. */
 static inline int csystem_atomic_replace(uint32_t *number, uint32_t old, uint32_t value) {
   return __atomic_compare_exchange_n(number, &old, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+/* A lock that waits by short sleeps, as its owner lets go of it while it waits for anything.
+   Returns 0 if this thread has it already. */
+static inline int csystem_claim(uintptr_t *owner) {
+  const uintptr_t self = (uintptr_t)pthread_self();
+  const struct timespec nap = {0, 20000};
+  for (;;) {
+    uintptr_t found = 0;
+    if (__atomic_compare_exchange_n(owner, &found, self, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+      return 1;
+    if (found == self) return 0;
+    nanosleep(&nap, NULL);
+  }
+}
+static inline void csystem_release(uintptr_t *owner) {
+  __atomic_store_n(owner, 0, __ATOMIC_RELEASE);
 }
 
 /* Less than a second; a signal ends it. */

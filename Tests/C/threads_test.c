@@ -178,3 +178,97 @@ TEST(a_session_that_goes_to_another_thread) {
   assert_counts(session, 20, 20, 0, 0, 0);
   session_end(session, gateway);
 }
+
+/* ---- Counts from another thread ------------------------------------------ */
+
+typedef struct watcher {
+  pthread_t thread;
+  apns_session_t *session;
+  gateway_t *gateway; /* to signal once three are in flight; NULL: looks until it is stopped */
+  int stopped;
+  uint64_t looks;
+  const char *fault;
+} watcher_t;
+
+/* What one moment can show, and no sum of two. */
+static void *watch(void *argument) {
+  watcher_t *watcher = argument;
+  uint64_t before = 0;
+  while (!watcher->fault && !__atomic_load_n(&watcher->stopped, __ATOMIC_ACQUIRE)) {
+    apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+    apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;
+    if (apns_session_stats(watcher->session, &stats, NULL) ||
+        apns_session_metrics(watcher->session, &metrics, NULL))
+      watcher->fault = "refused";
+    if (stats.accepted + stats.rejected + stats.unknown + stats.unresolved != stats.taken)
+      watcher->fault = "counts that do not add up";
+    if (stats.taken < before) watcher->fault = "a count that falls";
+    before = stats.taken;
+    __atomic_add_fetch(&watcher->looks, 1, __ATOMIC_RELAXED);
+    if (watcher->gateway && stats.in_flight == 3 && metrics.open == 1) {
+      gateway_signal(watcher->gateway);
+      return NULL;
+    }
+    sched_yield();
+  }
+  return NULL;
+}
+
+TEST(counts_are_read_while_another_thread_sends) {
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_to(gateway, NULL);
+  watcher_t watcher = {.session = session};
+  assert_int_equal(pthread_create(&watcher.thread, NULL, watch, &watcher), 0);
+  const size_t count = as_many_as(20000, 500);
+  for (size_t n = 0; n < count; n++)
+    assert_ok(
+        apns_session_send(session, notification(n), n % 8 ? APNS_SEND_MORE : 0, NULL, &error));
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error));
+  while (__atomic_load_n(&watcher.looks, __ATOMIC_RELAXED) == 0) sched_yield();
+  __atomic_store_n(&watcher.stopped, 1, __ATOMIC_RELEASE);
+  pthread_join(watcher.thread, NULL);
+  if (watcher.fault) fail_msg("%s", watcher.fault);
+  session_end(session, gateway);
+}
+
+/* The answer comes when the other thread has seen what is waited for. */
+TEST(counts_are_read_while_another_thread_waits) {
+  const gateway_step_t script[] = {TAKE_FRAMES(3), AWAIT(1), NAME_NTH(8, 1), STALL};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_session_t *session = session_to(gateway, NULL);
+  watcher_t watcher = {.session = session, .gateway = gateway};
+  assert_int_equal(pthread_create(&watcher.thread, NULL, watch, &watcher), 0);
+  for (size_t n = 0; n < 3; n++)
+    assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));
+  apns_event_t event = APNS_EVENT_INIT;
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
+  assert_int_equal(event.kind, APNS_EVENT_REJECTED);
+  pthread_join(watcher.thread, NULL);
+  if (watcher.fault) fail_msg("%s", watcher.fault);
+  session_end(session, gateway);
+}
+
+static apns_session_t *logging;
+static apns_status_t refusal;
+static char refusal_text[100];
+
+static void call_back(const apns_log_record_t *record, void *context) {
+  (void)record, (void)context;
+  apns_error_t said = APNS_ERROR_INIT;
+  if (!logging) return;
+  refusal = apns_session_flush(logging, &said);
+  snprintf(refusal_text, sizeof refusal_text, "%s", said.message);
+}
+
+TEST(a_callback_that_calls_its_session_is_refused) {
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_for(gateway);
+  options.log = call_back;
+  logging = session_to(gateway, &options);
+  assert_ok(apns_session_connect(logging, &error));
+  apns_session_t *session = logging;
+  logging = NULL;
+  assert_status(APNS_ERR_ARGUMENT, refusal);
+  assert_string_equal(refusal_text, "called from a callback of the same session");
+  session_end(session, gateway);
+}

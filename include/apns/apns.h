@@ -38,8 +38,10 @@
  * function refused was not taken, and stays with the caller.
  *
  * Threads. Use a session, a feedback or channels on one thread at a time; different ones are
- * independent. Credentials never change once made, and any number of threads may share
- * them. The library starts no threads.
+ * independent. Any thread may read a session's counts (apns_session_stats(),
+ * apns_session_metrics()) and wake it (apns_session_wake()) until it is freed. A callback that
+ * calls its own session gets APNS_ERR_ARGUMENT. Credentials never change once made, and any number
+ * of threads may share them. The library starts no threads.
  *
  * Ownership. The library borrows the bytes and strings that it is given, for the call
  * only. What it hands out belongs to the library and is valid as long as its comment
@@ -1878,7 +1880,10 @@ typedef struct apns_session_stats {
 #define APNS_SESSION_STATS_INIT \
   { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/** Fills in the counts. Does no I/O. */
+/**
+ * Fills in the counts. Does no I/O. Any thread: beside a call of another thread it returns when
+ * that call waits for a connection or ends.
+ */
 apns_status_t apns_session_stats(const apns_session_t *session, apns_session_stats_t *stats_out,
                                  apns_error_t *error_out);
 
@@ -1968,7 +1973,8 @@ typedef struct apns_session_metrics {
   }
 
 /**
- * Fills in the metrics. Allocates nothing and does no I/O. Works on a closed session too.
+ * Fills in the metrics. Allocates nothing and does no I/O. Works on a closed session too. Any
+ * thread, as with apns_session_stats().
  */
 apns_status_t apns_session_metrics(const apns_session_t *session,
                                    apns_session_metrics_t *metrics_out, apns_error_t *error_out);
@@ -2052,9 +2058,9 @@ apns_status_t apns_session_process(apns_session_t *session, apns_error_t *error_
 
 /**
  * Makes the descriptor readable, so that the thread that owns the session wakes up and looks for
- * work. The only function that any thread may call at any time until apns_session_free(), and a
- * signal handler too. Several calls before the next apns_session_process() count as one.
- * APNS_ERR_ARGUMENT: the session is NULL or was made without `nonblocking`; APNS_ERR_FORKED.
+ * work. Any thread may call it at any time until apns_session_free(), and a signal handler too.
+ * Several calls before the next apns_session_process() count as one. APNS_ERR_ARGUMENT: the session
+ * is NULL or was made without `nonblocking`; APNS_ERR_FORKED.
  */
 apns_status_t apns_session_wake(apns_session_t *session);
 

@@ -54,7 +54,7 @@ private struct Process: SessionCall {
 @_cdecl("apns_session_wake") @implementation
 public func apns_session_wake(_ session: OpaquePointer?) -> apns_status_t {
   let status = answer(nil) { () throws(Failure) in
-    let bell = try pass(Bell(), to: session)
+    let bell = try ownSession(session).passUnlocked(Bell())
     guard bell >= 0 else {
       throw Failure(APNS_ERR_ARGUMENT, "the session was made without nonblocking")
     }

@@ -68,9 +68,31 @@ struct SessionHandle {
     }
   }
 
-  /// The one place that tells the kinds apart.
+  /// Held by the thread that works on the session, but not while it waits for a connection.
+  private var lock: UnsafeMutablePointer<UInt> {
+    @inline(__always) get { SessionHead.lock(head) }
+  }
+
+  @inline(__always)
+  private func enter() throws(Failure) {
+    guard csystem_claim(lock) != 0 else {
+      throw Failure(APNS_ERR_ARGUMENT, "called from a callback of the same session")
+    }
+  }
+
+  @inline(__always)
+  private func leave() { csystem_release(lock) }
+
   @inline(__always)
   fileprivate func pass<Call: SessionCall>(_ call: Call) throws(Failure) -> Call.Result {
+    try enter()
+    defer { leave() }
+    return try passUnlocked(call)
+  }
+
+  /// The one place that tells the kinds apart.
+  @inline(__always)
+  func passUnlocked<Call: SessionCall>(_ call: Call) throws(Failure) -> Call.Result {
     switch kind {
     case .binary(let session): try Self.pass(call, to: session)
     #if APNS_HTTP2
@@ -92,6 +114,8 @@ struct SessionHandle {
   /// Makes the session's next connections with other credentials.
   func use(_ credentials: OpaquePointer?) throws(Failure) {
     let trust = try share(credentials)
+    try enter()
+    defer { leave() }
     switch kind {
     case .binary(let session):
       if session.pointee.isClosing { throw Self.closed }
@@ -111,6 +135,8 @@ struct SessionHandle {
   }
 
   func limitConnections(to most: UInt32) throws(Failure) {
+    try enter()
+    defer { leave() }
     switch kind {
     case .binary:
       throw Failure(APNS_ERR_ARGUMENT, "the session speaks the binary interface")
@@ -137,7 +163,11 @@ struct SessionHandle {
   ) throws(Failure) -> OpaquePointer {
     let head = try place(make)
     head.initialize(to: SessionHead(speaksHTTP2: false))
-    return OpaquePointer(head)
+    let handle = OpaquePointer(head)
+    if case .binary(let session) = SessionHandle(handle).kind {
+      session.pointee.network.lock = SessionHead.lock(head)
+    }
+    return handle
   }
 
   #if APNS_HTTP2
@@ -146,7 +176,11 @@ struct SessionHandle {
     ) throws(Failure) -> OpaquePointer {
       let head = try place(make)
       head.initialize(to: SessionHead(speaksHTTP2: true))
-      return OpaquePointer(head)
+      let handle = OpaquePointer(head)
+      if case .http2(let session) = SessionHandle(handle).kind {
+        session.pointee.network.lock = SessionHead.lock(head)
+      }
+      return handle
     }
   #endif
 
@@ -168,7 +202,7 @@ struct SessionHandle {
 
   func discard() {
     if let ssl = head.pointee.ssl { APNS.discard(ssl) }
-    try? pass(End(isForeign: isForeign))
+    try? passUnlocked(End(isForeign: isForeign))
     head.deinitialize(count: 1)
     free(head)
   }
@@ -186,12 +220,19 @@ struct SessionHandle {
 
 /// What the C interface keeps of a session.
 private struct SessionHead: ~Copyable {
+  /// The thread that works on the session, or 0; `lock` finds it at the beginning.
+  private var owner: UInt = 0
   let speaksHTTP2: Bool
   let origin = ProcessOrigin()
   /// What stands for the session where only an `SSL` is known.
   var ssl: UnsafeMutablePointer<SessionSSL>?
 
   init(speaksHTTP2: Bool) { self.speaksHTTP2 = speaksHTTP2 }
+
+  @inline(__always)
+  static func lock(_ head: UnsafeMutablePointer<SessionHead>) -> UnsafeMutablePointer<UInt> {
+    UnsafeMutableRawPointer(head).assumingMemoryBound(to: UInt.self)
+  }
 }
 
 private struct End: SessionCall {

@@ -17,6 +17,8 @@ struct TLSNetwork: Network, ~Copyable {
   private var address: PeerAddress?
   private var seed: UInt64
   private(set) var handshakes = Handshakes()
+  /// The session's lock, which is free while this waits.
+  var lock: UnsafeMutablePointer<UInt>?
 
   init(
     connections count: Int, to endpoint: consuming Endpoint, trusting trust: consuming TrustContext,
@@ -176,7 +178,9 @@ struct TLSNetwork: Network, ~Copyable {
       watches[number].fd = watches[number].events == 0 ? -1 : connections[number]?.descriptor ?? -1
       watches[number].revents = 0
     }
+    if let lock { csystem_release(lock) }
     _ = poll(watches, nfds_t(count), Deadline(nanoseconds: time).milliseconds)
+    if let lock { _ = csystem_claim(lock) }
     for number in 0..<count { watches[number].events = 0 }
   }
 
