@@ -1,5 +1,4 @@
-"""debian_11.py ROOT: pushes from within a root of Debian 11, in which the wheel is unpacked,
-to a simulator outside of it."""
+"""debian_11.py ROOT: pushes from a Debian 11 root that has the wheel unpacked to a simulator outside it."""
 
 import pathlib
 import shutil

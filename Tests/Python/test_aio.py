@@ -1,4 +1,4 @@
-"""Sessions in an event loop: libapns.aio with asyncio and uvloop, and what it stands on."""
+"""Sessions in an event loop: libapns.aio with asyncio and uvloop, and the nonblocking sessions below it."""
 
 import asyncio
 import contextlib
@@ -67,7 +67,7 @@ def place(simulator, protocol):
 
 
 class Calm:
-    """The session's calls, none of which may make the thread wait: a voluntary change of context."""
+    """Counts the session's calls that make the thread wait: voluntary context switches."""
 
     def __init__(self, session):
         self.core, self.waits = session, 0
@@ -113,12 +113,12 @@ def test_outcomes(start, who, run, protocol):
 
 
 async def drained(session):
-    """Drains behind the tasks that began before."""
+    """Drains after the tasks that are already scheduled."""
     await asyncio.sleep(0)
     await session.drain(DEADLINE)
 
 
-def test_posted_ones_are_events(start, who, run, protocol):
+def test_posted_notifications_become_events(start, who, run, protocol):
     simulator = start("--http2-port", 0, faults={"bad_tokens": ["ff" * 32]})
 
     async def main():
@@ -142,7 +142,7 @@ def test_posted_ones_are_events(start, who, run, protocol):
     run(main())
 
 
-def test_acceptances_of_posted_ones_are_events_only_where_asked_for(start, who, run, protocol):
+def test_acceptances_of_posted_notifications_are_events_only_if_requested(start, who, run, protocol):
     simulator = start("--http2-port", 0, faults={"bad_tokens": ["ff" * 32]})
 
     async def main():
@@ -154,7 +154,7 @@ def test_acceptances_of_posted_ones_are_events_only_where_asked_for(start, who, 
     run(main())
 
 
-def test_a_mistake_is_an_exception_and_no_outcome(start, who, run, protocol):
+def test_an_invalid_argument_raises_and_has_no_outcome(start, who, run, protocol):
     simulator = start("--http2-port", 0)
 
     async def main():
@@ -171,7 +171,7 @@ def test_a_mistake_is_an_exception_and_no_outcome(start, who, run, protocol):
     run(main())
 
 
-# The simulator's HTTP/2 takes its time; APNS_AWAITS=100000 has it take more.
+# HTTP/2 in the simulator is slower; set APNS_AWAITS=100000 for the full number.
 MANY = {"binary": 100_000, "http2": int(os.environ.get("APNS_AWAITS", "10000"))}
 
 
@@ -191,7 +191,7 @@ def test_very_many_sends(start, who, run, protocol):
                     sends.append(asyncio.ensure_future(session.send(token, HELLO)))
                     if n % 50 == 49:
                         await asyncio.sleep(0)
-                # Over the binary interface somebody has to ask for proof.
+                # The binary interface proves acceptance only if asked to.
                 if protocol == "binary":
                     sends.append(asyncio.ensure_future(drained(session)))
                 outcomes = (await asyncio.gather(*sends))[:chunk]
@@ -199,10 +199,10 @@ def test_very_many_sends(start, who, run, protocol):
                 assert all(one.kind is not UNKNOWN for one in outcomes)
         assert rejected == count // 5000
         assert session.stats().accepted == count - rejected
-        # The kernel has locks of its own, for which any call may wait once; one that waits for the peer does it in every round.
+        # A call may wait once for a lock in the kernel; waiting for the peer would show in every round.
         assert calm.waits <= 3
 
-    # What pytest has in memory is not for the collector to look through.
+    # Keep the collector from scanning pytest's own objects.
     gc.collect()
     gc.freeze()
     try:
@@ -224,7 +224,7 @@ def test_a_full_window_makes_callers_wait(start, who, run, protocol):
                 while True:
                     session.post_nowait(TOKEN, HELLO)
             assert isinstance(full.value, BlockingIOError) and full.value.status == -13
-            # All are awaited at once, and have room one after the other.
+            # All are awaited together and get room one by one.
             sends = [asyncio.ensure_future(session.send(TOKEN, HELLO)) for _ in range(2000)]
             await asyncio.sleep(0)
             assert session.queued > 1000
@@ -270,7 +270,7 @@ def test_cancelled_sends_are_taken_back(start, who, run, protocol, keeps):
     run(main())
 
 
-def test_a_send_whose_time_is_over_is_not_sent_later(start, who, run, protocol):
+def test_a_send_that_timed_out_is_not_sent_later(start, who, run, protocol):
     simulator = start("--http2-port", 0, control=True)
 
     async def main():
@@ -291,7 +291,7 @@ def test_a_send_whose_time_is_over_is_not_sent_later(start, who, run, protocol):
     run(main())
 
 
-def test_a_cancelled_taker_of_events_loses_none(start, who, run, protocol):
+def test_a_cancelled_reader_of_events_loses_none(start, who, run, protocol):
     simulator = start(
         "--http2-port",
         0,
@@ -322,7 +322,7 @@ def test_a_cancelled_taker_of_events_loses_none(start, who, run, protocol):
     run(main())
 
 
-def test_events_that_nobody_takes_are_bounded(start, who, run, protocol):
+def test_unread_events_are_bounded(start, who, run, protocol):
     simulator = start("--http2-port", 0)
 
     async def main():
@@ -367,13 +367,13 @@ def test_a_lost_connection_in_the_middle(start, who, run, protocol, caplog):
 
 @pytest.fixture
 def closed_port():
-    """Bound while the test runs, so that nobody else listens there."""
+    """A bound port without a listener, reserved while the test runs."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         yield sock.getsockname()[1]
 
 
-def test_news_of_a_gateway_that_is_not_there(who, run, protocol, caplog, closed_port):
+def test_on_news_reports_a_closed_port(who, run, protocol, caplog, closed_port):
     async def main():
         news = asyncio.Queue()
         options = {"host": "127.0.0.1", "port": closed_port, "protocol": protocol}
@@ -397,8 +397,8 @@ def test_news_of_a_gateway_that_is_not_there(who, run, protocol, caplog, closed_
     assert any(record.name == "libapns.aio" for record in caplog.records)
 
 
-def test_closing_with_things_in_flight(start, who, run, protocol):
-    # The simulator reads nothing, so nothing has an outcome.
+def test_close_with_notifications_in_flight(start, who, run, protocol):
+    # The simulator stops reading, so there are no outcomes.
     simulator = start("--http2-port", 0, faults={"stall_after_bytes": 1})
 
     async def main():
@@ -420,7 +420,7 @@ def test_closing_with_things_in_flight(start, who, run, protocol):
     run(main())
 
 
-def test_an_exception_closes_at_once(start, who, run, protocol):
+def test_an_exception_closes_immediately(start, who, run, protocol):
     simulator = start("--http2-port", 0)
 
     async def main():
@@ -433,7 +433,7 @@ def test_an_exception_closes_at_once(start, who, run, protocol):
     run(main())
 
 
-def test_another_loop_is_refused_before_anything_is_taken(start, who, protocol):
+def test_another_loop_is_refused_before_anything_is_queued(start, who, protocol):
     simulator = start("--http2-port", 0)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
@@ -468,7 +468,7 @@ def test_another_loop_is_refused_before_anything_is_taken(start, who, protocol):
         for call in calls:
             with pytest.raises(libapns.ArgumentError, match="127.0.0.1, port .* event loop that it was made in"):
                 asyncio.run(asyncio.wait_for(call(), DEADLINE))
-        # A thread without a loop, too.
+        # The same from a thread without a loop.
         with pytest.raises(libapns.ArgumentError, match="run_coroutine_threadsafe"):
             session.post_nowait(TOKEN, HELLO)
         assert session.stats().taken == 0 and not session.closed
@@ -502,7 +502,7 @@ def test_another_loop_cannot_use_feedback_and_channels(start, who, run):
 
 
 def test_leaving_the_block_has_a_bound(start, who, run):
-    """A gateway that never proves anything."""
+    """The gateway never proves acceptance."""
     simulator = start(faults={"stall_after_bytes": 0, "stall_ms": 1000000})
 
     async def main():
@@ -517,7 +517,7 @@ def test_leaving_the_block_has_a_bound(start, who, run):
     run(main())
 
 
-def test_what_a_token_provider_raises_is_no_failure_of_what_was_taken(start, certificates):
+def test_an_exception_of_the_token_provider_fails_no_queued_notification(start, certificates):
     if not HAS_HTTP2:
         pytest.skip("without HTTP/2")
     simulator = start("--http2-port", 0)
@@ -544,7 +544,7 @@ def test_what_a_token_provider_raises_is_no_failure_of_what_was_taken(start, cer
     assert all(isinstance(one, ZeroDivisionError) for one in troubles) and troubles
 
 
-def test_a_session_that_is_forgotten_leaves_the_loop(start, who, run):
+def test_a_forgotten_session_leaves_the_loop(start, who, run):
     simulator = start()
 
     async def main():
@@ -582,7 +582,7 @@ def test_feedback(start, who, run, tmp_path):
     run(main())
 
 
-def test_feedback_that_is_closed_or_cancelled_meanwhile(who, run):
+def test_feedback_closed_or_cancelled_while_it_waits(who, run):
     async def main():
         with socket.create_server(("127.0.0.1", 0)) as silent:
             options = {"host": "127.0.0.1", "port": silent.getsockname()[1]}
@@ -603,7 +603,7 @@ def test_feedback_that_is_closed_or_cancelled_meanwhile(who, run):
     run(main())
 
 
-# ---- What it stands on: nonblocking=True ---------------------------------------------------------
+# ---- Below it: nonblocking=True
 
 
 def test_a_selector(start, who, protocol):
@@ -630,7 +630,7 @@ def test_a_selector(start, who, protocol):
                 assert session.process() is True
             events += session
         assert sorted(event.identifier for event in events) == identifiers
-        # Any thread wakes it; the processing of that is the end of it.
+        # Any thread can wake it, until it processes the wake-up.
         while selector.select(0):
             session.process()
         threading.Thread(target=session.wake).start()
@@ -646,14 +646,14 @@ def test_a_selector(start, who, protocol):
         assert session.process() is False
 
 
-def test_the_end_of_a_block_closes_at_once(start, who, protocol):
+def test_the_end_of_a_block_closes_immediately(start, who, protocol):
     simulator = start("--http2-port", 0)
     with libapns.Session(who, nonblocking=True, **place(simulator, protocol)) as session:
         session.send(TOKEN, HELLO)
     assert session.closed and session.stats().unresolved == 0
 
 
-def test_a_session_that_waits_has_none_of_it(who):
+def test_a_blocking_session_refuses_loop_calls(who):
     session = libapns.Session(who)
     assert session.timeout is None
     for use in (session.fileno, session.process, session.wake):

@@ -1,4 +1,4 @@
-"""Broadcasts: notifications with a channel in place of a device, against the simulator."""
+"""Broadcasts: notifications to a channel instead of a device, against the simulator."""
 
 import asyncio
 import pickle
@@ -22,7 +22,7 @@ def where(start):
 
 
 @needs_http2
-def test_a_channel_that_is_not_there(who, where):
+def test_an_unknown_channel(who, where):
     with libapns.Session(who, **where) as session:
         session.send(None, UPDATE, channel_id=NOBODY, apns_id=UUID, user_data=7)
     (event,) = session
@@ -57,7 +57,7 @@ def test_many_at_once(who, where):
 
 
 @needs_http2
-def test_unique_id_is_the_sandbox_s(start, who):
+def test_unique_id_only_in_the_sandbox(start, who):
     for environment in ("sandbox", "production"):
         simulator = start("--http2-port", 0, "--environment", environment, control=True)
         where = {"protocol": "http2", "host": "127.0.0.1", "port": simulator.ready["http2_port"]}
@@ -86,7 +86,7 @@ def test_in_a_loop(who, where):
 
 
 @needs_http2
-def test_what_is_refused(who, where):
+def test_refused_arguments(who, where):
     session = libapns.Session(who, **where)
     start = {"aps": {**UPDATE["aps"], "event": "start"}}
     for token, payload, odd, message in (

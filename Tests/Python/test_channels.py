@@ -1,4 +1,4 @@
-"""The channels of an app, and broadcasts to those who follow them, against the simulator."""
+"""The channels of an app, and broadcasts to their subscribers, against the simulator."""
 
 import asyncio
 import gc
@@ -31,7 +31,7 @@ def where(simulator):
 
 @pytest.fixture
 def silent():
-    """A service that accepts and says nothing."""
+    """A service that accepts connections and sends nothing."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield {"host": "127.0.0.1", "port": listener.getsockname()[1], "topic": TOPIC}
 
@@ -57,7 +57,7 @@ def test_the_life_of_a_channel(simulator, who, where):
     channels.close()
 
 
-def test_a_broadcast_reaches_those_who_follow(simulator, who, where):
+def test_a_broadcast_reaches_subscribers(simulator, who, where):
     with libapns.Channels(who, **where) as channels:
         channel = channels.create("none")
     simulator.control("POST", "/subscriptions", f'{{"token": "{TOKEN.hex()}", "channel": "{channel}"}}')
@@ -73,7 +73,7 @@ def test_a_broadcast_reaches_those_who_follow(simulator, who, where):
     assert activity["token"] == TOKEN.hex()
 
 
-def test_a_refusal_says_why(who, where):
+def test_a_rejection_has_its_reason(who, where):
     with libapns.Channels(who, **where) as channels:
         with pytest.raises(libapns.RefusedError, match="ChannelNotRegistered") as caught:
             channels.describe(NOBODY)
@@ -148,7 +148,7 @@ def test_a_creation_without_an_answer_is_in_doubt(start, who):
 
 
 def test_ctrl_c_ends_the_wait(who, silent):
-    # A shell that puts the tests into the background has them ignore Ctrl-C.
+    # A shell makes background jobs ignore Ctrl-C.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with libapns.Channels(who, **silent) as channels:
@@ -185,7 +185,7 @@ def test_the_log(who, where):
         channels.list()
 
 
-def test_a_child_has_no_channels(who, where):
+def test_a_forked_child_cannot_use_channels(who, where):
     channels = libapns.Channels(who, **where)
     channels.list()
     if not (child := os.fork()):
@@ -227,8 +227,8 @@ def test_in_a_loop(simulator, who, where):
     asyncio.run(live())
 
 
-def test_a_cancelled_request_is_given_up(who, where, silent):
-    async def give_up():
+def test_a_cancelled_request_is_abandoned(who, where, silent):
+    async def abandon():
         async with libapns.aio.Channels(who, **silent) as channels:
             with pytest.raises(asyncio.TimeoutError):
                 await asyncio.wait_for(channels.list(), 0.2)
@@ -240,10 +240,10 @@ def test_a_cancelled_request_is_given_up(who, where, silent):
         with pytest.raises(TypeError, match="nonblocking"):
             libapns.aio.Channels(who, nonblocking=False)
 
-    asyncio.run(give_up())
+    asyncio.run(abandon())
 
 
-def test_what_is_left_is_collected(who, where):
+def test_channels_in_a_cycle_are_collected(who, where):
     """Channels and their log may refer to each other."""
     seen = weakref.WeakSet()
 
@@ -261,7 +261,7 @@ def test_what_is_left_is_collected(who, where):
     assert not seen
 
 
-def test_a_log_may_ask_again(who, where):
+def test_a_log_may_send_requests(who, where):
     asked = []
 
     def log(line):
@@ -274,7 +274,7 @@ def test_a_log_may_ask_again(who, where):
     assert asked == [None, []]
 
 
-def test_a_signal_handler_cannot_ask_in_between(who, silent):
+def test_a_signal_handler_cannot_send_a_request_during_another(who, silent):
     with libapns.Channels(who, **silent) as channels:
         before = signal.signal(signal.SIGALRM, lambda *_: channels.list())
         threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGALRM)).start()

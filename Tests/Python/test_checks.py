@@ -1,4 +1,4 @@
-"""What is refused before it is sent, and with which status a gateway would have refused it."""
+"""Arguments refused before sending, with the status that a gateway would have rejected them with."""
 
 import time
 
@@ -19,7 +19,7 @@ UNSOUND = [
 
 
 @pytest.mark.parametrize("given, said", UNSOUND)
-def test_checks_are_on_where_nothing_is_said(start, connect, given, said):
+def test_checks_are_on_by_default(start, connect, given, said):
     simulator = start()
     push = {"payload": PAYLOAD, "expiry": 0, **given}
     for options in ({}, {"checks": libapns.Check.ALL}, {"checks": True}, {"checks": None}):
@@ -36,7 +36,7 @@ def test_checks_are_on_where_nothing_is_said(start, connect, given, said):
         assert session.stats().taken == 1
 
 
-def test_each_check_by_itself(start, connect):
+def test_each_check_alone(start, connect):
     simulator = start()
     payloads, expiries = connect(simulator, checks=libapns.Check.PAYLOAD), connect(simulator, checks=libapns.Check.EXPIRY)
     payloads.send(TOKEN, PAYLOAD, expiry=3600)
@@ -73,7 +73,7 @@ def test_a_refusal_has_the_status_of_a_gateway(start, connect, token, payload, r
     assert caught.value.reject is reject and session.stats().taken == 0
 
 
-def test_what_is_no_refusal_has_none(start, connect):
+def test_other_errors_have_no_reject_status(start, connect):
     session = connect(start())
     session.close(0)
     with pytest.raises(libapns.ClosedError) as caught:

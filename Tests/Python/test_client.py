@@ -38,7 +38,7 @@ def token_of(number):
 
 @pytest.fixture
 def given(certificates):
-    """What a client to a simulator is given."""
+    """The arguments of a client to a simulator."""
 
     def given(simulator, **more):
         who = {"certificate": certificates / "provider.pem", "ca_file": certificates / "ca.pem"}
@@ -50,7 +50,7 @@ def given(certificates):
 
 @pytest.fixture
 def make(given):
-    """A client to a simulator, closed with the test."""
+    """Makes clients to a simulator and closes them after the test."""
     clients = []
 
     def make(simulator, **options):
@@ -67,7 +67,7 @@ def make(given):
 
 @pytest.fixture
 def nowhere():
-    """A port where nobody listens, for as long as the test runs."""
+    """A port without a listener, reserved while the test runs."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield bound.getsockname()[1]
@@ -75,12 +75,12 @@ def nowhere():
 
 @pytest.fixture
 def silent():
-    """A port behind which nobody says anything: nothing is written there."""
+    """A port that accepts connections and sends nothing, so no notification is written to it."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
         yield listening.getsockname()[1]
 
 
-# ---- What it is made with
+# ---- Construction
 
 
 def test_a_key_and_a_certificate_as_file_and_as_text(start, certificates):
@@ -98,7 +98,7 @@ def test_a_key_and_a_certificate_as_file_and_as_text(start, certificates):
 
 
 @pytest.mark.parametrize("kind", [libapns.Client, libapns.AsyncClient])
-def test_mistakes(who, kind):
+def test_wrong_arguments(who, kind):
     with pytest.raises(TypeError, match="a key with key_id and team_id, or a certificate, or credentials"):
         kind()
     with pytest.raises(TypeError, match="take the place of"):
@@ -117,7 +117,7 @@ def test_mistakes(who, kind):
         assert "MIGTAgEA" not in str(raised.value)
 
 
-def test_where_it_pushes_to(who):
+def test_default_address(who):
     with libapns.Client(credentials=who) as client:
         assert (client.host, client.port, client.credentials) == ("api.push.apple.com", 443, who)
         assert repr(client) == "<libapns.Client to api.push.apple.com, port 443>"
@@ -128,7 +128,7 @@ def test_where_it_pushes_to(who):
 # ---- One push
 
 
-def test_its_outcome(shared, make):
+def test_push_returns_its_outcome(shared, make):
     client = make(shared({"bad_tokens": [BAD.hex()]}))
     mark = object()
     accepted = client.push(TOKEN, HELLO, user_data=mark, collapse_id="one", timeout=DEADLINE)
@@ -155,7 +155,7 @@ def test_every_field_reaches_the_service(start, make):
     assert {(line["priority"], line["push_type"], line["collapse_id"]) for line in lines} == {("5", "alert", "score")}
 
 
-def test_what_is_not_taken(shared, make):
+def test_refused_arguments(shared, make):
     client = make(shared())
     kept = threading.Event()
     reference = weakref.ref(kept)
@@ -177,7 +177,7 @@ def test_what_is_not_taken(shared, make):
     assert client.stats().taken == 0
 
 
-def test_who_cannot_be_reached_is_told_at_once(nowhere, make, who):
+def test_an_unreachable_service_raises_immediately(nowhere, make, who):
     client = make(nowhere)
     with pytest.raises(libapns.NetworkError, match="cannot connect"):
         client.push(TOKEN, HELLO, timeout=DEADLINE)
@@ -186,15 +186,15 @@ def test_who_cannot_be_reached_is_told_at_once(nowhere, make, who):
     assert client.stats().cancelled == client.stats().taken == 1
 
 
-def test_who_is_not_trusted_is_told_at_once(start, certificates):
+def test_an_untrusted_service_raises_immediately(start, certificates):
     simulator = start()
     with libapns.Client(certificate=certificates / "provider.pem", host="127.0.0.1", port=simulator.ready["http2_port"]) as client:
         with pytest.raises(libapns.TLSError):
             client.push(TOKEN, HELLO, timeout=DEADLINE)
 
 
-def test_time_passes(start, make, silent):
-    """What was written is unknown; what was not is cancelled."""
+def test_timeouts(start, make, silent):
+    """Written notifications end as unknown, others as cancelled."""
     client = make(start(faults=UNHEARD))
     mark = object()
     client.connect(DEADLINE)
@@ -212,7 +212,7 @@ def test_time_passes(start, make, silent):
 
 
 def test_control_c(make, silent, request):
-    # A shell ignores it in what it starts in the background.
+    # A shell makes background jobs ignore it.
     request.addfinalizer(lambda before=signal.signal(signal.SIGINT, signal.default_int_handler): signal.signal(signal.SIGINT, before))
     client = make(silent)
 
@@ -233,7 +233,7 @@ def test_control_c(make, silent, request):
 
 
 def test_threads_push_at_the_same_time(start, make):
-    """Each gets its own outcome, and none waits for the others' answers."""
+    """Each push gets its own outcome, and the threads wait in parallel."""
     client = make(start(faults={"answer_delay_ms": 200, "bad_tokens": [token_of(7).hex()]}))
     client.connect(DEADLINE)
     began = time.monotonic()
@@ -245,12 +245,12 @@ def test_threads_push_at_the_same_time(start, make):
             assert event.is_rejected is (number == 7)
 
     together(*(lambda number=number: one(number) for number in range(16)))
-    # One after the other they would take 16 seconds.
+    # One after the other would take 16 seconds.
     assert time.monotonic() - began < 8
     assert client.stats().taken == 80
 
 
-def test_all_ways_at_once(shared, make):
+def test_push_push_many_and_submit_together(shared, make):
     client = make(shared({"bad_prefixes": ["ff"]}))
     tokens = [b"\xff" + token_of(n)[1:] if n % 10 == 0 else token_of(n) for n in range(300)]
 
@@ -279,8 +279,8 @@ def test_all_ways_at_once(shared, make):
     assert (stats.taken, stats.unresolved, stats.events) == (1300, 0, 0)
 
 
-def test_it_works_between_calls(start, make):
-    """What the service puts off is sent again, without a call of the program."""
+def test_it_retries_between_calls(start, make):
+    """A deferred notification is retried without a call of the program."""
     client = make(start(faults={"bad_every": 2, "bad_reason": "TooManyRequests"}), retry_schedule="1")
     both, done = [], threading.Event()
 
@@ -312,11 +312,11 @@ def test_a_future(shared, make):
     assert len(done) == 11 and not waiting
     assert [future.result().user_data for future in futures] == list(range(11))
     assert [future.result().is_rejected for future in futures] == [False] * 10 + [True]
-    # What has its outcome is not taken back.
+    # A finished one cannot be cancelled.
     assert not futures[0].cancel() and not futures[0].cancelled()
 
 
-def test_a_future_that_is_cancelled(start, make, silent):
+def test_a_cancelled_future(start, make, silent):
     client = make(silent)
     future = client.submit(TOKEN, HELLO)
     called = []
@@ -325,7 +325,7 @@ def test_a_future_that_is_cancelled(start, make, silent):
     with pytest.raises(concurrent.futures.CancelledError):
         future.result(DEADLINE)
     assert called == [future] and client.stats().cancelled == 1
-    # Another was written.
+    # Here it is in flight.
     client = make(start(faults=UNHEARD))
     future = client.submit(TOKEN, HELLO)
     until(lambda: client.stats().in_flight == 1)
@@ -336,7 +336,7 @@ def test_a_future_that_is_cancelled(start, make, silent):
     assert future.result(DEADLINE).is_unknown
 
 
-def test_submit_goes_on_trying(nowhere, make):
+def test_submit_keeps_trying(nowhere, make):
     client = make(nowhere, reconnect_pause_max=0.05)
     future = client.submit(TOKEN, HELLO)
     with pytest.raises(libapns.NetworkError):
@@ -363,7 +363,7 @@ def test_submit_waits_for_room(start, make):
     assert 16 < ahead < 400 and client.stats().accepted == 1000
 
 
-def test_there_is_no_room(start, make):
+def test_submit_without_room(start, make):
     client = make(start(faults=UNHEARD), window_bytes=16384, payload_max=256, connect_timeout=0.1, write_timeout=0.1)
     client.connect(DEADLINE)
     with pytest.raises(libapns.FullError, match="no room"):
@@ -374,7 +374,7 @@ def test_there_is_no_room(start, make):
 
 
 def test_callbacks_may_submit(shared, make):
-    """More than there is room for, in the thread that makes the room."""
+    """Submits more than there is room for, from the thread that makes room."""
     client = make(shared(), window_bytes=16384, payload_max=256)
     outcomes, count = queue.SimpleQueue(), 3000
     left = iter(range(count))
@@ -419,7 +419,7 @@ def test_callbacks_may_not_wait(shared, make):
 # ---- Many
 
 
-def test_every_one_comes_back(shared, make):
+def test_push_many_returns_every_outcome(shared, make):
     client = make(shared({"bad_prefixes": ["ff"]}))
     count = 3000
 
@@ -436,20 +436,20 @@ def test_every_one_comes_back(shared, make):
     assert next(outcomes, None) is None
 
 
-def test_the_iterable_is_read_as_there_is_room(shared, make):
+def test_the_iterable_is_read_while_there_is_room(shared, make):
     client = make(shared(), window_bytes=65536)
     ahead, read = 0, itertools.count(1)
     outcomes = client.push_many(((token_of(n), HELLO, next(read)) for n in itertools.count()), timeout=DEADLINE)
     for returned, _ in enumerate(itertools.islice(outcomes, 2000), 1):
         ahead = max(ahead, client.stats().taken - returned)
         if returned % 500 == 0:
-            # A program that is slow, too.
+            # The program is slow for a while, too.
             until(lambda: client.stats().unresolved == 0)
     assert 64 <= ahead < 2500
 
 
 @pytest.mark.parametrize("fault", ["payload", "iterable", "tuple"])
-def test_a_mistake_comes_after_the_outcomes(shared, make, fault):
+def test_an_invalid_item_raises_after_the_outcomes(shared, make, fault):
     client = make(shared())
 
     def pushes():
@@ -469,7 +469,7 @@ def test_a_mistake_comes_after_the_outcomes(shared, make, fault):
     assert next(outcomes, None) is None
 
 
-def test_many_have_their_time(start, make):
+def test_push_many_times_out(start, make):
     client = make(start(faults=UNHEARD))
     client.connect(DEADLINE)
     outcomes = client.push_many([(token_of(n), HELLO, n) for n in range(10)], timeout=0.1)
@@ -523,7 +523,7 @@ ENDS = {
 
 def run(simulator, certificates, program):
     port = simulator if isinstance(simulator, int) else simulator.ready["http2_port"]
-    # Later Pythons warn of a fork beside a thread.
+    # Newer Pythons warn about fork in a process with threads.
     return subprocess.run(
         [sys.executable, "-W", "ignore::DeprecationWarning", "-c", BEGINNING + program, str(port), certificates],
         capture_output=True, text=True, timeout=DEADLINE,
@@ -547,14 +547,14 @@ LOSSES = {
 
 
 @pytest.mark.parametrize("how", LOSSES)
-def test_what_has_no_outcome_is_counted(start, certificates, how):
+def test_unresolved_notifications_are_counted(start, certificates, how):
     simulator = start(faults=UNHEARD)
     ended = run(simulator, certificates, LOSSES[how])
     said = f"libapns: 127.0.0.1:{simulator.ready['http2_port']}: the session ended, and 10 notifications have no outcome\n"
     assert (ended.returncode, ended.stderr) == (0, said)
 
 
-def test_what_was_never_connected_is_counted(nowhere, certificates):
+def test_unresolved_notifications_are_counted_without_a_connection(nowhere, certificates):
     ended = run(nowhere, certificates, "client = make(close_timeout=0.2); submit(client, 10)")
     assert ended.returncode == 0
     assert f"libapns: 127.0.0.1:{nowhere}: the session ended, and 10 notifications have no outcome\n" in ended.stderr
@@ -572,7 +572,7 @@ atexit.register(lambda: threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGIN
     assert "KeyboardInterrupt" in ended.stderr and "10 notifications have no outcome" in ended.stderr
 
 
-def test_a_block_that_fails_keeps_its_failure(start, given):
+def test_a_block_that_raises_keeps_its_exception(start, given):
     with pytest.raises(LookupError, match="mine"):
         with libapns.Client(**given(start(faults=UNHEARD), connect_timeout=0.1, write_timeout=0.1)) as client:
             client.submit(TOKEN, HELLO)
@@ -600,7 +600,7 @@ def test_nothing_is_left_behind(shared, given):
 
 
 def test_the_binary_interface_proves_in_time(start, given):
-    """Which answers only what it rejects: an acceptance has to be proven, and would be a minute later."""
+    """The gateway answers only rejections: without a proof an acceptance would take a minute."""
     async def main():
         async with libapns.AsyncClient(**there) as client:
             assert (await client.push(TOKEN, HELLO, timeout=DEADLINE)).is_accepted
@@ -627,7 +627,7 @@ def test_the_binary_interface_proves_in_time(start, given):
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_child_is_told(shared, make):
+def test_a_forked_child_gets_an_error(shared, make):
     client = make(shared())
     assert client.push(TOKEN, HELLO, timeout=DEADLINE).is_accepted
     reading, writing = os.pipe()
@@ -687,12 +687,12 @@ def test_asyncio(shared, given):
             await client.push(TOKEN, HELLO)
         await client.close()
 
-    # As in a module of a server, before there is a loop.
+    # Made before there is a loop, as in a server's module.
     client = libapns.AsyncClient(**given(shared({"bad_tokens": [BAD.hex()]})))
     run_loop(main())
 
 
-def test_asyncio_is_told_at_once(nowhere, given):
+def test_asyncio_an_unreachable_service_raises_immediately(nowhere, given):
     async def main():
         async with libapns.AsyncClient(**given(nowhere)) as client:
             with pytest.raises(libapns.NetworkError, match="cannot connect"):
@@ -703,7 +703,7 @@ def test_asyncio_is_told_at_once(nowhere, given):
     run_loop(main())
 
 
-def test_asyncio_time_passes(start, given, silent):
+def test_asyncio_timeouts(start, given, silent):
     async def main():
         client = libapns.AsyncClient(**given(simulator))
         await client.connect(DEADLINE)
@@ -763,7 +763,7 @@ def test_asyncio_waits_for_room(start, given):
 
 
 @pytest.mark.parametrize("fault", ["payload", "iterable", "tuple"])
-def test_asyncio_a_mistake_comes_after_the_outcomes(shared, given, fault):
+def test_asyncio_an_invalid_item_raises_after_the_outcomes(shared, given, fault):
     def pushes():
         for number in range(150):
             yield token_of(number), HELLO, number
@@ -782,10 +782,10 @@ def test_asyncio_a_mistake_comes_after_the_outcomes(shared, given, fault):
     run_loop(main())
 
 
-# ---- Outcomes that a program makes
+# ---- Outcomes made by a program
 
 
-def test_an_event_for_a_program_s_tests():
+def test_a_program_can_make_events_for_its_tests():
     rejected = libapns.Event(kind="rejected", reason="BadDeviceToken", token="ff" * 32, user_data=7)
     assert rejected.is_rejected and rejected.reason is libapns.Reason.BAD_DEVICE_TOKEN
     assert (rejected.http_status, rejected.token, rejected.user_data) == (400, BAD, 7)
@@ -794,7 +794,7 @@ def test_an_event_for_a_program_s_tests():
     assert accepted.is_accepted and accepted.http_status == 200 and accepted.token == b""
     with pytest.raises(libapns.NotAcceptedError) as raised:
         rejected.raise_unless_accepted()
-    # As queues of tasks hand them on.
+    # Task queues copy and pickle them.
     for one in (copy.copy(rejected), pickle.loads(pickle.dumps(rejected)), pickle.loads(pickle.dumps(raised.value)).event):
         assert repr(one) == repr(rejected) and one.why == rejected.why
     for mistake in ({}, {"kind": "wrong"}, {"kind": "accepted", "reason": "Nonsense"}, {"kind": "accepted", "nothing": 1}, {"kind": 99}):
@@ -804,7 +804,7 @@ def test_an_event_for_a_program_s_tests():
         rejected.kind = libapns.EventKind.ACCEPTED
 
 
-def test_a_notification_says_what_it_has():
+def test_the_repr_of_a_notification():
     one = libapns.Notification(TOKEN, HELLO, user_data=1, expiry=0)
     assert one == libapns.Notification(TOKEN, HELLO, user_data=1, expiry=0) != libapns.Notification(TOKEN, HELLO)
     assert re.match(r"Notification\(token=b.*expiry=0", repr(one))
@@ -812,7 +812,7 @@ def test_a_notification_says_what_it_has():
         libapns.Notification(TOKEN, HELLO, 1)
 
 
-def test_no_name_is_python_s():
+def test_no_name_shadows_a_builtin():
     import builtins
 
     import libapns.aio

@@ -1,4 +1,4 @@
-"""A host that calls only when it is told to: each feature with a time has to wake it."""
+"""An event loop that processes the session only when it is woken: each feature with a timer must wake it."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ def drains(session):
 def closes(session):
     sends(session)
     in_poll(session, lambda session: session.stats().in_flight == 1)
-    # The simulator may have closed, too, before this returns.
+    # The simulator may have closed before this returns.
     with contextlib.suppress(libapns.AgainError):
         session.close(0.3)
 
@@ -44,7 +44,7 @@ def unknown(session):
 
 
 BINARY, HTTP2 = "binary", "http2"
-# What it is, the protocol, options, what the simulator does wrong, what is called, and until when.
+# Name, protocol, options, faults of the simulator, the call, and the condition that ends the test.
 ROWS = [
     ("proof", BINARY, {"prove_after": 1}, {}, sends, accepted),
     ("silence", BINARY, {"quiet_period": 0.1}, {"sentinel": "none"}, drains, accepted),
@@ -94,19 +94,19 @@ def pings(session):
 
 
 def in_poll(session, ends):
-    """By the descriptor and the timeout, whichever comes first."""
+    """Woken by the descriptor or the timeout."""
     poll = select.poll()
     poll.register(session, select.POLLIN)
     while not ends(session):
         timeout = session.timeout
         ready = poll.poll(1000 * (DEADLINE if timeout is None else timeout))
-        assert ready or timeout is not None, "nobody wakes the loop"
+        assert ready or timeout is not None, "the session does not wake the loop"
         with contextlib.suppress(libapns.NetworkError, libapns.DeadlineError):
             session.process()
 
 
 def in_asyncio(session, ends):
-    """By the descriptor alone."""
+    """Woken by the descriptor alone."""
 
     async def main():
         loop, done = asyncio.get_running_loop(), asyncio.Event()
@@ -130,7 +130,7 @@ def in_asyncio(session, ends):
 
 @pytest.mark.parametrize("host", [in_poll, in_asyncio])
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row[1]}-{row[0]}" for row in ROWS])
-def test_each_time_wakes_the_host(start, who, host, row):
+def test_each_timer_wakes_the_loop(start, who, host, row):
     _, protocol, options, faults, call, ends = row
     simulator = start("--http2-port", 0, faults=faults)
     if protocol == HTTP2:

@@ -1,4 +1,4 @@
-"""Programs that push and just end: all is delivered, or the number of what was not is printed."""
+"""Programs that push and exit: everything is delivered, or the number of unresolved notifications is printed."""
 
 import subprocess
 import sys
@@ -50,7 +50,7 @@ ENDS = {
     "one = multiprocessing.get_context('fork').Process(target=work); one.start(); one.join()",
     "loop, local": LOOP + "async def main(): await post(make(libapns.aio.Session))\nasyncio.run(main())",
     "loop, global": LOOP + "async def main():\n    global session\n    session = make(libapns.aio.Session)\n    await post(session)\nasyncio.run(main())",
-    "loop goes on": LOOP + "async def main():\n    await post(make(libapns.aio.Session))\n"
+    "loop continues": LOOP + "async def main():\n    await post(make(libapns.aio.Session))\n"
     "    while libapns.aio._Unclosed.all: await asyncio.sleep(0.01)\n    print('delivered')\nasyncio.run(main())",
 }  # fmt: skip
 
@@ -67,7 +67,7 @@ def run(simulator, certificates, program, count, protocol):
 @pytest.mark.parametrize("how", ENDS)
 def test_all_is_delivered(start, certificates, how, protocol):
     simulator = start("--http2-port", 0)
-    # The default would be too short on a machine that does much else.
+    # The default would be too short on a busy machine.
     program = ENDS[how].replace("make(", "make(close_timeout=200, ", 1).replace("(close_timeout=200, )", "(close_timeout=200)")
     program = program.replace("make(close_timeout=200, libapns.aio.Session", "make(libapns.aio.Session, close_timeout=200")
     ended = run(simulator, certificates, program, 300, protocol)
@@ -78,7 +78,7 @@ def test_all_is_delivered(start, certificates, how, protocol):
 
 @pytest.mark.parametrize("count", [300, 2000])
 @pytest.mark.parametrize("protocol", ["binary", pytest.param("http2", marks=needs_http2)])
-def test_by_default(start, certificates, count, protocol):
+def test_exit_with_the_default_timeout(start, certificates, count, protocol):
     simulator = start("--http2-port", 0)
     ended = run(simulator, certificates, ENDS["end"], count, protocol)
     lost = sum(int(line.split(" notifications")[0].split()[-1]) for line in ended.stderr.splitlines() if "no outcome" in line)
@@ -94,27 +94,27 @@ LOSSES = {
     "disabled": "import logging; logging.disable(); session = make(close_timeout=0); push(session)",
     "nonblocking": "session = make(close_timeout=0.2, nonblocking=True); push(session)",
     "loop": LOOP + "async def main(): await post(make(libapns.aio.Session, close_timeout=0.2))\nasyncio.run(main())",
-    "loop goes on": LOOP + "async def main():\n    await post(make(libapns.aio.Session, close_timeout=0.2))\n    while libapns.aio._Unclosed.all: await asyncio.sleep(0.01)\nasyncio.run(main())",
+    "loop continues": LOOP + "async def main():\n    await post(make(libapns.aio.Session, close_timeout=0.2))\n    while libapns.aio._Unclosed.all: await asyncio.sleep(0.01)\nasyncio.run(main())",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("how", LOSSES)
-def test_what_has_no_outcome_is_counted(start, certificates, how):
+def test_unresolved_notifications_are_counted(start, certificates, how):
     simulator = start(faults=STALL)
     ended = run(simulator, certificates, LOSSES[how], 100, "binary")
     said = f"libapns: 127.0.0.1:{simulator.gateway[1]}: the session ended, and 100 notifications have no outcome\n"
     assert (ended.returncode, ended.stderr) == (0, said)
 
 
-def test_without_a_time_it_does_not_wait(start, certificates):
-    """What was registered before the session runs behind its end."""
+def test_a_close_timeout_of_0_does_not_wait(start, certificates):
+    """An exit handler registered before the session runs after the session's own."""
     program = """
 import atexit, time
 atexit.register(lambda: print(time.monotonic() - began))
 session = make(close_timeout=0); push(session)
 began = time.monotonic()
 """
-    assert float(run(start(faults=STALL), certificates, program, 100, "binary").stdout) < 8  # 10 is the default of others
+    assert float(run(start(faults=STALL), certificates, program, 100, "binary").stdout) < 8  # the default is 10
 
 
 LOG = """
@@ -126,21 +126,21 @@ session = make(close_timeout=0.2, log=log, log_level="error"); push(session)
 
 
 @pytest.mark.parametrize("last", ["", "del session", "log.session = session; del session, log"])
-def test_the_log_is_told(start, certificates, last):
+def test_the_log_gets_the_count(start, certificates, last):
     simulator = start(faults=STALL)
     ended = run(simulator, certificates, LOG.format(last), 100, "binary")
     peer = f"127.0.0.1:{simulator.gateway[1]}"
     assert (ended.stdout, ended.stderr) == (f"closed 100 {peer} the session ended, and 100 notifications have no outcome\n", "")
 
 
-def test_the_logger_is_told_if_somebody_listens(start, certificates):
+def test_the_logger_gets_the_count_if_it_has_a_handler(start, certificates):
     program = "import logging; logging.basicConfig(stream=sys.stdout); session = make(close_timeout=0.2); push(session)"
     ended = run(start(faults=STALL), certificates, program, 100, "binary")
     assert "ERROR:libapns:127.0.0.1" in ended.stdout and "100 notifications have no outcome" in ended.stdout
     assert ended.stderr == ""
 
 
-def test_one_that_cannot_be_reached_costs_the_others_nothing(start, certificates):
+def test_an_unreachable_session_does_not_affect_others(start, certificates):
     simulator = start()
     program = """
 stuck = libapns.Session(libapns.Credentials(dangerously_accept_any_peer=True), protocol="http2", topic="a", host="127.0.0.1", port=1, nonblocking=True, close_timeout=1)
@@ -172,7 +172,7 @@ atexit.register(lambda: threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGIN
     assert "KeyboardInterrupt" in ended.stderr and "100 notifications have no outcome" in ended.stderr
 
 
-def test_a_closed_session_says_nothing(start, connect):
+def test_a_closed_session_prints_nothing(start, connect):
     session = connect(start(faults=STALL), close_timeout=600)
     session.send(bytes(32), b'{"aps":{}}')
     session.close(0)

@@ -1,4 +1,5 @@
-"""Examples/python, and the Python of README.md and Documentation: that they say what they promise."""
+"""Runs Examples/python and the Python code in README.md and Documentation, and checks the output that
+they promise."""
 
 import pathlib
 import re
@@ -30,7 +31,7 @@ def test_provider(start, tmp_path):
 
 
 @needs_http2
-def test_provider_by_http2(start, tmp_path):
+def test_provider_over_http2(start, tmp_path):
     simulator = start("--feedback", write(tmp_path / "gone", "1290000000 00ff\n"), "--http2-port", "0", faults={"bad_tokens": ["ff"]})
     notifications = write(tmp_path / "notifications", readme.blocks(EXAMPLE / "README.md", "tsv")[0])
     shown = subprocess.run(
@@ -46,7 +47,7 @@ KEY = '="AuthKey_ABC123DEFG.p8", key_id="ABC123DEFG", team_id="DEF123GHIJ"'
 
 
 def run_program(program, simulator, certificates):
-    """With what the page has for the simulator in place of the key."""
+    """Runs the program with the page's options for the simulator instead of the key."""
     local = readme.blocks(PAGE, "py")[0].replace("simulator-certificates", str(certificates))
     local = local.replace("8443", str(simulator.ready["http2_port"]))
     who, where = re.search(r"Client\(key(.*?), topic=.*?, (host=.*?)\)\n", local, re.S).groups()
@@ -64,14 +65,14 @@ def test_the_page_s_first_program(start, certificates):
 
 
 @needs_http2
-def test_the_page_s_first_program_where_it_is_refused(start, certificates):
+def test_the_page_s_first_program_rejected(start, certificates):
     simulator = start("--http2-port", "0", faults={"bad_every": 1, "bad_reason": "TopicDisallowed"})
     said = run_program(readme.blocks(PAGE, "python")[0], simulator, certificates)
     assert f"`{said.strip()}`" in PAGE.read_text()
 
 
 @needs_http2
-def test_the_page_s_program_of_channels(start, certificates):
+def test_the_page_s_program_for_channels(start, certificates):
     simulator = start("--http2-port", "0", "--channels-port", "0", control=True)
     (program,) = readme.blocks(BROADCASTS, "python")
     for line, port in (("libapns.Channels(who, ", "channels_port"), ("libapns.Client(credentials=who, ", "http2_port")):
@@ -97,7 +98,7 @@ def test_the_page_s_program_for_asyncio(start, certificates):
     ({}, "accepted\n"), ({"bad_every": 1}, "rejected: BadDeviceToken (HTTP 400)\n"),
 ])  # fmt: skip
 def test_one_push(start, certificates, faults, promised):
-    """Which README.md has too: Tests/Examples/providers compares them."""
+    """README.md shows the same program; Tests/Examples/providers compares them."""
     simulator = start("--http2-port", "0", faults=faults)
     program = (EXAMPLE / "push.py").read_text()
     there = f'ca_file="ca.pem", host="localhost", port={simulator.ready["http2_port"]})\n'

@@ -1,4 +1,5 @@
-"""Whatever a program hands over: an exception, and the process lives."""
+"""Unusual objects as arguments, and programs that interfere: each call raises or succeeds, and the
+process survives."""
 
 import copy
 import datetime
@@ -24,7 +25,7 @@ TOKEN = bytes(range(32))
 
 
 class Odd:
-    """Has every conversion, and none that works."""
+    """Has every conversion; each raises."""
 
     def refuse(self, *arguments):
         raise ZeroDivisionError
@@ -66,7 +67,7 @@ def survives(function, *arguments, **keywords):
 
 @pytest.fixture
 def session(who):
-    """Where nobody listens."""
+    """A session to a port without a listener."""
     return libapns.Session(who, protocol="binary", host="127.0.0.1", port=1, connect_timeout=0.5, reconnect_pause_max=0.001)
 
 
@@ -129,7 +130,7 @@ def test_odd_options(session, who, certificates):
         for option in SESSION_OPTIONS:
             survives(libapns.Session, who, **{option: odd})
         for option in CREDENTIALS_OPTIONS:
-            # The system's store takes its time to read.
+            # Without a CA file this would read the system's store, which is slow.
             survives(libapns.Credentials, **{"ca_file": certificates / "ca.pem", option: odd})
         for option in PAYLOAD_OPTIONS:
             survives(libapns.Payload, **{option: odd})
@@ -142,7 +143,7 @@ def test_odd_options(session, who, certificates):
             survives(libapns.Feedback, who, **{"host": "127.0.0.1", "port": 1, option: odd})
         for option in CHANNELS_OPTIONS:
             survives(libapns.Channels, who, **{"topic": "com.example.app", option: odd})
-        # Closed, so that none of them asks anybody.
+        # close() first, so that the others send no request.
         channels = survives(libapns.Channels, who, topic="com.example.app")
         for method in ("close", "create", "describe", "delete", "list", "cancel", "fileno") if channels else ():
             survives(getattr(channels, method), *() if method == "close" else (odd,))
@@ -213,7 +214,7 @@ def test_odd_notifications(start, connect):
         (lambda session, who: setattr(session, "nothing", None), AttributeError),
     ],
 )
-def test_mistakes_are_named(session, who, call, kind):
+def test_wrong_calls_raise_the_right_exception(session, who, call, kind):
     with pytest.raises(kind):
         call(session, who)
 
@@ -228,13 +229,13 @@ def test_nothing_can_be_copied_or_subclassed(session, who):
 
 
 def test_made_without_a_constructor(session):
-    # A type that has no constructor of its own makes one that is empty.
+    # A type without a constructor makes an empty object.
     made = survives(libapns._core.Events)
     assert made is None or list(made) == []
     assert list(survives(libapns._core.Outcomes) or []) == []
     for kind in (libapns.Session, libapns.Credentials, libapns.Payload, libapns.Strings, libapns.Feedback, libapns.Channels):
         survives(object.__new__, kind)
-        session.__init__()  # does nothing: what is made is made
+        session.__init__()  # does nothing on an existing session
 
 
 def test_a_payload_that_changes_while_it_is_read(who, session):
@@ -250,7 +251,7 @@ def test_a_payload_that_changes_while_it_is_read(who, session):
     assert payload.write()
 
 
-# ---- What uses the session from within its own call
+# ---- Calls from within a call
 
 
 @pytest.mark.parametrize("end", [lambda session: session.close(0), lambda session: session.__exit__(None, None, None)])
@@ -376,18 +377,18 @@ INTERPRETERS = any(map(importlib.util.find_spec, ("_interpreters", "_xxsubinterp
 
 @pytest.mark.parametrize("kind", ["legacy", "isolated"])
 def test_other_interpreters(start, certificates, kind):
-    """Each has types and classes of its own, and takes them along when it ends."""
+    """Each interpreter has its own types and classes and frees them when it ends."""
     if not INTERPRETERS:
         pytest.skip("this Python has no module for other interpreters")
     if kind == "isolated" and sys.version_info < (3, 12):
-        pytest.skip("interpreters with a lock of their own came with Python 3.12")
+        pytest.skip("interpreters with their own lock came with Python 3.12")
     simulator = start(faults={"bad_tokens": ["ff"]})
     said = run(OTHER_INTERPRETERS, kind, certificates / "provider.pem", certificates / "ca.pem", simulator.gateway[1])
     assert said == 9 * "well\n"
 
 
 def import_again():
-    """The package, imported as if it had not been; the one that the tests use stays in place."""
+    """Imports the package as if for the first time; the tests keep their own import."""
     kept = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "libapns"}
     try:
         for name in kept:
@@ -400,7 +401,7 @@ def import_again():
 
 
 def test_imported_again(start, certificates):
-    """Two imports have nothing in common, and each goes on working."""
+    """Two imports are independent, and each keeps working."""
     simulator = start(faults={"bad_tokens": ["ff"]})
     again = import_again()
     assert again is not libapns and again.Session is not libapns.Session and again.Error is not libapns.Error
@@ -419,7 +420,7 @@ def test_imported_again(start, certificates):
 
 
 def test_an_import_is_freed():
-    """With the last that refers to it, be that an object of one of its types."""
+    """Any reference to an import keeps it, even one to an object of its types."""
     again = import_again()
     module, payload = weakref.ref(again._core), again.Payload(alert="x")
     session = again.Session(again.Credentials(dangerously_accept_any_peer=True))
@@ -430,7 +431,7 @@ def test_an_import_is_freed():
         session.close()
         session.flush()
     del payload, session
-    for clear in typing._cleanups:  # Union remembers what it was given
+    for clear in typing._cleanups:  # Union caches its arguments
         clear()
     gc.collect()
     assert module() is None
@@ -485,9 +486,9 @@ print("the end")
 
 
 def test_the_end_of_the_interpreter(start, certificates):
-    """Objects that live until then, some in use by a thread that is not waited for."""
+    """Objects that live until the end of the interpreter, some in use by a daemon thread."""
     simulator = start(faults={"stall_after_bytes": 0, "stall_ms": 100000})
-    # What such a thread holds CPython leaves behind: accesses are looked at, leaks are not.
+    # CPython leaks what such a thread holds: check accesses, not leaks.
     environment = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
     said = run(UNTIL_THE_END, certificates / "provider.pem", certificates / "ca.pem", simulator.gateway[1],
                environment=environment)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Today's APNs: HTTP/2, its answers and provider tokens, against the simulator."""
+"""HTTP/2: responses and provider tokens, against the simulator."""
 
 import json
 import re
@@ -29,7 +29,7 @@ needs_http2 = pytest.mark.skipif(not HAS_HTTP2, reason="the library was built wi
 
 @pytest.fixture
 def push(who):
-    """A session by HTTP/2 to a simulator, closed with the test."""
+    """Makes HTTP/2 sessions to a simulator and closes them after the test."""
     sessions = []
 
     def push(simulator, credentials=None, **options):
@@ -56,7 +56,7 @@ def bearer(certificates):
 
 @pytest.mark.skipif(HAS_HTTP2, reason="the library has HTTP/2")
 @pytest.mark.parametrize("protocol", [libapns.Protocol.HTTP2, "http2"])
-def test_without_it_the_error_says_so(who, protocol):
+def test_a_library_without_http2_says_so(who, protocol):
     with pytest.raises(libapns.ArgumentError, match="HTTP/2, which this library was built without"):
         libapns.Session(who, protocol=protocol)
 
@@ -92,7 +92,7 @@ def test_accepted_with_a_provider_token(start, push, bearer):
 
 
 @needs_http2
-def test_key_as_bytes_and_one_that_is_none(start, push, certificates):
+def test_a_key_as_bytes_and_an_invalid_key(start, push, certificates):
     key = (certificates / "provider-token.p8").read_bytes()
     ca = certificates / "ca.pem"
     made = libapns.Credentials(token_key=key, key_id=KEY_ID, team_id=TEAM_ID, ca_file=ca)
@@ -144,7 +144,7 @@ REFUSALS = [
 
 @needs_http2
 @pytest.mark.parametrize("reason", REFUSALS, ids=lambda reason: reason.name)
-def test_each_refusal(start, push, reason):
+def test_each_rejection(start, push, reason):
     simulator = start("--http2-port", 0, faults={"bad_tokens": ["ff"], "bad_reason": reason.text})
     with push(simulator) as session:
         session.send(b"\xff", HELLO, user_data=1, apns_id=UUID)
@@ -159,7 +159,7 @@ def test_each_refusal(start, push, reason):
 
 
 @needs_http2
-def test_a_device_that_is_gone(start, push):
+def test_a_gone_device(start, push):
     simulator = start("--http2-port", 0, control=True)
     simulator.control("POST", "/unregistered", json.dumps({"token": GONE.hex()}))
     before = int(time.time()) - 3600
@@ -173,13 +173,13 @@ def test_a_device_that_is_gone(start, push):
     assert session.gone() == []
 
 
-def test_the_binary_interface_tells_by_feedback(who):
+def test_gone_refers_to_feedback_over_the_binary_interface(who):
     with pytest.raises(libapns.ArgumentError, match="over the binary interface, Feedback lists"):
         libapns.Session(who, protocol="binary").gone()
 
 
 @needs_http2
-def test_an_answer_that_asks_for_another_try(start, push):
+def test_a_response_that_asks_for_a_retry(start, push):
     faults = {"bad_every": 3, "bad_reason": "TooManyRequests"}
     simulator = start("--http2-port", 0, faults=faults, control=True)
     with push(simulator) as session:
@@ -190,7 +190,7 @@ def test_an_answer_that_asks_for_another_try(start, push):
 
 
 @needs_http2
-def test_tries_end_with_the_retry_timeout(start, push):
+def test_retries_end_with_the_retry_timeout(start, push):
     faults = {"bad_every": 1, "bad_reason": "TooManyRequests"}
     session = push(start("--http2-port", 0, faults=faults), retry_timeout=1.5, ping_after=-1)
     session.send(TOKEN, HELLO)
@@ -206,7 +206,7 @@ def test_ping_after_is_never_or_whole_seconds(start, push):
 
 
 @needs_http2
-def test_what_is_refused_before_it_is_sent(start, push, bearer):
+def test_refused_arguments(start, push, bearer):
     session = push(start("--http2-port", 0))
     for odd, message in (
         ({"topic": "a b"}, "topic cannot have character 0x20"),
@@ -245,8 +245,8 @@ def test_the_size_that_each_kind_may_have(start, push):
 
 
 @needs_http2
-def test_what_is_not_wanted_leaves_nothing_behind(start, push):
-    """Answers are the session's to free, taken or not."""
+def test_unread_responses_are_freed(start, push):
+    """The session frees responses, read or not."""
     simulator = start("--http2-port", 0, faults={"bad_every": 5, "bad_reason": "BadDeviceToken"})
     with push(simulator, report_accepted=False) as session:
         session.send_many([(TOKEN, HELLO, number) for number in range(1000)])
@@ -288,7 +288,7 @@ def test_the_environment_names_the_host(who, protocol, production, sandbox):
         libapns.Feedback(who, environment="sandbox", host=libapns.FEEDBACK_HOST_PRODUCTION)
 
 
-def test_by_the_binary_interface_nothing_is_said_of_it(start, connect):
+def test_the_binary_interface_ignores_http2_arguments(start, connect):
     with connect(start(faults={"bad_tokens": ["ff"]})) as session:
         session.send(b"\xff", HELLO, topic=TOPIC, push_type="alert", collapse_id="x", apns_id=UUID)
     (event,) = session

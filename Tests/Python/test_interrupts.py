@@ -1,4 +1,4 @@
-"""Ctrl-C in every call that waits, against peers that never answer: each has ten minutes."""
+"""Ctrl-C in every call that waits, against peers that never answer; each call would wait ten minutes."""
 
 import contextlib
 import os
@@ -42,7 +42,7 @@ except KeyboardInterrupt as interrupt:
 
 
 class Silent:
-    """Takes connections, shakes hands where it is told to, and says nothing more."""
+    """Accepts connections, completes the handshake if it has certificates, and sends nothing more."""
 
     def __init__(self, certificates=None, protocol="binary"):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -68,7 +68,7 @@ class Silent:
                 self.connections.append(connection)
 
     def close(self):
-        # Closing alone would leave its thread waiting.
+        # close() alone would leave its thread waiting in accept().
         self.listener.shutdown(socket.SHUT_RDWR)
         self.thread.join(DEADLINE)
         self.listener.close()
@@ -77,7 +77,7 @@ class Silent:
 
 
 class Deaf:
-    """Has its backlog full, so that the kernel answers no SYN."""
+    """Has a full backlog, so that the kernel answers no SYN."""
 
     def __init__(self):
         self.listener = socket.socket()
@@ -139,7 +139,7 @@ def test_connecting(certificates, peer, wait, after, protocol):
 
 @pytest.fixture(scope="session")
 def slow_names(tmp_path_factory):
-    """A libc that looks up no name before anybody has lost patience."""
+    """A libc in which getaddrinfo() never returns."""
     directory = tmp_path_factory.mktemp("names")
     source = directory / "names.c"
     source.write_text("""
@@ -152,14 +152,14 @@ def slow_names(tmp_path_factory):
         }
     """)
     library = directory / "names.so"
-    # A compiler under the address sanitizer fails, for it leaks.
+    # Under the address sanitizer the compiler fails because it leaks.
     plain = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True, env=plain)
     return library
 
 
 @pytest.mark.parametrize("wait, after", CONNECTING)
-def test_looking_a_name_up(certificates, slow_names, wait, after):
+def test_resolving_a_name(certificates, slow_names, wait, after):
     environment = {**os.environ, "LD_PRELOAD": f"{os.environ.get('LD_PRELOAD', '')} {slow_names}".strip()}
     interrupt(certificates, 1, wait, after=after, host="gateway.example", environment=environment)
 
@@ -172,7 +172,7 @@ def test_looking_a_name_up(certificates, slow_names, wait, after):
         ("session.send(*push)", "next(session.events(600))", IN_DOUBT),
         ("session.send(*push)", "session.__exit__(None, None, None)", "assert session.closed; " + IN_DOUBT),
         ("session.send(*push)", "session.close(600)", "assert session.closed; " + IN_DOUBT),
-        # A window that is full, and a peer that takes nothing.
+        # The window is full, and the peer reads nothing.
         ("", "while True: session.send(*push)", "assert interrupt.taken in (0, 1); " + IN_DOUBT),
         ("", "session.send_many(push for _ in range(100000))",
          "assert interrupt.taken == session.stats().taken > 0; " + IN_DOUBT),
@@ -190,8 +190,8 @@ def test_a_feedback_list(certificates):
                   before="feedback = libapns.Feedback(who, read_timeout=600, **long)", after="feedback.close()")  # fmt: skip
 
 
-def test_behind_another_thread(certificates):
-    """The session is in the hands of a thread that waits."""
+def test_waiting_for_another_thread(certificates):
+    """Another thread is waiting inside the session."""
     with contextlib.closing(Silent()) as there:
         before = """
 import threading
@@ -200,7 +200,7 @@ threading.Thread(target=lambda: session.send(*push), daemon=True).start()
         interrupt(certificates, there.port, "session.connect()", before=before, after="import os; print('interrupted', flush=True); os._exit(0)")
 
 
-def test_a_deadline_holds_over_the_slices(certificates, who):
+def test_a_deadline_holds_across_slices(certificates, who):
     with contextlib.closing(Silent()) as there:
         session = libapns.Session(who, protocol="binary", host="127.0.0.1", port=there.port, connect_timeout=0.5, write_timeout=0.5)
         began = time.monotonic()
@@ -215,7 +215,7 @@ def test_a_deadline_holds_over_the_slices(certificates, who):
             libapns.Feedback(who, host="127.0.0.1", port=there.port, connect_timeout=0.5)
 
 
-def test_a_feedback_s_deadline_holds_over_the_slices(certificates, who):
+def test_a_feedback_deadline_holds_across_slices(certificates, who):
     with contextlib.closing(Silent(certificates)) as there:
         feedback = libapns.Feedback(who, host="127.0.0.1", port=there.port, read_timeout=0.5,
                                  server_name="gateway.push.apple.com")  # fmt: skip

@@ -1,4 +1,4 @@
-"""The JSON of a dict: the bytes of json.dumps(), or an exception as it has them."""
+"""The JSON of a dict: the bytes of json.dumps(), or the same exception."""
 
 import collections
 import enum
@@ -48,7 +48,7 @@ class Color(enum.IntEnum):
 
 
 class Backwards(list):
-    """What it has is what its iterator says."""
+    """A list that differs from its iterator."""
 
     def __iter__(self):
         return reversed(list(super().__iter__()))
@@ -76,19 +76,19 @@ def moved():
 PLAIN = [
     {}, [], (), {"aps": {}}, [[]], [{}], ({},), "", "aps", 0, -1, True, False, None, [True, None, False],
     {"a": [1, (2, [3, {"b": ()}])]}, [[[]], [], {"x": {}}],
-    # Each character that is written otherwise than as it is, and its neighbours.
+    # Each escaped character, and its neighbours.
     "".join(map(chr, range(0x100))), *map(chr, range(0x30)), "\\\\\"\"", "/", "\x7f", "\u2028\u2029", "\ufeff",
     "é", "€", "😀", "\U0010ffff", "\ud7ff\ue000", "x" * 15 + '"', "x" * 16 + "\n", "x" * 17 + "\\", "é" * 3000 + '"',
     "\0" * 5000, "x" * 100_000, {"\n": "\t", '"': "\\"},
-    # Integers about the ends of what C has, and beyond.
+    # Integers around the limits of C's types, and beyond.
     *(sign * (1 << bits) + one for bits in (7, 31, 32, 53, 62, 63, 64, 200, 10_000) for sign in (1, -1)
       for one in (-1, 0, 1)),
-    # Floats, as repr() has them.
+    # Floats, written as repr() does.
     0.0, -0.0, 1.0, 1.5, 0.1, 1 / 3, 1e15, 1e16, 1e17, 1e22, 1e23, 1e-4, 1e-5, 123456789012345680.0, 5e-324,
     sys.float_info.max, sys.float_info.min, -1e100, 2.0**53, 9007199254740993.0,
-    # Keys that are none in JSON.
+    # Keys that are not strings.
     {1: 2, 1.5: 3, True: 4, False: 5, None: 6, "x": 7}, {-0.0: 1}, {1e16: 1}, {1 << 100: 1}, {"1": 1, 1: 2},
-    # Subclasses count as what they are, but for what is in them.
+    # Subclasses are written as their base class, by their contents.
     Word("a\"b"), {Word("k"): Word("v")}, Number(7), Number(1 << 90), {Number(8): Number(9)}, Measure(2.5),
     {Measure(0.5): Measure(-1)}, Color.RED, Color.BLUE, {Color.RED: Color.BLUE}, Backwards([1, 2, 3]), Pair("ab"),
     Point(1, [2]), moved(), collections.defaultdict(list, a=[1]), collections.Counter("aab"), Doubled(a=1, b=[2]),
@@ -209,7 +209,7 @@ def test_depth(way):
         (Word("\udc00"), UnicodeEncodeError, "surrogates not allowed"),
     ],
 )
-def test_what_json_has_not(value, kind, said):
+def test_values_that_json_cannot_represent(value, kind, said):
     with pytest.raises(kind):
         dumps(value)
     with pytest.raises(kind, match=said):
@@ -223,7 +223,7 @@ def outcome(function, value):
         return type(error)
 
 
-@pytest.mark.skipif(not hasattr(sys, "set_int_max_str_digits"), reason="has no limit to the digits of an int")
+@pytest.mark.skipif(not hasattr(sys, "set_int_max_str_digits"), reason="this Python does not limit the digits of an int")
 def test_integers_of_more_digits_than_python_writes():
     for value in (10**4299, 10**4301, -(10**4301), {10**4301: 1}, Number(10**4301)):
         assert outcome(encode, value) == outcome(dumps, value)
@@ -231,14 +231,14 @@ def test_integers_of_more_digits_than_python_writes():
 
 
 class Hostile(dict):
-    """Does this when it is looked into."""
+    """Calls a function when its items are read."""
 
     def __init__(self, function):
         super().__init__(a=1)
         self.items = function
 
 
-def test_what_changes_while_it_is_written():
+def test_values_that_change_while_they_are_written():
     row = [1, Hostile(lambda: row.clear() or []), 2, 3]
     assert encode(row) == b"[1,{}]"
     row = [Hostile(lambda: row.append(5) or []), 2]
@@ -249,7 +249,7 @@ def test_what_changes_while_it_is_written():
     items = [("a", Hostile(lambda: items.clear() or [("b", [object])]))]
     with pytest.raises(TypeError, match="type is not JSON serializable"):
         encode(Hostile(lambda: items))
-    # The only reference to what is being written goes.
+    # Drops the only reference to the value that is being written.
     table = {"k" * 20: Hostile(lambda: table.update({"k" * 20: None}) or [("b", "c")]), "d": 1}
     assert encode(table) == b'{"kkkkkkkkkkkkkkkkkkkk":{"b":"c"},"d":1}'
     many = dict.fromkeys(map(str, range(30)), 1)
@@ -272,7 +272,7 @@ def test_what_changes_while_it_is_written():
         (lambda: [([], 1)], TypeError),
     ],
 )
-def test_items_that_are_none(items, kind):
+def test_invalid_items(items, kind):
     assert outcome(dumps, Hostile(items)) is kind
     assert outcome(encode, Hostile(items)) is kind
 
@@ -288,7 +288,7 @@ def test_an_iterator_that_fails():
             encode(value)
 
 
-def test_code_that_comes_back_ends_in_a_recursion_error():
+def test_recursion_through_items_raises_a_recursion_error():
     def again():
         encode(nested(300, Hostile(again)))
         return []
@@ -297,7 +297,7 @@ def test_code_that_comes_back_ends_in_a_recursion_error():
         encode(Hostile(again))
 
 
-def test_threads_that_change_what_others_write():
+def test_threads_change_a_value_while_others_write_it():
     table = {str(number): [number] for number in range(50)}
     done = threading.Event()
 
@@ -319,7 +319,7 @@ def test_threads_that_change_what_others_write():
         thread.join()
 
 
-def test_nothing_is_kept():
+def test_encoding_leaks_nothing():
     things, references = watched(4)
 
     class Text(str):
@@ -337,5 +337,5 @@ def test_nothing_is_kept():
             for _ in range(500):
                 outcome(encode, value)
 
-    # One object of the smallest size left behind each time would be 960,000.
+    # If each leaked one of the smallest objects, this would be 960,000.
     assert grows(work, 20) < 100_000

@@ -1,4 +1,4 @@
-"""What is kept, until when, and that nothing else is."""
+"""How long the extension keeps objects, and that it leaks none."""
 
 import gc
 import itertools
@@ -21,10 +21,10 @@ def test_user_data_lives_until_its_event(start, connect):
     things, references = watched(3)
     session.send_many([(token, PAYLOAD, thing) for token, thing in zip((TOKEN, b"\xff", TOKEN), things)])
     del things
-    # On a busy machine send_many() lasts long enough to read answers, and gives up what was accepted.
+    # On a busy machine send_many() may already have read responses and released what was accepted.
     assert references[1]() is not None
     session.drain()
-    # The accepted ones have no event, and are given up; the rejected one has.
+    # The accepted ones have no event and are released; the rejected one has an event.
     assert alive(references) == 1
     event = session.next_event()
     assert event.user_data is references[1]() and alive(references) == 1
@@ -54,7 +54,7 @@ def test_user_data_of_accepted_events(start, connect):
     assert alive(references) == 0
 
 
-def test_user_data_of_what_was_refused(start, connect):
+def test_user_data_of_refused_notifications(start, connect):
     session = connect(start())
     things, references = watched(4)
     for attempt in (
@@ -70,7 +70,7 @@ def test_user_data_of_what_was_refused(start, connect):
     assert alive(references) == 0
 
 
-def test_a_session_without_ends_frees_all(start, who, caplog):
+def test_a_session_without_outcomes_frees_all(start, who, caplog):
     session = libapns.Session(who, protocol="binary", host="127.0.0.1", port=start(faults=STALL).gateway[1], close_timeout=0)
     things, references = watched(100)
     session.send_many([(TOKEN, PAYLOAD, thing) for thing in things])
@@ -81,7 +81,7 @@ def test_a_session_without_ends_frees_all(start, who, caplog):
     assert alive(references) == 0 and "100 notifications have no outcome" in caplog.text
 
 
-def test_events_nobody_takes_are_freed(start, who):
+def test_unread_events_are_freed(start, who):
     simulator = start()
     things, references = watched(100)
     session = libapns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1], report_accepted=True)
@@ -106,7 +106,7 @@ def test_a_cycle_through_user_data(start, who, caplog):
 
 
 class Late:
-    """Uses the session when the collector takes it away."""
+    """Uses the session when the collector finalizes it."""
 
     def __init__(self, session, said):
         self.session, self.said = session, said
@@ -132,7 +132,7 @@ def test_destructors_that_use_the_session(start, who):
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
-def test_any_order(start, certificates, order, session_simulator):
+def test_objects_freed_in_any_order(start, certificates, order, session_simulator):
     things = [libapns.Credentials(certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem")]
     port = session_simulator.gateway[1]
     things.append(libapns.Session(things[0], protocol="binary", host="127.0.0.1", port=port))
@@ -169,7 +169,7 @@ def test_a_session_keeps_its_credentials(start, certificates):
     assert session.credentials.describe().topics and session.stats().accepted == 1
 
 
-def test_no_memory_is_left_behind_by_sending(start, connect):
+def test_sending_leaks_nothing(start, connect):
     session = connect(start(faults={"bad_every": 500}), standby=False)
     items = [(TOKEN.hex(), {"aps": {"alert": "x" * 50}}, object()) for _ in range(2000)]
 
@@ -179,11 +179,11 @@ def test_no_memory_is_left_behind_by_sending(start, connect):
         session.drain()
         assert [event for event in session]
 
-    # A leak of one small object for each of 40,000 notifications would be 1,280,000 at least.
+    # If each of 40,000 notifications leaked one small object, this would be at least 1,280,000.
     assert grows(work, 20) < 100_000
 
 
-def test_no_memory_is_left_behind_by_objects(start, certificates, who):
+def test_objects_leak_nothing(start, certificates, who):
     def work():
         libapns.Credentials(
             certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem",
@@ -210,5 +210,5 @@ def test_no_memory_is_left_behind_by_objects(start, certificates, who):
             except (libapns.Error, TypeError):
                 pass
 
-    # Less than two small objects each time.
+    # Less than two small objects per round.
     assert grows(work, 400) < 400 * 64

@@ -18,7 +18,7 @@ def talk(session, count=1):
     session.close(240)
 
 
-def test_a_callable_is_told_lines(start, connect):
+def test_a_callable_gets_lines(start, connect):
     lines = []
     talk(connect(start(), log=lines.append))
     assert all(isinstance(line, libapns.LogLine) for line in lines)
@@ -50,7 +50,7 @@ def test_a_trace_keeps_secrets(start, connect):
     assert not any("secret" in line or "0001020304" in line for line in frames)
 
 
-def test_what_it_raises_is_not_the_calls(start, connect, monkeypatch):
+def test_its_exception_does_not_fail_the_call(start, connect, monkeypatch):
     raised = []
     monkeypatch.setattr(sys, "unraisablehook", lambda one: raised.append(one.exc_type))
 
@@ -74,7 +74,7 @@ def test_it_may_use_the_session(start, connect):
     assert seen
 
 
-def test_what_is_no_log_is_refused(who):
+def test_an_invalid_log_is_refused(who):
     with pytest.raises(TypeError, match="log must be a logging.Logger, a callable or None"):
         libapns.Session(who, log=7)
     with pytest.raises(ValueError, match="log_level"):
@@ -84,7 +84,7 @@ def test_what_is_no_log_is_refused(who):
 
 @needs_http2
 @pytest.mark.parametrize("name, said", [("XDG_RUNTIME_DIR", False), ("APNS_TOKEN_CACHE", True)])
-def test_only_a_token_cache_that_somebody_named_is_warned_of(start, certificates, monkeypatch, tmp_path, name, said):
+def test_only_an_explicit_token_cache_causes_a_warning(start, certificates, monkeypatch, tmp_path, name, said):
     monkeypatch.delenv("APNS_TOKEN_CACHE", raising=False)
     monkeypatch.setenv(name, str(tmp_path / "absent"))
     simulator, lines = start("--http2-port", 0), []

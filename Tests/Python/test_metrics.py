@@ -1,4 +1,4 @@
-"""What a monitoring system is told of a session."""
+"""The metrics of a session."""
 
 import libapns
 from test_http2 import HELLO, needs_http2, push  # noqa: F401

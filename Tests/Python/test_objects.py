@@ -71,7 +71,7 @@ def test_every_payload_key_is_there():
 # ---- Errors
 
 
-def test_errors_are_typed_and_say_all(who):
+def test_errors_are_typed_and_complete(who):
     session = libapns.Session(who, protocol="binary", host="127.0.0.1", port=1, connect_timeout=5)
     with pytest.raises(libapns.NetworkError) as caught:
         session.connect()
@@ -136,7 +136,7 @@ def test_pinned_keys_lists_and_levels(start, certificates):
 
 
 def test_nothing_shows_a_secret(encrypted):
-    """Neither what is raised nor an object, in whichever form it is written down."""
+    """Neither exceptions nor objects, in any textual form."""
     secret, names = "hush-hush", ("passphrase", "key", "certificate", "token_key")
     calls = [lambda name=name, kind=kind: libapns.Credentials(**{name: kind}) for name in names
              for kind in (secret, secret.encode(), [secret], secret + "\udc80", secret + "\0")]
@@ -253,7 +253,7 @@ def test_passphrases(encrypted):
             libapns.Credentials(certificate_file=encrypted, passphrase=passphrase)
 
 
-def test_what_the_passphrase_s_callable_raises_comes_out(encrypted):
+def test_an_exception_of_the_passphrase_callable_is_raised(encrypted):
     def refuse(file):
         raise ZeroDivisionError
 
@@ -348,7 +348,7 @@ def test_truncation():
     assert len(libapns.Payload(alert="x" * 5000, limit=5120).write()) > 5000
 
 
-def test_payload_mistakes():
+def test_invalid_payloads():
     payload = libapns.Payload(title="T")
     with pytest.raises(libapns.ArgumentError, match="alert"):
         payload.set(alert="a string too")
@@ -413,7 +413,7 @@ def test_feedback(start, who, tmp_path):
         next(feedback)
 
 
-def test_feedback_that_breaks_off(start, who, tmp_path):
+def test_truncated_feedback(start, who, tmp_path):
     listed = tmp_path / "feedback"
     listed.write_text("".join(f"{number} {TOKEN.hex()}\n" for number in range(10)))
     simulator = start("--feedback", listed, faults={"feedback_cut_bytes": 100})
@@ -442,7 +442,7 @@ def test_everything_is_documented():
 
 def test_every_stub_has_its_signature():
     for owner in (libapns.Session, libapns.Credentials, libapns.Payload, libapns.Strings, libapns.Feedback, libapns.Channels):
-        # Of types that are made at run time Python 3.9 tells none.
+        # Python 3.9 has no signatures for types made at run time.
         assert sys.version_info < (3, 10) or inspect.signature(owner)
         for name, member in vars(owner).items():
             if callable(member) and not name.startswith("__"):
@@ -453,7 +453,7 @@ def test_every_stub_has_its_signature():
 
 
 def modules():
-    """The module that is in use, and the wheel's other."""
+    """The module in use, and the wheel's other one."""
     here = pathlib.Path(libapns.__file__).parent
     return sorted(here.glob("_openssl_*/_core.abi3.so")) or [pathlib.Path(libapns._core.__file__)]
 
@@ -471,7 +471,7 @@ def test_the_module_needs_openssl_and_libc_only(module):
     needed = set(re.findall(r"NEEDED.*\[(.*\.so\.[\d.]*)\]", dynamic))
     paths = re.findall(r"\((?:RUN|R)PATH\).*\[(.*)\]", dynamic)
     symbols = readelf(module, "--dyn-syms")
-    # The wheel brings what HTTP/2 and c-ares need, where they are built in.
+    # The wheel carries the libraries for HTTP/2 and c-ares unless they are built in.
     brought = {name for name in needed if "nghttp2" in name or "cares" in name}
     if brought and "_openssl_" in module.parent.name:
         assert paths == ["$ORIGIN/../_libraries"]
@@ -481,7 +481,7 @@ def test_the_module_needs_openssl_and_libc_only(module):
         for name in brought:
             shown = readelf(libraries / name, "-d")
             assert set(re.findall(r"NEEDED.*\[(.*)\]", shown)) == {"libc.so.6"}
-            # Its own name, or another module's would be taken for it.
+            # A library under its common name could be mistaken for another module's.
             assert name.startswith("libapns_") and f"[{name}]" in re.search("SONAME.*", shown)[0]
             symbols += readelf(libraries / name, "--dyn-syms", "-V").partition("Version needs")[2]
     else:
@@ -498,18 +498,18 @@ def test_the_module_needs_openssl_and_libc_only(module):
     assert module.name.endswith(".abi3.so") and sys.version_info >= (3, 9)
 
 
-@pytest.mark.skipif(len(modules()) < 2, reason="this is no wheel for both OpenSSLs")
+@pytest.mark.skipif(len(modules()) < 2, reason="not a wheel for both OpenSSLs")
 def test_each_module_is_for_its_openssl():
     for module in modules():
         shown = readelf(module, "-d", "--dyn-syms")
-        # It is found when the module is loaded. So what is undefined is Python's, nghttp2's or glibc's.
+        # OpenSSL is found at load time, so every undefined symbol is Python's, nghttp2's or glibc's.
         assert "libssl" not in shown and "libcrypto" not in shown
         undefined = re.findall(r" UND ([^\s@]+)(@\S+)?", shown)
         assert len(undefined) > 50
         own = {name for name, version in undefined if "GLIBC" not in version and not re.match(r"_?Py|nghttp2_", name)}
         own -= {"__gmon_start__", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"}
         newer = re.findall(r"WEAK +\w+ +UND (OSSL_\w+|PKCS\w+_ex|EVP_\w+_(?:fetch|free))", shown)
-        # What 1.1.1 has not, the library does without there.
+        # The library does without these functions on 1.1.1.
         assert own == set(newer) and bool(newer) == (module.parent.name == "_openssl_1_1_1")
         name = "libssl.so.3" if module.parent.name == "_openssl_3" else "libssl.so.1.1"
         assert re.findall(rb"\0(libssl\.so\.[\d.]+)\0", module.read_bytes()) == [name.encode()]
@@ -525,7 +525,7 @@ def test_each_module_is_for_its_openssl():
         (libapns.Channels, "topics", "topic"),
     ],
 )
-def test_an_unknown_option_names_what_was_meant(who, make, given, meant):
+def test_an_unknown_option_suggests_a_name(who, make, given, meant):
     with pytest.raises(TypeError) as caught:
         make(who, **{given: 1})
     said = f"{make.__name__}() got an unexpected keyword argument '{given}'"

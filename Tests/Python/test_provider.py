@@ -1,4 +1,4 @@
-"""Provider tokens that processes share by a file, and those that a callable gives."""
+"""Provider tokens that processes share through a file, and those of a callable."""
 
 import contextlib
 import gc
@@ -37,7 +37,7 @@ def push(simulator, who):
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """The directory of the environment, for the tests alone."""
+    """The directory that APNS_TOKEN_CACHE names, for one test."""
     directory = tmp_path / "tokens"
     directory.mkdir(mode=0o700)
     monkeypatch.setenv("APNS_TOKEN_CACHE", str(directory))
@@ -70,7 +70,7 @@ def test_turned_off(certificates, start, place, monkeypatch, way):
     assert os.listdir(place) == []
 
 
-def test_a_file_of_the_program(certificates, start, place, tmp_path):
+def test_a_file_named_by_the_program(certificates, start, place, tmp_path):
     push(start("--http2-port", 0), signing(certificates, token_cache=place / "mine"))
     assert sorted(os.listdir(place)) == ["mine", "mine.lock"]
     with pytest.raises(libapns.ArgumentError, match="without a token_key"):
@@ -86,7 +86,7 @@ def provided(certificates, provider):
     return libapns.Credentials(ca_file=certificates / "ca.pem", token_provider=provider)
 
 
-def test_a_token_of_the_program(certificates, start):
+def test_a_token_from_the_program(certificates, start):
     simulator = start("--http2-port", 0)
     asked, threads = [], []
 
@@ -109,7 +109,7 @@ def test_every_form(certificates, start, said):
     assert push(start("--http2-port", 0), provided(certificates, lambda need: said)) != [0]
 
 
-def test_its_exception_is_the_session_s(certificates, start):
+def test_its_exception_is_raised_by_the_session(certificates, start):
     simulator = start("--http2-port", 0)
     answers = [KeyError("the vault is sealed"), "a.good-one"]
 
@@ -123,9 +123,9 @@ def test_its_exception_is_the_session_s(certificates, start):
     with pytest.raises(KeyError, match="the vault is sealed"):
         one.send(TOKEN, HELLO)
         one.drain(240)
-    # It stayed in the session.
+    # The notification stayed in the session.
     assert one.stats().unresolved == 1
-    # It is asked again after a second.
+    # The session calls it again after a second.
     while answers:
         with contextlib.suppress(libapns.CredentialsError):
             one.drain(240)
@@ -133,7 +133,7 @@ def test_its_exception_is_the_session_s(certificates, start):
     one.close(0)
 
 
-def test_not_now(certificates, start):
+def test_a_callable_without_a_token_yet(certificates, start):
     said = [None]
     one = session(start("--http2-port", 0), provided(certificates, lambda need: said[0]))
     one.send(TOKEN, HELLO)
@@ -148,7 +148,7 @@ def test_not_now(certificates, start):
 @pytest.mark.parametrize(
     "said", [7, "", "x" * 1001, (), ("a",), ("a", "b"), ("a", -1), ("a", float("nan")), ("a", 1e99)]
 )
-def test_what_is_no_token(certificates, start, said):
+def test_invalid_tokens(certificates, start, said):
     one = session(start("--http2-port", 0), provided(certificates, lambda need: said))
     with pytest.raises((TypeError, ValueError)):
         one.send(TOKEN, HELLO)
@@ -158,14 +158,14 @@ def test_what_is_no_token(certificates, start, said):
     assert one.closed
 
 
-def test_no_callable(certificates):
+def test_an_invalid_callable(certificates):
     with pytest.raises(TypeError, match="token_provider must be a callable"):
         provided(certificates, 7)
     with pytest.raises(libapns.ArgumentError, match="more than one"):
         signing(certificates, token_provider=lambda need: None, token_cache=False)
 
 
-def test_it_lives_as_long_as_a_session(certificates, start):
+def test_a_session_keeps_its_callable(certificates, start):
     class Provider:
         def __call__(self, need):
             return "a.token"

@@ -33,7 +33,7 @@ def of(simulator, push, **options):
 
 
 @needs_http2
-def test_its_outcome(shared, push):
+def test_push_returns_its_outcome(shared, push):
     session = of(shared({"bad_tokens": [BAD.hex()]}), push)
     mark = object()
     accepted = session.push(TOKEN, HELLO, user_data=mark, collapse_id="one")
@@ -46,7 +46,7 @@ def test_its_outcome(shared, push):
 
 
 @needs_http2
-def test_other_outcomes_stay(shared, push):
+def test_push_leaves_other_outcomes(shared, push):
     session = push(shared({"bad_tokens": [BAD.hex()]}))
     session.send_many([(BAD, HELLO, 0), (TOKEN, HELLO, 1)])
     assert session.push(TOKEN, HELLO, user_data=2).user_data == 2
@@ -71,7 +71,7 @@ def test_a_long_token_has_its_outcome(shared, push):
 
 
 @needs_http2
-def test_what_is_not_taken(shared, push):
+def test_refused_arguments(shared, push):
     session = of(shared(), push)
     kept = threading.Event()
     reference = weakref.ref(kept)
@@ -98,7 +98,7 @@ def test_a_nonblocking_session_refuses(shared, push):
 
 
 @needs_http2
-def test_without_a_connection_nothing_is_taken(who):
+def test_without_a_connection_nothing_is_queued(who):
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     session = libapns.Session(who, host="127.0.0.1", port=port)
@@ -110,8 +110,8 @@ def test_without_a_connection_nothing_is_taken(who):
 
 
 @needs_http2
-def test_time_passes(start, push):
-    """What was written is unknown, and its later end is no event; what was not is cancelled."""
+def test_timeouts(start, push):
+    """A written notification ends as unknown and its later outcome is not an event; others end as cancelled."""
     simulator = start("--http2-port", "0", faults=UNHEARD)
     session = push(simulator)
     mark = threading.Event()
@@ -127,7 +127,7 @@ def test_time_passes(start, push):
 
 
 @needs_http2
-def test_what_was_not_written_in_time_is_cancelled(start, push):
+def test_unwritten_notifications_are_cancelled_by_the_timeout(start, push):
     session = push(start("--http2-port", "0", faults={"streams_max": 1, **UNHEARD}))
     session.connect()
     session.send(TOKEN, HELLO, user_data="first")  # takes the only stream
@@ -143,7 +143,7 @@ def test_what_was_not_written_in_time_is_cancelled(start, push):
 
 @needs_http2
 def test_threads_push_at_the_same_time(start, push):
-    """Each gets its own outcome, and none waits for the others' answers."""
+    """Each push gets its own outcome, and the threads wait in parallel."""
     session = push(start("--http2-port", "0", faults={"answer_delay_ms": 200, "bad_tokens": [token_of(7).hex()]}))
     session.connect()
     began = time.monotonic()
@@ -155,13 +155,13 @@ def test_threads_push_at_the_same_time(start, push):
             assert event.is_rejected is (number == 7)
 
     together(*(lambda number=number: one(number) for number in range(16)))
-    # One after the other they would take 16 seconds.
+    # One after the other would take 16 seconds.
     assert time.monotonic() - began < 8
     assert list(session) == [] and session.stats().taken == 80
 
 
 @needs_http2
-def test_pushes_beside_a_thread_that_takes_events(shared, push):
+def test_push_while_another_thread_reads_events(shared, push):
     session = push(shared())
     done, seen = threading.Event(), []
 
@@ -184,7 +184,7 @@ def test_pushes_beside_a_thread_that_takes_events(shared, push):
 @needs_http2
 @pytest.mark.parametrize("many", [False, True])
 def test_control_c(start, push, many, request):
-    # A shell ignores it in what it starts in the background.
+    # A shell makes background jobs ignore it.
     request.addfinalizer(lambda before=signal.signal(signal.SIGINT, signal.default_int_handler): signal.signal(signal.SIGINT, before))
     session = push(start("--http2-port", "0", faults=UNHEARD))
     session.connect()
@@ -212,7 +212,7 @@ def test_control_c(start, push, many, request):
 
 
 @needs_http2
-def test_every_one_comes_back(shared, push):
+def test_push_many_returns_every_outcome(shared, push):
     session = of(shared({"bad_prefixes": ["ff"]}), push)
     count = 5000
     pushes = ((b"\xff" + token_of(n)[1:] if n % 50 == 0 else token_of(n), HELLO, n) for n in range(count))
@@ -224,7 +224,7 @@ def test_every_one_comes_back(shared, push):
     assert list(session) == [] and next(outcomes, None) is None
 
 
-def test_every_one_comes_back_over_the_binary_interface(start, connect):
+def test_push_many_returns_every_outcome_over_the_binary_interface(start, connect):
     session = connect(start(faults={"bad_every": 100}))
     events = list(session.push_many(((token_of(n), HELLO, n) for n in range(1000)), timeout=DEADLINE))
     assert sorted(event.user_data for event in events) == list(range(1000))
@@ -232,8 +232,8 @@ def test_every_one_comes_back_over_the_binary_interface(start, connect):
 
 
 @needs_http2
-def test_the_iterable_is_read_as_there_is_room(shared, push):
-    """The window bounds how far it reads ahead, whatever the iterable has."""
+def test_the_iterable_is_read_while_there_is_room(shared, push):
+    """The window bounds how far it reads ahead."""
     session = of(shared(), push, window_bytes=65536)
     ahead, read = 0, itertools.count(1)
     outcomes = session.push_many((token_of(n), HELLO, next(read)) for n in itertools.count())
@@ -247,8 +247,8 @@ def test_the_iterable_is_read_as_there_is_room(shared, push):
 
 
 @needs_http2
-def test_the_window_is_full_meanwhile(start, push):
-    """A program that is slow with each outcome keeps notifications in flight."""
+def test_the_window_stays_full(start, push):
+    """A program that handles each outcome slowly keeps notifications in flight."""
     session = push(start("--http2-port", "0", faults={"answer_delay_ms": 20}))
     least = None
     for number, event in enumerate(session.push_many((token_of(n), HELLO) for n in range(1000))):
@@ -258,7 +258,7 @@ def test_the_window_is_full_meanwhile(start, push):
 
 
 @needs_http2
-def test_what_is_left_of_an_iterator_is_an_event(shared, push):
+def test_outcomes_left_by_an_iterator_become_events(shared, push):
     session = push(shared())
     outcomes = session.push_many((token_of(n), HELLO, n) for n in range(100))
     first = next(outcomes)
@@ -271,7 +271,7 @@ def test_what_is_left_of_an_iterator_is_an_event(shared, push):
 
 @needs_http2
 @pytest.mark.parametrize("fault", ["payload", "iterable", "tuple"])
-def test_a_mistake_comes_after_the_outcomes(shared, push, fault):
+def test_an_invalid_item_raises_after_the_outcomes(shared, push, fault):
     session = of(shared(), push)
 
     def pushes():
@@ -292,7 +292,7 @@ def test_a_mistake_comes_after_the_outcomes(shared, push, fault):
 
 
 @needs_http2
-def test_many_have_their_time(start, push):
+def test_push_many_times_out(start, push):
     session = push(start("--http2-port", "0", faults=UNHEARD))
     outcomes = session.push_many([(token_of(n), HELLO, n) for n in range(10)], timeout=0.1)
     for _ in range(2):
@@ -304,7 +304,7 @@ def test_many_have_their_time(start, push):
 
 
 @needs_http2
-def test_two_at_a_time(shared, push):
+def test_two_iterators_in_turn(shared, push):
     session = push(shared())
     ours, theirs = (session.push_many([(token_of(n), HELLO, (name, n)) for n in range(300)]) for name in "ab")
     mixed = list(itertools.chain.from_iterable(zip(ours, theirs)))

@@ -1,4 +1,4 @@
-"""Other credentials in a running session."""
+"""Credential rotation in a running session."""
 
 import asyncio
 
@@ -47,7 +47,7 @@ def test_nothing_is_lost_or_sent_twice(who, another, where):
         assert sorted(event.user_data for event in session) == list(range(100))
 
 
-def test_wrong_ones_change_nothing(who, where):
+def test_wrong_credentials_change_nothing(who, where):
     with libapns.Session(who, **where) as session:
         for wrong in (None, "provider.pem", object()):
             with pytest.raises(TypeError, match="credentials must be libapns.Credentials, not"):

@@ -10,7 +10,7 @@ JSON = '{"aps":{"alert":"Héllo"}}'
 
 
 def accepted(simulator):
-    """What the gateway has, as it came."""
+    """The notifications that the gateway accepted, in its order."""
     found = simulator.control("GET", "/accepted?from=0&limit=1000")[1]
     return [(entry["token"], entry["payload"]) for entry in found["notifications"]]
 
@@ -58,7 +58,7 @@ def test_identifier_and_event(start, connect):
     assert session.next_event() is None
 
 
-def test_only_what_went_wrong_is_an_event(start, connect):
+def test_only_failures_are_events(start, connect):
     simulator = start(faults={"bad_every": 100})
     with connect(simulator) as session:
         sent = session.send_many((TOKEN, HELLO, number) for number in range(1, 1001))
@@ -99,7 +99,7 @@ def test_expiry_and_priority_reach_the_gateway(start, connect, tmp_path):
     ]  # fmt: skip
 
 
-def test_more_is_held_back_until_flush(start, connect):
+def test_more_waits_for_flush(start, connect):
     session = connect(start())
     session.connect()
     session.send(TOKEN, HELLO, more=True)
@@ -116,7 +116,7 @@ def test_many_from_a_generator_and_more_than_a_batch(start, connect):
     assert simulator.control("GET", "/counters")[1]["accepted"] == 5000
 
 
-def test_a_bad_one_among_many(start, connect):
+def test_an_invalid_item_among_many(start, connect):
     with connect(start()) as session:
         good = [(TOKEN, HELLO)] * 700
         for bad, kind in (
@@ -161,13 +161,13 @@ def test_an_iterable_that_uses_the_session(start, connect):
     assert session.stats().accepted == 40
 
 
-def test_none_of_them(start, connect):
+def test_send_many_without_items(start, connect):
     session = connect(start())
     assert session.send_many([]) == session.send_many(iter(())) == 0
     assert session.stats().connects == 0
 
 
-def test_full_and_on(start, connect):
+def test_continuing_after_a_full_window(start, connect):
     simulator = start()
     session = connect(simulator, report_accepted=True, window_bytes=65536, events_max=10)
     left = [(TOKEN, HELLO, number) for number in range(3000)]
@@ -179,7 +179,7 @@ def test_full_and_on(start, connect):
         except libapns.FullError as full:
             assert full.status is libapns.Status.ERR_FULL
             left = left[full.taken :]
-            # What was taken and is known waits; no more than the limit and the window hold.
+            # Outcomes wait in the session: at most the limit and what the window holds.
             waiting = session.stats().events
             assert waiting > 10
             seen += [event.user_data for event in session]
@@ -188,8 +188,8 @@ def test_full_and_on(start, connect):
     assert seen == list(range(3000))
 
 
-def test_no_limit_in_the_way(start, connect):
-    """Far more outcomes than the window has places for."""
+def test_unlimited_events(start, connect):
+    """Far more outcomes than the window holds."""
     with connect(start(), report_accepted=True) as session:
         session.send_many((TOKEN, HELLO, number) for number in range(60_000))
     assert [event.user_data for event in session] == list(range(60_000))
@@ -207,7 +207,7 @@ def test_connection_lost(start, connect):
     assert stats.accepted + stats.unknown == 200
 
 
-def test_close_gives_back_what_has_no_end(start, connect):
+def test_close_returns_unresolved_notifications(start, connect):
     simulator = start(faults={"stall_after_bytes": 0, "stall_ms": 100000})
     session = connect(simulator)
     things = [object() for _ in range(5)]
@@ -224,7 +224,7 @@ def test_close_gives_back_what_has_no_end(start, connect):
     session.close()
 
 
-def test_the_block_raises_what_it_could_not_do(start, connect):
+def test_the_block_raises_if_it_cannot_finish(start, connect):
     simulator = start(faults={"stall_after_bytes": 0, "stall_ms": 100000})
     with pytest.raises(libapns.DeadlineError) as caught:
         with connect(simulator, write_timeout=0.2) as session:
@@ -234,7 +234,7 @@ def test_the_block_raises_what_it_could_not_do(start, connect):
     assert [event.kind for event in session] == [libapns.EventKind.UNKNOWN]
 
 
-def test_an_exception_leaves_the_block_at_once(start, connect):
+def test_an_exception_leaves_the_block_immediately(start, connect):
     simulator = start(faults={"stall_after_bytes": 0, "stall_ms": 100000})
     with pytest.raises(ZeroDivisionError):
         with connect(simulator) as session:
@@ -248,7 +248,7 @@ def test_waiting_for_an_event(start, connect):
     session = connect(simulator)
     session.send(b"\xff", HELLO, user_data="late")
     assert session.next_event() is None
-    # Longer than a slice.
+    # Waits longer than a slice.
     assert session.next_event(240).user_data == "late"
     assert session.next_event(240) is None
     session.send(b"\xff", HELLO)
@@ -292,7 +292,7 @@ def test_a_log_handler_that_raises_changes_nothing(start, connect, monkeypatch):
     assert [each.exc_type for each in unraisable] == [ZeroDivisionError]
 
 
-def test_what_was_not_written_is_taken_back(start, connect):
+def test_unwritten_notifications_can_be_cancelled(start, connect):
     simulator = start(control=True)
     with connect(simulator, report_accepted=True) as session:
         identifiers = [session.send(TOKEN, HELLO, user_data=n, more=True) for n in range(6)]

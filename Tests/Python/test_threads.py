@@ -23,7 +23,7 @@ STALL = {"stall_after_bytes": 0, "stall_ms": 100000}
 
 
 def together(*functions):
-    """Runs them in threads of their own; raises what any of them raised."""
+    """Runs each function in its own thread; raises an exception that one of them raised."""
     raised = []
 
     def run(function):
@@ -68,7 +68,7 @@ def test_one_session_many_threads(start, connect):
 
 
 def test_closed_by_another_thread(start, connect):
-    """Others run while one waits: the one that closes has work to do before."""
+    """Other threads run while one waits: the closing thread has work to do first."""
     session = connect(start(faults=STALL))
     session.send(TOKEN, PAYLOAD)
     waiting = queue.Queue()
@@ -117,7 +117,7 @@ def test_feedback_in_threads(start, who, tmp_path):
 
 
 def in_child(function):
-    """What the function returned in a forked child, or the name of what it raised."""
+    """What the function returns in a forked child, or the name of the exception it raises."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -134,7 +134,7 @@ def in_child(function):
     return said
 
 
-def test_a_child_cannot_use_the_parent_s(start, connect, who):
+def test_a_forked_child_cannot_use_the_parent_s_objects(start, connect, who):
     simulator = start(control=True)
     session = connect(simulator, report_accepted=True)
     session.send(TOKEN, PAYLOAD, user_data="before")
@@ -201,7 +201,7 @@ def test_multiprocessing(start, connect, certificates, method):
     assert simulator.control("GET", "/counters")[1]["accepted"] == 3001
 
 
-def test_credentials_serve_a_child(start, who):
+def test_a_forked_child_can_use_credentials(start, who):
     simulator = start()
 
     def push():
@@ -225,13 +225,14 @@ def alarm():
 
 
 def alarm_in_the_wait():
-    """Once the main thread waits for a connection."""
+    """Raises the alarm when the main thread waits for a connection."""
     threading.Thread(target=lambda: (until_it_waits(os.getpid()), alarm()), daemon=True).start()
 
 
 @pytest.fixture
 def handle():
-    """What the signal does to the main thread: it raises Interrupted, as Ctrl-C does KeyboardInterrupt, or what the test says."""
+    """Sets the signal's effect on the main thread: it raises Interrupted, as Ctrl-C raises KeyboardInterrupt, or calls
+    what the test names."""
 
     def interrupt(number, frame):
         raise Interrupted
@@ -264,7 +265,7 @@ def test_an_interrupted_wait(start, connect, handle, wait):
     assert [event.user_data for event in session] == ["kept"]
 
 
-def test_interrupted_send_many_says_how_many(start, connect, handle):
+def test_interrupted_send_many_returns_the_count(start, connect, handle):
     def endless():
         for number in itertools.count():
             if number == 1000:
@@ -279,12 +280,12 @@ def test_interrupted_send_many_says_how_many(start, connect, handle):
 
 
 def test_keyboard_interrupt(start, certificates):
-    """Ctrl-C in a program of its own."""
+    """Ctrl-C in a separate program."""
     import subprocess
     import sys
 
     simulator = start(faults=STALL)
-    # A shell that puts the tests into the background has them ignore Ctrl-C.
+    # A shell makes background jobs ignore Ctrl-C.
     program = f"""
 import libapns, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)

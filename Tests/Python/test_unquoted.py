@@ -1,4 +1,4 @@
-"""A key in place of a name is in no exception."""
+"""A key passed where a name belongs never appears in an exception."""
 
 import base64
 import hashlib
@@ -6,7 +6,7 @@ import hashlib
 import libapns
 import pytest
 
-# No key, but what looks like one.
+# Looks like a key.
 BODY = base64.b64encode(hashlib.sha512(b"a").digest() + hashlib.sha512(b"b").digest()).decode()
 PEM = f"-----BEGIN PRIVATE KEY-----\n{BODY[:64]}\n{BODY[64:]}\n-----END PRIVATE KEY-----\n"
 SHAPES = {
@@ -42,7 +42,7 @@ def test_no_exception_has_a_key(call, shape):
     assert [part for part in parts if part in said] == []
 
 
-def test_the_message_says_where_text_goes():
+def test_the_message_names_the_option_for_text():
     with pytest.raises(libapns.CredentialsError) as raised:
         libapns.Credentials(token_key_file=PEM, key_id="ABC123DEFG", team_id="DEF123GHIJ")
     assert str(raised.value) == (

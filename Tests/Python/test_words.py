@@ -1,4 +1,4 @@
-"""What events, kinds and errors say: tokens, words, names."""
+"""The texts of events, kinds and errors: tokens, reasons, names."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ def test_an_event_has_its_token(start, connect, token):
 
 
 @needs_http2
-def test_a_rejected_one_by_http2_has_its_token(start, who):
+def test_a_notification_rejected_over_http2_has_its_token(start, who):
     simulator = start("--http2-port", "0", faults={"bad_tokens": ["ff"]})
     with libapns.Session(who, host="127.0.0.1", port=simulator.ready["http2_port"], protocol="http2") as session:
         session.send_many([(TOKEN, PAYLOAD), (b"\xff", PAYLOAD), (TOKEN, PAYLOAD)])
@@ -51,7 +51,7 @@ def test_tokens_of_thousands_in_flight(start, connect):
     assert all(each.token == each.user_data for each in events)
 
 
-def test_what_has_no_end_has_its_token_when_the_session_is_closed(start, connect):
+def test_unresolved_notifications_have_their_tokens_after_close(start, connect):
     session = connect(start(faults={"stall_after_bytes": 0, "stall_ms": 100000}))
     session.send(TOKEN, PAYLOAD)
     session.close(0)
@@ -78,7 +78,8 @@ def test_hex_digits_as_bytes_are_refused(start, connect, digits):
             refused()
     assert session.stats().taken == 0
     session.send(digits, PAYLOAD)
-    # What could be a token is one: other bytes among them, or too few to be the digits of one.
+    # Bytes that could be a token are one: with a byte that is not a digit, or too few for the
+    # digits of a token.
     for token in (b"ab" * 31 + b"\x00a", b"a" * 32, b"a" * 63):
         session.send(token, PAYLOAD)
 
@@ -86,7 +87,7 @@ def test_hex_digits_as_bytes_are_refused(start, connect, digits):
 # ---- Words
 
 
-def test_a_kind_is_a_word():
+def test_a_kind_has_a_text():
     assert [str(kind) for kind in libapns.EventKind] == ["accepted", "rejected", "unknown", "cancelled"]
     assert f"{libapns.EventKind.REJECTED} {libapns.EventKind.REJECTED:>10} {libapns.EventKind.REJECTED:d}" == "rejected   rejected 2"
     assert "%s %d" % (libapns.EventKind.UNKNOWN, libapns.EventKind.UNKNOWN) == "unknown 3"
@@ -111,7 +112,7 @@ def test_why_of_every_status(reject):
     assert why.startswith(begin) and len(why) > len(begin) + 10
 
 
-def test_why_of_the_rest():
+def test_why_of_other_events():
     assert event(libapns.EventKind.ACCEPTED).why == "accepted"
     assert event(libapns.EventKind.ACCEPTED, http_status=200).why == "accepted (HTTP 200)"
     assert event(libapns.EventKind.REJECTED, libapns.Reject(77)).why == "rejected: unlisted status (status 77)"
@@ -123,7 +124,7 @@ def test_why_of_the_rest():
                  reason_text="Unregistered")  # fmt: skip
     assert gone.why == ("rejected: Unregistered (HTTP 410): the app is no longer on the device, "
                         "since 2010-11-17 13:20:00 UTC")  # fmt: skip
-    # Times that no calendar has are no reason to fail.
+    # Times outside the calendar cause no error.
     for timestamp in (1 << 62, -1):
         assert "Unregistered (HTTP 410)" in gone_since(timestamp)
 
@@ -148,7 +149,7 @@ def test_an_event_s_repr():
 # ---- Names
 
 
-def test_a_traceback_names_the_class_as_programs_do():
+def test_a_traceback_has_the_public_class_name():
     program = """
 import libapns
 libapns.Session(libapns.Credentials(dangerously_accept_any_peer=True), host="127.0.0.1", port=1, protocol="binary").connect()
@@ -158,7 +159,7 @@ libapns.Session(libapns.Credentials(dangerously_accept_any_peer=True), host="127
     assert ended.stderr.splitlines()[-1].startswith("libapns.NetworkError: cannot connect to 127.0.0.1:1")
 
 
-def test_every_class_is_apns_s():
+def test_every_class_belongs_to_libapns():
     for name in libapns.__all__:
         value = getattr(libapns, name)
         if isinstance(value, type):

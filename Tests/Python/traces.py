@@ -1,4 +1,4 @@
-"""What tells that something was kept that should have gone."""
+"""Detects objects and memory that outlive their use."""
 
 import ctypes
 import gc
@@ -6,13 +6,13 @@ import os
 import sys
 import weakref
 
-# The extension is built with the address sanitizer, which finds what is left behind by
-# itself, once is enough for it, and keeps freed memory to catch who uses it.
+# The extension is built with the address sanitizer, which finds leaks itself, so one round is enough. It keeps
+# freed memory to catch uses after free.
 SANITIZED = os.environ.get("APNS_SANITIZED") == "1"
 
 
 class Thing:
-    """Something a weak reference can watch."""
+    """Supports weak references."""
 
     def __init__(self, number=0):
         self.number = number
@@ -30,8 +30,8 @@ def alive(references):
 
 
 def in_use():
-    """Bytes that malloc has handed out, and small objects of Python's, which are not malloc's. How much memory the
-    process has says less: allocators keep what was freed."""
+    """Bytes in use from malloc, and in Python's small objects, which have their own allocator. The size of the
+    process says less: allocators keep freed memory."""
     libc = ctypes.CDLL(None)
     number = ctypes.c_size_t if hasattr(libc, "mallinfo2") else ctypes.c_int
     # arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost
@@ -43,7 +43,7 @@ def in_use():
 
 
 def grows(work, rounds):
-    """How many bytes `rounds` of work leave behind, after as many to warm up."""
+    """How many bytes `rounds` of work leave in use, after the same number to warm up."""
     if SANITIZED:
         work()
         return 0
