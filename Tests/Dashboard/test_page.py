@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from simulator import DEADLINE, PAYLOAD, RESET, ROOT, TOKEN, enhanced, finish, framed, item, read_to_end, simple, story
+from simulator import DEADLINE, PAYLOAD, RESET, ROOT, TOKEN, enhanced, finish, framed, item, read_to_end, simple, exchange
 
 TOPIC = "com.example.app"
 JENNA = {"alert": {"loc-key": "GAME_PLAY_REQUEST_FORMAT", "loc-args": ["Jenna", "Frank"]}}
@@ -200,7 +200,7 @@ def test_a_fault_that_is_switched_on_is_felt_by_a_client(simulator, show):
     page.run("document.getElementById('fault-bad_every').parentElement.querySelector('input').value = '2'")
     page.click("#fault-bad_every")
     page.wait("document.getElementById('fault-bad_every').getAttribute('aria-checked') === 'true'")
-    answer, _ = story(simulator.connect(), enhanced(1) + enhanced(2))
+    answer, _ = exchange(simulator.connect(), enhanced(1) + enhanced(2))
     assert answer == struct.pack("!BBI", 8, 8, 2)
     # The gateway's log line is there too.
     page.wait("document.getElementById('wire').textContent.includes('identifier 2 rejected: status 8')")

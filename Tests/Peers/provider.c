@@ -6,7 +6,7 @@
  *
  *   connect      apns_session_connect()
  *   send:N       N notifications, with APNS_SEND_MORE except for the last; repeats a failed call
- *                for up to `patience_ms`
+ *                for up to `timeout_ms`
  *   push:N:MS    N notifications, each by itself, MS milliseconds apart, and events taken between
  *   seen         waits for a line in standard input: the peer has done its harm
  *   drain:MS     one apns_session_drain()
@@ -17,7 +17,7 @@
  *   nap:MS       calls nothing
  *   idle:MS      with loop=1: counts who wakes up the loop while nothing is due
  *   close:MS     apns_session_close()
- *   feedback     reads the feedback at `feedback_port` for `patience_ms`
+ *   feedback     reads the feedback at `feedback_port` for `timeout_ms`
  *
  * With loop=1 the `sessions` never wait, and an event loop goes round while they send at `rate` a
  * second, finish, idle and close; its heart beats every millisecond.
@@ -215,7 +215,7 @@ static long session_count, count; /* of notifications for each session */
 enum { NO_END, ACCEPTED, REJECTED, UNKNOWN };
 static unsigned char *ends;
 static size_t ended_count, two_ends, unexplained;
-static double connect_ms, write_ms, patience_ms;
+static double connect_ms, write_ms, timeout_ms;
 static bool takes_events, is_drained, is_closed;
 
 /* The responses to rejected notifications: the binary status, or the HTTP status and reason. */
@@ -296,7 +296,7 @@ static void send_many(struct one *one, long wanted) {
     if (status == APNS_OK) done++;
     if (takes_events && (status != APNS_OK || done % 500 == 0)) take_all(one);
     if (status == APNS_OK || (status == APNS_ERR_FULL && takes_events)) continue;
-    if (!apns_status_is_retryable(status) || now_ms() - start > patience_ms) return;
+    if (!apns_status_is_retryable(status) || now_ms() - start > timeout_ms) return;
   }
 }
 
@@ -343,7 +343,7 @@ static void read_feedback(apns_credentials_t *credentials) {
   begin("feedback_open");
   apns_status_t status =
       ended(connect_ms, apns_feedback_open(&options, credentials, &feedback, &error));
-  while (status == APNS_OK && now_ms() - start < patience_ms) {
+  while (status == APNS_OK && now_ms() - start < timeout_ms) {
     begin("feedback_next");
     status = ended(options.read_timeout_ms, apns_feedback_next(feedback, &tuple, &error));
     if (status == APNS_ERR_TIMEOUT) status = APNS_OK;
@@ -594,7 +594,7 @@ int main(int argc, char **argv) {
   session_count = number_of("sessions", 1);
   connect_ms = (double)number_of("connect_timeout_ms", 10000);
   write_ms = (double)number_of("write_timeout_ms", 10000);
-  patience_ms = (double)number_of("patience_ms", 3000);
+  timeout_ms = (double)number_of("timeout_ms", 3000);
   takes_events = number_of("takes_events", 1);
   lookup_known = now_ms() + (double)number_of("lookup_ms", 0);
   who.certificate_file = text_of("certificate", NULL);

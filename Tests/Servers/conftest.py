@@ -13,8 +13,8 @@ from simulator import make_certificates  # noqa: E402
 
 @pytest.fixture(scope="session")
 def server_certificate(tmp_path_factory):
-    """An authority and a certificate for localhost: `ca`, `certificate` and `key`. With key in one file a
-    provider's, by the same authority, and a stranger's, by another of its name: `provider`, `stranger`."""
+    """A CA and a certificate for localhost: `ca`, `certificate` and `key`. Two providers' certificates with their
+    key: `provider`, signed by that CA, and `stranger`, by another CA of the same name."""
     own, other = (make_certificates(tmp_path_factory.mktemp("made") / name, "/UID=com.example.app/CN=provider")
                   for name in ("own", "other"))
     return {"ca": own / "ca.pem", "certificate": own / "server.pem", "key": own / "server.key",

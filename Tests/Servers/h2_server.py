@@ -1,4 +1,4 @@
-"""A server on Python's h2 that judges by the token's number and keeps what it answered."""
+"""A server on Python's h2 that answers by the token's number and records the requests it received."""
 
 import collections
 import selectors
@@ -13,8 +13,8 @@ import h2.settings
 
 
 class Server:
-    """`judge(number)` returns status and body. `answers` is "each", with one TLS record per response, or "batch",
-    together when no more requests come, at least `batch`. `streams` limits concurrent ones."""
+    """`judge(number)` returns status and body. `answers` is "each": one TLS record per response; or "batch": together
+    once `batch` wait or no more requests come. `streams` limits concurrent ones."""
 
     def __init__(self, certificate, judge, *, answers="each", batch=1, streams=100):
         self.judge, self.answers, self.batch, self.streams = judge, answers, batch, streams
@@ -54,7 +54,7 @@ class Server:
         try:
             with self.context.wrap_socket(plain, server_side=True) as sock:
                 Connection(self, sock).run()
-        except Exception as failure:  # whatever it was, the test has to hear of it
+        except Exception as failure:  # for the test to report
             self.failure = repr(failure)
 
 
@@ -73,7 +73,7 @@ class Connection:
         selector = selectors.DefaultSelector()
         selector.register(self.sock, selectors.EVENT_READ)
         while True:
-            # Answers that wait for more are given once nothing more comes.
+            # Send a batch when no more requests come.
             if not self.sock.pending() and self.whole and not selector.select(0.02):
                 self.answer()
             try:

@@ -1,4 +1,4 @@
-"""The provider: Tests/Servers/push_lines.c, built with the C tests, and what its outcomes have to be."""
+"""The provider: Tests/Servers/push_lines.c, built with the C tests, and a check of its outcomes."""
 
 import collections
 import json
@@ -13,7 +13,7 @@ COUNT = 2000
 
 
 def token(number):
-    """Another for each number, and the number is its end."""
+    """A token for each number, which is its last 4 bytes."""
     return bytes(range(28)).hex() + f"{number:08x}"
 
 
@@ -22,8 +22,7 @@ def payload(number):
 
 
 def push(port, ca, count=COUNT, *, certificate="-", connections=1, delivery="at_least_once", ids=False):
-    """Returns the outcome of each notification, by number, and the session's counts. Each has exactly one
-    outcome."""
+    """Returns the outcome of each notification, by number, and the session's counts. Each has exactly one outcome."""
     lines = "".join(f"{token(number)} {payload(number)}\n" for number in range(count))
     command = [PROGRAM, port, ca, certificate, "com.example.app", connections, delivery, "ids" if ids else "-"]
     ran = subprocess.run([str(word) for word in command], input=lines, capture_output=True, text=True, timeout=300)

@@ -1,17 +1,17 @@
-/* Pushes and ends, as programs of C and C++ do: push_and_end HOW COUNT PORT PROVIDER CA. */
+/* Pushes and exits like C and C++ programs do: push_and_end HOW COUNT PORT PROVIDER CA. */
 #include <apns/apns.hpp>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
-static std::unique_ptr<apns::Session> made_late; /* destroyed after OpenSSL's own end */
+static std::unique_ptr<apns::Session> made_late; /* destroyed after OpenSSL */
 
 static apns::SessionOptions options_for(char **argv) {
   apns::SessionOptions options;
   options.protocol = APNS_PROTOCOL_HTTP2;
   options.peer.host = "127.0.0.1";
   options.peer.port = static_cast<std::uint16_t>(std::atoi(argv[3]));
-  /* The default would be too short on a machine that does much else. */
+  /* The default would be too short on a busy machine. */
   options.close_timeout_ms = 200000;
   return options;
 }

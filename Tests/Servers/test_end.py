@@ -1,4 +1,5 @@
-"""Programs of C and C++ that push and end: all is delivered, or the number of what was not is printed."""
+"""C and C++ programs that push and exit: everything is delivered, or the number of unresolved notifications is
+printed."""
 
 import pathlib
 import subprocess
@@ -20,7 +21,7 @@ def program(tmp_path_factory):
 
 @pytest.mark.parametrize("count", [300, 2000])
 @pytest.mark.parametrize("how", ["local", "throw", "static", "late", "c"])
-def test_a_program_that_just_ends(start, program, how, count):
+def test_exit_without_close(start, program, how, count):
     simulator = start("--http2-port", 0)
     ready = simulator.ready
     command = [program, how, count, ready["http2_port"], ready["provider"], ready["ca"]]

@@ -1,4 +1,4 @@
-"""Third-party servers and the simulator: each notification has exactly one outcome, and it is the server's."""
+"""Third-party servers and the simulator: each notification has exactly one outcome, and it matches the server's."""
 
 import collections
 import json
@@ -16,7 +16,7 @@ from simulator import tool
 h2 = pytest.importorskip("h2", reason="Python has no h2")
 from h2_server import Server  # noqa: E402
 
-# Some PATHs lack what administrators run.
+# sbin is missing from some PATHs.
 NGHTTPD, NGINX, GNUTLS = (
     shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin") for name in ("nghttpd", "nginx", "gnutls-serv"))
 GONE = b'{"reason":"Unregistered","timestamp":1454948015990}'
@@ -42,7 +42,7 @@ def check(outcomes, judge=judge):
 
 @pytest.fixture
 def port():
-    """Kept while the test runs, so that nobody else gets it. A server that sets SO_REUSEADDR too can listen."""
+    """A port reserved while the test runs. A server that sets SO_REUSEADDR too can listen on it."""
     with socket.socket() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(("127.0.0.1", 0))
@@ -61,7 +61,7 @@ def await_listening(port, process):
 
 @pytest.fixture
 def run():
-    """Runs a server, and ends it."""
+    """Runs a server, and stops it after the test."""
     running = []
 
     def run(command, port, stdout=subprocess.DEVNULL):
@@ -242,7 +242,7 @@ def test_simulator(simulate, tmp_path, faults):
     outcomes, counts = push(
         simulator.ready["http2_port"], simulator.ready["ca"], certificate=simulator.ready["provider"])
     simulator.stop()
-    fates = fates_of(ledger)
+    fates = outcomes_of(ledger)
     assert sorted(fates) == list(range(COUNT)) and all(len(each) == 1 for each in fates.values())
     for number, outcome in enumerate(outcomes):
         (fate,) = fates[number]
@@ -251,8 +251,8 @@ def test_simulator(simulate, tmp_path, faults):
     assert (counts.rejected, counts.resent, counts.connects) == (COUNT // 7, 0, 1)
 
 
-def fates_of(ledger):
-    """What became of each number, in the simulator's words, as often as it came."""
+def outcomes_of(ledger):
+    """The ledger's outcomes of each number."""
     fates = collections.defaultdict(list)
     for line in map(json.loads, ledger.read_text().splitlines()):
         if "summary" not in line:
@@ -266,19 +266,19 @@ MANY, EVERY = 20000, 1500
 @pytest.mark.parametrize("end, connections, delivery", [
     ("graceful", 1, "at_most_once"), ("graceful", 3, "at_least_once"), ("immediate", 1, "at_least_once"), ("immediate", 3, "at_most_once")])
 def test_goaway(simulate, tmp_path, end, connections, delivery):
-    """GOAWAY every 1,500: nothing is lost, and where the end is graceful nothing is there twice."""
+    """GOAWAY every 1,500: nothing is lost, and after a graceful end nothing is duplicated."""
     ledger = tmp_path / "ledger"
     simulator = simulate("--ledger", ledger, faults={"goaway_after": EVERY, "goaway": end})
     outcomes, counts = push(
         simulator.ready["http2_port"], simulator.ready["ca"], MANY, certificate=simulator.ready["provider"],
         connections=connections, delivery=delivery, ids=True)
     simulator.stop()
-    accepted = {number: each.count("accepted") for number, each in fates_of(ledger).items()}
+    accepted = {number: each.count("accepted") for number, each in outcomes_of(ledger).items()}
     assert counts.connects >= MANY // EVERY
     lost = [one.line for one in outcomes if one.kind == "accepted" and not accepted.get(one.line)]
     twice = [number for number, times in accepted.items() if times > 1]
     assert not lost and counts.rejected == 0
-    # An answer that says so names the notification by the id that it was given, at each sending.
+    # The response names the notification by its apns-id, which stays the same when it is resent.
     assert all(one.id == f"00000000-0000-4000-8000-{one.line:012x}" for one in outcomes if one.kind == "accepted")
     if end == "graceful":
         assert (counts.accepted, counts.unknown, twice) == (MANY, 0, [])

@@ -1,4 +1,4 @@
-"""An HTTP/2 client that watches the wire: Python's h2 over ssl, without our library."""
+"""An HTTP/2 client that watches the wire: Python's h2 over ssl, without the library."""
 
 import contextlib
 import json
@@ -28,7 +28,7 @@ def context(simulator, certificate=True, alpn=("h2",)):
 
 
 class Client:
-    """One connection; what came over it is in its attributes."""
+    """One connection; its attributes record what it received."""
 
     def __init__(self, simulator, certificate=True, bearer=None, source=None, port="http2_port", **arguments):
         self.sock = simulator.connect(
@@ -52,7 +52,7 @@ class Client:
             self.sock.sendall(data)
 
     def request(self, payload=PAYLOAD, *, token=TOKEN, path=None, method="POST", headers=(), flush=True, end=True):
-        """The stream's number."""
+        """Sends a request and returns its stream ID."""
         stream = self.connection.get_next_available_stream_id()
         every = [(":method", method), (":scheme", "https"), (":authority", "localhost"),
                  (":path", f"/3/device/{token.hex()}" if path is None else path)]
@@ -71,7 +71,7 @@ class Client:
         self.connection.remote_settings.acknowledge()
 
     def received(self):
-        """The bytes of one read; none at the end, and how that was."""
+        """Returns the bytes of one read. At the end returns none and records how the connection ended."""
         try:
             data = self.sock.recv(1 << 20)
             self.end = None if data else CLEAN
@@ -109,7 +109,7 @@ class Client:
                 case h2.events.PingAckReceived():
                     self.pongs.append(event.ping_data)
         if self.goaway is None:
-            # The gateway may be gone by now; reading tells how.
+            # The gateway may have closed by now; the next read shows how.
             with contextlib.suppress(OSError):
                 self.flush()
         return True
@@ -123,7 +123,7 @@ class Client:
         return self.answers[stream]
 
     def push(self, *arguments, **options):
-        """Status, and reason or None."""
+        """The status, and the reason or None."""
         answer = self.answer(self.request(*arguments, **options))
         return answer.status, json.loads(answer.body)["reason"] if answer.body else None
 

@@ -1,4 +1,4 @@
-"""Provider tokens, signed by openssl."""
+"""Provider tokens, signed with openssl."""
 
 import base64
 import json
@@ -11,7 +11,7 @@ def base64url(data):
 
 
 def raw_signature(der):
-    """r and s, 32 bytes each, of the SEQUENCE of two INTEGERs that openssl makes."""
+    """Converts a DER signature of openssl to r and s, 32 bytes each."""
     at, numbers = 2, []
     for _ in range(2):
         length = der[at + 1]

@@ -1,4 +1,4 @@
-"""Fixtures that run simulators, for the conftest.py of each directory that tests with one."""
+"""Fixtures that run simulators, for the conftest.py of each directory that needs them."""
 
 import pytest
 from simulator import Simulator
@@ -6,7 +6,7 @@ from simulator import Simulator
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory):
-    """RSA keys take their time: one set serves all tests."""
+    """One set for all tests, because RSA keys take long to make."""
     directory = tmp_path_factory.mktemp("certificates")
     Simulator(directory).stop()
     return directory
@@ -14,7 +14,7 @@ def certificates(tmp_path_factory):
 
 @pytest.fixture
 def start(certificates):
-    """Starts simulators and lets none of them outlive the test."""
+    """Starts simulators and stops them after the test."""
     running = []
 
     def start(*options, **arguments):
@@ -35,11 +35,11 @@ def lasting(certificates):
 
 @pytest.fixture
 def shared(lasting):
-    """The simulator shared by all tests that need no special options, reset and with these faults."""
+    """Returns the simulator shared by all tests that need no special options, reset and with these faults."""
     return lasting.renew
 
 
 @pytest.fixture
 def simulator(shared):
-    """The same without faults."""
+    """The shared simulator, without faults."""
     return shared()

@@ -1,4 +1,4 @@
-"""The simulator, and a client of the tests' own: stdlib only, none of our library."""
+"""Runs the simulator, with a client that uses only the standard library."""
 
 import contextlib
 import http.client
@@ -31,7 +31,7 @@ def tool():
 
 
 def waited(pid):
-    """Seconds in which its first thread was ready to run, and others had the processor."""
+    """Seconds in which the main thread was ready to run but other threads had the processor."""
     with open(f"/proc/{pid}/schedstat") as figures:
         return int(figures.read().split()[1]) / 1e9
 
@@ -41,12 +41,13 @@ def until(holds, told=lambda: None):
     deadline = time.monotonic() + DEADLINE
     while not (found := holds()):
         assert time.monotonic() < deadline, told()
-        time.sleep(0.005)  # Asked without a pause, the simulator is busy with its answers.
+        time.sleep(0.005)  # Without a pause the requests would keep the simulator busy.
     return found
 
 
 class Simulator:
-    """With the binary interface too, and lax: most tests push short tokens. `STRICT` is as APNs is."""
+    """A simulator that also speaks the binary interface and accepts short tokens, which most tests push. `STRICT`
+    sets the limits of APNs."""
 
     STRICT = ("--token-size", "32-100", "--check-payload")
 
@@ -72,13 +73,13 @@ class Simulator:
 
     def line(self):
         readable, _, _ = select.select([self.process.stdout], [], [], 60)
-        assert readable, "the simulator says nothing"
+        assert readable, "no output from the simulator"
         line = self.process.stdout.readline()
         assert line, f"the simulator ended: {self.process.wait(DEADLINE)}"
         return line
 
     def stop(self):
-        """The totals, once it has ended in order."""
+        """Ends it gracefully and returns the totals."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         out, _ = self.process.communicate(timeout=DEADLINE)
@@ -92,7 +93,7 @@ class Simulator:
 
     def context(self, *, versions=None, certificate=True):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        # Python before 3.11.3 takes an end without close_notify for one with it.
+        # Python before 3.11.3 does not report a missing close_notify by default.
         context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
         context.check_hostname = False
         context.load_verify_locations(self.ready["ca"])
@@ -125,7 +126,7 @@ class Simulator:
             return answer.status, json.loads(answer.read())
 
     def wait(self, path, holds):
-        """The answer at `path` once it is as it should be."""
+        """Returns the answer at `path` once `holds` is true for it."""
         def ask():
             answer = self.control("GET", path)[1]
             return [answer] if holds(answer) else None
@@ -133,9 +134,9 @@ class Simulator:
         return until(ask, lambda: self.control("GET", path))[0]
 
     def renew(self, faults=None):
-        """Forgets what earlier tests did, but for the numbers of connections, and has these faults."""
+        """Resets it except for connection numbers, and sets these faults."""
         self.control("DELETE", "/faults")
-        # A test that failed may have left some.
+        # A failed test may have left connections open.
         for one in self.control("GET", "/connections")[1]["connections"]:
             self.control("DELETE", f"/connections/{one['number']}?end=reset")
         self.totals()
@@ -145,7 +146,7 @@ class Simulator:
         return self
 
     def totals(self):
-        """The counters once nobody is connected."""
+        """Waits until every connection is closed, then returns the counters."""
         self.wait("/connections", lambda answer: answer["connections"] == [])
         return self.control("GET", "/counters")[1]
 
@@ -154,7 +155,7 @@ class Simulator:
 
     @contextlib.contextmanager
     def rests(self, works):
-        """Once the block is left, it has to work and to hold no more descriptors than before."""
+        """Fails unless it works after the block, with no more open descriptors than before."""
         self.totals()
         before = self.descriptors()
         yield self
@@ -169,14 +170,15 @@ class Simulator:
 
 
 def ends_in_order(simulator):
-    """While clients are there, and its event loops have nothing to complain of."""
+    """Fails unless the simulator exits cleanly, without an error from its event loops, while clients are
+    connected."""
     simulator.process.send_signal(signal.SIGTERM)
     _, err = simulator.process.communicate(timeout=DEADLINE)
     assert (simulator.process.returncode, err) == (0, "")
 
 
 def make_certificates(directory, subject, extensions=""):
-    """A set like the simulator's own, with this subject and these extensions for the provider."""
+    """A set of certificates like the simulator's own, with this subject and these extensions for the provider's."""
 
     def openssl(*arguments):
         subprocess.run(["openssl", *arguments], cwd=directory, check=True, capture_output=True)
@@ -230,7 +232,7 @@ TCP_CLOSE, TCP_CLOSE_WAIT = 7, 8
 
 
 def tcp(sock):
-    """What the kernel knows of the connection, which no busy machine changes."""
+    """The kernel's state of the connection, which does not depend on the machine's load."""
     info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 160)
     (unacked,) = struct.unpack_from("I", info, 24)
     (received,) = struct.unpack_from("Q", info, 128)
@@ -245,12 +247,12 @@ CLEAN, FIN, RESET = "close_notify", "fin", "reset"
 
 
 def is_end(error):
-    """An end of the stream without close_notify, for which Python had no class before 3.11.3."""
+    """True for an end without close_notify, which Python before 3.11.3 reports without a class."""
     return isinstance(error, ssl.SSLEOFError) or error.reason == "UNEXPECTED_EOF_WHILE_READING"
 
 
 def read_to_end(sock):
-    """What came, in pieces, when each came, and how it ended."""
+    """Returns the pieces received, the time of each, and how the connection ended."""
     pieces, times = [], []
     while True:
         try:
@@ -258,7 +260,7 @@ def read_to_end(sock):
         except ssl.SSLError as error:
             if not is_end(error):
                 raise
-            # Python tells a reset like an end of the stream; the kernel knows.
+            # Python reports a reset like an end without close_notify; the kernel distinguishes them.
             state = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
             return pieces, times, RESET if state == TCP_CLOSE else FIN
         except ConnectionResetError:
@@ -269,8 +271,8 @@ def read_to_end(sock):
         times.append(time.monotonic())
 
 
-def story(sock, data=b""):
-    """Sends and reads to the end: the bytes that came and how it ended."""
+def exchange(sock, data=b""):
+    """Sends and reads to the end; returns the bytes received and how the connection ended."""
     with sock:
         try:
             sock.sendall(data)
@@ -281,7 +283,7 @@ def story(sock, data=b""):
 
 
 def finish(sock, data=b""):
-    """Sends, says that it is done, and waits until the gateway agrees: it has read all by then."""
+    """Sends, closes its side, and waits until the gateway does too, which has then read everything."""
     sock.sendall(data)
     plain = sock.unwrap()
     plain.close()

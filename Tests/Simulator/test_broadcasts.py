@@ -1,4 +1,4 @@
-"""Channels and broadcasts, as Apple's pages have them, by a client of the tests' own and by curl."""
+"""Channels and broadcasts as Apple documents them, with this suite's own client and with curl."""
 
 import base64
 import contextlib
@@ -26,7 +26,7 @@ def management(simulator, **arguments):
 
 
 def ask(client, method, path=CHANNELS, body=None, **headers):
-    """Status, reason or body, and headers."""
+    """Returns status, reason or body, and headers."""
     payload = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
     answer = client.answer(client.request(
         payload, path=path, method=method, headers=[(name.replace("_", "-"), value) for name, value in headers.items()]))
@@ -66,7 +66,7 @@ def subscribe(simulator, channel, *tokens):
 
 @pytest.fixture
 def shared(lasting, shared):
-    """A reset leaves channels and subscriptions as they are: they go with the test."""
+    """Deletes the test's channels and subscriptions, which a reset keeps."""
     yield shared
     lasting.renew()
     for each in lasting.control("GET", "/subscriptions")[1]["subscriptions"]:
@@ -87,7 +87,7 @@ def serving(certificates):
     simulator.kill()
 
 
-# ---- The management of channels --------------------------------------------
+# ---- Channel management ----------------------------------------------------
 
 
 def test_a_channel_s_life(simulator):
@@ -154,21 +154,21 @@ def test_the_same_seed_makes_the_same_channels(start):
         ("DELETE", {"apns_channel_id": STRANGER}, 400, "ChannelNotRegistered"),
     ],
 )
-def test_what_an_order_is(serving, method, options, status, reason):
+def test_channel_management_requests(serving, method, options, status, reason):
     with management(serving) as client:
         found = ask(client, method, **options)
         assert found[:2] == (status, reason)
         assert found[2]["apns-request-id"]
-        # That one was wrong is nothing to the next.
+        # An invalid request does not affect the next.
         assert ask(client, "GET", ALL)[:2] == (200, {"channels": [serving.once, serving.stored]})
 
 
-def test_an_app_has_so_many_channels(start):
+def test_the_maximum_number_of_channels(start):
     simulator = start(*SERVICES, "--channels-max", 3, "--topic", f"{TOPIC},org.example.other")
     with management(simulator) as client:
         made = [ask(client, "POST", body=NEW) for _ in range(4)]
         assert [one[:2] for one in made] == [(201, None)] * 3 + [(400, "CannotCreateChannelConfig")]
-        # Another app has its own.
+        # Another app has its own limit.
         assert ask(client, "POST", "/1/apps/org.example.other/channels", NEW)[0] == 201
         first = made[0][2]["apns-channel-id"]
         assert ask(client, "GET", "/1/apps/org.example.other/channels", apns_channel_id=first)[1] == "ChannelNotRegistered"
@@ -176,7 +176,7 @@ def test_an_app_has_so_many_channels(start):
         assert ask(client, "POST", body=NEW)[0] == 201
 
 
-def test_a_list_longer_than_the_windows(start):
+def test_a_list_longer_than_the_flow_control_window(start):
     """2,500 identifiers are longer than the client's flow-control window; and eight clients that create them
     together get neither one too many nor a duplicate."""
     simulator = start(*SERVICES, "--channels-max", 2500)
@@ -184,7 +184,7 @@ def test_a_list_longer_than_the_windows(start):
         clients = [open_ones.enter_context(management(simulator)) for _ in range(8)]
         answers = []
         for client in clients:
-            # Before the first answer only one stream may be open.
+            # Before the first response only one stream may be open.
             assert ask(client, "GET", ALL)[0] == 200
             streams = [client.request(json.dumps(NEW).encode(), path=CHANNELS, flush=False) for _ in range(320)]
             answers.append((client, streams))
@@ -199,7 +199,7 @@ def test_a_list_longer_than_the_windows(start):
         assert status == 200 and set(told["channels"]) == made and len(told["channels"]) == 2500
 
 
-def test_apps_that_are_not_enabled(start):
+def test_apps_without_broadcasts(start):
     simulator = start(*SERVICES, "--no-broadcasts", TOPIC, "--topic", f"{TOPIC},org.example.other")
     with management(simulator) as client:
         assert ask(client, "POST", body=NEW)[:2] == (400, "FeatureNotEnabled")
@@ -210,7 +210,7 @@ def test_apps_that_are_not_enabled(start):
         assert client.push() == (200, None)
 
 
-def test_authorized_as_pushes_are(start):
+def test_authorization_is_that_of_pushes(start):
     simulator = start(*SERVICES, "--topic", TOPIC)
     with management(simulator, certificate=False) as client:
         assert ask(client, "GET", ALL)[:2] == (403, "MissingProviderToken")
@@ -225,8 +225,8 @@ def test_authorized_as_pushes_are(start):
         assert ask(client, "GET", ALL)[:2] == (403, "ExpiredProviderToken")
 
 
-def test_what_is_an_identifier(simulator):
-    """Base64 of up to 16 bytes, as it is written and in no other way."""
+def test_channel_ids(simulator):
+    """Base64 of up to 16 bytes, in canonical form."""
     good = [base64.b64encode(bytes((number * 201 + size) % 256 for number in range(size))).decode() for size in range(1, 17)]
     subscribe(simulator, good[0], TOKEN)
     for channel in good[1:]:
@@ -277,7 +277,7 @@ def test_what_is_an_identifier(simulator):
         ({"payload": b"x"}, 200, None),
     ],
 )
-def test_what_a_broadcast_is(serving, options, status, reason):
+def test_broadcast_requests(serving, options, status, reason):
     with Client(serving) as client:
         found = broadcast(client, serving.once, **options)
         assert found[:2] == (status, reason)
@@ -286,14 +286,14 @@ def test_what_a_broadcast_is(serving, options, status, reason):
         assert broadcast(client, serving.stored, apns_expiration="1900000000")[:2] == (200, None)
 
 
-def test_a_header_that_comes_twice(serving):
+def test_duplicate_headers(serving):
     for name, value in {"apns-channel-id": serving.once, "apns-request-id": UUID, **REQUIRED}.items():
         with Client(serving) as client:
             every = [(key, word) for key, word in {"apns-channel-id": serving.once, **REQUIRED}.items() if key != name]
             assert client.push(state(), path=BROADCAST, headers=[*every, (name, value), (name, value)]) == (400, "DuplicateHeaders")
 
 
-def test_a_broadcast_reaches_those_who_subscribe(start, tmp_path):
+def test_a_broadcast_reaches_subscribers(start, tmp_path):
     ledger, accepted = tmp_path / "ledger", tmp_path / "accepted"
     simulator = start(*SERVICES, "--ledger", ledger, "--accepted", accepted, control=True)
     channel, other = create(simulator), create(simulator)
@@ -308,7 +308,7 @@ def test_a_broadcast_reaches_those_who_subscribe(start, tmp_path):
         (token.hex(), channel, {"score": 1}, "active", "app") for token in (TOKEN, SECOND)]
     (first,) = simulator.control("GET", "/accepted")[1]["notifications"]
     first.pop("time")
-    # The connections before were those to the management of channels.
+    # Channel management used the earlier connections.
     assert first == {
         "connection": 3, "stream": 1, "apns_id": UUID, "unique_id": unique, "topic": TOPIC, "push_type": "liveactivity",
         "expiration": "0", "priority": "10", "collapse_id": None, "key_id": None, "channel": channel, "devices": 2,
@@ -325,7 +325,7 @@ def test_a_broadcast_reaches_those_who_subscribe(start, tmp_path):
     assert [json.loads(line)["channel"] for line in accepted.read_text().splitlines()] == [channel]
 
 
-def test_a_channel_is_its_app_s(start):
+def test_a_channel_belongs_to_its_app(start):
     simulator = start(*SERVICES, "--topic", f"{TOPIC},org.example.other")
     channel = create(simulator, app="org.example.other")
     with Client(simulator) as client:
@@ -333,7 +333,7 @@ def test_a_channel_is_its_app_s(start):
         assert broadcast(client, channel, path="/4/broadcasts/apps/org.example.other")[:2] == (200, None)
 
 
-def test_duplicates_are_told_by_channel(simulator):
+def test_duplicates_are_counted_per_channel(simulator):
     first, second = create(simulator), create(simulator)
     with Client(simulator) as client:
         for channel in (first, second, first):
@@ -372,13 +372,13 @@ def test_a_wrong_list_of_subscriptions(certificates, tmp_path, line, place):
     assert ran.returncode == 2 and f"--subscriptions: {listed}{place}" in ran.stderr
 
 
-def test_who_comes_later_gets_what_is_stored(simulator):
+def test_a_later_subscriber_gets_the_stored_message(simulator):
     stored, once = create(simulator, 1), create(simulator, 0)
     with Client(simulator) as client:
         later = str(int(time.time()) + 600)
         for score in (1, 2):
             assert broadcast(client, stored, state(score=score), apns_expiration=later)[0] == 200
-        # Sent once, or over already: not stored.
+        # Not stored: sent once, or already expired.
         assert broadcast(client, stored, state(score=3))[0] == 200
         assert broadcast(client, stored, state(score=4), apns_expiration="1")[0] == 200
         assert broadcast(client, once, state(score=5))[0] == 200
@@ -389,7 +389,7 @@ def test_who_comes_later_gets_what_is_stored(simulator):
     assert [json.loads(one["stored"])["aps"]["content-state"] if one["stored"] else None for one in told] == [{"score": 2}, None]
 
 
-def test_what_is_stored_expires(simulator):
+def test_a_stored_message_expires(simulator):
     channel = create(simulator)
     with Client(simulator) as client:
         assert broadcast(client, channel, apns_expiration=str(int(time.time()) + 1))[0] == 200
@@ -415,7 +415,7 @@ def test_a_live_activity_s_life(simulator):
             "state": "active", "app": TOPIC, "token": TOKEN.hex(), "started_by": "push", "attributes_type": "Match",
             "attributes": {"home": "A"}, "content_state": {"score": 0}, "updates": 0}
         assert live(client, state("update", now + 2, 2, stale_date=now + 600)) == (200, None)
-        # The device leaves out what is older than what it has.
+        # The device ignores an update older than its last one.
         assert live(client, state("update", now + 1, 1)) == (200, None)
         (one,) = activities(simulator)
         assert (one["content_state"], one["timestamp"], one["updates"], one["outdated"], one["stale_date"]) == (
@@ -432,7 +432,7 @@ def test_a_live_activity_s_life(simulator):
         assert [(one["state"], one["content_state"]["score"]) for one in activities(simulator)] == [("ended", 5), ("active", 6)]
         assert live(client, state("end", now + 7, 7, dismissal_date=now - 1)) == (200, None)
         assert [one["state"] for one in activities(simulator)] == ["ended", "dismissed"]
-        # Another device's.
+        # An activity of another device.
         assert live(client, state("update", now, 1), SECOND) == (200, None)
         assert activities(simulator)[2]["token"] == SECOND.hex()
     assert simulator.control("POST", "/reset")[0] == 200
@@ -440,7 +440,7 @@ def test_a_live_activity_s_life(simulator):
 
 
 @pytest.mark.parametrize("ahead", [None, 90_000])
-def test_an_end_lingers_for_four_hours_at_most(simulator, ahead):
+def test_an_ended_activity_stays_at_most_four_hours(simulator, ahead):
     with Client(simulator) as client:
         assert live(client, state("start", 1)) == (200, None)
         assert live(client, state("end", 2, **({"dismissal_date": int(time.time()) + ahead} if ahead else {}))) == (200, None)
@@ -448,7 +448,7 @@ def test_an_end_lingers_for_four_hours_at_most(simulator, ahead):
         assert one["state"] == "ended" and 14400 - 300 < one["dismissal_date"] - time.time() <= 14400
 
 
-def test_numbers_and_events_that_are_none(simulator):
+def test_invalid_numbers_and_events(simulator):
     with Client(simulator) as client:
         for aps in {}, {"event": "begin"}, {"event": 1}:
             assert live(client, json.dumps({"aps": aps}).encode()) == (200, None)
@@ -460,7 +460,7 @@ def test_numbers_and_events_that_are_none(simulator):
 
 
 def test_keeps_the_newest_activities(start, tmp_path):
-    """20,000 at the least, and half as many more at the most."""
+    """At least 20,000, and at most half as many more."""
     channel = create(start(*SERVICES))
     listed, tokens = tmp_path / "subscriptions", [f"{number:08x}" for number in range(30_100)]
     listed.write_text("".join(f"{token} {channel}\n" for token in tokens))
@@ -475,7 +475,7 @@ def test_keeps_the_newest_activities(start, tmp_path):
     assert found[-1]["number"] == len(tokens) + 1
 
 
-def test_a_started_activity_listens_to_its_channel(simulator):
+def test_a_started_activity_subscribes_to_its_channel(simulator):
     channel = create(simulator)
     now = int(time.time())
     with Client(simulator) as client:
@@ -490,10 +490,10 @@ def test_a_started_activity_listens_to_its_channel(simulator):
         assert live(client, state("update", now + 9, 9)) == (200, None)
         assert broadcast(client, channel, state("update", now + 2, 2))[0] == 200
         assert [one["content_state"]["score"] for one in activities(simulator)] == [2, 9]
-        # An end that is older than what the device has ends nothing.
+        # An end older than the device's last update is ignored.
         assert broadcast(client, channel, state("end", now, 0))[0] == 200
         assert activities(simulator)[0]["state"] == "active"
-        # Its end ends the subscription too; the channel stays.
+        # When the activity ends, so does its subscription; the channel stays.
         assert broadcast(client, channel, state("end", now + 3, 3))[0] == 200
         assert activities(simulator)[0]["state"] == "ended"
         assert simulator.control("GET", "/subscriptions")[1]["subscriptions"] == []
@@ -517,7 +517,7 @@ def raw(simulator, path):
 # ---- Faults ----------------------------------------------------------------
 
 
-def test_faults_strike_broadcasts_and_orders(shared):
+def test_faults_apply_to_broadcasts_and_channel_management(shared):
     simulator = shared({"bad_every": 2, "bad_reason": "ServiceUnavailable"})
     with management(simulator) as client:
         assert [ask(client, "POST", body=NEW)[:2] for _ in range(4)] == [(201, None), (503, "ServiceUnavailable")] * 2
@@ -534,7 +534,7 @@ def test_faults_strike_broadcasts_and_orders(shared):
     assert activities(simulator)[0]["updates"] == 2
 
 
-def test_a_create_without_an_answer_is_a_channel_all_the_same(shared):
+def test_a_channel_exists_although_its_creation_got_no_answer(shared):
     simulator = shared({"services": "channels", "cut_after": 1, "times": 1})
     with management(simulator) as client:
         client.request(json.dumps(NEW).encode(), path=CHANNELS)
@@ -554,14 +554,14 @@ def test_goaway_over_broadcasts(shared):
     assert (activities(simulator)[0]["updates"], simulator.totals()["shutdowns"]) == (2, 1)
 
 
-def test_a_reset_order_is_not_carried_out(shared):
+def test_a_reset_request_is_not_carried_out(shared):
     simulator = shared({"services": "channels", "reset_every": 1})
     with management(simulator) as client:
         stream = client.request(json.dumps(NEW).encode(), path=CHANNELS)
         client.until(lambda: client.resets)
         assert client.resets == {stream: 7}
     assert simulator.control("GET", "/channels")[1]["channels"] == []
-    # Any other code means that it was.
+    # With any other code it was carried out.
     assert simulator.control("PUT", "/faults", {"reset_every": 1, "reset_code": 2})[0] == 200
     with management(simulator) as client:
         client.request(json.dumps(NEW).encode(), path=CHANNELS)
@@ -569,11 +569,11 @@ def test_a_reset_order_is_not_carried_out(shared):
     assert simulator.control("GET", "/channels")[1]["count"] == 1
 
 
-# ---- What answers carry ----------------------------------------------------
+# ---- Response headers ------------------------------------------------------
 
 
 @pytest.mark.parametrize("environment, has", [(None, True), ("sandbox", True), ("production", False)])
-def test_the_sandbox_tells_unique_identifiers(start, environment, has):
+def test_unique_ids_only_in_the_sandbox(start, environment, has):
     simulator = start(*SERVICES, *(["--environment", environment] if environment else []), control=True)
     channel = create(simulator)
     with Client(simulator) as client:
@@ -590,7 +590,7 @@ def test_the_sandbox_tells_unique_identifiers(start, environment, has):
 # ---- curl ------------------------------------------------------------------
 
 
-def test_all_of_it_by_curl(simulator):
+def test_everything_with_curl(simulator):
 
     def curl(port, path, *options, certificate=True):
         ran = subprocess.run(
@@ -626,7 +626,7 @@ def test_all_of_it_by_curl(simulator):
 
 
 def follow(simulator, name):
-    """Runs the page's commands that begin with the function of this name, as they stand there. What they print."""
+    """Runs the page's commands that begin with the function of this name, unchanged, and returns their output."""
     (commands,) = re.findall(rf"^```sh\n({name}\(\).*?)^```", (ROOT / "Documentation/Simulator.md").read_text(), re.MULTILINE | re.DOTALL)
     for word, told in {"simulator-certificates": simulator.ready["certificates"], "8443": str(simulator.ready["http2_port"]),
                        "8444": str(simulator.ready["channels_port"]), "8190": str(simulator.ready["control_port"]),
@@ -645,7 +645,7 @@ def test_the_page_s_commands(simulator):
     assert simulator.control("GET", "/channels")[1]["channels"] == []
 
 
-def test_the_page_s_commands_of_the_tool(simulator):
+def test_the_page_s_commands_with_the_tool(simulator):
     began = int(time.time())
     printed = follow(simulator, "apns")
     lines = printed.splitlines()
@@ -662,7 +662,7 @@ def test_the_page_s_commands_of_the_tool(simulator):
 
 
 def documents(text):
-    """The JSON documents that stand one behind the other."""
+    """The JSON documents of a concatenation."""
     found, decoder = [], json.JSONDecoder()
     while text := text.strip():
         document, end = decoder.raw_decode(text)

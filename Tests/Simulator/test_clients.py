@@ -1,4 +1,4 @@
-"""The habits of old clients: each test plays one of them."""
+"""The habits of legacy clients, one per test."""
 
 import socket
 import ssl
@@ -8,14 +8,14 @@ import time
 
 import pytest
 from simulator import (
-    CLEAN, DEADLINE, PAYLOAD, TOKEN, enhanced, error, framed, item, read_to_end, simple, story,
+    CLEAN, DEADLINE, PAYLOAD, TOKEN, enhanced, error, framed, item, read_to_end, simple, exchange,
 )
 
 TLS12 = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_2)
 
 
 def test_takes_any_readable_byte_for_an_error(simulator):
-    """Such a client drops the connection when it is readable; after good ones it never is."""
+    """Such a client drops the connection when it becomes readable; while pushes are accepted it never does."""
     with simulator.connect() as sock:
         sock.sendall(enhanced(1) * 100)
         simulator.wait("/counters", lambda counters: counters["accepted"] == 100)
@@ -29,7 +29,7 @@ def test_takes_any_readable_byte_for_an_error(simulator):
 
 
 def test_writes_and_closes_without_reading(simulator):
-    """With tickets lying unread its kernel would answer RST and what is in flight is lost."""
+    """With unread session tickets its kernel would send RST, and what is in flight would be lost."""
     for number in range(20):
         sock = simulator.connect()
         sock.sendall(enhanced(1) * 500)
@@ -37,7 +37,7 @@ def test_writes_and_closes_without_reading(simulator):
     simulator.wait("/counters", lambda counters: counters["accepted"] == 20 * 500)
 
 
-def test_looks_for_the_end_before_it_reads(simulator):
+def test_checks_for_the_end_before_it_reads(simulator):
     """The packet comes some 50 ms before close_notify."""
     with simulator.connect() as sock:
         began = time.monotonic()
@@ -48,7 +48,7 @@ def test_looks_for_the_end_before_it_reads(simulator):
 
 
 def test_reads_feedback_to_the_end_of_each_record(start, tmp_path):
-    """Every record ends where a tuple ends, and the end comes apart."""
+    """Every record ends with a tuple, and the end of the connection comes separately."""
     path = tmp_path / "feedback"
     path.write_text("".join(f"{number} {TOKEN.hex()}\n" for number in range(2000)))
     simulator = start("--feedback", path)
@@ -64,8 +64,8 @@ def test_reads_feedback_to_the_end_of_each_record(start, tmp_path):
     )
 
 
-def test_goes_on_writing_after_the_packet(simulator):
-    """Closed at once, the gateway's kernel would answer with RST and destroy the packet."""
+def test_keeps_writing_after_the_packet(simulator):
+    """If the gateway closed immediately, its kernel would send RST and destroy the packet."""
     with simulator.connect() as sock:
         sock.sendall(enhanced(2) * 99 + enhanced(1, b"") + enhanced(2) * 20000)
         sock.sendall(enhanced(3) * 20000)
@@ -76,7 +76,7 @@ def test_goes_on_writing_after_the_packet(simulator):
 
 @pytest.mark.parametrize("faults", [{}, {"error_delay_ms": 300}])
 def test_closes_its_side_and_waits_for_the_answer(shared, faults):
-    """However late that is; who is answered by nothing sees an end in order."""
+    """A late answer arrives, and without an answer the connection ends cleanly."""
     simulator = shared(faults)
     with simulator.connect() as sock:
         sock.sendall(enhanced(1) * 10 + enhanced(2, b""))
@@ -100,8 +100,8 @@ def test_closes_its_side_and_waits_for_feedback(start, tmp_path):
         assert read_to_end(sock)[::2] == ([struct.pack("!IH", 5, 32) + TOKEN + last], CLEAN)
 
 
-def test_knows_no_answer_to_command_0(simulator):
-    assert story(simulator.connect(), simple() + simple(b"") + simple()) == (b"", CLEAN)
+def test_expects_no_answer_to_command_0(simulator):
+    assert exchange(simulator.connect(), simple() + simple(b"") + simple()) == (b"", CLEAN)
     totals = simulator.totals()
     assert (totals["accepted"], totals["rejected"], totals["discarded"]) == (1, {"2": 1}, 1)
 
@@ -109,37 +109,37 @@ def test_knows_no_answer_to_command_0(simulator):
 def test_leaves_items_out_or_puts_the_identifier_first(simulator):
     number = item(3, struct.pack("!I", 6))
     frames = framed(item(1, TOKEN), item(2, PAYLOAD)) + framed(number, item(1, TOKEN), item(2, PAYLOAD))
-    assert story(simulator.connect(), frames + framed(number, item(1, b""), item(2, PAYLOAD))) == (
+    assert exchange(simulator.connect(), frames + framed(number, item(1, b""), item(2, PAYLOAD))) == (
         error(2, 6), CLEAN,
     )
     assert simulator.totals()["accepted"] == 2
 
 
 @pytest.mark.parametrize("identifiers", [(0, 1, 2), (1, 2, 3), (5, 5, 5)])
-def test_numbers_as_it_likes(simulator, identifiers):
+def test_uses_any_identifiers(simulator, identifiers):
     *good, bad = identifiers
     sent = b"".join(enhanced(number) for number in good) + enhanced(bad, b"")
-    assert story(simulator.connect(), sent) == (error(2, bad), CLEAN)
+    assert exchange(simulator.connect(), sent) == (error(2, bad), CLEAN)
     assert simulator.totals()["accepted"] == 2
 
 
 @pytest.mark.parametrize("name", [None, "127.0.0.1", "localhost", "gateway.sandbox.push.apple.com", "x.example"])
-def test_names_whom_it_likes_in_sni(simulator, name):
+def test_sends_any_name_in_sni(simulator, name):
     context = simulator.context()
-    # The certificate is good for Apple's names too.
+    # The certificate also covers Apple's names.
     context.check_hostname = name not in (None, "x.example")
-    assert story(simulator.connect(context=context, name=name), enhanced(1, b"")) == (error(2, 1), CLEAN)
+    assert exchange(simulator.connect(context=context, name=name), enhanced(1, b"")) == (error(2, 1), CLEAN)
 
 
 def test_has_no_certificate(simulator):
-    """With TLS 1.2 it learns of that before the handshake is through."""
+    """With TLS 1.2 the client is refused during the handshake."""
     with pytest.raises(OSError):
         simulator.connect(context=simulator.context(certificate=False))
     assert simulator.wait("/counters", lambda counters: counters["refused"] == 1)["connections"] == 0
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "::1", "17.188.0.1"])
-def test_gives_an_address_for_a_name(simulator, name):
+def test_sends_an_address_in_sni(simulator, name):
     """Against RFC 6066. Python refuses to do this, so openssl is the client."""
     ran = subprocess.run(
         ["openssl", "s_client", "-connect", "%s:%d" % simulator.gateway, "-servername", name, "-quiet",
@@ -149,21 +149,21 @@ def test_gives_an_address_for_a_name(simulator, name):
     assert ran.stdout == error(2, 1)
 
 
-def test_knows_rsa_only(simulator):
+def test_supports_only_rsa(simulator):
     context = simulator.context(versions=TLS12)
     context.set_ciphers("AES256-SHA:AES128-SHA:AES128-GCM-SHA256:@SECLEVEL=0")
     with simulator.connect(context=context) as sock:
         assert "ECDHE" not in sock.cipher()[0]
-        assert story(sock, enhanced(1, b"")) == (error(2, 1), CLEAN)
+        assert exchange(sock, enhanced(1, b"")) == (error(2, 1), CLEAN)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_speaks_tls_1_0_where_that_is_allowed(start):
+def test_speaks_tls_1_0_if_allowed(start):
     old = (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1)
     simulator = start("--tls-min", "1.0")
     with simulator.connect(context=simulator.context(versions=old)) as sock:
         assert sock.version() == "TLSv1"
-        assert story(sock, enhanced(1, b"")) == (error(2, 1), CLEAN)
+        assert exchange(sock, enhanced(1, b"")) == (error(2, 1), CLEAN)
     with pytest.raises(ssl.SSLError):
         strict = start()
         strict.connect(context=strict.context(versions=old))

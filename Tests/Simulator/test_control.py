@@ -1,4 +1,4 @@
-"""The control interface and the ledger."""
+"""The control API and the ledger."""
 
 import concurrent.futures
 import contextlib
@@ -17,7 +17,7 @@ import time
 import pytest
 from simulator import (
     CLEAN, DEADLINE, FIN, PAYLOAD, RESET, TOKEN, Simulator, ends_in_order, enhanced, error, finish, framed, item,
-    make_certificates, read_to_end, simple, story, tool,
+    make_certificates, read_to_end, simple, exchange, tool,
 )
 
 
@@ -40,8 +40,8 @@ def test_accepted_in_pages(simulator):
     assert one["token"] == TOKEN.hex() and json.loads(one["payload"])["aps"]
 
 
-def test_what_is_told_of_each_command(start, tmp_path):
-    """By the control interface and in the file alike."""
+def test_the_record_of_each_command(start, tmp_path):
+    """In the control API and in the file alike."""
     path = tmp_path / "accepted"
     simulator = start("--accepted", path, control=True)
     escaped = '{"a":"\\" \x01 \t é 😀"}'.encode()
@@ -80,7 +80,7 @@ def test_keeps_the_latest(start):
 
 
 def test_counters_and_reset(simulator):
-    assert story(simulator.connect(), enhanced(1) + enhanced(2, b"") + enhanced(3))[1] == CLEAN
+    assert exchange(simulator.connect(), enhanced(1) + enhanced(2, b"") + enhanced(3))[1] == CLEAN
     counters = simulator.wait("/counters", lambda counters: counters["discarded"] == 1)
     assert (counters["accepted"], counters["rejected"], counters["received"]) == (1, {"2": 1}, 3)
     counters = simulator.control("POST", "/reset")[1]
@@ -88,18 +88,18 @@ def test_counters_and_reset(simulator):
     assert simulator.control("GET", "/accepted")[1]["total"] == 0
 
 
-def test_unregistered_devices_are_told_once_and_pushes_to_them_accepted(simulator):
+def test_unregistered_devices_are_listed_once_and_pushes_to_them_accepted(simulator):
     before = int(time.time())
     assert simulator.control("POST", "/unregistered", {"token": TOKEN.hex()})[0] == 200
     listed = simulator.control("POST", "/unregistered", {"token": "0102", "timestamp": 5})[1]
     assert listed["unregistered"][1] == {"timestamp": 5, "token": "0102"}
     finish(simulator.connect(), enhanced(1))
-    told, end = story(simulator.connect(simulator.feedback))
+    told, end = exchange(simulator.connect(simulator.feedback))
     timestamp = struct.unpack_from("!I", told)[0]
     assert before <= timestamp <= time.time()
     assert told == struct.pack("!IH", timestamp, 32) + TOKEN + struct.pack("!IH", 5, 2) + b"\1\2"
     assert end == CLEAN
-    assert story(simulator.connect(simulator.feedback)) == (b"", CLEAN)
+    assert exchange(simulator.connect(simulator.feedback)) == (b"", CLEAN)
     assert simulator.control("GET", "/unregistered")[1] == {"unregistered": []}
     totals = simulator.totals()
     assert [totals[name] for name in ("accepted", "feedback_connections", "feedback_tuples")] == [1, 2, 2]
@@ -111,13 +111,13 @@ def test_faults_come_and_go_on_an_open_connection(simulator):
         simulator.wait("/counters", lambda counters: counters["accepted"] == 1)
         answer = simulator.control("PUT", "/faults", {"bad_every": 1, "bad_status": 5})
         assert answer == (200, {"seed": 7, "faults": {"bad_every": 1, "bad_status": [5]}})
-        assert story(sock, enhanced(2)) == (error(5, 2), CLEAN)
+        assert exchange(sock, enhanced(2)) == (error(5, 2), CLEAN)
     merged = simulator.control("PATCH", "/faults", {"bad_status": None, "no_packet": 1})[1]
     assert merged["faults"] == {"bad_every": 1, "no_packet": 1.0}
-    assert story(simulator.connect(), enhanced(2)) == (b"", CLEAN)
+    assert exchange(simulator.connect(), enhanced(2)) == (b"", CLEAN)
     assert simulator.control("DELETE", "/faults")[1]["faults"] == {}
     assert simulator.control("GET", "/faults")[1]["faults"] == {}
-    assert story(simulator.connect(), enhanced(3) + enhanced(4, b"")) == (error(2, 4), CLEAN)
+    assert exchange(simulator.connect(), enhanced(3) + enhanced(4, b"")) == (error(2, 4), CLEAN)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_faults_come_and_go_on_an_open_connection(simulator):
         ("PUT", "/faults", '[1,-0.5e+3,"\\u00e9\\ud83d\\ude00",true,null]', 400, "body:1:2: expected an object of faults"),
     ],
 )
-def test_says_what_is_wrong(simulator, method, path, body, status, words):
+def test_error_messages(simulator, method, path, body, status, words):
     answer = simulator.control(method, path, body)
     assert answer[0] == status and words in answer[1]["error"]
     assert simulator.control("GET", "/faults")[1]["faults"] == {}
@@ -174,7 +174,7 @@ def test_says_what_is_wrong(simulator, method, path, body, status, words):
         ({"Origin": "null"}, 403),
         ({"Origin": "https://HOST"}, 403),
         ({"Origin": "http://HOST"}, 200),
-        # Another program's page on this machine, which a page of the internet's may be in.
+        # A page of another program on this machine; an Internet page may embed it.
         ({"Origin": "http://127.0.0.1:8080"}, 403),
         ({"Origin": "http://localhost"}, 403),
         ({"Sec-Fetch-Site": "cross-site"}, 403),
@@ -183,14 +183,14 @@ def test_says_what_is_wrong(simulator, method, path, body, status, words):
         ({"Sec-Fetch-Site": "none"}, 200),
     ],
 )
-def test_answers_nobody_from_elsewhere(simulator, headers, status):
+def test_refuses_foreign_pages(simulator, headers, status):
     host = f"127.0.0.1:{simulator.ready['control_port']}"
     headers = {name: value.replace("HOST", host) for name, value in headers.items()}
     assert simulator.control("GET", "/counters", headers=headers)[0] == status
 
 
 def test_an_offered_upgrade_is_ignored(simulator):
-    """The connection goes on, whatever it is that a client offers, and with a body it waits for a word."""
+    """An offered upgrade is ignored; a request with a body gets 100 Continue."""
     offer = "Host: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n"
     with socket.create_connection(("127.0.0.1", simulator.ready["control_port"]), DEADLINE) as sock:
         answers = sock.makefile("rb")
@@ -207,8 +207,8 @@ def test_an_offered_upgrade_is_ignored(simulator):
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
-def test_a_form_of_a_foreign_page_changes_nothing(simulator, method):
-    """Its body may be anything, and it needs nobody's leave where it is text/plain."""
+def test_a_foreign_page_s_form_changes_nothing(simulator, method):
+    """The body may be anything, and text/plain needs no permission from the browser."""
     foreign = {"Content-Type": "text/plain", "Origin": "http://localhost:3000"}
     before = simulator.control("GET", "/faults")[1]
     assert simulator.control(method, "/faults", {"tls_min": "1.3"}, foreign)[0] == 403
@@ -231,7 +231,7 @@ def test_a_form_of_a_foreign_page_changes_nothing(simulator, method):
         ("GET /counters HTTP/1.1\r\nHost: LOCALHOST:80\r\n\r\n", 200),
     ],
 )
-def test_answers_no_odd_request(simulator, request_text, status):
+def test_closes_on_invalid_requests(simulator, request_text, status):
     with socket.create_connection(("127.0.0.1", simulator.ready["control_port"]), DEADLINE) as sock:
         sock.sendall(request_text.encode())
         if "Content-Length" in request_text:
@@ -241,14 +241,14 @@ def test_answers_no_odd_request(simulator, request_text, status):
 
 
 def test_control_listens_on_loopback_only(start):
-    """Wherever the gateway listens: all of 127.0.0.0/8 is this machine's, one of them the interface's."""
+    """Wherever the gateway listens: every address of 127.0.0.0/8 is local, and the control API uses one."""
     simulator = start("--host", "0.0.0.0", control=True)
-    assert story(simulator.connect(("127.0.0.2", simulator.gateway[1])), enhanced(1, b""))[0] == error(2, 1)
+    assert exchange(simulator.connect(("127.0.0.2", simulator.gateway[1])), enhanced(1, b""))[0] == error(2, 1)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.2", simulator.ready["control_port"]), DEADLINE)
 
 
-def test_reset_forgets_what_was_seen(simulator):
+def test_reset_clears_the_records(simulator):
     simulator.control("POST", "/unregistered", {"token": "0102"})
     for _ in range(2):
         finish(simulator.connect(), enhanced(1) * 2)
@@ -257,11 +257,11 @@ def test_reset_forgets_what_was_seen(simulator):
     assert simulator.control("GET", "/unregistered")[1] == {"unregistered": []}
     simulator.control("POST", "/unregistered", {"token": "0102"})
     assert simulator.control("DELETE", "/unregistered")[1] == {"unregistered": []}
-    assert story(simulator.connect(simulator.feedback)) == (b"", CLEAN)
+    assert exchange(simulator.connect(simulator.feedback)) == (b"", CLEAN)
 
 
 @pytest.mark.parametrize("host, address", [("[::1]", "::1"), ("::1", "::1"), ("::", "::1"), ("::", "127.0.0.1")])
-def test_peers_as_people_write_them(start, host, address):
+def test_common_notations_of_addresses(start, host, address):
     simulator = start("--host", host, control=True)
     assert simulator.ready["host"] == host.strip("[]")
     with simulator.connect((address, simulator.gateway[1]), plain=True) as sock:
@@ -285,7 +285,7 @@ def test_open_connections(simulator):
 @pytest.mark.parametrize("query, end", [("", FIN), ("?end=close_notify", CLEAN), ("?end=fin", FIN), ("?end=reset", RESET)])
 def test_ends_one_connection(simulator, query, end):
     with simulator.connect() as first, simulator.connect() as second:
-        # Numbers are given as connections are taken.
+        # Connections are numbered in the order of their acceptance.
         ports = {int(one["peer"].rsplit(":", 1)[1]): one["number"] for one in simulator.wait(
             "/connections", lambda answer: len(answer["connections"]) == 2)["connections"]}
         number = ports[second.getsockname()[1]]
@@ -297,7 +297,7 @@ def test_ends_one_connection(simulator, query, end):
         answer = simulator.wait("/connections", lambda answer: len(answer["connections"]) == 1)
         assert answer["connections"][0]["number"] == ports[first.getsockname()[1]]
         assert simulator.control("DELETE", f"/connections/{number}")[0] == 404
-        assert story(first, enhanced(1, b"")) == (error(2, 1), CLEAN)
+        assert exchange(first, enhanced(1, b"")) == (error(2, 1), CLEAN)
 
 
 def test_ends_a_stalled_connection(shared):
@@ -318,7 +318,7 @@ def test_ledger(start, tmp_path):
     path = tmp_path / "ledger"
     simulator = start("--ledger", path, faults={"sentinel": "none"})
     bad = enhanced(3, bytes(101))
-    assert story(simulator.connect(), enhanced(1) + enhanced(2, b"") + bad + enhanced(4) + simple())[1] == CLEAN
+    assert exchange(simulator.connect(), enhanced(1) + enhanced(2, b"") + bad + enhanced(4) + simple())[1] == CLEAN
     finish(simulator.connect(), enhanced(9) + enhanced(10, payload=b'{"aps":{}}') + enhanced(4))
     totals = simulator.stop()
     *lines, summary = [json.loads(line) for line in path.read_text().splitlines()]
@@ -338,13 +338,13 @@ def test_full_disk(start, option):
     """The gateway keeps working; at its end the run reports an incomplete record."""
     simulator = start(option, "/dev/full", stderr=subprocess.PIPE)
     for number in range(3):
-        assert story(simulator.connect(), enhanced(1) + enhanced(2, b"")) == (error(2, 2), CLEAN)
+        assert exchange(simulator.connect(), enhanced(1) + enhanced(2, b"")) == (error(2, 2), CLEAN)
     simulator.process.send_signal(signal.SIGTERM)
     out, err = simulator.process.communicate(timeout=DEADLINE)
     assert json.loads(out.splitlines()[-1])["accepted"] == 3
     assert simulator.process.returncode == 1
     assert f"Error: {option}: /dev/full: No space left on device; notifications after that are not recorded" in err
-    # Once, however much was lost.
+    # One message, however much is lost.
     assert err.count("nothing more is recorded") == 1
 
 
@@ -359,8 +359,8 @@ def test_summary_on_request(start, number):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-def test_ends_though_its_bytes_are_paced(start, tmp_path, number):
-    """All of them would take days."""
+def test_ends_while_its_bytes_are_paced(start, tmp_path, number):
+    """Sending everything would take days."""
     path = tmp_path / "feedback"
     path.write_text(f"1 {TOKEN.hex()}\n" * 10_000)
     simulator = start("--feedback", path, faults={"segment_bytes": 1, "segment_gap_ms": 1000})
@@ -375,8 +375,8 @@ def test_ends_though_its_bytes_are_paced(start, tmp_path, number):
     assert simulator.stop()["feedback_tuples"] == 10_000
 
 
-def test_ends_in_order_while_it_is_asked(start):
-    """Clients that reach the control API meanwhile get a response or are closed."""
+def test_ends_cleanly_during_requests(start):
+    """Clients that reach the control API during the shutdown get a response or are closed."""
     for _ in range(5):
         simulator = start(control=True, stderr=subprocess.PIPE)
         address = ("127.0.0.1", simulator.ready["control_port"])
@@ -415,8 +415,8 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *befo
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP], ids=lambda number: number.name)
-def test_signals_are_heard_as_soon_as_it_is_ready(start, monkeypatch, tmp_path, number):
-    """Though the thread that takes them over comes late, as on a busy machine."""
+def test_signals_are_handled_once_it_is_ready(start, monkeypatch, tmp_path, number):
+    """Even if the thread that handles them starts late, as on a busy machine."""
     (tmp_path / "late.c").write_text(LATE_SIGNAL)
     command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", "late.so", "late.c", "-ldl"]
     subprocess.run(command, cwd=tmp_path, check=True)
@@ -425,7 +425,7 @@ def test_signals_are_heard_as_soon_as_it_is_ready(start, monkeypatch, tmp_path, 
     began = time.monotonic()
     simulator = start()
     simulator.process.send_signal(number)
-    assert time.monotonic() - began >= 1, "ready before the signal was taken over"
+    assert time.monotonic() - began >= 1, "ready before the signal was handled"
     if number in (signal.SIGUSR1, signal.SIGHUP):
         assert json.loads(simulator.line())["accepted"] == 0
     else:
@@ -450,9 +450,9 @@ def test_signals_are_heard_as_soon_as_it_is_ready(start, monkeypatch, tmp_path, 
         (b"[" * 2000, 1),
     ],
 )
-def test_payloads_are_checked_where_that_is_wanted(start, payload, status):
+def test_payloads_are_checked_if_requested(start, payload, status):
     simulator = start("--check-payload")
-    answer = story(simulator.connect(), enhanced(1, payload=payload) + enhanced(2, b""))
+    answer = exchange(simulator.connect(), enhanced(1, payload=payload) + enhanced(2, b""))
     assert answer == ((error(status, 1) if status else error(2, 2)), CLEAN)
 
 
@@ -462,7 +462,7 @@ def test_payloads_are_checked_where_that_is_wanted(start, payload, status):
 )
 def test_topic_of_the_certificate(start, topic, answer):
     simulator = start("--topic", topic)
-    assert story(simulator.connect(), enhanced(1) + enhanced(2, b"")) == (answer, CLEAN)
+    assert exchange(simulator.connect(), enhanced(1) + enhanced(2, b"")) == (answer, CLEAN)
 
 
 @pytest.mark.parametrize(
@@ -473,7 +473,7 @@ def test_topic_missing_or_too_long(start, tmp_path, subject, status):
     own = make_certificates(tmp_path / "certificates", subject)
     simulator = start("--certificates", own, "--topic", "any")
     answer = error(status, 2 if status == 2 else 1)
-    assert story(simulator.connect(), enhanced(1) + enhanced(2, b"")) == (answer, CLEAN)
+    assert exchange(simulator.connect(), enhanced(1) + enhanced(2, b"")) == (answer, CLEAN)
     assert start("--certificates", own).stop()["rejected"] == {}
 
 
@@ -482,7 +482,7 @@ def test_topic_missing_or_too_long(start, tmp_path, subject, status):
 def test_payload_limits(start, option, frame, most):
     simulator = start(f"{option}-payload-max", most)
     fits, does_not = frame(1, payload=b" " * most), frame(2, payload=b" " * (most + 1))
-    assert story(simulator.connect(), fits + does_not) == (error(7, 2), CLEAN)
+    assert exchange(simulator.connect(), fits + does_not) == (error(7, 2), CLEAN)
     assert simulator.stop()["accepted"] == 1
 
 
@@ -491,16 +491,17 @@ def test_payload_limits(start, option, frame, most):
 def test_token_sizes(start, size, length, answer):
     simulator = start("--token-size", size)
     sent = enhanced(1) + enhanced(2, bytes(length)) + enhanced(3, b"")
-    assert story(simulator.connect(), sent) == (answer, CLEAN)
+    assert exchange(simulator.connect(), sent) == (answer, CLEAN)
 
 
-def test_starts_at_once(start):
-    # The best of a few, without the time that other processes took: the machine is shared.
+def test_starts_quickly(start):
+    # The best of several, without the time that other processes used, because the machine is shared.
     assert any(start().start_cost < 0.1 for _ in range(20))
 
 
-def test_many_side_by_side(tmp_path):
-    """All at once, on a directory where no certificates are yet; they are made once, and the keys are their owner's."""
+def test_many_simulators_together(tmp_path):
+    """Started together in a directory without certificates: these are made once, and only the owner can read the
+    keys."""
     command = [tool(), "simulate", "--json", "--http2-port", "0", "--gateway-port", "0", "--feedback-port", "0"]
     command += ["--control-port", "0", "--certificates", str(tmp_path / "deep" / "new")]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(8)]
@@ -513,7 +514,7 @@ def test_many_side_by_side(tmp_path):
             context.load_cert_chain(one["provider"])
             sock = socket.create_connection(("127.0.0.1", one["gateway_port"]), timeout=DEADLINE)
             sock = context.wrap_socket(sock, server_hostname="127.0.0.1")
-            assert story(sock, enhanced(1, b"")) == (error(2, 1), CLEAN)
+            assert exchange(sock, enhanced(1, b"")) == (error(2, 1), CLEAN)
     finally:
         for one in running:
             one.terminate()
@@ -526,7 +527,7 @@ def test_many_side_by_side(tmp_path):
     public = {"ca.pem", "server.pem", "provider-certificate.pem"}
     assert {name for name, mode in modes.items() if mode == 0o644} == public
     assert all(mode == 0o600 and "KEY" in (tmp_path / "deep" / "new" / name).read_text() for name, mode in modes.items() if name not in public)
-    # Others get as far as the file.
+    # Other users can reach the files.
     assert (tmp_path / "deep" / "new").stat().st_mode & 0o777 == 0o755
     Simulator(tmp_path / "deep" / "new").stop()
     assert {path: path.read_bytes() for path in made} == made
@@ -537,12 +538,12 @@ def test_ends_when_its_parent_dies(start, certificates):
     simulator = start("--parent", parent.pid)
     assert simulator.process.poll() is None
     parent.kill()
-    # Not waited for yet, it is gone all the same.
+    # It ends even though nothing has waited for the parent yet.
     assert simulator.process.wait(DEADLINE) == 0
     parent.communicate()
 
 
-def test_says_for_people_when_it_is_ready(certificates):
+def test_the_text_that_it_prints_when_ready(certificates):
     command = [tool(), "simulate", "--gateway-port", "0", "--feedback-port", "0", "--http2-port", "0", "--seed", "5"]
     command += ["--control-port", "0", "--certificates", certificates, "--parent", str(os.getpid())]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run, contextlib.ExitStack() as end:
@@ -555,7 +556,7 @@ def test_says_for_people_when_it_is_ready(certificates):
         where = dict(pair.split("=", 1) for pair in lines[-1].split()[1:])
         host, port = where["gateway"].split(":")
         socket.create_connection((host, int(port)), timeout=DEADLINE).close()
-        # The lines to paste work as they are.
+        # The commands to paste work unchanged.
         told = "".join(lines)
         (look,) = re.findall(r"openssl s_client (?:.*\\\n)*.*", told)
         shown = subprocess.run(
@@ -568,8 +569,8 @@ def test_says_for_people_when_it_is_ready(certificates):
         assert "accepted: 0" in run.stdout.read()
 
 
-def test_records_are_their_owners(start, certificates, tmp_path):
-    """The ledger and the accepted notifications say device tokens."""
+def test_only_the_owner_reads_records(start, certificates, tmp_path):
+    """The ledger and the accepted notifications contain device tokens, so only the owner can read them."""
     before = os.umask(0)
     try:
         simulator = start("--ledger", tmp_path / "ledger", "--accepted", tmp_path / "accepted")

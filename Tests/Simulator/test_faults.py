@@ -1,4 +1,4 @@
-"""Every fault, as the wire shows it."""
+"""Every fault, as seen on the wire."""
 
 import select
 import socket
@@ -9,7 +9,7 @@ import time
 import pytest
 from simulator import (
     CLEAN, DEADLINE, FIN, PAYLOAD, RESET, TCP_CLOSE_WAIT, TOKEN, enhanced, error, finish, framed, is_end, item,
-    read_to_end, simple, story, tcp,
+    read_to_end, simple, exchange, tcp,
 )
 
 SENTINEL = enhanced(99, token=b"")
@@ -18,7 +18,8 @@ BAD = bytes([0xBA]) * 32
 
 
 def records(raw, sock_context, data):
-    """Speaks TLS in memory over a plain socket: what came, in which records, in how many segments."""
+    """Speaks TLS in memory over a plain socket; returns the data received, its records, and the number of
+    segments."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     tls = sock_context.wrap_bio(incoming, outgoing)
     reads, wire = [], b""
@@ -71,7 +72,7 @@ def records(raw, sock_context, data):
 )
 def test_bad_tokens(shared, faults, bad, good):
     simulator = shared(faults)
-    answer = story(simulator.connect(), enhanced(1, good) + enhanced(2, bad) + enhanced(3, good))
+    answer = exchange(simulator.connect(), enhanced(1, good) + enhanced(2, bad) + enhanced(3, good))
     assert answer == (error(8, 2), CLEAN)
     totals = simulator.totals()
     assert (totals["accepted"], totals["rejected"], totals["discarded"]) == (1, {"8": 1}, 1)
@@ -81,7 +82,7 @@ def test_every_nth_is_bad_on_each_connection(shared):
     simulator = shared({"bad_every": 3})
     for _ in range(2):
         sent = b"".join(enhanced(number) for number in range(1, 6))
-        assert story(simulator.connect(), sent) == (error(8, 3), CLEAN)
+        assert exchange(simulator.connect(), sent) == (error(8, 3), CLEAN)
 
 
 def bad_by_share(start, seed):
@@ -92,8 +93,8 @@ def bad_by_share(start, seed):
     while at < len(tokens):
         sock = simulator.connect()
         sent = b"".join(enhanced(at + n + 1, token) for n, token in enumerate(tokens[at:]))
-        # Good ones alone are answered by nothing: the sentinel ends them.
-        answer, end = story(sock, sent + enhanced(1000, b""))
+        # Accepted ones get no answer; the sentinel ends the list.
+        answer, end = exchange(sock, sent + enhanced(1000, b""))
         assert end == CLEAN and len(answer) == 6
         at = struct.unpack("!BBI", answer)[2]
         if at < 1000:
@@ -101,20 +102,20 @@ def bad_by_share(start, seed):
     return bad
 
 
-def test_a_share_is_bad_and_the_seed_says_which(start):
+def test_the_seed_determines_the_bad_share(start):
     first = bad_by_share(start, "1")
     assert 30 <= len(first) <= 90
     assert bad_by_share(start, "1") == first
     assert bad_by_share(start, "2") != first
 
 
-def test_which_status_answers(start):
+def test_bad_status(start):
     simulator = start(faults={"bad_every": 1, "bad_status": 5})
-    assert story(simulator.connect(), enhanced(1)) == (error(5, 1), CLEAN)
+    assert exchange(simulator.connect(), enhanced(1)) == (error(5, 1), CLEAN)
 
     def drawn():
         simulator = start("--seed", "3", faults={"bad_every": 1, "bad_status": [1, 8, 255]})
-        return [story(simulator.connect(), enhanced(1))[0][1] for _ in range(12)]
+        return [exchange(simulator.connect(), enhanced(1))[0][1] for _ in range(12)]
 
     statuses = drawn()
     assert set(statuses) == {1, 8, 255}
@@ -136,9 +137,9 @@ def test_late_error_packet(shared, delay, least):
 
 @pytest.mark.parametrize("end", [CLEAN, FIN, RESET])
 @pytest.mark.parametrize("packet", [True, False])
-def test_what_follows_an_error(shared, end, packet):
+def test_the_end_after_an_error(shared, end, packet):
     simulator = shared({"close": end, "no_packet": not packet})
-    assert story(simulator.connect(), SENTINEL) == (error(2, 99) if packet else b"", end)
+    assert exchange(simulator.connect(), SENTINEL) == (error(2, 99) if packet else b"", end)
 
 
 @pytest.mark.parametrize("end", [CLEAN, FIN, RESET])
@@ -158,7 +159,7 @@ def test_discards_for_a_while_before_the_end(shared, end):
     ({}, [23, 21], lambda segments, _: segments >= 2),
     ({"one_segment": True}, [23, 21], lambda segments, _: segments == 1),
     ({"record_bytes": 1}, [23] * 6 + [21], lambda segments, _: segments >= 1),
-    # The packet's record in pieces of 8, and close_notify's; the kernel may send one twice.
+    # The records of the packet and of close_notify, in pieces of 8; the kernel may resend one.
     ({"segment_bytes": 8, "segment_gap_ms": 20}, [23, 21],
      lambda segments, sizes: segments >= sum(-(-(5 + length) // 8) for _, length in sizes)),
 ])
@@ -171,18 +172,18 @@ def test_records_and_segments_of_packet_and_end(shared, faults, kinds, is_so):
 
 
 @pytest.mark.parametrize("end", [CLEAN, FIN])
-def test_even_fin_comes_with_the_packet(shared, end):
+def test_fin_in_the_packet_s_segment(shared, end):
     simulator = shared({"one_segment": True, "close": end, "error_delay_ms": 200})
     while True:
         with simulator.connect() as sock:
             handshake = tcp(sock).received
             sock.sendall(SENTINEL)
-            # Waits for the acknowledgements that the gateway's kernel sends.
+            # Wait for the acknowledgements of the gateway's kernel.
             while tcp(sock).unacked:
                 pass
             before = tcp(sock)
             if before.received > handshake:
-                continue  # It took us as long as the gateway to get here.
+                continue  # too late: the gateway was as fast
             select.select([sock], [], [], DEADLINE)
             after = tcp(sock)
             assert (after.segments - before.segments, after.state) == (1, TCP_CLOSE_WAIT)
@@ -190,7 +191,7 @@ def test_even_fin_comes_with_the_packet(shared, end):
             break
 
 
-def test_reset_comes_on_the_heels_of_the_packet(shared):
+def test_reset_right_after_the_packet(shared):
     """A client that keeps writing finds the connection reset, and still gets the packet."""
     simulator = shared({"one_segment": True, "close": RESET})
     with simulator.connect() as sock:
@@ -206,25 +207,25 @@ def test_reset_comes_on_the_heels_of_the_packet(shared):
 def test_shutdown_names_the_last_accepted(shared):
     simulator = shared({"shutdown_after": 3})
     sent = b"".join(enhanced(number) for number in range(11, 20))
-    assert story(simulator.connect(), sent) == (error(10, 13), CLEAN)
+    assert exchange(simulator.connect(), sent) == (error(10, 13), CLEAN)
     totals = simulator.totals()
     assert (totals["accepted"], totals["discarded"], totals["shutdowns"]) == (3, 6, 1)
     assert totals["rejected"] == {}
 
 
-def test_command_0_is_told_nothing_of_a_shutdown(shared):
+def test_command_0_gets_no_shutdown_packet(shared):
     simulator = shared({"shutdown_after": 2})
-    assert story(simulator.connect(), simple() * 3) == (b"", CLEAN)
+    assert exchange(simulator.connect(), simple() * 3) == (b"", CLEAN)
     assert simulator.totals()["shutdowns"] == 1
 
 
-def test_shutdown_knows_no_name_for_a_notification_without_one(shared):
+def test_shutdown_after_a_notification_without_an_identifier(shared):
     simulator = shared({"shutdown_after": 1})
-    assert story(simulator.connect(), framed(item(1, TOKEN), item(2, PAYLOAD))) == (error(10, 0), CLEAN)
+    assert exchange(simulator.connect(), framed(item(1, TOKEN), item(2, PAYLOAD))) == (error(10, 0), CLEAN)
 
 
 def silent(sock):
-    """True where nothing came and nobody hung up."""
+    """True if nothing is received and the connection stays open."""
     sock.settimeout(0.2)
     with pytest.raises(TimeoutError):
         sock.recv(1)
@@ -233,7 +234,7 @@ def silent(sock):
 
 
 def fill(sock, frame):
-    """Sends until nobody takes any more."""
+    """Sends until the peer stops reading."""
     sock.settimeout(0.2)
     with pytest.raises(TimeoutError):
         while True:
@@ -245,7 +246,7 @@ def fill(sock, frame):
 def test_ends_after_notifications_without_a_packet(shared, end):
     simulator = shared({"cut_after": 3, "cut": end})
     for _ in range(2):
-        assert story(simulator.connect(), b"".join(enhanced(n) for n in range(1, 9))) == (b"", end)
+        assert exchange(simulator.connect(), b"".join(enhanced(n) for n in range(1, 9))) == (b"", end)
     totals = simulator.totals()
     assert (totals["accepted"], totals["discarded"], totals["rejected"]) == (6, 10, {})
 
@@ -258,7 +259,7 @@ def test_ends_after_notifications_without_a_packet(shared, end):
 def test_ends_after_notifications_with_a_packet(shared, faults, packet, end):
     simulator = shared({**faults, "close": end})
     for _ in range(2):
-        assert story(simulator.connect(), b"".join(enhanced(n) for n in range(1, 9))) == (packet, end)
+        assert exchange(simulator.connect(), b"".join(enhanced(n) for n in range(1, 9))) == (packet, end)
 
 
 def test_stalls_after_notifications_without_a_packet(shared):
@@ -277,19 +278,19 @@ def test_stalls_after_a_rejection(shared, faults, packet):
         sock.sendall(SENTINEL)
         assert sock.recv(6) == packet if packet else silent(sock)
         fill(sock, enhanced(1))
-        # Nothing worse is in force: it ends as it should.
+        # Without faults it ends as usual.
         simulator.control("DELETE", "/faults")
         assert read_to_end(sock)[0] == []
 
 
-def test_strikes_only_so_often(shared):
+def test_times_limits_a_fault(shared):
     simulator = shared({"cut_after": 2, "cut": RESET, "times": 1})
     sent = enhanced(1) * 5 + SENTINEL
-    assert [story(simulator.connect(), sent) for _ in range(3)] == [(b"", RESET), (error(2, 99), CLEAN), (error(2, 99), CLEAN)]
+    assert [exchange(simulator.connect(), sent) for _ in range(3)] == [(b"", RESET), (error(2, 99), CLEAN), (error(2, 99), CLEAN)]
     simulator = shared({"cut_after_bytes": 5, "times": 2})
-    assert [story(simulator.connect(), sent)[0] for _ in range(3)] == [b"", b"", error(2, 99)]
+    assert [exchange(simulator.connect(), sent)[0] for _ in range(3)] == [b"", b"", error(2, 99)]
     simulator = shared({"shutdown_after": 1, "times": 1})
-    assert [story(simulator.connect(), sent)[0] for _ in range(2)] == [error(10, 1), error(2, 99)]
+    assert [exchange(simulator.connect(), sent)[0] for _ in range(2)] == [error(10, 1), error(2, 99)]
 
 
 @pytest.mark.parametrize(
@@ -301,19 +302,19 @@ def test_strikes_only_so_often(shared):
         ({"shutdown_after": 5, "cut_after": 6, "times": 2}, [error(10, 1), error(10, 1)] + [error(2, 99)] * 3),
     ],
 )
-def test_counts_over_the_whole_run(shared, faults, answers):
-    """Each fifth over the run: of 5, 5, 2, 3 and 1 notifications."""
+def test_counting_over_the_whole_run(shared, faults, answers):
+    """Every fifth of the run, over connections of 5, 5, 2, 3 and 1 notifications."""
     simulator = shared({"count_over": "run", **faults})
     counts = [5, 5, 2, 3, 1]
     answers[0] = answers[1]
-    assert [story(simulator.connect(), enhanced(1) * count + SENTINEL)[0] for count in counts] == answers
+    assert [exchange(simulator.connect(), enhanced(1) * count + SENTINEL)[0] for count in counts] == answers
 
 
 def test_identifier_zero(shared):
     simulator = shared({"identifier_zero": True, "bad_tokens": [BAD.hex()]})
-    assert story(simulator.connect(), enhanced(5, BAD)) == (error(8, 0), CLEAN)
+    assert exchange(simulator.connect(), enhanced(5, BAD)) == (error(8, 0), CLEAN)
     some = shared({"identifier_zero": 0.5, "bad_every": 1})
-    names = {story(some.connect(), enhanced(5))[0] for _ in range(20)}
+    names = {exchange(some.connect(), enhanced(5))[0] for _ in range(20)}
     assert names == {error(8, 0), error(8, 5)}
 
 
@@ -325,15 +326,15 @@ EMPTY = framed(item(1, b""), item(2, PAYLOAD), item(3, struct.pack("!I", 99)))
 @pytest.mark.parametrize("identifier", ["own", "zero"])
 @pytest.mark.parametrize("status", [None, 2, 5, 8, 128])
 def test_sentinel(shared, status, identifier, sentinel):
-    """A token of no bytes is answered by order, and what is not one as ever."""
+    """The fault changes the answer to an empty token and no other."""
     faults = {"sentinel": identifier, "bad_tokens": [BAD.hex()], "close_delay_ms": 0}
     if status is not None:
         faults["sentinel_status"] = status
     simulator = shared(faults)
     answer = error(status or 2, 99 if identifier == "own" else 0)
-    assert story(simulator.connect(), enhanced(1) + sentinel + enhanced(2)) == (answer, CLEAN)
-    assert story(simulator.connect(), enhanced(1) + enhanced(3, BAD)) == (error(8, 3), CLEAN)
-    assert story(simulator.connect(), enhanced(4, payload=b"")) == (error(4, 4), CLEAN)
+    assert exchange(simulator.connect(), enhanced(1) + sentinel + enhanced(2)) == (answer, CLEAN)
+    assert exchange(simulator.connect(), enhanced(1) + enhanced(3, BAD)) == (error(8, 3), CLEAN)
+    assert exchange(simulator.connect(), enhanced(4, payload=b"")) == (error(4, 4), CLEAN)
 
 
 def test_sentinel_not_answered(shared):
@@ -345,7 +346,7 @@ def test_sentinel_not_answered(shared):
 
 
 @pytest.mark.parametrize("faults, count, seconds", [
-    # The last twentieth need not have had its time.
+    # The last twentieth may arrive without delay.
     ({"read_bytes_per_second": 20000}, 20000 // len(enhanced(1)), 0.9),
     ({"stall_after_bytes": len(enhanced(1)) + 5, "stall_ms": 400}, 2, 0.4),
     ({"cut_after": 3, "cut": "stall", "stall_ms": 100}, 10, 0.3),
@@ -353,7 +354,7 @@ def test_sentinel_not_answered(shared):
 def test_reads_slowly_or_stalls_for_a_while(shared, faults, count, seconds):
     simulator = shared(faults)
     began = time.monotonic()
-    assert story(simulator.connect(), enhanced(1) * count + SENTINEL) == (error(2, 99), CLEAN)
+    assert exchange(simulator.connect(), enhanced(1) * count + SENTINEL) == (error(2, 99), CLEAN)
     assert time.monotonic() - began >= seconds
     assert simulator.totals()["accepted"] == count
 
@@ -364,8 +365,8 @@ def test_reads_slowly_or_stalls_for_a_while(shared, faults, count, seconds):
     {"cut_after": 3, "cut": "stall", "stall_ms": 10, "times": 5},
 ])
 @pytest.mark.parametrize("leave", ["close", "close_notify", "fin"])
-def test_what_a_client_left_behind_is_read_as_slowly(shared, faults, leave):
-    """A client that writes and leaves does not speed the gateway up, and loses nothing in flight."""
+def test_slow_reading_after_the_client_left(shared, faults, leave):
+    """A client that writes and leaves does not speed the gateway up and loses nothing in flight."""
     simulator = shared(faults)
     sock = simulator.connect()
     if leave == "close_notify":
@@ -380,7 +381,7 @@ def test_what_a_client_left_behind_is_read_as_slowly(shared, faults, leave):
     assert simulator.totals()["accepted"] == 100
 
 
-def test_stalling_for_good_holds_up_nobody_else(start):
+def test_a_stall_without_end_does_not_block_others(start):
     simulator = start(faults={"stall_after_bytes": 1000, "connections": 1}, control=True)
     with simulator.connect() as stalled:
         stalled.settimeout(0.2)
@@ -388,7 +389,7 @@ def test_stalling_for_good_holds_up_nobody_else(start):
             while True:
                 stalled.sendall(enhanced(1) * 200)
         for _ in range(4):
-            assert story(simulator.connect(), enhanced(2) * 1000 + SENTINEL) == (error(2, 99), CLEAN)
+            assert exchange(simulator.connect(), enhanced(2) * 1000 + SENTINEL) == (error(2, 99), CLEAN)
         counters = simulator.control("GET", "/counters")[1]
         assert counters["accepted"] == 4000 + 1000 // len(enhanced(1))
 
@@ -398,17 +399,17 @@ def test_stalling_for_good_holds_up_nobody_else(start):
 def test_ends_after_bytes(shared, end, extra):
     frame = enhanced(1)
     simulator = shared({"cut_after_bytes": 3 * len(frame) + extra, "cut": end})
-    assert story(simulator.connect(), frame * 10) == (b"", end)
+    assert exchange(simulator.connect(), frame * 10) == (b"", end)
     assert simulator.totals()["accepted"] == 3
 
 
-def test_where_it_ends_is_drawn_from_the_seed(start):
+def test_the_seed_determines_the_end(start):
     def drawn(seed, **others):
         simulator = start("--seed", seed, faults={"cut_after_bytes": [0, 5000], **others}, control=True)
         counts = []
         for number in range(1, 6):
             before = simulator.control("GET", "/counters")[1]["accepted"]
-            assert story(simulator.connect(), enhanced(number) * 100) == (b"", FIN)
+            assert exchange(simulator.connect(), enhanced(number) * 100) == (b"", FIN)
             counts.append(simulator.control("GET", "/counters")[1]["accepted"] - before)
         return counts
 
@@ -416,7 +417,7 @@ def test_where_it_ends_is_drawn_from_the_seed(start):
     assert len(set(first)) > 1
     assert drawn("11") == first
     assert drawn("12") != first
-    # One fault more does not change the others.
+    # Another fault does not change the others.
     assert drawn("11", error_delay_ms=[5, 50]) == first
 
 
@@ -433,7 +434,7 @@ def test_refuses_connections_for_a_while(simulator):
             assert time.monotonic() - began < 240
     assert refusals > 0
     assert time.monotonic() - began >= 1.5
-    assert story(sock, SENTINEL) == (error(2, 99), CLEAN)
+    assert exchange(sock, SENTINEL) == (error(2, 99), CLEAN)
 
 
 @pytest.mark.parametrize("method, path, body", [("DELETE", "/faults", None), ("PUT", "/faults", {"bad_every": 1}), ("PATCH", "/faults", {"refuse_ms": None})])
@@ -442,22 +443,22 @@ def test_a_refused_port_opens_when_the_fault_ends(shared, method, path, body):
     for address in (simulator.gateway, simulator.feedback):
         with pytest.raises(ConnectionRefusedError):
             simulator.connect(address)
-    # Another fault is none of the port's business.
+    # Another fault does not affect the port.
     simulator.control("PATCH", "/faults", {"close_delay_ms": 10})
     with pytest.raises(ConnectionRefusedError):
         simulator.connect()
     assert simulator.control(method, path, body)[0] == 200
-    assert story(simulator.connect(), SENTINEL) == (error(2, 99), CLEAN)
-    assert story(simulator.connect(simulator.feedback)) == (b"", CLEAN)
+    assert exchange(simulator.connect(), SENTINEL) == (error(2, 99), CLEAN)
+    assert exchange(simulator.connect(simulator.feedback)) == (b"", CLEAN)
 
 
-def test_refused_over_and_over(simulator):
+def test_refusing_repeatedly(simulator):
     for _ in range(10):
         simulator.control("PUT", "/faults", {"refuse_ms": 3600000})
         with pytest.raises(ConnectionRefusedError):
             simulator.connect()
         simulator.control("DELETE", "/faults")
-        assert story(simulator.connect(), SENTINEL) == (error(2, 99), CLEAN)
+        assert exchange(simulator.connect(), SENTINEL) == (error(2, 99), CLEAN)
 
 
 @pytest.mark.parametrize("faults", [{"stall_after_bytes": 10}, {"cut_after": 1, "cut": "stall"}])
@@ -468,7 +469,7 @@ def test_a_stalled_connection_wakes_when_the_fault_ends(shared, faults, method):
         sock.sendall(enhanced(1) * 5 + SENTINEL)
         simulator.wait("/connections", lambda answer: answer["connections"][0]["bytes"] > 0)
         assert silent(sock)
-        # It is still meant to.
+        # Another fault does not wake it.
         simulator.control("PATCH", "/faults", {"bad_every": 1000})
         assert silent(sock)
         simulator.control(method, "/faults", None if method == "DELETE" else {"bad_every": 1000})
@@ -476,11 +477,11 @@ def test_a_stalled_connection_wakes_when_the_fault_ends(shared, faults, method):
     assert simulator.totals()["accepted"] == 5
 
 
-def test_a_fault_comes_over_an_idle_connection(simulator):
+def test_a_fault_begins_on_an_idle_connection(simulator):
     with simulator.connect() as sock:
         sock.sendall(enhanced(1))
         simulator.wait("/counters", lambda counters: counters["accepted"] == 1)
-        # Counted from here.
+        # Counting starts here.
         simulator.control("PUT", "/faults", {"cut_after": 2, "cut": CLEAN})
         sock.sendall(enhanced(2))
         simulator.wait("/counters", lambda counters: counters["accepted"] == 2)
@@ -490,7 +491,7 @@ def test_a_fault_comes_over_an_idle_connection(simulator):
 
 
 @pytest.mark.parametrize("faults", [{}, {"handshake_alert": 40}])
-def test_a_delayed_handshake_goes_on_when_the_fault_ends(shared, faults):
+def test_a_delayed_handshake_continues_when_the_fault_ends(shared, faults):
     simulator = shared({"handshake_delay_ms": 3600000, **faults})
     with simulator.connect(plain=True) as raw:
         context = simulator.context()
@@ -517,7 +518,7 @@ def test_handshake_delay(shared):
     began = time.monotonic()
     with simulator.connect() as sock:
         assert time.monotonic() - began >= 0.4
-        assert story(sock, SENTINEL) == (error(2, 99), CLEAN)
+        assert exchange(sock, SENTINEL) == (error(2, 99), CLEAN)
 
 
 @pytest.mark.parametrize(
@@ -556,7 +557,7 @@ def test_tls_versions(shared, faults, offered, spoken):
     else:
         with simulator.connect(context=context) as sock:
             assert sock.version() == spoken
-            assert story(sock, SENTINEL) == (error(2, 99), CLEAN)
+            assert exchange(sock, SENTINEL) == (error(2, 99), CLEAN)
 
 
 @pytest.mark.parametrize("options", [[], ["--tls-max", "1.3"]])
@@ -576,8 +577,8 @@ def test_no_byte_without_data_by_default(start, options):
 @pytest.mark.parametrize(
     "options", [["--session-tickets"], ["--fault", "session_tickets=true"], ["--session-tickets", "--fault", "tls_min=1.3"]])
 @pytest.mark.parametrize("service", ["gateway", "feedback"])
-def test_session_tickets_right_behind_the_handshake(start, options, service):
-    """They are there to be read while the gateway has nothing to say."""
+def test_session_tickets_right_after_the_handshake(start, options, service):
+    """Tickets can be read although the gateway has sent no data."""
     simulator = start(*options)
     with simulator.connect(getattr(simulator, service), plain=True) as raw:
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -594,12 +595,12 @@ def test_session_tickets_right_behind_the_handshake(start, options, service):
         head = raw.recv(5, socket.MSG_WAITALL)
         assert head[0] == 23 and struct.unpack("!H", head[3:])[0] > 100
         incoming.write(head + raw.recv(struct.unpack("!H", head[3:])[0], socket.MSG_WAITALL))
-        # No data in it.
+        # It contains no data.
         with pytest.raises(ssl.SSLWantReadError):
             tls.read(1)
 
 
-def test_session_tickets_are_good(start):
+def test_session_tickets_resume_a_session(start):
     """A resumed session keeps the certificate from the first handshake."""
     simulator = start("--session-tickets", "--topic", "com.example.app", control=True)
     context = simulator.context()
@@ -610,15 +611,15 @@ def test_session_tickets_are_good(start):
     with socket.create_connection(simulator.gateway, timeout=DEADLINE) as raw:
         sock = context.wrap_socket(raw, session=session)
         assert sock.session_reused
-        assert story(sock, enhanced(1) + SENTINEL) == (error(2, 99), CLEAN)
+        assert exchange(sock, enhanced(1) + SENTINEL) == (error(2, 99), CLEAN)
 
 
 @pytest.mark.parametrize("end", [CLEAN, FIN, RESET])
-def test_ends_behind_session_tickets(start, end):
+def test_ends_after_session_tickets(start, end):
     simulator = start("--session-tickets", faults={"close": end}, control=True)
     for joined in (False, True):
         simulator.control("PATCH", "/faults", {"one_segment": joined})
-        answer = story(simulator.connect(), enhanced(1) + SENTINEL)
+        answer = exchange(simulator.connect(), enhanced(1) + SENTINEL)
         assert answer == (error(2, 99), end) or joined and end == RESET
     with simulator.connect() as sock:
         (one,) = simulator.wait("/connections", lambda answer: any(one["tls"] for one in answer["connections"]))["connections"]
@@ -634,8 +635,8 @@ def test_ends_behind_session_tickets(start, end):
 @pytest.mark.parametrize("options, version, tickets", [
     ([], "1.2", False), (["--tls-max", "1.3"], "1.3", False), (["--fault", 'tls_max="1.3"'], "1.3", False),
     (["--session-tickets"], "1.3", True)])
-def test_session_tickets_only_by_order(start, options, version, tickets):
-    """In every version, no byte comes before the packet."""
+def test_session_tickets_only_if_requested(start, options, version, tickets):
+    """In every version, no data comes before the packet."""
     simulator = start(*options)
     with simulator.connect(plain=True) as raw:
         answer, sizes, _ = records(raw, simulator.context(versions=(VERSIONS[version],) * 2), SENTINEL)
@@ -650,15 +651,15 @@ def test_feedback_cut_in_a_tuple(start, tmp_path, end):
     path.write_text("".join(f"{number} {TOKEN.hex()}\n" for number in range(3)))
     simulator = start("--feedback", path, faults={"feedback_cut_bytes": 50, "cut": end})
     tuples = b"".join(struct.pack("!IH", number, 32) + TOKEN for number in range(3))
-    assert story(simulator.connect(simulator.feedback)) == (tuples[:50], end)
+    assert exchange(simulator.connect(simulator.feedback)) == (tuples[:50], end)
 
 
-def test_only_over_some_connections(start):
+def test_faults_for_some_connections(start):
     simulator = start(faults={"connections": [2, 3], "bad_every": 1})
-    answers = [story(simulator.connect(), enhanced(1) + SENTINEL)[0] for _ in range(4)]
+    answers = [exchange(simulator.connect(), enhanced(1) + SENTINEL)[0] for _ in range(4)]
     assert answers == [error(2, 99), error(8, 1), error(8, 1), error(2, 99)]
     simulator = start(faults={"connection_share": 0.5, "bad_every": 1})
-    answers = {story(simulator.connect(), enhanced(1) + SENTINEL)[0] for _ in range(20)}
+    answers = {exchange(simulator.connect(), enhanced(1) + SENTINEL)[0] for _ in range(20)}
     assert answers == {error(2, 99), error(8, 1)}
 
 
@@ -671,20 +672,20 @@ def test_rules_for_some_connections_and_others(start, tmp_path):
     )
     simulator = start("--rules", path, faults={"identifier_zero": True}, control=True)
     sent = enhanced(1) * 5 + SENTINEL
-    answers = [story(simulator.connect(), sent) for _ in range(3)]
+    answers = [exchange(simulator.connect(), sent) for _ in range(3)]
     assert answers == [(b"", RESET), (error(7, 0), CLEAN), (error(7, 0), CLEAN)]
     versions = []
     for _ in range(2):
         with simulator.connect() as sock:
-            versions.append((sock.version(), story(sock, sent)))
-    # The last is taken in by none of them.
+            versions.append((sock.version(), exchange(sock, sent)))
+    # No rule applies to the last connection.
     assert versions == [("TLSv1.3", (error(2, 0), CLEAN)), ("TLSv1.2", (error(2, 99), CLEAN))]
     faults = simulator.control("GET", "/faults")[1]["faults"]
     assert [rule.pop("identifier_zero") for rule in faults] == [1.0] * 3
     assert faults[1] == {"connections": [2, 3], "bad_every": 1, "bad_status": [7]}
     again = simulator.control("PUT", "/faults", [{"connections": 6, "bad_every": 1}, {"bad_every": 2}])[1]
     assert again["faults"] == [{"connections": 6, "bad_every": 1}, {"bad_every": 2}]
-    assert [story(simulator.connect(), sent)[0] for _ in range(2)] == [error(8, 1)] * 2
+    assert [exchange(simulator.connect(), sent)[0] for _ in range(2)] == [error(8, 1)] * 2
     assert simulator.stop()["accepted"] == 2 + 5 + 5 + 1
 
 
@@ -692,4 +693,4 @@ def test_rules_file(start, tmp_path):
     path = tmp_path / "rules.json"
     path.write_text('{"bad_every": 2,\n "bad_status": [5], "identifier_zero": true}')
     simulator = start("--rules", path, faults={"identifier_zero": False})
-    assert story(simulator.connect(), enhanced(1) + enhanced(2)) == (error(5, 2), CLEAN)
+    assert exchange(simulator.connect(), enhanced(1) + enhanced(2)) == (error(5, 2), CLEAN)

@@ -1,4 +1,4 @@
-"""HTTP/2 as Apple's service speaks it, when nothing is to go wrong."""
+"""HTTP/2 without faults, as Apple's service speaks it."""
 
 import contextlib
 import json
@@ -12,7 +12,7 @@ import pytest
 from http2 import TOPIC, UUID, Client, context, jwt
 from provider_token import base64url
 from simulator import (
-    CLEAN, PAYLOAD, ROOT, TOKEN, Simulator, enhanced, error, framed, item, make_certificates, simple, story,
+    CLEAN, PAYLOAD, ROOT, TOKEN, Simulator, enhanced, error, framed, item, make_certificates, simple, exchange,
 )
 
 HTTP2 = ("--http2-port", 0)
@@ -31,7 +31,7 @@ def checking(certificates):
     simulator.kill()
 
 
-def test_accepts_and_tells(start, tmp_path):
+def test_accepted_notifications_are_recorded(start, tmp_path):
     ledger = tmp_path / "ledger"
     simulator = start(*HTTP2, "--ledger", ledger, control=True)
     with Client(simulator) as client:
@@ -106,14 +106,14 @@ def test_duplicates_by_identifier(simulator):
         ({"payload": sized(16384)}, 413, "PayloadTooLarge"),
     ],
 )
-def test_what_a_request_is(checking, options, status, reason):
+def test_requests(checking, options, status, reason):
     with Client(checking) as client:
         stream = client.request(**options)
         answer = client.answer(stream)
         assert (answer.status, json.loads(answer.body)["reason"] if answer.body else None) == (status, reason)
         given = [value for name, value in options.get("headers", ()) if name == "apns-id"]
         assert answer.headers["apns-id"] in given or re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", answer.headers["apns-id"])
-        # That one was wrong is nothing to the next.
+        # An invalid request does not affect the next.
         assert client.push() == (200, None)
 
 
@@ -148,7 +148,7 @@ def test_the_size_of_tokens(start):
 
 
 def test_the_list_of_bad_tokens(start, tmp_path):
-    """As people write it, and long: each that is in it is bad, and none beside it."""
+    """A long list in a common notation: each token in it is bad, and no other."""
     listed, many = tmp_path / "bad", [struct.pack("!I", 2 * number) for number in range(5000)]
     listed.write_bytes(b"# gone\n\n<0102 aB>\r\n  ff # this too\nff\n" + b"\n".join(one.hex().encode() for one in many))
     simulator = start(*HTTP2, "--bad-tokens", listed, faults={"close_delay_ms": 0})
@@ -158,7 +158,7 @@ def test_the_list_of_bad_tokens(start, tmp_path):
         assert client.push() == (200, None)
     for frame, answer in ((enhanced(4, bad[0]), error(8, 4)), (simple(bad[0]), b""),
                           (framed(item(1, bad[0]), item(2, PAYLOAD), item(3, struct.pack("!I", 5))), error(8, 5))):
-        assert story(simulator.connect(), good + frame + enhanced(6)) == (answer, CLEAN)
+        assert exchange(simulator.connect(), good + frame + enhanced(6)) == (answer, CLEAN)
     totals = simulator.stop()
     assert (totals["reasons"], totals["rejected"]) == ({"BadDeviceToken": len(bad)}, {"8": 3})
     assert (totals["accepted"], totals["discarded"]) == (1 + 3 * 5000, 3)
@@ -186,7 +186,7 @@ KINDS = {".voip": "voip", ".voip-ptt": "pushtotalk", ".complication": "complicat
 
 @pytest.mark.parametrize("options", [[], ["--topic", TOPIC], ["--topic", f"org.example.other,{TOPIC}"]])
 @pytest.mark.parametrize("certificate", [True, False])
-def test_kinds_of_an_app(start, options, certificate):
+def test_topic_suffixes_of_an_app(start, options, certificate):
     simulator = start(*HTTP2, *options)
     bearer = [] if certificate else [("authorization", f"bearer {jwt(simulator)}")]
     with Client(simulator, certificate=certificate) as client:
@@ -201,7 +201,7 @@ def test_kinds_of_an_app(start, options, certificate):
 
 @pytest.mark.parametrize("options", [["--topic", TOPIC, "--topic", "org.example.other"], ["--topic", f"org.example.other,{TOPIC}"]])
 def test_more_topics(start, options):
-    """The certificate is one app's, and so it is for the others too."""
+    """The certificate is valid for one app and, because of the option, for the others."""
     simulator = start(*HTTP2, *options)
     bearer = jwt(simulator)
     for certificate, refused in ((True, "TopicDisallowed"), (False, "DeviceTokenNotForTopic")):
@@ -214,7 +214,7 @@ def test_more_topics(start, options):
             assert to("org.example.third") == (400, refused)
 
 
-def test_another_topic_is_not_the_certificates(start):
+def test_a_topic_that_the_certificate_lacks(start):
     simulator = start(*HTTP2, "--topic", "org.example.other")
     with Client(simulator) as client:
         assert client.push(headers=[("apns-topic", "org.example.other")]) == (400, "TopicDisallowed")
@@ -232,7 +232,7 @@ def test_strict_by_default(start):
 
 
 def test_topics_of_the_team(start):
-    """With a provider token; a certificate has its own."""
+    """Provider tokens are for the team's topics; a certificate has its own."""
     simulator = start("--team-topic", "com.example.one,com.example.two", "--team-topic", "com.example.three")
     bearer = jwt(simulator)
     with Client(simulator, certificate=False) as client:
@@ -291,7 +291,7 @@ a=UTF8:app
 
 @pytest.mark.parametrize("name, type, other", [
     (TOPIC + ".voip", "voip", "alert"), ("com.apple.mgmt.External.7", "mdm", "alert"), (TOPIC, "alert", "voip")])
-def test_the_certificate_says_the_type(start, tmp_path, name, type, other):
+def test_the_certificate_determines_the_push_type(start, tmp_path, name, type, other):
     simulator = start(*HTTP2, "--certificates", make_certificates(tmp_path / "own", f"/UID={name}/CN=provider"))
     with Client(simulator) as client:
         assert client.push() == (200, None)
@@ -299,7 +299,7 @@ def test_the_certificate_says_the_type(start, tmp_path, name, type, other):
         assert client.push(headers=[("apns-push-type", other)]) == (400, "InvalidPushType")
 
 
-def test_an_app_whose_name_ends_like_a_kind(start, tmp_path):
+def test_an_app_name_that_ends_like_a_topic_suffix(start, tmp_path):
     names = ["org.example.voip", "org.example.voip.voip"]
     made = make_certificates(tmp_path / "own", f"/UID={names[0]}/CN=provider", f"""1.2.840.113635.100.6.3.6=ASN1:SEQUENCE:topics
 [topics]
@@ -326,11 +326,11 @@ def test_a_foreign_certificate_is_refused(simulator, tmp_path):
     assert simulator.wait("/counters", lambda counters: counters["refused"] == 1)["connections"] == 0
 
 
-def test_nothing_but_h2(checking):
+def test_only_h2(checking):
     for alpn in ([], ["http/1.1"]):
         with checking.connect(("127.0.0.1", checking.ready["http2_port"]), context=context(checking, alpn=alpn)) as sock:
             assert sock.selected_alpn_protocol() is None
-            assert story(sock)[0] == b""
+            assert exchange(sock)[0] == b""
     made = context(checking)
     made.maximum_version = ssl.TLSVersion.TLSv1_2
     with checking.connect(("127.0.0.1", checking.ready["http2_port"]), context=made) as sock:
@@ -344,7 +344,7 @@ def test_a_provider_token(simulator):
     bearer = jwt(simulator)
     with Client(simulator, certificate=False, bearer=bearer) as client:
         client.until(lambda: 3 in client.settings)
-        # One stream, until the first was answered.
+        # One stream until the first response.
         assert client.settings[3] == 1
         assert client.push() == (200, None)
         client.until(lambda: client.settings[3] == 1000)
@@ -352,7 +352,7 @@ def test_a_provider_token(simulator):
         client.flush()
         assert {client.answer(stream).status for stream in streams} == {200}
     assert simulator.control("GET", "/accepted")[1]["notifications"][0]["key_id"] == simulator.ready["token_key_id"]
-    # The same token on other connections does not count as another, and all may start with one together.
+    # The same token on several connections counts once, and all may start with it together.
     with contextlib.ExitStack() as open_ones:
         for bearer in bearer, jwt(simulator, age=1), jwt(simulator, age=2):
             clients = [open_ones.enter_context(Client(simulator, certificate=False, bearer=bearer)) for _ in range(8)]
@@ -360,12 +360,12 @@ def test_a_provider_token(simulator):
             assert [client.answer(stream).status for client, stream in zip(clients, streams)] == [200] * 8
 
 
-def test_one_stream_is_meant(simulator):
+def test_one_stream_is_enforced(simulator):
     with Client(simulator, certificate=False, bearer=jwt(simulator)) as client:
         client.until(lambda: 3 in client.settings)
         client.connection.remote_settings.max_concurrent_streams = 100
         client.connection.remote_settings.acknowledge()
-        # Once the client has said that it knows.
+        # The client has now acknowledged the limit.
         client.connection.ping(b"12345678")
         client.flush()
         client.until(lambda: client.pongs)
@@ -398,7 +398,7 @@ def test_one_stream_is_meant(simulator):
         ({"age": 3500}, None),
     ],
 )
-def test_provider_tokens_that_are_none(simulator, change, reason):
+def test_invalid_provider_tokens(simulator, change, reason):
     value = f"bearer {jwt(simulator, **change)}" if isinstance(change, dict) else change
     headers = [("apns-topic", TOPIC)] + ([] if value is None else [("authorization", value)])
     with Client(simulator, certificate=False) as client:
@@ -413,7 +413,7 @@ def p256(directory):
     return directory / "key.p8"
 
 
-def test_a_signature_counts(simulator, tmp_path):
+def test_signatures_are_verified(simulator, tmp_path):
     head, claims, signature = jwt(simulator).split(".")
     other = "A" if signature[5] != "A" else "B"
     turned = base64url(json.dumps({"kid": simulator.ready["token_key_id"], "alg": "ES256"}).encode()).decode()
@@ -425,7 +425,7 @@ def test_a_signature_counts(simulator, tmp_path):
             assert client.push() == (403, "InvalidProviderToken")
 
 
-def test_a_certificate_makes_the_header_mean_nothing(simulator):
+def test_with_a_certificate_the_header_is_ignored(simulator):
     with Client(simulator) as client:
         assert client.push(headers=[("authorization", "bearer nonsense")]) == (200, None)
 
@@ -446,7 +446,7 @@ def test_keys_by_option(start, tmp_path):
         assert client.push() == (200, None)
 
 
-def test_renewed_too_soon(simulator):
+def test_refreshed_too_soon(simulator):
     first, soon = jwt(simulator, age=3000), jwt(simulator, age=2000)
     with Client(simulator, certificate=False, bearer=first) as client:
         assert client.push() == (200, None)
@@ -454,7 +454,7 @@ def test_renewed_too_soon(simulator):
         assert client.push() == (429, "TooManyProviderTokenUpdates")
         client.bearer = jwt(simulator, age=1800)
         assert client.push() == (200, None)
-        # The one before it is good as long as it is not too old.
+        # The previous token stays valid until it is too old.
         client.bearer = first
         assert client.push() == (200, None)
     # Another connection starts with a separate token.
@@ -467,7 +467,7 @@ def test_renewed_too_soon(simulator):
 
 
 @pytest.mark.parametrize("over, here, elsewhere", [("connection", 200, 200), ("key", 429, 429), ("address", 429, 200)])
-def test_renewed_too_soon_on_another_connection(shared, over, here, elsewhere):
+def test_refreshed_too_soon_on_another_connection(shared, over, here, elsewhere):
     simulator = shared({"token_renewal_over": over})
     with Client(simulator, certificate=False, bearer=jwt(simulator, age=100)) as client:
         assert client.push() == (200, None)
@@ -482,7 +482,7 @@ def test_renewed_too_soon_on_another_connection(shared, over, here, elsewhere):
         assert client.push() == (429, "TooManyProviderTokenUpdates")
 
 
-def test_expires_by_order_and_is_renewed_at_once(simulator):
+def test_a_token_expired_by_a_fault_is_refreshed_immediately(simulator):
     with Client(simulator, certificate=False, bearer=jwt(simulator, age=10)) as client:
         assert client.push() == (200, None)
         simulator.control("PATCH", "/faults", {"token_age_max_s": 5})
@@ -509,9 +509,9 @@ def test_gone_devices(start, tmp_path):
         assert told(expired) == (410, {"reason": "ExpiredToken", "timestamp": 5000})
         assert told(listed) == (410, {"reason": "Unregistered", "timestamp": 1234567890000})
         assert client.push() == (200, None)
-        tuples = story(simulator.connect(simulator.feedback))[0]
+        tuples = exchange(simulator.connect(simulator.feedback))[0]
         assert len(tuples) == 3 * 38 and tuples[6:38] == listed
-        # That the feedback service has told it changes nothing here.
+        # The feedback service having listed it changes nothing here.
         assert told(gone)[0] == 410
         simulator.control("DELETE", "/unregistered")
         assert client.push(token=gone) == (200, None)
@@ -519,7 +519,7 @@ def test_gone_devices(start, tmp_path):
     assert (status, answer["error"]) == (400, "body:1:27: reason: expected Unregistered or ExpiredToken")
 
 
-# Clients of other people's.
+# Third-party clients.
 
 
 def test_curl(simulator):
@@ -564,7 +564,7 @@ def test_h2load(shared):
 
 
 def test_the_page_s_curl(simulator, tmp_path):
-    """What it prints to paste."""
+    """The command that it prints to paste."""
     (command,) = re.findall(r"^curl --http2 .*(?:\n  .*)*", (ROOT / "Documentation/Simulator.md").read_text(), re.MULTILINE)
     directory = simulator.ready["certificates"]
     command = command.replace("simulator-certificates", directory).replace(":8443", f":{simulator.ready['http2_port']}")
@@ -575,6 +575,6 @@ def test_the_page_s_curl(simulator, tmp_path):
 def test_both_protocols_at_once(simulator, tmp_path):
     with Client(simulator) as client:
         assert client.push() == (200, None)
-        assert story(simulator.connect(), enhanced(1) + enhanced(2, b""))[0] == error(2, 2)
+        assert exchange(simulator.connect(), enhanced(1) + enhanced(2, b""))[0] == error(2, 2)
     totals = simulator.totals()
     assert (totals["accepted"], totals["duplicates"], totals["rejected"]) == (2, 1, {"2": 1})

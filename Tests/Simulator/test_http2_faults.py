@@ -7,7 +7,7 @@ import time
 
 import pytest
 from http2 import Client, h2, jwt
-from simulator import CLEAN, DEADLINE, FIN, PAYLOAD, RESET, TOKEN, story
+from simulator import CLEAN, DEADLINE, FIN, PAYLOAD, RESET, TOKEN, exchange
 
 HTTP2 = ("--http2-port", 0)
 BAD = bytes([0xBA]) * 32
@@ -70,15 +70,15 @@ def test_every_reason_by_order(shared):
         ({"bad_prefixes": [token(5).hex()[:8]]}, [5]),
     ],
 )
-def test_which_are_bad(shared, faults, bad):
+def test_bad_pushes(shared, faults, bad):
     simulator = shared(faults)
     with Client(simulator) as client:
         assert [number for number in range(10) if client.push(token=token(number))[0] != 200] == bad
 
 
 @pytest.mark.parametrize("over, bad", [(None, [2, 5]), ("run", [2, 5]), ("connection", [])])
-def test_every_third_whatever_brings_it(shared, over, bad):
-    """One push for each connection, as `apns send` and curl do it."""
+def test_every_third_across_connections(shared, over, bad):
+    """One push per connection, like `apns send` and curl."""
     simulator = shared({"bad_every": 3, **({"count_over": over} if over else {})})
 
     def push(number):
@@ -91,28 +91,28 @@ def test_every_third_whatever_brings_it(shared, over, bad):
 def shares(start, seed):
     simulator = start(*HTTP2, "--seed", seed, faults={"bad_share": 0.2, "bad_reason": ["TooManyRequests", "BadDeviceToken"]})
     with Client(simulator) as client:
-        # More than a hundred may be opened once it is known.
+        # More than 100 streams may be opened once SETTINGS arrive.
         client.until(lambda: 3 in client.settings)
         streams = send(client, 200)
         all_of(client, streams)
         return [client.answers[stream].status for stream in streams]
 
 
-def test_a_share_is_bad_and_the_seed_says_which(start):
+def test_the_seed_determines_the_bad_share(start):
     first = shares(start, "1")
     assert set(first) == {200, 400, 429} and 20 <= 200 - first.count(200) <= 70
     assert shares(start, "1") == first
     assert shares(start, "2") != first
 
 
-def test_made_identifiers_are_of_the_seed(start):
+def test_the_seed_determines_generated_ids(start):
     def made():
         with Client(start(*HTTP2)) as client:
             return client.answer(client.request()).headers["apns-id"]
     assert made() == made()
 
 
-def test_gone_by_order_is_in_the_feedback(shared):
+def test_devices_gone_by_a_fault_are_in_the_feedback(shared):
     simulator = shared({"bad_tokens": [BAD.hex()], "bad_reason": "Unregistered"})
     before = time.time()
     with Client(simulator) as client:
@@ -121,7 +121,7 @@ def test_gone_by_order_is_in_the_feedback(shared):
         assert answer.status == 410
         told = json.loads(answer.body)
         assert told["reason"] == "Unregistered" and before * 1000 - 1000 < told["timestamp"] < time.time() * 1000 + 1000
-    tuples = story(simulator.connect(simulator.feedback))[0]
+    tuples = exchange(simulator.connect(simulator.feedback))[0]
     timestamp, length = struct.unpack_from("!IH", tuples)
     assert (timestamp, length, tuples[6:]) == (told["timestamp"] // 1000, 32, BAD)
 
@@ -129,7 +129,7 @@ def test_gone_by_order_is_in_the_feedback(shared):
 # Streams and windows.
 
 
-def test_how_many_streams(shared):
+def test_the_stream_limit(shared):
     simulator = shared({"streams_max": 3})
     with Client(simulator) as client, Client(simulator, certificate=False, bearer=jwt(simulator)) as other:
         client.push()
@@ -139,7 +139,7 @@ def test_how_many_streams(shared):
         for most in (1, 1500, 0, 20):
             simulator.control("PATCH", "/faults", {"streams_max": most})
             for one in (client, other):
-                # It comes by itself, to open connections.
+                # Open connections get it without a request.
                 one.until(lambda one=one: one.settings[3] == most)
         simulator.control("DELETE", "/faults")
         client.until(lambda: client.settings[3] == 1000)
@@ -147,7 +147,8 @@ def test_how_many_streams(shared):
 
 
 def test_one_stream_too_many(start, tmp_path):
-    """Alone it is refused; what is still sent on it takes nothing from the window for good."""
+    """A stream over the limit is refused, and the rest of its data does not shrink the flow-control window
+    permanently."""
     path = tmp_path / "ledger"
     simulator = start(*HTTP2, "--ledger", path, faults={"streams_max": 3})
     with Client(simulator) as client:
@@ -182,8 +183,8 @@ def send_all(client, payload, count):
 
 
 @pytest.mark.parametrize("certificate", [True, False])
-def test_first_flight(shared, certificate):
-    """Nobody can know of a limit whose SETTINGS are still on their way."""
+def test_requests_before_settings_arrive(shared, certificate):
+    """A client cannot know of a limit until its SETTINGS arrive."""
     simulator = shared({"streams_max": 2})
     with Client(simulator, certificate=certificate, bearer=None if certificate else jwt(simulator)) as client:
         streams = send_all(client, PAYLOAD, 300)
@@ -192,7 +193,7 @@ def test_first_flight(shared, certificate):
         assert (client.resets, client.goaway) == ({}, None)
 
 
-def test_one_stream_until_a_token_was_good(simulator):
+def test_one_stream_until_a_token_is_accepted(simulator):
     with Client(simulator, certificate=False, bearer=jwt(simulator)) as client:
         client.until(lambda: client.settings.get(3) == 1)
         client.disregard()
@@ -209,11 +210,11 @@ def test_one_stream_until_a_token_was_good(simulator):
         assert (client.resets, client.goaway) == ({second: REFUSED}, None)
 
 
-def test_a_lower_limit_holds_once_it_is_known(simulator):
+def test_a_lower_limit_holds_once_acknowledged(simulator):
     with Client(simulator) as client:
         client.push()
         simulator.control("PATCH", "/faults", {"streams_max": 1})
-        # Not read yet: these may still be many.
+        # The client has not read the new limit: this is still allowed.
         streams = send_all(client, PAYLOAD, 5)
         all_of(client, streams)
         client.until(lambda: client.settings[3] == 1)
@@ -230,7 +231,7 @@ def test_a_lower_limit_holds_once_it_is_known(simulator):
         assert (client.resets, client.goaway) == ({excess: REFUSED}, None)
 
 
-def test_a_lower_limit_lets_open_ones_end(simulator):
+def test_a_lower_limit_lets_open_streams_finish(simulator):
     with Client(simulator) as client:
         client.push()
         streams = [client.request(PAYLOAD[:3], flush=False, end=False) for _ in range(5)]
@@ -246,7 +247,7 @@ def test_a_lower_limit_lets_open_ones_end(simulator):
 
 
 def trickle(client, stream, payload):
-    """Sends as much as the windows let; how much went at once each time."""
+    """Sends as much as the flow-control windows allow; returns the size of each piece."""
     pieces = []
     while payload:
         room = client.connection.local_flow_control_window(stream)
@@ -260,7 +261,7 @@ def trickle(client, stream, payload):
     return pieces
 
 
-def test_small_windows(shared):
+def test_small_flow_control_windows(shared):
     simulator = shared({"window_bytes": 10, "credit_share": 1})
     with Client(simulator) as client:
         client.until(lambda: client.settings.get(4) == 10)
@@ -277,8 +278,8 @@ def test_small_windows(shared):
 
 
 @pytest.mark.parametrize("window, room", [(20000, 20000), (65535, 65535), (1000000, 1000000)])
-def test_the_connections_window(shared, window, room):
-    """Credit is given when the share of it is used, and for no more."""
+def test_the_flow_control_window_of_the_connection(shared, window, room):
+    """Credit is given after `credit_share` of the window is used, and only that much."""
     simulator = shared({"connection_window_bytes": window, "credit_share": 0.5})
     with Client(simulator) as client:
         client.push(b"x" * 100)
@@ -289,7 +290,7 @@ def test_the_connections_window(shared, window, room):
         for _ in range(100):
             client.push(b"x" * 4000)
             rooms.append(client.connection.outbound_flow_control_window)
-        # Never more than the window, nor less than what is used before credit comes.
+        # Never more than the window, nor less than the part used before credit comes.
         late = rooms[len(rooms) // 2 :]
         assert max(late) <= max(room, 100) and min(late) >= room // 2 - 8000
         assert len(set(late)) > 2
@@ -311,7 +312,7 @@ def test_pings(simulator):
         client.until(lambda: client.pongs == [b"first123", b"third678"])
 
 
-# Answers.
+# Responses.
 
 
 @pytest.mark.parametrize("delay, least", [(300, 0.3), ([200, 400], 0.2)])
@@ -330,7 +331,7 @@ def test_late_answers(shared, delay, least):
 
 
 def tls_records(shared, faults, count):
-    """How many answers each TLS record had in it, as its length tells."""
+    """The number of responses in each TLS record, computed from its length."""
     simulator = shared(faults)
     with Client(simulator) as client:
         client.push()
@@ -341,12 +342,12 @@ def tls_records(shared, faults, count):
 
 
 def test_answers_each_in_a_record(shared):
-    # Python's ssl hands out one record a read.
+    # Python's ssl returns one record per read.
     assert tls_records(shared, {"answers": "each"}, 50) == [1] * 50
 
 
 def test_answers_together(shared):
-    # One write of the client's is one record, so one read.
+    # The client's one write is one record, so one read.
     assert tls_records(shared, {}, 50) == [50]
 
 
@@ -375,7 +376,7 @@ def test_resets(shared):
     assert (totals["accepted"], totals["ignored"], totals["received"]) == (6, 3, 9)
 
 
-def test_resets_of_what_was_accepted(shared):
+def test_resets_of_accepted_notifications(shared):
     simulator = shared({"reset_share": 0.5, "reset_code": INTERNAL})
     with Client(simulator) as client:
         streams = send(client, 40)
@@ -395,7 +396,7 @@ def test_no_answer(shared):
     assert simulator.totals()["accepted"] == 41
 
 
-# GOAWAY, and ends without one.
+# GOAWAY, and ends without it.
 
 
 @pytest.mark.parametrize("end", [CLEAN, FIN, RESET])
@@ -406,7 +407,7 @@ def test_goaway_graceful(shared, end):
         client.until(lambda: client.goaway)
         assert not client.answers
         assert client.goaway == (streams[4], NO_ERROR, None)
-        # h2 takes no frames any more once it has seen GOAWAY: what comes is read as it is.
+        # After GOAWAY h2 accepts no frames: read them raw.
         frames, ended = raw_to_end(client)
         assert [stream for kind, stream in frames if kind == 1] == streams[:5]
         assert ended == end
@@ -415,7 +416,7 @@ def test_goaway_graceful(shared, end):
 
 
 def raw_to_end(client):
-    """Type and stream of each frame that comes, and how it ends."""
+    """Type and stream of each frame received, and how the connection ended."""
     # h2 has buffered nothing after GOAWAY, because the responses come later.
     data = b""
     while piece := client.received():
@@ -443,18 +444,18 @@ def test_goaway_immediate(shared, end):
         frames, ended = raw_to_end(client) if client.end is None else ([], client.end)
         assert (frames, ended) == ([], end)
     totals = simulator.totals()
-    # Accepted, but the client cannot know.
+    # The fifth was accepted, but the client cannot know.
     assert (totals["accepted"], totals["discarded"]) == (5, 7)
 
 
-def test_goaway_that_ends_nothing(shared):
+def test_goaway_without_closing(shared):
     simulator = shared({"goaway_after": 3, "goaway": "open", "times": 1})
     with Client(simulator) as client:
         half = client.request(PAYLOAD[:4], end=False, flush=False)
         streams = send(client, 3)
         client.until(lambda: client.goaway)
         assert client.goaway[0] == streams[2] and half < streams[0]
-        # The one begun before it is taken and answered; there is no end.
+        # The stream begun before GOAWAY is accepted and answered; the connection stays open.
         client.sock.sendall(struct.pack("!I", len(PAYLOAD) - 4)[1:] + b"\0\1" + struct.pack("!I", half) + PAYLOAD[4:])
         simulator.wait("/counters", lambda counters: counters["accepted"] == 4)
         client.sock.settimeout(0.5)
@@ -465,7 +466,7 @@ def test_goaway_that_ends_nothing(shared):
                 assert piece
                 data += piece
         assert data[3] == 1 and int.from_bytes(data[5:9], "big") == half
-        # Nor is there after that: it answers PING, and nobody's request.
+        # It stays open after that, answers PING and ignores requests.
         client.sock.settimeout(DEADLINE)
         client.sock.sendall(b"\0\0\1\1\5" + struct.pack("!I", 99) + b"\x82")
         client.sock.sendall(b"\0\0\x08\6\0\0\0\0\0" + b"pingpong")
@@ -493,18 +494,18 @@ def test_an_end_without_goaway(shared, end):
         if end != RESET:
             assert sorted(client.answers) == streams[:3]
     totals = simulator.totals()
-    # Nothing is left to be read of a connection that was reset.
+    # After a reset the rest cannot be read.
     assert (totals["accepted"], totals["discarded"]) == (4, 0 if end == RESET else 6)
 
 
-def test_an_end_by_the_byte(shared):
+def test_an_end_after_bytes(shared):
     simulator = shared({"cut_after_bytes": 300, "cut": "fin"})
     with Client(simulator) as client:
         send(client, 10)
         assert client.to_end() == FIN and client.goaway is None
 
 
-def test_an_end_by_the_control_interface(simulator):
+def test_an_end_by_the_control_api(simulator):
     with Client(simulator) as client:
         client.push()
         (one,) = simulator.control("GET", "/connections")[1]["connections"]
@@ -512,7 +513,7 @@ def test_an_end_by_the_control_interface(simulator):
         assert client.to_end() == RESET and client.goaway is None
 
 
-# Reading, and the rest that both protocols have.
+# Reading, and other faults of both protocols.
 
 
 def test_stops_reading(shared):
@@ -529,7 +530,7 @@ def test_stops_reading(shared):
     assert simulator.totals()["accepted"] == 15
 
 
-def test_stalls_by_the_byte_and_wakes(shared):
+def test_a_stall_after_bytes_ends(shared):
     simulator = shared({"stall_after_bytes": 400, "stall_ms": 400})
     with Client(simulator) as client:
         began = time.monotonic()
@@ -546,7 +547,7 @@ def test_segments_and_records(shared):
         assert {client.answers[stream].status for stream in streams} == {200}
 
 
-def test_how_connections_begin(start):
+def test_faults_of_the_handshake(start):
     simulator = start(*HTTP2, faults={"handshake_alert": "handshake_failure", "connections": 1}, control=True)
     with pytest.raises(OSError, match="(?i)handshake"):
         Client(simulator)

@@ -1,4 +1,4 @@
-"""Clients of HTTP/2 that do everything wrong: no crash, no descriptor left, memory flat."""
+"""HTTP/2 clients that do everything wrong: no crash, no leaked descriptor, flat memory."""
 
 import contextlib
 import random
@@ -23,7 +23,7 @@ SETTINGS = frame(4, 0, 0)
 
 
 def encoded(name, value):
-    """A literal, never indexed, not Huffman's."""
+    """A literal without indexing, not Huffman-coded."""
     return b"\x10" + b"".join(bytes([len(text)]) + text for text in (name, value))
 
 
@@ -41,7 +41,7 @@ def works(simulator):
 
 @pytest.fixture(scope="module")
 def warm(certificates):
-    """A simulator that has made everything that it makes only once."""
+    """A warmed-up simulator: what it creates only once exists."""
     simulator = Simulator(certificates, "--http2-port", 0, "--control-keeps", "1", control=True)
     simulator.address = ("127.0.0.1", simulator.ready["http2_port"])
     for _ in range(20):
@@ -52,13 +52,13 @@ def warm(certificates):
 
 @pytest.fixture
 def resting(warm):
-    """A simulator that must be as it was once the test is through with it."""
+    """The same simulator; the test must leave it as it was."""
     with warm.renew().rests(works):
         yield warm
 
 
 def leave(sock):
-    """At once, with a reset: what is on its way is nobody's work any more."""
+    """Closes immediately with a reset, so that data in flight is dropped."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()
 
@@ -68,7 +68,7 @@ def say(simulator, made, data):
     with contextlib.suppress(OSError), simulator.connect(simulator.address, context=made) as sock:
         sock.sendall(data)
         sock.shutdown(socket.SHUT_WR)
-        # The simulator does not report every end, and a client that leaves abandons what it sent.
+        # The simulator does not report every end, and a client that leaves discards what it sent.
         sock.settimeout(0.3)
         with contextlib.suppress(OSError):
             while sock.recv(65536):
@@ -77,7 +77,7 @@ def say(simulator, made, data):
 
 
 def test_raw_frames_are_understood(resting):
-    """Or what follows would prove nothing."""
+    """Checks the client: otherwise the tests below would prove nothing."""
     with resting.connect(resting.address, context=context(resting)) as sock:
         sock.sendall(PREFACE + SETTINGS + push(1) + push(3))
         resting.wait("/counters", lambda counters: counters["accepted"] == 2)
@@ -87,7 +87,7 @@ def test_raw_frames_are_understood(resting):
 @pytest.mark.parametrize("faults, frames, counts", [
     ({}, [push(number) for number in range(1, 25, 2)], {"accepted": 12}),
     ({"goaway_after": 9, "goaway": "open"}, [push(number) for number in range(1, 25, 2)], {"accepted": 9, "discarded": 3}),
-    # The limit is known, as its SETTINGS are acknowledged.
+    # The limit is in force, because the client acknowledges its SETTINGS.
     ({"streams_max": 1}, [frame(4, 1, 0), frame(1, 4, 1, HEADERS), push(3), frame(0, 1, 1, PAYLOAD)], {"accepted": 1, "ignored": 1}),
 ])
 def test_frames_in_pieces(resting, faults, frames, counts, size):
@@ -111,7 +111,7 @@ def test_random_bytes(resting):
 
 
 def test_random_frames(resting):
-    """Well formed each, and senseless together."""
+    """Each is well formed; the sequence makes no sense."""
     dice, made = random.Random(SEED), context(resting)
     for _ in range(60):
         frames = [
@@ -181,7 +181,7 @@ def test_half_closed(resting):
     resting.control("PUT", "/faults", {"answer_delay_ms": 200})
     with resting.connect(resting.address, context=context(resting)) as sock:
         sock.sendall(PREFACE + SETTINGS + push(1) + push(3))
-        # Beneath TLS, without close_notify.
+        # FIN without close_notify.
         socket.socket.shutdown(sock, socket.SHUT_WR)
         data = b""
         with contextlib.suppress(OSError):
@@ -199,8 +199,8 @@ def test_clients_that_reset(resting):
         leave(sock)
 
 
-def test_streams_given_up(resting):
-    """RST_STREAM before and behind the end of a request, and more of it than is borne."""
+def test_cancelled_streams(resting):
+    """RST_STREAM before and after the end of a request, and more of them than the simulator tolerates."""
     with Client(resting) as client:
         client.push()
         for number in range(100):
@@ -218,7 +218,7 @@ def test_floods_of_control_frames(resting, flood):
 
 
 def never_read(simulator, timeout):
-    """A connection to this client that takes what its kernel does and no more."""
+    """A connection to a client of which only the kernel reads."""
     raw = socket.socket()
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     raw.settimeout(DEADLINE)
@@ -229,7 +229,7 @@ def never_read(simulator, timeout):
 
 
 def test_clients_that_never_read(resting):
-    """Its answers do not pile up: it is not read from any more."""
+    """Its responses do not pile up: the simulator stops reading from it."""
     before = resting.memory()
     with never_read(resting, timeout=1) as sock:
         sock.sendall(PREFACE + frame(4, 0, 0, struct.pack("!HI", 4, 0)) + SETTINGS)
@@ -244,18 +244,18 @@ def test_clients_that_never_read(resting):
         leave(sock)
 
 
-def test_answers_that_are_never_read(resting):
+def test_responses_that_are_never_read(resting):
     before = resting.memory()
     with never_read(resting, timeout=3) as sock:
         sock.sendall(PREFACE + SETTINGS)
         sock.recv(100)
         sock.sendall(frame(4, 1, 0) + frame(8, 0, 0, struct.pack("!I", 1 << 30)))
-        # It is not read from any more, or ended for having more streams open than allowed.
+        # The simulator stops reading, or closes it for too many open streams.
         with pytest.raises(OSError):
             for number in range(1_000_000):
                 sock.sendall(frame(1, 5, 2 * number + 1, HEADERS))
         leave(sock)
-    # A million answers would be hundreds of MB.
+    # A million responses would be hundreds of MB.
     assert resting.memory() - before < 32768
 
 
@@ -283,11 +283,11 @@ def test_many_connects(resting):
             connect(number)
         resting.wait("/connections", lambda answer: answer["connections"] == [])
         at.append(resting.memory())
-    # In kB; a leak of two for each would be in every one of these.
+    # In kB; a leak of 2 kB per connection would show in each of these.
     assert min(after - before for before, after in zip(at[3:], at[4:])) < CONNECTS / 4, at
 
 
-def test_stops_amid_connections(start):
+def test_stops_with_open_connections(start):
     dice = random.Random(SEED)
     for _ in range(5):
         simulator = start("--http2-port", 0, "--fault", "answer_delay_ms=50,500", stderr=subprocess.PIPE)

@@ -14,13 +14,13 @@ COUNT = 5
 
 
 def play(client, simulator):
-    """Five pushes and a PING at once: what the wire had to show."""
+    """Sends five pushes and a PING together; returns what was seen on the wire."""
     with client:
         client.connection.ping(b"12345678")
         began = time.monotonic()
         streams = [client.request(flush=False) for _ in range(COUNT)]
         client.flush()
-        # The end tells that nothing more comes.
+        # The simulator closes after its last response.
         socket.socket.shutdown(client.sock, socket.SHUT_WR)
         done = lambda: all(one in client.resets or one in client.answers and client.answers[one].whole for one in streams)
         while not (done() and client.pongs) and client.goaway is None and client.read():
@@ -34,7 +34,8 @@ def play(client, simulator):
 
 
 def tokens(simulator):
-    """Two tokens, one issued soon after the other, and the later on another connection: their answers."""
+    """The answers to two tokens, the second issued soon after the first, and to the later one on another
+    connection."""
     with Client(simulator, certificate=False, bearer=jwt(simulator, age=10)) as other:
         first = other.push()
         other.bearer = jwt(simulator)
@@ -109,7 +110,7 @@ def test_every_fault_by_rules(start, tmp_path):
 
 
 @pytest.mark.parametrize("name", [*WAYS, *ON_BEGINNINGS])
-def test_from_the_start_and_off_again(shared, name):
+def test_set_at_the_start_and_removed(shared, name):
     faults, shows = EVERY[name]
     simulator = shared(faults)
     seen = play(connected(simulator), simulator)
@@ -121,7 +122,7 @@ def test_from_the_start_and_off_again(shared, name):
 
 @pytest.mark.parametrize("name", WAYS)
 def test_on_open_connections(shared, name):
-    """A fault starts and ends on a connection that was open before."""
+    """A fault starts and ends on a connection that was already open."""
     faults, shows = WAYS[name]
     simulator = shared()
     with connected(simulator) as client, connected(simulator) as other, connected(simulator) as last:

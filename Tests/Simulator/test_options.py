@@ -89,7 +89,7 @@ def test_wrong_lists(certificates, tmp_path, option, text, place):
 @pytest.mark.parametrize("name, text", [
     ("server.key", None), ("server.key", b"nonsense"), ("server.key", "provider-key.pem"), ("ca.pem", b"-----BEGIN CERTIFICATE-----\nAAAA")])
 def test_wrong_certificates(certificates, tmp_path, name, text):
-    """Gone, no PEM, another's, or cut: the message names the file."""
+    """Missing, not PEM, another key, or truncated: the message names the file."""
     own = shutil.copytree(certificates, tmp_path / "own")
     (own / name).unlink()
     if text:
@@ -110,7 +110,7 @@ OTHERS = [("error_delay_ms=[5,5]", 5), ("bad_reason=418 Teapot", "418 Teapot"), 
 
 
 @pytest.mark.parametrize("options", [OPTIONS, OTHERS, [("bad_reason=BadDeviceToken", None)]])
-def test_options_are_told_as_json(start, options):
+def test_options_as_json(start, options):
     """The control API shows options as JSON and reads them in that form. It leaves defaults out."""
     simulator = start(*(word for option, _ in options for word in ("--fault", option)), control=True)
     told = {option.split("=")[0]: value for option, value in options if value is not None}
@@ -119,7 +119,7 @@ def test_options_are_told_as_json(start, options):
 
 
 @pytest.mark.parametrize("text", ["10-20", "10..20", "10...20", "10 - 20", "10,20", "[10,20]"])
-def test_ranges_as_people_write_them(start, tmp_path, text):
+def test_common_notations_of_ranges(start, tmp_path, text):
     simulator = start("--fault", f"cut_after_bytes={text}", "--fault", "connections=1-3", control=True)
     rules = {"connections": [1, 3], "cut_after_bytes": [10, 20]}
     assert simulator.control("GET", "/faults")[1]["faults"] == rules
@@ -157,7 +157,7 @@ def test_http2_alone(certificates):
 
 
 @pytest.mark.parametrize("service", ["http2", "gateway", "feedback", "channels", "control", "dashboard"])
-def test_a_port_that_another_has(certificates, service):
+def test_a_port_in_use(certificates, service):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         said = refusal(certificates, ["--http2-port", "0", f"--{service}-port", str(port)])
@@ -175,11 +175,11 @@ def refusal(certificates, arguments):
     return ran.stderr
 
 
-def test_every_fault_is_told():
+def test_every_fault_is_documented():
     ran = subprocess.run([tool(), "simulate", "--help"], check=True, capture_output=True, text=True)
     told = re.findall(r"^    (\w+)=\S+\n      \S", ran.stdout, re.MULTILINE)
     assert len(told) > 30 and len(set(told)) == len(told)
-    # Nothing the terminal would have to break.
+    # The terminal need not break a line.
     assert max(map(len, ran.stdout.splitlines())) <= 80
     assert [name for name in told if f"`{name}`" not in PAGE] == []
     named = re.findall(r"`(\w+)`(?=[^|]*\|)", PAGE[PAGE.index("| faults |") : PAGE.index("Everything random")])
@@ -195,7 +195,7 @@ def test_page_rules(start, tmp_path):
 
 
 def test_page_commands(certificates, tmp_path):
-    """As they stand there, but for the ports."""
+    """Unchanged except for the ports."""
     commands = [line.split("#")[0].split() for line in re.findall(r"^swift run apns .*", PAGE, re.MULTILINE)]
     assert len(commands) == 8
     (tmp_path / "MyApp" / "fr.lproj").mkdir(parents=True)
@@ -214,7 +214,7 @@ def test_page_commands(certificates, tmp_path):
 
 
 def test_page_in_tests():
-    """The options said there for tests, as a shell takes them."""
+    """The options recommended for tests, as a shell parses them."""
     (options,) = re.findall(r"^In tests: `(.*?)`", PAGE, re.MULTILINE)
     ran = subprocess.run(
         f"exec {tool()} simulate {options} --help", shell=True, check=True, capture_output=True, text=True)
@@ -222,7 +222,7 @@ def test_page_in_tests():
 
 
 def test_page_curl(start):
-    """As they stand there, one after the other."""
+    """Unchanged, in sequence."""
     simulator = start(control=True)
     with simulator.connect():
         simulator.wait("/connections", lambda answer: answer["connections"] != [])

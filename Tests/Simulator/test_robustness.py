@@ -1,4 +1,4 @@
-"""Clients that do everything wrong: no crash, no descriptor left, memory flat."""
+"""Clients that do everything wrong: no crash, no leaked descriptor, flat memory."""
 
 import contextlib
 import os
@@ -10,19 +10,19 @@ import struct
 import subprocess
 
 import pytest
-from simulator import CLEAN, DEADLINE, TOKEN, Simulator, ends_in_order, enhanced, error, finish, story
+from simulator import CLEAN, DEADLINE, TOKEN, Simulator, ends_in_order, enhanced, error, finish, exchange
 
 SEED = 20261121
 CONNECTS = 1_600
 
 
 def works(simulator):
-    assert story(simulator.connect(), enhanced(7, b"")) == (error(2, 7), CLEAN)
+    assert exchange(simulator.connect(), enhanced(7, b"")) == (error(2, 7), CLEAN)
 
 
 @pytest.fixture(scope="module")
 def warm(certificates):
-    """A simulator that has made everything that it makes only once."""
+    """A warmed-up simulator: what it creates only once exists."""
     simulator = Simulator(certificates, "--control-keeps", "1", control=True)
     for _ in range(20):
         works(simulator)
@@ -32,7 +32,7 @@ def warm(certificates):
 
 @pytest.fixture
 def resting(warm):
-    """A simulator that must be as it was once the test is through with it."""
+    """The same simulator; the test must leave it as it was."""
     with warm.renew({"close_delay_ms": 0}).rests(works):
         yield warm
 
@@ -75,7 +75,7 @@ def test_truncated_frames(resting):
 
 
 def test_half_closed(resting):
-    """The client's FIN comes without close_notify, or with nothing at all before it."""
+    """The client's FIN comes without close_notify, with or without data before it."""
     for number in range(20):
         with resting.connect(plain=True) as raw:
             if number % 2:
@@ -104,7 +104,7 @@ def test_clients_that_reset(resting):
 
 
 def test_clients_that_never_read(resting):
-    """The error packet is not taken; it ends all the same."""
+    """The client does not read the error packet; the connection ends anyway."""
     socks = [resting.connect() for _ in range(10)]
     for sock in socks:
         sock.sendall(enhanced(1, b""))
@@ -114,7 +114,7 @@ def test_clients_that_never_read(resting):
 
 
 def test_feedback_that_is_never_read(start, tmp_path):
-    """More than sockets hold: nobody else waits for it, and it goes when the client does."""
+    """More than sockets hold: other clients do not wait, and it is freed when its client leaves."""
     path = tmp_path / "feedback"
     path.write_text(f"1 {'ab' * 100}\n" * 45_000)
     simulator = start("--feedback", path, control=True)
@@ -125,14 +125,14 @@ def test_feedback_that_is_never_read(start, tmp_path):
         raw.connect(simulator.feedback)
         with simulator.context().wrap_socket(raw) as sock:
             simulator.wait("/counters", lambda counters: counters["feedback_connections"] == 1)
-            assert story(simulator.connect(), enhanced(1) * 1000 + enhanced(7, b""))[0] == error(2, 7)
-            assert story(simulator.connect(simulator.feedback)) == (b"", CLEAN)
-            # It still has something to say.
+            assert exchange(simulator.connect(), enhanced(1) * 1000 + enhanced(7, b""))[0] == error(2, 7)
+            assert exchange(simulator.connect(simulator.feedback)) == (b"", CLEAN)
+            # The simulator still has data to send.
             assert len(sock.recv(16384)) == 16384 // 106 * 106
 
 
-def test_stalled_clients_hold_up_nobody(resting):
-    """Each loop has many who stop within a hello, a TLS record or a frame."""
+def test_stalled_clients_do_not_block_others(resting):
+    """Each event loop has many clients that stop within a hello, a TLS record or a frame."""
     context = resting.context()
     hello = ssl.MemoryBIO()
     with pytest.raises(ssl.SSLWantReadError):
@@ -147,12 +147,12 @@ def test_stalled_clients_hold_up_nobody(resting):
             within_record = open_ones.enter_context(resting.connect(context=context))
             os.write(within_record.fileno(), b"\x17\x03\x03\x40\x00" + bytes(number))
         for _ in range(4):
-            assert story(resting.connect(), enhanced(1) * 20_000 + enhanced(9, b"")) == (error(2, 9), CLEAN)
+            assert exchange(resting.connect(), enhanced(1) * 20_000 + enhanced(9, b"")) == (error(2, 9), CLEAN)
 
 
 @pytest.mark.parametrize("resets", [False, True])
-def test_stalled_for_good_and_left(resting, resets):
-    """A stalled connection still notices that its client is gone."""
+def test_clients_leave_a_stall_without_end(resting, resets):
+    """A stalled connection still detects that its client left."""
     resting.control("PUT", "/faults", {"stall_after_bytes": 10})
     for _ in range(10):
         sock = resting.connect()
@@ -172,7 +172,7 @@ def test_out_of_descriptors(start):
     plain = [simulator.connect(plain=True) for _ in range(30)]
     for sock in plain:
         sock.close()
-    assert story(simulator.connect(), enhanced(7, b"")) == (error(2, 7), CLEAN)
+    assert exchange(simulator.connect(), enhanced(7, b"")) == (error(2, 7), CLEAN)
     assert simulator.process.poll() is None
 
 
@@ -194,12 +194,12 @@ def test_many_connects(resting):
             connect(number)
         resting.wait("/connections", lambda answer: answer["connections"] == [])
         at.append(resting.memory())
-    # In kB. The first half paid for what is made once, and the allocator takes by leaps; but a
-    # leak of half a kB for each would be in every one of these.
+    # In kB. The first half includes one-time costs, and the allocator grows in steps; but a leak of half a kB per
+    # connection would show in each of these.
     assert min(after - before for before, after in zip(at[3:], at[4:])) < CONNECTS / 16, at
 
 
-def test_stops_amid_connections(start):
+def test_stops_with_open_connections(start):
     """In any state, it ends immediately and its event loops report no leftovers."""
     dice = random.Random(SEED)
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""Every frame of the vectors gives the demanded reply, however it is cut."""
+"""Every frame of the vectors gets the required reply, however it is split."""
 
 import collections
 import json
@@ -9,7 +9,7 @@ from simulator import CLEAN, ROOT, error, read_to_end
 
 VECTORS = json.loads((ROOT / "Tests/Vectors/frames.json").read_text())["tests"]
 SEED = 20261121
-# The gateway's options that a frame needs besides its own limits.
+# The options that a frame needs besides its own limits.
 OPTIONS = {
     None: [],
     '{"legacyPayload": 256}': ["--legacy-payload-max", "256"],
@@ -77,7 +77,7 @@ def reply(simulator, vector, cut, wanted):
         for piece in cut(frame):
             sock.sendall(piece)
         if packet is None:
-            # It agrees to the end without having said anything.
+            # The gateway closes too, without sending anything.
             sock.unwrap().close()
         else:
             came, _, end = read_to_end(sock)

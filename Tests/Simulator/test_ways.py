@@ -1,4 +1,4 @@
-"""Every fault by every way in: option, rules file, control interface; on at once, and off again."""
+"""Every fault set in every way: option, rules file, control API; applied immediately, and removed again."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import types
 
 import pytest
 from simulator import (
-    CLEAN, FIN, RESET, TOKEN, enhanced, error, read_to_end, story, tcp, tool,
+    CLEAN, FIN, RESET, TOKEN, enhanced, error, read_to_end, exchange, tcp, tool,
 )
 
 BAD = bytes([0xBA]) * 32
@@ -19,14 +19,14 @@ STREAM = b"".join(NOTIFICATIONS) + enhanced(99, b"") + enhanced(100, payload=b""
 
 
 def play(sock):
-    """Sends six notifications, then one that every fault answers, and returns what the wire showed."""
+    """Sends six notifications and one that every fault answers; returns what was seen on the wire."""
     with sock:
         before, began = tcp(sock), time.monotonic()
         sock.sendall(STREAM)
         pieces, _, end = read_to_end(sock)
         after = tcp(sock)
     return types.SimpleNamespace(
-        story=(b"".join(pieces), end),
+        exchange=(b"".join(pieces), end),
         seconds=time.monotonic() - began,
         bytes=after.received - before.received,
         segments=after.data_segments - before.data_segments,
@@ -34,12 +34,12 @@ def play(sock):
 
 
 def tells(*answer):
-    return lambda seen: seen.story == answer
+    return lambda seen: seen.exchange == answer
 
 
 def lasts(seconds):
-    """Only the least is certain on a busy machine."""
-    return lambda seen: seen.story == AS_EVER and seen.seconds >= seconds
+    """Only a minimum is certain on a busy machine."""
+    return lambda seen: seen.exchange == AS_EVER and seen.seconds >= seconds
 
 
 # Faults and what they show. A short time is replaced if a test must tell the end of the fault from the end of its
@@ -60,7 +60,7 @@ ON_CONNECTIONS = {
     "no_packet": ({"no_packet": 1}, tells(b"", CLEAN)),
     "identifier_zero": ({"identifier_zero": 1}, tells(error(2, 0), CLEAN)),
     "close_delay_ms": ({"close_delay_ms": 150}, lasts(0.15)),
-    "one_segment": ({"one_segment": True}, lambda seen: seen.story == AS_EVER and seen.segments == 1),
+    "one_segment": ({"one_segment": True}, lambda seen: seen.exchange == AS_EVER and seen.segments == 1),
     "close": ({"close": "reset"}, tells(error(2, 99), RESET)),
     "shutdown_after": ({"shutdown_after": 4}, tells(error(10, 4), CLEAN)),
     "cut_after": ({"cut_after": 4}, tells(b"", FIN)),
@@ -69,9 +69,9 @@ ON_CONNECTIONS = {
     "stall_after_bytes": ({"stall_after_bytes": 100, "stall_ms": 150}, lasts(0.15)),
     "stall_ms": ({"cut_after": 3, "cut": "stall", "stall_ms": 150}, lasts(0.15)),
     "read_bytes_per_second": ({"read_bytes_per_second": 2000}, lasts(0.15)),
-    # A record costs some 30 bytes beside what it carries.
-    "record_bytes": ({"record_bytes": 1}, lambda seen: seen.story == AS_EVER and seen.bytes > 150),
-    "segment_bytes": ({"segment_bytes": 8}, lambda seen: seen.story == AS_EVER and seen.segments >= 9),
+    # A record adds about 30 bytes to its content.
+    "record_bytes": ({"record_bytes": 1}, lambda seen: seen.exchange == AS_EVER and seen.bytes > 150),
+    "segment_bytes": ({"segment_bytes": 8}, lambda seen: seen.exchange == AS_EVER and seen.segments >= 9),
     "segment_gap_ms": ({"segment_bytes": 8, "segment_gap_ms": 40}, lasts(0.15)),
 }
 ENDLESS = {
@@ -82,7 +82,7 @@ ENDLESS = {
     "read_bytes_per_second": {"read_bytes_per_second": 1},
     "segment_gap_ms": {"segment_bytes": 8, "segment_gap_ms": HOUR},
 }
-# They come over connections that are made while they are in force, and over no other.
+# These apply to connections made while they are set, and to no others.
 ON_BEGINNINGS = {
     "refuse_ms": ({"refuse_ms": HOUR}, "ConnectionRefusedError"),
     "handshake_delay_ms": ({"handshake_delay_ms": 150}, "late"),
@@ -97,7 +97,7 @@ EVERY = ON_CONNECTIONS | ON_BEGINNINGS
 
 
 def begin(simulator, least=0):
-    """How a connection begins, in a word; "late" where it should be and is."""
+    """How a connection begins, in a word; "late" if it took at least `least`."""
     began = time.monotonic()
     try:
         with simulator.connect() as sock:
@@ -118,7 +118,7 @@ def by_rules(start, tmp_path, names):
 
 def test_every_fault_by_rules(start, tmp_path):
     simulator = by_rules(start, tmp_path, ON_CONNECTIONS)
-    assert play(simulator.connect()).story == AS_EVER
+    assert play(simulator.connect()).exchange == AS_EVER
     for name in ON_CONNECTIONS:
         seen = play(simulator.connect())
         assert ON_CONNECTIONS[name][1](seen), (name, seen)
@@ -132,7 +132,7 @@ def test_every_fault_by_control(shared, name):
 
 
 @pytest.mark.parametrize("name", ON_CONNECTIONS)
-def test_comes_over_a_connection_that_is_there(shared, name):
+def test_begins_on_an_open_connection(shared, name):
     faults, is_shown = ON_CONNECTIONS[name]
     simulator = shared()
     with simulator.connect() as sock:
@@ -144,17 +144,17 @@ def test_comes_over_a_connection_that_is_there(shared, name):
 
 
 @pytest.mark.parametrize("name", ON_CONNECTIONS)
-def test_goes_from_a_connection_that_is_there(shared, name):
+def test_ends_on_an_open_connection(shared, name):
     simulator = shared(ENDLESS.get(name, ON_CONNECTIONS[name][0]))
     with simulator.connect() as sock:
         simulator.wait("/counters", lambda counters: counters["connections"] == 1)
         simulator.control("DELETE", "/faults")
         seen = play(sock)
-    assert seen.story == AS_EVER and seen.bytes < 100 and seen.segments < 9
+    assert seen.exchange == AS_EVER and seen.bytes < 100 and seen.segments < 9
 
 
 def test_every_beginning_by_rules(start, tmp_path):
-    """A port is refused to all or nobody."""
+    """Without refuse_ms, which applies to all connections or none."""
     names = [name for name in ON_BEGINNINGS if name != "refuse_ms"]
     simulator = by_rules(start, tmp_path, names)
     assert begin(simulator) == "TLSv1.2"
@@ -165,33 +165,33 @@ def test_every_beginning_by_rules(start, tmp_path):
 
 
 @pytest.mark.parametrize("name", ON_BEGINNINGS)
-def test_leaves_connections_alone_that_have_begun(shared, name):
+def test_does_not_affect_open_connections(shared, name):
     faults, word = ON_BEGINNINGS[name]
     simulator = shared()
     with simulator.connect() as sock:
         simulator.wait("/counters", lambda counters: counters["connections"] == 1)
         simulator.control("PUT", "/faults", faults)
         assert begin(simulator, least=0.15 * (word == "late")) == word
-        assert (sock.version(), *play(sock).story) == ("TLSv1.2", *AS_EVER)
+        assert (sock.version(), *play(sock).exchange) == ("TLSv1.2", *AS_EVER)
     simulator.control("DELETE", "/faults")
     with simulator.connect() as sock:
         assert sock.version() == "TLSv1.2"
 
 
 @pytest.mark.parametrize("by_file", [True, False])
-def test_feedback_is_cut_by_every_way_in(start, shared, tmp_path, by_file):
-    """By option it is in test_faults."""
+def test_feedback_is_cut_in_every_way(start, shared, tmp_path, by_file):
+    """test_faults covers the option."""
     (tmp_path / "rules").write_text('{"feedback_cut_bytes": 20}')
     simulator = start("--rules", tmp_path / "rules", control=True) if by_file else shared({"feedback_cut_bytes": 20})
     for answer in ((20, FIN), (38, CLEAN)):
         simulator.control("POST", "/unregistered", {"token": TOKEN.hex(), "timestamp": 5})
-        told, end = story(simulator.connect(simulator.feedback))
+        told, end = exchange(simulator.connect(simulator.feedback))
         assert (len(told), end) == answer
         simulator.control("DELETE", "/faults")
 
 
 def test_every_fault_by_option(start):
-    """All at once: they are in force as those are that the control interface sets."""
+    """All together: the same as when set by the control API."""
     http2 = pytest.importorskip("test_http2_ways", reason="Python has no h2").EVERY
     every = {name: faults[name] for name, (faults, _) in (EVERY | http2).items()} | {"feedback_cut_bytes": 20}
     simulator = start("--http2-port", 0, faults=every, control=True)
@@ -203,7 +203,7 @@ def test_every_fault_by_option(start):
     assert sorted(re.findall(r"^    (\w+)=\S+\n      \S", ran.stdout, re.MULTILINE)) == sorted(every)
 
 
-# Apart what would be a race: the end of a stall and that of a delay, or of a cut.
+# In separate rules, to avoid races between the ends of a stall, of a delay and of a cut.
 EVERYTHING_BY_CHANCE = [
     {
         "connection_share": 0.4, "cut_after_bytes": [0, 20000], "stall_after_bytes": [0, 9000],
@@ -218,29 +218,29 @@ EVERYTHING_BY_CHANCE = [
 
 
 def run(start, directory, seed):
-    """Forty connections with a hundred notifications each: what came back, and what the ledger has of it."""
+    """Sends a hundred notifications on each of forty connections; returns the answers and the ledger's records."""
     directory.mkdir()
     path, rules = directory / "ledger", directory / "rules.json"
     rules.write_text(json.dumps(EVERYTHING_BY_CHANCE))
     simulator = start("--seed", seed, "--ledger", path, "--rules", rules)
-    stories = []
+    answers = []
     for number in range(40):
         frames = b"".join(
             enhanced(100 * number + one + 1, bytes([number, one]) * 16) for one in range(100)
         )
-        stories.append(story(simulator.connect(), frames + enhanced(9999, b"")))
+        answers.append(exchange(simulator.connect(), frames + enhanced(9999, b"")))
     totals = simulator.stop()
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     for line in lines:
         line.pop("time", None)
-    return stories, totals, lines
+    return answers, totals, lines
 
 
 def test_same_seed_and_client_same_run(start, tmp_path):
     first = run(start, tmp_path / "1", "1")
     assert run(start, tmp_path / "2", "1") == first
     assert run(start, tmp_path / "3", "2")[0] != first[0]
-    stories, totals, _ = first
-    # There was chance enough.
-    assert {end for _, end in stories} == {CLEAN, FIN} and len({answer for answer, _ in stories}) > 5
+    answers, totals, _ = first
+    # Chance had its effect.
+    assert {end for _, end in answers} == {CLEAN, FIN} and len({answer for answer, _ in answers}) > 5
     assert totals["accepted"] and totals["shutdowns"] and len(totals["rejected"]) > 2
