@@ -1,4 +1,4 @@
-"""Headless Chromium by the DevTools protocol over two pipes."""
+"""Headless Chromium, controlled with the DevTools protocol over two pipes."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ DEADLINE = int(os.environ.get("PAGE_DEADLINE", "120"))
 
 
 def program():
-    """Chromium's, or None."""
+    """Chromium's path, or None."""
     for name in (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"):
         if name and (path := shutil.which(name)):
             return path
@@ -29,7 +29,7 @@ class Chromium:
         self.reader, up = os.pipe()
 
         def pipes():
-            # Chromium reads from 3 and writes to 4. Neither may be one of the others' numbers yet.
+            # Chromium reads from 3 and writes to 4. First move the pipes to numbers above both.
             high = [os.dup2(down, 60), os.dup2(up, 61)]
             os.dup2(high[0], 3)
             os.dup2(high[1], 4)
@@ -41,7 +41,7 @@ class Chromium:
             "--lang=en-US", "--force-color-profile=srgb", "--hide-scrollbars", "about:blank",
         ]
         if os.geteuid() == 0:
-            # Its sandbox is not for root.
+            # Chromium's sandbox does not work for root.
             command.insert(1, "--no-sandbox")
         self.process = subprocess.Popen(
             command, preexec_fn=pipes, pass_fds=(3, 4), stdout=subprocess.DEVNULL,
@@ -127,7 +127,7 @@ class Page:
         return answer["result"].get("value")
 
     def wait(self, expression, timeout=DEADLINE):
-        """Its value once it is true."""
+        """Waits until an expression is true and returns its value."""
         deadline = time.monotonic() + timeout
         promise = f"""new Promise((done) => {{
           const look = () => {{
@@ -144,7 +144,7 @@ class Page:
             assert time.monotonic() < deadline, f"never: {expression}\n{self.run('document.body.innerText')[:600]}"
 
     def click(self, selector):
-        """With the mouse, at its middle."""
+        """Clicks the middle of an element with the mouse."""
         place = self.wait(f"""(() => {{
           const element = document.querySelector({json.dumps(selector)});
           if (!element || element.offsetParent === null) return null;
@@ -189,7 +189,7 @@ class Page:
         path.write_bytes(base64.b64decode(data))
 
     def complaints(self):
-        """Errors of the page and its console, and requests that went elsewhere."""
+        """Errors of the page and its console, and requests to other hosts."""
         found = []
         for event in list(self.browser.events):
             if event.get("sessionId") != self.session:
@@ -198,7 +198,7 @@ class Page:
             if method == "Runtime.exceptionThrown":
                 found.append(parameters["exceptionDetails"])
             elif method == "Log.entryAdded" and parameters["entry"]["level"] == "error":
-                # A push that newer ones have displaced is not the page's mistake.
+                # A push displaced by newer ones is not an error of the page.
                 if "/pushes/" not in parameters["entry"].get("url", ""):
                     found.append(parameters["entry"])
             elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "assert"):

@@ -13,7 +13,7 @@ from simulator import Simulator  # noqa: E402
 
 
 class Shown(Simulator):
-    """With the page."""
+    """A simulator that serves the page."""
 
     def __init__(self, certificates, *options, **arguments):
         super().__init__(certificates, "--dashboard-port", 0, *options, **{"control": True} | arguments)
@@ -22,7 +22,7 @@ class Shown(Simulator):
 
 @pytest.fixture
 def start(certificates):
-    """Starts simulators with the page, and lets none of them outlive the test."""
+    """Starts simulators with the page and stops them after the test."""
     with contextlib.ExitStack() as running:
         def start(*options, **arguments):
             simulator = Shown(certificates, *options, **arguments)
@@ -46,7 +46,7 @@ def lasting(certificates):
 
 @pytest.fixture
 def show(browser):
-    """Opens pages; none of them may have complained, or asked anybody else for anything."""
+    """Opens pages; none of them may report an error or send a request to another host."""
     pages = []
 
     def show(simulator, **arguments):

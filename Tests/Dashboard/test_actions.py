@@ -23,7 +23,7 @@ def test_a_push_is_deleted_on_every_page(simulator, show):
     assert "Push 3 was deleted" in page.text("#inspector")
     page.call("Page.reload")
     page.wait(f"{ROWS} === 4")
-    # It did arrive.
+    # It still counts as accepted.
     assert simulator.control("GET", "/counters")[1]["accepted"] == 5
 
 
@@ -44,12 +44,12 @@ def test_payload_and_frame_are_downloaded(simulator, show, browser, tmp_path):
         assert path.read_bytes() == data
 
 
-def test_repeat_sends_again_when_asked(simulator, show):
+def test_repeat_sends_again_when_pressed(simulator, show):
     payload = json.dumps({"aps": {"alert": "It's me"}}).encode()
     finish(simulator.connect(), framed(item(1, TOKEN), item(2, payload), item(5, b"\5")))
     page = show(simulator)
     pick(page, 1)
-    assert page.run(ROWS) == 1, "nothing is sent by looking"
+    assert page.run(ROWS) == 1, "viewing a push must not send it"
     page.click("#repeat")
     page.wait("document.getElementById('said').textContent === 'push 1 sent again: accepted'")
     page.wait(f"{ROWS} === 2")
@@ -91,7 +91,7 @@ def test_the_command_is_safe_to_paste(simulator, show, payload, tmp_path):
     pick(page, 1)
     page.click("#copy")
     command = page.wait("document.querySelector('.command')?.textContent")
-    # A terminal sees one line without an end, and nothing that it would take for a key.
+    # A terminal sees part of a line and no control characters.
     assert re.fullmatch(r"[ -~]+", command), command
     sender, _, tool = command.rpartition(" | ")
     for shell in ("bash", "dash", "sh", "zsh"):
@@ -105,7 +105,7 @@ def test_the_command_is_safe_to_paste(simulator, show, payload, tmp_path):
 
 
 def test_headers_in_the_command_are_words(simulator, show):
-    """A header may hold what a shell reads, or begin as an option does."""
+    """A header may contain characters special to a shell, or begin like an option."""
     page = show(simulator)
     gateway = simulator.ready | {"http2_port": 8443, "ca": "/tmp/it's/é.pem"}
     value = "-x $(touch pwned) `b` ' \" \\ ! \u202e\u0007"
@@ -120,7 +120,7 @@ def test_headers_in_the_command_are_words(simulator, show):
     assert f"--topic={value}" in words and "--ca=/tmp/it's/é.pem" in words and "--expires-in=0" in words
 
 
-def test_keys_walk_through_the_pushes(simulator, show):
+def test_keys_move_through_the_pushes(simulator, show):
     many(simulator, 150)
     page = show(simulator)
     page.wait(f"{ROWS} === 100")
@@ -140,7 +140,7 @@ def test_keys_walk_through_the_pushes(simulator, show):
     page.press("Escape")
     page.press("Escape")
     page.wait("!location.hash.includes('push')")
-    # They can be switched off, for those whose software speaks letters.
+    # They can be switched off, for people whose speech software types letters.
     page.run("document.getElementById('help').open = true; document.getElementById('keys-on').click(); document.activeElement.blur()")
     page.press("/")
     assert page.run("document.activeElement.id") != "search"

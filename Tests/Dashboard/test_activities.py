@@ -17,7 +17,7 @@ UUID = "123e4567-e89b-12d3-a456-42665544000a"
 
 
 class Provider:
-    """Speaks to both services."""
+    """A client of both services."""
 
     def __init__(self, simulator):
         self.client = httpx.Client(http2=True, verify=simulator.context(), timeout=240)
@@ -35,7 +35,7 @@ class Provider:
             "apns-priority": "10"} | headers)
 
     def awkward(self):
-        """A channel whose name has all that base64 has beside letters and digits."""
+        """A channel ID with every base64 character that is not a letter or digit."""
         return next(channel for channel in (self.create() for _ in range(500)) if {"+", "/", "="} <= set(channel))
 
     def push(self, token, aps):
@@ -80,14 +80,14 @@ def test_a_live_activity_on_the_lock_screen(start, show, provide):
     page.wait("document.querySelector('.activity')")
     assert content(page) == ["active 0 0"]
     assert page.text(".activity .app") == "App" and "started as Match, 0 updates" in page.text(".activity .facts:last-child")
-    # Its alert is a banner, and the activity stands above it.
+    # Its alert is a banner, and the activity is above it.
     page.wait("document.querySelector('.banner .body')?.textContent === 'A against B'")
     assert page.text(".banner .title") == "KICK_OFF"
     assert page.run("document.querySelectorAll('.icon').length") == 1
     provider.push(TOKEN, state("update", now + 2, {"home": 1, "guest": 0, "scorer": "<b>Jenna</b>"}))
     page.wait("document.querySelectorAll('.activity dd').length === 3")
     assert content(page) == ["active 1 0 <b>Jenna</b>"]
-    # Older than what the device has.
+    # Older than the device's last update.
     provider.push(TOKEN, state("update", now + 1, {"home": 9}))
     provider.push(TOKEN, state("update", now + 3, {"home": 2, "guest": 0}, stale_date=int(time.time()) + 2))
     page.wait("document.querySelector('.activity').dataset.state === 'stale'")
@@ -99,7 +99,7 @@ def test_a_live_activity_on_the_lock_screen(start, show, provide):
     page.wait("document.querySelectorAll('.activity').length === 0")
 
 
-def test_a_broadcast_goes_to_those_who_subscribe(start, show, provide):
+def test_a_broadcast_goes_to_subscribers(start, show, provide):
     simulator = start(*SERVICES)
     page, provider = show(simulator), provide(simulator)
     channel, other = provider.create(1), provider.create(0)
@@ -125,13 +125,13 @@ def test_a_broadcast_goes_to_those_who_subscribe(start, show, provide):
     page.wait(f"document.querySelector(\"{card} .sent\").textContent.includes('the last at')")
     assert page.text(card + " .sent").startswith("1 broadcast, the last at ") and page.text(card + " .sent").endswith("to 2 devices")
     assert page.run("document.querySelector('.row .text').textContent") == "update: score 1:0"
-    # The log has by what it is found again.
+    # The log line has the IDs to search for.
     line = page.wait("document.querySelector('#deliveries li')?.textContent")
     assert "broadcast update App to channel " in line and ", 2 devices accepted" in line
     assert f"apns-request-id={UUID}" in line and f"apns-unique-id={answer.headers['apns-unique-id']}" in line
     provider.broadcast("AAAA", state("update", 1, {}))
     page.wait("document.querySelector('#deliveries li.rejected')?.textContent.includes('rejected 400 ChannelNotRegistered')")
-    # A line leads to its push, and a push is found by its channel.
+    # A line leads to its push, and a search for the channel finds the push.
     page.run("document.querySelectorAll('.delivery-line')[1].click()")
     page.wait("document.querySelector('.delivery')?.textContent.includes('2 devices got it')")
     assert channel in page.text(".delivery") and answer.headers["apns-unique-id"] in page.text(".delivery")
@@ -139,7 +139,7 @@ def test_a_broadcast_goes_to_those_who_subscribe(start, show, provide):
     page.wait("document.querySelectorAll('.row').length === 1")
 
 
-def test_a_channel_goes(start, show, provide):
+def test_a_deleted_channel_disappears(start, show, provide):
     simulator = start(*SERVICES)
     page, provider = show(simulator), provide(simulator)
     page.click("#tab-channels")
@@ -151,12 +151,12 @@ def test_a_channel_goes(start, show, provide):
 
 @pytest.fixture
 def match(start, show, provide):
-    """Half-time: a channel of three devices, and one device with a separate activity."""
+    """Half-time: a channel with three devices, and one device with its own activity."""
 
     def match(scheme, **arguments):
         simulator = start(*SERVICES)
         page, provider, now = show(simulator, scheme=scheme, **arguments), provide(simulator), int(time.time())
-        # Before anything comes that moves it.
+        # Before an update moves the page.
         page.click("#tab-channels")
         channel, other = provider.create(1), provider.create(0)
         subscribe(simulator, channel, SECOND, THIRD)
@@ -193,7 +193,7 @@ def test_it_is_accessible(match, scheme, width):
 
 
 def test_picture_of_broadcasts(match):
-    """Documentation/pictures has it where PICTURES says so."""
+    """Saves the picture to PICTURES or build/dashboard, for Documentation/pictures."""
     page = match("light", width=1440, height=1000)
     page.run("scrollTo(0, 0); document.activeElement.blur()")
     page.run("document.querySelector('.side').scrollTop = 0")

@@ -1,4 +1,4 @@
-"""A broadcast is sent again from the page: by its button, and by the command that it gives."""
+"""Repeating a broadcast from the page: with its button, and with the command that it shows."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from test_activities import APP, SECOND, SERVICES, UUID, httpx, provide, state, 
 from test_reader import ROWS, pick
 
 SHELLS = [shell for shell in ("bash", "dash", "sh", "zsh") if shutil.which(shell)]
-# What a shell reads, or a format, or a terminal.
+# Characters special to a shell, a format or a terminal.
 UNSAFE = "It's $(touch pwned) `touch pwned` ${HOME} \"é\" \\ %s %% ! # ; & | < > ~ * \n \u202e"
 
 
@@ -27,13 +27,13 @@ def answered(page, words):
 
 
 def recorded(simulator):
-    """The record's fields of each accepted broadcast."""
+    """Token, channel, devices and topic of each accepted broadcast."""
     lines = simulator.control("GET", "/accepted")[1]["notifications"]
     return [(line["token"], line["channel"], line["devices"], line["topic"]) for line in lines]
 
 
 def signed(simulator):
-    """A provider that shows a token and no certificate."""
+    """A provider with a token and no certificate."""
     return httpx.Client(http2=True, verify=simulator.context(certificate=False), timeout=DEADLINE,
                         headers={"authorization": f"bearer {jwt(simulator)}"})
 
@@ -46,7 +46,7 @@ def test_repeat_broadcasts_again(start, show, provide):  # noqa: F811
     aps = state("update", now, {"score": UNSAFE})
     assert provider.broadcast(channel, aps, now + 3600, **{"apns-request-id": UUID, "apns-priority": "5"}).status_code == 200
     pick(page, 1)
-    assert page.run(ROWS) == 1, "nothing is sent by looking"
+    assert page.run(ROWS) == 1, "viewing a push must not send it"
     page.click("#repeat")
     answered(page, "push 1 sent again: accepted")
     page.wait(f"{ROWS} === 2")
@@ -55,7 +55,7 @@ def test_repeat_broadcasts_again(start, show, provide):  # noqa: F811
         assert first[name] == second[name], name
     assert (second["channel"], second["devices"], second["token"], second["duplicate"]) == (channel, 2, "", True)
     assert json.loads(second["payload"]) == {"aps": aps}
-    # The repeated broadcast has new identifiers.
+    # The repeated broadcast has new IDs.
     for name in ("connection", "identifier", "unique_id"):
         assert second[name] and first[name] != second[name], name
     headers, again = dict(first["headers"]), dict(second["headers"])
@@ -71,13 +71,13 @@ def test_repeat_broadcasts_again(start, show, provide):  # noqa: F811
     assert recorded(simulator) == [("", channel, 2, APP)] * 2
     counters = simulator.control("GET", "/counters")[1]
     assert (counters["accepted"], counters["broadcasts"], counters["duplicates"]) == (2, 2, 1)
-    # The channel's present state decides, not its state at the first push.
+    # The channel's current state counts, not its state at the first push.
     assert provider.client.request("DELETE", provider.channels, headers={"apns-channel-id": channel}).status_code == 204
     page.click("#repeat")
     answered(page, "push 1 sent again: rejected, ChannelNotRegistered")
 
 
-def test_repeat_shows_a_token_where_one_was_shown(start, show, provide):  # noqa: F811
+def test_repeat_uses_a_token_if_the_first_did(start, show, provide):  # noqa: F811
     simulator = start(*SERVICES)
     page, provider = show(simulator), provide(simulator)
     channel = provider.create(0)
@@ -92,7 +92,7 @@ def test_repeat_shows_a_token_where_one_was_shown(start, show, provide):  # noqa
 
 @pytest.mark.parametrize("shows", ["certificate", "token"])
 def test_the_command_broadcasts_again(start, show, provide, shows, tmp_path):  # noqa: F811
-    """As it stands, in each shell."""
+    """Unchanged, in each shell."""
     simulator = start(*SERVICES)
     page, provider, now = show(simulator), provide(simulator), int(time.time())
     channel = provider.awkward()
@@ -127,7 +127,7 @@ def test_the_command_broadcasts_again(start, show, provide, shows, tmp_path):  #
     assert list(here.iterdir()) == []
 
 
-def test_an_expiry_without_an_end_is_sent_again(start, show, provide):  # noqa: F811
+def test_a_far_expiry_is_sent_again(start, show, provide):  # noqa: F811
     simulator = start(*SERVICES)
     page, provider = show(simulator), provide(simulator)
     channel = provider.create(1)
@@ -148,8 +148,8 @@ MALFORMED = [
 ]
 
 
-def test_what_no_provider_sends_cannot_be_sent_again(start, show, provide):  # noqa: F811
-    """The library would mend it, and the repetition be another one."""
+def test_a_malformed_broadcast_cannot_be_sent_again(start, show, provide):  # noqa: F811
+    """The library would correct the request, so the repetition would differ."""
     simulator = start(*SERVICES)
     page, provider = show(simulator), provide(simulator)
     channel = provider.create()
@@ -158,7 +158,7 @@ def test_what_no_provider_sends_cannot_be_sent_again(start, show, provide):  # n
         assert provider.broadcast(channel, state("update", 1, {}), **headers).json() == {"reason": reason}
     assert provider.client.post(path, content=b"{}", headers=whole).json() == {"reason": "BadExpirationDate"}
     assert provider.client.post(path, headers=whole | {"apns-expiration": "0", "apns-priority": "10"}).json() == {"reason": "PayloadEmpty"}
-    # More of this one came than is kept.
+    # This payload is longer than the part that is kept.
     long = provider.client.post(path, content=iter([b'{"aps":{}}', b" " * 8190]), headers=whole | {
         "apns-expiration": "0", "apns-priority": "10"})
     assert long.json() == {"reason": "PayloadTooLarge"}

@@ -1,4 +1,4 @@
-"""HTTP in the page's server: persistent connections, sizes, and invalid requests."""
+"""HTTP in the page's server: persistent connections, limits, and invalid requests."""
 
 import json
 import os
@@ -14,7 +14,7 @@ def simulator(shared):
 
 
 class Wire:
-    """A connection on which the test writes every byte."""
+    """A connection on which the test writes every byte itself."""
 
     def __init__(self, simulator):
         self.port = simulator.ready["dashboard_port"]
@@ -38,7 +38,7 @@ class Wire:
         return self.reader.read(1) == b""
 
 
-def test_a_connection_serves_one_request_after_the_other(simulator):
+def test_a_connection_serves_several_requests(simulator):
     wire = Wire(simulator)
     for path in ("/", "/nothing", "/page.js", "/control/counters"):
         wire.send(f"GET {path} HTTP/1.1")
@@ -46,7 +46,7 @@ def test_a_connection_serves_one_request_after_the_other(simulator):
         assert status == (404 if path == "/nothing" else 200) and body and "connection" not in headers
 
 
-def test_requests_sent_ahead_are_answered_in_their_order(simulator):
+def test_pipelined_requests_are_answered_in_order(simulator):
     wire = Wire(simulator)
     for path in ("/page.css", "/nothing", "/icon.svg"):
         wire.send(f"GET {path} HTTP/1.1")
@@ -66,7 +66,7 @@ def test_an_offered_upgrade_is_ignored(simulator):
 @pytest.mark.parametrize("target, status", [
     ("http://127.0.0.1/icon.svg", 200), ("http://localhost:1/icon.svg?a", 200), ("http://evil.example/icon.svg", 403), ("icon.svg", 400),
 ])
-def test_a_target_may_be_the_whole_address(simulator, target, status):
+def test_a_target_may_be_absolute(simulator, target, status):
     wire = Wire(simulator)
     wire.send(f"GET {target} HTTP/1.1")
     assert wire.answer()[0] == status
@@ -79,7 +79,7 @@ def test_the_last_request_ends_the_connection(simulator, line, fields):
     assert wire.answer()[0] == 200 and wire.is_at_end()
 
 
-def test_who_has_closed_its_side_is_answered(simulator):
+def test_a_half_closed_client_is_answered(simulator):
     wire = Wire(simulator)
     wire.send("GET /page.js HTTP/1.1")
     wire.sock.shutdown(socket.SHUT_WR)
@@ -121,19 +121,19 @@ def test_a_body_has_at_most_64_kib(simulator, chunked):
     b"hello\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 64, b"GET / HTTP/9.9\r\n\r\n",
     b"GET / HTTP/1.1\r\nHost : a\r\n\r\n", b"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
 ])
-def test_what_is_no_request_is_refused_and_ends_the_connection(simulator, text):
+def test_an_invalid_request_is_refused_and_ends_the_connection(simulator, text):
     wire = Wire(simulator)
     wire.sock.sendall(text)
     assert wire.answer()[0] == 400 and wire.is_at_end()
 
 
-def test_a_head_has_an_end(simulator):
+def test_a_head_has_a_size_limit(simulator):
     wire = Wire(simulator)
     try:
         wire.send("GET / HTTP/1.1", "X: " + "x" * (1 << 20))
         assert wire.answer()[0] == 400
     except ConnectionError:
-        # It was closed before all had been sent.
+        # The server closed it before everything was sent.
         pass
     wire = Wire(simulator)
     wire.send("GET / HTTP/1.1")
@@ -141,13 +141,13 @@ def test_a_head_has_an_end(simulator):
 
 
 @pytest.mark.parametrize("fields", [[], ["Host: 127.0.0.1", "Host: 127.0.0.1"]])
-def test_a_request_names_one_host(simulator, fields):
+def test_a_request_must_name_one_host(simulator, fields):
     wire = Wire(simulator)
     wire.send("GET / HTTP/1.1", *fields, host=False)
     assert wire.answer()[0] in (400, 403)
 
 
-def test_a_stream_comes_in_chunks_and_ends_with_its_reader(start):
+def test_a_stream_is_chunked_and_ends_with_its_reader(start):
     simulator = start()
     before = open_sockets(simulator)
     wire = Wire(simulator)

@@ -1,4 +1,4 @@
-"""The page in a browser: what a person sees and presses, against the wire."""
+"""The page in a browser: what a person sees and clicks, compared with the wire."""
 
 import json
 import os
@@ -33,10 +33,10 @@ def folders(tmp_path):
     return tmp_path
 
 
-def test_a_push_is_shown_soon_after_it_was_accepted(simulator, show, record_property):
+def test_a_push_is_shown_soon_after_acceptance(simulator, show, record_property):
     """A push should be visible within 300 ms. The time is printed; only a far longer one fails."""
     page = show(simulator)
-    # When each banner came into the document, by the clock the ledger goes by.
+    # When each banner was added to the document, by the ledger's clock.
     page.run("""(() => {
       window.shown = {};
       new MutationObserver(() => {
@@ -54,7 +54,7 @@ def test_a_push_is_shown_soon_after_it_was_accepted(simulator, show, record_prop
     assert delays[10] < 1500, delays
 
 
-def test_it_is_shown_as_a_device_would(simulator, show):
+def test_pushes_are_shown_as_on_a_device(simulator, show):
     page = show(simulator)
     push(
         simulator,
@@ -75,7 +75,7 @@ def test_it_is_shown_as_a_device_would(simulator, show):
     page.wait("document.querySelector('.badge').hidden")
 
 
-def test_a_loc_key_is_resolved_in_the_language_that_is_picked(start, show, folders):
+def test_a_loc_key_is_resolved_in_the_selected_language(start, show, folders):
     simulator = start("--lproj", folders)
     page = show(simulator)
     push(simulator, {"aps": JENNA}, {"aps": {"alert": {"loc-key": "NOT_THERE", "loc-args": ["x"]}}})
@@ -93,12 +93,12 @@ def test_a_loc_key_is_resolved_in_the_language_that_is_picked(start, show, folde
     ):
         pick(language)
         page.wait(f"[...document.querySelectorAll('.rows .text')].some((row) => row.textContent === {json.dumps(text)})")
-        # A key that the app does not have is shown as it is.
+        # A key that the app lacks is shown unchanged.
         assert bodies() == ["NOT_THERE", text]
     assert "does not have the key" in page.text(".banner .problem")
 
 
-def test_fields_and_bytes_light_up_both_ways(simulator, show):
+def test_fields_and_bytes_highlight_each_other(simulator, show):
     page = show(simulator)
     finish(simulator.connect(), framed(item(1, TOKEN), item(2, PAYLOAD), item(3, b"\0\0\0\7")))
     page.click(".row")
@@ -108,7 +108,7 @@ def test_fields_and_bytes_light_up_both_ways(simulator, show):
     assert page.run("[...document.querySelectorAll('.run.lit')].map((run) => run.textContent).join(' ')") == " ".join(f"{byte:02x}" for byte in TOKEN)
     page.hover(f".run[data-field='{number + 3}']")
     assert page.run("[...document.querySelectorAll('.field.lit .field-name')].map((name) => name.textContent).join()") == "payload"
-    # And by the keyboard.
+    # The keyboard does the same.
     page.run("document.querySelector('.field').focus()")
     page.press("ArrowDown")
     assert page.run("document.querySelector('.run.lit').dataset.field") == "1"
@@ -125,11 +125,11 @@ def test_warnings_of_the_payload_check_are_shown(simulator, show):
     push(simulator, b'{"aps":{"alert":"Hello","badgee":1,"badgee":2.50}}')
     page.click(".row")
     page.wait("document.querySelector('.findings .warning')?.textContent.includes('badgee')")
-    # Numbers and double keys as they came.
+    # Numbers and duplicate keys are shown as received.
     assert page.text(".json").count('"badgee"') == 2 and "2.50" in page.text(".json")
 
 
-def test_http2_shows_its_headers_and_not_the_token_that_signs(start, show):
+def test_http2_shows_its_headers_but_not_the_provider_token(start, show):
     httpx = pytest.importorskip("httpx")
     simulator = start("--http2-port", 0)
     page = show(simulator)
@@ -147,7 +147,7 @@ def test_http2_shows_its_headers_and_not_the_token_that_signs(start, show):
         page.wait("document.querySelector('#connections .facts')?.textContent.includes('HTTP/2, TLS 1.3')")
 
 
-def test_filters_pause_and_what_went_by(simulator, show):
+def test_filters_and_pause(simulator, show):
     page = show(simulator)
     other = bytes(32)
     push(simulator, {"aps": {"alert": "first"}}, {"aps": {"alert": "second"}})
@@ -174,7 +174,7 @@ def test_filters_pause_and_what_went_by(simulator, show):
 
 
 def feedback(simulator):
-    """What `apns feedback` lists."""
+    """The devices that `apns feedback` lists."""
     ready = simulator.ready
     command = [os.environ["APNS_TOOL"], "feedback", "--json", "--host", "127.0.0.1"]
     command += ["--port", str(ready["feedback_port"]), "--certificate", ready["provider"], "--ca", ready["ca"]]
@@ -182,18 +182,18 @@ def feedback(simulator):
     return [bytes.fromhex(token) for token in re.findall(r'"token": ?"([0-9a-f]+)"', said)]
 
 
-def test_a_device_whose_app_is_removed_is_in_the_feedback(simulator, show):
+def test_a_removed_app_is_in_the_feedback(simulator, show):
     page = show(simulator)
     push(simulator, {"aps": {"alert": "Hello"}})
     page.click("#devices .remove")
     page.wait("document.querySelectorAll('#feedback li').length === 1")
     assert page.text("#devices .mark") == "in the feedback"
     assert feedback(simulator) == [TOKEN]
-    # Reading it clears it.
+    # Reading the feedback clears it.
     page.wait("!document.getElementById('no-feedback').hidden")
 
 
-def test_a_fault_that_is_switched_on_is_felt_by_a_client(simulator, show):
+def test_a_fault_switched_on_affects_a_client(simulator, show):
     page = show(simulator)
     page.click("#tab-faults")
     page.run("document.getElementById('fault-bad_every').closest('details').open = true")
@@ -202,7 +202,7 @@ def test_a_fault_that_is_switched_on_is_felt_by_a_client(simulator, show):
     page.wait("document.getElementById('fault-bad_every').getAttribute('aria-checked') === 'true'")
     answer, _ = exchange(simulator.connect(), enhanced(1) + enhanced(2))
     assert answer == struct.pack("!BBI", 8, 8, 2)
-    # The gateway's log line is there too.
+    # The gateway's log line is shown too.
     page.wait("document.getElementById('wire').textContent.includes('identifier 2 rejected: status 8')")
     page.click("#fault-bad_every")
     page.wait("document.getElementById('fault-count').textContent === 'none is on'")
@@ -223,7 +223,7 @@ def test_each_fault_can_be_switched_on_and_off(start, show):
     assert simulator.control("GET", "/faults")[1]["faults"] == {}
 
 
-def test_a_connection_is_cut(simulator, show):
+def test_ending_a_connection(simulator, show):
     page = show(simulator)
     page.click("#tab-connections")
     with simulator.connect() as sock:
@@ -249,10 +249,10 @@ def test_the_command_sends_the_same_push(simulator, show):
     words = subprocess.run(["bash", "-c", f"printf '%s\\0' {tool}"], capture_output=True, check=True, text=True).stdout.split("\0")[:-1]
     assert words[:2] == ["apns", "send"] and words[-1] == TOKEN.hex()
     assert "--priority=5" in words and "--protocol=binary" in words and not any("expires-in" in word for word in words)
-    # The tool's own word on it.
+    # Run the command with the tool itself.
     again = subprocess.run([os.environ["APNS_TOOL"], *words[1:]], input=payload, capture_output=True, timeout=DEADLINE)
     assert again.returncode == 0, again.stderr
-    # The third is what the tool proves the second by, which the gateway refuses.
+    # The tool proves the second with a third, the sentinel, which the gateway rejects.
     page.wait("document.querySelectorAll('.row').length === 3")
     assert simulator.control("GET", "/counters")[1]["duplicates"] == 1
 
@@ -279,11 +279,11 @@ def test_hostile_pushes_break_nothing(start, show):
     page.wait("!document.title.startsWith('(')")
     assert page.run("document.title") == "apns simulate"
     assert page.run("document.querySelectorAll('main script, main style, main img').length") == 0
-    # Nothing is out of sight: the page is not wider than its window.
+    # Nothing is hidden: the page is not wider than its window.
     assert page.run("document.documentElement.scrollWidth <= innerWidth")
     texts = page.run("[...document.querySelectorAll('.rows .text')].map((text) => text.textContent)")
     assert "<script>document.title = 'taken'</script>" in texts
-    # Characters that turn the direction stay within their element, and are spelled out next to the bytes.
+    # Characters that change the direction stay within their element and are spelled out next to the bytes.
     assert page.run("[...document.querySelectorAll('.rows .text')].every((text) => text.tagName === 'BDI' && getComputedStyle(text).unicodeBidi === 'isolate')")
     page.run("[...document.querySelectorAll('.row')].find((row) => row.textContent.includes('gnp.ecivni')).click()")
     page.wait("document.querySelector('.json')?.textContent.includes('gnp.ecivni')")
@@ -293,7 +293,7 @@ def test_hostile_pushes_break_nothing(start, show):
 
 
 def test_many_pushes_leave_the_page_usable(simulator, show, browser):
-    """100,000, at 5,000 a second where the machine can."""
+    """100,000, at 5,000 a second if the machine is fast enough."""
     page = show(simulator)
     page.run("""(() => {
       window.longest = 0;
@@ -312,9 +312,9 @@ def test_many_pushes_leave_the_page_usable(simulator, show, browser):
             sock.sendall(frames)
             ahead = began + (sent + batch) / rate - time.monotonic()
             if ahead > 0:
-                time.sleep(ahead)  # The rate is what is tested.
+                time.sleep(ahead)  # Keeps to the rate.
             if sent % 20_000 == 0:
-                # It answers to a person meanwhile.
+                # The page responds to a person meanwhile.
                 asked = time.monotonic()
                 page.run("document.querySelector('.row')?.click()")
                 clicks.append(time.monotonic() - asked)
@@ -327,7 +327,7 @@ def test_many_pushes_leave_the_page_usable(simulator, show, browser):
     print(f"\n{total} pushes in {took:.1f} s: the page stood still for {longest:.0f} ms at most, answered in "
           f"{max(clicks) * 1000:.0f} ms at most, heap {memory:.0f} MB")
     assert longest < 5000 and max(clicks) < 5 and memory < 200
-    # And the newest is what is shown.
+    # The newest push is shown.
     assert page.run("document.querySelector('.row .text').textContent") == f"Hello {batch - 1}"
 
 
@@ -342,7 +342,7 @@ def test_everything_can_be_reached_by_the_keyboard(simulator, show):
         assert len(reached) < 100, reached
     for stop in ("skip", "language", "banner-button", "search", "outcome", "protocol", "findings", "pause", "all-seen", "forget", "row accepted unseen", "tab-devices", "remove"):
         assert stop in reached, (stop, reached)
-    assert sum(one.startswith("row accepted") for one in reached) == 1, "one stop for all rows"
+    assert sum(one.startswith("row accepted") for one in reached) == 1, "one tab stop for all rows"
     page.run("document.querySelector('.row').focus()")
     page.press("ArrowDown")
     page.press("Enter")
@@ -354,7 +354,7 @@ def test_everything_can_be_reached_by_the_keyboard(simulator, show):
     page.run("document.getElementById('fault-bad_every').closest('details').open = true; document.getElementById('fault-bad_every').focus()")
     page.press(" ")
     page.wait("document.getElementById('said').textContent.includes('bad_every is on')")
-    # New pushes leave the focus on its row.
+    # New pushes leave the focus on the same row.
     page.run("document.querySelectorAll('.row')[2].focus()")
     here = page.run("document.activeElement.parentElement.dataset.key")
     page.run("fetch('control/faults', { method: 'DELETE' })")
@@ -364,7 +364,7 @@ def test_everything_can_be_reached_by_the_keyboard(simulator, show):
 
 
 def axe():
-    """axe-core's script, where it was fetched."""
+    """axe-core's script, if it was fetched."""
     path = os.environ.get("AXE")
     return pathlib.Path(path).read_text() if path and pathlib.Path(path).exists() else None
 
@@ -404,7 +404,7 @@ PICTURED = [
 
 @pytest.fixture
 def busy(start, show, folders):
-    """A page with something of everything on it."""
+    """A page with content in every part."""
 
     def busy(scheme, **arguments):
         simulator = start("--lproj", folders, "--fault", "bad_status=8")
@@ -437,7 +437,7 @@ def test_it_is_accessible(busy, scheme, width):
     for tab in ("tab-devices", "tab-connections", "tab-faults"):
         page.click("#" + tab)
         page.run("for (const details of document.querySelectorAll('details')) details.open = true")
-        # New elements move a little at first.
+        # New elements are animated first.
         page.wait("document.getAnimations().length === 0")
         assert page.run(OWN_CHECKS) == [], tab
         if script is None:
@@ -451,7 +451,7 @@ def test_it_is_accessible(busy, scheme, width):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pictures_for_the_simulator_s_page(busy, scheme):
-    """Documentation/pictures has them where PICTURES says so."""
+    """Saves the pictures to PICTURES or build/dashboard, for Documentation/pictures."""
     page, sock = busy(scheme, width=1440, height=1000)
     page.run("scrollTo(0, 0); document.activeElement.blur(); document.querySelector('.field:nth-child(1)')")
     page.run("document.querySelectorAll('.field')[4].dispatchEvent(new PointerEvent('pointerover', { bubbles: true }))")

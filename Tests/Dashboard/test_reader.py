@@ -1,4 +1,4 @@
-"""The page as a mail reader for pushes: finding one, reading it, and what stays where it is meanwhile."""
+"""The page as a mail reader for pushes: finding a push, reading it, and keeping positions."""
 
 import json
 import re
@@ -11,7 +11,7 @@ ROWS = "document.querySelectorAll('.row').length"
 
 
 def many(simulator, count, first=1):
-    """Alerts with their numbers; the simulator has counted them when it comes back."""
+    """Sends numbered alerts; returns when the simulator has counted them."""
     finish(simulator.connect(), b"".join(
         enhanced(number, payload=b'{"aps":{"alert":"number %d"}}' % number) for number in range(first, first + count)))
 
@@ -41,10 +41,10 @@ def shown(page):
     return page.run("[...document.querySelectorAll('.rows > li')].map((row) => Number(row.dataset.key))")
 
 
-# ---- What stays in its place -----------------------------------------------
+# ---- Positions -------------------------------------------------------------
 
 @pytest.mark.parametrize("size", [(1440, 900), (1000, 800), (1920, 1080)])
-def test_the_list_stays_where_it_is_when_a_push_is_picked(simulator, show, size):
+def test_selecting_a_push_does_not_move_the_list(simulator, show, size):
     many(simulator, 60)
     page = show(simulator, width=size[0], height=size[1])
     page.wait(f"{ROWS} === 60")
@@ -55,7 +55,7 @@ def test_the_list_stays_where_it_is_when_a_push_is_picked(simulator, show, size)
         page.wait(f"document.querySelector('.verdict')?.textContent.startsWith('Push {number} at')")
         assert (place(page, ".rows"), place(page, "[data-key='48']")) == before
         assert page.run("document.querySelector('.rows').scrollTop") == 300
-    # The picked push is visible without scrolling.
+    # The selected push is visible without scrolling.
     x, y, _, _ = place(page, ".verdict")
     assert 0 <= x < size[0] and 0 <= y < size[1]
 
@@ -72,7 +72,7 @@ def test_columns_scroll_apart_and_the_page_does_not(simulator, show):
     assert page.run("document.scrollingElement.scrollTop") == 0
 
 
-def test_on_a_narrow_screen_the_picked_frame_comes_into_view_and_the_list_again(simulator, show):
+def test_a_narrow_screen_shows_the_selected_frame_and_the_list_again(simulator, show):
     many(simulator, 60)
     page = show(simulator, width=420, height=800)
     page.wait(f"{ROWS} === 60")
@@ -96,7 +96,7 @@ def test_the_status_strip_covers_nothing(simulator, show, width):
         assert top + height <= 800
         _, y, _, tall = place(page, "main")
         assert y + tall <= top
-    # An element that takes the focus at the very end is above it.
+    # An element at the very end is above it when it has the focus.
     page.run("[...document.querySelectorAll('main button')].filter((one) => one.offsetParent).at(-1).focus()")
     assert page.run("(() => { const box = document.activeElement.getBoundingClientRect(); return document.elementFromPoint(box.x + 3, box.y + 3) === document.activeElement; })()")
 
@@ -122,7 +122,7 @@ def test_long_lists_are_capped(simulator, show):
     (b"caf\xe9 \xff{}", "caf\\xe9 \\xff{}"),
     (b'{"aps":{"alert":"Hello"}}', '{\n  "aps": {\n    "alert": "Hello"\n  }\n}'),
 ])
-def test_what_is_not_json_is_shown_as_it_came(simulator, show, payload, shown):
+def test_a_payload_that_is_not_json_is_shown_unchanged(simulator, show, payload, shown):
     push(simulator, payload)
     page = show(simulator)
     pick(page, 1)
@@ -142,7 +142,7 @@ def test_times_have_their_dates(simulator, show):
     assert "May 1, 2010, 12:00:00" in page.text("#feedback li")
 
 
-def test_the_chart_knows_what_came_before_the_page(simulator, show):
+def test_the_chart_includes_earlier_pushes(simulator, show):
     many(simulator, 30)
     rejected(simulator)
     page = show(simulator)
@@ -167,7 +167,7 @@ def test_bytes_have_offsets_and_characters(simulator, show):
     assert len(lines) == (len(frame) + 15) // 16
 
 
-def test_reasons_are_told_in_words(start, show):
+def test_reasons_are_explained(start, show):
     simulator = start("--http2-port", 0, "--fault", "bad_every=1")
     with simulator.connect() as sock:
         sock.sendall(enhanced(1))
@@ -187,7 +187,7 @@ def test_reasons_are_told_in_words(start, show):
     assert told == [0]
 
 
-# ---- Finding one -----------------------------------------------------------
+# ---- Finding a push --------------------------------------------------------
 
 def test_each_push_has_an_address_and_the_back_button_works(simulator, show, browser):
     many(simulator, 5)
@@ -201,7 +201,7 @@ def test_each_push_has_an_address_and_the_back_button_works(simulator, show, bro
     page.run("history.forward()")
     page.wait("document.querySelector('.verdict').textContent.startsWith('Push 4 at')")
     link = page.run("document.querySelector('.self').href")
-    # Opened by somebody else, from a mail, with a search.
+    # Another person opens the link from a mail, with a search.
     other = browser.page(link + "&search=number%3A4")
     try:
         other.wait("document.querySelector('.verdict')?.textContent.startsWith('Push 4 at')")
@@ -213,7 +213,7 @@ def test_each_push_has_an_address_and_the_back_button_works(simulator, show, bro
     page.wait("document.getElementById('inspector').textContent.includes('push 99 is no longer kept')")
 
 
-def test_unseen_ones_are_counted_in_the_title(simulator, show):
+def test_unseen_pushes_are_counted_in_the_title(simulator, show):
     many(simulator, 3)
     page = show(simulator)
     page.wait("document.title === '(3) apns simulate'")
@@ -222,14 +222,14 @@ def test_unseen_ones_are_counted_in_the_title(simulator, show):
     assert page.run("[...document.querySelectorAll('.row.unseen')].map((row) => row.parentElement.dataset.key).join()") == "3,1"
     many(simulator, 1)
     page.wait("document.title === '(3) apns simulate'")
-    # The tab remembers.
+    # A reload keeps the count.
     page.call("Page.reload")
     page.wait("document.title === '(3) apns simulate'")
     search(page, "is:unseen")
     assert shown(page) == [4, 3, 1]
     page.click("#all-seen")
     page.wait("document.title === 'apns simulate'")
-    # In a tab behind another one, and where the list is paused.
+    # In a background tab, and while the list is paused.
     page.click("#pause")
     show(simulator)
     many(simulator, 1)
@@ -264,7 +264,7 @@ def test_search_by_protocol_connection_outcome_and_findings(start, show):
         page.run(f"document.querySelector('[name={name}]').value = ''; document.getElementById('filters').dispatchEvent(new Event('input'))")
 
 
-def test_pages_reach_the_oldest_that_is_kept(simulator, show):
+def test_pages_reach_the_oldest_push(simulator, show):
     many(simulator, 1050)
     page = show(simulator)
     page.wait(f"{ROWS} === 100")
@@ -276,14 +276,14 @@ def test_pages_reach_the_oldest_that_is_kept(simulator, show):
         pages.append(shown(page))
         assert len(pages) < 20
     assert sum(pages, []) == list(range(1050, 0, -1))
-    # New pushes do not move the page of the list that is read.
+    # New pushes do not move the page of the list being read.
     many(simulator, 3)
     page.wait("document.getElementById('count-accepted').textContent === '1,053'")
     assert shown(page) == pages[-1]
     for _ in range(len(pages) - 1):
         page.run("document.getElementById('newer').click()")
     page.wait("document.querySelector('.rows > li').dataset.key === '1053' && document.getElementById('newer').disabled")
-    # A search finds what the page did not hold.
+    # A search also finds pushes that the page had not loaded.
     page.call("Page.reload")
     page.wait(f"{ROWS} === 100")
     search(page, '"number 7\\""')

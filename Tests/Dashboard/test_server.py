@@ -11,7 +11,7 @@ from simulator import DEADLINE, TOKEN, enhanced, finish, framed, item, simple
 
 
 def ask(simulator, method="GET", path="/", body=None, **headers):
-    """Raw, so that Host is what the test says."""
+    """Sends a raw request, so that the test chooses Host."""
     port = simulator.ready["dashboard_port"]
     headers.setdefault("Host", f"127.0.0.1:{port}")
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
@@ -26,7 +26,7 @@ def ask(simulator, method="GET", path="/", body=None, **headers):
 
 
 class Events:
-    """The page's stream, as a program reads it."""
+    """The page's event stream."""
 
     def __init__(self, simulator, query=""):
         port = simulator.ready["dashboard_port"]
@@ -36,9 +36,9 @@ class Events:
         assert self.answer.headers["content-type"] == "text/event-stream"
 
     def next(self, *kinds):
-        """The next of these kinds."""
+        """The next event of these kinds."""
         kind = None
-        # Signs of life come for as long as nothing else does.
+        # The stream sends keep-alives when it has no events.
         deadline = time.monotonic() + DEADLINE
         while time.monotonic() < deadline:
             line = self.answer.readline().decode().rstrip("\n")
@@ -98,7 +98,7 @@ def test_foreign_hosts_are_refused(shared, host):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:{port}", "localhost:{port}", "LOCALHOST", "[::1]:{port}"])
-def test_this_machine_may_look(shared, host):
+def test_local_hosts_are_accepted(shared, host):
     simulator = shared()
     assert ask(simulator, Host=host)[0] == 200
 
@@ -112,7 +112,7 @@ def test_foreign_origins_are_refused(shared, origin):
     assert simulator.control("GET", "/faults")[1]["faults"] == {}
 
 
-def test_what_another_page_fetches_is_refused_and_a_link_is_followed(shared):
+def test_a_foreign_page_may_link_but_not_fetch(shared):
     simulator = shared()
     assert ask(simulator, path="/events", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors")[0] == 403
     assert ask(simulator, path="/events", Sec_Fetch_Site="same-site", Sec_Fetch_Mode="no-cors")[0] == 403
@@ -123,7 +123,7 @@ def test_what_another_page_fetches_is_refused_and_a_link_is_followed(shared):
         assert ask(simulator, method, path, Sec_Fetch_Site="same-site", Sec_Fetch_Mode="cors")[0] == 403
 
 
-def test_it_listens_on_this_machine_only(shared):
+def test_it_listens_on_loopback_only(shared):
     simulator = shared()
     port = simulator.ready["dashboard_port"]
     with open("/proc/net/tcp") as table:
@@ -132,7 +132,7 @@ def test_it_listens_on_this_machine_only(shared):
     assert f"00000000:{port:04X}" not in listening
 
 
-def test_elsewhere_when_told_so(start):
+def test_it_listens_elsewhere_with_an_option(start):
     simulator = start("--dashboard-host", "0.0.0.0")
     assert ask(simulator, Host="192.0.2.1:{port}")[0] == 200
     assert ask(simulator, Host="evil.example:{port}")[0] == 403
@@ -164,7 +164,7 @@ def test_pushes_come_live_with_their_bytes_and_fields(simulator):
     b"\3hello", enhanced(7, token=b""), enhanced(7, payload=b"x" * 3000), framed(item(1, TOKEN)),
     framed(item(9, b"what"), item(1, TOKEN), item(2, b"{}")), framed(item(1, TOKEN), b"\2\xff\xff{"),
 ])
-def test_what_is_no_frame_is_shown_as_far_as_it_can_be_read(simulator, frame):
+def test_an_invalid_frame_is_shown_as_far_as_it_can_be_read(simulator, frame):
     events = Events(simulator)
     with simulator.connect() as sock:
         sock.sendall(frame)
@@ -176,7 +176,7 @@ def test_what_is_no_frame_is_shown_as_far_as_it_can_be_read(simulator, frame):
     events.close()
 
 
-def test_what_comes_after_a_rejection_is_shown_as_discarded(simulator):
+def test_frames_after_a_rejection_are_shown_as_discarded(simulator):
     events = Events(simulator)
     with simulator.connect() as sock:
         sock.sendall(simple() + enhanced(8, token=b"") + enhanced(9) + enhanced(10))
@@ -184,7 +184,7 @@ def test_what_comes_after_a_rejection_is_shown_as_discarded(simulator):
     events.close()
 
 
-def test_who_comes_later_has_the_newest_and_a_reset_forgets(simulator):
+def test_a_later_reader_gets_the_newest_pushes_until_a_reset(simulator):
     finish(simulator.connect(), b"".join(enhanced(number, payload=b'{"aps":{"badge":%d}}' % number) for number in range(700)))
     events = Events(simulator)
     news = events.next("pushes")
@@ -220,7 +220,7 @@ def test_pushes_are_read_in_pages_and_deleted_ones_leave_no_trace(simulator):
     assert events.next("deleted") == [4]
     assert ask(simulator, "DELETE", "/pushes/4")[0] == 404 and ask(simulator, path="/pushes/4")[0] == 404
     assert page("?before=6&limit=3") == ([2, 3, 5], True)
-    # A later page does not count pushes from before as skipped.
+    # A later page does not count earlier pushes as skipped.
     late = Events(simulator)
     news = late.next("pushes")
     assert [push["number"] for push in news["pushes"]] == [1, 2, 3, 5, 6, 7] and news["skipped"] == 0
@@ -243,7 +243,7 @@ def test_downloads_are_never_shown_by_a_browser(simulator):
         assert headers["x-content-type-options"] == "nosniff" and "content-security-policy" in headers
 
 
-def test_what_is_no_push_cannot_be_sent_again(simulator):
+def test_an_invalid_push_cannot_be_sent_again(simulator):
     with simulator.connect() as sock:
         sock.sendall(enhanced(7, token=b""))
         events = Events(simulator)
@@ -253,14 +253,14 @@ def test_what_is_no_push_cannot_be_sent_again(simulator):
     events.close()
 
 
-def test_a_repeated_push_that_nobody_takes_is_told(simulator):
+def test_a_failed_repetition_is_reported(simulator):
     finish(simulator.connect(), simple())
     assert simulator.control("PATCH", "/faults", {"refuse_ms": 3_600_000})[0] == 200
     status, _, body = ask(simulator, "POST", "/pushes/1/repeat")
     assert status == 502 and json.loads(body)["error"]
 
 
-def test_connections_say_who_they_are(simulator):
+def test_connections_show_tls_and_subject(simulator):
     events = Events(simulator)
     with simulator.connect():
         while not (open_ := events.next("state")["connections"]["connections"]) or not open_[0]["tls"]:
@@ -269,7 +269,7 @@ def test_connections_say_who_they_are(simulator):
     events.close()
 
 
-def test_a_run_ends_though_somebody_looks_on(simulator):
+def test_a_run_ends_while_a_page_is_open(simulator):
     events = Events(simulator)
     events.next("hello")
     idle = socket.create_connection(("127.0.0.1", simulator.ready["dashboard_port"]), timeout=DEADLINE)

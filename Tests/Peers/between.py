@@ -1,16 +1,16 @@
-"""Stands between a provider and a gateway, and makes trouble: `between.py PORT TROUBLE...`
+"""Stands between a provider and a gateway and causes faults: `between.py PORT FAULT...`
 
-Listens at one port for each trouble, prints the ports as a JSON line, and forwards every connection to PORT,
-until its standard input ends. A trouble is a word and its numbers, separated by colons:
+Listens at one port for each fault, prints the ports as a JSON line, and forwards every connection to PORT, until its
+standard input ends. A fault is a word and its numbers, separated by colons:
 
     none              nothing
     late:S            the gateway is silent for S seconds
     closed:S          refuses connections until S seconds have passed
-    swallowed:S       a queue that is full until then: connection requests go unanswered
+    swallowed:S       leaves connection requests unanswered until then: the queue is full
     deaf:BYTES:TIMES  stops reading after BYTES bytes, on the first TIMES connections
-    cut:BYTES:TIMES   resets the connection there
+    cut:BYTES:TIMES   resets them after BYTES bytes
     drip:BYTES        sends its first bytes one by one, a millisecond apart
-    proxy:S           an HTTP proxy that takes S seconds for its answer
+    proxy:S           an HTTP proxy that answers after S seconds
     names:S:N         a name server at 127.0.0.N: silent for S seconds, then every name is 127.0.0.1
 """
 
@@ -25,7 +25,7 @@ import sys
 import threading
 
 
-class Trouble:
+class Fault:
     def __init__(self, text, target):
         self.word, *numbers = text.split(":")
         self.numbers = [float(number) for number in numbers]
@@ -38,7 +38,7 @@ class Trouble:
         self.port = self.listener.getsockname()[1]
         if self.word == "swallowed":
             self.listener.listen(0)
-            # As many as the queue takes, and some that wait for it.
+            # Fill the queue, with some more waiting for it.
             for _ in range(4):
                 filler = socket.socket()
                 filler.setblocking(False)
@@ -85,7 +85,7 @@ class Trouble:
                 linger = struct.pack("ii", 1, 0)
                 writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
                 writer.transport.abort()
-            # The other way may still have something to say.
+            # Data may still flow in the other direction.
             await asyncio.wait(ways, timeout=5)
             for way in ways:
                 way.cancel()
@@ -137,11 +137,11 @@ class Names(asyncio.DatagramProtocol):
 async def main():
     # Errors of writing to a closed connection do not matter here.
     logging.disable()
-    target, *troubles = sys.argv[1:]
-    chosen = [Trouble(text, int(target)) for text in troubles]
-    for trouble in chosen:
-        asyncio.get_running_loop().create_task(trouble.open())
-    print(json.dumps([trouble.port for trouble in chosen]), flush=True)
+    target, *faults = sys.argv[1:]
+    chosen = [Fault(text, int(target)) for text in faults]
+    for fault in chosen:
+        asyncio.get_running_loop().create_task(fault.open())
+    print(json.dumps([fault.port for fault in chosen]), flush=True)
 
     def end():
         sys.stdin.read()

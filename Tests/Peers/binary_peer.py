@@ -1,7 +1,7 @@
-"""Binary gateways that mean harm: commands 0, 1 and 2 are read as Apple documents them.
+"""Adversarial binary gateways, which read commands 0, 1 and 2 as Apple documents them.
 
-A frame that was read whole is delivered, and accepted unless the gateway names it or discards it.
-One without a device token is the provider's own question, and is answered by status 2.
+A complete frame is delivered, and accepted unless the gateway names or discards it. One without a device token is the
+provider's sentinel and gets status 2.
 """
 
 import time
@@ -14,7 +14,7 @@ def packet(status, identifier):
 
 
 class Frames:
-    """Frames out of a stream of bytes: identifier, number; None for one without a token."""
+    """Parses a byte stream into frames: identifier and number, which is None for a frame without a token."""
 
     def __init__(self):
         self.come = bytearray()
@@ -32,7 +32,7 @@ class Frames:
         return found
 
     def next(self, come, at):
-        """The end of the frame that begins there and what it says, or None where it is not whole."""
+        """The end of the frame that begins at `at` and its contents, or None if it is incomplete."""
         left = len(come) - at
         if not left:
             return None
@@ -77,7 +77,8 @@ class Hostile(Peer):
             self.ledger.accepted.add(n)
 
     def take(self, link, frames, seconds=0.02, reading=True):
-        """Yields the notifications of that time; a sentinel gets its error packet, which ends the connection."""
+        """Yields the notifications received in that time; a sentinel gets its error packet, which ends the
+        connection."""
         found = frames.read(link.step(seconds, reading))
         for identifier, n in found:
             if n is None:
@@ -92,7 +93,7 @@ class Hostile(Peer):
             link.step(0.01)
         link.end("close_notify")
 
-    # ---- The arrival of some notifications ends the connection
+    # ---- Some notifications end the connection when they arrive
 
     def poison(self, link, frames):
         poisonous, way = {int(n) for n in self.option("at").split("+")}, self.option("way")
@@ -119,10 +120,10 @@ class Hostile(Peer):
                     link.flush()
                     link.end("fin")
 
-    # ---- Accepts all silently, and closes each connection after `after`
+    # ---- Accepts all silently and closes one connection after `after`
 
     def closing(self, link, frames):
-        """Once in all: what was proven by then is not to come again."""
+        """Only one of all connections: what is proven must not be resent."""
         after, way, count = int(self.number("after")), self.option("way"), 0
         while True:
             for _, n in self.take(link, frames):
@@ -133,7 +134,7 @@ class Hostile(Peer):
                     self.ledger.felt_once()
                     link.end(way)
 
-    # ---- One is rejected, and said so late; what came meanwhile is discarded
+    # ---- Rejects one late, and discards what was received meanwhile
 
     def late_rejection(self, link, frames):
         at, delay = int(self.number("at")), self.number("delay_ms") / 1000
@@ -150,7 +151,7 @@ class Hostile(Peer):
                     self.ledger.notes["discarded"] = discarded
                 self.reject(link, 8, identifier)
 
-    # ---- Bytes without end, begun with the first notification; deaf from then on with reading=0
+    # ---- Endless bytes from the first notification on; with reading=0 stops reading then
 
     def flood(self, link, frames):
         kind, pace, reading = self.option("kind"), self.number("pace_ms"), self.option("reading") != "0"
@@ -186,7 +187,7 @@ class Hostile(Peer):
     # ---- Silence
 
     def silent(self, link, frames):
-        """Reads, and answers nothing, its provider's question neither."""
+        """Reads but answers nothing, not even sentinels."""
         while True:
             for _, n in frames.read(link.step(0.05)):
                 if n is None:

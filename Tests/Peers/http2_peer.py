@@ -1,8 +1,8 @@
-"""HTTP/2 services that mean harm. Frames are raw bytes: no library would send these.
+"""Adversarial HTTP/2 services. Frames are raw bytes, because no library would send these.
 
-`harm` names what is done; the rest of the service is in order: it reads requests, counts each by
-the number in its payload, and answers 200. A notification counts as accepted where a whole header
-block with the one status 200 and the end of the stream was sent, and no error after it.
+`harm` names the misbehaviour; otherwise the service is healthy: it reads requests, counts each by the number in its
+payload, and answers 200. A notification counts as accepted if a complete header block with a single status 200 and
+the end of the stream was sent, with no error after it.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ def answer(stream, code=200, reason=None):
     return head + frame(DATA, END_STREAM, stream, body)
 
 
-# Floods: bytes for one open stream, sent over and over. `first` opens a block that they continue.
+# Floods: bytes for one open stream, sent repeatedly. `first` opens a block that they continue.
 BIG = field(b"x-long", b"y" * 120) * 120
 FLOODS = {
     "window_update": lambda stream: frame(WINDOW_UPDATE, 0, 0, b"\0\0\0\1"),
@@ -144,15 +144,15 @@ HALVES = {
 
 
 class Connection:
-    """The service's half of one connection, in order but for what its `harm` does."""
+    """The service's half of one connection, healthy except for the peer's `harm`."""
 
     def __init__(self, peer, link, number):
         self.peer, self.link, self.number = peer, link, number
         self.come = bytearray()
         self.has_preface = False
-        self.streams = {}  # those that are open, and their payloads so far
-        self.requests = []  # whole ones not looked at yet: stream, number
-        self.open = []  # whole ones without an answer
+        self.streams = {}  # open ones, with their payloads so far
+        self.requests = []  # complete but not yet handled: stream, number
+        self.open = []  # complete but unanswered
         self.count = 0
 
     def read(self, came):
@@ -192,7 +192,7 @@ class Connection:
                 self.peer.ledger.deliveries[n] += 1
 
     def taken(self):
-        """The whole requests that came since."""
+        """The requests completed since the last call."""
         requests, self.requests = self.requests, []
         self.count += len(requests)
         return requests
@@ -206,7 +206,7 @@ class Connection:
         self.link.out += answer(stream, code, reason)
 
     def disown(self, n):
-        """The protocol says that it was not processed: it arrived, and was not delivered."""
+        """For a request refused as not processed: it arrived but was not delivered."""
         with self.peer.ledger.lock:
             self.peer.ledger.deliveries[n] -= 1
             self.peer.ledger.refused[n] += 1
@@ -234,11 +234,11 @@ class Hostile(Peer):
         self.harm(own)
 
     def requests(self, own, seconds=0.02, reading=True):
-        """What came within that time."""
+        """The requests completed in that time."""
         own.read(own.link.step(seconds, reading))
         return own.taken()
 
-    # ---- Floods: `kind`, begun once `after` requests have come; with reading=0 deaf from then on
+    # ---- Floods of `kind` after `after` requests; with reading=0 stops reading then
 
     def flood(self, own):
         kind, after = self.option("kind"), int(self.number("after", 1))
@@ -273,7 +273,7 @@ class Hostile(Peer):
                 own.accept(*waiting.pop())
 
     def trickle(self, own):
-        """A byte now and then of a frame that never ends."""
+        """A frame that never ends, a byte at a time."""
         while not own.count:
             self.requests(own)
         own.link.out += (1 << 14).to_bytes(3, "big") + bytes([int(self.number("frame")), 0]) + b"\0\0\0\0"
@@ -286,7 +286,7 @@ class Hostile(Peer):
             self.requests(own)
 
     def half_record(self, own):
-        """The same below: a TLS record that never ends."""
+        """The same one layer below: a TLS record that never ends."""
         while not own.count:
             self.requests(own)
         own.link.flush()
@@ -299,7 +299,7 @@ class Hostile(Peer):
                 own.feel()
             self.requests(own)
 
-    # ---- Half answers to each fifth notification, whenever it comes
+    # ---- Incomplete responses to each fifth notification
 
     def halves(self, own):
         make, way = HALVES[self.option("kind")]
@@ -335,12 +335,12 @@ class Hostile(Peer):
                 if seen == every:
                     own.feel()
                     own.end(way)
-            # Where the provider sends less at once, the rest never comes.
+            # If the provider sends fewer in a burst, the rest never arrives.
             if seen and time.monotonic() - quiet_since > 0.03:
                 own.feel()
                 own.end(way)
 
-    # ---- The arrival of some notifications ends the connection
+    # ---- Some notifications end the connection when they arrive
 
     def poison(self, own):
         poisonous, way = {int(n) for n in self.option("at").split("+")}, self.option("way")
@@ -352,10 +352,10 @@ class Hostile(Peer):
                     own.end(way)
                 own.accept(stream, n)
 
-    # ---- Some devices are never answered
+    # ---- Some devices never get a response
 
     def unanswered(self, own):
-        """Never answers the numbers `at`, and all others at once. It allows `streams`."""
+        """Never answers the numbers `at`, and all others immediately. It allows `streams`."""
         at, others = {int(n) for n in self.option("at").split("+")}, None
         while True:
             for stream, n in self.requests(own):
@@ -368,7 +368,7 @@ class Hostile(Peer):
                     self.ledger.notes["pause_ms"] = max(pause, self.ledger.notes.get("pause_ms", 0))
                 others = time.monotonic()
 
-    # ---- One device, or all, are answered by something else than 200
+    # ---- One device, or all, get a status other than 200
 
     def refusing(self, own):
         """`code` and `reason` for number `at`, or for all without `at`, for `seconds`."""
@@ -392,7 +392,7 @@ class Hostile(Peer):
         own.end(self.option("way", "fin"))
 
     def refused_streams(self, own):
-        """Every stream is refused: what it had may be sent again, without end."""
+        """Refuses every stream, which may be resent each time."""
         while True:
             for stream, n in self.requests(own):
                 own.feel()
@@ -400,7 +400,7 @@ class Hostile(Peer):
                 own.disown(n)
 
     def goaway_refusing(self, own):
-        """Takes requests and then says that it processed none."""
+        """Reads requests, then reports with GOAWAY that it processed none."""
         while not own.count:
             for _, n in self.requests(own):
                 own.disown(n)
@@ -409,7 +409,7 @@ class Hostile(Peer):
         own.end(self.option("way", "fin"))
 
     def goaway_answering(self, own):
-        """Says that it processed nothing, and delivers and answers all the same."""
+        """Reports with GOAWAY that it processed none, but delivers and answers all."""
         while not own.count:
             waiting = self.requests(own)
         own.feel()
@@ -419,10 +419,10 @@ class Hostile(Peer):
                 own.accept(stream, n)
             waiting = self.requests(own)
 
-    # ---- In order: what stands behind another peer
+    # ---- Healthy services, also behind another peer
 
     def fussy(self, own):
-        """All is answered, and much said beside it: no reason to give a connection up."""
+        """Answers everything and sends many other frames, none of them a reason to close the connection."""
         while True:
             for stream, n in self.requests(own):
                 own.link.out += frame(WINDOW_UPDATE, 0, 0, b"\0\0\1\0") + frame(0xFA, 0, 0, b"grease")
@@ -433,7 +433,7 @@ class Hostile(Peer):
                 own.accept(stream, n)
 
     def good(self, own):
-        """Answers all, and closes each connection gently after `after`."""
+        """Answers everything, and closes each connection gracefully after `after`."""
         after = int(self.number("after", 1 << 30))
         while own.count < after:
             for stream, n in self.requests(own):
@@ -461,7 +461,7 @@ class Hostile(Peer):
                 reading = False
 
     def open_end(self, own):
-        """Says close_notify once there are requests, and lets the socket stay open."""
+        """Sends close_notify once there are requests, but keeps the socket open."""
         while not own.count:
             self.requests(own)
         own.feel()

@@ -1,4 +1,4 @@
-"""Certificates for one run, by the openssl command: an authority, a server, a provider, and a key for tokens."""
+"""Certificates for one run, made with openssl: a CA, a server, a provider, and a signing key for provider tokens."""
 
 import pathlib
 import subprocess

@@ -23,7 +23,7 @@ def main():
     sys.stdin.read()
     with peer.ledger.lock:
         print(peer.ledger.as_json(), flush=True)
-    # Threads that still do harm end with the process.
+    # Threads that still misbehave end with the process.
     os._exit(0)
 
 

@@ -1,4 +1,4 @@
-"""Plays rows: starts the peer of each, has the provider play its calls, and has what came of it judged.
+"""Plays rows: starts the peer of each, has the provider play its calls, and has the result judged.
 
 Each row runs separately, and judge.py judges all of them alike:
 
@@ -6,13 +6,13 @@ Each row runs separately, and judge.py judges all of them alike:
                 timeouts. With an event loop no call waits at all. The machine's own delays do not count
                 (provider.c), so other load does not fail a row
     CPU         of the provider, as a share of the row's time
-    most        how often one notification arrived at the peer: at most 5 times however it goes
-    a/r/u, d    accepted, rejected, unknown: each that was taken has exactly one end, none is accepted
-                that the peer did not accept, none rejected that it did not refuse; those that came twice
+    most        how often one notification arrived at the peer: never more than 5 times
+    a/r/u, d    accepted, rejected, unknown: each queued one has exactly one outcome; none is accepted
+                that the peer did not accept, none rejected that it did not reject; duplicates
     messages    of errors are clean: UTF-8, one line, no control characters, no bidirectional overrides
 
-and by the row's own conditions (row.py). A row without its harm fails too. First the judge is judged: a good row
-is spoilt in every possible way, and the judge must notice each.
+and by the row's own conditions (row.py). A row without its harm fails too. First the judge is tested: a good row is
+spoilt in every possible way, and the judge must detect each.
 """
 
 import argparse
@@ -39,7 +39,7 @@ MOST_SECONDS = 600
 
 
 class Process:
-    """A peer, which says its port first and, once its standard input has ended, what it saw."""
+    """A peer: prints its port first and, when its standard input ends, its ledger."""
 
     def __init__(self, command, **options):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
@@ -55,7 +55,7 @@ class Process:
 
 
 class Hostile(Process):
-    """peer.py or tls_peer.c; to the provider it says when the harm is done."""
+    """peer.py or tls_peer.c, which signals the provider when the harm is done."""
 
     def __init__(self, row, programs):
         first = [programs.tls_peer] if row.peer[0] == "tls_peer" else [sys.executable, "-B", str(HERE / "peer.py")]
@@ -72,7 +72,7 @@ class Hostile(Process):
 
 
 class Simulator(Process):
-    """The simulator, and what its ledger says."""
+    """The simulator and its ledger."""
 
     says = subprocess.DEVNULL
 
@@ -111,7 +111,7 @@ class Simulator(Process):
 
 
 def asking(directory, name_server):
-    """The words before a command that has it ask that name server: only it sees this file."""
+    """The prefix of a command that makes it use that name server. Only the command sees the file."""
     file = pathlib.Path(directory, "resolv.conf")
     file.write_text(f"nameserver {name_server}\n", encoding="ascii")
     return ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec "$@"', str(file)]
@@ -119,7 +119,7 @@ def asking(directory, name_server):
 
 @contextlib.contextmanager
 def meddling(row, peer):
-    """Its result says whether it has come to anything."""
+    """The future's result is true if row.meddle had an effect."""
     done = threading.Event()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         try:
@@ -212,18 +212,18 @@ class Programs:
 
 
 def main(description, rows, jobs=4):
-    """Plays what the command line says of the rows."""
+    """Plays the rows that the command line selects."""
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
-    parser.add_argument("--all", action="store_true", help="every row; else a part that has every aspect of them")
-    parser.add_argument("--share", default="0/1", metavar="K/N", help="of every N of these rows the one with number K, from 0 on")
-    parser.add_argument("--only", help="of all rows those with this in group or name")
-    parser.add_argument("--list", action="store_true", help="the rows, and no run")
-    parser.add_argument("--exact", action="store_true", help="by the clock and one by one: on a machine that is quiet")
-    parser.add_argument("--first", action="store_true", help="the provider has a processor before all others, as root may")
+    parser.add_argument("--all", action="store_true", help="every row; default: a selection with every aspect")
+    parser.add_argument("--share", default="0/1", metavar="K/N", help="of every N of these rows number K, from 0 on")
+    parser.add_argument("--only", help="of all rows those with TEXT in group or name")
+    parser.add_argument("--list", action="store_true", help="print the rows without running them")
+    parser.add_argument("--exact", action="store_true", help="measure by the clock, one row at a time, on a quiet machine")
+    parser.add_argument("--first", action="store_true", help="give the provider priority over all processes; needs root")
     parser.add_argument("--archive", default=ROOT / "build/release/libapns.a")
     parser.add_argument("--tool", default=ROOT / ".build/debug/apns", help="the apns tool")
-    parser.add_argument("--jobs", type=int, default=jobs, help="rows at once: they mostly wait")
-    parser.add_argument("--json", help="a file for all that was seen")
+    parser.add_argument("--jobs", type=int, default=jobs, help="rows in parallel; they mostly wait")
+    parser.add_argument("--json", help="write all results to this file")
     options = parser.parse_args()
     judge.judge_the_judge()
     chosen = [row for row in rows if (options.only in f"{row.group}: {row.name}" if options.only else
@@ -236,11 +236,11 @@ def main(description, rows, jobs=4):
     with tempfile.TemporaryDirectory() as directory:
         programs = Programs(directory, options)
         if any(row.peer[0] == "simulate" for row in chosen):
-            # Certificates are made once, before many ask for them at a time.
+            # Make the certificates once, before many rows need them.
             first = next(row for row in chosen if row.peer[0] == "simulate")
             with tempfile.TemporaryDirectory() as other, Simulator(first, programs, other):
                 pass
-        # The long ones first, so that nothing waits for one of them at the end.
+        # The longest first, so that none of them runs alone at the end.
         order = sorted(range(len(chosen)), key=lambda at: -planned(chosen[at]))
         with concurrent.futures.ThreadPoolExecutor(1 if options.exact else options.jobs) as pool:
             done = pool.map(lambda at: play_safely(chosen[at], programs), order)

@@ -7,25 +7,24 @@
  *   connect      apns_session_connect()
  *   send:N       N notifications, with APNS_SEND_MORE except for the last; repeats a failed call
  *                for up to `timeout_ms`
- *   push:N:MS    N notifications, each by itself, MS milliseconds apart, and events taken between
- *   seen         waits for a line in standard input: the peer has done its harm
+ *   push:N:MS    N notifications, one every MS milliseconds, reading events in between
+ *   seen         waits for a line from standard input: the peer has done its harm
  *   drain:MS     one apns_session_drain()
- *   finish:MS:T  drains of MS each, events taken between, until all have their end, or all but L
- *                with finish:MS:T:L, or T milliseconds passed
+ *   finish:MS:T  drains of MS each, reading events in between, until all have an outcome (all but L
+ *                with finish:MS:T:L) or T milliseconds have passed
  *   next:MS      one apns_session_next_event()
- *   take         takes all events there are
+ *   take         reads all events
  *   nap:MS       calls nothing
- *   idle:MS      with loop=1: counts who wakes up the loop while nothing is due
+ *   idle:MS      with loop=1: counts wake-ups of the loop while nothing is due
  *   close:MS     apns_session_close()
  *   feedback     reads the feedback at `feedback_port` for `timeout_ms`
  *
- * With loop=1 the `sessions` never wait, and an event loop goes round while they send at `rate` a
- * second, finish, idle and close; its heart beats every millisecond.
+ * With loop=1 the `sessions` never wait: an event loop with a heartbeat every millisecond runs
+ * while they send at `rate` a second, finish, idle and close.
  *
- * Notification n has a token that begins with 0xBD where it is bad (each `bad_every`th) and with
- * 0x60 where it is not, and the payload {"aps":{},"n":n}, with `payload` bytes more. After the last
- * step the sessions are closed where they are open (not with closes=0), all events are taken, and
- * they are freed.
+ * Notification n has a token that begins with 0xBD if it is bad (each `bad_every`th), else with
+ * 0x60, and the payload {"aps":{},"n":n} plus `payload` bytes. After the last step the provider
+ * closes the open sessions (not with closes=0), reads all events and frees the sessions.
  *
  * Other load on the machine does not count. So a call's time is the sum of its thread's CPU time,
  * its waits in poll() and nanosleep(), intercepted here and counted up to the requested time, and
@@ -80,7 +79,7 @@ static struct rusage usage_so_far(void) {
   return usage;
 }
 
-/* How long this thread was ready to run and waited for a processor. */
+/* How long this thread was ready to run but had no processor. */
 static double queued_ms(void) {
   static int file = -1;
   unsigned long long queued = 0;
@@ -90,11 +89,11 @@ static double queued_ms(void) {
   return (double)queued / 1e6;
 }
 
-/* ---- Waits of the call under way ------------------------------------------------ */
+/* ---- Waits of the current call -------------------------------------------------- */
 
 static struct {
   long count, switches;
-  double took, asked; /* `asked`: what it took, but no longer than it wanted */
+  double took, asked; /* `asked`: as `took`, but at most the requested time */
 } waited;
 
 static void add_wait(double since, double milliseconds, long switches) {
@@ -128,7 +127,7 @@ static void nap(double milliseconds) {
   if (milliseconds > 0) clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
-/* ---- What calls came to ------------------------------------------------------ */
+/* ---- Results of calls --------------------------------------------------------- */
 
 static struct call {
   const char *name;
@@ -158,12 +157,11 @@ static void begin(const char *name) {
   cpu_before = cpu_ms();
 }
 
-/* The call may last for `allowed` milliseconds, or none in a loop. */
+/* The call may last `allowed` milliseconds; in a loop it may not wait. */
 static apns_status_t ended(double allowed, apns_status_t status) {
   double cpu = cpu_ms() - cpu_before, took = now_ms() - began, elsewhere = 0;
   struct rusage usage = usage_so_far();
-  /* After a major page fault the wait was the system's. A short wait of the library may hide in it.
-   */
+  /* A major page fault makes the system wait, which may hide a short wait of the library. */
   if (usage.ru_nvcsw - usage_before.ru_nvcsw > waited.switches &&
       usage.ru_majflt == usage_before.ru_majflt)
     elsewhere = took - cpu - waited.took - (queued_ms() - queued_before);
@@ -180,7 +178,7 @@ static apns_status_t ended(double allowed, apns_status_t status) {
   call->late = fmax(call->late, late);
   call->late_by_clock = fmax(call->late_by_clock, took - allowed);
   call->statuses[-status & 15]++;
-  /* Another time may run out sooner. */
+  /* Another timeout may expire sooner. */
   if (status == APNS_ERR_TIMEOUT && took < allowed - 1 &&
       strstr(error.message, " still wait for an answer from "))
     call->early++;
@@ -202,19 +200,19 @@ static long memory(void) {
   return most;
 }
 
-/* ---- Notifications and their ends -------------------------------------------- */
+/* ---- Notifications and their outcomes ---------------------------------------- */
 
 static struct one {
   apns_session_t *session;
   long sent;
   bool is_done;
-  bool has_outcomes; /* there was no time to take all of them */
+  bool has_outcomes; /* there was no time to read all of them */
 } * sessions;
-static long session_count, count; /* of notifications for each session */
+static long session_count, count; /* notifications per session */
 
-enum { NO_END, ACCEPTED, REJECTED, UNKNOWN };
-static unsigned char *ends;
-static size_t ended_count, two_ends, unexplained;
+enum { UNRESOLVED, ACCEPTED, REJECTED, UNKNOWN };
+static unsigned char *outcomes;
+static size_t outcome_count, two_outcomes, unexplained;
 static double connect_ms, write_ms, timeout_ms;
 static bool takes_events, is_drained, is_closed;
 
@@ -238,14 +236,14 @@ static bool take(struct one *one, double milliseconds) {
                                                   is_loop ? 1000 : (int32_t)milliseconds, &error)))
     return false;
   size_t n = (size_t)(uintptr_t)event.user_data;
-  if (n >= (size_t)(session_count * count) || ends[n] != NO_END) {
-    two_ends++;
+  if (n >= (size_t)(session_count * count) || outcomes[n] != UNRESOLVED) {
+    two_outcomes++;
     return true;
   }
-  ended_count++;
-  ends[n] = event.kind == APNS_EVENT_ACCEPTED   ? ACCEPTED
-            : event.kind == APNS_EVENT_REJECTED ? REJECTED
-                                                : UNKNOWN;
+  outcome_count++;
+  outcomes[n] = event.kind == APNS_EVENT_ACCEPTED   ? ACCEPTED
+                : event.kind == APNS_EVENT_REJECTED ? REJECTED
+                                                    : UNKNOWN;
   if (event.kind == APNS_EVENT_UNKNOWN && !event.reason_text[0]) unexplained++;
   if (event.kind != APNS_EVENT_REJECTED) return true;
   char text[80];
@@ -256,7 +254,7 @@ static bool take(struct one *one, double milliseconds) {
   return true;
 }
 
-/* Thousands may be ready, so an event loop takes some and continues later. */
+/* An event loop reads some of the events that are ready and continues later. */
 static void take_all(struct one *one) {
   one->has_outcomes = true;
   for (int left = 300; left && one->has_outcomes; left -= is_loop) one->has_outcomes = take(one, 0);
@@ -287,7 +285,7 @@ static apns_status_t send_one(struct one *one, uint32_t flags) {
   return status;
 }
 
-/* ---- Steps of a session that waits ------------------------------------------- */
+/* ---- Steps of a blocking session ---------------------------------------------- */
 
 static void send_many(struct one *one, long wanted) {
   double start = now_ms();
@@ -326,7 +324,7 @@ static void finish(struct one *one, double each, double total, size_t left) {
     is_drained = status == APNS_OK;
     take_all(one);
   } while (!is_drained && now_ms() - start < total && apns_status_is_retryable(status) &&
-           (size_t)one->sent > ended_count + left);
+           (size_t)one->sent > outcome_count + left);
 }
 
 static void read_feedback(apns_credentials_t *credentials) {
@@ -372,7 +370,7 @@ static void process(struct one *one) {
   take_all(one);
 }
 
-/* Goes round once; true: the heart has beaten. */
+/* One pass of the loop; true if the heartbeat was due. */
 static bool turn(int wait_ms) {
   struct epoll_event found[64];
   bool has_beaten = false;
@@ -398,8 +396,7 @@ static bool turn(int wait_ms) {
   return has_beaten;
 }
 
-/* Everything is sent at its time, as far as there is room; what is owed by then, where others had
-   the processor, goes out little by little. */
+/* Sends each notification when it is due, if there is room. Sends overdue ones a few at a time. */
 static void send_paced(void) {
   double start = now_ms(), rate = (double)number_of("rate", 5000) / (double)session_count / 1e3;
   for (bool is_over = false; !is_over && now_ms() - start < most_ms;) {
@@ -415,8 +412,8 @@ static void send_paced(void) {
   }
 }
 
-/* Drains all sessions, or closes them, for at most `total` milliseconds; whether it is done. A
-   close that is due is done by the pass that finds it so. */
+/* Drains or closes all sessions for at most `total` milliseconds; true if that is finished. The
+   pass that finds a close due also finishes it. */
 static bool end_all(bool closes, double milliseconds, double total) {
   double start = now_ms();
   for (long index = 0; index < session_count; index++) sessions[index].is_done = false;
@@ -440,8 +437,7 @@ static bool end_all(bool closes, double milliseconds, double total) {
   }
 }
 
-/* Nothing is due once the loop has been quiet for a second: whoever wakes it up then has no
-   reason. */
+/* After a quiet second nothing is due, so any wake-up is unnecessary. */
 static void idle(double milliseconds) {
   double start = now_ms();
   beat_every(0);
@@ -456,7 +452,7 @@ static void idle(double milliseconds) {
   beat_every(1000000);
 }
 
-/* A name server that takes its time: the answer is known from then on. */
+/* A slow resolver: the answer is known from this time on. */
 static double lookup_known;
 static int look_up(const char *host, struct addrinfo **list, void *context) {
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST};
@@ -544,20 +540,20 @@ static void make_session(struct one *one, uint16_t port, const apns_credentials_
   }
 }
 
-/* ---- The one line ------------------------------------------------------------ */
+/* ---- The result ---------------------------------------------------------------- */
 
 static void list(const char *name, int end) {
   const char *comma = "";
   printf(", \"%s\": [", name);
   for (long n = 0; n < session_count * count; n++)
-    if (ends[n] == end && n % count < sessions[n / count].sent) {
+    if (outcomes[n] == end && n % count < sessions[n / count].sent) {
       printf("%s%ld", comma, n);
       comma = ", ";
     }
   printf("]");
 }
 
-/* Messages as hex: whatever is in them. */
+/* Messages in hex, because they may contain anything. */
 static void print_calls(void) {
   for (struct call *call = calls; call->name; call++) {
     printf(
@@ -603,11 +599,11 @@ int main(int argc, char **argv) {
   who.key_id = text_of("key_id", NULL);
   who.team_id = text_of("team_id", NULL);
   sessions = calloc((size_t)session_count, sizeof *sessions);
-  ends = calloc((size_t)(session_count * count) + 1, 1);
+  outcomes = calloc((size_t)(session_count * count) + 1, 1);
   epoll = epoll_create1(EPOLL_CLOEXEC);
   heart = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   struct epoll_event event = {.events = EPOLLIN};
-  if (!sessions || !ends || epoll_ctl(epoll, EPOLL_CTL_ADD, heart, &event) ||
+  if (!sessions || !outcomes || epoll_ctl(epoll, EPOLL_CTL_ADD, heart, &event) ||
       apns_credentials_new(&who, &credentials, &error)) {
     fprintf(stderr, "cannot start: %s\n", error.message);
     return 1;
@@ -649,12 +645,13 @@ int main(int argc, char **argv) {
   printf(
       "{\"seconds\": %.3f, \"cpu\": %.3f, \"memory\": %ld, \"sent\": %ld, \"taken\": %llu, "
       "\"accepted_count\": %llu, \"rejected_count\": %llu, \"unknown_count\": %llu, "
-      "\"resent\": %llu, \"connects\": %llu, \"two_ends\": %zu, \"drained\": %d, \"closed\": %d, "
+      "\"resent\": %llu, \"connects\": %llu, \"two_outcomes\": %zu, \"drained\": %d, \"closed\": "
+      "%d, "
       "\"gap_ms\": %.2f, \"gap_cpu_ms\": %.2f, "
       "\"idle_wakes\": %zu, \"late_passes\": %zu, \"unexplained\": %zu",
       seconds, cpu, memory(), sent, COUNT(taken), COUNT(accepted), COUNT(rejected), COUNT(unknown),
-      COUNT(resent), COUNT(connects), two_ends, is_drained, is_closed, longest_gap, longest_gap_cpu,
-      idle_wakes, late_passes, unexplained);
+      COUNT(resent), COUNT(connects), two_outcomes, is_drained, is_closed, longest_gap,
+      longest_gap_cpu, idle_wakes, late_passes, unexplained);
   print_calls();
   printf(", \"answers\": {\"\": 0");
   for (size_t index = 0; *answers[index].text; index++)
@@ -663,10 +660,10 @@ int main(int argc, char **argv) {
   list("accepted", ACCEPTED);
   list("rejected", REJECTED);
   list("unknown", UNKNOWN);
-  list("without_end", NO_END);
+  list("unresolved", UNRESOLVED);
   printf("}\n");
   apns_credentials_free(credentials);
-  free(ends);
+  free(outcomes);
   free(sessions);
   return 0;
 }

@@ -1,10 +1,10 @@
-"""Proxies that mean harm: what comes instead of an honest answer to CONNECT."""
+"""Adversarial proxies: their answers to CONNECT."""
 
 import time
 
 from wire import Link, Peer
 
-# Bells, escapes, C1, bidirectional overrides and isolates, a line separator, broken UTF-8.
+# Bells, escapes, C1, bidirectional overrides and isolates, a line separator, invalid UTF-8.
 STATUS = (
     b"HTTP/1.1 403 \x07\x1b[31mred\x1b[0m \xc2\x9bC1 \x9b "
     b"\xe2\x80\xaeoverride\xe2\x80\xac \xe2\x81\xa6isolate\xe2\x81\xa9 \xe2\x80\xa8line \xed\xa0\x80 \xff\xfe\tend"

@@ -1,8 +1,7 @@
-"""Peers without a TLS handshake, and troubles between the provider and a sound peer.
+"""Peers without a TLS handshake, and faults between the provider and a healthy peer.
 
-The handshake's first messages are plain text: `offers` counts the ClientHellos that offer an earlier
-session, and such an offer can be turned down by an alert, as OpenSSL's servers do that ask for
-certificates and set no session id context.
+The handshake's first messages are plain text: `offers` counts the ClientHellos that offer an earlier session. Such an
+offer can be rejected with an alert, like OpenSSL servers do that request certificates and set no session ID context.
 """
 
 import socket
@@ -19,7 +18,7 @@ SESSION_TICKET, PRE_SHARED_KEY, NEW_SESSION_TICKET = 35, 41, 4
 
 
 def offers_session(hello):
-    """Whether a ClientHello, with its record's head, has a ticket or a pre-shared key in it."""
+    """Whether a ClientHello, record header included, has a ticket or a pre-shared key."""
     at = 5 + 4 + 2 + 32
     at += 1 + hello[at]
     at += 2 + int.from_bytes(hello[at : at + 2], "big")
@@ -45,7 +44,7 @@ class Hostile(Peer):
             self.behind = module.Hostile(directory, dict(each.split("=", 1) for each in given))
             if self.option("newest") == "1.2":
                 self.behind.tls.maximum_version = ssl.TLSVersion.TLSv1_2
-            # The ledger counts notifications of the peer behind it, and connections of this one.
+            # The ledger counts the notifications of the peer behind this one, and this one's connections.
             for name in ("lock", "deliveries", "refused", "accepted", "failures"):
                 setattr(self.ledger, name, getattr(self.behind.ledger, name))
             self.behind.start()
@@ -57,7 +56,7 @@ class Hostile(Peer):
             super().start()
 
     def fill(self):
-        """A queue of connections that is full: the kernel answers no SYN more."""
+        """Fills the connection queue, so that the kernel no longer answers SYNs."""
         self.listener.listen(0)
         self.waiting = []
         for _ in range(8):
@@ -85,7 +84,7 @@ class Hostile(Peer):
         Link(plain).end("fin")
 
     def bytes_of_handshake(self, plain):
-        """The head of a large handshake record, and a byte of it now and then."""
+        """The header of a large handshake record, then a byte at a time."""
         link, due = Link(plain), time.monotonic()
         link.out += b"\x16\x03\x03\x3f\x00\x02\x00\x3e\xfc\x03\x03"
         while True:
@@ -95,7 +94,7 @@ class Hostile(Peer):
             link.step(0.01)
 
     def flood_of_handshake(self, plain):
-        """Records without end where a ServerHello is awaited."""
+        """Endless records instead of a ServerHello."""
         link = Link(plain)
         unit = {
             "warnings": b"\x15\x03\x03\x00\x02\x01\x5a",
@@ -112,7 +111,7 @@ class Hostile(Peer):
         while True:
             link.step()
 
-    # ---- Between the provider and a service in order
+    # ---- Between the provider and a healthy service
 
     def hello(self, plain):
         plain.settimeout(5)
@@ -127,7 +126,7 @@ class Hostile(Peer):
         return come, offered
 
     def alert_to_resumption(self, plain):
-        """Any earlier session offered is turned down by a fatal alert."""
+        """Rejects any offered session with a fatal alert."""
         hello, offered = self.hello(plain)
         if offered:
             plain.sendall(ALERT + INTERNAL_ERROR)
@@ -141,7 +140,7 @@ class Hostile(Peer):
         self.relay(plain, hello)
 
     def reset_after_ticket(self, plain):
-        """TLS 1.2: the first handshake is reset once its ticket has passed, before it is finished."""
+        """TLS 1.2: resets the first handshake after its ticket, before it is finished."""
         hello, offered = self.hello(plain)
         if offered:
             plain.sendall(ALERT + HANDSHAKE_FAILURE)
@@ -150,7 +149,7 @@ class Hostile(Peer):
         self.relay(plain, hello, self.ends_with_ticket if is_first else None)
 
     def ends_with_ticket(self, passed):
-        """Whether the server's records so far, as bytes, have a whole NewSessionTicket in them."""
+        """Whether the server's records so far contain a complete NewSessionTicket."""
         at = 0
         while at + 5 <= len(passed):
             length = int.from_bytes(passed[at + 3 : at + 5], "big")

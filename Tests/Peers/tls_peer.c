@@ -1,12 +1,12 @@
 /*
- * A TLS server that floods below the protocol, which Python's ssl cannot: the same on the
- * outside as peer.py, `tls_peer DIRECTORY KIND [deaf]`. It counts no notifications.
+ * A TLS server that floods below the protocol, which Python's ssl cannot. Used like peer.py:
+ * `tls_peer DIRECTORY KIND [deaf]`. It counts no notifications.
  *
- *   tickets                 NewSessionTicket (TLS 1.3) without end
- *   key updates             KeyUpdate without end
- *   key updates, requested  the same, each to be answered
- *   empty records           application data records with nothing in them
- *   renegotiation           TLS 1.2: begins a new handshake as soon as one is done
+ *   tickets                 endless NewSessionTickets (TLS 1.3)
+ *   key updates             endless KeyUpdates
+ *   key updates, requested  the same, each of which must be answered
+ *   empty records           empty application data records
+ *   renegotiation           TLS 1.2: one handshake after another
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ static bool is_deaf;
 static SSL_CTX *context;
 static atomic_ulong connections, felt;
 
-/* The provider may wait for the first time. */
+/* Tells the provider, which may wait for the first time. */
 static void feel(void) {
   if (felt++) return;
   puts("felt");
@@ -140,7 +140,7 @@ static void flood(int descriptor, struct keys *keys) {
   }
 }
 
-/* TLS 1.2: one handshake after the other. */
+/* TLS 1.2: one handshake after another. */
 static void renegotiate(SSL *ssl) {
   char bytes[16384];
   while (SSL_renegotiate(ssl) && SSL_do_handshake(ssl) == 1) {
@@ -160,9 +160,9 @@ static void *serve(void *argument) {
   SSL_set_fd(ssl, descriptor);
   if (SSL_accept(ssl) == 1) {
     SSL_get0_alpn_selected(ssl, &protocol, &length);
-    /* HTTP/2's SETTINGS, in a record by themselves. */
+    /* HTTP/2's SETTINGS, in a separate record. */
     if (length) keys.sequence += SSL_write(ssl, "\0\0\0\4\0\0\0\0\0", 9) > 0;
-    /* Something is in flight first. */
+    /* First let something be in flight. */
     if (SSL_read(ssl, bytes, sizeof bytes) > 0) {
       if (!strcmp(kind, "renegotiation")) {
         renegotiate(ssl);

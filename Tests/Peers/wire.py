@@ -12,16 +12,16 @@ import time
 
 
 class Ended(Exception):
-    """The connection has."""
+    """The connection has ended."""
 
 
 class Ledger:
-    """What the peer saw and did; any thread."""
+    """The peer's observations and actions; thread-safe."""
 
     def __init__(self):
         self.lock = threading.Lock()
         self.deliveries = collections.Counter()
-        self.refused = collections.Counter()  # arrived, and by the protocol's word not processed
+        self.refused = collections.Counter()  # arrived, but reported as not processed
         self.accepted = set()
         self.connections = 0
         self.offers = 0
@@ -32,7 +32,7 @@ class Ledger:
     def felt_once(self):
         with self.lock:
             self.felt += 1
-            # The provider may wait for this.
+            # The provider may wait for this line.
             if self.felt == 1:
                 print("felt", flush=True)
 
@@ -63,12 +63,12 @@ class Link:
         return self.read() if reading else b""
 
     def fill(self, blob):
-        """More than a step can write, so that no step waits for anything but the peer."""
+        """Queues more than a step can write, so that each step waits only for the provider."""
         while len(self.out) < 1 << 20:
             self.out += blob
 
     def write(self):
-        """Up to 256 KB; whether there was any."""
+        """Writes up to 256 KB; true if anything was written."""
         done = 0
         try:
             while self.out and done < 1 << 18:
@@ -99,7 +99,7 @@ class Link:
             self.step(0.01, reading=False)
 
     def end(self, way):
-        """Now, and without a word more: `way` is fin, reset or close_notify."""
+        """Ends the connection immediately, without sending more: `way` is fin, reset or close_notify."""
         if way == "reset":
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         elif way == "close_notify" and isinstance(self.sock, ssl.SSLSocket):
@@ -117,7 +117,7 @@ class Link:
         raise Ended
 
     def linger(self, seconds=0.2):
-        """Half-closes, and reads on for a while."""
+        """Half-closes the connection and keeps reading for a while."""
         plain = socket.socket(fileno=os.dup(self.sock.fileno()))
         try:
             plain.shutdown(socket.SHUT_WR)
@@ -174,7 +174,7 @@ class Peer:
             self.serve(plain, number)
         except (Ended, OSError):
             pass
-        except Exception as failure:  # a peer that is broken proves nothing: the judge hears of it
+        except Exception as failure:  # a broken peer proves nothing: report it to the judge
             with self.ledger.lock:
                 self.ledger.failures.append(repr(failure))
         finally:

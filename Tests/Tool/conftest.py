@@ -15,7 +15,7 @@ from terminal import DEADLINE, Terminal, same_screen, without_settings  # noqa: 
 
 
 class Tool:
-    """The tool, connected with nothing or in a terminal."""
+    """Runs the tool, with pipes or in a terminal."""
 
     def __init__(self, directory):
         self.path, self.directory, self.terminals = simulators.tool(), directory, []
@@ -27,7 +27,7 @@ class Tool:
             input=stdin, capture_output=True, timeout=DEADLINE, start_new_session=True)
 
     def start(self, *words, **arguments):
-        """In the background, with pipes."""
+        """Starts it in the background, with pipes."""
         return subprocess.Popen(
             [self.path, *map(str, words)], cwd=self.directory, text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **arguments)
@@ -37,7 +37,7 @@ class Tool:
         return self.terminals[-1]
 
     def shows(self, screen, status, *words, **arguments):
-        """Runs in a terminal: how it ends, and what is on the screen then."""
+        """Runs it in a terminal; checks its exit status and its screen."""
         terminal = self.terminal(*words, **arguments)
         assert terminal.end() == status
         same_screen(screen, terminal.screen())
@@ -52,7 +52,7 @@ def tool(tmp_path):
 
 
 def provider(simulator):
-    """The provider's certificate, and its CA certificates."""
+    """The options for the provider's certificate and the CA certificates."""
     return ["--certificate", simulator.ready["provider"], "--ca", simulator.ready["ca"]]
 
 
@@ -69,7 +69,7 @@ def lines(path):
 
 
 def outcomes(path):
-    """The results' lines about devices."""
+    """The result lines about devices."""
     return [line for line in lines(path) if "outcome" in line]
 
 
@@ -79,7 +79,7 @@ def mode(path):
 
 @pytest.fixture
 def open_umask():
-    """A user whose files anybody may read and write."""
+    """A umask with which anyone may read and write new files."""
     before = os.umask(0)
     yield
     os.umask(before)

@@ -1,4 +1,4 @@
-"""Reads Prometheus' text format (0.0.4) more strictly than Prometheus does."""
+"""Parses Prometheus' text format (0.0.4) more strictly than Prometheus does."""
 
 import math
 import re
@@ -8,7 +8,7 @@ SUFFIXES = {"histogram": ["_bucket", "_sum", "_count"], "counter": [""], "gauge"
 
 
 def read(text):
-    """{(name, ((label, value), ...)): number}; fails where the text is not what it has to be."""
+    """Returns {(name, ((label, value), ...)): number}; fails on invalid text."""
     assert text.endswith("\n") and "\n\n" not in text and "\r" not in text
     samples, families, family = {}, {}, None
     lines = iter(text.splitlines())
@@ -24,7 +24,7 @@ def read(text):
         found = SAMPLE.fullmatch(line)
         assert found, line
         name, labels, number = found.groups()
-        # Behind its own HELP and TYPE, and nowhere else.
+        # Samples directly follow the HELP and TYPE of their family.
         assert name in [family + suffix for suffix in SUFFIXES[families[family]]], line
         key = (name, tuple(sorted(re.findall(r'([a-z_0-9]+)="([^"]*)"', labels or ""))))
         assert key not in samples, f"twice: {line}"

@@ -1,5 +1,4 @@
-"""Broken setups for apns doctor: certificates made for the occasion by openssl, and services
-that fail in one way each."""
+"""Broken setups for apns doctor: certificates made by openssl, and services that each fail in one way."""
 
 import contextlib
 import os
@@ -11,7 +10,7 @@ import subprocess
 import threading
 import time
 
-# Apple's marks of what a certificate is for.
+# Apple's extensions for the purpose of a certificate.
 SANDBOX, PRODUCTION = "1.2.840.113635.100.6.3.1", "1.2.840.113635.100.6.3.2"
 DAY = 86_400
 
@@ -35,7 +34,7 @@ UID = optional
 
 
 class Authority:
-    """Issues certificates of any time and kind, in a separate directory."""
+    """Issues certificates of any validity and kind, in a separate directory."""
 
     def __init__(self, directory, subject="/O=Example Trust/CN=Example Root", issuer=None):
         self.directory, self.issuer = pathlib.Path(directory), issuer
@@ -85,7 +84,7 @@ def joined(path, *parts):
 
 
 class Services:
-    """Services on free ports of this machine, each on a thread; closed in the end."""
+    """Services on free local ports, each in a thread; closed after the test."""
 
     def __init__(self):
         self.sockets, self.threads = [], []
@@ -96,7 +95,7 @@ class Services:
         return listener, listener.getsockname()[1]
 
     def serve(self, talk):
-        """Talks so with everybody who connects; the port."""
+        """Calls `talk` with every connection; returns the port."""
         listener, port = self.listen()
 
         def accept():
@@ -114,7 +113,7 @@ class Services:
         return port
 
     def tls(self, certificate, key, alpn=("h2",), authority=None, lowest=None, settings=True):
-        """Of HTTP/2 it speaks the SETTINGS."""
+        """Of HTTP/2, it sends only SETTINGS."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         if lowest:
             context.minimum_version = lowest
@@ -135,14 +134,14 @@ class Services:
         return self.serve(talk)
 
     def closed(self):
-        """A port at which nobody listens, and nobody else will."""
+        """A port without a listener, reserved while the test runs."""
         held = socket.socket()
         held.bind(("127.0.0.1", 0))
         self.sockets.append(held)
         return held.getsockname()[1]
 
     def blackhole(self):
-        """The kernel answers no SYN more: the queue of those who were not accepted is full."""
+        """A port with a full connection queue, so that the kernel no longer answers SYNs."""
         listener, port = self.listen(backlog=0)
         for _ in range(8):
             waiting = socket.socket()
@@ -152,11 +151,11 @@ class Services:
         return port
 
     def silent(self):
-        """Takes connections and says nothing."""
+        """Accepts connections and sends nothing."""
         return self.listen()[1]
 
     def plain(self):
-        """A web server, which takes a TLS hello for a bad request."""
+        """A web server, for which a TLS hello is a bad request."""
 
         def talk(connection):
             connection.recv(4096)
@@ -166,7 +165,7 @@ class Services:
         return self.serve(talk)
 
     def greets(self, greeting=b"220 mail.example.com ready\r\n\r\n"):
-        """Speaks first, as a mail server does."""
+        """Sends first, like a mail server."""
 
         def talk(connection):
             connection.sendall(greeting)
@@ -204,7 +203,7 @@ class Services:
         return self.serve(talk)
 
     def time(self, ahead):
-        """Serves SNTP with a clock `ahead` seconds ahead of this machine's."""
+        """Serves SNTP with a clock `ahead` seconds ahead."""
         server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         server.bind(("127.0.0.1", 0))
         self.sockets.append(server)
@@ -274,7 +273,7 @@ int gettimeofday(struct timeval *restrict out, void *restrict zone) {
 
 
 def shifted_clock(directory):
-    """A library that puts a program's clock ahead by CLOCK_AHEAD seconds."""
+    """A library that sets a program's clock ahead by CLOCK_AHEAD seconds."""
     (directory / "shift.c").write_text(SHIFT)
     library = directory / "shift.so"
     subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", library, directory / "shift.c", "-ldl"], check=True)

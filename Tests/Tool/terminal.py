@@ -1,4 +1,4 @@
-"""The tool in a pseudo-terminal, and what is on its screen in the end."""
+"""The tool in a pseudo-terminal, and its screen at the end."""
 
 import fcntl
 import os
@@ -16,7 +16,7 @@ DEADLINE = 240
 
 
 def without_settings(environment):
-    """The environment without what the user of this machine has set for the tool."""
+    """The environment without this user's settings for the tool."""
     kept = ("APNS_TOOL", "APNS_RELAY_TOOL", "APNS_TOKEN_CACHE")
     return {name: value for name, value in environment.items()
             if name in kept or not name.startswith("APNS_") and "proxy" not in name.lower()} | {"XDG_CONFIG_HOME": "/nonexistent"}
@@ -40,18 +40,18 @@ class Terminal:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
     def _read(self, deadline):
-        """False at the end."""
+        """False at the end of the output."""
         readable, _, _ = select.select([self.master], [], [], max(0, deadline - time.monotonic()))
-        assert readable, f"nothing more came: {self.output!r}"
+        assert readable, f"no more output: {self.output!r}"
         try:
             piece = os.read(self.master, 65536)
-        except OSError:  # Linux says so that nobody has the other end
+        except OSError:  # how Linux reports that the other end is closed
             return False
         self.output += piece
         return bool(piece)
 
     def until(self, pattern):
-        """Reads until it is there."""
+        """Reads until the pattern appears."""
         deadline = time.monotonic() + DEADLINE
         while not re.search(pattern, self.output.decode(errors="replace")):
             assert self._read(deadline), f"ended without {pattern!r}: {self.output!r}"
@@ -65,7 +65,7 @@ class Terminal:
         return self.type("\x03")
 
     def end(self):
-        """Its exit status, once it has ended."""
+        """Waits for it to end and returns its exit status."""
         if self.status is None:
             deadline = time.monotonic() + DEADLINE
             while self._read(deadline):
@@ -82,7 +82,7 @@ class Terminal:
             self.status = -signal.SIGKILL
 
     def screen(self):
-        """The visible text, without lines that were drawn over."""
+        """The visible text, without overwritten lines."""
         self.end()
         lines, column = [[]], 0
         text = self.output.decode()
@@ -94,8 +94,8 @@ class Terminal:
             elif piece == "\x1b[K":
                 del lines[-1][column:]
             else:
-                assert not piece.startswith("\x1b"), f"an escape sequence nobody expects: {piece!r}"
-                assert piece >= " ", f"a control character: {piece!r}"
+                assert not piece.startswith("\x1b"), f"unexpected escape sequence: {piece!r}"
+                assert piece >= " ", f"control character: {piece!r}"
                 lines[-1][column:column + 1] = [piece]
                 column += 1
             if piece == "\n":
@@ -104,7 +104,7 @@ class Terminal:
 
 
 def same_screen(name, screen, **names):
-    """Compares with the recorded screen; what differs from run to run has a name in it."""
+    """Compares with the recorded screen; values that differ between runs are replaced by names."""
     for name_of, value in names.items():
         screen = screen.replace(str(value), f"<{name_of}>")
     screen = re.sub(r"\bin \d+(\.\d+)? s\b", "in <time>", screen)

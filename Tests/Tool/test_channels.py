@@ -1,4 +1,4 @@
-"""apns channel: create, show, list and delete, and broadcasts to what it made."""
+"""apns channel: create, show, list and delete, and broadcasts to the channels created."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def said(ran):
 
 
 def test_a_channel_s_life(tool, start):
-    """From the words that make it to those that delete it, with the key of provider tokens."""
+    """The whole life of a channel, with a signing key."""
     simulator = start(*MANAGED, control=True)
     words = token_words(simulator) + ["--topic", APP]
     words[words.index("--port") + 1] = simulator.ready["channels_port"]
@@ -63,7 +63,7 @@ def test_json(tool, start):
     assert uuid.UUID(gone.pop("request_id")) and gone == {"channel": channel, "outcome": "accepted", "http_status": 204}
 
 
-def test_each_member_is_explained(tool, start):
+def test_every_json_member_is_explained(tool, start):
     simulator = start(*MANAGED)
     words = [*managed(simulator), "--json"]
     channel = said(tool("channel", "create", *words))[0]["channel"]
@@ -73,8 +73,8 @@ def test_each_member_is_explained(tool, start):
             assert re.search(rf"^    {member}$", told, re.M), member
 
 
-def test_what_is_not_there(tool, start):
-    """The others are done all the same."""
+def test_unknown_channels(tool, start):
+    """The remaining channels are processed anyway."""
     simulator = start(*MANAGED)
     words = managed(simulator)
     channel = tool("channel", "create", *words).stdout.rstrip()
@@ -84,7 +84,7 @@ def test_what_is_not_there(tool, start):
     assert "give a channel of this app and this service" in ran.stderr
 
 
-def test_refusals_are_explained(tool, start):
+def test_rejections_are_explained(tool, start):
     simulator = start(*MANAGED, "--channels-max", 1)
     words = managed(simulator)
     assert tool("channel", "create", *words).returncode == 0
@@ -95,7 +95,7 @@ def test_refusals_are_explained(tool, start):
 
 
 def test_a_long_list(tool, start):
-    """As lines, and from there to a broadcast to each."""
+    """The list's lines serve as input for a broadcast to each channel."""
     simulator = start(*MANAGED, control=True)
     ready, number = simulator.ready, 1500
     # More than fits one HTTP/2 frame.
@@ -111,14 +111,14 @@ def test_a_long_list(tool, start):
     assert ran.returncode == 0 and "500 accepted" in ran.stderr, ran
 
 
-def test_a_lost_answer(tool, start):
-    """A channel that may exist is not created again, and the tool does not deny that it may exist."""
+def test_a_lost_response(tool, start):
+    """The tool neither creates the channel again nor denies that it may exist."""
     simulator = start(*MANAGED, faults={"reset_every": 1, "reset_code": 2})
     ran = tool("channel", "create", *managed(simulator), "--json")
     assert ran.returncode == 1 and said(ran) == [{"outcome": "unknown"}] and "apns channel list" in ran.stderr, ran
 
 
-def test_nobody_there(tool, start):
+def test_unreachable_service(tool, start):
     simulator = start(*MANAGED)
     words = managed(simulator)
     words[words.index("--port") + 1] = 1
@@ -140,6 +140,6 @@ def test_usage(tool, words, said):
     assert ran.returncode == 2 and said in " ".join(ran.stderr.split()), ran.stderr
 
 
-def test_alone_it_says_what_there_is(tool):
+def test_without_a_subcommand_it_lists_them(tool):
     ran = tool("channel")
     assert all(command in ran.stdout + ran.stderr for command in ("create", "show", "list", "delete")), ran

@@ -1,4 +1,4 @@
-"""apns doctor: the cause, named, in setups that are broken in one way each."""
+"""apns doctor names the cause in setups that are each broken in one way."""
 
 import json
 import re
@@ -50,7 +50,7 @@ def files(*words):
 
 
 def at(port, made, *words):
-    """With a healthy provider."""
+    """The words for a service at this port and a healthy provider."""
     return ["--host", "127.0.0.1", "--port", port, "--certificate", made.both, "--ca", made.ca,
             "--connect-timeout", 20, *words]
 
@@ -154,7 +154,7 @@ def authority_in_der(setup):
     return files("--certificate", setup.made.both, "--ca", file)
 
 
-# Keys of provider tokens.
+# Signing keys.
 
 
 def token_key(setup, path, *words):
@@ -174,16 +174,16 @@ def token_key_rsa(setup):
     return token_key(setup, setup.directory / "key.p8")
 
 
-# The way.
+# Reaching the service.
 
 
 def unknown_name_cause():
-    """Where there is no name server, nobody knows that a name is not there."""
+    """Without a name server, the doctor cannot know that a name does not exist."""
     try:
         socket.getaddrinfo("gateway.invalid", 443)
     except socket.gaierror as error:
         return "name-service-down" if error.errno == socket.EAI_AGAIN else "name-not-found"
-    pytest.skip("the name server answers for names that cannot be")
+    pytest.skip("the name server answers for names that do not exist")
 
 
 # TLS.
@@ -283,7 +283,7 @@ def clock_years_behind(setup):
 
 
 def unnamed(simulator, port, *words):
-    """Without a certificate."""
+    """The words for a service, without credentials."""
     return ["--host", "127.0.0.1", "--port", simulator.ready[port], "--ca", simulator.ready["ca"], *words]
 
 
@@ -360,7 +360,7 @@ PLAIN = {
         unnamed(setup.shared(), "gateway_port", "--protocol", "binary")),
     "a-token-key-where-a-certificate-is-wanted": ("certificate-wanted", 3, "is not shown in a handshake", lambda setup:
         unnamed(setup.shared(), "gateway_port", "--p8", setup.made.p8, "--team-id", "TEAM123456")),
-    # Connecting is all a service asks no credentials for.
+    # Without credentials a service still accepts the connection.
     "nobody-pushes": ("credentials-missing", 1, "HTTP/2 only", lambda setup: unnamed(setup.shared(), "http2_port")),
     "revoked": ("alert-certificate-revoked", 3, "a new certificate", lambda setup:
         http2(setup.shared({"handshake_alert": "certificate_revoked"}))),
@@ -391,12 +391,12 @@ def test_the_cause_is_named(tool, setup, name):
     found = [one for one in told["checks"] if "cause" in one]
     assert cause in [one["cause"] for one in found], found
     assert told["ok"] is False and told.get("reachable") == (None if "--offline" in words else status != 3)
-    # Nothing else is found that is not there.
+    # No other cause is reported.
     if cause != "clock-wrong":
         assert [one["cause"] for one in found] == [cause]
     one = next(one for one in found if one["cause"] == cause)
     assert one["remedy"] and (word is None or word in one["message"] + one["remedy"]), one
-    # And the same in words.
+    # The plain text agrees with the JSON.
     ran = tool("doctor", *words, env=setup.env)
     assert ran.returncode == status and one["remedy"] in ran.stdout, ran
 
@@ -414,7 +414,7 @@ def test_screen(tool, setup):
     same_screen("doctor", re.sub(r"127\.0\.0\.1:\d+", "<place>", screen))
 
 
-def test_the_passphrase_is_asked_for_once(tool, setup):
+def test_the_passphrase_is_requested_once(tool, setup):
     simulator = setup.shared()
     openssl("pkcs12", "-export", "-in", simulator.ready["provider"], "-out", setup.directory / "provider.p12", "-passout", "pass:secret")
     (setup.directory / "provider.p12").chmod(0o600)
@@ -431,7 +431,7 @@ def test_usage(tool):
     assert ran.returncode == 2 and "--p8 is for HTTP/2" in ran.stderr
 
 
-def test_a_service_that_only_shakes_hands_for_http2(tool, setup):
+def test_a_service_that_sends_nothing_after_the_handshake(tool, setup):
     port = setup.services.tls(*setup.made.server, authority=setup.made.ca, settings=False)
     ran = tool("doctor", *at(port, setup.made), "--connect-timeout", 1, "--json")
     told = json.loads(ran.stdout)
@@ -439,8 +439,8 @@ def test_a_service_that_only_shakes_hands_for_http2(tool, setup):
     assert told["reachable"] is False
 
 
-def test_a_push_to_nobody_finds_what_a_connection_does_not(tool, setup):
-    """A topic of another team; and nobody gets it."""
+def test_a_push_without_a_device_finds_more_than_a_connection(tool, setup):
+    """A topic of another team is found, and no device gets the push."""
     simulator = setup.start("--team-topic", "com.example.app", control=True)
     words = ["doctor", *token_words(simulator), "--topic", "org.example.other", "--json"]
     ran = tool(*words)
@@ -477,8 +477,8 @@ HEALTHY = {
 }
 
 
-def test_a_service_that_wants_no_new_provider_token(tool, setup):
-    """Each run makes a token, and the library silently keeps the earlier one."""
+def test_a_service_that_refuses_a_new_provider_token(tool, setup):
+    """Each run makes a token, and the service silently keeps the earlier one."""
     words = [*token_words(setup.start("--http2-port", 0, "--fault", "token_renewal_over=key")), "--topic", "com.example.app", "--token", "5f79cfda" * 8]
     assert tool("doctor", *words).returncode == 0
     ran = tool("doctor", *words, "--connect-timeout", 1)
@@ -491,7 +491,7 @@ def full_chain(setup):
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_nothing_is_found_where_nothing_is_wrong(tool, setup, name):
+def test_healthy_setups(tool, setup, name):
     words = HEALTHY[name](setup)
     ran = tool("doctor", *words, "--json")
     told = json.loads(ran.stdout)
@@ -500,14 +500,14 @@ def test_nothing_is_found_where_nothing_is_wrong(tool, setup, name):
     untried = [one["about"] for one in told["checks"] if one["state"] == "skipped"]
     assert untried == (["service"] if "--offline" in words else ["push"] if not {"--token", "--try-push"} & set(words) else []), told
     assert told.get("reachable") == (None if "--offline" in words else True)
-    if name == "token":  # a second run would make another
+    if name == "token":  # a second run would make another token
         return
     ran = tool("doctor", *words)
     assert ran.returncode == 0 and ran.stdout.endswith(f"Nothing is wrong.{' 1 was not tried.' if untried else ''}\n")
 
 
 def test_every_rejection_is_explained(tool, setup):
-    """Each reason has a meaning and a remedy; the remedy for unknown ones is to try later."""
+    """Each reason has a meaning and a remedy; the remedy for unknown reasons is to try later."""
     simulator = setup.shared()
     words = [*http2(simulator), "--token", "5f79cfda" * 8, "--json"]
     reasons = json.loads((ROOT / "Tests/Vectors/reasons.json").read_text())["tests"]
@@ -539,7 +539,7 @@ def test_every_rejection_is_explained(tool, setup):
     (["--protocol", "binary", "--host", "api.push.apple.com"], "binary-gateway-gone", "pushes go to"),
 ])
 def test_old_addresses(tool, made, words, cause, said):
-    """Whether it connects or not."""
+    """Whether the connection succeeds or not."""
     for more, status in (["--offline"], 1), (["--proxy", "127.0.0.1:1"], 3):
         ran = tool("doctor", "--certificate", made.both, *words, *more, "--json")
         told = json.loads(ran.stdout)
@@ -557,7 +557,7 @@ def test_other_addresses_are_not_old(tool, made, words):
 
 
 def led(setup, host, **arguments):
-    """A service with Apple's name, as a proxy leads to it."""
+    """The words for a service with Apple's name, reached through a proxy."""
     port = setup.services.tls(*setup.made.root.server("apple", names=f"DNS:{host}"), **arguments)
 
     def talk(connection):
@@ -574,26 +574,26 @@ def led(setup, host, **arguments):
     return ["--certificate", setup.made.both, "--ca", setup.made.ca, "--proxy", f"127.0.0.1:{setup.services.serve(talk)}", "--connect-timeout", 20]
 
 
-def test_somebody_answers_at_an_old_address(tool, setup):
-    """A relay, say: it works, and should not stay so."""
+def test_a_service_at_an_old_address(tool, setup):
+    """A relay, for example: it works, but should not stay that way."""
     ran = tool("doctor", *led(setup, "gateway.push.apple.com", alpn=()), "--protocol", "binary", "--json")
     told = json.loads(ran.stdout)
     assert ran.returncode == 1 and told["reachable"] is True, told
     assert [(one["cause"], one["state"]) for one in told["checks"] if "cause" in one] == [("binary-gateway-gone", "warning")]
 
 
-def test_the_service_of_channels_takes_no_pushes(tool, setup):
+def test_the_channel_service_accepts_no_pushes(tool, setup):
     host = "api-manage-broadcast.push.apple.com"
     ran = tool("doctor", *led(setup, host), "--host", f"{host}:2196", "--token", "5f79cfda" * 8, "--json")
     told = json.loads(ran.stdout)
     assert ran.returncode == 0 and [one for one in told["checks"] if one["state"] == "skipped" and "takes no pushes" in one["message"]], told
 
 
-# Which environment a token is of.
+# The environment of a token.
 
 
 def environments(setup, *tokens):
-    """Two of them, each with the tokens that it does not know; and the words for the first one."""
+    """Two environments, each with the tokens that it rejects; and the words for the first one."""
     services = []
     for number, unknown in enumerate(tokens):
         (setup.directory / f"bad-{number}").write_text("".join(f"{token}\n" for token in unknown))
@@ -605,7 +605,7 @@ def received(simulator):
     return simulator.control("GET", "/counters")[1]["received"]
 
 
-def test_which_environment_a_token_is_of(tool, setup):
+def test_the_environment_of_a_token(tool, setup):
     mine, theirs, nobodys = "5f79cfda" * 8, "5f79cfdb" * 8, "5f79cfdc" * 8
     (first, second), words = environments(setup, [theirs, nobodys], [mine, nobodys])
     place = words[-1]
@@ -626,13 +626,13 @@ def test_which_environment_a_token_is_of(tool, setup):
     assert [one["cause"] for one in found] == ["push-bad-device-token"] and place in found[0]["message"], found
     assert "typing errors" in found[0]["remedy"]
 
-    # Without permission, the other environment gets nothing.
+    # Without the option, the other environment gets no push.
     before = received(second)
     ran = tool("doctor", *words[:-2], "--token", theirs, "--json")
     assert ran.returncode == 1 and received(second) == before, ran
 
 
-def test_the_other_environment_is_asked_about_unknown_tokens_only(tool, setup):
+def test_the_other_environment_gets_only_unknown_tokens(tool, setup):
     (first, second), words = environments(setup, [], [])
     assert first.control("PUT", "/faults", json.dumps({"bad_every": 1, "bad_reason": "DeviceTokenNotForTopic"}))[0] == 200
     told = json.loads(tool("doctor", *words, "--token", "5f79cfda" * 8, "--json").stdout)["checks"]
@@ -640,7 +640,7 @@ def test_the_other_environment_is_asked_about_unknown_tokens_only(tool, setup):
     assert (received(first), received(second)) == (1, 0)
 
 
-def test_an_environment_that_does_not_say(tool, setup):
+def test_an_inconclusive_environment(tool, setup):
     token = "5f79cfda" * 8
     (_, second), words = environments(setup, [token], [])
     assert second.control("PUT", "/faults", json.dumps({"bad_every": 1, "bad_reason": "BadEnvironmentKeyIdInToken"}))[0] == 200

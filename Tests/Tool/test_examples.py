@@ -1,5 +1,4 @@
-"""The examples in each command's --help: they fit 80 columns, and do what they say where they
-are pasted into a shell."""
+"""The examples in each command's --help: they fit 80 columns and work when pasted into a shell."""
 
 import re
 import shlex
@@ -14,7 +13,7 @@ GONE = 1_700_000_000
 
 
 def examples(text):
-    """Commands to type: indented by 4, and continued after a backslash."""
+    """The commands in a text: indented by 4 and continued after a backslash."""
     found = []
     for line in text.split("\n"):
         if found and found[-1].endswith("\\"):
@@ -35,12 +34,12 @@ def test_help_is_80_columns_wide(tool, command):
 
 
 def own(tool, path):
-    """The words of each example of the command."""
+    """Each example of the command, with its words."""
     return [(text, shlex.split(text.replace("\\\n", " "))) for text in examples(tool(path, "--help", env={"COLUMNS": "80"}).stdout)]
 
 
 def scripts(text):
-    """Paragraphs to paste unchanged."""
+    """The paragraphs to paste unchanged."""
     blocks = re.split(r"\n(?: *\n)+", text.split("\nUSAGE:")[0].removeprefix("OVERVIEW:"))
     return [block for block in blocks if re.match(r" {4}(?! )(apns|channel=)", block)]
 
@@ -98,12 +97,12 @@ def service(shell, words):
         port = ready["gateway_port"] if "binary" in words else ready["http2_port"]
     trust = [] if "--ca" in words else ["--ca", ready["ca"]]
     topic = ["--topic", "com.example.app"] if words[1] == "send" and "--topic" not in words and "binary" not in words else []
-    # The name given before is another one: the last word of an option counts.
+    # The service's certificate is for another name than Apple's; the last of an option counts.
     return ["--host", "127.0.0.1", "--port", port, *trust, *topic]
 
 
 @pytest.mark.parametrize("command", ["send", "feedback", "doctor", "payload", "token"])
-def test_examples_do_what_they_say(tool, shell, command):
+def test_examples_work(tool, shell, command):
     typed = own(tool, command)
     assert len(typed) >= 2
     for text, words in typed:
@@ -111,14 +110,14 @@ def test_examples_do_what_they_say(tool, shell, command):
             ran = shell.paste(text)
             assert ran.returncode == 0 and "bagde" in ran.stdout, (text, ran)
             continue
-        if "--relay" in words:  # Tests/Relay has a relay; here doctor must notice that this is not a relay
+        if "--relay" in words:  # Tests/Relay tests it with a relay; here doctor must notice that this is not a relay
             (shell.directory / "old-provider.pem").symlink_to("provider.pem")
             reached = text.replace("192.168.1.10", f"127.0.0.1:{shell.simulator.ready['http2_port']}")
             assert reached != text
             ran = shell.paste(reached, "--feedback-port", shell.simulator.ready["feedback_port"])
             assert ran.returncode in (1, 3) and "problem" in ran.stdout, (text, ran)
             continue
-        if "--sandbox" in words:  # Apple's, and so only what is here of it
+        if "--sandbox" in words:  # Apple's service is unreachable, so check only what is local
             ran = shell.paste(text, "--offline")
         else:
             if "--results" in words and "--resume" not in words:
@@ -132,7 +131,7 @@ def test_examples_do_what_they_say(tool, shell, command):
 
 
 def test_channel_examples(tool, shell):
-    """Runs each as a script, after the script that made its channel."""
+    """Runs each as a script, after the script that creates its channel."""
     ready = shell.simulator.ready
     trust = f"--host 127.0.0.1 --ca {ready['ca']}"
     own = f'case $1 in send) more="--port {ready["http2_port"]} --topic com.example.app";; *) more="--port {ready["channels_port"]}";; esac\n'
@@ -158,12 +157,12 @@ def test_simulator_examples_start(tool, start, tmp_path):
     assert len(typed) >= 2
     for text, words in typed:
         more = words[2:]
-        if "--dashboard-port" in more:  # any free one
+        if "--dashboard-port" in more:  # any free port
             more[more.index("--dashboard-port") + 1] = "0"
         assert start(*more).ready["http2_port"] > 0, text
 
 
-def test_completion_examples_write_what_a_shell_reads(tool, shell):
+def test_completion_examples_write_valid_shell_scripts(tool, shell):
     typed = own(tool, "completions")
     for text, words in typed:
         ran = shell.paste(text)

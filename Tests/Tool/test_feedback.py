@@ -1,4 +1,4 @@
-"""apns feedback: the list, and lists without the devices in it."""
+"""apns feedback: printing the list, and pruning lists."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def service(start, tmp_path):
 
 def test_table(tool, service):
     tool.shows("feedback", 0, "feedback", *service, columns=100)
-    terminal = tool.terminal("feedback", *service)  # reading it has cleared it
+    terminal = tool.terminal("feedback", *service)  # the first read cleared the list
     assert terminal.end() == 0 and terminal.screen() == "No device is gone.\n"
 
 
@@ -94,7 +94,7 @@ def test_no_service(tool, service):
     assert ran.returncode == 3 and "refused" in ran.stderr.lower(), ran.stderr
 
 
-def test_a_list_that_breaks_off(tool, start, tmp_path):
+def test_a_truncated_list(tool, start, tmp_path):
     (tmp_path / "gone").write_text(f"{GONE} {TOKENS[0]}\n{GONE} {TOKENS[1]}\n")
     simulator = start("--feedback", tmp_path / "gone", faults={"feedback_cut_bytes": 50})
     ran = tool("feedback", "--host", "127.0.0.1", "--port", simulator.feedback[1], *provider(simulator), "--csv")
@@ -102,7 +102,7 @@ def test_a_list_that_breaks_off(tool, start, tmp_path):
     assert ran.stdout.splitlines() == ["token,timestamp", f"{TOKENS[0]},{GONE}"]
 
 
-def test_files_with_tokens_are_their_owners(tool, start, tmp_path, open_umask):
+def test_only_the_owner_reads_files_with_tokens(tool, start, tmp_path, open_umask):
     (tmp_path / "gone").write_text(f"{GONE} {TOKENS[0]}\n")
     (tmp_path / "list").write_text("\n".join(TOKENS) + "\n")
     simulator = start("--feedback", tmp_path / "gone")
@@ -110,13 +110,13 @@ def test_files_with_tokens_are_their_owners(tool, start, tmp_path, open_umask):
     ran = tool("feedback", *service, "--save", "saved", "--prune", "list", "--output", "new", "--ignore-registration")
     assert ran.returncode == 0, ran.stderr
     assert mode(tmp_path / "saved") == mode(tmp_path / "new") == "0o600"
-    # A list that is replaced keeps what its owner gave it.
+    # A replaced list keeps the mode that its owner set.
     (tmp_path / "list").chmod(0o640)
     prune = ["feedback", "--from", "saved", "--prune", "list", "--ignore-registration"]
     assert tool(*prune, "--in-place").returncode == 0
     assert mode(tmp_path / "list") == "0o640" and TOKENS[0] not in (tmp_path / "list").read_text()
 
-    # Nothing is written where a link leads, and the link stays.
+    # The target of a link is not written, and the link stays.
     (tmp_path / "elsewhere").write_text("kept")
     (tmp_path / "link").symlink_to("elsewhere")
     ran = tool(*prune, "--output", "link")
@@ -146,7 +146,7 @@ def test_also_rejected(tool, tmp_path):
     results(tmp_path / "results", 5,
             rejected(TOKENS[0], time=GONE), rejected(TOKENS[1], "DeviceTokenNotForTopic", time=GONE), rejected(TOKENS[2]),
             rejected(TOKENS[3], "TopicDisallowed", 10, time=GONE), rejected(TOKENS[4], "invalid token", time=GONE),
-            {"n": 8, "token": TOKENS[4], "outcome": "accepted"},  # and a later word
+            {"n": 8, "token": TOKENS[4], "outcome": "accepted"},  # accepted later
             {"n": 9, "token": TOKENS[5], "outcome": "rejected", "reason": "Unregistered", "http_status": 410, "timestamp": GONE, "time": GONE})
     (tmp_path / "list.csv").write_text("token,registered\n" + "".join(f"{token},{GONE + (n == 1)}\n" for n, token in enumerate(TOKENS)))
     words = ["feedback", "--from", "results", "--prune", "list.csv"]
@@ -172,8 +172,8 @@ def test_also_rejected(tool, tmp_path):
     tool.shows("feedback-also-rejected", 0, "feedback", "--from", "results", "--also-rejected", columns=120)
 
 
-def test_a_provider_mistaken_loses_no_list(tool, tmp_path):
-    """All tokens are bad to the wrong service."""
+def test_a_wrong_service_does_not_empty_a_list(tool, tmp_path):
+    """The wrong service reports every token as bad."""
     results(tmp_path / "results", 1, *(rejected(token, time=GONE) for token in TOKENS))
     text = "".join(token + "\n" for token in TOKENS)
     (tmp_path / "list").write_text(text)
@@ -181,12 +181,12 @@ def test_a_provider_mistaken_loses_no_list(tool, tmp_path):
     ran = tool(*words, "--in-place")
     assert ran.returncode == 2 and "6 such rejections and 1 accepted" in ran.stderr and "Nothing was changed" in ran.stderr
     assert (tmp_path / "list").read_text() == text and sorted(path.name for path in tmp_path.iterdir()) == ["list", "results"]
-    # A new list is another matter: the old one is there.
+    # Writing a new list is allowed, because the old one stays.
     ran = tool(*words, "--output", "new")
     assert ran.returncode == 0 and "Warning: 6 rejected tokens" in ran.stderr and (tmp_path / "new").read_text() == ""
 
 
-def test_also_rejected_of_what_cannot_tell(tool):
+def test_also_rejected_needs_results(tool):
     ran = tool("feedback", "--also-rejected", "--certificate", "x.pem")
     assert ran.returncode == 2 and "--also-rejected needs results of apns send" in ran.stderr
     ran = tool("feedback", "--also-rejected", "--from", "results", "--csv")
@@ -195,7 +195,7 @@ def test_also_rejected_of_what_cannot_tell(tool):
 
 @pytest.mark.parametrize("head", ["token,registered\r\n", ""])
 def test_a_byte_order_mark_stays(tool, tmp_path, head):
-    """Without it a spreadsheet reads the list in another encoding."""
+    """Without the mark a spreadsheet reads the list in another encoding."""
     lines = [f"{n:02x}" * 32 + ",1\r\n" for n in (1, 2)]
     (tmp_path / "gone").write_text(f"token,timestamp\n{'01' * 32},2000000000\n")
     (tmp_path / "list").write_bytes(("\ufeff" + head + "".join(lines)).encode())

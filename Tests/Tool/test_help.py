@@ -1,4 +1,4 @@
-"""What the tool says of itself: help, completions, manual pages, exit status."""
+"""The tool's information about itself: help, completions, manual pages, exit status."""
 
 import pathlib
 import re
@@ -31,14 +31,14 @@ def test_a_misspelt_subcommand(tool, typed, meant):
         assert f"'{typed}' is not a subcommand. Did you mean '{meant}'?" in ran.stderr, ran.stderr
 
 
-def test_words_that_are_no_slips(tool):
+def test_words_unlike_any_subcommand(tool):
     ran = tool("frobnicate\x1b[2J")
     assert ran.returncode == 2 and "Did you mean" not in ran.stderr and "\x1b" not in ran.stderr
     for command in COMMANDS:
         assert command in ran.stderr
         assert tool("help", command).stdout == tool(command, "--help").stdout
     assert "Did you mean '--tokens'?" in tool("send", "--tokns", "x").stderr
-    # A subcommand's own words are its own.
+    # A misspelt operand of a subcommand is not taken for a subcommand.
     assert "is not a subcommand" not in tool("send", "snd").stderr
 
 
@@ -54,7 +54,7 @@ def test_the_seed_is_random_by_default(tool):
     assert said == again and re.search(r"--seed <seed> [^-]*\(default: random, and printed\)", said), said
 
 
-def test_each_member_of_the_results_is_explained(tool, start, tmp_path):
+def test_every_member_of_the_results_is_explained(tool, start, tmp_path):
     """In the help, and so in the manual page."""
     (tmp_path / "gone").write_text(f"1700000000 {'cd' * 32}\n")
     simulator = start("--http2-port", 0, "--feedback", tmp_path / "gone")
@@ -98,7 +98,7 @@ def test_completions(tool, shell, tmp_path):
         assert told.stdout.split() == ["send"], told
 
 
-def test_completions_for_no_shell(tool):
+def test_completions_for_an_unknown_shell(tool):
     for words in ["completions"], ["completions", "tcsh"]:
         ran = tool(*words)
         assert ran.returncode == 2 and ran.stdout == "" and "shell" in ran.stderr
@@ -113,7 +113,7 @@ def test_manual_pages(tool, tmp_path):
             assert "could not be reached" in page.replace("\n", " ")
 
 
-def test_simulate_says_which_build_it_is(tool):
+def test_simulate_names_its_build(tool):
     said = re.findall(r"This is a (\w+) build", " ".join(tool("simulate", "--help").stdout.split()))
     assert said in (["debug"], ["release"])
     built = pathlib.Path(tool.path).resolve().parent.name

@@ -1,4 +1,4 @@
-"""apns send over today's interface, and what comes of its answers."""
+"""apns send over HTTP/2, and the outcomes of its responses."""
 
 import json
 import re
@@ -34,7 +34,7 @@ def test_without_a_topic(tool, simulator):
     same_screen("send-http2-topic", terminal.screen())
 
 
-def test_answers_in_the_results(tool, start, tmp_path):
+def test_responses_in_the_results(tool, start, tmp_path):
     tokens = [f"{n:02x}" * 32 for n in range(1, 5)]
     (tmp_path / "gone").write_text(f"{GONE} {tokens[1]}\n{GONE} {tokens[3]}\n")
     (tmp_path / "bad").write_text(tokens[2] + "\n")
@@ -53,7 +53,7 @@ def test_answers_in_the_results(tool, start, tmp_path):
         "token", tokens[0], tokens[2], tokens[3]]
 
 
-def test_put_off_to_the_end(tool, shared):
+def test_deferred_until_the_end(tool, shared):
     simulator = shared({"bad_every": 1, "bad_reason": "TooManyProviderTokenUpdates"})
     words = ["send", *token_words(simulator), "--topic", "com.example.app", "--alert", "Hello", "--drain", 1, HEX]
     ran = tool(*words)
@@ -81,7 +81,7 @@ def test_wrong_key(tool, simulator, tmp_path):
 
 
 def test_a_certificate_for_voip(tool, start, tmp_path):
-    """The push type is that of the certificate, in the doctor's push too; another one is refused."""
+    """The push type is the certificate's, in the doctor's push too; any other is refused."""
     made = make_certificates(tmp_path / "own", "/UID=com.example.app.voip/CN=VoIP Services: com.example.app",
                              "extendedKeyUsage=clientAuth\n1.2.840.113635.100.6.3.4=ASN1:NULL\n")
     simulator = start("--http2-port", 0, "--control-port", 0, "--certificates", made)

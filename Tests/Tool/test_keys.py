@@ -1,4 +1,4 @@
-"""Keys where names belong, in the shapes that people have, and files with several identities."""
+"""Keys passed where names belong, in common shapes, and files with several identities."""
 
 import base64
 import json
@@ -54,7 +54,7 @@ def test_no_message_has_a_key(tool, pem, words, shape):
 
 
 @pytest.mark.parametrize("form", [["--p8", "KEY"], ["--p8=KEY"]])
-def test_the_message_says_which_option_names_a_file(tool, pem, form):
+def test_the_message_names_the_option_and_asks_for_a_file(tool, pem, form):
     done = tool("send", *(word.replace("KEY", pem) for word in form), "--team-id", "DEF123GHIJ", "ab")
     assert done.returncode == 2
     assert done.stderr == (
@@ -80,7 +80,7 @@ def test_the_doctor_takes_keys_in_other_shapes(tool, pem, tmp_path):
         assert [part for part in parts(pem) if part in done.stdout] == []
 
 
-def test_a_key_in_place_of_a_certificate_is_for_p8(tool, pem, tmp_path):
+def test_a_key_instead_of_a_certificate_suggests_p8(tool, pem, tmp_path):
     file = tmp_path / "key.p8"
     file.write_text(pem)
     file.chmod(0o600)
@@ -88,7 +88,7 @@ def test_a_key_in_place_of_a_certificate_is_for_p8(tool, pem, tmp_path):
     assert found["cause"] == "certificate-missing" and "--p8" in found["remedy"]
 
 
-def test_a_certificate_or_half_a_key_is_no_p8(tool, root, pem, tmp_path):
+def test_a_certificate_or_half_a_key_as_p8(tool, root, pem, tmp_path):
     file = tmp_path / "key.p8"
     file.write_text(root.provider("wrong")[0].read_text())
     _, [found] = doctor(tool, "--p8", file, "--key-id", "ABC123DEFG", "--team-id", "DEF123GHIJ")
@@ -105,7 +105,7 @@ def selection(root, tmp_path, *pairs):
     return file
 
 
-def test_the_push_certificate_of_a_selection_is_shown(tool, root, tmp_path):
+def test_the_push_certificate_among_several_is_shown(tool, root, tmp_path):
     other = root.issue("distribution", "/UID=EXAMPLE123/CN=iPhone Distribution: Example", "extendedKeyUsage=codeSigning\n")
     push = root.provider("push", marks=(SANDBOX, PRODUCTION))
     done, found = doctor(tool, "--certificate", selection(root, tmp_path, other, push))

@@ -1,4 +1,4 @@
-"""apns send for Live Activities: to a device by its token, and to channels."""
+"""apns send for Live Activities: by token to a device, and to channels."""
 
 import json
 import re
@@ -22,14 +22,14 @@ MANAGED = ["--http2-port", 0, "--channels-port", 0]
 
 @pytest.fixture
 def state(tmp_path):
-    """With the blanks of a file that people write."""
+    """A content state as people write it, with white space."""
     (tmp_path / "state.json").write_text(json.dumps(STATE, indent=2) + "\n")
     return ["--content-state", "state.json"]
 
 
 @pytest.fixture
 def made(start, shared):
-    """A simulator and a channel in it, asked for with the simulator's own words."""
+    """Makes a simulator and a channel in it, with the command that the simulator prints."""
     def make(*options, running=None):
         simulator = running or (start(*MANAGED, *options, control=True) if options else shared())
         told = subprocess.run(
@@ -46,7 +46,7 @@ def accepted(simulator):
 
 
 def pushes(simulator):
-    """Payload and all that was accepted with it."""
+    """Each accepted payload, and its whole record."""
     return [(json.loads(one["payload"]), json.dumps(one)) for one in accepted(simulator)]
 
 
@@ -62,7 +62,7 @@ def test_an_update(tool, simulator, state):
     assert aps == {"event": "update", "content-state": STATE, "relevance-score": 75,
                    "alert": {"title": "Goal", "body": "1 : 0", "sound": "goal.aiff"}}
     assert "liveactivity" in told and APP + ".push-type.liveactivity" in told
-    # Without the file's blanks.
+    # Without the file's white space.
     assert json.dumps(STATE, separators=(",", ":")) in json.loads(told)["payload"]
 
 
@@ -90,7 +90,7 @@ def test_the_certificate_names_the_app(tool, simulator, state):
     assert APP + ".push-type.liveactivity" in pushes(simulator)[0][1]
 
 
-def test_a_state_of_its_own_for_each_device(tool, simulator, tmp_path):
+def test_a_separate_state_for_each_device(tool, simulator, tmp_path):
     with open(tmp_path / "list.jsonl", "w") as file:
         for number in range(3):
             file.write(json.dumps({"token": f"{number:064x}", "state": {"score": number}, "until": 1_900_000_000 + number}) + "\n")
@@ -101,15 +101,15 @@ def test_a_state_of_its_own_for_each_device(tool, simulator, tmp_path):
     assert told == [(number, 1_900_000_000 + number) for number in range(3)]
 
 
-def test_a_list_is_resumed_at_another_time(tool, simulator, state, tmp_path):
-    """Its payload has another timestamp then; another state is another run."""
+def test_a_list_is_resumed_later(tool, simulator, state, tmp_path):
+    """A later timestamp in the payload does not prevent resuming; another state does."""
     (tmp_path / "list").write_text(HEX + "\n")
     words = ["send", *token_words(simulator), "--topic", APP, "--tokens", "list", "--live-activity", "update", *state, "--stale-date", "+900",
              "--results", "results"]
     assert tool(*words).returncode == 0
     began = time.time()
     while int(time.time()) == int(began):
-        time.sleep(0.05)  # Waits for the clock.
+        time.sleep(0.05)  # the timestamps must differ
     ran = tool(*words, "--resume")
     assert ran.returncode == 0 and "Skipped: 1" in ran.stderr, ran
     (tmp_path / "state.json").write_text("{}")
@@ -167,8 +167,8 @@ def test_usage_of_broadcasts(tool, words, said):
     assert ran.returncode == 2 and said in " ".join(ran.stderr.split()), ran.stderr
 
 
-def test_a_broadcast_starts_nothing(tool, tmp_path):
-    """However its payload is made."""
+def test_a_broadcast_cannot_start_an_activity(tool, tmp_path):
+    """However the payload is made."""
     (tmp_path / "start.json").write_text(json.dumps({"aps": {
         "timestamp": 1800000000, "event": "start", "content-state": {}, "attributes-type": "A", "attributes": {}, "alert": {"title": "A"}}}))
     ran = tool("send", "--channel", NEW, "--payload", "start.json", "--host", "127.0.0.1", "--topic", APP, "--dry-run")
@@ -182,7 +182,7 @@ def test_a_broadcast(tool, start, state, made):
     ran = tool(*words, "--apns-id", name)
     assert ran.returncode == 0, ran
     line = re.fullmatch(rf"{re.escape(channel)}  accepted  \(request {name}, unique id ([0-9a-f-]+)\)\n", ran.stdout)
-    # It knows nothing of a push to this machine.
+    # The console does not know a push to a local service.
     assert line and CONSOLE not in ran.stderr, ran
     outcome, totals = [json.loads(one) for one in tool(*words, "--json", "--expires-in", "60").stdout.splitlines()]
     assert uuid.UUID(outcome.pop("request_id")) and outcome.pop("unique_id")
@@ -191,7 +191,7 @@ def test_a_broadcast(tool, start, state, made):
 
 
 def test_where_apple_shows_deliveries(tool, state, made):
-    """Here a proxy leads elsewhere than to Apple."""
+    """A proxy leads to the simulator instead of Apple."""
     simulator, channel = made()
     services = Services()
     try:
@@ -214,7 +214,7 @@ def test_production_gives_no_unique_id(tool, start, state, made):
 
 
 def test_broadcasts_of_a_list(tool, start, made, tmp_path):
-    """By name, or the channels alone; and what there is none of."""
+    """Two channels, a gone one and an invalid one; by column name, or a list of channels only."""
     simulator, first = made()
     second, gone = made(running=simulator)[1], "AAAAAAAAAAAAAAAAAAAAAA=="
     (tmp_path / "matches.csv").write_text(f"score,channel\n1 : 0,{first}\n2 : 2,{second}\n0 : 0,{gone}\n,no channel\n")

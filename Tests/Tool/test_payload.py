@@ -1,4 +1,4 @@
-"""apns payload: what is wrong, how long it is, and how a device shows it."""
+"""apns payload: errors, size, and how a device shows the payload."""
 
 import json
 
@@ -19,7 +19,7 @@ def test_as_a_french_device_shows_it(tool, tmp_path):
     tool.shows("payload-ascii", 0, "payload", "push.json", unicode=False, columns=44)
 
 
-def test_mistakes_with_line_and_column(tool, tmp_path):
+def test_errors_have_line_and_column(tool, tmp_path):
     (tmp_path / "push.json").write_text('{\n  "aps": {\n    "alert": "Hi",\n    "bagde": 9,\n    "badge": "9"\n  }\n}\n')
     tool.shows("payload-mistakes", 1, "payload", "push.json")
     found = json.loads(tool("payload", "push.json", "--json").stdout)["findings"]
@@ -41,7 +41,7 @@ def test_limits(tool):
     assert ran.returncode == 1 and "error" in ran.stdout
 
 
-def test_keys_that_the_strings_have_not(tool, tmp_path):
+def test_keys_missing_from_the_strings(tool, tmp_path):
     (tmp_path / "a.strings").write_text(FRENCH)
 
     def shown(alert):
@@ -62,12 +62,12 @@ def test_a_silent_push(tool):
     assert ran.returncode == 0 and "Nothing is shown, the app is woken" in ran.stdout
 
 
-def test_text_from_elsewhere_moves_nothing_in_the_terminal(tool, tmp_path):
+def test_foreign_text_cannot_control_the_terminal(tool, tmp_path):
     body = "a\x1b[2J\x1b]0;x\x07b\u202eevil\u2066c\u0085d"
     (tmp_path / "push.json").write_text(json.dumps({"aps": {"alert": {"title": body, "body": body}, "sound": body}}))
     terminal = tool.terminal("payload", "push.json", "--app", "A\u202ep\x1bp")
     assert terminal.end() == 0
-    screen = terminal.screen()  # fails on escape sequences and control characters
+    screen = terminal.screen()  # screen() fails on escape sequences and control characters
     assert "\\u{1b}" in screen and not set("\u202e\u2066\u0085\x1b") & set(screen)
 
 
@@ -80,7 +80,7 @@ def test_how_a_payload_is_encoded(tool, tmp_path):
     assert ran.returncode == 2 and "is in UTF-16: save it as UTF-8" in ran.stderr, ran
 
 
-def test_strings_that_are_none(tool, tmp_path):
+def test_invalid_strings_files(tool, tmp_path):
     (tmp_path / "push.json").write_text('{"aps":{"alert":{"loc-key":"k"}}}')
     for text, said in (('{"sourceLanguage" : "en"}', "string catalog (.xcstrings)"), ("<?xml ?>", "property list in XML; give the strings file"),
                        ("bplist00", "STRINGS_FILE_OUTPUT_ENCODING=UTF-8")):  # fmt: skip

@@ -1,4 +1,4 @@
-"""Options that the environment or a profile gives, and the environment's proxy."""
+"""Options from the environment or a profile, and the environment's proxy."""
 
 import contextlib
 import socket
@@ -12,7 +12,7 @@ TOPIC = "com.example.app"
 
 @pytest.fixture
 def profiles(tool, tmp_path):
-    """Writes the file of profiles, and runs the tool with it."""
+    """Runs the tool with this text as the profile file."""
     folder = tmp_path / "home/apns"
     folder.mkdir(parents=True)
 
@@ -32,7 +32,7 @@ def settings(simulator, **others):
 
 
 def topics(simulator):
-    """The topics of the pushes that came, newest last."""
+    """The topics of the accepted pushes, newest last."""
     return [one["topic"] for one in simulator.control("GET", "/accepted?from=0&limit=100")[1]["notifications"]]
 
 
@@ -43,7 +43,7 @@ def test_a_whole_command(simulator, profiles):
     assert topics(simulator) == [TOPIC, "com.example.other"]
 
 
-def test_flags_over_environment_over_profile(simulator, profiles):
+def test_options_override_the_environment_which_overrides_the_profile(simulator, profiles):
     text = "[default]\n" + settings(simulator, topic="of.the.profile") + "[work]\n" + settings(simulator, topic="of.work")
     for words, env, topic in (
             ([], {}, "of.the.profile"), ([], {"APNS_TOPIC": "of.the.environment"}, "of.the.environment"),
@@ -53,8 +53,8 @@ def test_flags_over_environment_over_profile(simulator, profiles):
         assert topics(simulator)[-1] == topic, (words, env)
 
 
-def test_a_typed_key_or_service_takes_nothing_of_another(simulator, profiles):
-    """A profile's certificate does not join a typed .p8, nor its port another host."""
+def test_a_typed_key_or_service_is_not_mixed_with_another(simulator, profiles):
+    """A profile's certificate is not combined with a typed .p8, nor its port with another host."""
     text = "[default]\ncertificate = x.pem\nkey = x.key\nhost = other.invalid\nport = 1\nteam-id = ABCDE12345\n"
     ran = profiles("send", "--p8", "AuthKey_ABCDE12345.p8", "--alert", "x", "--dry-run", TOKEN, text=text)
     assert "AuthKey_ABCDE12345.p8" in ran.stderr and "x.pem" not in ran.stderr and "--team-id" not in ran.stderr
@@ -63,7 +63,7 @@ def test_a_typed_key_or_service_takes_nothing_of_another(simulator, profiles):
     assert "other.invalid" not in ran.stderr and "127.0.0.1:443" in ran.stderr, ran.stderr
     ran = profiles("send", "--sandbox", "--alert", "x", "--dry-run", TOKEN)
     assert "--sandbox" not in ran.stderr
-    # "No sandbox" says nothing of the profile's host.
+    # APNS_SANDBOX=false keeps the profile's host.
     ran = profiles("send", "--alert", "x", "--patience", "0", TOKEN, env={"APNS_SANDBOX": "false"},
                    text="[default]\nhost = 127.0.0.1\nport = 1\nsandbox = true\n")
     assert ran.returncode == 3 and "127.0.0.1:1" in ran.stderr, ran.stderr
@@ -85,22 +85,22 @@ def test_files_are_named_from_the_profiles_directory(profiles):
     ("[work]\n[work]\n", ":2: the profile 'work' is there twice"),
     ("[]\n", ":1: a profile is [NAME]"),
 ])
-def test_a_file_that_cannot_be_used_is_named_with_its_line(profiles, text, said):
+def test_an_invalid_file_is_named_with_the_line(profiles, text, said):
     ran = profiles("send", "--alert", "x", TOKEN, text=text)
     assert ran.returncode == 2 and f"{profiles.file}{said}" in ran.stderr and "hunter2" not in ran.stderr
 
 
-def test_a_profile_that_is_not_there(profiles):
+def test_a_missing_profile(profiles):
     ran = profiles("send", "-p", "wrok", "--alert", "x", TOKEN, text="[work]\n[home]\n")
     assert ran.returncode == 2 and f"{profiles.file}: there is no profile 'wrok', but: home, work" in ran.stderr
     profiles.file.unlink()
     ran = profiles("send", "--alert", "x", TOKEN, env={"APNS_PROFILE": "work"})
     assert ran.returncode == 2 and str(profiles.file) in ran.stderr
-    # Nobody needs one.
+    # Without a chosen profile the file is optional.
     assert str(profiles.file) not in profiles("send", "--alert", "x", TOKEN).stderr
 
 
-def test_a_fault_in_what_nobody_typed_names_its_source(profiles):
+def test_an_error_in_an_option_not_typed_names_its_source(profiles):
     ran = profiles("send", "--alert", "x", TOKEN, text="[default]\nport = 70000\n", env={"APNS_TOPIC": TOPIC})
     assert ran.returncode == 2 and f"--topic (APNS_TOPIC), --port (profile default of {profiles.file})" in ran.stderr
     key = "[default]\np8 = -----BEGIN PRIVATE KEY-----MIGTAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBHkwdwIBAQQg-----END PRIVATE KEY-----\n"
@@ -108,7 +108,7 @@ def test_a_fault_in_what_nobody_typed_names_its_source(profiles):
     assert ran.returncode == 2 and "--p8 takes the name of a file" in ran.stderr and "MIGT" not in ran.stderr
 
 
-def test_channels_do_not_take_the_push_services_host(profiles):
+def test_channels_do_not_use_the_push_service_s_host(profiles):
     text = "[default]\nhost = push.invalid\nport = 1\n"
     assert "push.invalid" not in profiles("channel", "list", "--help", text=text).stdout
     ran = profiles("channel", "list", "--topic", TOPIC, "--connect-timeout", "0.001", text=text)
@@ -120,7 +120,7 @@ def test_channels_do_not_take_the_push_services_host(profiles):
 
 @contextlib.contextmanager
 def proxy():
-    """Records each request, and refuses it."""
+    """Records each request and refuses it."""
     asked = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -146,7 +146,7 @@ def push(simulator, tool, env, *words):
                 "Hello", "--topic", TOPIC, "--patience", 0, *words, TOKEN, env=env)
 
 
-def test_https_proxy_is_asked_for_the_way(simulator, tool):
+def test_https_proxy_is_used(simulator, tool):
     with proxy() as (port, asked):
         for name, said in ("https_proxy", f"http://ann:p%40ss@127.0.0.1:{port}/"), ("HTTPS_PROXY", f"127.0.0.1:{port}"):
             ran = push(simulator, tool, {name: said})
@@ -170,6 +170,6 @@ def test_this_machine_needs_no_proxy(simulator, tool):
     assert ran.returncode == 0, ran.stderr
 
 
-def test_a_proxy_that_cannot_be_used(simulator, tool):
+def test_an_unusable_proxy(simulator, tool):
     ran = push(simulator, tool, {"https_proxy": "socks5://ann:secret@127.0.0.1:1"})
     assert ran.returncode == 2 and "https_proxy in the environment must be http://" in ran.stderr and "secret" not in ran.stderr

@@ -12,15 +12,15 @@ import time
 from conftest import binary, mode, outcomes
 
 COUNT = int(os.environ.get("TOOL_DEVICES", "30000"))
-# The bytes of the session's window, small next to the list.
+# The size of the session's window in bytes, small compared with the list.
 WINDOW = 4 << 20 if COUNT >= 1_000_000 else 1 << 18
-# The least bytes that one notification takes of it: frame and bookkeeping.
+# The minimum that one notification takes of it: frame and bookkeeping.
 SMALLEST = 100
 MEMORY_KB = 64 * 1024
 
 
 class Peak(threading.Thread):
-    """The most memory that a process had."""
+    """Samples the peak memory of a process."""
 
     def __init__(self, pid):
         super().__init__(daemon=True)
@@ -34,7 +34,7 @@ class Peak(threading.Thread):
                     for line in status:
                         if line.startswith("VmHWM:"):
                             self.kilobytes = max(self.kilobytes, int(line.split()[1]))
-                time.sleep(0.05)  # A sample now and then, until it is gone.
+                time.sleep(0.05)  # sample until it has ended
         except (OSError, ProcessLookupError):
             pass
 
@@ -45,8 +45,8 @@ def make_list(path):
         file.writelines(f"{n:064x},\"Person {n}, Esq.\",{n % 100}\n" for n in range(1, COUNT + 1))
 
 
-def fates(ledger):
-    """How often each token was accepted, by the gateway's own word."""
+def acceptances(ledger):
+    """How often each token was accepted, by the gateway's ledger."""
     times, duplicates = collections.Counter(), 0
     with open(ledger) as file:
         for line in file:
@@ -76,7 +76,7 @@ def test_killed_and_resumed(tool, start, tmp_path):
         while size(tmp_path / "results") < COUNT * 100 * share:
             assert running.poll() is None, running.communicate()
             assert time.monotonic() < deadline
-            time.sleep(0.005)  # Nothing tells that a file has grown.
+            time.sleep(0.005)  # no event reports that a file has grown
         running.send_signal(signal.SIGKILL)
         running.communicate()
         assert running.returncode == -signal.SIGKILL
@@ -92,15 +92,15 @@ def test_killed_and_resumed(tool, start, tmp_path):
     simulator.stop()
 
     told = collections.Counter(one["n"] for one in outcomes(tmp_path / "results") if one["outcome"] == "accepted")
-    assert sorted(told) == list(range(1, COUNT + 1)), "each device has an end"
+    assert sorted(told) == list(range(1, COUNT + 1)), "each device has an outcome"
     assert max(told.values()) == 1
-    times, _ = fates(tmp_path / "ledger")
+    times, _ = acceptances(tmp_path / "ledger")
     lost = COUNT - len(times)
     twice = {n for n, count in times.items() if count > 1}
     named = {one["n"] for one in outcomes(tmp_path / "results") if one.get("again")}
     window, memory = WINDOW // SMALLEST, max(peak.kilobytes for peak in peaks)
     print(f"{COUNT} devices, killed {len(kills)} times, at last with {len(before)} done: {lost} lost, "
-          f"{len(twice)} twice, {len(named)} named as perhaps twice (a window has at most {window}); {memory} KB")
+          f"{len(twice)} twice, {len(named)} named as possible duplicates (a window holds at most {window}); {memory} KB")
     assert lost == 0
     assert twice <= named
     assert len(twice) <= len(kills) * window and len(named) <= len(kills) * (window + 1024)
@@ -109,7 +109,7 @@ def test_killed_and_resumed(tool, start, tmp_path):
 
 
 def whole(path):
-    """Outcomes of a file whose last line may be cut off."""
+    """The outcomes in a file, except for an incomplete last line."""
     text = path.read_text()
     for line in text[:text.rfind("\n") + 1].splitlines():
         one = json.loads(line)
@@ -117,8 +117,8 @@ def whole(path):
             yield one
 
 
-def test_in_doubt_are_sent_again_and_named(tool, start, tmp_path):
-    """The gateway had taken them, and the tool had not heard of it when it was killed."""
+def test_notifications_in_doubt_are_resent_and_named(tool, start, tmp_path):
+    """The gateway accepted them, but the tool was killed before it knew."""
     simulator = start("--ledger", tmp_path / "ledger", control=True)
     with open(tmp_path / "list.csv", "w") as file:
         file.writelines(f"{n:064x}\n" for n in range(1, 2001))
@@ -131,7 +131,7 @@ def test_in_doubt_are_sent_again_and_named(tool, start, tmp_path):
     assert ran.returncode == 0, ran.stderr
     assert "that an earlier run may have sent; sent again" in ran.stderr
     simulator.stop()
-    times, duplicates = fates(tmp_path / "ledger")
+    times, duplicates = acceptances(tmp_path / "ledger")
     twice = {n for n, count in times.items() if count > 1}
     named = {one["n"] for one in outcomes(tmp_path / "results") if one.get("again")}
     assert len(times) == 2000 and 300 < len(twice) == duplicates
@@ -139,7 +139,7 @@ def test_in_doubt_are_sent_again_and_named(tool, start, tmp_path):
 
 
 def test_at_most_once(tool, start, tmp_path):
-    """With --at-most-once those in doubt are named and not sent again."""
+    """With --at-most-once, notifications in doubt are named but not resent."""
     simulator = start("--ledger", tmp_path / "ledger", control=True)
     with open(tmp_path / "list.csv", "w") as file:
         file.writelines(f"{n:064x}\n" for n in range(1, 3001))
@@ -156,17 +156,17 @@ def test_at_most_once(tool, start, tmp_path):
     doubtful = {n for n, outcome in told.items() if outcome == "unknown"}
     assert 300 < len(doubtful) == totals["unknown"] == totals["in_doubt"]
     simulator.stop()
-    times, duplicates = fates(tmp_path / "ledger")
+    times, duplicates = acceptances(tmp_path / "ledger")
     assert duplicates == 0 and set(times.values()) == {1}
     assert {n for n, outcome in told.items() if outcome == "accepted"} <= set(times)
-    # They stay as they are by the same word, and are sent by another.
+    # The option leaves them as they are again; without it they are sent.
     ran = tool(*words, "--resume", "--at-most-once")
     assert ran.returncode == 1 and json.loads(ran.stdout)["passed_over"] == 3000, ran
     assert tool(*words, "--resume").returncode == 3
 
 
-def test_a_finished_run_again_ends_as_it_did(tool, start, tmp_path):
-    """The status is that of the whole list, and nobody has to be there for it."""
+def test_repeating_a_finished_run_gives_the_same_status(tool, start, tmp_path):
+    """The status is that of the whole list, and no connection is made."""
     bad = "bad0" * 16
     (tmp_path / "bad").write_text(bad + "\n")
     simulator = start("--bad-tokens", tmp_path / "bad", control=True)
@@ -202,7 +202,7 @@ def test_a_finished_run_again_ends_as_it_did(tool, start, tmp_path):
     assert tool(*words).returncode == 1
 
 
-def test_a_line_cut_off_is_not_believed(tool, simulator, tmp_path):
+def test_an_incomplete_line_is_ignored(tool, simulator, tmp_path):
     with open(tmp_path / "list.csv", "w") as file:
         file.writelines(f"{n:064x}\n" for n in range(1, 11))
     words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "Hello", "--results", "results"]
@@ -231,7 +231,7 @@ def test_one_writer(tool, start, tmp_path):
     assert ran.returncode == 2 and "another run is writing to it" in ran.stderr
 
 
-def test_results_are_their_owners(tool, simulator, tmp_path, open_umask):
+def test_only_the_owner_reads_results(tool, simulator, tmp_path, open_umask):
     (tmp_path / "list").write_text("token\n" + "a1" * 32 + "\n")
     send = ["send", *binary(simulator), "--tokens", "list", "--alert", "hello", "--results"]
     assert tool(*send, "results").returncode == 0

@@ -18,7 +18,7 @@ BAD = "bad0" * 16
 
 
 def accepted(simulator):
-    """What the gateway took, in its order."""
+    """The notifications that the gateway accepted, in order."""
     page = simulator.control("GET", "/accepted?from=0&limit=100000")[1]
     return page["notifications"]
 
@@ -40,7 +40,7 @@ def test_one(tool, simulator):
         {"aps": {"alert": {"title": "Chess", "body": 'He said "hi"'}, "badge": 9}, "game": 4711, "note": "x y"}]
 
 
-def test_a_bad_one(tool, start, bad):
+def test_a_bad_token(tool, start, bad):
     simulator = start(*bad)
     tool.shows("send-bad", 1, "send", *binary(simulator), "--alert", "Hello", HEX, BAD, HEX[:-1], columns=100)
     ran = tool("send", *binary(simulator), "--alert", "Hello", HEX, BAD, "--json")
@@ -75,7 +75,7 @@ def test_usage(tool):
         assert ran.returncode == 2 and said in ran.stderr, (words, ran.stderr)
 
 
-def test_nobody_there(tool, simulator):
+def test_unreachable_service(tool, simulator):
     words = binary(simulator)
     words[words.index("--port") + 1] = 1
     tool.shows("send-nobody", 3, "send", *words, "--alert", "Hello", HEX, columns=100)
@@ -117,14 +117,14 @@ def test_json_lines_filled_in(tool, simulator, tmp_path):
     assert told[3]["reason"].startswith("line 4: ") and told[4]["reason"].startswith("line 5:2: ")
 
 
-def test_a_whole_payload_for_each(tool, simulator, tmp_path):
+def test_a_separate_payload_for_each(tool, simulator, tmp_path):
     (tmp_path / "list").write_text("".join(json.dumps({"token": HEX, "payload": {"aps": {"badge": n}}}) + "\n" for n in (1, 2)))
     ran = tool("send", *binary(simulator), "--tokens", "list", "--payload", "-", stdin="{{payload}}")
     assert ran.returncode == 0, ran.stderr
     assert payloads(simulator) == [{"aps": {"badge": 1}}, {"aps": {"badge": 2}}]
 
 
-def test_lists_that_cannot_be(tool, simulator, tmp_path):
+def test_invalid_lists(tool, simulator, tmp_path):
     (tmp_path / "list.csv").write_text(f"id,token\n1,{HEX}\n")
     ran = tool("send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{nmae}}")
     assert ran.returncode == 2 and "{{nmae}} is not a column of list.csv, which has id, token" in ran.stderr
@@ -133,7 +133,7 @@ def test_lists_that_cannot_be(tool, simulator, tmp_path):
     assert ran.returncode == 2 and "no column 'token'" in ran.stderr
     assert tool("send", *binary(simulator), "--tokens", "other.csv", "--alert", "x", "--token-column", "device").returncode == 0
     assert tool("send", *binary(simulator), "--tokens", ".", "--alert", "x").returncode == 2
-    # Read once, however many lines it has.
+    # Read in one pass, however many lines the field has.
     (tmp_path / "list.csv").write_text(f'token,name\n{HEX},"x' + "\n" * 900_000)
     ran = tool("send", *binary(simulator), "--tokens", "list.csv", "--alert", "x")
     assert ran.returncode == 1 and "line 2: a quoted field has no end" in ran.stdout, ran
@@ -162,7 +162,7 @@ def make_list(path, count, start=1):
         file.writelines(f"{n:064x},{n}\n" for n in range(start, start + count))
 
 
-def test_results_are_not_written_over(tool, simulator, tmp_path):
+def test_results_are_not_overwritten(tool, simulator, tmp_path):
     make_list(tmp_path / "list.csv", 10)
     words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--results", "results"]
     assert tool(*words).returncode == 0
@@ -211,8 +211,8 @@ def test_progress_on_a_terminal(tool, simulator, tmp_path):
 
 
 @pytest.mark.parametrize("window", [16384, 1 << 20])
-def test_progress_counts_outcomes_and_goes_on(tool, shared, tmp_path, window):
-    """The answers come late: all of the list is read, or the window is full, and nothing is done."""
+def test_progress_counts_outcomes_and_continues(tool, shared, tmp_path, window):
+    """The responses come late. Whether the whole list was read or the window is full, the progress stays at 0%."""
     simulator = shared({"answer_delay_ms": 3000})
     make_list(tmp_path / "list.csv", 120)
     terminal = tool.terminal("send", *http2(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--window", window, "--payload-max", 1000, columns=100)
@@ -224,9 +224,8 @@ def test_progress_counts_outcomes_and_goes_on(tool, shared, tmp_path, window):
 
 @pytest.mark.parametrize("speaks", [http2, binary])
 @pytest.mark.parametrize("window", [16384, 1 << 20])
-def test_control_c_while_nothing_comes(tool, shared, tmp_path, speaks, window):
-    """The first Ctrl-C immediately prints what the tool waits for; the second ends it in any state of the
-    session."""
+def test_control_c_without_responses(tool, shared, tmp_path, speaks, window):
+    """The first Ctrl-C immediately prints what the tool waits for; the second ends it in any state of the session."""
     simulator = shared({"no_answer": 1} if speaks is http2 else {"stall_after_bytes": 1})
     make_list(tmp_path / "list.csv", 2000)
     words = ["send", *speaks(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--window", window, "--payload-max", 1000, "--results", "results"]
@@ -235,12 +234,12 @@ def test_control_c_while_nothing_comes(tool, shared, tmp_path, speaks, window):
     terminal.until(r"Interrupted: waiting for the outcomes of [\d,]+ notifications that were sent; a second Ctrl-C ends at once")
     began = time.monotonic()
     assert terminal.interrupt().end() == 1
-    # Within a second; the rest is for other programs on this machine.
+    # within a second, with time for other programs on this machine
     assert time.monotonic() - began < 5
     assert "continue with the same command and --resume" in terminal.screen()
 
 
-def test_control_c_before_it_is_connected(tool, simulator):
+def test_control_c_before_connecting(tool, simulator):
     services = Services()
     try:
         words = [services.silent() if word == simulator.gateway[1] else word for word in binary(simulator)]
@@ -252,7 +251,7 @@ def test_control_c_before_it_is_connected(tool, simulator):
 
 
 def test_outcomes_while_a_list_is_being_written(tool, simulator):
-    """Nothing waits for the line after it."""
+    """The outcome is printed without waiting for the next line."""
     running = subprocess.Popen(
         list(map(str, [tool.path, "send", *http2(simulator), "--tokens", "-", "--alert", "x", "--json"])),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -275,7 +274,7 @@ def test_rate(tool, simulator, tmp_path):
 
 
 def encrypted(simulator, tmp_path):
-    """The provider's key, encrypted."""
+    """The words with the provider's key in an encrypted file."""
     subprocess.run(["openssl", "pkcs12", "-export", "-in", simulator.ready["provider"], "-out", tmp_path / "who.p12",
                     "-passout", "pass:secret word"], check=True)
     words = binary(simulator)
@@ -290,7 +289,7 @@ def test_passphrases(tool, simulator, tmp_path):
     assert tool(*words, env={"APNS_PASSPHRASE": "secret word"}).returncode == 0
     ran = tool(*words, env={"APNS_PASSPHRASE": "other"})
     assert ran.returncode == 2 and "passphrase" in ran.stderr and "other" not in ran.stderr
-    assert tool(*words).returncode == 2  # no terminal to ask at
+    assert tool(*words).returncode == 2  # without a terminal there is no prompt
     terminal = tool.terminal(*words, columns=100)
     terminal.until("Passphrase of who.p12: ").type("secret word\n")
     assert terminal.end() == 0
@@ -309,7 +308,7 @@ def test_proxy_and_names(tool, simulator):
     assert ran.returncode == 3 and "other.example" in ran.stderr
 
 
-def test_a_gateway_that_fails_now_and_then(tool, shared, tmp_path):
+def test_a_gateway_that_fails_occasionally(tool, shared, tmp_path):
     simulator = shared({"bad_every": 100, "close": "reset"})
     make_list(tmp_path / "list.csv", 2000)
     ran = tool("send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--results", "results", "--json")
@@ -321,7 +320,7 @@ def test_a_gateway_that_fails_now_and_then(tool, shared, tmp_path):
     assert totals["reasons"] == {"invalid token": totals["rejected"]}
 
 
-def test_connections_lost_for_good(tool, start, tmp_path):
+def test_a_gateway_that_stays_away(tool, start, tmp_path):
     simulator = start(control=True)
     make_list(tmp_path / "list.csv", 3000)
     words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--results", "results"]
@@ -333,8 +332,8 @@ def test_connections_lost_for_good(tool, start, tmp_path):
     assert "with the same command and --resume" in err
 
 
-def test_without_http2_or_with(tool, simulator):
-    """Never silence: either the library speaks HTTP/2, or says that it does not."""
+def test_with_or_without_http2(tool, simulator):
+    """Either the library speaks HTTP/2, or the tool reports that it does not."""
     ran = tool("send", "--host", "127.0.0.1", "--port", simulator.ready["http2_port"], "--ca", simulator.ready["ca"],
                "--certificate", simulator.ready["provider"], "--alert", "Hello", HEX)
     assert ran.returncode in (0, 1, 2)
@@ -384,7 +383,7 @@ def test_a_host_with_its_port(tool, simulator, form):
     ("x:", "not a port"), ("x:+1", "not a port"), ("", "names no host"), ("https://", "names no host"), ("https://:443", "names no host"), ("a b", "space"),
     ("me:secret@x", "a user before '@'"), ("[::1", "no ']'"), ("[::1]443", "after ']'"), ("[]:1", "names no host"),
     ("x:2197 --port 443", "--host has port 2197, but --port is 443")])
-def test_a_host_that_is_none(tool, host, said):
+def test_invalid_hosts(tool, host, said):
     host, *more = host.split(" --") if " --" in host else [host]
     for command in (["send", "--alert", "x", HEX], ["doctor"], ["feedback"]):
         ran = tool(*command, "--host", host, *(word for option in more for word in f"--{option}".split()))
@@ -397,7 +396,7 @@ def test_addresses_of_ipv6(tool):
         assert ran.returncode == 3 and "cannot connect to ::1:1:" in ran.stderr, ran.stderr
 
 
-def test_nobody_pushes(tool, start):
+def test_without_credentials(tool, start):
     """Without credentials, the message explains what each kind is for."""
     for words in (["send", "--alert", "x", HEX], ["send", "--alert", "x", "--dry-run", HEX], ["send", "--sandbox", "--alert", "x", HEX], ["feedback"]):
         ran = tool(*words)
@@ -423,7 +422,7 @@ def test_an_alert_is_explained(tool, shared):
 
 
 def lost(tool, start, tmp_path):
-    """Words that send to a gateway, and its end, once it has taken some."""
+    """The words of a long run, and a function that ends its gateway once some were accepted."""
     simulator = start(control=True)
     make_list(tmp_path / "list.csv", 100_000)
     words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--rate", 200, "--patience", 5, "--drain", 1]
@@ -435,7 +434,7 @@ def lost(tool, start, tmp_path):
     return words, end
 
 
-def test_the_line_of_progress_says_what_it_waits_for(tool, start, tmp_path):
+def test_the_progress_line_says_what_it_waits_for(tool, start, tmp_path):
     words, end = lost(tool, start, tmp_path)
     terminal = tool.terminal(*words, columns=120)
     end()
@@ -444,7 +443,7 @@ def test_the_line_of_progress_says_what_it_waits_for(tool, start, tmp_path):
     assert all(len(line) < 120 for line in re.findall("\r([^\r\n\x1b]*)", terminal.output.decode()))
 
 
-def test_lines_of_progress_say_what_they_wait_for(tool, start, tmp_path):
+def test_progress_lines_say_what_they_wait_for(tool, start, tmp_path):
     words, end = lost(tool, start, tmp_path)
     running = tool.start(*words, "--progress", "0.2")
     end()
@@ -454,7 +453,7 @@ def test_lines_of_progress_say_what_they_wait_for(tool, start, tmp_path):
 
 
 def test_metrics(tool, start, bad, tmp_path):
-    """Whole at any time, readable by node_exporter, and nothing is left beside it."""
+    """Complete at any time, readable by node_exporter, with no other file left next to it."""
     simulator = start("--http2-port", 0, *bad, control=True)
     path = tmp_path / "out" / "apns.prom"
     path.parent.mkdir()
@@ -465,7 +464,7 @@ def test_metrics(tool, start, bad, tmp_path):
         if path.exists():
             samples = prometheus.read(path.read_text(encoding="ascii"))
             seen.append(prometheus.value(samples, "apns_notifications_queued_total"))
-        time.sleep(0.02)  # A sample now and then, until it has ended.
+        time.sleep(0.02)  # sample until it has ended
     assert running.returncode == 1, running.communicate()
     assert seen == sorted(seen) and seen[0] == 0
     samples = prometheus.read(path.read_text(encoding="ascii"))

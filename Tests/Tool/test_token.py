@@ -1,4 +1,4 @@
-"""apns token: text to bytes and back, hints, and lists."""
+"""apns token: converting text to bytes and back, hints, and lists."""
 
 import json
 
@@ -7,11 +7,11 @@ HEX = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
 NSDATA = "<5f79cfda 4d01aa3a 11c833f9 7b52df2a 7a210252 e21b01fa a73d3463 9ee0e412>"
 
 
-def test_every_way_of_writing_it(tool):
+def test_every_notation(tool):
     tool.shows("token", 0, "token", NSDATA, columns=120)
 
 
-def test_a_slip(tool):
+def test_a_typing_error(tool):
     tool.shows("token-slip", 1, "token", HEX[:20] + "u" + HEX[21:])
 
 
