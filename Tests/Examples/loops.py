@@ -1,5 +1,5 @@
-"""loops.py TOOL PROGRAM...: each program's output is what the README of the loops shows, also where the
-service comes later than the program."""
+"""loops.py TOOL PROGRAM...: each program prints what the loops' README shows, also if the service starts after the
+program."""
 
 import json
 import os
@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import own_network  # noqa: E402
 
 tool, *programs = sys.argv[1:]
-# A gateway comes back at a port that was free meanwhile.
+# A gateway returns at a port that was free meanwhile, so use a private network.
 own_network.enter()
 readme = pathlib.Path("Examples/c/loops/README.md").read_text(encoding="utf-8")
 assert "\n500 accepted, 0 rejected, 0 unknown\n" in readme
@@ -44,7 +44,7 @@ def check(gateway, ledger, running, title):
     badges = sorted(
         json.loads(one["payload"])["aps"]["badge"] for one in entries if one.get("fate") == "accepted"
     )
-    assert badges == [*range(500)], f"{title}: lost or doubled"
+    assert badges == [*range(500)], f"{title}: lost or duplicated"
     print(f"ok: {title}")
 
 
@@ -55,10 +55,10 @@ with tempfile.TemporaryDirectory() as directory:
         gateway, ready = simulate(directory, 0, ledger)
         check(gateway, ledger, run(program, ready, ready["http2_port"]), name)
         os.unlink(ledger)
-        # The port is free now, and it is refused there until the service is back.
+        # The port is free now and refuses connections until the service returns.
         running = run(program, ready, ready["http2_port"])
         first = running.stderr.readline()
         assert first.startswith("retrying: "), first
         gateway, ready = simulate(directory, ready["http2_port"], ledger)
-        check(gateway, ledger, running, f"{name}, and the service comes later")
+        check(gateway, ledger, running, f"{name}, with the service started later")
         os.unlink(ledger)

@@ -1,4 +1,4 @@
-"""metrics.py TOOL PROGRAM: what the program writes of its pushes is right, and what its README shows."""
+"""metrics.py TOOL PROGRAM: the program writes the right metrics of its pushes, and those that its README shows."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ readme = pathlib.Path("Examples/c/metrics/README.md").read_text(encoding="utf-8"
 
 
 def check_words():
-    """Each family that the pages name is one that is written."""
+    """Every family that the pages name must be written."""
     page = pathlib.Path("Documentation/WATCHING.md").read_text(encoding="utf-8")
     named = set(re.findall(r"\bapns_[a-z0-9_]+\b(?!\()", page + readme))
     named = {name for name in named if not name.startswith(("apns_session", "apns_metrics", "apns_credentials"))}
@@ -29,7 +29,7 @@ def check_words():
 
 
 with tempfile.TemporaryDirectory() as directory:
-    # Every tenth token is one that the service calls bad.
+    # The service rejects every tenth token as bad.
     bad = pathlib.Path(directory, "bad")
     bad.write_text("".join(n.to_bytes(8, "little").hex() + "00" * 24 + "\n" for n in range(0, 500, 10)))
     service = Simulator(pathlib.Path(directory, "certificates"), "--http2-port", 0, "--bad-tokens", bad)
@@ -51,14 +51,14 @@ with tempfile.TemporaryDirectory() as directory:
     assert total(samples, "apns_resends_total") == 0
     assert total(samples, "apns_handshakes_total") == 1
     assert value(samples, "apns_connections", state="open") == 1
-    print("ok: the file has what was pushed")
+    print("ok: the file has the pushes")
     shown = re.search(r"```text\n(.*?)```", readme, re.S).group(1)
     for line in shown.splitlines():
         words = re.escape(line).replace("…", ".*")
         assert line == "…" or re.search(f"^{words}$", text, re.M), line
     check_words()
     print("ok: the README shows what is written, and the pages name no other families")
-    # Nobody is there: the program says so, and the file says why.
+    # Without a service the program reports it, and the file has the cause.
     service.stop()
     ran = subprocess.run([*[str(word) for word in
                             [program, "127.0.0.1", service.ready["http2_port"], service.ready["provider"], service.ready["ca"], 1, path]]],

@@ -1,6 +1,6 @@
-"""readme.py README N <OUTPUT: holds a program's output to the N-th block of text in a README.
+"""readme.py README N <OUTPUT: compares a program's output with the README's N-th text block.
 
-In the README … stands for anything within a line, and a line that is only … for any lines."""
+In the README … stands for anything within a line, and a line of only … for any lines."""
 
 import pathlib
 import re
@@ -21,7 +21,7 @@ def agrees(output, promised):
 
 def check(output, readme, number):
     promised = blocks(readme)[number - 1]
-    assert promised.strip("…\n"), f"{readme}: block {number} promises nothing"
+    assert promised.strip("…\n"), f"{readme}: block {number} is empty"
     if not agrees(output, promised):
         raise AssertionError(f"{readme} says\n\n{promised}\nbut the output is\n\n{output}")
 

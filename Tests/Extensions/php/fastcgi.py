@@ -1,4 +1,4 @@
-"""php-fpm with one pool, and a FastCGI client of so many connections: stdlib only."""
+"""php-fpm with one pool, and a FastCGI client with a number of connections: stdlib only."""
 
 import os
 import pathlib
@@ -51,7 +51,7 @@ class Pool:
         return out + (self.log.read_text() if self.log.exists() else "")
 
     def request(self, script, query="", **more):
-        """What the script printed, and what PHP complained of; `more` is what a web server adds."""
+        """Returns the script's output and PHP's errors; `more` holds further parameters of a web server."""
         with self.connect() as sock:
             parameters = {"SCRIPT_FILENAME": str(script), "REQUEST_METHOD": "GET", "QUERY_STRING": query,
                           "SERVER_PROTOCOL": "HTTP/1.1", "GATEWAY_INTERFACE": "CGI/1.1", **more}
@@ -62,7 +62,7 @@ class Pool:
             with sock.makefile("rb") as stream:
                 while True:
                     header = stream.read(8)
-                    assert len(header) == 8, f"php-fpm hung up: {out!r}\n{self.said()}"
+                    assert len(header) == 8, f"php-fpm closed the connection: {out!r}\n{self.said()}"
                     _, kind, _, length, padding = struct.unpack("!BBHHBx", header)
                     content = stream.read(length)
                     stream.read(padding)
@@ -74,7 +74,7 @@ class Pool:
                         return (out.partition(b"\r\n\r\n")[2] + errors).decode()
 
     def stop(self):
-        """Lets the workers end as they do at a reload."""
+        """Stops the workers gracefully, as a reload does."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGQUIT)
         try:

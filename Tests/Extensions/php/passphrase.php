@@ -1,5 +1,5 @@
 <?php
-// Whether php.ini's passphrase opens the key, and what a script sees of it.
+// Prints whether php.ini's passphrase opens the key, and what a script can read of it.
 ini_set('apns.key_file', $_GET['key']);
 try {
     $opens = (new Apns\Credentials())->describe() !== null;

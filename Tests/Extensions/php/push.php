@@ -1,5 +1,5 @@
 <?php
-// One push by the worker's session, and what the request is to look for.
+// One push in the worker's session, and the outcomes that the request looks for.
 $options = isset($_GET['request']) ? ['request' => $_GET['request']] : [];
 $session = Apns\Session::persistent('main', null, $options);
 $payload = ['aps' => ['alert' => 'Hello ' . $_GET['name']]];

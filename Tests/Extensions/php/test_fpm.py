@@ -1,4 +1,4 @@
-"""Persistent sessions under php-fpm: one connection a worker, nothing lost, every outcome with its name."""
+"""Persistent sessions under php-fpm: one connection per worker, nothing lost, every outcome with its name."""
 
 import concurrent.futures
 import hashlib
@@ -65,7 +65,7 @@ def test_as_many_connections_as_workers_and_nothing_lost(simulator, pool):
     workers = {answer["worker"] for answer in answers}
     assert len(workers) == 4
     counters = simulator.wait("/counters", lambda now: now["accepted"] >= count)
-    # What php-fpm's workers open they keep: no standby connection was needed either.
+    # Workers keep their connections, and none needed its standby.
     assert counters["connections"] == 4, counters
     fpm.stop()
     counters = simulator.control("GET", "/counters")[1]
@@ -85,7 +85,7 @@ def test_an_outcome_goes_to_a_later_request_by_name_only(simulator, pool):
     first = push(fpm, "bad", request="the first")
     assert first["own"] == first["left"] == []
     simulator.wait("/counters", lambda now: now["rejected"].get("8") == 1)
-    # Looks only for its own outcomes: it gets none, and the other is not lost by it.
+    # A request that reads only its own outcomes gets none and loses none of the others.
     second = push(fpm, "good", look="own")
     assert second["own"] == second["left"] == []
     third = push(fpm, "good", look="both")
@@ -98,11 +98,11 @@ def test_an_outcome_goes_to_a_later_request_by_name_only(simulator, pool):
     assert own["left"] == []
 
 
-def test_what_is_held_back_leaves_with_its_request(simulator, pool):
+def test_unflushed_notifications_are_sent_when_the_request_ends(simulator, pool):
     fpm = pool(1)
     assert push(fpm, "one", more="1")["taken"] == 1
     simulator.wait("/counters", lambda now: now["accepted"] == 1)
-    # Also where the script ends in the middle, or dies.
+    # Also if the script exits early or dies.
     assert fpm.request(HERE / "push.php", f"device={device('two')}&name=two&more=1&end=exit") == "exit"
     assert "Allowed memory size" in fpm.request(
         HERE / "push.php", f"device={device('three')}&name=three&more=1&end=memory")
@@ -111,7 +111,7 @@ def test_what_is_held_back_leaves_with_its_request(simulator, pool):
     assert simulator.control("GET", "/counters")[1]["connections"] == 1
 
 
-def test_a_worker_that_ends_logs_what_nobody_took(simulator, pool):
+def test_a_worker_that_ends_logs_unread_outcomes(simulator, pool):
     fpm = pool(1)
     push(fpm, "good")
     push(fpm, "bad", request="the last")
@@ -126,7 +126,7 @@ def test_a_worker_that_ends_logs_what_nobody_took(simulator, pool):
     assert said.count("nobody took the outcome") == 1, said
 
 
-def test_workers_replaced_all_the_time_lose_nothing(simulator, pool):
+def test_frequently_replaced_workers_lose_nothing(simulator, pool):
     fpm = pool(2, max_requests=10)
     for number in range(100):
         push(fpm, number, more=str(number % 2))
@@ -136,7 +136,7 @@ def test_workers_replaced_all_the_time_lose_nothing(simulator, pool):
 
 
 def test_passphrases_of_php_ini_pool_and_directory(simulator, pool, tmp_path):
-    """Each opens the key where it is to, in every request, and none of them shows."""
+    """Each passphrase opens its key in every request, and a script cannot read it."""
     key = tmp_path / "locked.key"
     subprocess.run(["openssl", "pkey", "-in", simulator.ready["provider"], "-aes256", "-passout", "pass:right-SECRET",
                     "-out", key], check=True)

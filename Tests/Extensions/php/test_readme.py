@@ -1,5 +1,5 @@
-"""Documentation/PHP.md, command by command, in a checkout of its own: built, installed
-beside PHP's own files, loaded, and a push whose outcome is printed."""
+"""Documentation/PHP.md, command by command, in a separate checkout: built, installed next to PHP's own files, loaded,
+and a push whose outcome is printed."""
 
 import os
 import pathlib
@@ -25,7 +25,7 @@ def test_php_page(tmp_path):
     for name in ("Sources", "include", "build/release"):
         (checkout / name).symlink_to(ROOT / name)
 
-    # The commands of root, with PHP's own directories elsewhere.
+    # Root's commands run with other directories than PHP's.
     def ask(*command):
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
@@ -62,13 +62,13 @@ def test_php_page(tmp_path):
                 simulator = Simulator(checkout / "simulator-certificates", *Simulator.STRICT)
                 continue
             if "AuthKey_" in text:
-                # There is no such key, and the outcome names it.
+                # The key does not exist, and the message names it.
                 ran = paste(text)
                 assert ran.returncode != 0 and "token_key file AuthKey_ABC123DEFG.p8: No such file" in ran.stdout + ran.stderr
                 continue
             if simulator:
                 text = text.replace("8443", str(simulator.ready["http2_port"]))
-            # Tests/run has built the archive.
+            # Tests/run has already built the archive.
             ran = paste(text.replace("cmake --preset release && cmake --build --preset release", ":"))
             assert ran.returncode == 0, f"{text}\n{ran.stdout[-2000:]}\n{ran.stderr[-2000:]}"
             outcomes.append(ran.stdout)

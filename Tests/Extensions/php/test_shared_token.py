@@ -1,4 +1,4 @@
-"""One provider token for all processes of a machine: php-fpm's workers, Python programs, runs of the tool."""
+"""One provider token for all processes of a machine: php-fpm workers, Python programs, runs of the tool."""
 
 import concurrent.futures
 import hashlib
@@ -16,7 +16,7 @@ from fastcgi import Pool  # noqa: E402
 from simulator import Simulator, tool  # noqa: E402
 
 MODULE = os.environ["APNS_MODULE"]
-# The part python makes this environment, with the package in it.
+# The suite python makes this environment, with the package in it.
 PYTHON = os.environ.get("APNS_PYTHON", str(ROOT / "build/python/environment/bin/python"))
 PROGRAM = """
 import sys, libapns
@@ -39,7 +39,7 @@ def has_package():
 
 
 def push_all(tmp_path, place):
-    """What the simulator counted when eight workers, four programs and two runs had pushed at once."""
+    """Pushes from eight workers, four programs and two runs together; returns the simulator's counters."""
     faults = {"token_renewal_over": "key"}
     simulator = Simulator(tmp_path / "certificates", "--http2-port", 0, control=True, faults=faults)
     key = pathlib.Path(simulator.ready["provider"]).with_name("provider-token.p8")
@@ -56,7 +56,7 @@ def push_all(tmp_path, place):
                   "--key-id", "SIMULATOR1", "--team-id", "EXAMPLE123", "--topic", "com.example.app",
                   "--alert", "Hello", device(f"tool {n}")] for n in range(2)]  # fmt: skip
     try:
-        # Few pushes to each worker: all of them sign, or take the token, at about the same time.
+        # Few pushes per worker, so that all sign or read the token at about the same time.
         queries = [f"device={device(n)}&name={n}&look=own" for n in range(64)]
         with concurrent.futures.ThreadPoolExecutor(8 + len(programs)) as together:
             runs = [together.submit(subprocess.run, program, env=environment, capture_output=True)
