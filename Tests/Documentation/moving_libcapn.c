@@ -1,4 +1,4 @@
-/* The host's part of the page about libcapn: HOST PORT P12 PASSPHRASE CA TOKEN... */
+/* The application's part of the page about libcapn: HOST PORT P12 PASSPHRASE CA TOKEN... */
 #include <apns/apns.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* The host's part of the page about sendPayload(): its own connection, tokens, and a sum.
+/* The application's part of the page about sendPayload(): its own connection, tokens, and a sum.
    `push_to_all` is the page's. HOST PORT CERTIFICATE CA COUNT BAD */
 #include <netdb.h>
 #include <openssl/ssl.h>

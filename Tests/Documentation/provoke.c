@@ -1,6 +1,6 @@
 /*
- * provoke NAME=VALUE... STEP...: goes wrong as it is told, and prints each message on a
- * line of its own. Names are fields of the options; steps are connect, send, many, check,
+ * provoke NAME=VALUE... STEP...: provokes errors and prints each message on its
+ * own line. Names are fields of the options; steps are connect, send, many, check,
  * drain, events, fork, close, feedback.
  */
 #include <apns/binary.h>

@@ -1,5 +1,5 @@
-/* What of libapns needs neither OpenSSL nor a network, with another libc: Tests/Shape/musl.
-   Numbers, errors of the system and files are where libcs differ. */
+/* The parts of libapns that need neither OpenSSL nor a network, with another libc:
+   Tests/Shape/musl. The C libraries differ in numbers, system errors and files. */
 #include <apns/apns.h>
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void tokens(void) {
              length == 32 && token[0] == 0x5f && token[31] == 0x12,
          "a token", error.message);
   expect(apns_token_from_hex("5g", 2, token, sizeof token, &length, &error) == APNS_ERR_ARGUMENT,
-         "a token that is none", error.message);
+         "an invalid token", error.message);
 }
 
 static void payloads(void) {
@@ -50,12 +50,12 @@ static void files(const char *file) {
   char text[64] = "";
   expect(apns_strings_open("/nonexistent/file", &strings, &error) != APNS_OK &&
              error.sys_errno == ENOENT && strstr(error.message, strerror(ENOENT)),
-         "a file that is not there", error.message);
+         "a missing file", error.message);
   expect(
       !apns_strings_open(file, &strings, &error) &&
           !apns_strings_format(strings, "GREETING", 8, name, 1, text, sizeof text, NULL, &error) &&
           !strcmp(text, "Hello Bob"),
-      "a file of strings", error.message);
+      "a strings file", error.message);
   apns_strings_free(strings);
 }
 

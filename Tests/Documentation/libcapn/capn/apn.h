@@ -1,7 +1,5 @@
-/*
- * What the page about libcapn uses of libcapn 2.0, declared as it is there, so that the
- * page's code can be compiled where libcapn is not: it is no package of Debian's.
- */
+/* The declarations of libcapn 2.0 that the page about libcapn uses, so that its code can be
+ * compiled without libcapn, which Debian does not package. */
 #include <stddef.h>
 #include <stdint.h>
 
