@@ -26,7 +26,7 @@ SSL *bare_connect(SSL_CTX *context, uint16_t port) {
   if (connect(descriptor, (struct sockaddr *)&address, sizeof address)) fail("connect");
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   SSL_set_fd(ssl, descriptor);
-  /* A session ticket is readable and no answer: a read returns after it. */
+  /* A session ticket makes the socket readable without data: let a read return after it. */
   SSL_clear_mode(ssl, SSL_MODE_AUTO_RETRY);
   if (SSL_connect(ssl) != 1) fail("SSL_connect");
   return ssl;
@@ -110,7 +110,7 @@ uint64_t bare_naive(SSL *ssl, const list_t *list) {
   return list->count + 1;
 }
 
-static uint8_t digits[256]; /* 0x80: none */
+static uint8_t digits[256]; /* 0x80: not a digit */
 
 static void decode(const char *hex, uint8_t *token) {
   uint8_t faults = 0;

@@ -1,4 +1,4 @@
-/* What the library is measured against: loops that send and keep no books. */
+/* The loops that the library is compared with: they send and keep no books. */
 #ifndef BENCHMARKS_BARE_H
 #define BENCHMARKS_BARE_H
 
@@ -10,17 +10,16 @@
 SSL *bare_connect(SSL_CTX *context, uint16_t port);
 void bare_close(SSL *ssl);
 
-/* Each returns how many records it wrote. Both end with a notification that has
-   no token, and wait for the packet that answers it. */
+/* Each returns how many records it wrote. They end with a sentinel and wait for its error packet.
+ */
 
-/* Apple's enhanced listing: a frame, an SSL_write. */
+/* Apple's enhanced listing: one SSL_write per frame. */
 uint64_t bare_naive(SSL *ssl, const list_t *list);
 
-/* The least that can be done: frames into 16 KB records, and after each record
-   a look for an error packet. */
+/* The minimum: frames in 16 KB records, and a check for an error packet after each record. */
 uint64_t bare_ceiling(SSL *ssl, const list_t *list);
 
-/* The same from device tokens in hex, each decoded first by a table. */
+/* The same from device tokens in hex, which a table decodes. */
 uint64_t bare_ceiling_hex(SSL *ssl, const list_t *list);
 
 #endif

@@ -1,8 +1,7 @@
 /*
- * What a notification costs the provider, in CPU time of its own process: the
- * library beside a bare loop (ceiling) and Apple's listing (naive). Rounds are
- * interleaved, figures are medians, the connection is made before the clock; the
- * ones a full window asks for are made on it.
+ * The cost of a notification, in CPU time of the provider's process: the library compared with a
+ * bare loop (ceiling) and Apple's listing (naive). Rounds are interleaved, figures are medians. The
+ * connection is made before the measurement; those that a full window requires are made during it.
  *
  *   apns_benchmark [--quick] [--json] [--payloads]
  */
@@ -31,10 +30,10 @@ static const char *const names[CONTENDERS] = {
 #define ROUNDS_MAX 15
 
 typedef struct figures {
-  double cpu_us, wall_us; /* each notification */
+  double cpu_us, wall_us; /* per notification */
   double per_record;      /* notifications */
   double connects;
-  double memory_kb; /* at its peak, above what the list and the process had before */
+  double memory_kb; /* peak above the memory of the list and the process */
 } figures_t;
 
 static double seconds_of(struct timeval t) { return (double)t.tv_sec + (double)t.tv_usec / 1e6; }
@@ -51,7 +50,7 @@ static double wall_now(void) {
   return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* A line of /proc/self/status, in KB; 0 where the system has none. */
+/* A line of /proc/self/status, in KB; 0 if the system lacks it. */
 static double status_kb(const char *name) {
   FILE *file = fopen("/proc/self/status", "r");
   char line[256];
@@ -63,7 +62,7 @@ static double status_kb(const char *name) {
   return found;
 }
 
-/* Forgets the peak, and gives back what earlier rounds left in the heap. */
+/* Resets the peak, and returns memory of earlier rounds to the system. */
 static double memory_start(void) {
   malloc_trim(0);
   FILE *file = fopen("/proc/self/clear_refs", "w");
@@ -82,7 +81,7 @@ static void must(apns_status_t status, const apns_error_t *error) {
   exit(1);
 }
 
-/* The smallest event loop there is, until the call is done. */
+/* A minimal event loop that runs until the call is done. */
 static void go_on(apns_session_t *session, apns_status_t status, const apns_error_t *error) {
   apns_error_t own = APNS_ERROR_INIT;
   struct pollfd watched = {.fd = apns_session_fd(session), .events = POLLIN};
@@ -115,7 +114,7 @@ static void send_all(int contender, apns_session_t *session, const list_t *list)
   size_t taken = 0;
   if (contender == LOOP) return send_all_in_loop(session, list);
   if (contender == PROVIDER) {
-    /* As a provider does it: the token out of its database, then the notification. */
+    /* As a provider does: decode the token from its database, then send. */
     for (size_t i = 0; i < list->count; i++) {
       uint8_t token[APNS_TOKEN_MAX];
       apns_notification_t push = list->notifications[i];
@@ -152,8 +151,8 @@ static figures_t run_library(int contender, const sink_t *sink, const apns_crede
   must(apns_session_new(&options, who, &session, &error), &error);
   connect_in_loop(session);
 
-  /* A session lives for days: once through the list first, so that its window is
-     memory the system has already given. */
+  /* A session lives for days: send the list once before measuring, so that the system has already
+     given its window memory. */
   send_all(contender, session, list);
   connect_in_loop(session);
   apns_session_stats(session, &before, NULL);
@@ -202,7 +201,7 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* One field over the rounds, in the order of its values. */
+/* The value at a place of the rounds' sorted values of a field. */
 static double of_rounds(const figures_t *rounds, int count, size_t field, int place) {
   double values[ROUNDS_MAX];
   for (int i = 0; i < count; i++)
@@ -212,7 +211,7 @@ static double of_rounds(const figures_t *rounds, int count, size_t field, int pl
 }
 #define MEDIAN(contender, field) \
   of_rounds(all[contender], rounds, offsetof(figures_t, field), rounds / 2)
-/* What other programs on the machine disturbed least. */
+/* The round least disturbed by other programs. */
 #define BEST(contender, field) of_rounds(all[contender], rounds, offsetof(figures_t, field), 0)
 
 static void measure(const identities_t *identities, int version, size_t payload, size_t count,
@@ -228,7 +227,7 @@ static void measure(const identities_t *identities, int version, size_t payload,
   list_t list = list_make(count, payload);
   sink_t sink = sink_start(identities, version);
 
-  /* The first round warms caches and is not counted. */
+  /* The first round warms up caches and does not count. */
   for (int round = -1; round < rounds; round++) {
     for (int contender = 0; contender < CONTENDERS; contender++) {
       figures_t figures = contender < SINGLE ? run_bare(contender, &sink, context, &list)
@@ -236,10 +235,10 @@ static void measure(const identities_t *identities, int version, size_t payload,
       if (round >= 0) all[contender][round] = figures;
     }
   }
-  /* The library goes through the list twice. */
+  /* The library sends the list twice. */
   uint64_t expected = (uint64_t)count * (uint64_t)(rounds + 1) * (CONTENDERS + CONTENDERS - SINGLE);
   if (*sink.frames != expected) {
-    fprintf(stderr, "the sink took %llu frames, not %llu\n", (unsigned long long)*sink.frames,
+    fprintf(stderr, "the sink received %llu frames, not %llu\n", (unsigned long long)*sink.frames,
             (unsigned long long)expected);
     exit(1);
   }
@@ -255,7 +254,7 @@ static void measure(const identities_t *identities, int version, size_t payload,
   for (int contender = 0; contender < CONTENDERS; contender++) {
     double cpu = MEDIAN(contender, cpu_us), wall = MEDIAN(contender, wall_us);
     double best = BEST(contender, cpu_us);
-    /* What decodes hex is measured by what decodes hex. */
+    /* A contender that decodes hex is compared with one that does too. */
     const int bare = contender == PROVIDER ? CEILING_HEX : CEILING;
     double ceiling = MEDIAN(bare, cpu_us), best_ceiling = BEST(bare, cpu_us);
     if (json) {

@@ -1,4 +1,4 @@
-/* The notifications every contender sends: each with bytes of its own. */
+/* The notifications that every contender sends, each with its own bytes. */
 #ifndef BENCHMARKS_LIST_H
 #define BENCHMARKS_LIST_H
 
@@ -9,7 +9,7 @@ typedef struct list {
   apns_notification_t *notifications;
   size_t count;
   void *bytes;
-  char (*hex)[64]; /* the device tokens as a database has them */
+  char (*hex)[64]; /* the device tokens as in a database */
 } list_t;
 
 list_t list_make(size_t count, size_t payload_length);

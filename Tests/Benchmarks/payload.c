@@ -35,7 +35,7 @@ static const char *const names[CONTENDERS] = {"library: reset, set, write",
 #define BUILDS 200000
 #define ROUNDS_MAX 15
 
-/* Allocations of the library, of jansson and of whoever else; see CMakeLists.txt. */
+/* Allocations of the library, of jansson and of others; see CMakeLists.txt. */
 static size_t allocations;
 static void *counting_malloc(size_t size) {
   allocations++;
@@ -144,7 +144,7 @@ static figures_t run(int contender, apns_payload_t *payload, apns_payload_t *nar
       length = update(activity, i, buffer, sizeof buffer);
     } else if (contender == SHORTEN) {
       if (apns_payload_write(narrow, buffer, sizeof buffer, &length, NULL, NULL))
-        fail("the library did not shorten");
+        fail("the library did not truncate");
     } else if (contender == CHECK) {
       length = sizeof expected - 1;
       if (apns_payload_check(expected, length, 0, NULL, 0, NULL, NULL))
@@ -199,7 +199,7 @@ void payload_measure(int rounds, bool json) {
       apns_payload_set_string(activity, APNS_KEY_EVENT, "update", 6, NULL) ||
       apns_payload_set_integer(activity, APNS_KEY_STALE_DATE, 1685955600, NULL))
     fail("no payload");
-  /* The same bytes from both, or there is nothing to compare. */
+  /* Both must write the same bytes, or the comparison is meaningless. */
   size_t length = build(payload, 0, buffer, sizeof buffer);
   if (length != sizeof expected - 1 || memcmp(buffer, expected, length))
     fail("the library wrote something else");

@@ -1,10 +1,10 @@
-/* What building a payload costs, beside jansson doing the same. */
+/* The cost of building a payload, compared with jansson. */
 #ifndef BENCHMARKS_PAYLOAD_H
 #define BENCHMARKS_PAYLOAD_H
 
 #include <stdbool.h>
 
-/* Prints a table, or with `json` a line of JSON for each contender. */
+/* Prints a table, or with `json` a line of JSON per contender. */
 void payload_measure(int rounds, bool json);
 
 #endif

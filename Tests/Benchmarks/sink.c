@@ -22,8 +22,7 @@ static uint32_t u32(const uint8_t *bytes) {
 }
 static uint32_t u16(const uint8_t *bytes) { return (uint32_t)bytes[0] << 8 | bytes[1]; }
 
-/* The length of the frame at `bytes`, 0 where it is not whole; its token's length and identifier.
- */
+/* The length of the frame at `bytes`, 0 if it is incomplete; its token's length and identifier. */
 static size_t frame_at(const uint8_t *bytes, size_t count, uint32_t *token_length,
                        uint32_t *identifier) {
   size_t length;
@@ -38,7 +37,7 @@ static size_t frame_at(const uint8_t *bytes, size_t count, uint32_t *token_lengt
     return length;
   }
   if (bytes[0] != 1) {
-    fprintf(stderr, "the sink was sent command %u\n", bytes[0]);
+    fprintf(stderr, "the sink received command %u\n", bytes[0]);
     _exit(1);
   }
   if (count < 11) return 0;
@@ -49,9 +48,8 @@ static size_t frame_at(const uint8_t *bytes, size_t count, uint32_t *token_lengt
   return count < length ? 0 : length;
 }
 
-/* Looks now and then, and waits for nothing meanwhile: waking a reader, and sharing the
-   socket's lock with one, is work that the kernel books on the writer, more or less of it
-   as the two happen to meet, and that is not what is measured. */
+/* Polls without blocking: the kernel charges the writer for waking a reader and for sharing the
+   socket's lock with it, in amounts that vary by chance and are not to be measured. */
 static int read_some(SSL *ssl, uint8_t *buffer, size_t room) {
   const struct timespec pause = {.tv_nsec = 200 * 1000};
   int got;
@@ -105,7 +103,7 @@ sink_t sink_start(const identities_t *identities, int version) {
     perror("sink");
     exit(1);
   }
-  /* Room for what comes meanwhile. */
+  /* Room for what arrives between two reads. */
   int room = 8 << 20;
   setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
   sink.port = ntohs(address.sin_port);

@@ -1,7 +1,6 @@
 /*
- * The other end, in a process of its own: takes frames of commands 1 and 2,
- * counts them, and answers the one without a token by an error packet that
- * names it, as a gateway does.
+ * The other end, in a separate process: reads frames of commands 1 and 2, counts them, and answers
+ * the one without a token with an error packet that names it, like a gateway.
  */
 #ifndef BENCHMARKS_SINK_H
 #define BENCHMARKS_SINK_H
@@ -14,7 +13,7 @@
 typedef struct sink {
   pid_t process;
   uint16_t port;
-  volatile uint64_t *frames; /* taken so far, over all connections */
+  volatile uint64_t *frames; /* received so far, over all connections */
 } sink_t;
 
 /* `version` is OpenSSL's, TLS1_2_VERSION or TLS1_3_VERSION. */

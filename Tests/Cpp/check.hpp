@@ -1,4 +1,4 @@
-/* What all tests of <apns/apns.hpp> need: cmocka, the scripted gateway in C, scripts for it. */
+/* Shared by all tests of <apns/apns.hpp>: cmocka, the scripted gateway in C, scripts for it. */
 #ifndef TESTS_CPP_CHECK_HPP
 #define TESTS_CPP_CHECK_HPP
 
@@ -7,18 +7,18 @@
 extern "C" {
 #include "provider.h"
 }
-/* A name of the standard library's streams, too. */
+/* Names of the standard library's streams, too. */
 #undef fail
 #undef fail_msg
 #define fail_because(...) (print_error(__VA_ARGS__), print_error("\n"), _fail(__FILE__, __LINE__))
 
-/** Steps of a script; the macros of gateway.h are C's. */
+/** Steps of a script; the macros of gateway.h are for C only. */
 inline gateway_step_t step(step_kind_t kind) { return {kind, 0, nullptr, 0, 0, false}; }
 inline gateway_step_t say(const void *bytes, size_t length) {
   return {STEP_SAY, length, bytes, 0, 0, false};
 }
 
-/** A gateway for the length of a block. It judges, where there is no script. */
+/** A gateway for the lifetime of a block. Without a script it uses JUDGE. */
 class Gateway {
  public:
   explicit Gateway(const gateway_step_t *script = nullptr) {
@@ -64,7 +64,7 @@ inline apns::CredentialsOptions provider_options() {
   return options;
 }
 
-/** A token that says n; one that JUDGE rejects. */
+/** A token that contains n; JUDGE rejects a bad one. */
 inline apns::Token token_of(unsigned n, bool is_bad = false) {
   std::uint8_t bytes[32] = {};
   std::memcpy(bytes, &n, sizeof n);
@@ -82,7 +82,7 @@ inline void assert_text(std::string_view expected, std::string_view found) {
 }
 
 #if APNS_EXCEPTIONS
-/** `body` throws apns::Error with the status and a message that has the part in it. */
+/** `body` must throw apns::Error with this status and a message that contains `part`. */
 template <class Body>
 void assert_throws(apns_status_t status, const char *part, Body body) {
   try {

@@ -13,7 +13,7 @@ extern "C" {
 static const std::string json = "{\"aps\":{\"alert\":\"Hello\"}}";
 static const char uuid[] = "123e4567-e89b-12d3-a456-42665544000a";
 
-/** A service for the length of a block. */
+/** A service for the lifetime of a block. */
 class Service {
  public:
   explicit Service(service_judge_t judge = nullptr) {
@@ -27,7 +27,7 @@ class Service {
     service_free(service_);
   }
 
-  /** What was heard can be looked at then. */
+  /** After this the requests can be examined. */
   void stop() {
     if (!is_stopped_) service_stop(service_);
     is_stopped_ = true;
@@ -60,7 +60,7 @@ static apns::Event only_event(apns::Session &session) {
   return *event;
 }
 
-TEST(a_notification_says_what_it_was_given) {
+TEST(a_notification_keeps_its_fields) {
   Service service;
   apns::Session session(apns::Credentials(provider_options()), service.session_options());
   const auto token = token_of(1);
@@ -156,7 +156,7 @@ static service_reply_t manage_channels(void *, const service_push_t *push) {
   return reply;
 }
 
-TEST(channels_come_and_go) {
+TEST(channels_are_created_and_deleted) {
   Service service(manage_channels);
   const apns::SessionOptions where = service.session_options();
   apns::ChannelsOptions options;
@@ -291,7 +291,7 @@ static service_reply_t say_news(void *, const service_push_t *) {
   return reply;
 }
 
-TEST(a_rejection_says_why) {
+TEST(a_rejection_has_its_reason) {
   {
     const Service service(say_gone);
     apns::Session session(apns::Credentials(provider_options()), service.session_options());
@@ -305,7 +305,7 @@ TEST(a_rejection_says_why) {
     assert_text("Unregistered", event.why());
     assert_true(event.gone_since() ==
                 std::chrono::system_clock::time_point{} + std::chrono::seconds{1454402113});
-    // The loop that cleans up after the feedback service goes on working.
+    // A loop that cleans up with the feedback service still works.
     apns::FeedbackOptions options;
     options.session = session.get();
     apns::Feedback feedback(apns::Credentials(provider_options()), options);

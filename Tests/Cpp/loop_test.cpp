@@ -10,7 +10,7 @@
 using std::chrono::milliseconds;
 static const std::string json = "{\"aps\":{\"alert\":\"Hello\"}}";
 
-/** A program's loop. */
+/** A program's event loop. */
 class Loop {
  public:
   void add(int fd, std::function<void()> ready) { ready_[fd] = std::move(ready); }
@@ -70,7 +70,7 @@ TEST(a_session_never_waits) {
   assert_true(loop.is_empty());
 }
 
-TEST(a_full_window_says_again) {
+TEST(a_full_window_returns_again) {
   const Gateway gateway;
   apns::SessionOptions options = loop_options(gateway);
   options.window_bytes = 16384;
@@ -86,7 +86,7 @@ TEST(a_full_window_says_again) {
     session.send({good, json});
     fail_because("it had room");
   } catch (const apns::Error &error) {
-    // The first send has begun to connect: outcomes may be there by now.
+    // The first send may have begun to connect, so there may be outcomes already.
     assert_true(error.status() == APNS_ERR_AGAIN || error.status() == APNS_ERR_FULL);
     assert_int_equal(error.is_retryable(), error.status() == APNS_ERR_AGAIN);
   }
@@ -113,7 +113,7 @@ TEST(another_thread_wakes_it) {
   assert_false(loop.is_ready());
 }
 
-TEST(news_are_thrown_and_nothing_is_lost) {
+TEST(connection_errors_are_thrown_and_nothing_is_lost) {
   std::uint16_t port = 0;
   {
     const Gateway gone;
@@ -140,7 +140,7 @@ TEST(news_are_thrown_and_nothing_is_lost) {
   assert_int_equal(session.stats().unresolved, 1);
 }
 
-TEST(a_session_that_waits_has_no_descriptor) {
+TEST(a_blocking_session_has_no_descriptor) {
   const Gateway gateway;
   apns::Session session(apns::Credentials(provider_options()), gateway.session_options());
   assert_int_equal(session.fd(), -1);

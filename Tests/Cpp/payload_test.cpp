@@ -1,4 +1,4 @@
-/* Payloads: each kind of value to its function in C, written and checked. */
+/* Payloads: each kind of value reaches its C function; writing and checking. */
 #include <list>
 
 #include "check.hpp"
@@ -30,11 +30,11 @@ TEST(a_payload_is_built_in_one_line) {
               apns::Payload().critical_sound("a.caf", 0.5).json());
 }
 
-TEST(every_kind_of_value_finds_its_function) {
+TEST(every_kind_of_value_reaches_its_function) {
   const char *text = "text";
   const std::string string = "string";
   apns::Payload payload;
-  // A pointer to characters is no bool, and 0 no pointer.
+  // A char pointer is not taken as a bool, nor 0 as a pointer.
   payload.add("a", text).add("b", string).add("c", std::string_view("view")).add("d", "literal");
   payload.add("e", true).add("f", false).add("g", 0).add("h", -1).add("i", 2u);
   payload.add("j", std::uint64_t{9223372036854775807u}).add("k", std::int8_t{-5});
@@ -78,7 +78,7 @@ TEST(every_kind_of_value_finds_its_function) {
   assert_text("{\"aps\":{\"content-changed\":true}}", apns::Payload().content_changed().json());
 }
 
-TEST(what_cannot_be_is_thrown_and_changes_nothing) {
+TEST(an_invalid_value_throws_and_changes_nothing) {
   apns::Payload payload;
   payload.add("game", 1);
   assert_throws(APNS_ERR_ARGUMENT, "game", [&] { payload.add("game", 2); });
@@ -92,7 +92,7 @@ TEST(what_cannot_be_is_thrown_and_changes_nothing) {
   assert_text("{\"aps\":{},\"game\":1}", payload.json());
 }
 
-TEST(a_payload_is_shortened_as_the_options_say) {
+TEST(the_options_truncate_a_payload) {
   const std::string text(3000, 'a');
   assert_throws(APNS_ERR_ARGUMENT, "", [&] { apns::Payload().alert(text + text).json(); });
   apns::PayloadOptions options;
@@ -109,14 +109,14 @@ TEST(a_payload_is_shortened_as_the_options_say) {
   assert_text("aaa\"}}", std::string_view(apns::Payload(options).alert(text).json()).substr(250));
   options.suffix = "...";
   assert_text("...\"}}", std::string_view(apns::Payload(options).alert(text).json()).substr(250));
-  // What does not fit throws, and leaves the string empty rather than half.
+  // If the payload does not fit, write() throws and leaves the string empty.
   payload.reset();
   payload.add("own", text);
   assert_throws(APNS_ERR_ARGUMENT, "", [&] { payload.write(json); });
   assert_text("", json);
 }
 
-TEST(one_string_serves_for_many) {
+TEST(one_string_is_reused) {
   apns::Payload payload;
   std::string json;
   payload.alert(std::string(1500, 'x')).badge(10).write(json);

@@ -1,4 +1,4 @@
-/* The file with exceptions in the program that has none elsewhere. */
+/* The only file with exceptions in a program without them. */
 #include "check.hpp"
 
 int pushes_with_exceptions(const char *host, std::uint16_t port) {

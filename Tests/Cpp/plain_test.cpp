@@ -1,4 +1,4 @@
-/* A program without exceptions and RTTI: everything is there under its try_ name. */
+/* A program without exceptions and RTTI: every function is available under its try_ name. */
 #include "check.hpp"
 
 #if APNS_EXCEPTIONS || defined(__cpp_rtti) || defined(__cpp_exceptions)
@@ -135,8 +135,8 @@ TEST(feedback_lists) {
   assert_int_equal(tuples.status(), APNS_DONE);
 }
 
-/* The other mode in the same program: both are there, and each is its own. */
-TEST(beside_a_file_with_exceptions) {
+/* Both modes work in the same program, independently. */
+TEST(together_with_a_file_with_exceptions) {
   const Gateway gateway;
   const apns::SessionOptions options = gateway.session_options();
   assert_int_equal(pushes_with_exceptions(options.peer.host.c_str(), options.peer.port), 1);

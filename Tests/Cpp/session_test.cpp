@@ -13,7 +13,7 @@ static const std::string json = "{\"aps\":{\"alert\":\"Hello\"}}";
 
 /* ---- Credentials -------------------------------------------------------- */
 
-TEST(credentials_say_what_they_are_for) {
+TEST(credentials_describe_themselves) {
   const apns::Credentials who(provider_options());
   const apns::CredentialsDescription description = who.describe();
   assert_true(description.has_certificate());
@@ -26,7 +26,7 @@ TEST(credentials_say_what_they_are_for) {
   assert_false(apns::Credentials(apns::CredentialsOptions()).describe().has_certificate());
 }
 
-TEST(credentials_that_cannot_be_are_thrown) {
+TEST(invalid_credentials_throw) {
   apns::CredentialsOptions options = provider_options();
   options.certificate_file = "/nonexistent.pem";
   assert_throws(APNS_ERR_CREDENTIALS, "/nonexistent.pem", [&] { apns::Credentials who(options); });
@@ -62,7 +62,7 @@ TEST(credentials_come_from_memory_and_a_callback) {
   assert_true(static_cast<bool>(apns::Credentials(options)));
   assert_text(options.key_file, asked);
 
-  // What the callback throws passes round the library, not through it.
+  // An exception of the callback bypasses the library.
   options.passphrase_callback = [](const char *, char *, std::size_t) -> int {
     throw std::out_of_range("no passphrase today");
   };
@@ -77,9 +77,9 @@ TEST(credentials_come_from_memory_and_a_callback) {
   assert_int_equal(error.code(), APNS_ERR_CREDENTIALS);
 }
 
-/* ---- Other credentials --------------------------------------------------- */
+/* ---- Credential rotation ------------------------------------------------- */
 
-TEST(other_credentials_are_used) {
+TEST(rotated_credentials_are_used) {
   const Gateway gateway;
   apns::Session session(apns::Credentials(provider_options()), gateway.session_options());
   session.send({token_of(1), json});
@@ -95,7 +95,7 @@ TEST(other_credentials_are_used) {
 
 /* ---- Sending ------------------------------------------------------------ */
 
-TEST(every_notification_ends_and_is_told) {
+TEST(every_notification_has_its_event) {
   const Gateway gateway;
   apns::SessionOptions options = gateway.session_options();
   options.report_accepted = true;
@@ -137,7 +137,7 @@ TEST(every_notification_ends_and_is_told) {
 
 static const apns::Token kToken(apns::TokenBytes("tt", 2)), kOther(apns::TokenBytes("u", 1));
 
-TEST(what_is_sent_is_what_was_said) {
+TEST(the_gateway_receives_what_was_sent) {
   const gateway_step_t script[] = {step(STEP_TAKE_ALL), step(STEP_END)};
   const Gateway gateway(script);
   apns::SessionOptions options = gateway.session_options();
@@ -189,7 +189,7 @@ TEST(a_payload_is_sent_from_where_it_is_built) {
   assert_memory_equal(heard->bytes, expected, sizeof expected - 1);
 }
 
-TEST(options_do_what_they_say) {
+TEST(options_have_their_effect) {
   const gateway_step_t script[] = {{STEP_TAKE_BYTES, 8, nullptr, 0, 0, false},
                                    step(STEP_CLOSE_FIN)};
   const Gateway gateway(script);
@@ -203,7 +203,7 @@ TEST(options_do_what_they_say) {
   assert_memory_equal(gateway.heard(0)->bytes, "\0\0\1u\0\2{}", 8);
 }
 
-TEST(an_array_is_sent_and_what_was_taken_told) {
+TEST(sending_an_array_returns_the_count) {
   const Gateway gateway;
   apns::Session session(apns::Credentials(provider_options()), gateway.session_options());
   std::vector<apns::Token> tokens;
@@ -234,7 +234,7 @@ TEST(an_array_is_sent_and_what_was_taken_told) {
   assert_int_equal(session.stats().accepted, 199);
 }
 
-TEST(a_refused_notification_is_thrown) {
+TEST(a_refused_notification_throws) {
   const Gateway gateway;
   apns::Session session(apns::Credentials(provider_options()), gateway.session_options());
   assert_throws(APNS_ERR_ARGUMENT, "token", [&] { session.send({apns::TokenBytes(), json}); });
@@ -245,7 +245,7 @@ TEST(a_refused_notification_is_thrown) {
   assert_int_equal(session.stats().taken, 0);
 }
 
-TEST(a_gateway_that_is_not_there_is_thrown) {
+TEST(an_unreachable_gateway_throws) {
   apns::SessionOptions options;
   {
     const Gateway gateway;
@@ -317,8 +317,8 @@ TEST(options_reach_the_library) {
 
 /* ---- Events ------------------------------------------------------------- */
 
-/* A plain function, as the C interface has it: nothing may be thrown through the library. */
-TEST(the_log_is_told) {
+/* A plain function, as in the C interface: no exception may pass through the library. */
+TEST(the_log_gets_lines) {
   const Gateway gateway;
   struct Seen {
     int lines = 0;
@@ -343,7 +343,7 @@ TEST(the_log_is_told) {
   assert_int_equal(seen.lines, 1);
 }
 
-TEST(the_destructor_waits_and_says_what_has_no_outcome) {
+TEST(the_destructor_waits_and_logs_unresolved_notifications) {
   const gateway_step_t script[] = {step(STEP_TAKE_ALL), step(STEP_END)};
   std::uint64_t count = 0;
   const auto push = [&](const Gateway &gateway, std::uint32_t timeout) {
@@ -364,7 +364,7 @@ TEST(the_destructor_waits_and_says_what_has_no_outcome) {
   assert_int_equal(count, 300);
 }
 
-TEST(draining_in_vain_says_how_many) {
+TEST(a_drain_that_times_out_has_the_count) {
   const gateway_step_t script[] = {step(STEP_TAKE_ALL), step(STEP_END)};
   const Gateway gateway(script);
   apns::Session session(apns::Credentials(provider_options()), gateway.session_options());
@@ -377,7 +377,7 @@ TEST(draining_in_vain_says_how_many) {
     count++;
   }
   assert_int_equal(count, 0);
-  // Longer than C can say, and shorter.
+  // Longer than C's maximum, and negative.
   assert_int_equal(session.try_next_event(*std::make_unique<apns::Event>(), milliseconds(0)),
                    APNS_DONE);
   assert_int_equal(apns::detail::timeout(std::chrono::hours(10000)), 2147483647);
@@ -434,7 +434,7 @@ TEST(feedback_is_a_range) {
   const gateway_step_t script[] = {say(list, sizeof list - 1), step(STEP_END)};
   const Gateway gateway(script);
   apns::Feedback feedback(apns::Credentials(provider_options()), gateway.feedback_options());
-  feedback.connect(); /* which it is already */
+  feedback.connect(); /* already connected */
   std::string text;
   for (const apns::FeedbackTuple &gone : feedback.tuples())
     text +=
@@ -446,7 +446,7 @@ TEST(feedback_is_a_range) {
   assert_throws(APNS_ERR_ARGUMENT, "NULL", [&] { feedback.next(); });
 }
 
-TEST(feedback_cut_off_gives_what_was_whole) {
+TEST(truncated_feedback_returns_complete_tuples) {
   const gateway_step_t script[] = {say(list, sizeof list - 2), step(STEP_END)};
   const Gateway gateway(script);
   apns::Feedback feedback(apns::Credentials(provider_options()), gateway.feedback_options());
@@ -466,7 +466,7 @@ TEST(feedback_cut_off_gives_what_was_whole) {
   assert_int_equal(again.status(), APNS_ERR_PROTOCOL);
 }
 
-TEST(feedback_that_is_not_there_is_thrown) {
+TEST(unreachable_feedback_throws) {
   apns::FeedbackOptions options;
   {
     const Gateway gateway;
@@ -480,7 +480,7 @@ TEST(feedback_that_is_not_there_is_thrown) {
 }
 
 #ifdef WITHOUT_HTTP2
-TEST(a_protocol_that_is_not_built_in_is_thrown) {
+TEST(a_protocol_that_is_not_built_in_throws) {
   const apns::Credentials who(provider_options());
   apns::SessionOptions options;
   options.protocol = APNS_PROTOCOL_HTTP2;

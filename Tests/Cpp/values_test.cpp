@@ -1,4 +1,5 @@
-/* What owns nothing of the library's: bytes, tokens, errors; and what a class promises. */
+/* Values that own nothing of the library: bytes, tokens, errors; and the guarantees of each class.
+ */
 #include <array>
 #include <exception>
 #include <unordered_map>
@@ -13,7 +14,7 @@ constexpr bool is_owner() {
   static_assert(!std::is_copy_constructible_v<Object> && !std::is_copy_assignable_v<Object>);
   static_assert(std::is_nothrow_move_constructible_v<Object>);
   static_assert(std::is_nothrow_move_assignable_v<Object>);
-  // Nothing becomes an object without being asked to.
+  // No implicit conversion from a handle.
   static_assert(!std::is_convertible_v<Handle *, Object>);
   return true;
 }
@@ -27,7 +28,7 @@ static_assert(std::is_nothrow_copy_constructible_v<apns::Error>);
 static_assert(std::is_trivially_copyable_v<apns::Token>);
 static_assert(!std::is_constructible_v<apns::Bytes, const std::vector<int> &>);
 static_assert(!std::is_constructible_v<apns::Bytes, int>);
-/* Text is no token, whatever it is in. */
+/* Text does not convert to a token, whatever holds it. */
 static_assert(!std::is_constructible_v<apns::Notification, const char *, const char *>);
 static_assert(!std::is_constructible_v<apns::Notification, std::string, const char *>);
 static_assert(!std::is_constructible_v<apns::TokenBytes, std::string_view>);
@@ -38,7 +39,7 @@ static_assert(std::is_constructible_v<apns::Notification, apns::Token, std::stri
 
 /* ---- Bytes -------------------------------------------------------------- */
 
-TEST(bytes_are_taken_from_what_holds_them) {
+TEST(bytes_convert_from_containers) {
   const std::uint8_t plain[3] = {1, 0, 2};
   const std::vector<std::uint8_t> vector(plain, plain + 3);
   const std::array<char, 3> array{{1, 0, 2}};
@@ -73,14 +74,14 @@ TEST(tokens_are_read_and_written) {
   assert_int_equal(apns::Token(std::vector<std::uint8_t>(100, 'x')).hex().size(), 200);
 }
 
-TEST(bad_tokens_say_why) {
+TEST(bad_tokens_have_a_reason) {
   assert_throws(APNS_ERR_ARGUMENT, "character 'u' at 1", [] { apns::Token::from_hex("5u"); });
   assert_throws(APNS_ERR_ARGUMENT, "", [] { apns::Token::from_hex({}); });
   assert_throws(APNS_ERR_ARGUMENT, "", [] { apns::Token::from_base64("="); });
   assert_throws(APNS_ERR_ARGUMENT, "token is empty", [] { apns::Token{apns::TokenBytes()}; });
   assert_throws(APNS_ERR_ARGUMENT, "token is too long",
                 [] { apns::Token{std::vector<std::uint8_t>(101, 'x')}; });
-  // What fails leaves it as it was.
+  // A failed assignment leaves the token unchanged.
   apns::Token token = apns::Token::from_hex("0102");
   assert_int_equal(token.try_assign_hex("5"), APNS_ERR_ARGUMENT);
   assert_int_equal(token.try_assign({}), APNS_ERR_ARGUMENT);
@@ -116,12 +117,12 @@ TEST(an_error_carries_the_librarys) {
   assert_int_equal(error.detail().sys_errno, 111);
   assert_int_equal(error.detail().tls_code, 7);
   assert_int_equal(error.detail().reject, APNS_REJECT_SHUTDOWN);
-  // A message without an end is given one.
+  // An unterminated message is terminated.
   assert_int_equal(std::strlen(error.what()), sizeof detail.message - 1);
   const std::exception &base = error;
   assert_ptr_equal(base.what(), error.what());
 
-  // Nothing of an earlier life of the stack comes along.
+  // Stale stack contents do not leak into the error.
   try {
     apns::Token::from_hex("x");
   } catch (const apns::Error &thrown) {
@@ -140,7 +141,7 @@ TEST(strings_are_looked_up_and_filled_in) {
   assert_text("Chess", strings.get("TITLE"));
   assert_text("Jenna and Frank play", strings.format("PLAY", {"Jenna", "Frank"}));
   assert_text("Chess", strings.format("TITLE", {}));
-  // Longer than anything expected.
+  // Longer than any internal buffer.
   const std::string name(5000, 'n');
   assert_text(name + " and F play", strings.format("PLAY", {name, "F"}));
 #if defined(__cpp_lib_span)
@@ -164,14 +165,14 @@ TEST(strings_are_read_from_a_file) {
                 [&] { apns::Strings::open(std::string(file) + '\0' + "x"); });
 }
 
-TEST(what_was_moved_from_is_empty) {
+TEST(a_moved_from_object_is_empty) {
   apns::Strings first("a = b;");
   assert_true(static_cast<bool>(first));
   apns::Strings second(std::move(first));
   assert_text("b", second.get("a"));
   assert_false(static_cast<bool>(first));
   assert_throws(APNS_ERR_ARGUMENT, "NULL", [&] { first.get("a"); });
-  // The one that is overwritten ends; valgrind would tell.
+  // The overwritten object is freed; valgrind would detect a leak.
   apns::Strings third("c = d;");
   third = std::move(second);
   assert_text("b", third.get("a"));

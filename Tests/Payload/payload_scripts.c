@@ -1,5 +1,5 @@
 /*
- * Builds payloads as byte-coded scripts say, and writes what came of them.
+ * Builds payloads by byte-coded scripts and writes the results.
  *
  * Input, all numbers little-endian: for each script u32 length, u32 limit, u8
  * truncate, and its steps. A step is a code and what it needs; text is u32
@@ -18,7 +18,7 @@ typedef struct cursor {
 
 static const void *take(cursor_t *cursor, size_t count) {
   if ((size_t)(cursor->end - cursor->at) < count) {
-    fprintf(stderr, "a script ends in the middle of a step\n");
+    fprintf(stderr, "a script ends within a step\n");
     exit(2);
   }
   cursor->at += count;
@@ -34,7 +34,7 @@ typedef struct text {
   size_t length;
 } text_t;
 
-/* In memory of exactly its size, so that a sanitizer sees a read beyond it. */
+/* In memory of exactly its size, so that a sanitizer detects a read beyond it. */
 static text_t take_text(cursor_t *cursor) {
   TAKE(uint32_t, length, cursor);
   char *bytes = malloc(length ? length : 1);
@@ -135,7 +135,7 @@ static void run(apns_payload_t *payload, cursor_t *cursor) {
   for (; cursor->at < cursor->end && steps < sizeof statuses; steps++) {
     TAKE(uint8_t, code, cursor);
     if (code > SET_JSON) {
-      fprintf(stderr, "no step has the code %d\n", code);
+      fprintf(stderr, "unknown step code %d\n", code);
       exit(2);
     }
     apns_status_t status = APNS_OK;
@@ -149,7 +149,7 @@ static void run(apns_payload_t *payload, cursor_t *cursor) {
   fwrite(&steps, sizeof steps, 1, stdout);
   fwrite(statuses, 1, steps, stdout);
 
-  /* Asked for its size first, then given exactly that. */
+  /* First ask for the size, then provide exactly that. */
   size_t length = 0, cut = 0;
   char *buffer = NULL;
   apns_status_t status = apns_payload_write(payload, NULL, 0, &length, NULL, NULL);

@@ -2,9 +2,9 @@
 """Writes Sources/APNS/Payload/GraphemeTable.swift from the Unicode Character Database.
 
     generate.py [DIRECTORY]            writes the table; default /usr/share/unicode (Debian: unicode-data)
-    generate.py --check [DIRECTORY]    writes nothing; fails where the table is not what it would write
+    generate.py --check [DIRECTORY]    writes nothing; fails if the table is out of date
 
-A database of another version than the table's is no fault: --check then ends with 77.
+If the database has another version than the table, --check ends with status 77.
 """
 
 import pathlib
@@ -14,16 +14,16 @@ import sys
 TARGET = pathlib.Path(__file__).parents[2] / "Sources/APNS/Payload/GraphemeTable.swift"
 DEBIAN = pathlib.Path("/usr/share/unicode")
 
-# Scripts whose conjuncts are kept together (UAX #29, GB9c; UAX #44, Indic_Conjunct_Break).
+# Scripts with conjuncts that stay together (UAX #29, GB9c; UAX #44, Indic_Conjunct_Break).
 CONJUNCT_SCRIPTS = {"Bengali", "Devanagari", "Gujarati", "Malayalam", "Oriya", "Telugu"}
 
 CLASSES = ["control", "extend", "prepend", "spacingMark", "pictographic", "consonant", "linker"]
-# How many characters an entry has room for.
+# The maximum number of characters in an entry.
 LONGEST = 256
 
 
 def properties(path, *wanted):
-    """The characters of each wanted value in a file of the database."""
+    """The characters with each wanted value in a file of the database."""
     found = {value: set() for value in wanted}
     for line in path.read_text(encoding="utf-8").splitlines():
         fields = [field.strip() for field in line.split("#")[0].split(";")]
@@ -32,12 +32,12 @@ def properties(path, *wanted):
             first, _, last = fields[0].partition("..")
             found[value].update(range(int(first, 16), int(last or first, 16) + 1))
     for value, characters in found.items():
-        assert characters, f"{path}: nothing is {value}"
+        assert characters, f"{path}: no character is {value}"
     return [found[value] for value in wanted]
 
 
 def classes(database):
-    """The class of every character that the code does not know by itself."""
+    """The class of every character that is not hard-coded."""
     control, extend, prepend, spacing = properties(
         database / "auxiliary/GraphemeBreakProperty.txt", "Control", "Extend", "Prepend", "SpacingMark")
     pictographic, = properties(database / "emoji/emoji-data.txt", "Extended_Pictographic")
@@ -56,7 +56,7 @@ def classes(database):
 
 
 def ranges(result):
-    """Runs of one class, none longer than an entry has room for."""
+    """Runs of one class, limited to the length of an entry."""
     runs = []
     for character in sorted(result):
         number = result[character]
@@ -102,7 +102,7 @@ def main():
     if not check:
         TARGET.write_text(text)
     elif f"Database {version}." not in TARGET.read_text():
-        print(f"skipped: {database} is Unicode {version}, which is not the table's")
+        print(f"skipped: {database} is Unicode {version}, not the table's version")
         sys.exit(77)
     elif TARGET.read_text() != text:
         sys.exit(f"{TARGET.name} is not what {pathlib.Path(__file__).name} writes")

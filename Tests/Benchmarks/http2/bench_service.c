@@ -29,7 +29,7 @@
 #define RECORD (16 << 10)
 #define CLIENTS_MAX 80
 
-/* A stream that waits for its answer, and until when. */
+/* A stream whose response is delayed, and until when. */
 typedef struct held {
   int32_t stream;
   uint64_t due_ms;
@@ -38,12 +38,12 @@ typedef struct held {
 typedef struct client {
   int descriptor;
   SSL *ssl;
-  nghttp2_session *http; /* NULL: still shaking hands */
+  nghttp2_session *http; /* NULL during the handshake */
   held_t *held;
   uint32_t held_count, held_room;
-  uint32_t used;    /* of the window, and not given back */
-  uint8_t *out;     /* what was handed out and is not written */
-  size_t out_count; /* of it */
+  uint32_t used;    /* bytes of the window without credit given back */
+  uint8_t *out;     /* frames not yet written */
+  size_t out_count; /* bytes in `out` */
   bool is_over;
 } client_t;
 
@@ -107,7 +107,7 @@ static int on_data(nghttp2_session *http, uint8_t flags, int32_t stream, const u
   { (uint8_t *)(name), (uint8_t *)(value), strlen(name), strlen(value), NGHTTP2_NV_FLAG_NONE }
 
 static void answer(client_t *client, int32_t stream) {
-  /* As APNs does, an identifier that is never the same. */
+  /* Like APNs, a different ID each time. */
   static uint64_t number;
   char id[40];
   snprintf(id, sizeof id, "5e2a60c0-0000-4000-8000-%012llx", (unsigned long long)number++);
@@ -133,7 +133,7 @@ static bool has_written(client_t *client) {
   return true;
 }
 
-/* Frames as far as they fill a record, or one. */
+/* Writes as many frames as fit a record, but at least one. */
 static void write_frames(client_t *client) {
   while (has_written(client)) {
     for (;;) {
@@ -156,7 +156,7 @@ static void give_credit(client_t *client) {
   client->used = 0;
 }
 
-/* They are in the order in which they are due. */
+/* They are sorted by due time. */
 static void answer_held(client_t *client) {
   uint64_t now = options.delay_ms ? now_ms() : 0;
   uint32_t count = 0;
@@ -262,7 +262,7 @@ static void serve_all(int listener, SSL_CTX *context) {
       holds = holds || clients[index].held_count;
     }
     int count = client_count;
-    /* Where nothing more comes, a batch is what there is. */
+    /* When no more requests come, the batch is complete. */
     int ready = poll(watched, (nfds_t)(1 + count), holds ? 1 : -1);
     for (int index = 0; index < count; index++) {
       if (watched[1 + index].revents) {

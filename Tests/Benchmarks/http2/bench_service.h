@@ -1,6 +1,6 @@
 /*
- * APNs over HTTP/2 for measuring, in a process of its own: answers 200 to all, with
- * little work, so that it is the provider that is measured.
+ * APNs over HTTP/2 for measurements, in a separate process: answers 200 to all with little work, so
+ * that the provider is the bottleneck.
  */
 #ifndef BENCHMARKS_HTTP2_SERVICE_H
 #define BENCHMARKS_HTTP2_SERVICE_H
@@ -12,20 +12,20 @@
 #include "Gateway/identity.h"
 
 typedef struct bench_service_options {
-  int processor;     /* to be pinned to; negative: to none */
-  uint32_t streams;  /* that a connection may have open */
-  uint32_t window;   /* of a connection, in bytes */
-  double credit;     /* returned when such a share of the window was used */
-  uint32_t batch;    /* answers are held until there are so many, or no request comes */
-  uint32_t delay_ms; /* each answer waits so long, and there are no batches */
-  bool trickles;     /* each answer in a record, and a write, of its own */
+  int processor;     /* to pin it to; negative: none */
+  uint32_t streams;  /* limit per connection */
+  uint32_t window;   /* per connection, in bytes */
+  double credit;     /* credit is given when this share of the window is used */
+  uint32_t batch;    /* responses wait for this many, or until no request comes */
+  uint32_t delay_ms; /* delay of each response; then without batches */
+  bool trickles;     /* each response in a separate record and write */
   bool asks_for_certificate;
 } bench_service_options_t;
 
-/* What has come about since the counts were last set to 0. */
+/* Counts since the last reset. */
 typedef struct bench_counts {
   uint64_t requests, connections;
-  uint64_t wire_in, wire_out; /* bytes, TLS included, of connections that have ended */
+  uint64_t wire_in, wire_out; /* bytes with TLS, of ended connections */
   uint64_t records_out;
 } bench_counts_t;
 
@@ -39,7 +39,7 @@ bench_service_t bench_service_start(const identities_t *identities,
                                     const bench_service_options_t *options);
 void bench_service_stop(bench_service_t *service);
 
-/* A listening socket on this machine and its port. */
+/* Listens on a free local port. */
 int bench_listen(uint16_t *port_out);
 void bench_pin(int processor);
 

@@ -1,11 +1,12 @@
 /*
- * What a notification costs by HTTP/2, in CPU time of the provider's process, beside
- * a session in an event loop and h2load that ask the same service for the same: 1,000 streams on
- * one connection, on loopback, payloads of 200 bytes. The two take turns, and figures are medians.
+ * The cost of a notification over HTTP/2, in CPU time of the provider's process, compared with a
+ * session in an event loop and with h2load, all with the same requests to the same service: 1,000
+ * streams on one connection, on loopback, payloads of 200 bytes. They take turns, and figures are
+ * medians.
  *
  *   apns_http2_cost [--quick] [--json] [--once COUNT]
  *
- * --once has each of them send so many, and prints nothing: for a profiler.
+ * --once has each of them send COUNT and prints nothing: for a profiler.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +60,7 @@ static round_t play(int contender, const bench_service_t *service, const provide
   while (!counts->connections) sched_yield();
   double n = (double)counts->requests, timed = (double)(task->list->count - task->warm);
   if (counts->requests != task->list->count) {
-    fprintf(stderr, "%s asked for %.0f, not %zu\n", names[contender], n, task->list->count);
+    fprintf(stderr, "%s requested %.0f, not %zu\n", names[contender], n, task->list->count);
     exit(1);
   }
   return (round_t){.cpu_us = figures.cpu / n * 1e6,
@@ -111,7 +112,7 @@ static void print(const char *answers, size_t count, round_t all[CONTENDERS][ROU
     putchar('\n');
   }
   if (!json)
-    printf("the loop's CPU time is %.2f of the library's, the best %.2f\n",
+    printf("the loop's CPU time is %.2f of the library's, at best %.2f\n",
            MEDIAN(LOOP, cpu_us) / MEDIAN(LIBRARY, cpu_us),
            BEST(LOOP, cpu_us) / BEST(LIBRARY, cpu_us));
   fflush(stdout);

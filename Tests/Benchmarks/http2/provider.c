@@ -17,9 +17,9 @@
 
 #include "bench_service.h"
 
-/* ---- What is allocated ------------------------------------------------------- */
+/* ---- Allocations ------------------------------------------------------------ */
 
-/* The linker leads the library's calls here, and everybody else's to the one below. */
+/* The linker redirects the library's calls here, and all others to the function below. */
 static uint64_t own_allocations, all_allocations;
 
 void *__real_malloc(size_t size);
@@ -56,7 +56,7 @@ void *realloc(void *memory, size_t size) {
 }
 #endif
 
-/* ---- A process, and what it takes ---------------------------------------------- */
+/* ---- A process and its cost ------------------------------------------------------ */
 
 static double seconds_of(struct timeval t) { return (double)t.tv_sec + (double)t.tv_usec / 1e6; }
 
@@ -94,7 +94,7 @@ static provider_figures_t watch(pid_t process, int gate) {
   return figures;
 }
 
-/* Forks; the child goes on when it is watched. */
+/* Forks; the child continues once it is measured. */
 static pid_t begin(int *gate_out) {
   int gate[2];
   char byte;
@@ -122,7 +122,7 @@ static void must(apns_status_t status, const apns_error_t *error) {
   _exit(1);
 }
 
-/* The smallest event loop there is. */
+/* A minimal event loop. */
 static void send_part_in_a_loop(apns_session_t *session, const list_t *list, size_t from,
                                 size_t to) {
   apns_error_t error = APNS_ERROR_INIT;

@@ -1,5 +1,5 @@
-/* The two who send: the library, and h2load. Each in a process of its own, so that the
-   system counts what it takes. */
+/* The two senders, the library and h2load, each in a separate process, so that the system counts
+   its resources. */
 #ifndef BENCHMARKS_HTTP2_PROVIDER_H
 #define BENCHMARKS_HTTP2_PROVIDER_H
 
@@ -12,8 +12,8 @@
 
 typedef struct provider_figures {
   double cpu, wall;      /* seconds, of the process */
-  uint64_t instructions; /* in user mode; 0 where the system does not count them */
-  /* Of the library only, while it sent: */
+  uint64_t instructions; /* in user mode; 0 if the system does not count them */
+  /* Only for the library, while it sent: */
   double sending; /* seconds */
   uint64_t own_allocations, other_allocations;
   uint64_t records, connects, accepted;
@@ -24,19 +24,19 @@ typedef struct provider_task {
   const identities_t *identities;
   const list_t *list;
   uint16_t port;
-  uint32_t streams;     /* for h2load; the library does as the service says */
-  uint32_t connections; /* at most */
+  uint32_t streams;     /* for h2load; the library uses the service's limit */
+  uint32_t connections; /* maximum */
   uint32_t window_bytes;
-  size_t warm;              /* of the list, sent before `sending` begins */
-  uint32_t sleep_ms;        /* unused time between warming and sending */
-  bool counts_instructions; /* by valgrind */
-  bool loops;               /* the session never waits: poll() does */
+  size_t warm;              /* notifications sent before `sending` begins */
+  uint32_t sleep_ms;        /* idle time between warming up and sending */
+  bool counts_instructions; /* with valgrind */
+  bool loops;               /* the session never waits; poll() does */
 } provider_task_t;
 
 #define PROVIDER_TOPIC "com.example.chess"
 
 provider_figures_t provider_library(const provider_task_t *task);
-/** `cpu` is negative where there is no h2load. */
+/** `cpu` is negative if h2load is missing. */
 provider_figures_t provider_h2load(const provider_task_t *task);
 
 #endif

@@ -21,7 +21,7 @@
 
 #define WAYS_MAX 160
 
-/* What is on its way: bytes read together. */
+/* Bytes in transit that were read together. */
 typedef struct parcel {
   int64_t due; /* ns */
   size_t count, written;
@@ -33,12 +33,12 @@ typedef struct parcel {
 typedef struct way {
   int from, to;
   parcel_t *first, **last;
-  bool has_ended; /* nothing more comes in */
-  bool is_over;   /* nor goes out */
+  bool has_ended; /* input has ended */
+  bool is_over;   /* output has ended */
   bool is_full;
 } way_t;
 
-static way_t ways[WAYS_MAX]; /* two for each connection, side by side */
+static way_t ways[WAYS_MAX]; /* two per connection, next to each other */
 static int way_count;
 static int64_t delay;
 
@@ -108,7 +108,7 @@ static void relay_all(int listener, uint16_t to_port) {
     struct pollfd watched[1 + WAYS_MAX] = {{.fd = listener, .events = POLLIN}};
     int64_t next = INT64_MAX;
     for (int index = 0; index < way_count; index++) {
-      /* Where this one is read from, the other direction is written to. */
+      /* The socket read here is written by the other direction. */
       bool is_full = ways[index ^ 1].is_full;
       watched[1 + index].fd = ways[index].has_ended && !is_full ? -1 : ways[index].from;
       watched[1 + index].events =

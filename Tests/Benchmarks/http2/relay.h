@@ -1,6 +1,6 @@
 /*
- * A long line, in a process of its own: what goes in at one end comes out at the other
- * when half of a round trip has passed, in both directions, as much as there is.
+ * A long line, in a separate process: everything received at one end leaves the other after half a
+ * round trip, in both directions, without a limit.
  */
 #ifndef BENCHMARKS_HTTP2_RELAY_H
 #define BENCHMARKS_HTTP2_RELAY_H

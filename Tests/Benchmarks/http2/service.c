@@ -1,7 +1,7 @@
 /*
- * The service of these benchmarks as a program of its own: it says where its port and
- * certificates are, answers 200 to all until its standard input ends, and then says how
- * many came: apns_http2_service [DELAY_MS], after which each is answered.
+ * The service of these benchmarks as a separate program: prints its port and certificates, answers
+ * 200 to all until its standard input ends, and then prints how many requests it received:
+ * apns_http2_service [DELAY_MS]. DELAY_MS delays each response.
  */
 #include <stdio.h>
 #include <stdlib.h>

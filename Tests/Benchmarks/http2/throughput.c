@@ -1,5 +1,6 @@
 /*
- * How much a session carries over a long line, beside what streams and windows allow.
+ * The throughput of a session over a long line, compared with what streams and flow-control windows
+ * allow.
  *
  *   apns_http2_throughput [--quick] [--json]
  */
@@ -13,8 +14,7 @@
 
 #define ROUND_TRIP_MS 100
 #define PAYLOAD 200
-/* A service gives credit back when half of the window was used: what it holds back
-   meanwhile may be all of that half. */
+/* The service gives credit when half of the window is used, so it may hold back up to that half. */
 #define CREDIT 0.5
 
 static double measure(const identities_t *identities, uint32_t window, uint32_t streams,
@@ -27,7 +27,7 @@ static double measure(const identities_t *identities, uint32_t window, uint32_t 
   double allowed = connections * (by_streams < by_window ? by_streams : by_window);
   bench_service_t service = bench_service_start(identities, &options);
   relay_t relay = relay_start(service.port, ROUND_TRIP_MS);
-  /* Connections are all there after three seconds' worth; then three are measured. */
+  /* Three seconds open all connections; the next three are measured. */
   size_t warm = (size_t)(3 * allowed), count = warm + (size_t)(3 * allowed);
   list_t list = list_make(count, PAYLOAD);
   const provider_task_t task = {.identities = identities,
@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
   double least = 1e9;
   if (!json)
     printf(
-        "payload of %d bytes, %d ms round trip, credit given back at %.1f windows\n"
+        "payload of %d bytes, %d ms round trip, credit given at %.1f windows\n"
         "%9s %8s %12s %5s %10s %10s %9s\n",
         PAYLOAD, ROUND_TRIP_MS, CREDIT, "window B", "streams", "connections", "made", "allowed/s",
         "sent/s", "share");
@@ -84,6 +84,6 @@ int main(int argc, char **argv) {
         double share = measure(identities, windows[w], streams[s], connections[c], json);
         if (share < least) least = share;
       }
-  if (least < 0.9) fprintf(stderr, "less than 90 %% of what was allowed\n");
+  if (least < 0.9) fprintf(stderr, "less than 90 %% of the allowed rate\n");
   return least < 0.9;
 }

@@ -1,10 +1,9 @@
 /*
- * What a provider does for every notification, so many times, for something that counts
- * instructions:
+ * Repeats a provider's work for each notification, so that its instructions can be counted:
  *
- *   apns_hot_paths NAME COUNT    COUNT: of pushes, a multiple of 1,000
+ *   apns_hot_paths NAME COUNT    COUNT: a multiple of 1,000 for pushes
  *
- * It prints its process number; the gateway or service that it pushes to is another process.
+ * Prints its process ID; the gateway or service is another process.
  */
 #include <apns/apns.h>
 #include <openssl/ssl.h>
@@ -44,7 +43,7 @@ static void build_payloads(size_t count) {
     must(apns_payload_add_string(payload, "game", 4, "5f79cfda", 8, &error), &error);
     must(apns_payload_write(payload, buffer, sizeof buffer, &length, NULL, &error), &error);
   }
-  /* What is measured is what was to be measured. */
+  /* Check that the right thing was measured. */
   if (count && (length != sizeof payload_text - 1 || memcmp(buffer, payload_text, length))) exit(1);
   apns_payload_free(payload);
 }
@@ -80,7 +79,7 @@ static void push(const identities_t *identities, apns_protocol_t protocol, uint1
   options.peer.port = port;
   if (protocol == APNS_PROTOCOL_HTTP2) options.topic = "com.example.app";
   must(apns_session_new(&options, credentials, &session, &error), &error);
-  /* Made once however much is sent, so that making it is not counted. */
+  /* Made once, whatever the count, so that the difference of two runs leaves it out. */
   list_t list = list_make(LIST, payload);
   for (size_t sent = 0; sent < count; sent += LIST)
     must(apns_session_send_many(session, list.notifications, LIST, 0, NULL, &error), &error);

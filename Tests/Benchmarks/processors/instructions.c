@@ -1,6 +1,6 @@
 /*
- * A plugin of qemu: how many instructions a program executed, in its own code and altogether,
- * written at its end to FILE.PID as two numbers.
+ * A qemu plugin that counts the instructions a program executes, in its own code and altogether,
+ * and writes both numbers to FILE.PID at the end.
  *
  *   qemu-aarch64 -plugin instructions.so,counts=FILE PROGRAM
  *
@@ -31,7 +31,7 @@ int qemu_plugin_version = 1;
 static char file[4096];
 static uint64_t own, all;
 
-/* Once for each block of code that qemu translates; counted each time that it is executed. */
+/* Called once per block of code that qemu translates; the block is counted each time it runs. */
 static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
   (void)id;
   const uint64_t at = qemu_plugin_tb_vaddr(block), count = qemu_plugin_tb_n_insns(block);
