@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Writes the test vectors beside this file.
+"""Writes the test vectors next to this file.
 
-    generate.py           writes the .json files beside it
-    generate.py --check   writes nothing; fails where a file is not up to date
+    generate.py           writes the .json files next to it
+    generate.py --check   writes nothing; fails if a file is out of date
 
-The bytes are put together here with struct alone, and what is expected of them
-stands beside them as a literal. Nothing here parses, so that no mistake of a
-parser can hide in the expectations; but for JSON, where the verdict that stands
-here has to be that of Python's json as well.
+The bytes are assembled with struct alone, next to literals of the expected results. Nothing here parses, so no parser
+error can hide in the expectations. The exception is JSON, where Python's json must also agree with the literal
+verdict.
 """
 
 import json
@@ -17,7 +16,7 @@ import sys
 
 HERE = pathlib.Path(__file__).parent
 
-# The device and the payload of the listings' time (Provider Communication).
+# The device and payload in the listings of that time (Provider Communication).
 TOKEN = bytes.fromhex("5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412")
 PAYLOAD = b'{"aps":{"alert":"Message from javacom","badge":9}}'
 NOW = 0x4A3924A9
@@ -41,7 +40,7 @@ def token_of(size):
 
 
 def payload_of(size):
-    """JSON of that size, where so little has room for JSON."""
+    """JSON of that size, although it leaves little room for JSON."""
     head, tail = b'{"aps":{"alert":"', b'"}}'
     if size < len(head) + len(tail):
         return b"1" * size
@@ -68,7 +67,7 @@ def framed(*items):
     return u8(2) + u32(len(b"".join(items))) + b"".join(items)
 
 
-# The five items of a frame that is as it should be.
+# The five items of a valid frame.
 ITEM_TOKEN = item(1, TOKEN)
 ITEM_PAYLOAD = item(2, PAYLOAD)
 ITEM_IDENTIFIER = item(3, u32(7))
@@ -106,7 +105,7 @@ def frame(name, data, command, token=TOKEN, payload=PAYLOAD, identifier=None, ex
 
 def fault(name, data, reason, offset, status, after=None, identifier=None, comment=None,
           limits=None):
-    """`after`: how many bytes are enough to know; the whole of a command 2 frame."""
+    """`after`: how many bytes decide; the whole of a command 2 frame."""
     error = {"reason": reason, "offset": offset}
     if identifier is not None:
         error["identifier"] = identifier
@@ -144,7 +143,7 @@ def simple_frames():
         0,
         payload=payload_of(256),
         limits={"legacyPayload": 256},
-        comment="A gateway as strict as the listings' time.",
+        comment="A gateway as strict as at the time of the listings.",
     )
     yield fault(
         "simple-payload-257-of-256", simple(payload=payload_of(257)),
@@ -157,14 +156,14 @@ def simple_frames():
     yield fault(
         "simple-payload-65535", u8(0) + u16(32) + TOKEN + u16(0xFFFF),
         "payloadSize", offset=35, status=7, after=37,
-        comment="The length is enough to know; the payload may never come.",
+        comment="The length decides; the payload may never arrive.",
     )
     yield fault(
         "simple-payload-0", simple(payload=b""), "missingPayload", offset=35, status=4, after=37
     )
     yield fault(
         "simple-token-0", simple(token=b""), "missingToken", offset=1, status=2, after=3,
-        comment="The sentinel; of command 0 the gateway tells nobody and closes.",
+        comment="The sentinel; after command 0 the gateway closes without an error packet.",
     )
     yield fault(
         "simple-token-101", simple(token_of(101)), "tokenSize", offset=1, status=5, after=3
@@ -179,7 +178,7 @@ def simple_frames():
     yield fault(
         "simple-nothing", simple(token=b"", payload=b""),
         "missingToken", offset=1, status=2, after=3,
-        comment="Of two faults the first counts.",
+        comment="The first of two errors counts.",
     )
 
 
@@ -198,7 +197,7 @@ def enhanced_frames():
         identifier=0xD2040000,
         expiry=TOMORROW,
         comment="What the enhanced listing writes on x86, typed out: it leaves the identifier, "
-        "1234, in the host's order, so the wire says 0xd2040000.",
+        "1234, in the host's order, so the wire has 0xd2040000.",
     )
     for identifier in (0, 1, 0x01020304, 0xFFFFFFFF):
         yield frame(
@@ -241,7 +240,7 @@ def enhanced_frames():
     yield fault(
         "enhanced-token-0-alone", u8(1) + u32(1234) + u32(0) + u16(0),
         "missingToken", offset=9, status=2, after=11, identifier=1234,
-        comment="A sentinel without as much as a payload length.",
+        comment="A sentinel without even a payload length.",
     )
     yield fault(
         "enhanced-token-0-identifier-0", enhanced(0, 0, token=b""),
@@ -277,7 +276,7 @@ def framed_frames():
         comment="All five items in the table's order, typed out.",
     )
     yield frame("framed-token-and-payload", framed(ITEM_TOKEN, ITEM_PAYLOAD), 2,
-                comment="All that must be there.")
+                comment="The required items only.")
     yield frame(
         "framed-without-identifier",
         framed(ITEM_TOKEN, ITEM_PAYLOAD, ITEM_EXPIRY, ITEM_PRIORITY), 2,
@@ -354,7 +353,7 @@ def framed_frames():
     yield fault(
         "framed-token-101", framed(item(1, token_of(101)), ITEM_PAYLOAD, ITEM_IDENTIFIER),
         "tokenSize", offset=6, status=5, identifier=7,
-        comment="The identifier stands behind the fault and is told all the same.",
+        comment="The identifier comes after the error and is reported anyway.",
     )
     yield fault(
         "framed-token-101-identifier-first",
@@ -373,7 +372,7 @@ def framed_frames():
     yield frame(
         "framed-payload-257-of-legacy-256", framed(ITEM_TOKEN, item(2, payload_of(257))), 2,
         payload=payload_of(257), limits={"legacyPayload": 256},
-        comment="The limit of commands 0 and 1 is not that of command 2.",
+        comment="The limit of commands 0 and 1 does not apply to command 2.",
     )
     yield fault(
         "framed-payload-0", framed(ITEM_TOKEN, item(2, b""), ITEM_IDENTIFIER),
@@ -390,7 +389,7 @@ def framed_frames():
     yield fault(
         "framed-token-0-identifier-0", framed(item(1, b""), ITEM_PAYLOAD, item(3, u32(0))),
         "missingToken", offset=6, status=2, identifier=0,
-        comment="An identifier of 0 was given, which is not the same as none.",
+        comment="An identifier of 0 was given, which differs from no identifier.",
     )
     yield fault(
         "framed-token-missing", framed(ITEM_PAYLOAD, ITEM_IDENTIFIER),
@@ -409,13 +408,13 @@ def framed_frames():
     )
     yield fault(
         "framed-token-and-payload-size", framed(item(1, token_of(101)), item(2, payload_of(2049))),
-        "tokenSize", offset=6, status=5, comment="The token is judged before the payload.",
+        "tokenSize", offset=6, status=5, comment="The token is checked before the payload.",
     )
     yield fault(
         "framed-payload-size-and-priority",
         framed(item(5, u8(1)), item(2, payload_of(2049)), ITEM_TOKEN),
         "payloadSize", offset=5 + 4 + 1, status=7,
-        comment="And the payload before the priority, wherever they stand.",
+        comment="The payload is checked before the priority, in any order of items.",
     )
     yield fault(
         "framed-token-size-behind-payload-size",
@@ -439,7 +438,7 @@ def framed_frames():
         "framed-two-identifiers",
         framed(ITEM_TOKEN, ITEM_PAYLOAD, item(3, u32(7)), item(3, u32(8))),
         "duplicateItem", offset=AFTER_PAYLOAD + 7, status=128, identifier=7,
-        comment="Of two identifiers the first is told.",
+        comment="The first of two identifiers is reported.",
     )
     yield fault(
         "framed-duplicate-empty-token", framed(item(1, b""), ITEM_TOKEN, ITEM_PAYLOAD),
@@ -459,11 +458,11 @@ def framed_frames():
         "framed-unknown-item-and-bad-token",
         framed(item(1, token_of(101)), ITEM_PAYLOAD, item(9, b"?"), ITEM_IDENTIFIER),
         "unknownItem", offset=5 + 3 + 101 + 3 + 50, status=128, identifier=7,
-        comment="What is not a frame is that, whatever is in it.",
+        comment="An invalid frame stays invalid with any contents.",
     )
     yield fault(
         "framed-two-faults", framed(ITEM_TOKEN, item(9, b"?"), ITEM_TOKEN, ITEM_PAYLOAD),
-        "unknownItem", offset=AFTER_TOKEN, status=128, comment="Of two faults the first counts.",
+        "unknownItem", offset=AFTER_TOKEN, status=128, comment="The first of two errors counts.",
     )
     wrong = item(5, u16(10))
     for name, item_again in (
@@ -504,7 +503,7 @@ def framed_frames():
     yield fault(
         "framed-identifier-cut", framed(ITEM_TOKEN, ITEM_PAYLOAD, ITEM_IDENTIFIER[:6]),
         "itemCut", offset=AFTER_PAYLOAD, status=128,
-        comment="Three bytes of an identifier are none.",
+        comment="Three bytes are not an identifier.",
     )
     yield fault(
         "framed-item-length-65535", framed(ITEM_IDENTIFIER, u8(1) + u16(0xFFFF) + TOKEN),
@@ -519,13 +518,13 @@ def framed_frames():
         "framed-length-one-over",
         u8(2) + u32(3 + 32 + 3 + 50 + 1) + ITEM_TOKEN + ITEM_PAYLOAD + framed(ITEM_TOKEN),
         "itemCut", offset=AFTER_PAYLOAD, status=128, after=AFTER_PAYLOAD + 1,
-        comment="The next frame's first byte is taken for an item.",
+        comment="The next frame's first byte is read as an item.",
     )
     yield fault(
         "framed-length-of-5-bytes",
         u8(2) + u32(5) + ITEM_TOKEN + ITEM_PAYLOAD,
         "itemCut", offset=5, status=128, after=10,
-        comment="What lies behind the frame is not the frame's.",
+        comment="Bytes after the frame are not part of it.",
     )
 
     for size in (0, 3, 5):
@@ -550,7 +549,7 @@ def framed_frames():
         yield fault(
             f"framed-length-{length:#x}", u8(2) + u32(length) + ITEM_TOKEN + ITEM_PAYLOAD,
             "frameTooLong", offset=1, status=128, after=5,
-            comment="One more than five items can be." if length == 327691 else None,
+            comment="One byte more than five items can have." if length == 327691 else None,
         )
     yield fault(
         "framed-length-little-endian",
@@ -559,7 +558,7 @@ def framed_frames():
     )
     yield incomplete(
         "framed-length-327690", u8(2) + u32(327690) + ITEM_TOKEN,
-        comment="As much as five items can be: may still come.",
+        comment="The maximum of five items: may still arrive.",
     )
 
 
@@ -580,7 +579,7 @@ def other_frames():
     length = AFTER_PAYLOAD + 7
     yield frame(
         "framed-then-framed", first + framed(ITEM_TOKEN, ITEM_PAYLOAD), 2, identifier=7,
-        length=length, comment="Two frames in one read: the length tells where the second begins.",
+        length=length, comment="Two frames in one read: the length shows where the second begins.",
     )
     yield frame("simple-then-enhanced", simple() + enhanced(8, 0), 0, length=87)
     yield frame(
@@ -588,7 +587,7 @@ def other_frames():
     )
     yield frame(
         "framed-then-noise", first + b"\xff" * 9, 2, identifier=7, length=length,
-        comment="A fault behind the frame is the next call's.",
+        comment="An error after the frame is for the next call.",
     )
     yield frame("framed-then-one-byte", first + u8(2), 2, identifier=7, length=length)
     yield frame("simple-then-sentinel", simple() + enhanced(9, 0, b""), 0, length=87)
@@ -614,7 +613,7 @@ def other_frames():
     yield incomplete("framed-cut-in-last-byte", first[:-1])
     yield incomplete(
         "framed-sentinel-cut", framed(item(1, b""), ITEM_PAYLOAD, ITEM_IDENTIFIER)[:-1],
-        comment="Not judged before it is whole: the identifier stands last.",
+        comment="Checked only when complete: the identifier comes last.",
     )
 
 
@@ -622,13 +621,13 @@ def frames():
     return {
         "comment": [
             "Notification frames as a gateway reads them: Binary Provider API, commands 0, 1, 2.",
-            "result: valid, invalid, or incomplete (more bytes are needed to know).",
-            "frame.length is how many bytes the frame took; there may be more behind it.",
-            "canonical: an encoder writes just these bytes for these values.",
-            "error.offset counts from the frame's first byte; error.identifier is missing where "
-            "none could be read; error.status is for the error packet (a fault in a command 0 "
-            "frame closes without one); error.after bytes are enough to know.",
-            "limits: where the gateway's differ from tokens of 1 to 100 bytes and payloads of "
+            "result: valid, invalid, or incomplete (more bytes are needed to decide).",
+            "frame.length is the frame's number of bytes; more may follow.",
+            "canonical: an encoder writes exactly these bytes for these values.",
+            "error.offset counts from the frame's first byte; error.identifier is missing if "
+            "none could be read; error.status is for the error packet (an error in a command 0 "
+            "frame closes without one); error.after bytes decide.",
+            "limits: if the gateway's differ from tokens of 1 to 100 bytes and payloads of "
             "2,048.",
         ],
         "tests": [*simple_frames(), *enhanced_frames(), *framed_frames(), *other_frames()],
@@ -677,7 +676,7 @@ def error_packets():
                "1234 as the enhanced listing writes it on x86."),
         packet("all-eights", bytes.fromhex("080808080808"), 8, 0x08080808),
         packet("followed-by-a-byte", typed_out + b"\x00", 8, 0x01020304,
-               "What follows the packet is not looked at."),
+               "Bytes after the packet are ignored."),
         packet("followed-by-a-packet", typed_out + u8(8) + u8(1) + u32(9), 8, 0x01020304),
         packet("followed-by-noise", typed_out + b"\xff" * 32, 8, 0x01020304),
     ]
@@ -706,8 +705,8 @@ def error_packets():
     return {
         "comment": [
             "Error packets as a provider reads them: Binary Provider API, error response.",
-            "result: valid, invalid, or incomplete (more bytes are needed to know).",
-            "A status that no table lists is told as it is.",
+            "result: valid, invalid, or incomplete (more bytes are needed to decide).",
+            "A status that no table lists is reported unchanged.",
         ],
         "tests": tests,
     }
@@ -733,7 +732,7 @@ def feedback():
     other = (NOW + 1, token_of(32))
     missing = {"reason": "missingToken", "offset": 4}
     tests = [
-        list_of("empty", comment="Nobody is gone: the service closes at once."),
+        list_of("empty", comment="No device is gone: the service closes immediately."),
         stream(
             "typed-out",
             bytes.fromhex(
@@ -752,14 +751,14 @@ def feedback():
         list_of("token-33", (NOW, token_of(33))),
         list_of("token-100", (NOW, token_of(100))),
         list_of("token-101", (NOW, token_of(101)),
-                comment="The list is told as it comes; nothing limits a token but its field."),
+                comment="Tuples are reported unchanged; only its field limits a token."),
         list_of("token-256", (NOW, token_of(256))),
         list_of("token-300", (NOW, token_of(300))),
         list_of("lengths-mixed", *((NOW, token_of(size)) for size in (100, 1, 32, 64, 2))),
         stream("token-0", gone(NOW, b""), [], "invalid", error=missing),
         stream("token-0-alone", u32(NOW) + u16(0), [], "invalid", error=missing),
         stream("token-0-second", gone(*one) + gone(NOW, b"") + gone(*other), [one], "invalid",
-               error=missing, comment="The offset counts from the faulty tuple's first byte."),
+               error=missing, comment="The offset counts from the invalid tuple's first byte."),
         stream("zeros", bytes(32), [], "invalid", error=missing),
         stream("token-0-third", gone(*one) + gone(*other) + bytes(6), [one, other], "invalid",
                error=missing),
@@ -786,10 +785,10 @@ def feedback():
     return {
         "comment": [
             "What the feedback service sends: a run of tuples, until it closes.",
-            "result: valid, invalid, or incomplete (it broke off within a tuple, whose first "
-            "`rest` bytes came).",
-            "tuples are the whole ones before the end, the fault or the break.",
-            "error.offset counts from the faulty tuple's first byte.",
+            "result: valid, invalid, or incomplete (it was truncated within a tuple; its first "
+            "`rest` bytes arrived).",
+            "tuples: the complete ones before the end or the error.",
+            "error.offset counts from the invalid tuple's first byte.",
         ],
         "tests": tests,
     }
@@ -821,14 +820,14 @@ def tokens():
         valid("lower-case", hexed),
         valid("upper-case", hexed.upper()),
         valid("mixed-case", "5F79cfda4D01aA3a11c833f97b52df2A7a210252e21b01faa73d34639Ee0E412"),
-        valid("nsdata", f"<{spaced}>", comment="As NSData prints it."),
+        valid("nsdata", f"<{spaced}>", comment="As printed by NSData."),
         valid("nsdata-upper-case", f"<{spaced.upper()}>"),
         valid("spaces-without-brackets", spaced),
         valid("brackets-without-spaces", f"<{hexed}>"),
         valid("spaces-around", f"  {hexed} "),
         valid("space-within-a-byte", "5 f79cfda 4d01aa3 a11c833f97b52df2a7a210252e21b01faa73d34639"
-              "ee0e412", comment="Spaces are passed over wherever they stand."),
-        valid("bracket-lost", f"<{spaced}", comment="Copied without its last character."),
+              "ee0e412", comment="Spaces are ignored everywhere."),
+        valid("bracket-lost", f"<{spaced}", comment="Copied without the last character."),
         valid("digits-all", "0123456789abcdefABCDEF", bytes.fromhex("0123456789abcdefabcdef")),
         valid("one-byte", "0a", b"\x0a"),
         valid("zeros", "00" * 32, bytes(32)),
@@ -850,7 +849,7 @@ def tokens():
         bad("101-bytes-spaced", token_of(101).hex(" ", 4), "tooLong"),
         bad_character("forum-post", f"<5u79cfda 4d01ga3a 11c833f9 7b52df2a 7g210252 e21b01fa "
                       "a73d3463 9ge0e412>", 2, ord("u"),
-                      comment="A token disguised by whoever posted it; the first is named."),
+                      comment="A disguised token, as posted in public; the first bad character is named."),
         bad_character("u-at-1", "5u79cfda", 1, ord("u")),
         bad_character("g-first", "g" + hexed[1:], 0, ord("g")),
         bad_character("g-last", hexed[:-1] + "g", 63, ord("g")),
@@ -873,15 +872,15 @@ def tokens():
         bad_character("quoted", f'"{hexed}"', 0, ord('"')),
         bad_character("comma", f"{hexed},", 64, ord(",")),
         bad_character("newline-at-end", f"{hexed}\n", 64, 10,
-                      comment="A line read with its end: only <, > and space are passed over."),
+                      comment="A line read with its newline: only <, > and space are ignored."),
         bad_character("carriage-return-at-end", f"{hexed}\r\n", 64, 13),
         bad_character("tab", "5f79cfda\t4d01aa3a", 8, 9),
-        bad_character("nul-inside", "5f79\x00cfda", 4, 0, comment="The length is the caller's."),
+        bad_character("nul-inside", "5f79\x00cfda", 4, 0, comment="The caller gives the length."),
         bad_character("nul-at-end", f"{hexed}\x00", 64, 0),
         bad_character("nul-alone", "\x00", 0, 0),
         bad_character("base64", "X3nP2k0BqjoRyDP5e1LfKnohAlLiGwH6pz00Y57g5BI=", 0, ord("X")),
         bad_character("umlaut", "5f79\u00fccfda", 4, 0xC3,
-                      comment="The first byte of its two; positions count bytes."),
+                      comment="The first of its two bytes; positions count bytes."),
         bad_character("no-break-space", "5f79cfda\u00a04d01aa3a", 8, 0xC2),
         bad_character("full-width-digit", "5f\uff11\uff12", 2, 0xEF),
         bad_character("byte-order-mark", f"\ufeff{hexed}", 0, 0xEF),
@@ -891,11 +890,11 @@ def tokens():
     return {
         "comment": [
             "Device tokens as text, for apns_token_from_hex(): hex in either case, with <, > and "
-            "space passed over wherever they stand. Anything else, tab and newline too, is an "
+            "space ignored everywhere. Anything else, tab and newline too, is an "
             "error.",
-            "hex: the text's bytes, which may hold NUL; text: the same for the reader, where it "
+            "hex: the text's bytes, which may include NUL; text: the same for the reader, if it "
             "is UTF-8.",
-            "error.reason: character (the first that does not belong, its position in bytes from "
+            "error.reason: character (the first invalid one, its position in bytes from "
             "0 and its byte), oddDigits, noDigits, tooLong (more than 100 bytes).",
         ],
         "tests": tests,
@@ -954,14 +953,14 @@ def tokens_base64():
         bad("behind-padding", "Zg==Zg==", "behindPadding", 4, ord("Z")),
         bad("between-padding", "Zg=a", "behindPadding", 3, ord("a")),
         bad("loose-bits-two", "Zh==", "looseBits", 1, ord("h"),
-            comment="The digit before the padding says more than a byte takes of it."),
+            comment="The digit before the padding has bits that belong to no byte."),
         bad("loose-bits-three", "Zm9=", "looseBits", 2, ord("9")),
         bad("loose-bits-without-padding", "Zh", "looseBits", 1, ord("h")),
         bad("last-lost", padded[:-2], "looseBits", 41, ord("5"),
-            comment="Copied without its last digit: 31 bytes would be another token."),
+            comment="Copied without the last digit: 31 bytes would be another token."),
         bad("101-bytes", "AAAA" * 33 + "AAA=", "tooLong"),
         bad("1000-bytes", "AAAA" * 333 + "AA==", "tooLong"),
-        bad("minus", "Zm9-", "character", 3, ord("-"), comment="The alphabet of URLs is another."),
+        bad("minus", "Zm9-", "character", 3, ord("-"), comment="URL-safe base64 has another alphabet."),
         bad("underscore", "Zm_v", "character", 2, ord("_")),
         bad("before-plus", "Zm9*", "character", 3, ord("*"), comment="The neighbours of the digits."),
         bad("after-plus", "Zm9,", "character", 3, ord(",")),
@@ -973,18 +972,18 @@ def tokens_base64():
         bad("after-z", "Zm9{", "character", 3, ord("{")),
         bad("space", "Zm9v YmFy", "character", 4, 32),
         bad("newline-at-end", padded + "\n", "character", 44, 10),
-        bad("nul-at-end", "Zm9v\x00", "character", 4, 0, comment="The length is the caller's."),
+        bad("nul-at-end", "Zm9v\x00", "character", 4, 0, comment="The caller gives the length."),
         bad("umlaut", "Zm9\u00fc", "character", 3, 0xC3),
-        bad("nsdata", "<5f79cfda 4d01aa3a>", "character", 0, ord("<"), comment="That is hex."),
+        bad("nsdata", "<5f79cfda 4d01aa3a>", "character", 0, ord("<"), comment="This is hex."),
     ]
     return {
         "comment": [
             "Device tokens as base64, for apns_token_from_base64(): the standard alphabet (RFC "
-            "4648, section 4), with the whole padding or none, and nothing else.",
-            "hex: the text's bytes, which may hold NUL; text: the same for the reader.",
-            "error.reason: character (the first that does not belong, its position in bytes from "
+            "4648, section 4), with complete padding or none, and nothing else.",
+            "hex: the text's bytes, which may include NUL; text: the same for the reader.",
+            "error.reason: character (the first invalid one, its position in bytes from "
             "0 and its byte), padding (a = out of place), behindPadding, halfPadding, looseBits "
-            "(the last digit has bits that are in no byte), cutShort (a digit left over), "
+            "(the last digit has bits that belong to no byte), cutShort (a digit left over), "
             "noDigits, tooLong (more than 100 bytes).",
         ],
         "tests": tests,
@@ -1061,16 +1060,16 @@ def strings():
         valid("octal-escape", r'"a" = "\101\12\7\0018";', ("a", "A\n\x07\x018")),
         valid("octal-escape-next-step", r'"a" = "\200\341\351\373\375";',
               ("a", "\u00a0\u00c6\u00d8\u00df\u00ff"),
-              comment="Not Latin-1: NeXTSTEP had a set of its own."),
+              comment="Not Latin-1: NeXTSTEP had its own encoding."),
         valid("octal-escape-three-bytes", r'"a" = "\256\257\244";', ("a", "\ufb01\ufb02\u2044")),
         valid("octal-escape-one-digit", r'"a" = "\08\78";', ("a", "\x008\x078")),
-        valid("percent", r'"a" = "100%";', ("a", "100%"), comment="Formatting comes later."),
+        valid("percent", r'"a" = "100%";', ("a", "100%"), comment="Formatting happens later."),
         valid("utf-8-edges", '"a" = "\x7f\u0080\u07ff\u0800\ud7ff\ue000\uffff\U00010000";',
               ("a", "\x7f\u0080\u07ff\u0800\ud7ff\ue000\uffff\U00010000")),
         bad("no-semicolon", '"a" = "b"', "noSemicolon", 1, 10),
         bad("no-semicolon-between", '"a" = "b"\n"c" = "d";', "noSemicolon", 2, 1),
         bad("two-semicolons", '"a" = "b";;', "noKey", 1, 11,
-            comment="The device leaves out all behind it."),
+            comment="The device omits everything after it."),
         bad("no-equal-sign", '"a" "b";', "noEqualSign", 1, 5),
         bad("only-a-key", '"a"', "noEqualSign", 1, 4),
         bad("colon", '"a": "b";', "noEqualSign", 1, 4, comment="JSON."),
@@ -1149,12 +1148,11 @@ def strings():
     return {
         "comment": [
             "Localizable.strings files, for apns_strings_new(). hex: the file; text: the same for "
-            "the reader, where it is UTF-8.",
+            "the reader, if it is UTF-8.",
             "pairs: the keys in the order of their bytes, each with its value. Apple's own parser "
-            "(PropertyListSerialization) reads the same; Tests/APNSTests asks it.",
-            "error: why, and at which line and column, counted in characters from 1: of what is "
-            "wrong, or of what is never closed. Most of these the device takes, and leaves "
-            "something out.",
+            "(PropertyListSerialization) agrees; Tests/APNSTests compares.",
+            "error: the reason, and the line and column, counted in characters from 1, of the "
+            "mistake or of what is never closed. The device accepts most of these and leaves something out.",
         ],
         "tests": tests,
     }
@@ -1188,7 +1186,7 @@ def strings_formats():
         valid("tenth", "".join(f"%{n}$@" for n in range(10, 0, -1)),
               [str(n) for n in range(1, 11)], "10987654321"),
         valid("number-left-out", "%2$@", people, "Frank",
-              comment="Foundation's String(format:) cannot pass over an argument."),
+              comment="Foundation's String(format:) cannot skip an argument."),
         valid("leading-zero", "%01$@", people, "Jenna"),
         valid("argument-with-percent", "%@", ["%@ %% %2$@"], "%@ %% %2$@"),
         valid("empty-argument", "<%@>", [""], "<>"),
@@ -1219,8 +1217,8 @@ def strings_formats():
         "comment": [
             "Localized formatted strings, for apns_strings_format() with the key KEY. hex: the "
             "strings file; text: the same for the reader.",
-            "formatted: what comes of the value with args. error: why, and at which line and "
-            "column of the file; tooFewArguments with the number that is wanted.",
+            "formatted: the value with args filled in. error: the reason, and the line and "
+            "column of the file; tooFewArguments with the required number.",
         ],
         "tests": tests,
     }
@@ -1229,18 +1227,18 @@ def strings_formats():
 # ---- JSON ------------------------------------------------------------------
 
 def refuse_constant(_):
-    raise ValueError("NaN and Infinity are no JSON")
+    raise ValueError("NaN and Infinity are not JSON")
 
 
 def python_says(data):
-    """What json makes of it in strict mode; None where it refuses."""
+    """The value that json parses in strict mode; None if it refuses."""
     try:
         return [json.loads(data.decode("utf-8"), parse_constant=refuse_constant)]
     except (ValueError, RecursionError):
         return None
 
 
-# Where the library differs from Python's json, and why.
+# The cases where the library and Python's json differ, and the reason.
 JSON_DIFFERENCES = {
     "half a surrogate pair, for which UTF-8 has no bytes",
     "nested deeper than 512",
@@ -1377,7 +1375,7 @@ def json_texts():
             ("first", '"\\ud83d"'), ("second", '"\\ude00"'), ("reversed", '"\\ude00\\ud83d"'), ("then-text", '"\\ud83dabc"'), ("then-escape", '"\\ud83d\\n"'),
             ("then-u", '"\\ud83d\\u0041"'), ("two-firsts", '"\\ud83d\\ud83d"'), ("in-key", '{"\\udead":1}')]:
         no(f"half-pair-{name}", text, differs="half a surrogate pair, for which UTF-8 has no bytes")
-    # What is no JSON
+    # Not JSON
     for name, text in [
             ("empty", ""), ("space", " "), ("comma", ","), ("colon", ":"), ("bracket", "["), ("bracket-closing", "]"), ("brace", "{"),
             ("brace-closing", "}"), ("array-comma-last", "[1,]"), ("array-comma-first", "[,1]"), ("array-comma-alone", "[,]"),
@@ -1401,8 +1399,8 @@ def json_texts():
         "comment": [
             "JSON values, for apns_payload_add_json() and apns_payload_check(): what RFC 8259 allows and does "
             "not. Each was given to Python's json too, in strict mode.",
-            "hex: the text's bytes; compact: what is written of it, for what is valid.",
-            "differs: why the library's verdict is not that of Python's json.",
+            "hex: the text's bytes; compact: the output for a valid text.",
+            "differs: the reason why the library and Python's json disagree.",
         ],
         "tests": tests,
     }
@@ -1412,8 +1410,8 @@ def json_texts():
 
 
 def reasons():
-    """As the tables of APNs' reasons have them; the binary status is what to a program that
-    knows the binary interface says the same: only a fault of the token is 8."""
+    """From Apple's tables of reasons. The binary status is the closest equivalent for legacy programs: only an error
+    of the token is 8."""
     table = [
         # number, reason, HTTP status, binary status, remedy
         (1, "BadDeviceToken", 400, 8, "reject"),
@@ -1462,10 +1460,10 @@ def reasons():
     ]
     return {
         "comment": [
-            "The reasons of today's APNs (HTTP/2), each with its number in apns_reason_t, its HTTP status, the "
-            "binary status that says the same where it is rejected in the end, and what is done about it first.",
-            "remedy: reject; wait: send again later; reconnect: send again on another connection; reconnectOnce, "
-            "renewToken: so once; unregistered: for the feedback.",
+            "The reasons of APNs over HTTP/2, each with its number in apns_reason_t, its HTTP status, the "
+            "binary status that means the same if it is finally rejected, and what the session does first.",
+            "remedy: reject; wait: retry later; reconnect: resend on another connection; reconnectOnce, "
+            "renewToken: only once; unregistered: for the feedback.",
         ],
         "tests": tests,
     }
@@ -1475,7 +1473,7 @@ def answer_bodies():
     tests = []
 
     def body(name, data, reason=None, text=None, timestamp=0, comment=None):
-        """`reason` None: not listed, or none; `text`: as it is kept."""
+        """`reason` None: unlisted or missing; `text`: as stored."""
         data = data.encode() if isinstance(data, str) else data
         tests.append(vector(
             name, data, "invalid" if text is None and reason is None else "valid", comment,
@@ -1535,9 +1533,9 @@ def answer_bodies():
         body(f"not-{name}", data)
     return {
         "comment": [
-            "Bodies of answers that are no 200, as a hostile server may write them: hex is what it wrote.",
-            "reason: other, where it is not listed; text: as it is kept, at most 63 bytes, control characters as '?'.",
-            "invalid: no JSON, of which nothing is taken.",
+            "Bodies of responses other than 200, as a hostile server may write them, in hex.",
+            "reason: other, if it is not listed; text: as stored, at most 63 bytes, control characters as '?'.",
+            "invalid: not JSON, and ignored.",
         ],
         "tests": tests,
     }
@@ -1567,7 +1565,7 @@ def main():
     for name, make in FILES.items():
         content = make()
         names = [test["name"] for test in content["tests"]]
-        assert len(names) == len(set(names)), f"{name}: two vectors of one name"
+        assert len(names) == len(set(names)), f"{name}: two vectors have this name"
         text = json.dumps(content, indent=2) + "\n"
         path = HERE / name
         if not check:
@@ -1575,7 +1573,7 @@ def main():
         elif not path.exists() or path.read_text() != text:
             stale.append(name)
     if stale:
-        sys.exit(f"not what generate.py writes: {', '.join(stale)}")
+        sys.exit(f"out of date: {', '.join(stale)}")
 
 
 if __name__ == "__main__":
