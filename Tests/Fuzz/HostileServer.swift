@@ -1,20 +1,20 @@
 import CAPNS
 import CNGHTTP2
 
-/// A notification as its request is to arrive.
+/// A notification as its request must arrive.
 struct Request {
   let token: [UInt8]
   let payload: [UInt8]
 }
 
-/// One connection as the server sees it.
+/// One connection, seen from the server.
 private struct ServedLine {
   var isOpen = false
-  /// What the client is still to read, and what comes behind it.
+  /// Bytes that the client has not read yet, and how the connection ends after them.
   var inbound: [UInt8] = []
   var isEnding = false
   var isBroken = false
-  /// So many bytes it takes before it is full.
+  /// How many bytes the server still reads before it stops.
   var room = Int.max
   var reader = ClientReader()
   var watched: Readiness = []
@@ -22,10 +22,10 @@ private struct ServedLine {
   var delivered = FrameHeads()
 }
 
-/// The heads of the frames in bytes that come in pieces.
+/// Parses frame headers from a byte stream in pieces.
 private struct FrameHeads {
   private var head: [UInt8] = []
-  /// What is left of the frame whose head has been.
+  /// The rest of the current frame's payload.
   private var left = 0
 
   mutating func read(_ bytes: some Collection<UInt8>, _ body: (_ type: UInt8, UInt32) -> Void) {
@@ -43,21 +43,21 @@ private struct FrameHeads {
   }
 }
 
-/// A server that says what its script has: whole frames, right or wrong, or any bytes at
-/// all. What it is told it reads as RFC 9113 has it, and the client may not break that.
+/// A server that sends what its script contains: complete frames, valid or not, or any bytes. It
+/// reads what the client sends by RFC 9113, which the client must not violate.
 final class HostileServer {
   private var script: ArraySlice<UInt8>
   private var lines = [ServedLine](repeating: ServedLine(), count: 4)
   private(set) var clock: Int64 = 1_000_000_000
-  /// Openings that fail.
+  /// How many attempts to open a connection will still fail.
   private var refusals = 0
   private var steps = 0
-  /// The script has ended.
+  /// True when the script has ended.
   var isOver = false
-  /// What the session took, by number; and which of them arrived.
+  /// The notifications that the session queued, by number; and the numbers of those that arrived.
   var requests: [Request] = []
   private(set) var heard: Set<Int> = []
-  /// It has answered a request before that arrived.
+  /// True if it answered a request before it arrived.
   private(set) var answersUnheard = false
 
   init(_ script: UnsafeRawBufferPointer) { self.script = ArraySlice(script) }
@@ -84,8 +84,8 @@ final class HostileServer {
     (0..<4).reduce(UInt32(0)) { number, _ in number << 8 | UInt32(take()) }
   }
 
-  /// One step of the server. The high bits of its byte choose the connection, and whether
-  /// a stream ends with it.
+  /// Plays one step of the server. The high bits of its byte choose the connection, and whether a
+  /// stream ends with it.
   func play() {
     let step = take()
     let number = Int(step >> 4 & 3)
@@ -114,7 +114,7 @@ final class HostileServer {
     }
   }
 
-  /// One of the streams that the client has opened, or one that it has not.
+  /// A stream that the client has opened, or one that it has not.
   private func takeStream(_ number: Int) -> UInt32 {
     let choice = Int(take())
     let streams = lines[number].reader.streams
@@ -122,7 +122,7 @@ final class HostileServer {
     return streams.isEmpty ? 1 : streams[choice % streams.count]
   }
 
-  /// A header block: a status, and an apns-id where there is more to say.
+  /// A header block: a status, and an apns-id for some choices.
   private func takeAnswer() -> [UInt8] {
     let choice = take()
     let statuses: [[UInt8]] = [
@@ -139,7 +139,7 @@ final class HostileServer {
     return block
   }
 
-  /// A status without a place in the table.
+  /// A status that is not in the static table.
   private func literal(_ status: StaticString) -> [UInt8] {
     [0x08, UInt8(status.utf8CodeUnitCount)]
       + UnsafeRawBufferPointer(start: status.utf8Start, count: status.utf8CodeUnitCount)
@@ -156,17 +156,17 @@ final class HostileServer {
     lines[number].inbound += [type, flags] + bytes(stream) + payload
   }
 
-  // MARK: What the session sees of it
+  // MARK: The session's view
 
   func now() -> Int64 {
     steps += 1
-    require(steps < 2_000_000, "what is called returns")
+    require(steps < 2_000_000, "every call returns")
     clock += 1000
     return clock
   }
 
   func open(_ number: Int) throws(Failure) {
-    require(!lines[number].isOpen, "a line has one connection")
+    require(!lines[number].isOpen, "a line has at most one connection")
     if refusals > 0 {
       refusals -= 1
       throw Failure(APNS_ERR_NETWORK, "refused")
@@ -183,7 +183,7 @@ final class HostileServer {
   }
 
   func read(_ number: Int, into buffer: UnsafeMutableRawBufferPointer) -> Reading {
-    require(lines[number].isOpen, "only what is open is read")
+    require(lines[number].isOpen, "only an open line is read")
     let count = min(buffer.count, lines[number].inbound.count)
     guard count > 0 else {
       if lines[number].isBroken { return .broken }
@@ -200,8 +200,8 @@ final class HostileServer {
   }
 
   func write(_ number: Int, _ bytes: UnsafeRawBufferPointer) -> Writing {
-    require(lines[number].isOpen, "only what is open is written to")
-    require(bytes.count > 0 && bytes.count <= 16 << 10, "a record is no larger than TLS's")
+    require(lines[number].isOpen, "only an open line is written")
+    require(bytes.count > 0 && bytes.count <= 16 << 10, "a record has at most the size of TLS's")
     if lines[number].isBroken { return .broken }
     let count = min(bytes.count, lines[number].room)
     guard count > 0 else { return .full }
@@ -217,7 +217,7 @@ final class HostileServer {
     return lines[number].found
   }
 
-  /// Plays on until something watched is ready, or it is the caller's turn: then time passes.
+  /// Plays until a watched line is ready or it is the caller's turn, which lets time pass.
   func wait(until time: Int64) {
     while !findReady(), !isOver, hasMore, peek() & 15 > 3 { play() }
     if !findReady() { clock = max(clock, time) }
@@ -242,7 +242,7 @@ final class HostileServer {
     return isAny
   }
 
-  /// A request's head has arrived; which it is.
+  /// Records that a request's header block has arrived; returns its number.
   fileprivate func hear(path: [UInt8]) -> Int? {
     let prefix = Array("/3/device/".utf8)
     guard path.starts(with: prefix) else { return nil }
@@ -258,14 +258,14 @@ final class HostileServer {
   fileprivate func payload(_ serial: Int) -> [UInt8] { requests[serial].payload }
 }
 
-/// Reads what a client writes, and ends the program where that is not HTTP/2.
+/// Reads what a client writes, and ends the program if it is not valid HTTP/2.
 private struct ClientReader {
   private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
   private var bytes: [UInt8] = []
   private var hasPreface = false
   private let inflater = Inflater()
   private var block: [UInt8] = []
-  /// The streams that were opened, and how far the payload of each has come.
+  /// The streams that were opened, and how much of each payload has arrived.
   private(set) var streams: [UInt32] = []
   private var bodies: [UInt32: (serial: Int, count: Int)] = [:]
 
@@ -293,8 +293,8 @@ private struct ClientReader {
     switch type {
     case 1, 9:
       if type == 1 {
-        require(flags & 0x08 == 0, "nothing is padded")
-        require(stream & 1 == 1 && stream > streams.last ?? 0, "streams are numbered as they come")
+        require(flags & 0x08 == 0, "no frame is padded")
+        require(stream & 1 == 1 && stream > streams.last ?? 0, "stream numbers grow")
         streams.append(stream)
         block = flags & 0x20 != 0 ? Array(payload.dropFirst(5)) : payload
       } else {
@@ -302,34 +302,34 @@ private struct ClientReader {
       }
       guard flags & 4 != 0 else { return }
       let fields = inflater.read(block)
-      // One that an answer gave it stays with a notification.
+      // An apns-id from an earlier response stays with the notification.
       let names = fields.map { String(decoding: $0.name, as: UTF8.self) }.filter { $0 != "apns-id" }
       require(
         names == [":method", ":scheme", ":path", ":authority", "apns-push-type"],
-        "a request has what Apple asks for")
+        "a request has the fields that Apple requires")
       guard let path = fields.first(where: { $0.name.elementsEqual(":path".utf8) }),
         let serial = server.hear(path: path.value)
-      else { return require(false, "a request is one that was given") }
+      else { return require(false, "a request belongs to a notification") }
       bodies[stream] = (serial, 0)
     case 0:
-      guard let body = bodies[stream] else { return require(false, "DATA is of a request") }
+      guard let body = bodies[stream] else { return require(false, "DATA belongs to a request") }
       let whole = server.payload(body.serial)
       let count = body.count + payload.count
-      require(count <= whole.count, "no more is sent than there is")
-      require(payload.elementsEqual(whole[body.count..<count]), "the payload is what was given")
-      require((flags & 1 != 0) == (count == whole.count), "and ends where it ends")
+      require(count <= whole.count, "no more than the payload is sent")
+      require(payload.elementsEqual(whole[body.count..<count]), "the payload is unchanged")
+      require((flags & 1 != 0) == (count == whole.count), "the stream ends with the payload")
       bodies[stream] = (body.serial, count)
     case 3, 4, 6, 7, 8: break
-    default: require(false, "no client sends such a frame")
+    default: require(false, "a client may send this type of frame")
     }
   }
 }
 
-/// Header blocks as nghttp2 reads them.
+/// Decodes header blocks with nghttp2.
 private final class Inflater {
   private var inflater: OpaquePointer?
 
-  init() { require(nghttp2_hd_inflate_new(&inflater) == 0, "there is memory") }
+  init() { require(nghttp2_hd_inflate_new(&inflater) == 0, "memory was allocated") }
   deinit { nghttp2_hd_inflate_del(inflater) }
 
   func read(_ block: [UInt8]) -> [(name: [UInt8], value: [UInt8])] {
@@ -341,7 +341,7 @@ private final class Inflater {
         var field = nghttp2_nv()
         var flags: CInt = 0
         let count = nghttp2_hd_inflate_hd2(inflater, &field, &flags, next, left, 1)
-        require(count >= 0, "header blocks are HPACK")
+        require(count >= 0, "header blocks are valid HPACK")
         next += count
         left -= count
         if UInt32(flags) & NGHTTP2_HD_INFLATE_EMIT.rawValue != 0 {
@@ -359,7 +359,7 @@ private final class Inflater {
   }
 }
 
-/// The session's network: the server at the other end of every line.
+/// The session's network: every line leads to the server.
 struct FuzzNetwork: Network, ~Copyable {
   let server: HostileServer
 
@@ -379,11 +379,11 @@ struct FuzzNetwork: Network, ~Copyable {
   func hasNews(_ line: Int) -> Bool { server.hasNews(line) }
   mutating func sayGoodbye(_ line: Int) {}
   mutating func drop(_ line: Int) { server.drop(line) }
-  mutating func silence() { require(false, "nobody forked") }
+  mutating func silence() { require(false, "the process was not forked") }
   mutating func watch(_ line: Int, for readiness: Readiness) { server.watch(line, readiness) }
   mutating func leaveUnread(_ line: Int) {}
   mutating func wait(until time: Int64) { server.wait(until: time) }
-  // The fuzzer's sessions wait.
+  // The fuzzer's sessions are blocking.
   mutating func look() {}
   mutating func arm(until time: Int64) {}
   mutating func hurry() {}

@@ -1,4 +1,4 @@
-/// Ends the program where the condition does not hold, and says which it was.
+/// Ends the program if the condition is false, with its meaning.
 func require(
   _ condition: @autoclosure () -> Bool, _ meaning: StaticString, file: StaticString = #fileID,
   line: UInt = #line
@@ -6,7 +6,7 @@ func require(
   if !condition() { fatalError("does not hold: \(meaning)", file: file, line: line) }
 }
 
-/// Bytes in memory of exactly their size, so that the sanitizer sees a read beyond them.
+/// Bytes in memory of exactly their size, so that the sanitizer detects a read beyond them.
 func withCopy<Result>(
   _ bytes: some Collection<UInt8>, _ body: (UnsafeRawBufferPointer) -> Result
 ) -> Result {

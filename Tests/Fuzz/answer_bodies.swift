@@ -3,13 +3,13 @@ import CSystem
 
 @testable import APNS
 
-/// What a server says about a notification that it refuses, in JSON or not.
+/// The body of a server's response to a notification, in JSON or not.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzAnswerBodies(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let input = Array(UnsafeRawBufferPointer(start: data, count: size))
   let answer = read(input)
   require(answer.timestamp >= 0, "time is not before 1970")
-  require(answer.text.count < ReasonText.capacity, "a NUL has room behind the reason")
+  require(answer.text.count < ReasonText.capacity, "a NUL fits after the reason")
   guard let text = String(validating: answer.text, as: UTF8.self) else {
     require(false, "a reason is UTF-8")
     return 0
@@ -24,22 +24,23 @@ public func fuzzAnswerBodies(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt
     },
     "a reason is one line")
   require(
-    answer.reason == 255 || answer.text.elementsEqual(name(answer.reason)), "it is what it says")
-  require(answer.reason != 0, "there is always a reason, if only another")
+    answer.reason == 255 || answer.text.elementsEqual(name(answer.reason)),
+    "a listed reason has its own text")
+  require(answer.reason != 0, "there is always a reason")
 
-  // Spaces around it mean nothing; half of it means nothing at all.
-  require(read([0x20] + input + [0x0A]) == answer, "in spaces it is the same")
+  // White space around the body has no effect; an incomplete body is ignored.
+  require(read([0x20] + input + [0x0A]) == answer, "white space has no effect")
   if answer.isAny, let end = input.lastIndex(where: { $0 == 0x7D }) {
-    require(!read(Array(input[..<end])).isAny, "of half an answer nothing is taken")
+    require(!read(Array(input[..<end])).isAny, "an incomplete body is ignored")
   }
 
-  // What was understood, written anew, is understood so again.
+  // Writing and reading the result again gives the same.
   let quoted = answer.text.flatMap { $0 == 0x22 || $0 == 0x5C ? [0x5C, $0] : [$0] }
   let again =
     Array("{\"timestamp\":\(answer.timestamp),\"reason\":\"".utf8) + quoted + Array("\"}".utf8)
   require(read(again) == answer, "read(write(x)) is x")
 
-  // Whole, or in two buffers as it came off the wire: as much is kept.
+  // Appended whole or in two buffers, as from the wire: the same amount is kept.
   var (whole, pieces) = (AnswerText(), AnswerText())
   input.withUnsafeBytes { whole.append($0) }
   let middle = input.count / 2
@@ -48,13 +49,13 @@ public func fuzzAnswerBodies(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt
     pieces.append(UnsafeRawBufferPointer(rebasing: $0[middle...]))
   }
 
-  // Judged, there is left of it what was understood of its start.
+  // The kept bytes have the result of the body's beginning.
   let judged = read(Array(input.prefix(AnswerText.most)))
-  require(whole.judge().number == judged.reason, "judged, it says the same reason")
-  require(bytes(of: &whole) == judged.text, "and its text is kept")
-  require(whole.goneSince == judged.timestamp, "and the time")
-  require(pieces.judge().number == judged.reason, "in pieces it says the same")
-  require(bytes(of: &pieces) == judged.text, "with the same text")
+  require(whole.judge().number == judged.reason, "the kept bytes have the same reason")
+  require(bytes(of: &whole) == judged.text, "the same text")
+  require(whole.goneSince == judged.timestamp, "the same time")
+  require(pieces.judge().number == judged.reason, "pieces have the same reason")
+  require(bytes(of: &pieces) == judged.text, "pieces have the same text")
   return 0
 }
 

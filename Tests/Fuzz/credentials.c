@@ -1,7 +1,7 @@
 /*
- * Certificates and keys as bytes, PEM and DER. The first byte chooses how the
- * passphrase is said and, in its lowest bit, whether what follows is one source or
- * two: then two bytes say the certificate's length, and the rest is its key.
+ * Certificates and keys as bytes, PEM and DER. The first byte chooses how the passphrase is given
+ * and, in its lowest bit, whether there are one or two sources. If two, the next two bytes are the
+ * certificate's length, and the rest is its key.
  */
 #include "credentials.h"
 

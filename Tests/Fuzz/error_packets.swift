@@ -1,6 +1,6 @@
 import APNS
 
-/// Error packets off a stream, in all ways to split it into three.
+/// Error packets from a stream, split into three in every way.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzErrorPackets(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let input = Array(UnsafeRawBufferPointer(start: data, count: min(size, 20)))
@@ -9,12 +9,12 @@ public func fuzzErrorPackets(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt
     for second in first...input.count {
       require(
         read([input[..<first], input[first..<second], input[second...]]) == whole,
-        "in pieces it is the same")
+        "pieces give the same result")
     }
   }
-  require(read(input.indices.map { input[$0...$0] }) == whole, "byte by byte it is the same")
+  require(read(input.indices.map { input[$0...$0] }) == whole, "single bytes give the same result")
 
-  // What was read is what is written.
+  // Encoding gives the bytes that were read.
   for (index, packet) in whole.packets.enumerated() {
     let memory = UnsafeMutableRawBufferPointer.allocate(
       byteCount: ErrorPacket.size, alignment: 1)
@@ -25,10 +25,10 @@ public func fuzzErrorPackets(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt
   }
   let taken = whole.packets.count * ErrorPacket.size
   switch whole.fault {
-  case nil: require(taken + whole.left == input.count, "every byte is in a packet, or waits")
+  case nil: require(taken + whole.left == input.count, "every byte is in a packet or pending")
   case .some(let fault):
-    require(fault == WireError(.unknownCommand, at: 0), "there is one way to be wrong")
-    require(input[taken] != ErrorPacket.command, "and it is")
+    require(fault == WireError(.unknownCommand, at: 0), "the only error is an unknown command")
+    require(input[taken] != ErrorPacket.command, "the command is unknown")
   }
   return 0
 }
@@ -36,7 +36,7 @@ public func fuzzErrorPackets(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt
 private struct Outcome: Equatable {
   var packets: [ErrorPacket] = []
   var fault: WireError?
-  /// Bytes of a packet that is not whole.
+  /// Bytes of an incomplete packet.
   var left = 0
 }
 
@@ -45,10 +45,10 @@ private func read(_ pieces: [ArraySlice<UInt8>]) -> Outcome {
   var reader = ErrorPacketReader()
   for piece in pieces {
     var piece = piece
-    // One that ends with its packet has more packets behind it.
+    // After a complete packet, continue with the rest of the piece.
     while !piece.isEmpty, outcome.fault == nil {
       let before = reader.count
-      require(before < ErrorPacket.size, "a packet is not kept")
+      require(before < ErrorPacket.size, "a complete packet is not kept")
       do throws(WireError) {
         let packet = try withCopy(piece) { bytes in
           Result { () throws(WireError) in try reader.read(bytes) }

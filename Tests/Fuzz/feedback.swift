@@ -1,19 +1,20 @@
 import APNS
 
-/// The feedback list in pieces, as a connection brings it.
+/// The feedback list in pieces, as from a connection.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzFeedback(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let input = Array(UnsafeRawBufferPointer(start: data, count: size))
   let whole = read([input[...]])
   let step = 1 + input.count / 300
   for split in stride(from: 0, through: input.count, by: step) {
-    require(read([input[..<split], input[split...]]) == whole, "in pieces it is the same")
+    require(read([input[..<split], input[split...]]) == whole, "pieces give the same result")
   }
   if input.count <= 300 {
-    require(read(input.indices.map { input[$0...$0] }) == whole, "byte by byte it is the same")
+    require(
+      read(input.indices.map { input[$0...$0] }) == whole, "single bytes give the same result")
   }
 
-  // What was read is what is written.
+  // Encoding gives the bytes that were read.
   var place = 0
   for tuple in whole.tuples {
     let size = FeedbackTuple.headerSize + tuple.token.count
@@ -22,15 +23,15 @@ public func fuzzFeedback(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     defer { memory.deallocate() }
     withCopy(tuple.token) { token in
       let tuple = FeedbackTuple(timestamp: tuple.timestamp, token: token)
-      require(tuple.size == size, "its size is known before")
+      require(tuple.size == size, "the size is computed correctly")
       if let base = memory.baseAddress { tuple.encode(into: base) }
     }
     require(memory.elementsEqual(input[place..<place + size]), "encode(decode(x)) is x")
     place += size
   }
   if whole.fault == nil {
-    require(place + whole.left == input.count, "every byte is in a tuple, or waits")
-    require(whole.left < FeedbackTuple.longest, "no more waits than a tuple takes")
+    require(place + whole.left == input.count, "every byte is in a tuple or pending")
+    require(whole.left < FeedbackTuple.longest, "less than a tuple is pending")
   }
   return 0
 }
@@ -59,7 +60,7 @@ private func read(_ pieces: [ArraySlice<UInt8>]) -> Outcome {
         {
           outcome.tuples.append(Tuple(timestamp: tuple.timestamp, token: Array(tuple.token)))
           guard let size = tuple.size else {
-            fatalError("does not hold: it came, so it has a size")
+            fatalError("does not hold: a received tuple has a size")
           }
           start += size
         }

@@ -1,7 +1,7 @@
 import CAPNS
 
-/// A localized format filled in, beside a filling in made here. Arguments end in NUL, and
-/// what follows the last NUL is the format.
+/// Fills in a localized format and compares with another implementation here. Arguments end with
+/// NUL; the format follows the last NUL.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzFormats(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let input = Array(UnsafeRawBufferPointer(start: data, count: size))
@@ -9,7 +9,7 @@ public func fuzzFormats(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   guard let format = pieces.popLast(), pieces.count <= 12 else { return 0 }
   let strings = table(format)
   guard String(validating: format, as: UTF8.self) != nil else {
-    require(strings == nil, "what is not UTF-8 is no strings file")
+    require(strings == nil, "invalid UTF-8 is not a strings file")
     return 0
   }
   require(strings != nil, "the file is read")
@@ -23,7 +23,7 @@ public func fuzzFormats(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   }
   defer { for memory in memories { memory.deallocate() } }
   let args = memories.map { UnsafePointer($0.baseAddress) }
-  // Exactly the room it takes, a byte less, and none.
+  // A buffer of exactly the size, one byte smaller, and an empty one.
   let needed = (expected?.count ?? 40) + 1
   for room in [needed, needed - 1, 0] {
     let buffer = UnsafeMutableBufferPointer<CChar>.allocate(capacity: room)
@@ -33,17 +33,18 @@ public func fuzzFormats(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     let status = apns_strings_format(
       strings, "KEY", 3, args, args.count, buffer.baseAddress, room, &length, nil)
     guard let expected else {
-      require(status == APNS_ERR_ARGUMENT, "what cannot be filled in is refused")
+      require(status == APNS_ERR_ARGUMENT, "a format that cannot be filled in is refused")
       continue
     }
     if room < needed {
-      require(status == APNS_ERR_BUFFER_SMALL, "too small a buffer is told of")
-      require(length == needed, "with the room to bring")
-      require(buffer.allSatisfy { $0 == 0x5A }, "and nothing is written")
+      require(status == APNS_ERR_BUFFER_SMALL, "a small buffer is reported")
+      require(length == needed, "with the required size")
+      require(buffer.allSatisfy { $0 == 0x5A }, "nothing is written to it")
     } else {
       require(status == APNS_OK && length == expected.count, "it is filled in")
       require(
-        buffer.map { UInt8(bitPattern: $0) } == expected + [0], "as it is here, and with a NUL")
+        buffer.map { UInt8(bitPattern: $0) } == expected + [0],
+        "it is filled in as expected, with a NUL")
     }
   }
   return 0
@@ -61,7 +62,7 @@ private func table(_ format: [UInt8]) -> OpaquePointer? {
   return strings
 }
 
-/// Nil where it cannot be.
+/// Nil if the format cannot be filled in.
 private func fill(_ format: [UInt8], _ args: [[UInt8]]) -> [UInt8]? {
   var filled: [UInt8] = []
   var rest = format[...]

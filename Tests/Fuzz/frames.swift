@@ -1,6 +1,6 @@
 import APNS
 
-/// Frames off a stream that comes in pieces. The first byte chooses the limits.
+/// Frames from a stream in pieces. The first byte chooses the limits.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzFrames(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let input = UnsafeRawBufferPointer(start: data, count: size)
@@ -24,7 +24,7 @@ public func fuzzFrames(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   return 0
 }
 
-/// What the decoder says, with places for bytes, so that answers to copies compare.
+/// The decoder's result, with offsets instead of bytes, so that results from copies are comparable.
 private enum Answer: Equatable {
   struct Frame: Equatable {
     var command: Command
@@ -43,7 +43,8 @@ private enum Answer: Equatable {
   init(_ bytes: UnsafeRawBufferPointer, _ limits: FrameLimits) {
     func place(_ piece: UnsafeRawBufferPointer) -> Range<Int> {
       guard let base = bytes.baseAddress, let start = piece.baseAddress else { return 0..<0 }
-      require(start >= base && start - base + piece.count <= bytes.count, "within the bytes")
+      require(
+        start >= base && start - base + piece.count <= bytes.count, "a field lies within the bytes")
       return (start - base)..<(start - base + piece.count)
     }
     do throws(WireError) {
@@ -52,33 +53,33 @@ private enum Answer: Equatable {
         return
       }
       let notification = frame.notification
-      require(limits.token.contains(notification.token.count), "a token within the limits")
-      require(!notification.payload.isEmpty, "there is a payload")
+      require(limits.token.contains(notification.token.count), "the token is within the limits")
+      require(!notification.payload.isEmpty, "the payload is not empty")
       self = .frame(
         Frame(
           command: frame.command, token: place(notification.token),
           payload: place(notification.payload), identifier: notification.identifier,
           expiry: notification.expiry, priority: notification.priority, length: frame.length))
     } catch {
-      require(error.offset >= 0 && error.offset <= bytes.count, "a fault within the bytes")
+      require(error.offset >= 0 && error.offset <= bytes.count, "the error is within the bytes")
       self = .fault(error)
     }
   }
 }
 
-/// However the stream is split: nothing is said too early, and no later byte changes it.
+/// Wherever the stream is split, no result comes too early and none changes with later bytes.
 private func checkSplits(
   _ bytes: UnsafeRawBufferPointer, _ limits: FrameLimits, _ whole: Answer
 ) {
   var isKnown = false
-  // A split within a long payload is like the next one.
+  // Splits within a long payload are alike, so take only some.
   let step = 1 + bytes.count / 400
   for count in stride(from: 0, through: bytes.count, by: step) {
     let answer = withCopy(bytes[..<count]) { Answer($0, limits) }
     if answer == .incomplete {
-      require(!isKnown, "what was known stays known")
+      require(!isKnown, "a result does not disappear")
     } else {
-      require(answer == whole, "a part says what the whole says")
+      require(answer == whole, "a part has the result of the whole")
       isKnown = true
     }
   }
@@ -90,21 +91,21 @@ private func checkSplits(
     withCopy(bytes[..<frame.length]) { Answer($0, limits) } == whole, "a frame with its last byte")
 }
 
-/// What was decoded is encoded to the same frame: byte by byte where there is one way to
-/// write it, else one that decodes to the same.
+/// A decoded frame is encoded to the same bytes if there is only one way to write it, else to bytes
+/// that decode to the same.
 private func checkEncoding(_ bytes: UnsafeRawBufferPointer, _ limits: FrameLimits) {
   guard let frame = try? FrameDecoder.decode(bytes, limits: limits) else {
-    fatalError("a whole frame was taken before")
+    fatalError("the frame was decoded before")
   }
   let encoded = encode(frame)
-  require(encoded.count == bytes.count, "it takes as many bytes as before")
+  require(encoded.count == bytes.count, "the size is the same")
   if frame.command != .framed {
     require(encoded.elementsEqual(bytes), "encode(decode(x)) is x")
     return
   }
   withCopy(encoded) { copy in
     guard let again = try? FrameDecoder.decode(copy, limits: limits) else {
-      fatalError("does not hold: what the encoder writes is a frame")
+      fatalError("does not hold: the encoder writes a frame")
     }
     let (one, other) = (frame.notification, again.notification)
     require(one.token.elementsEqual(other.token), "the same token")
@@ -118,9 +119,9 @@ private func checkEncoding(_ bytes: UnsafeRawBufferPointer, _ limits: FrameLimit
 
 private func encode(_ frame: Frame) -> [UInt8] {
   guard let size = FrameEncoder.size(of: frame.notification, as: frame.command) else {
-    fatalError("does not hold: what was decoded can be encoded")
+    fatalError("does not hold: a decoded frame can be encoded")
   }
-  // Of exactly the size, for the sanitizer.
+  // Exactly the size, for the sanitizer.
   let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 1)
   defer { memory.deallocate() }
   if let base = memory.baseAddress {

@@ -68,7 +68,7 @@ char *fuzz_take_text(fuzz_input_t *input, size_t length, size_t *length_out) {
 }
 
 void *fuzz_memory(size_t size) {
-  /* malloc(0) may be NULL, which means something else to the library. */
+  /* malloc(0) may return NULL, which the library treats differently. */
   void *memory = malloc(size ? size : 1);
   if (!memory) abort();
   return memory;

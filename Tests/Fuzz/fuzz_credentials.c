@@ -8,7 +8,7 @@ static int questions;
 static int say_passphrase(const char *file, char *buffer, size_t capacity, void *context) {
   REQUIRE(file == NULL && context == &questions);
   REQUIRE(capacity >= strlen(FUZZ_PASSPHRASE));
-  /* All of it is the callback's to write. */
+  /* The callback may write the whole buffer. */
   memset(buffer, 0x5A, capacity);
   memcpy(buffer, FUZZ_PASSPHRASE, strlen(FUZZ_PASSPHRASE));
   questions++;
@@ -37,7 +37,7 @@ static void check_description(const apns_credentials_t *credentials) {
 }
 
 void fuzz_credentials(apns_credentials_options_t *options, uint8_t way) {
-  /* Whom to trust and until when is not what is read here. */
+  /* Trust and expiry are not tested here. */
   options->dangerously_accept_any_peer = 1;
   options->accept_expired = 1;
   if (way % 4 == 0) {
@@ -53,14 +53,14 @@ void fuzz_credentials(apns_credentials_options_t *options, uint8_t way) {
     questions = 0;
     statuses[i] = apns_credentials_new(options, &credentials, &errors[i]);
     fuzz_check_error(statuses[i], &errors[i]);
-    /* Bytes are never to blame for memory, nor for the network. */
+    /* Bad bytes never cause errors of memory or network. */
     REQUIRE(statuses[i] == APNS_OK || statuses[i] == APNS_ERR_CREDENTIALS ||
             (statuses[i] == APNS_ERR_ARGUMENT &&
              (options->certificate_length == 0 || (options->key_bytes && !options->key_length))));
     REQUIRE((statuses[i] == APNS_OK) == (credentials != NULL));
-    /* Once for the certificate, once for the key. */
+    /* Asked once for the certificate and once for the key. */
     REQUIRE(questions <= 2);
-    /* What OpenSSL said of it stays between the two. */
+    /* OpenSSL's errors do not stay in its queue. */
     REQUIRE(ERR_peek_error() == 0);
     if (credentials) check_description(credentials);
     apns_credentials_free(credentials);

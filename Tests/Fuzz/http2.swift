@@ -1,8 +1,8 @@
 import CAPNS
 
-/// A session over HTTP/2 and a server that answers whatever it likes: a script of what
-/// caller and server do, a byte for each step and its arguments behind it. Every
-/// notification has one end and its request arrives as it was given, whatever comes back.
+/// A session over HTTP/2 and a server with arbitrary responses: a script of steps of caller and
+/// server, a byte per step followed by its arguments. Every notification has exactly one outcome
+/// and its request arrives unchanged, whatever the server sends.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHTTP2(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let server = HostileServer(UnsafeRawBufferPointer(start: data, count: size))
@@ -13,12 +13,12 @@ public func fuzzHTTP2(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   return 0
 }
 
-/// The caller of the session: sends, takes outcomes, and holds them against what it sent.
+/// The session's caller: sends, reads outcomes, and compares them with what it sent.
 private final class FuzzedProvider {
   private let server: HostileServer
   private let reportsAccepted: Bool
   private var session: UnsafeMutablePointer<HTTP2Session<FuzzNetwork, ProviderToken>>
-  /// The identifiers of what the session took, in order; and which of them have their end.
+  /// The identifiers of queued notifications, in order; and those with an outcome.
   private(set) var taken: [UInt32] = []
   private var ended: Set<UInt32> = []
   private var told = (accepted: 0, rejected: 0, unknown: 0)
@@ -64,7 +64,7 @@ private final class FuzzedProvider {
     check()
   }
 
-  /// Takes a notification whose token and payload say which it is.
+  /// Sends a notification with its number in token and payload.
   private func send() {
     let waits = server.take() & 0x80 == 0
     let length = Int(server.take()) * 8 + 8
@@ -77,12 +77,12 @@ private final class FuzzedProvider {
         var given = apns_notification_t()
         given.token = token.baseAddress
         given.token_length = token.count
-        // The payload would be read for its kind.
+        // Without it the payload would be read for its type.
         given.push_type = UInt8(APNS_PUSH_TYPE_ALERT.rawValue)
         guard
           let push = try? session.pointee.notification(
             &given, payload: payload, payloadCount: payload.count)
-        else { return require(false, "the notification is as it should be") }
+        else { return require(false, "the notification is valid") }
         server.requests.append(Request(token: Array(token), payload: Array(payload)))
         identifier = try? session.pointee.take(
           push, payloadCount: payload.count, userData: nil
@@ -93,15 +93,15 @@ private final class FuzzedProvider {
       server.requests.removeLast()
       return
     }
-    require(identifier != 0 && !taken.contains(identifier), "an identifier is given once")
+    require(identifier != 0 && !taken.contains(identifier), "an identifier is used once")
     taken.append(identifier)
     if waits { try? session.pointee.write(all: true) }
   }
 
   private func takeOutcomes(milliseconds: Int32) {
     while let outcome = (try? session.pointee.nextOutcome(milliseconds: milliseconds)) ?? nil {
-      require(taken.contains(outcome.identifier), "who ends was taken")
-      require(ended.insert(outcome.identifier).inserted, "a notification ends once")
+      require(taken.contains(outcome.identifier), "an outcome is for a queued notification")
+      require(ended.insert(outcome.identifier).inserted, "a notification has one outcome")
       let answer = outcome.answer
       let (status, reason) = (answer?.status ?? 0, answer?.reason ?? 0)
       switch outcome.outcome {
@@ -123,7 +123,7 @@ private final class FuzzedProvider {
         let serial = taken.firstIndex(of: outcome.identifier) ?? -1
         require(
           server.answersUnheard || server.heard.contains(serial),
-          "whom the server answered it had heard of")
+          "the request arrived before the answer")
       }
       if let answer { checkTexts(answer) }
     }
@@ -132,16 +132,16 @@ private final class FuzzedProvider {
   private func checkTexts(_ answer: ServiceAnswer) {
     require(answer.goneSince >= 0, "time is not before 1970")
     let text = Array(answer.reasonText)
-    require(text.count < ReasonText.capacity, "a NUL has room behind the reason")
+    require(text.count < ReasonText.capacity, "a NUL fits after the reason")
     require(String(validating: text, as: UTF8.self) != nil, "a reason is UTF-8")
-    require(text.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "in one line")
+    require(text.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "a reason is one line")
   }
 
-  /// What holds at any time.
+  /// The conditions that hold at any time.
   private func check() {
     var stats = apns_session_stats_t()
     session.pointee.count(into: &stats)
-    require(stats.taken == taken.count, "all that was taken is counted")
+    require(stats.taken == taken.count, "every queued notification is counted")
     require(
       stats.taken == stats.accepted + stats.rejected + stats.unknown + stats.unresolved,
       "each is in exactly one count")

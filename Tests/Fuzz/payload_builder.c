@@ -1,6 +1,6 @@
 /*
- * A payload built as a byte-coded script says. Any bytes are a script: two for the
- * limit and whether it may be shortened, then steps, each a code and what it needs.
+ * Builds a payload by a byte-coded script. Any bytes are a script: two for the limit and whether to
+ * truncate, then steps, each a code and its arguments.
  */
 #define _GNU_SOURCE /* memmem() */
 
@@ -33,7 +33,7 @@ enum step {
 typedef struct written {
   apns_status_t status;
   size_t length, cut;
-  char *bytes; /* NULL where it is too long */
+  char *bytes; /* NULL if it is too long */
 } written_t;
 
 static bool holds(const written_t *written, const char *text) {
@@ -50,7 +50,7 @@ static written_t write_payload(const apns_payload_t *payload, size_t limit, bool
     return written;
   }
   REQUIRE(written.length <= limit);
-  /* One byte less is too few, and none is written. */
+  /* A buffer one byte smaller is refused and not written. */
   size_t again = 0;
   char *small = fuzz_memory(written.length - 1);
   memset(small, 0x5A, written.length - 1);
@@ -64,11 +64,11 @@ static written_t write_payload(const apns_payload_t *payload, size_t limit, bool
   REQUIRE(written.status == APNS_OK && again == written.length);
   REQUIRE(truncates || written.cut == 0);
   apns_error_t found = APNS_ERROR_INIT;
-  /* Only a Live Activity may have a title or a body that is an object. */
+  /* Only a Live Activity may have an object as title or body. */
   if (apns_payload_check(written.bytes, written.length, limit, NULL, 0, NULL, &found) != APNS_OK &&
       !(strstr(found.message, "'title' is not a string") && holds(&written, "\"title\":{")) &&
       !(strstr(found.message, "'body' is not a string") && holds(&written, "\"body\":{")) &&
-      /* The builder writes any number that it is given. */
+      /* The builder writes any number. */
       !strstr(found.message, "a device reads UNIX seconds") && !strstr(found.message, "'badge' is"))
     fuzz_fail(__FILE__, __LINE__, found.message);
   return written;
@@ -175,7 +175,7 @@ static apns_status_t add(apns_payload_t *payload, enum step step, fuzz_input_t *
   if (status == APNS_OK) {
     REQUIRE(fuzz_is_utf8(name, name_length));
     REQUIRE(name_length != 3 || memcmp(name, "aps", 3) != 0);
-    /* It is there now, so there is no adding it again. */
+    /* The key exists now, so adding it again fails. */
     REQUIRE(apns_payload_add_null(payload, name, name_length, NULL) == APNS_ERR_ARGUMENT);
   }
   free(name);
@@ -183,7 +183,7 @@ static apns_status_t add(apns_payload_t *payload, enum step step, fuzz_input_t *
   return status;
 }
 
-/* `watches`: each step is written and judged, not only what comes of all. */
+/* `watches`: writes and checks the payload after each step, not only at the end. */
 static void run(apns_payload_t *payload, fuzz_input_t input, size_t limit, bool truncates,
                 bool watches) {
   written_t last = {.status = APNS_OK};
@@ -203,7 +203,7 @@ static void run(apns_payload_t *payload, fuzz_input_t input, size_t limit, bool 
     }
     if (!watches) continue;
     written_t written = write_payload(payload, limit, truncates);
-    /* A call that fails changes nothing. */
+    /* A failed call changes nothing. */
     if (status != APNS_OK) REQUIRE(is_same(&last, &written));
     free(last.bytes);
     last = written;
@@ -222,7 +222,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   run(payload, input, options.limit, options.truncate, true);
   written_t written = write_payload(payload, options.limit, options.truncate);
 
-  /* One that was used and reset makes the same bytes, and so does a new one. */
+  /* A reset payload and a new one give the same bytes. */
   apns_payload_reset(payload);
   REQUIRE(apns_payload_new(&options, &other, NULL) == APNS_OK);
   apns_payload_t *both[] = {payload, other};

@@ -1,4 +1,4 @@
-/* apns_payload_check() on any bytes, and apns_payload_add_json() as its judge. */
+/* apns_payload_check() on any bytes, compared with apns_payload_add_json(). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 enum { LIMIT = 1 << 20, CAPACITY = 64 };
 
-/* Where an editor would show the byte, counted here. */
+/* Line and column in an editor, counted here. */
 static void check_place(const uint8_t *json, size_t length, const apns_payload_finding_t *finding) {
   uint32_t line = 1, column = 1;
   for (size_t i = 0; i < finding->offset; i++) {
@@ -23,7 +23,7 @@ static void check_place(const uint8_t *json, size_t length, const apns_payload_f
   REQUIRE(finding->column == column);
 }
 
-/* Of well-formed JSON. */
+/* The depth of well-formed JSON. */
 static size_t depth_of(const uint8_t *json, size_t length) {
   size_t depth = 0, deepest = 0;
   bool in_string = false;
@@ -41,7 +41,7 @@ static size_t depth_of(const uint8_t *json, size_t length) {
   return deepest;
 }
 
-/* The value as a custom key; NULL where it is refused. */
+/* The value written as a custom key; NULL if it is refused. */
 static char *compact(const char *json, size_t length, size_t *length_out) {
   apns_payload_options_t options = APNS_PAYLOAD_OPTIONS_INIT;
   options.limit = 2 * LIMIT;
@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
   REQUIRE(apns_payload_check(data, size, LIMIT, again, CAPACITY, &count_again, NULL) == status);
   REQUIRE(count == count_again && memcmp(findings, again, sizeof findings) == 0);
-  /* Whoever has room for one gets the first, and hears of all. */
+  /* With room for only one finding, the first is returned and all are counted. */
   apns_payload_finding_t first = APNS_PAYLOAD_FINDING_INIT;
   REQUIRE(apns_payload_check(data, size, LIMIT, &first, 1, &count_again, NULL) == status);
   REQUIRE(count == count_again);
@@ -95,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   if (count <= CAPACITY) REQUIRE(has_error == (status != APNS_OK));
 
-  /* One byte too long is one error more. */
+  /* One byte over the limit adds one error. */
   if (size > 1) {
     apns_status_t shorter = apns_payload_check(data, size, size - 1, NULL, 0, &count_again, NULL);
     REQUIRE(shorter == APNS_ERR_ARGUMENT && count_again == count + 1);
@@ -103,14 +103,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     REQUIRE(count_again == count);
   }
 
-  /* What is a payload is a value too, but for one level; any value makes a payload. */
+  /* A valid payload is a JSON value unless it is one level too deep; any value makes a payload. */
   size_t length = 0;
   char *written = compact((const char *)data, size, &length);
   if (!written && status == APNS_OK) REQUIRE(depth_of(data, size) == 512);
   if (written) {
     REQUIRE(length <= size + 15);
     REQUIRE(apns_payload_check(written, length, 2 * LIMIT, NULL, 0, NULL, NULL) == APNS_OK);
-    /* `{"aps":{},"k":` before it, and a brace behind. */
+    /* Skips `{"aps":{},"k":` before it and the brace after it. */
     size_t length_again = 0;
     char *written_again = compact(written + 14, length - 15, &length_again);
     REQUIRE(written_again && length_again == length);

@@ -1,7 +1,7 @@
 /*
- * PKCS#12. The first byte chooses how the passphrase is said and, in its lowest bit,
- * whether the file's checksum is made right first: without that whatever was changed
- * is refused for its checksum, and nothing behind it is ever read.
+ * PKCS#12. The first byte chooses how the passphrase is given and, in its lowest bit, whether the
+ * file's checksum is corrected first: otherwise a changed file is refused for its checksum, and the
+ * rest is never parsed.
  */
 #include <openssl/err.h>
 #include <openssl/pkcs12.h>
@@ -10,8 +10,8 @@
 
 #include "credentials.h"
 
-/* So many rounds take no time, and the library refuses more than the most. What lies
-   between is waiting. */
+/* Few rounds are fast, and the library refuses more than the maximum; between them it would only
+   compute. */
 enum { FEW_ITERATIONS = 5000, MOST_ITERATIONS = 10000000 };
 
 static bool is_patient(const PKCS12 *file) {
@@ -21,7 +21,7 @@ static bool is_patient(const PKCS12 *file) {
   return count > FEW_ITERATIONS && count <= MOST_ITERATIONS;
 }
 
-/* The file with a checksum that is right; NULL where it has no place for one. */
+/* The file with a correct checksum; NULL if it has none. */
 static uint8_t *seal(const uint8_t *data, size_t size, size_t *length_out) {
   PKCS12 *file = d2i_PKCS12(NULL, &data, (long)size);
   uint8_t *sealed = NULL;

@@ -1,4 +1,4 @@
-/* Runs a fuzzer's inputs, files and the files of directories, without a fuzzer. */
+/* Runs inputs of a fuzzer, files and directories of files, without a fuzzer. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "fuzz.h"
 
 static unsigned long runs;
-/* The input at work, for whoever reads what the sanitizer or REQUIRE said. */
+/* The current input, printed after a message of the sanitizer or of REQUIRE. */
 static const char *current = "";
 
 static void say(void) { fprintf(stderr, "replay: the input was %s\n", current); }
@@ -27,7 +27,7 @@ static bool replay_file(const char *name) {
   fclose(file);
   if (is_whole) {
     current = name;
-    /* A trap ends the program without a word: then this is the last one. */
+    /* A trap ends the program without a message: then the last name printed is the input. */
     if (getenv("FUZZ_VERBOSE")) fprintf(stderr, "%s\n", name);
     LLVMFuzzerTestOneInput(bytes, size);
     runs++;

@@ -1,7 +1,7 @@
 /*
- * Files of keys and certificates, whole and in parts and shapes, as content and in place of names.
- * The only thing asked: no byte of the private key is in any message. The first byte is where the
- * text goes; each further one adds something to it or changes all of it.
+ * Key and certificate files, whole, in parts and in other shapes, as content and instead of names.
+ * The only condition: no message contains a byte of the private key. The first byte chooses where
+ * the text is passed; each further byte appends to it or changes all of it.
  */
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -11,7 +11,7 @@
 
 #include "fuzz.h"
 
-/* A key of this run, in the forms in which its bytes could be in a message. */
+/* This run's key, in the forms in which a message could contain it. */
 static char pem[512], body[256], wrapped[1024], certificate[2048];
 static unsigned char der[256];
 static size_t der_length;
@@ -69,7 +69,7 @@ static void add(text_t *text, const void *bytes, size_t length) {
 
 static void add_string(text_t *text, const char *string) { add(text, string, strlen(string)); }
 
-/* Each line break becomes that. */
+/* Replaces each line break. */
 static void break_lines(text_t *text, const char *line_end) {
   text_t before = *text;
   text->length = 0;
@@ -107,7 +107,7 @@ static void take(text_t *text, fuzz_input_t *input) {
       case 1:
         add_string(text, body);
         break;
-      /* As much as a key: from somewhere in its first half on. */
+      /* As long as a key: the body from a place in its first half. */
       case 2:
         add_string(text, body + fuzz_take_byte(input) % 64);
         break;
@@ -156,7 +156,7 @@ static void take(text_t *text, fuzz_input_t *input) {
       case 17:
         add_string(text, "\n");
         break;
-      /* A byte of the text is changed or what follows is cut off. */
+      /* Changes a byte of the text, or truncates it. */
       case 18:
         if (text->length) text->bytes[fuzz_take_byte(input) % text->length] = fuzz_take_byte(input);
         break;
@@ -168,7 +168,7 @@ static void take(text_t *text, fuzz_input_t *input) {
   text->bytes[text->length] = 0;
 }
 
-/* ---- What is said of it -------------------------------------------------- */
+/* ---- The messages ----------------------------------------------------------- */
 
 static void check_parts(const char *message, const char *secret) {
   char part[9] = {0};
@@ -181,7 +181,7 @@ static void check_parts(const char *message, const char *secret) {
 static void check_silent(const char *message) {
   check_parts(message, body);
   check_parts(message, wrapped);
-  /* Bytes that show as themselves. */
+  /* Bytes that are printed unchanged. */
   for (size_t at = 30; at + 4 <= der_length; at++) {
     if (memchr(der + at, 0, 4)) continue;
     char part[5] = {0};

@@ -2,8 +2,8 @@ import CAPNS
 
 @testable import APNS
 
-/// A strings file: what parses can be looked up by each of its keys, filled in, and
-/// written again.
+/// A strings file: if it parses, each key can be looked up and filled in, and writing it again
+/// gives the same.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzStrings(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let input = UnsafeRawBufferPointer(start: data, count: size)
@@ -12,15 +12,15 @@ public func fuzzStrings(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let status = CAPNS.apns_strings_new(input.baseAddress, input.count, &strings, &error)
   defer { CAPNS.apns_strings_free(strings) }
   guard let table = try? StringsTable.read(input) else {
-    require(input.baseAddress == nil || status == APNS_ERR_ARGUMENT, "both refuse it")
-    require(strings == nil, "nothing is handed out")
-    require(status == APNS_ERR_ARGUMENT && said(error), "and it says why")
+    require(input.baseAddress == nil || status == APNS_ERR_ARGUMENT, "both parsers refuse it")
+    require(strings == nil, "no table is returned")
+    require(status == APNS_ERR_ARGUMENT && said(error), "the error has a message")
     return 0
   }
-  // NULL is refused before it is read.
+  // NULL is refused before parsing.
   guard input.baseAddress != nil else { return 0 }
   require(status == APNS_OK, "parsing twice gives the same")
-  require(error.status == 0, "what is fine is not complained of")
+  require(error.status == 0, "no error is reported for a valid file")
 
   var pairs: [Pair] = []
   for entry in table.all {
@@ -29,15 +29,15 @@ public func fuzzStrings(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     require(String(validating: pair.key, as: UTF8.self) != nil, "a key is UTF-8")
     require(String(validating: pair.value, as: UTF8.self) != nil, "a value is UTF-8")
     if let last = pairs.last {
-      require(last.key.lexicographicallyPrecedes(pair.key), "in order, and each key once")
+      require(last.key.lexicographicallyPrecedes(pair.key), "keys are sorted and unique")
     }
     guard let found = withCopy(pair.key, { table.find($0) }) else {
       fatalError("does not hold: each key is found")
     }
-    require(found.valueStart == entry.valueStart, "and it is that one")
+    require(found.valueStart == entry.valueStart, "the right entry is found")
     for offset in [0, value.count / 2, value.count] {
       let place = table.place(of: offset, in: entry)
-      require(place.line >= 1 && place.column >= 1, "every byte has a place")
+      require(place.line >= 1 && place.column >= 1, "every byte has a line and a column")
     }
     checkInterface(strings, pair)
     pairs.append(pair)
@@ -66,7 +66,7 @@ private func said(_ error: apns_error_t) -> Bool {
   }
 }
 
-/// The pair through the header's functions.
+/// Checks the pair through the header's functions.
 private func checkInterface(_ strings: OpaquePointer?, _ pair: Pair) {
   var text: UnsafePointer<CChar>?
   var length = 0
@@ -78,19 +78,19 @@ private func checkInterface(_ strings: OpaquePointer?, _ pair: Pair) {
   let args = ["Jenna", "", "\u{1F600}"]
   var error = noError()
   let needs = format(strings, pair.key, args, into: nil, &length, &error)
-  require(needs == APNS_ERR_BUFFER_SMALL || needs == APNS_ERR_ARGUMENT, "a buffer is asked for")
-  require(said(error), "and it says so")
+  require(needs == APNS_ERR_BUFFER_SMALL || needs == APNS_ERR_ARGUMENT, "a buffer is required")
+  require(said(error), "the error has a message")
   guard needs == APNS_ERR_BUFFER_SMALL else { return }
   let memory = UnsafeMutableBufferPointer<CChar>.allocate(capacity: length)
   defer { memory.deallocate() }
   var written = 0
   require(
     format(strings, pair.key, args, into: memory, &written, &error) == APNS_OK,
-    "it is formatted where there is the room it asked for")
-  require(written == length - 1 && memory[written] == 0, "it takes that, with its NUL")
+    "it is formatted in a buffer of that size")
+  require(written == length - 1 && memory[written] == 0, "it fills the buffer, with its NUL")
   require(
     String(validating: memory[..<written].map { UInt8(bitPattern: $0) }, as: UTF8.self) != nil,
-    "what is formatted is UTF-8")
+    "the result is UTF-8")
 }
 
 private func format(
@@ -118,31 +118,31 @@ private func format(
 private func withKey(
   _ key: [UInt8], _ body: (UnsafePointer<CChar>?, Int) -> apns_status_t
 ) -> apns_status_t {
-  // An empty key is one too, and no NULL.
+  // An empty key is valid and must not be NULL.
   withCopy(key + [0]) { body($0.baseAddress?.assumingMemoryBound(to: CChar.self), key.count) }
 }
 
 private func checkMissing(_ strings: OpaquePointer?, _ pairs: [Pair]) {
   let longest = pairs.map(\.key).max { $0.count < $1.count } ?? []
-  // The caller's key may be anything.
+  // The caller may pass any key.
   for missing in [longest + [0x78], longest + [0xF0, 0x9F], longest + [0xFF, 0x0A]] {
     var text: UnsafePointer<CChar>?
     var error = noError()
     require(
       withKey(missing) { CAPNS.apns_strings_get(strings, $0, $1, &text, nil, &error) }
-        == APNS_ERR_ARGUMENT, "a key that is not there is not found")
-    require(said(error), "and it says which")
+        == APNS_ERR_ARGUMENT, "a missing key is not found")
+    require(said(error), "the error has a message")
   }
 }
 
-/// The pairs written as a file of our own are read to the same pairs, in UTF-8 and UTF-16.
+/// Writing the pairs to another file and reading it gives the same pairs, in UTF-8 and UTF-16.
 private func checkWritten(_ pairs: [Pair]) {
   var file = ""
   for pair in pairs.reversed() { file += "\(quote(pair.key)) = \(quote(pair.value));\n" }
-  require(readPairs(Array(file.utf8)) == pairs, "written and read again it is the same")
+  require(readPairs(Array(file.utf8)) == pairs, "writing and reading gives the same")
   var wide: [UInt8] = [0xFE, 0xFF]
   for unit in file.utf16 { wide += [UInt8(unit >> 8), UInt8(unit & 0xFF)] }
-  require(readPairs(wide) == pairs, "and in UTF-16")
+  require(readPairs(wide) == pairs, "writing and reading UTF-16 gives the same")
 }
 
 private func readPairs(_ file: [UInt8]) -> [Pair]? {

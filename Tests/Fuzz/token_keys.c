@@ -1,7 +1,7 @@
 /*
- * The key with which the provider signs its tokens, a .p8, and whose it is. The first
- * byte chooses how the passphrase is said and, in its highest bit, whether the
- * identifiers are right or come first, each with its length.
+ * The signing key, a .p8, with its identifiers. The first byte chooses how the passphrase is given
+ * and, in its highest bit, whether the identifiers are valid or come first in the input, each with
+ * its length.
  */
 #include <openssl/err.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   options.team_id = team_id ? team_id : "DEF123GHIJ";
   char *key = fuzz_take_text(&input, input.left, &options.token_key_length);
   options.token_key_bytes = key;
-  /* The system's store takes its time to read. */
+  /* Reading the system's store would be slow. */
   options.ca_directory = "/";
   if ((first & 3) < 2) options.passphrase = first & 1 ? FUZZ_PASSPHRASE : "";
 

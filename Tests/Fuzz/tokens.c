@@ -1,4 +1,4 @@
-/* Device tokens as text, hex and base64, beside a reading of both made here. */
+/* Device tokens as text, hex and base64, compared with other parsers here. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static int digit_of(char character, const char *digits) {
   return found ? (int)(found - digits) : -1;
 }
 
-/* How many bytes, -1 where it is no token. */
+/* The number of bytes, -1 if it is not a token. */
 static long read_hex(const char *text, size_t length, uint8_t *token) {
   size_t digits = 0;
   for (size_t i = 0; i < length; i++) {
@@ -60,7 +60,7 @@ static void check_text(const char *text, size_t length, reader_t read, writer_t 
   if (status != APNS_OK) return;
   REQUIRE(count == (size_t)known && memcmp(token, expected, count) == 0);
 
-  /* In exactly its size, and not in a byte less, which says how many to bring. */
+  /* A buffer of exactly the size works; one byte less fails and returns the size. */
   uint8_t *exact = fuzz_memory(count);
   size_t told = 0;
   REQUIRE(read(text, length, exact, count, &told, NULL) == APNS_OK && told == count);
@@ -70,7 +70,7 @@ static void check_text(const char *text, size_t length, reader_t read, writer_t 
   REQUIRE(read(text, length, NULL, 0, &told, NULL) == APNS_ERR_BUFFER_SMALL && told == count);
   free(exact);
 
-  /* Written and read again it is the same. */
+  /* Writing and reading it again gives the same. */
   REQUIRE(write(token, count, NULL, 0, &told, NULL) == APNS_ERR_BUFFER_SMALL);
   char *written = fuzz_memory(told);
   size_t room = told;
@@ -82,7 +82,7 @@ static void check_text(const char *text, size_t length, reader_t read, writer_t 
   free(written);
 }
 
-/* Any bytes are a token to write. */
+/* Any bytes can be written as a token. */
 static void check_bytes(const uint8_t *token, size_t length, reader_t read, writer_t write) {
   size_t room = 0, told = 0;
   apns_error_t error = APNS_ERROR_INIT;

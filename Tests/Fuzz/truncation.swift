@@ -1,6 +1,6 @@
 import CAPNS
 
-/// A text shortened to fit, judged by Swift's own strings. Three bytes say the limit, the
+/// A text truncated to fit, checked with Swift's own strings. Three bytes choose the limit, the
 /// suffix and the key; the rest is the text.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzTruncation(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
@@ -11,23 +11,24 @@ public func fuzzTruncation(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   let limit = 50 + Int(input[0])
   let bytes = Array(input[3...])
   guard let written = write(bytes, limit, suffix, form) else {
-    require(String(validating: bytes, as: UTF8.self) == nil, "UTF-8 is taken")
+    require(String(validating: bytes, as: UTF8.self) == nil, "UTF-8 is accepted")
     return 0
   }
   guard let text = String(validating: bytes, as: UTF8.self) else {
-    fatalError("does not hold: what is not UTF-8 is refused")
+    fatalError("does not hold: invalid UTF-8 is refused")
   }
   let fixed = form.head.utf8.count + form.tail.utf8.count
   let full = fixed + escapedCount(text.unicodeScalars)
   guard let json = written.json else {
-    require(full > limit, "what fits is written")
+    require(full > limit, "a payload that fits is written")
     require(
-      fixed + escapedCount(suffix.unicodeScalars) > limit, "what can be made to fit is written")
+      fixed + escapedCount(suffix.unicodeScalars) > limit,
+      "a payload that can be made to fit is written")
     return 0
   }
-  require(json.count <= limit, "it is within the limit")
+  require(json.count <= limit, "the payload is within the limit")
   guard let line = String(validating: json, as: UTF8.self) else {
-    fatalError("does not hold: what is written is UTF-8")
+    fatalError("does not hold: the payload is UTF-8")
   }
   require(
     line.utf8.starts(with: form.head.utf8)
@@ -35,34 +36,35 @@ public func fuzzTruncation(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     "only the text is changed")
   let shown = unescape(json[form.head.utf8.count..<json.count - form.tail.utf8.count])
   if written.cut == 0 {
-    require(shown.utf8.elementsEqual(text.utf8), "what is not cut is there")
+    require(shown.utf8.elementsEqual(text.utf8), "the text is complete")
     return 0
   }
-  require(full > limit, "only what is too long is cut")
+  require(full > limit, "only a long text is truncated")
   let kept = Array(text.utf8.prefix(text.utf8.count - written.cut))
-  require(shown.utf8.elementsEqual(kept + Array(suffix.utf8)), "its beginning, and the suffix")
+  require(
+    shown.utf8.elementsEqual(kept + Array(suffix.utf8)), "the beginning of the text and the suffix")
   guard isJudged(text) else { return 0 }
   checkCharacters(text, kept: kept, suffix: suffix, room: limit - json.count)
   return 0
 }
 
-/// No visible character is changed, and there is no room for one more.
+/// No visible character changes, and one more would not fit.
 private func checkCharacters(_ text: String, kept: [UInt8], suffix: String, room: Int) {
   guard let start = String(validating: kept, as: UTF8.self) else {
     fatalError("does not hold: no character is cut in two")
   }
   let whole = text.prefix(start.count)
   require(whole.utf8.elementsEqual(kept), "no visible character is cut in two")
-  require((start + suffix).count == start.count + suffix.count, "none is changed by the suffix")
+  require((start + suffix).count == start.count + suffix.count, "the suffix changes no character")
   let longer = String(text.prefix(start.count + 1))
   let next = String(text.dropFirst(start.count).prefix(1))
   let joins = (longer + suffix).count != longer.count + suffix.count
-  require(joins || escapedCount(next.unicodeScalars) > room, "there is no room for one more")
+  require(joins || escapedCount(next.unicodeScalars) > room, "one more character would not fit")
 }
 
 private let suffixes = ["\u{2026}", "", "...", " \u{2192} \"app\"", "\u{1F1EA}", "\n", "\u{915}"]
 
-/// What stands before the text and behind it.
+/// The JSON before and after the text.
 private struct Form {
   var key: apns_payload_key_t
   var head: String
@@ -77,7 +79,7 @@ private let forms = [
     tail: #""]},"badge":3}}"#),
 ]
 
-/// Nil where the text is refused; its JSON nil where it cannot be made to fit.
+/// Nil if the text is refused; its JSON is nil if it cannot be made to fit.
 private func write(
   _ text: [UInt8], _ limit: Int, _ suffix: String, _ form: Form
 ) -> (json: [UInt8]?, cut: Int)? {
@@ -91,7 +93,7 @@ private func write(
     options.suffix_length = suffix.utf8.count
     return apns_payload_new(&options, &payload, nil)
   }
-  require(made == APNS_OK, "the suffix is taken")
+  require(made == APNS_OK, "the suffix is accepted")
   defer { apns_payload_free(payload) }
   let status = withCopy(text) { bytes in
     let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
@@ -107,19 +109,19 @@ private func write(
   var (length, cut) = (0, 0)
   let needs = apns_payload_write(payload, nil, 0, &length, nil, nil)
   guard needs == APNS_ERR_BUFFER_SMALL else {
-    require(needs == APNS_ERR_ARGUMENT, "too long is a mistake of the caller's")
+    require(needs == APNS_ERR_ARGUMENT, "too long is an argument error")
     return (nil, 0)
   }
   let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 1)
   defer { memory.deallocate() }
   require(
     apns_payload_write(payload, memory.baseAddress, memory.count, &length, &cut, nil) == APNS_OK,
-    "it is written where there is the room it asked for")
-  require(length == memory.count, "it takes the room it asked for")
+    "it is written to a buffer of that size")
+  require(length == memory.count, "it fills the buffer")
   return (Array(memory), cut)
 }
 
-/// How many bytes the text takes in JSON, counted here.
+/// The number of bytes of the text in JSON, counted here.
 private func escapedCount(_ text: some Sequence<Unicode.Scalar>) -> Int {
   text.reduce(0) { sum, scalar in
     switch scalar {
@@ -130,18 +132,19 @@ private func escapedCount(_ text: some Sequence<Unicode.Scalar>) -> Int {
   }
 }
 
-/// The escapes that the library writes, undone here.
+/// Undoes the escapes that the library writes.
 private func unescape(_ json: ArraySlice<UInt8>) -> String {
   var bytes: [UInt8] = []
   var index = json.startIndex
   while index < json.endIndex {
     guard json[index] == UInt8(ascii: "\\") else {
-      require(json[index] >= 0x20 && json[index] != UInt8(ascii: "\""), "what must be is escaped")
+      require(
+        json[index] >= 0x20 && json[index] != UInt8(ascii: "\""), "required escapes are written")
       bytes.append(json[index])
       index += 1
       continue
     }
-    require(index + 1 < json.endIndex, "no escape is cut in two")
+    require(index + 1 < json.endIndex, "escapes are complete")
     switch json[index + 1] {
     case UInt8(ascii: "b"): bytes.append(8)
     case UInt8(ascii: "t"): bytes.append(9)
@@ -149,9 +152,9 @@ private func unescape(_ json: ArraySlice<UInt8>) -> String {
     case UInt8(ascii: "f"): bytes.append(12)
     case UInt8(ascii: "r"): bytes.append(13)
     case UInt8(ascii: "u"):
-      require(index + 6 <= json.endIndex, "no escape is cut in two")
+      require(index + 6 <= json.endIndex, "escapes are complete")
       let digits = String(decoding: json[index + 2..<index + 6], as: UTF8.self)
-      guard let value = UInt8(digits, radix: 16) else { fatalError("no escape of ours: \(digits)") }
+      guard let value = UInt8(digits, radix: 16) else { fatalError("unexpected escape: \(digits)") }
       bytes.append(value)
       index += 4
     case let other:
@@ -163,10 +166,10 @@ private func unescape(_ json: ArraySlice<UInt8>) -> String {
   return String(decoding: bytes, as: UTF8.self)
 }
 
-/// Swift may know of characters that came after Unicode 15, which is the library's.
+/// False for characters newer than Unicode 15, the library's version: Swift may know them.
 private func isJudged(_ text: String) -> Bool {
   text.unicodeScalars.allSatisfy { scalar in
-    // Prepend in Unicode 15, and not in a later version.
+    // Prepend in Unicode 15, but not in later versions.
     guard let age = scalar.properties.age, scalar.value != 0x11A3A else { return false }
     return age <= (15, 0)
   }
