@@ -1,7 +1,7 @@
 import Foundation
 
-/// Memory between two pages that nobody may touch. If bytes lie against one of them,
-/// reading or writing past them crashes even without a sanitizer.
+/// Memory between two inaccessible pages. If bytes end or begin at one of them, accessing a byte
+/// past them crashes even without a sanitizer.
 final class GuardedMemory {
   enum Side: CaseIterable { case first, last }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import APNS
 
-/// A text of fixed size stays valid whatever is appended and wherever it is cut.
+/// A text of fixed size stays valid after any append and wherever it is cut.
 @Suite struct MessageTests {
   private static let pieces: [[UInt8]] = [
     Array("a".utf8), Array("ß".utf8), Array("€".utf8), Array("😀".utf8), [0xFF], [0xE2, 0x80],
@@ -49,8 +49,8 @@ import Testing
     }
   }
 
-  /// Text after a cut would seem to belong to what was cut.
-  @Test func nothingBehindACut() {
+  /// Text after a cut would seem to belong to the cut text.
+  @Test func nothingIsAppendedAfterACut() {
     var message = Message()
     for _ in 0..<238 { message.append("x") }
     message.append("é")

@@ -30,7 +30,7 @@ struct Mutation {
     case 1: bytes[place] = UInt8(truncatingIfNeeded: random.next())
     case 2: bytes[place] = [0, 1, 2, 3, 4, 5, 8, 10, 0x7F, 0x80, 0xFF][random.below(11)]
     case 3:
-      // A length that is off by one is the fault a decoder most easily misses.
+      // A length that is off by one is the error that a decoder most easily misses.
       bytes[place] = random.below(2) == 0 ? bytes[place] &+ 1 : bytes[place] &- 1
     case 4: bytes.insert(contentsOf: random.bytes(1 + random.below(4)), at: place)
     case 5: bytes.removeSubrange(place..<min(bytes.count, place + 1 + random.below(4)))
@@ -45,7 +45,7 @@ struct Mutation {
     }
   }
 
-  /// Prefers the first bytes, because that is where the lengths are.
+  /// Prefers the first bytes, because they contain the lengths.
   private mutating func place(in bytes: [UInt8]) -> Int {
     random.below(random.below(2) == 0 ? bytes.count : min(bytes.count, 16))
   }

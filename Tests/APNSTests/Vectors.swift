@@ -28,7 +28,7 @@ enum Vectors {
 /// The expected result of a vector's bytes.
 enum Verdict: String, Decodable {
   case valid, invalid
-  /// More bytes are needed to know.
+  /// More bytes are needed to decide.
   case incomplete
 }
 
@@ -63,7 +63,7 @@ struct FrameVector: Vector {
     var offset: Int
     var identifier: UInt32?
     var status: UInt8
-    /// How many bytes it takes to know.
+    /// The number of bytes that decides.
     var after: Int
   }
 

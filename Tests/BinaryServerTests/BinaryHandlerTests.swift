@@ -64,7 +64,7 @@ import Testing
     try channel.readOutbound(as: ByteBuffer.self).map { Array($0.readableBytesView) }
   }
 
-  @Test func takesFramesInWhateverPiecesTheyCome() throws {
+  @Test func readsFramesInAnyPieces() throws {
     for byte in Self.frame(1) + Self.frame(2) { try bring([byte]) }
     #expect(notes.accepted == [1, 2])
     #expect(try answer() == nil)
@@ -81,12 +81,12 @@ import Testing
     #expect(closes.modes == [.output])
   }
 
-  @Test func rejectsWhatTheDelegateRejects() throws {
+  @Test func rejectsIfTheDelegateRejects() throws {
     try bring(Self.frame(99))
     #expect(try answer() == [8, 7, 0, 0, 0, 99])
   }
 
-  @Test func passesOverWhatTheDelegateIgnores() throws {
+  @Test func skipsIfTheDelegateIgnores() throws {
     notes.isIgnoring = true
     try bring(Self.frame(3, token: []) + Self.frame(4))
     #expect(try answer() == nil)
@@ -102,7 +102,7 @@ import Testing
     #expect(notes.accepted == [1, 2, 3])
   }
 
-  @Test func namesTheLastAcceptedWhenItShutsDown() throws {
+  @Test func shutdownNamesTheLastAccepted() throws {
     notes.next = .shutDown
     try bring(Self.frame(6) + Self.frame(7))
     #expect(try answer() == [8, 10, 0, 0, 0, 6])

@@ -4,7 +4,7 @@ import Testing
 
 /// Uses a simulated clock: on a real one, a pause looks the same as a busy machine.
 @Suite struct GentleCloseTests {
-  @Test func pausesThenReadsOnThenCloses() throws {
+  @Test func pausesThenKeepsReadingThenCloses() throws {
     let closes = CloseRecorder()
     let channel = EmbeddedChannel(handler: closes)
     GentleClose.begin(channel, after: GentleClose.pause)

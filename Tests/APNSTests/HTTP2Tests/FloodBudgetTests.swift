@@ -2,18 +2,18 @@ import Testing
 
 @testable import APNS
 
-/// Limits what a peer may send that answers nothing.
+/// Limits the unsolicited frames of a peer.
 @Suite struct FloodBudgetTests {
   private let windowUpdates = 2 * 13
 
-  @Test func aPeerThatOnlyOpensWindowsIsGivenUp() {
+  @Test func aPeerThatOnlySendsWindowUpdatesIsDropped() {
     var budget = FloodBudget(at: 0)
     var taken = 0
     while taken < 1 << 20, budget.take(windowUpdates, answers: 0, parts: 0, at: 0) { taken += 1 }
     #expect(taken == Int(FloodBudget.most) / windowUpdates)
   }
 
-  @Test func windowsForPartsOfPayloadsAreNoFlood() {
+  @Test func windowUpdatesForPayloadsAreNotAFlood() {
     var budget = FloodBudget(at: 0)
     var isSound = true
     for _ in 0..<1 << 18 where isSound {
@@ -22,7 +22,7 @@ import Testing
     #expect(isSound)
   }
 
-  @Test func thePastEarnsNoMoreThanAFullBudget() {
+  @Test func responsesRefillTheBudgetOnlyToItsMaximum() {
     var budget = FloodBudget(at: 0)
     let isRefilled = budget.take(0, answers: .max, parts: .max, at: .max)
     let isAllThere = budget.take(Int(FloodBudget.most), answers: 0, parts: 0, at: .max)

@@ -20,7 +20,7 @@ import Testing
     #"{"aps":{"content-available":1,"category":"c","thread-id":"t"}}"#,
     #"{"aps":{"content-available":0,"content-available":1}}"#,
     #"{"a":[{"b":[[],{}]}],"aps":{"x":{"alert":1},"content-available":1}}"#,
-    // A content state needs an event beside it.
+    // A content state needs an event next to it.
     #"{"aps":{"content-available":1,"content-state":{}}}"#,
     #"{"aps":{"content-available":1,"content-changed":true}}"#,
   ])
@@ -153,7 +153,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
 }
 
 @Suite struct HTTP2RequestTests {
-  /// A notification as a test needs it, and its result.
+  /// A test's notification and the result.
   struct Push {
     var token = [UInt8](repeating: 7, count: 32)
     var payload = Array(#"{"aps":{"alert":"Hello"}}"#.utf8)
@@ -166,7 +166,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     var payloadMax = 0
     var sessionTopic: String?
     var needsTopic = false
-    /// The payload is written after the rest was checked.
+    /// Reads the payload after the other fields were checked.
     var isBuilt = false
 
     func check<Result>(
@@ -222,7 +222,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     }
   }
 
-  @Test func nothingSaid() throws {
+  @Test func defaults() throws {
     try Push().check {
       #expect($0.kind.type == .alert)
       #expect($0.kind.priority == 0)
@@ -234,7 +234,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     }
   }
 
-  @Test func allSaid() throws {
+  @Test func everyField() throws {
     var push = Push()
     push.priority = 10
     push.type = 8
@@ -315,7 +315,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     }
     push.priority = 3
     #expect(refusal(push) == "priority is 3, not 1, 5 or 10")
-    // A push type of alert that is given overrides the payload.
+    // An explicit push type of alert overrides the payload.
     push.type = 1
     push.priority = 10
     try push.check { #expect($0.kind.type == .alert && $0.kind.priority == 10) }
@@ -365,7 +365,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     #expect(refusal(push) == "topic cannot have character 0x7f at 0")
   }
 
-  /// A session's topic gets the suffix that it lacks, and a notification's own never does.
+  /// A session's topic gets a missing suffix; a notification's own topic does not.
   @Test(arguments: [
     (3, ".location-query"), (4, ".voip"), (5, ".complication"), (6, ".pushkit.fileprovider"),
     (8, ".push-type.liveactivity"), (9, ".voip-ptt"), (10, ".push-type.widgets"),
@@ -389,7 +389,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     try push.check { #expect($0.request.topicSuffix.count == 0) }
   }
 
-  @Test func aTopicThatSaysTheType() throws {
+  @Test func aTopicThatImpliesTheType() throws {
     var push = Push()
     push.sessionTopic = "com.example.app.push-type.widgets"
     for isBuilt in [false, true] {

@@ -20,14 +20,13 @@ import Testing
     #expect(text(reason) == vector.name)
     #expect(reason.status == vector.status)
     #expect(reason.reject == vector.reject)
-    // The status that came with it makes no difference.
+    // The status of the response makes no difference.
     for answered in [0, 200, 400, 410, 429, 503] {
       #expect("\(reason.remedy(answered: answered))" == vector.remedy)
     }
   }
 
-  /// For a reason that is not listed, the status decides.
-  @Test func aStatusOfTheServersIsWaitedFor() {
+  @Test func unlistedReasonsDependOnTheStatus() {
     for status in [400, 401, 403, 404, 405, 410, 413, 421] {
       #expect(Reason.other.remedy(answered: status) == .reject)
     }
@@ -58,8 +57,8 @@ import Testing
     }
   }
 
-  /// Every prefix of a body, and every body with one byte changed: nothing traps, and no
-  /// reason is found that is not there.
+  /// Every prefix of a body, and every body with one byte changed: nothing traps, and no reason is
+  /// invented.
   @Test func mutations() throws {
     var random = SplitMix64(seed: 7)
     for vector in try Vectors.answerBodies() where vector.hex.count < 200 {

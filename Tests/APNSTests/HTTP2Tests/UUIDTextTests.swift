@@ -29,8 +29,8 @@ struct UUIDTextTests {
     }
   }
 
-  /// Wherever another byte stands, it is no UUID.
-  @Test func eachPlaceIsLookedAt() {
+  /// A wrong byte anywhere makes it invalid.
+  @Test func everyPlaceIsChecked() {
     let whole = Array("123e4567-e89b-12d3-a456-426655440000".utf8)
     #expect(bytes(whole) != nil)
     for place in whole.indices {

@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  /// Swift may know characters that are newer than the table's version of Unicode.
+  /// Swift may know characters newer than the table's version of Unicode.
   private func isKnown(_ scalar: Unicode.Scalar) -> Bool {
     scalar.properties.age.map { $0 <= (15, 0) } ?? false
   }
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func longRunsOfWhatJoins() {
+  @Test func longRunsOfJoiningCharacters() {
     var random = SplitMix64(seed: Mutation.seed)
     for _ in 0..<20_000 {
       let scalars = (0..<(2 + random.below(14))).map { _ in samples[random.below(samples.count)] }

@@ -6,8 +6,8 @@ import Testing
 @Suite struct JSONTests {
   private let memory = GuardedMemory()
 
-  /// The compact JSON of these bytes; nil if they are not JSON. Input and output lie
-  /// against a page that nobody may touch.
+  /// The compact JSON of these bytes; nil if they are not JSON. Input and output lie against an
+  /// inaccessible page.
   private func compact(_ json: [UInt8], _ side: GuardedMemory.Side) -> [UInt8]? {
     let target = GuardedMemory()
     let room = target.room(json.count, at: side)
@@ -25,8 +25,8 @@ import Testing
     }
   }
 
-  /// Any damaged JSON that it accepts is JSON for Foundation too, and compacting the result
-  /// again changes nothing.
+  /// Any damaged JSON that it accepts is also JSON for Foundation, and compacting the result again
+  /// changes nothing.
   @Test func spoiltJSON() throws {
     var mutation = Mutation(of: try Vectors.json().map(\.hex))
     for _ in 0..<(Mutation.rounds / 20) {
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func utf8IsAsSwiftHasIt() {
+  @Test func utf8IsThatOfSwift() {
     var random = SplitMix64(seed: Mutation.seed)
     let interesting: [UInt8] = [
       0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1,
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func everyCharacterThereAndBack() {
+  @Test func everyCharacterSurvivesEscaping() {
     let room = memory.room(4, at: .last)
     for value in 0...0x10FFFF as ClosedRange<UInt32> {
       guard let scalar = Unicode.Scalar(value) else { continue }

@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func whateverElse() {
+  @Test func randomNumbers() {
     var random = SplitMix64(seed: Mutation.seed)
     for _ in 0..<20_000 {
       let value = Double(bitPattern: random.next())

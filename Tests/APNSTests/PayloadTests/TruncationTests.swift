@@ -90,7 +90,7 @@ private func escapedCount(_ text: some Sequence<Unicode.Scalar>) -> Int {
     for suffix in Self.suffixes {
       for limit in 60...300 {
         try check(text, limit, suffix, at: "\(script), \(limit), '\(suffix)'")
-        // Texts that begin elsewhere put every character at the limit once.
+        // Different beginnings put every character at the limit once.
         if limit % 16 == 0 {
           for skipped in 1..<12 {
             try check(
@@ -124,7 +124,7 @@ private func escapedCount(_ text: some Sequence<Unicode.Scalar>) -> Int {
       #expect(scalars(body) == scalars(text), "\(place)")
       return
     }
-    // Whole characters of the text are kept, and the suffix follows.
+    // The text keeps whole characters, followed by the suffix.
     let shown = Array(body)
     let keptCount = shown.count - suffix.count
     let kept = text.prefix(max(0, keptCount))

@@ -5,8 +5,8 @@ import Testing
 
 /// The list of devices that the service has reported as gone.
 @Suite struct GoneDevicesTests {
-  /// Pairs of four bytes to be strung together. Either member of a pair can be used: the
-  /// lowest 28 bits of FNV-1a stay the same.
+  /// Pairs of four-byte strings for building longer ones. Either member of a pair gives the same
+  /// lowest 28 bits of FNV-1a.
   private static func alike() -> [([UInt8], [UInt8])] {
     var state: UInt32 = 0x811C_9DC5
     return (0..<15).map { _ in
@@ -58,8 +58,8 @@ import Testing
     #expect(try time(tokens) < 10 * expected + 10_000_000)
   }
 
-  /// Each device is listed once with its last time, whatever its token hashes to.
-  @Test func eachOnce() throws {
+  /// Each device is listed once with its last time, whatever the hash of its token.
+  @Test func everyDeviceIsListedOnce() throws {
     let devices = try #require(UnsafeMutablePointer<GoneDevices>.make())
     defer { devices.release() }
     var random = SplitMix64(seed: 15)

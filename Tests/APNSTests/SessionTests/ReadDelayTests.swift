@@ -3,14 +3,14 @@ import Testing
 @testable import APNS
 
 @Suite struct ReadDelayTests {
-  /// The pause after one wait that brought this many answers in this many ns.
+  /// The delay after one wait that brought this many responses in this many ns.
   private func pause(inFlight: Int, answers: UInt64, in span: Int64) -> Int64 {
     var gathering = ReadDelay()
     _ = gathering.pause(inFlight: inFlight, answers: 7, at: 5_000_000)
     return gathering.pause(inFlight: inFlight, answers: 7 &+ answers, at: 5_000_000 + span)
   }
 
-  @Test func lastsUntilA32ndIsAnswered() {
+  @Test func lastsUntilA32ndHasItsResponse() {
     #expect(pause(inFlight: 960, answers: 5, in: 40_000) == 240_000)
     #expect(pause(inFlight: 320, answers: 5, in: 40_000) == 80_000)
   }
@@ -23,29 +23,29 @@ import Testing
     #expect(pause(inFlight: 1000, answers: 1, in: 70_000) == 300_000)
   }
 
-  /// Fewer than four answers would come during the pause.
-  @Test func isNoneForSlowAnswers() {
+  /// Fewer than four responses would arrive during the delay.
+  @Test func isZeroForSlowResponses() {
     #expect(pause(inFlight: 1000, answers: 1, in: 76_000) == 0)
     #expect(pause(inFlight: 1000, answers: 1, in: 3_600_000_000_000) == 0)
   }
 
-  @Test func isNoneWhereFewAreInFlight() {
+  @Test func isZeroIfFewAreInFlight() {
     #expect(pause(inFlight: 127, answers: 5, in: 100_000) == 0)
     #expect(pause(inFlight: 128, answers: 5, in: 100_000) == 80_000)
     #expect(pause(inFlight: 0, answers: 5, in: 100_000) == 0)
   }
 
-  /// The reads are few already.
-  @Test func isNoneForManyAtATime() {
+  /// There are few reads anyway.
+  @Test func isZeroForManyTogether() {
     #expect(pause(inFlight: 1000, answers: 126, in: 1_260_000) == 0)
     #expect(pause(inFlight: 1000, answers: 125, in: 1_125_000) == 279_000)
   }
 
-  @Test func isNoneForAnswersTooFastToWaitFor() {
+  @Test func isZeroForVeryFastResponses() {
     #expect(pause(inFlight: 1000, answers: 100, in: 160_000) == 0)
   }
 
-  @Test func isNoneWithoutAnswers() {
+  @Test func isZeroWithoutResponses() {
     #expect(pause(inFlight: 1000, answers: 0, in: 50_000) == 0)
     #expect(pause(inFlight: 1000, answers: .max, in: 50_000) == 0)
   }

@@ -18,7 +18,7 @@ import Testing
   }
 
   /// Apple's parser accepts every file that ours accepts, and reads the same from it.
-  @Test func spoiledFilesAreReadAsAppleReadsThem() throws {
+  @Test func damagedFilesAreReadAsAppleReadsThem() throws {
     let memory = GuardedMemory()
     var mutation = Mutation(of: try Vectors.strings().map(\.hex).filter { $0.count < 1000 })
     var taken = 0
@@ -47,7 +47,7 @@ import Testing
         arguments: vector.args.map { NSString(string: $0) }) == vector.formatted)
   }
 
-  /// True if there is no more than a byte order mark. Foundation does not accept that as a file.
+  /// True if there is at most a byte order mark, which Foundation does not accept as a file.
   private static func isEmpty(_ bytes: [UInt8]) -> Bool {
     [[], [0xFF, 0xFE], [0xFE, 0xFF], [0xEF, 0xBB, 0xBF]].contains(bytes)
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNS
 
-/// In which order the addresses of a name are tried.
+/// The order in which the addresses of a name are tried.
 struct PeerAddressesTests {
   private func order(_ text: String, alternates: Bool, preferring preferred: String? = nil) throws
     -> String
@@ -31,11 +31,11 @@ struct PeerAddressesTests {
     #expect(try order("::1,::2,::3", alternates: true) == "::1 ::2 ::3")
   }
 
-  @Test func givenOnesKeepTheirOrder() throws {
+  @Test func givenAddressesKeepTheirOrder() throws {
     #expect(try order("::1,::2,127.0.0.1", alternates: false) == "::1 ::2 127.0.0.1")
   }
 
-  @Test func whatWorkedIsTheFirst() throws {
+  @Test func theLastWorkingAddressIsFirst() throws {
     #expect(
       try order("::1,::2,127.0.0.1,127.0.0.2", alternates: true, preferring: "127.0.0.2")
         == "127.0.0.2 ::1 127.0.0.1 ::2")

@@ -28,7 +28,7 @@ private final class SigningKey: @unchecked Sendable {
 
   deinit { EVP_PKEY_free(key) }
 
-  /// OpenSSL's verdict, with the public key alone.
+  /// OpenSSL's verification, with the public key alone.
   func verifies(_ signature: [UInt8], of bytes: [UInt8]) -> Bool {
     guard signature.count == 64 else { return false }
     let made = ECDSA_SIG_new()
@@ -60,7 +60,7 @@ private func token(of key: SigningKey) throws -> ProviderToken {
   let pem = UnsafeMutableRawBufferPointer.allocate(byteCount: key.pem.count, alignment: 1)
   pem.copyBytes(from: key.pem)
   let (keyID, teamID) = (strdup("ABC123DEFG")!, strdup("DEF123GHIJ")!)
-  // Wiped before they are freed, because they are borrowed only for the call.
+  // Wiped before they are freed: they are valid only during the call.
   defer {
     memset(pem.baseAddress!, 0x78, pem.count)
     memset(keyID, 0x78, 10)
@@ -96,7 +96,7 @@ private func authorization(_ text: borrowing BearerText) -> String {
   }
 
   /// Repeated often, because a number that begins with zeros occurs only once in 128 signatures.
-  @Test func everyTokenIsWhatAPNsReads() throws {
+  @Test func everyTokenIsValidForAPNs() throws {
     let token = try token(of: key)
     var text = try BearerText()
     #expect(text.generation == 0)
@@ -138,7 +138,7 @@ private func authorization(_ text: borrowing BearerText) -> String {
     }
   }
 
-  @Test func nowIsNow() throws {
+  @Test func theCurrentTime() throws {
     let token = try token(of: key)
     var text = try BearerText()
     let before = Int64(Date().timeIntervalSince1970)
@@ -149,7 +149,7 @@ private func authorization(_ text: borrowing BearerText) -> String {
     #expect((before...Int64(Date().timeIntervalSince1970)).contains(made))
   }
 
-  @Test func oneServesAll() throws {
+  @Test func oneTokenServesAllSessions() throws {
     let first = try token(of: key)
     let second = ProviderToken(sharing: first)
     var one = try BearerText()
@@ -160,19 +160,19 @@ private func authorization(_ text: borrowing BearerText) -> String {
     #expect(other.generation == 1)
     try first.update(&one, at: time(2699))
     #expect(one.generation == 1)
-    // One of them is told that its token has expired; the other finds out by itself.
+    // One of them gets the rejection; the other refreshes its token without one.
     #expect(try first.replace(&one, refused: 1, at: time(2699)))
     #expect(one.generation == 2)
     #expect(authorization(one) != authorization(other))
     try second.update(&other, at: time(2699))
     #expect(authorization(one) == authorization(other))
-    // Both are told that the same token has expired.
+    // Both get a rejection of the same token.
     #expect(try second.replace(&other, refused: 1, at: time(2700)))
     #expect(other.generation == 2)
     #expect(authorization(one) == authorization(other))
   }
 
-  @Test func nobodyTriesForEver() throws {
+  @Test func earlyReplacementsAreLimited() throws {
     let token = try token(of: key)
     var text = try BearerText()
     try token.update(&text, at: time(0))
@@ -183,7 +183,7 @@ private func authorization(_ text: borrowing BearerText) -> String {
     #expect(text.generation == 3)
   }
 
-  /// The source that was made first may be gone.
+  /// The source that was made first may be freed already.
   @Test func theLastUserKeepsIt() throws {
     var text = try BearerText()
     var second = try token(of: key)
@@ -204,15 +204,15 @@ private func authorization(_ text: borrowing BearerText) -> String {
     #expect(try token.replace(&text, refused: 1, at: time(1)))
     #expect(text.generation == 2)
     #expect(token.numbers[ProviderToken.holder] == 0)
-    // What the other thread was doing may be half done, so none of it is used.
+    // The other thread's work may be incomplete, so it is discarded.
     token.numbers[ProviderToken.holder] = UInt32(bitPattern: getpid()) &+ 1
     var other = try BearerText()
     try token.update(&other, at: time(2))
     #expect(other.generation == 3)
   }
 
-  /// All threads are told at once that the token has expired. One new token serves them
-  /// all, and it is signed once per round.
+  /// All threads get the rejection together. One new token serves them all, and it is signed once
+  /// per round.
   @Test func threads() throws {
     let (threads, rounds) = (8, Int64(200))
     let token = try token(of: key)

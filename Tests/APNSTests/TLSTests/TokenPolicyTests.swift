@@ -24,8 +24,8 @@ import Testing
     #expect(fresh().verdict(at: time(0)) == .keep)
   }
 
-  /// A token is replaced when it is between 45 and 55 minutes old, whatever the chance value is.
-  @Test func ofAge() {
+  /// A token is replaced when it is 45 to 55 minutes old, at random.
+  @Test func oldEnough() {
     for chance: UInt32 in [0, 1, 300, 600, 601, 1_000_000, .max] {
       let policy = fresh(chance)
       let ripe = 45 * 60 + Int64(chance % 601)
@@ -50,9 +50,9 @@ import Testing
     #expect(Set(zip(made, made.dropFirst()).map { $1 - $0 }).count > 10)
   }
 
-  /// APNs says that the token has expired: it is replaced at once, unless another session
-  /// has replaced it already.
-  @Test func refused() {
+  /// APNs rejects the token as expired: it is replaced immediately, unless another session has
+  /// replaced it.
+  @Test func rejected() {
     var policy = fresh()
     #expect(policy.verdict(refused: 1, at: time(10)) == .replace)
     policy.replaced(at: time(10), chance: 0)
@@ -61,8 +61,8 @@ import Testing
     }
   }
 
-  /// The new token is refused too: it is not replaced again within 20 minutes, whoever asks.
-  @Test func refusedAgain() {
+  /// APNs rejects the new token too: no session replaces it again within 20 minutes.
+  @Test func rejectedAgain() {
     var policy = fresh()
     policy.replaced(at: time(10), chance: 0)
     #expect(policy.generation == 2)
@@ -77,7 +77,7 @@ import Testing
     #expect(policy.verdict(refused: 4, at: time(1212)) == .keep)
   }
 
-  /// A gateway refuses every token, and impatient sessions ask every second.
+  /// A gateway rejects every token, and sessions retry every second.
   @Test(arguments: [0, 7200]) func neverMoreThanTwoIn20Minutes(jump: Int64) {
     var policy = TokenPolicy()
     var made: [Int64] = []
@@ -100,7 +100,7 @@ import Testing
     let policy = fresh()
     // The clock was corrected by a little.
     #expect(policy.verdict(at: time(100, unix: -160)) == .keep)
-    // The token was issued in the future and is useless, so it is replaced at once.
+    // The token was issued in the future and is useless, so it is replaced immediately.
     #expect(policy.verdict(at: time(100, unix: -161)) == .replace)
     #expect(policy.verdict(at: time(100, unix: -86_400)) == .replace)
     // After that everything is as usual.
@@ -109,8 +109,8 @@ import Testing
     #expect(next.verdict(at: time(200, unix: -86_400)) == .keep)
     #expect(next.verdict(at: time(2799, unix: -86_400)) == .keep)
     #expect(next.verdict(at: time(2800, unix: -86_400)) == .replace)
-    // The clock is set back to what it was. The token is then a day old, and APNs refuses
-    // it as expired.
+    // The clock is set back to its former time. The token is then a day old, and APNs rejects it as
+    // expired.
     #expect(next.verdict(at: time(200)) == .replace)
     next.replaced(at: time(200), chance: 0)
     #expect(next.verdict(at: time(2899)) == .keep)
@@ -131,8 +131,7 @@ import Testing
       #expect(policy.verdict(at: time(second)) == .keep)
     }
     #expect(policy.verdict(at: time(2820)) == .replace)
-    // A session whose new token is refused has to wait, because both early replacements are
-    // used up.
+    // A session with a rejected new token must wait, because both early replacements are used up.
     #expect(policy.verdict(refused: 3, at: time(121)) == .keep)
     #expect(policy.verdict(refused: 3, at: time(1260)) == .replace)
   }
@@ -152,7 +151,7 @@ import Testing
     for (one, fourth) in zip(made, made.dropFirst(3)) { #expect(fourth - one >= 1200) }
   }
 
-  /// A clock that stands still or goes back a little again and again delays nothing.
+  /// A clock that stands still or goes back a little repeatedly delays nothing.
   @Test func clockThatStands() {
     let policy = fresh()
     #expect(policy.verdict(at: TokenTime(unix: start, steady: 5000 + 2699)) == .keep)
@@ -160,7 +159,7 @@ import Testing
     #expect(policy.verdict(at: TokenTime(unix: start - 60, steady: 5000 + 2700)) == .replace)
   }
 
-  /// The machine sleeps for two hours, which the steady clock does not count.
+  /// The machine sleeps for two hours, which the monotonic clock does not count.
   @Test func sleep() {
     var policy = fresh()
     #expect(policy.verdict(at: time(60, unix: 7200)) == .replace)
@@ -204,15 +203,15 @@ import Testing
     }
     #expect(empty.takes(other(3299, chance: 600), at: time(0)))
     #expect(!empty.takes(other(3300, chance: 600), at: time(0)))
-    // One that is older than the own one is no better.
+    // A token older than the process's own is ignored.
     var policy = TokenPolicy()
     policy.replaced(at: time(0), chance: 0)
     #expect(!policy.takes(other(1), at: time(0)))
     #expect(policy.takes(other(0), at: time(0)))
   }
 
-  /// The rules go on where the other process left them.
-  @Test func takenOver() {
+  /// The rules continue from the state of the other process.
+  @Test func stateOfAnotherProcess() {
     var policy = TokenPolicy()
     policy.took(SharedTokenTimes(made: start - 600, hurried: start - 600, chance: 0), at: time(0))
     #expect(policy.generation == 1)
@@ -232,10 +231,10 @@ import Testing
     #expect(fresh().isUrgent(at: time(100, unix: -161)))
   }
 
-  // MARK: Given by the host
+  // MARK: From the application
 
-  /// The host says how long a token lasts, and the 20 minutes are its own affair.
-  @Test func lent() {
+  /// The application states a token's lifetime and is responsible for the 20 minutes.
+  @Test func fromTheApplication() {
     var policy = TokenPolicy()
     policy.lent(at: time(0), for: 10, isOther: true)
     #expect(policy.generation == 1)

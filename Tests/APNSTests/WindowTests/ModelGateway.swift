@@ -1,7 +1,7 @@
 @testable import APNS
 
-/// A gateway in memory. It takes a connection's bytes, accepts and rejects by a rule that
-/// depends only on the notification, and remembers what it did.
+/// A gateway in memory. It reads a connection's bytes, accepts and rejects by a rule that depends
+/// only on the notification, and records its actions.
 struct ModelGateway {
   /// How often it accepted each notification, by number.
   private(set) var accepted: [Int: Int] = [:]
@@ -10,8 +10,8 @@ struct ModelGateway {
   private(set) var packet: ErrorPacket?
   /// The last identifier accepted on the current connection.
   private(set) var lastAccepted: UInt32?
-  /// The numbers that the current connection brought, in order, and those that any
-  /// connection brought in full.
+  /// The numbers that arrived on the current connection, in order, and those that arrived
+  /// completely on any connection.
   private(set) var heard: [Int] = []
   private(set) var arrived: Set<Int> = []
   private var stream: [UInt8] = []
@@ -34,7 +34,8 @@ struct ModelGateway {
     (packet, lastAccepted, stream, heard) = (nil, nil, [], [])
   }
 
-  /// Takes bytes; `sentinelStatus` and `sentinelByName` say how it answers a frame without a token.
+  /// Reads bytes; `sentinelStatus` and `sentinelByName` choose the answer to a frame without a
+  /// token.
   mutating func receive(
     _ bytes: UnsafeRawBufferPointer, sentinelStatus: UInt8, sentinelByName: Bool
   ) {
@@ -48,7 +49,7 @@ struct ModelGateway {
           taken += frame.length
           judge(Self.number(frame.notification.token), frame.notification.identifier ?? 0)
         } catch {
-          // This is a sentinel, because nothing else sent here is faulty.
+          // This is a sentinel, because all other frames here are valid.
           taken += 5 + rest[1..<5].reduce(0) { $0 << 8 | Int($1) }
           if packet == nil {
             packet = ErrorPacket(
@@ -62,7 +63,7 @@ struct ModelGateway {
 
   private mutating func judge(_ number: Int, _ identifier: UInt32) {
     arrived.insert(number)
-    // Everything after a fault is discarded.
+    // Everything after an invalid frame is discarded.
     guard packet == nil else { return }
     heard.append(number)
     if Self.isBad(number) {

@@ -54,7 +54,7 @@ extension ErrorPacketVector {
     }
   }
 
-  @Test func saysNothingBeforeItsLastByte() throws {
+  @Test func hasNoResultBeforeItsLastByte() throws {
     var reader = ErrorPacketReader()
     for (index, byte) in ([8, 7, 0xAB, 0, 0, 0xCD] as [UInt8]).enumerated() {
       #expect(reader.count == index)
@@ -63,7 +63,7 @@ extension ErrorPacketVector {
     }
   }
 
-  @Test func nothingOfOnePacketIsInTheNext() throws {
+  @Test func packetsAreIndependent() throws {
     var reader = ErrorPacketReader()
     for packet in [
       ErrorPacket(status: 255, identifier: .max), ErrorPacket(status: 0, identifier: 0),
@@ -76,7 +76,7 @@ extension ErrorPacketVector {
     }
   }
 
-  @Test func nullIsNothing() throws {
+  @Test func nullIsEmpty() throws {
     var reader = ErrorPacketReader()
     #expect(try reader.read(UnsafeRawBufferPointer(start: nil, count: 0)) == nil)
   }
@@ -88,7 +88,7 @@ extension ErrorPacketVector {
     #expect(bytes == Array(vector.hex.prefix(6)))
   }
 
-  @Test func survivesWhateverComes() throws {
+  @Test func survivesAnyBytes() throws {
     var mutation = Mutation(of: try Vectors.errorPackets().map(\.hex))
     var random = SplitMix64(seed: Mutation.seed)
     for round in 0..<Mutation.rounds {

@@ -8,8 +8,7 @@ private struct FeedbackOutcome: Equatable {
   var rest = 0
   var fault: FeedbackVector.Fault?
 
-  /// Reads a stream in pieces as a provider does: complete tuples are taken out, and the
-  /// rest waits.
+  /// Reads a stream in pieces like a provider: removes complete tuples and keeps the rest.
   init(reading pieces: [some Collection<UInt8>], in memory: GuardedMemory) {
     var waiting: [UInt8] = []
     for piece in pieces {
@@ -53,8 +52,8 @@ private struct FeedbackOutcome: Equatable {
     }
   }
 
-  /// A tuple is reported with its last byte, and a fault with the length field.
-  @Test func saysNothingTooEarly() throws {
+  /// A tuple is reported with its last byte, and an error with the length field.
+  @Test func hasNoResultTooEarly() throws {
     let tuple: [UInt8] = [0, 0, 0, 1, 0, 2, 0xAA, 0xBB]
     for count in 0..<tuple.count {
       #expect(try FeedbackTuple.decode(memory.copy(tuple.prefix(count), at: .last)) == nil)
@@ -68,7 +67,7 @@ private struct FeedbackOutcome: Equatable {
     }
   }
 
-  @Test func nullIsNothing() throws {
+  @Test func nullIsEmpty() throws {
     #expect(try FeedbackTuple.decode(UnsafeRawBufferPointer(start: nil, count: 0)) == nil)
   }
 
@@ -78,7 +77,7 @@ private struct FeedbackOutcome: Equatable {
     #expect(bytes == vector.hex)
   }
 
-  @Test func theLongestTokenComesBack() throws {
+  @Test func theLongestTokenIsRead() throws {
     let tuple = FeedbackVector.Tuple(
       timestamp: .max, token: [UInt8](repeating: 0xA5, count: 0xFFFF))
     let bytes = try #require(encode(tuple))
@@ -86,11 +85,11 @@ private struct FeedbackOutcome: Equatable {
     #expect(FeedbackOutcome(reading: [bytes], in: memory).tuples == [tuple])
   }
 
-  @Test func refusesWhatDoesNotFitItsField() {
+  @Test func refusesATokenThatDoesNotFitItsField() {
     #expect(encode(.init(timestamp: 1, token: [UInt8](repeating: 1, count: 0x10000))) == nil)
   }
 
-  @Test func whatIsWrittenIsRead() {
+  @Test func encodingAndDecodingGiveTheSame() {
     var random = SplitMix64(seed: Mutation.seed)
     for round in 0..<5_000 {
       let tuples = (0..<random.below(4)).map { _ in
@@ -107,7 +106,7 @@ private struct FeedbackOutcome: Equatable {
     }
   }
 
-  @Test func survivesWhateverComes() throws {
+  @Test func survivesAnyBytes() throws {
     var mutation = Mutation(of: try Vectors.feedback().map(\.hex).filter { $0.count < 400 })
     var whole = 0
     for round in 0..<Mutation.rounds {

@@ -41,7 +41,7 @@ extension FrameVector {
       status: error.status)
   }
 
-  /// From how many bytes on the result is known.
+  /// The number of bytes that decides the result.
   var known: Int { frame?.length ?? error?.after ?? Int.max }
 
   var frameLimits: FrameLimits {
@@ -62,8 +62,7 @@ extension FrameVector {
     }
   }
 
-  /// However the bytes are split, nothing is reported too early, and no later byte changes
-  /// the result.
+  /// Wherever the bytes are split, no result comes too early, and no later byte changes it.
   @Test(arguments: try Vectors.frames())
   func saysNothingTooEarlyAndNothingTooLate(_ vector: FrameVector) {
     let memory = GuardedMemory()
@@ -83,7 +82,7 @@ extension FrameVector {
       FrameOutcome(decoding: UnsafeRawBufferPointer(start: nil, count: 0)) == .incomplete)
   }
 
-  @Test func framesComeOffAStreamInOrder() throws {
+  @Test func framesOfAStreamAreDecodedInOrder() throws {
     let frames = try Vectors.frames().filter { $0.frame != nil && $0.limits == nil }
     let stream = frames.flatMap { $0.hex.prefix($0.known) }
     let memory = GuardedMemory(capacity: stream.count)
@@ -111,7 +110,7 @@ extension FrameVector {
   }
 
   /// The order of items is free, and items 3, 4 and 5 may be missing.
-  @Test func itemsComeInAnyOrder() {
+  @Test func itemsMayHaveAnyOrder() {
     let token: [UInt8] = [0xA1, 0xA2, 0xA3]
     let items: [[UInt8]] = [
       [1, 0, 3] + token, [2, 0, 2, 0x7B, 0x7D], [3, 0, 4, 0, 0, 0, 9], [4, 0, 4, 1, 2, 3, 4],
@@ -139,7 +138,7 @@ extension FrameVector {
     #expect(tried == 2 + 3 * 6 + 3 * 24 + 120)
   }
 
-  @Test func limitsAreTheGatewaysOwn() {
+  @Test func limitsAreThoseOfTheGateway() {
     let limits = FrameLimits(token: 32...32, legacyPayload: 2, framedPayload: 3)
     let memory = GuardedMemory()
     for (command, most) in [(UInt8(0), 2), (1, 2), (2, 3)] {
@@ -173,7 +172,7 @@ extension FrameVector {
   }
 
   /// For any input, no byte outside the run is read, and the results are consistent.
-  @Test func survivesWhateverComes() throws {
+  @Test func survivesAnyBytes() throws {
     var mutation = Mutation(of: try Vectors.frames().map(\.hex))
     let memory = GuardedMemory()
     let limits = FrameLimits()

@@ -11,7 +11,7 @@ import Testing
     #expect(encode(frame) == Array(vector.hex.prefix(frame.length)))
   }
 
-  /// The encoder has an order of its own; the content is the same.
+  /// The encoder has its own order; the content is the same.
   @Test(arguments: try Vectors.frames().filter { $0.canonical == false })
   func putsItemsInOrder(_ vector: FrameVector) throws {
     let frame = try #require(vector.frame)
@@ -32,12 +32,12 @@ import Testing
     #expect(bytes.dropFirst(64).dropLast(64) == vector.hex.prefix(frame.length))
   }
 
-  @Test func whatCannotBeLeftOutIsZero() {
+  @Test func missingRequiredValuesAreZero() {
     let notification = FrameVector.Frame(command: 1, token: [0xAA], payload: [0x31], length: 15)
     #expect(encode(notification) == [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xAA, 0, 1, 0x31])
   }
 
-  @Test func commandsWithoutThemLeaveValuesOut() {
+  @Test func commandsOmitValuesThatTheyLack() {
     var notification = FrameVector.Frame(
       command: 0, token: [0xAA], payload: [0x31], identifier: 7, expiry: 8, priority: 10, length: 7)
     #expect(encode(notification) == [0, 0, 1, 0xAA, 0, 1, 0x31])
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(arguments: [Command.simple, .enhanced, .framed])
-  func theLongestFrameComesBack(_ command: Command) throws {
+  func theLongestFrameIsDecoded(_ command: Command) throws {
     var frame = FrameVector.Frame(
       command: command.rawValue, token: [UInt8](repeating: 0xA5, count: 0xFFFF),
       payload: [UInt8](repeating: 0x31, count: 0xFFFF), length: 0)
@@ -75,7 +75,7 @@ import Testing
     #expect(outcome == .frame(frame))
   }
 
-  @Test func whatIsWrittenIsRead() throws {
+  @Test func encodingAndDecodingGiveTheSame() throws {
     var random = SplitMix64(seed: Mutation.seed)
     let memory = GuardedMemory()
     for round in 0..<20_000 {
