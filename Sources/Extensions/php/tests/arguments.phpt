@@ -1,5 +1,5 @@
 --TEST--
-Hostile arguments are exceptions, and nothing of them is sent
+Hostile arguments throw, and nothing is sent
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -57,7 +57,7 @@ foreach ([
     echo "$what: ", thrown($call), "\n";
 }
 var_dump($session->stats()['taken'], $simulator->counters()['connections']);
-// PHP itself does not free it at the end.
+// PHP itself does not free it at exit.
 unset($cycle, $call);
 gc_collect_cycles();
 --EXPECT--

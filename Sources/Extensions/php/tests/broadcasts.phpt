@@ -1,5 +1,5 @@
 --TEST--
-Broadcasts: notifications with a channel in place of a device
+Broadcasts: notifications with a channel instead of a device
 --EXTENSIONS--
 apns
 --SKIPIF--

@@ -1,5 +1,5 @@
 --TEST--
-Session::cancel(): what was not written is taken back, one by one or all together
+Session::cancel(): unwritten notifications are cancelled, one by one or all together
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -13,7 +13,7 @@ require __DIR__ . '/simulator.inc';
 $simulator = new Simulator(['bad_tokens' => [Simulator::token(4)]]);
 $session = $simulator->session(report_accepted: true);
 $identifiers = [];
-// They wait for more, and are not written.
+// They wait for more notifications and are not written.
 for ($i = 1; $i <= 6; $i++) {
     $identifiers[$i] = $session->send(Simulator::token($i), '{"aps":{}}', "note $i", more: true);
 }

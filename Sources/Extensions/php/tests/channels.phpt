@@ -1,5 +1,5 @@
 --TEST--
-Channels are created, described, listed and deleted, and a broadcast reaches who follows one
+Channels are created, described, listed and deleted, and a broadcast reaches a subscriber
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -106,7 +106,7 @@ $told->list();
 var_dump($lines > 0, $told);
 $vault = new Apns\Channels(['token_provider' => fn () => throw new LogicException('the vault is shut'), 'ca_file' => $simulator->ready['ca']], $where);
 echo thrown(fn () => $vault->list()), "\n";
-// It is asked again after a second.
+// The session calls it again after a second.
 do {
     $said = thrown(fn () => $vault->list());
 } while ($said === 'Apns\CredentialsException: the token_callback failed');

@@ -1,5 +1,5 @@
 --TEST--
-Payloads and expiries are checked unless a script or php.ini says otherwise, and each refusal has the status a gateway would have given
+Payloads and expiries are checked by default, and each refusal has a gateway's status
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -13,7 +13,7 @@ require __DIR__ . '/simulator.inc';
 $simulator = new Simulator();
 $token = Simulator::token(1);
 
-/** What came of a push: taken, or the message and the status. */
+/** The result of a push: queued, or the message and the status. */
 function told(callable $call): string
 {
     try {

@@ -1,5 +1,5 @@
 --TEST--
-A closed session still tells the ends
+A closed session still returns outcomes
 --EXTENSIONS--
 apns
 --SKIPIF--

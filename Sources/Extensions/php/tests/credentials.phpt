@@ -1,5 +1,5 @@
 --TEST--
-Credentials from files and bytes, and what is wrong with them
+Credentials from files and bytes, and errors in them
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -29,7 +29,7 @@ $session = new Apns\Session($two, $simulator->where());
 unset($two);
 $session->connect();
 echo 'connects ', $session->stats()['connects'], "\n";
-// Trusts nobody here, so the gateway is refused.
+// Without CA certificates, so the gateway is not trusted.
 $other = new Apns\Session($one, $simulator->where(), connect_timeout_ms: 2000);
 try { $other->connect(); } catch (Apns\TlsException $thrown) { echo get_class($thrown), ' ', $thrown->status, ' ', var_export($thrown->tlsCode !== 0, true), "\n"; }
 --EXPECT--

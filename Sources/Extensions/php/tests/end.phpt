@@ -1,5 +1,5 @@
 --TEST--
-A script that pushes and just ends: all is delivered, or the number of what was not is logged
+A script that pushes and exits: everything is delivered, or the number of unresolved notifications is logged
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -23,7 +23,7 @@ function run(Simulator $simulator, string $program, int $count, string $protocol
     $process = proc_open($command, [['file', '/dev/null', 'r'], ['pipe', 'w'], ['redirect', 1]], $pipes);
     $said = stream_get_contents($pipes[1]);
     proc_close($process);
-    // The error log has the time before each line.
+    // The error log prefixes each line with the time.
     return trim(preg_replace(['/^\[.*?\] /m', '/:\d+:/'], ['', ':PORT:'], $said));
 }
 

@@ -1,5 +1,5 @@
 --TEST--
-Every notification has one end, in the order of sending, with what was sent with it
+Every notification has one outcome, in the order of sending, with its user data
 --EXTENSIONS--
 apns
 --SKIPIF--

@@ -1,5 +1,5 @@
 --TEST--
-Exceptions have the status, and its details
+Exceptions have the status and its details
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -32,7 +32,7 @@ $session = $simulator->session();
 $session->close();
 try { $session->send(Simulator::token(1), '{"aps":{}}'); } catch (Apns\ClosedException $thrown) { echo $thrown->getMessage(), ' ', var_export($thrown->isRetryable(), true), "\n"; }
 echo Apns\Reject::text(Apns\Reject::INVALID_TOKEN), ', ', Apns\Reject::text(77), ', ', Apns\Reject::text(PHP_INT_MAX), "\n";
-// Whatever a script does to one.
+// Anything that a script can do with one.
 $thrown->status = PHP_INT_MAX;
 var_dump($thrown->isRetryable());
 --EXPECT--

@@ -1,5 +1,5 @@
 --TEST--
-exit() in any place: what was taken before still arrives
+exit() in any place: queued notifications still arrive
 --EXTENSIONS--
 apns
 --SKIPIF--

@@ -27,7 +27,7 @@ try {
     $make('wrong');
 } catch (Apns\CredentialsException $thrown) {
     echo get_class($thrown), ' ', $thrown->status === Apns\Exception::CREDENTIALS ? 'with status' : 'without', "\n";
-    // Before 8.2 PHP has no way to keep it out of a trace.
+    // Before 8.2 PHP cannot hide it in a trace.
     var_dump(PHP_VERSION_ID >= 80200 && preg_match('/wrong/', print_r($thrown->getTrace()[0], true)) === 1);
 }
 $make(fn () => exit("exit in a passphrase\n"));

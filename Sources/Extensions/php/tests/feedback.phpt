@@ -1,5 +1,5 @@
 --TEST--
-The feedback list, by foreach and one by one
+The feedback list, with foreach and one by one
 --EXTENSIONS--
 apns
 --SKIPIF--

@@ -1,5 +1,5 @@
 --TEST--
-foreach: left and gone on with, nested, with exceptions, and with its session gone
+foreach: left and continued, nested, with exceptions, and after its session was freed
 --EXTENSIONS--
 apns
 --SKIPIF--

@@ -1,5 +1,5 @@
 --TEST--
-A child makes its own connection, and leaves its parent's alone
+A forked child makes its own connection and does not disturb its parent's
 --EXTENSIONS--
 apns
 --SKIPIF--

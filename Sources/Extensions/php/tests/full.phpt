@@ -1,5 +1,5 @@
 --TEST--
-A window full of outcomes that nobody takes is an exception, and goes on once they are taken
+A window full of unread outcomes throws, and sending continues once they are read
 --EXTENSIONS--
 apns
 --SKIPIF--

@@ -1,5 +1,5 @@
 --TEST--
-Scripts that throw, close and collect where it hurts
+Scripts that throw, close and collect at the worst moments
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -13,7 +13,7 @@ require __DIR__ . '/simulator.inc';
 $simulator = new Simulator(['bad_every' => 3]);
 $token = Simulator::token(1);
 
-/** Throws when it is destroyed, and uses the session first. */
+/** Uses the session and throws when it is destroyed. */
 final class Throwing
 {
     public function __construct(private ?Apns\Session $session, public mixed $other = null) {}
@@ -29,14 +29,14 @@ final class Throwing
     }
 }
 
-/** Does this when it becomes JSON. */
+/** Calls a function when it is written as JSON. */
 final class Doing implements JsonSerializable
 {
     public function __construct(private Closure $what) {}
     public function jsonSerialize(): mixed { return ($this->what)(); }
 }
 
-// Destructors of user data that throw, in each place where it may be given up.
+// Destructors of user data that throw, in each place where it may be freed.
 $session = $simulator->session();
 for ($i = 0; $i < 30; $i++) $session->send($token, '{"aps":{}}', new Throwing($session));
 echo 'drain: ', thrown(fn () => $session->drain(240000)), "\n";
@@ -53,7 +53,7 @@ echo 'again: ', thrown(function () use ($session) {
 $session->send($token, '{"aps":{}}', new Throwing(null));
 echo 'last: ', thrown(function () use (&$session) { $session = null; }), "\n";
 
-// What is closed, or gone, while its own call is under way.
+// The session is closed or freed during its own call.
 $session = $simulator->session();
 echo 'closed by the payload: ', thrown(fn () => $session->send($token, ['a' => new Doing(fn () => $session->close(1000))])), "\n";
 $session = $simulator->session();
@@ -92,7 +92,7 @@ echo 'the payload by its own value: ', thrown(function () use (&$payload) {
     $payload->add('x', [new Doing(function () use (&$payload) { $payload->reset(); $payload->add('x', 1); $payload = null; return 2; })]);
 }), "\n";
 
-// Loops that close what they go over, and two at once.
+// Loops that close the session they read, and two at once.
 $session = $simulator->session(report_accepted: true);
 for ($i = 0; $i < 9; $i++) $session->send($token, '{"aps":{}}');
 $session->drain(240000);
@@ -109,7 +109,7 @@ $events = $session->events();
 unset($session);
 foreach ($events as $event) echo "left $event\n";
 
-// A ring through the session, and what is left at the end of the script.
+// A reference cycle through the session, and what is left when the script ends.
 $session = $simulator->session();
 $ring = [$session];
 $ring[] = &$ring;

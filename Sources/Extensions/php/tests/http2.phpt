@@ -1,5 +1,5 @@
 --TEST--
-Today's APNs: HTTP/2 with a certificate and with provider tokens, what it answers, and what is refused before
+HTTP/2 with a certificate and with provider tokens: responses, and refusals before sending
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -56,7 +56,7 @@ echo "- provider tokens\n";
 $key = dirname($simulator->ready['provider']) . '/provider-token.p8';
 $names = ['key_id' => 'SIMULATOR1', 'team_id' => 'EXAMPLE123', 'ca_file' => $simulator->ready['ca']];
 foreach (['token_key_file' => $key, 'token_key' => file_get_contents($key)] as $option => $value) {
-    // Each its own service, which takes no second token so soon.
+    // Each needs its own service, which refuses a second token so soon.
     $other = new Simulator([], '--http2-port', '0');
     $who = new Apns\Credentials($names, ...[$option => $value]);
     $bearer = new Apns\Session($who, $where, port: $other->ready['http2_port'], topic: 'com.example.app');

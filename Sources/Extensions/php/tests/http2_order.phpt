@@ -1,5 +1,5 @@
 --TEST--
-Answers by HTTP/2 come in any order: notes stay until their outcome was taken
+HTTP/2 responses come in any order: user data stays until its outcome is read
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -11,7 +11,7 @@ require __DIR__ . '/skip_http2.inc';
 <?php
 require __DIR__ . '/simulator.inc';
 
-// Each answer waits for a time of its own, so that later ones overtake it.
+// Each response has another delay, so that later ones overtake it.
 $simulator = new Simulator(['bad_every' => 3, 'bad_reason' => 'BadDeviceToken', 'answer_delay_ms' => [0, 20]], '--http2-port', '0');
 $session = new Apns\Session($simulator->identity(), ['host' => '127.0.0.1', 'port' => $simulator->ready['http2_port'],
     'protocol' => Apns\Session::PROTOCOL_HTTP2]);

@@ -1,5 +1,5 @@
 --TEST--
-phpinfo() tells of the extension, php.ini is checked, and a passphrase is not shown
+phpinfo() shows the extension, php.ini is checked, and a passphrase is hidden
 --EXTENSIONS--
 apns
 --INI--
@@ -12,7 +12,7 @@ apns.key_id=ABC123DEFG
 apns.team_id=DEF123GHIJ
 --FILE--
 <?php
-// A key's path is shown, and what is in it never.
+// A key's path is shown, its contents never.
 $key = __DIR__ . '/info.p8';
 file_put_contents($key, "-----BEGIN PRIVATE KEY-----\nhush\n-----END PRIVATE KEY-----\n");
 ini_set('apns.token_key_file', $key);

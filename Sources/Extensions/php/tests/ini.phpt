@@ -1,5 +1,5 @@
 --TEST--
-php.ini says what the script does not
+php.ini gives the options that the script lacks
 --EXTENSIONS--
 apns
 --SKIPIF--

@@ -1,5 +1,5 @@
 --TEST--
-A setting of php.ini that is misspelt, or takes no such value, is told of at the start
+A misspelt or invalid setting in php.ini is reported at startup
 --EXTENSIONS--
 apns
 --SKIPIF--

@@ -1,5 +1,5 @@
 --TEST--
-php.ini says for HTTP/2 what the script does not, and breaks no script that does
+php.ini gives HTTP/2 options that the script lacks, and does not break a script that sets them
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -11,7 +11,7 @@ require __DIR__ . '/skip_http2.inc';
 <?php
 require __DIR__ . '/simulator.inc';
 
-// Every credentials' token is a new one.
+// Each session's credentials sign a new token.
 $simulator = new Simulator(['token_renewal_min_s' => 0], '--http2-port', '0');
 $ready = $simulator->ready;
 const SETTINGS = ['protocol', 'host', 'port', 'topic', 'ca_file', 'certificate_file', 'token_key_file', 'key_id', 'team_id'];
@@ -22,7 +22,7 @@ $topic = ['topic' => 'com.example.app'];
 $binary = ['protocol' => 'binary', 'host' => '127.0.0.1', 'port' => $ready['gateway_port']];
 $service = ['host' => '127.0.0.1', 'port' => $ready['http2_port']];
 
-/** These settings and no others. */
+/** Only these settings. */
 function ini(array ...$settings): void
 {
     $settings = array_merge(...$settings);
@@ -31,7 +31,7 @@ function ini(array ...$settings): void
     }
 }
 
-/** What one push comes to, and its topic. */
+/** The result of one push, and its topic. */
 function push(Apns\Session $session, ?string $topic = null): string
 {
     global $simulator;
@@ -66,18 +66,18 @@ echo json_encode((new Apns\Credentials(team_id: 'ABCDEFGHIJ'))->describe()['team
 $described = (new Apns\Credentials($certificate))->describe();
 echo json_encode([$described['key_id'], $described['topics']]), "\n";
 echo thrown(fn () => new Apns\Credentials(token_key: file_get_contents($ready['token_key']))), "\n";
-// Another host speaks today's protocol.
+// Another host uses HTTP/2.
 ini(['protocol' => 'binary'] + $http2, $certificate);
 echo push(new Apns\Session(null, $all + $service)), "\n";
 echo push(new Apns\Session(null, $all + $service, protocol: null)), "\n";
-// Another certificate is another app's.
+// Another certificate belongs to another app.
 ini($http2, ['topic' => 'com.example.other'], $token);
 echo push(new Apns\Session($certificate, $all)), "\n";
 echo push(new Apns\Session(new Apns\Credentials($certificate), $all)), "\n";
 // Another protocol has another host.
 $message = thrown(fn () => (new Apns\Session($certificate, protocol: Apns\Session::PROTOCOL_BINARY, connect_timeout_ms: 1))->connect());
 echo str_contains($message, 'gateway.push.apple.com') ? 'the gateway of that protocol' : $message, "\n";
-// The script's key with php.ini's names.
+// The script's key with the identifiers of php.ini.
 ini($http2, $topic, ['token_key_file' => ''] + $token);
 echo push(new Apns\Session(['token_key_file' => $ready['token_key']], $all)), "\n";
 $session = Apns\Session::persistent('b', ['token_key_file' => $ready['token_key']]);
@@ -94,7 +94,7 @@ foreach ([['key_id' => 'short'], ['key_id' => 'ABCDEFGHI-'], ['team_id' => 'much
     ['token_key_file' => '/nowhere/key.p8'], ['token_key_file' => $ready['ca']], ['topic' => "com.example\napp"], ['topic' => str_repeat('x', 300)]] as $wrong) {
     ini($wrong + $http2 + $topic + $token + $certificate);
     echo str_replace($ready['ca'], 'ca.pem', thrown(fn () => push(new Apns\Session(null, $all)))), "\n";
-    // It is nobody's who does without.
+    // Without php.ini's key the identifiers are not used.
     thrown(fn () => push(new Apns\Session($certificate, $all))) === 'nothing thrown' or print "certificate\n";
     thrown(fn () => push(new Apns\Session(null, $all + $binary))) === 'nothing thrown' or print "binary\n";
     if (isset($wrong['topic'])) echo push(new Apns\Session(null, $all, topic: 'com.example.app')), "\n";

@@ -68,7 +68,7 @@ $seen = 0;
 $session = $simulator->session(log: function () use (&$session, &$seen) { $seen = $session->stats()['connects']; });
 echo talk($session);
 var_dump($seen > 0);
-$session = null; // which its logger holds
+$session = null; // its logger holds it
 
 echo "- refused\n";
 foreach ([7, 'no such function', new stdClass()] as $log) {

@@ -1,5 +1,5 @@
 --TEST--
-An event loop of streams and timers, as ReactPHP has it
+An event loop of streams and timers, as in ReactPHP
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -10,7 +10,7 @@ require __DIR__ . '/skip.inc';
 <?php
 require __DIR__ . '/simulator.inc';
 
-/** The part of React\EventLoop\StreamSelectLoop that matters. */
+/** The relevant part of React\EventLoop\StreamSelectLoop. */
 final class Loop
 {
     private array $streams = [];

@@ -1,5 +1,5 @@
 --TEST--
-Each feature with a time wakes a loop that calls only when it is told to
+Each feature with a timer wakes a loop that processes the session only when woken
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -42,7 +42,7 @@ $accepted = fn ($session) => $session->stats()['accepted'] === 1;
 $unknown = fn ($session) => $session->stats()['unknown'] === 1;
 $closed = fn ($session) => $session->stats()['unresolved'] === 0;
 
-// What it is, options, what the simulator does wrong, what is called, and until when.
+// Name, options, faults of the simulator, the call, and the condition that ends the test.
 $http2 = ['protocol' => 'http2', 'topic' => 'com.example.app'];
 $rows = [
     ['proof', ['prove_after_ms' => 200], [], $send, $accepted],

@@ -1,5 +1,5 @@
 --TEST--
-A child leaves the parent's stream and session alone
+A forked child does not disturb the parent's stream and session
 --EXTENSIONS--
 apns
 --SKIPIF--

@@ -1,5 +1,5 @@
 --TEST--
-A stream and its session do not need each other
+A stream and its session are independent
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -41,19 +41,19 @@ fclose($stream);
 drained($session);
 echo $session->stats()['accepted'], " accepted\n";
 
-// Reading finds nothing and disturbs nothing.
+// Reading returns nothing and disturbs nothing.
 $session->send(Simulator::token(1), '{"aps":{}}');
 $stream = $session->stream();
 echo json_encode([@fread($stream, 10), @fgets($stream)]), "\n";
 drained($session);
 echo $session->stats()['accepted'], " accepted\n";
 
-// The session is gone first.
+// The session is freed first.
 unset($session);
 echo wait($stream, 0), "\n";
 fclose($stream);
 
-// Neither is ended by the script.
+// Both still exist when the script ends.
 $session = $simulator->session(nonblocking: true);
 $stream = $session->stream();
 $session->send(Simulator::token(3), '{"aps":{}}');

@@ -1,5 +1,5 @@
 --TEST--
-What a monitoring system asks for, in an array
+The metrics for a monitoring system, in an array
 --EXTENSIONS--
 apns
 --SKIPIF--

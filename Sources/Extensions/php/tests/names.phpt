@@ -1,5 +1,5 @@
 --TEST--
-An unknown option suggests the nearest, wherever options are taken
+An unknown option suggests the nearest one, wherever options are passed
 --EXTENSIONS--
 apns
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-Expiry, priority, tokens and payloads of every kind arrive as they were given
+Expiry, priority, tokens and payloads of every kind arrive unchanged
 --EXTENSIONS--
 apns
 --SKIPIF--

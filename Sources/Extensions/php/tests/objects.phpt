@@ -1,5 +1,5 @@
 --TEST--
-Objects that PHP makes in its own ways do no harm
+Objects that PHP makes in unusual ways do no harm
 --EXTENSIONS--
 apns
 --SKIPIF--

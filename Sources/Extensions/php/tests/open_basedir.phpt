@@ -1,5 +1,5 @@
 --TEST--
-open_basedir holds for certificates and strings
+open_basedir applies to certificates and strings
 --EXTENSIONS--
 apns
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-php.ini's passphrase opens its key, and no function tells a script of it
+php.ini's passphrase opens its key, and no function shows it to a script
 --EXTENSIONS--
 apns
 openssl
@@ -17,7 +17,7 @@ $opens = fn () => (new Apns\Credentials())->describe()['chain_length'];
 echo $opens(), "\n";
 var_dump(ini_get('apns.passphrase'), get_cfg_var('apns.passphrase'), ini_get_all('apns')['apns.passphrase'], ini_get_all('apns', false)['apns.passphrase']);
 var_dump(str_contains(serialize(ini_get_all()), 'hush'));
-// Neither is it a script's to change, or to get back by changing it.
+// A script cannot change it either, nor get it by changing it.
 var_dump(ini_set('apns.passphrase', 'other'), ini_get('apns.passphrase'));
 ini_restore('apns.passphrase');
 var_dump(ini_get('apns.passphrase'));
@@ -25,7 +25,7 @@ echo $opens(), "\n";
 ob_start();
 phpinfo();
 echo preg_match('/apns\.passphrase => .*/', $text = ob_get_clean(), $line), " $line[0]\n";
-// The command line of this test has it, which phpinfo() may say by argv.
+// This test's command line has it, and phpinfo() may show argv.
 --CLEAN--
 <?php
 @unlink(__DIR__ . '/passphrase.crt');

@@ -1,5 +1,5 @@
 --TEST--
-Payloads are built, shortened and checked
+Payloads are built, truncated and checked
 --EXTENSIONS--
 apns
 --FILE--

@@ -1,5 +1,5 @@
 --TEST--
-A Payload is sent as it is at that moment, in an array of notifications too
+A Payload is sent with its contents at that moment, also in an array of notifications
 --EXTENSIONS--
 apns
 --SKIPIF--

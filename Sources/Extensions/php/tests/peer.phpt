@@ -32,7 +32,7 @@ foreach ([
     fn () => $connect(crl_directory: __DIR__),
     fn () => $connect(security_level: 6),
 ] as $call) echo preg_replace('/;? its own key is .*| \(certificate.*/', '', thrown($call)), "\n";
-// Whoever pins other keys has another persistent session.
+// Other pinned keys belong to another persistent session.
 $get = fn (array $pins) => Apns\Session::persistent('pinned', $simulator->identity() + ['pinned_keys' => $pins], $simulator->where());
 $get([$pin, $other]);
 echo thrown(fn () => $get([$pin, $other])), "\n", thrown(fn () => $get([$pin])), "\n";

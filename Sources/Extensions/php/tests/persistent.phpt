@@ -1,5 +1,5 @@
 --TEST--
-A persistent session is found by its name, and tells outcomes apart by request
+A persistent session is found by its name, and keeps the outcomes of requests apart
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -39,7 +39,7 @@ foreach ([
     fn () => $one->send(Simulator::token(1), '{"aps":{}}', $cycle),
 ] as $call) echo thrown($call), "\n";
 var_dump($one->stats()['taken']);
-// Closed: the outcomes stay, and the next one connects anew.
+// After close() the outcomes stay, and the next request reconnects.
 $one->send(Simulator::token(5), '{"aps":{}}', 'third');
 $one->send(Simulator::token(6), '{"aps":{}}', 'fourth');
 $one->close(2000);
@@ -53,7 +53,7 @@ echo $get()->stats()['taken'], "\n";
 $other = Apns\Session::persistent('other', $simulator->credentials(), $simulator->where());
 var_dump($other->stats()['taken'], preg_match('/^\d+\.\d+$/', $other->request()));
 ob_start(); phpinfo(INFO_MODULES); echo str_contains(ob_get_clean(), 'Persistent sessions of this process => 2') ? "two\n" : "not two\n";
-// PHP itself does not free it at the end.
+// PHP itself does not free it at exit.
 unset($cycle, $call);
 gc_collect_cycles();
 --EXPECT--

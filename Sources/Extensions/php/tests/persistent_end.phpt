@@ -1,5 +1,5 @@
 --TEST--
-The end of the process writes what was held back, and logs outcomes that nobody took
+At the end of the process unflushed notifications are written and unread outcomes are logged
 --EXTENSIONS--
 apns
 --SKIPIF--

@@ -1,5 +1,5 @@
 --TEST--
-Provider tokens: shared by a file, and given by a callable
+Provider tokens: shared through a file, and given by a callable
 --EXTENSIONS--
 apns
 --INI--
@@ -59,7 +59,7 @@ $who = new Apns\Credentials(ca_file: $ca, token_provider: function (string $need
     return ['no.such-token', 3000];
 });
 echo push($who, $where), "\n", push($who, $where), "\n", json_encode($asked), json_encode($who->describe()), "\n";
-// An array of the session serves too, and nothing but the session keeps the callable.
+// An array of options works too, and only the session keeps the callable.
 echo push(['ca_file' => $ca, 'token_provider' => fn () => 'another'], $where), "\n";
 
 echo "- thrown\n";
@@ -74,7 +74,7 @@ echo thrown(function () use ($session) {
     $session->drain(60000);
 }), "\n";
 echo $session->stats()['unresolved'], " left\n";
-// It is asked again after a second.
+// The session calls it again after a second.
 while ($answers) {
     try {
         $session->drain(60000);
@@ -90,7 +90,7 @@ foreach ([null, 7, '', str_repeat('x', 1001), [], ['a'], ['a', 'b'], ['a', -1], 
         $session->send(Simulator::token(1), '{"aps":{}}');
         $session->drain(60000);
     }), "\n";
-    // Ends by itself, and nobody is asked.
+    // Ends automatically, without calling it again.
     unset($session);
 }
 echo thrown(fn () => new Apns\Credentials(token_provider: 'no_such_function')), "\n";

@@ -1,5 +1,5 @@
 --TEST--
-Session::push(): one notification comes back with its outcome
+Session::push(): one notification returns with its outcome
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -24,7 +24,7 @@ $payload = (new Apns\Payload())->set('alert', 'Hello');
 echo $session->push($bad, $payload, AMPLE, collapseId: 'one', pushType: 'alert'), "\n";
 var_dump($session->nextEvent());
 
-// Others stay where they are.
+// Other outcomes stay queued.
 $session->send($bad, '{}', 'other');
 echo $session->push($good, '{}', AMPLE), "\n";
 $session->drain(AMPLE);
@@ -45,11 +45,11 @@ foreach ([
     }
 }
 
-// By the binary interface, which has to prove it.
+// The binary interface must prove it.
 $binary = $simulator->session();
 echo $binary->push($good, '{}', AMPLE), '; ', $binary->push($bad, '{}', AMPLE), "\n";
 
-// Time passes.
+// A timeout.
 $silent = new Simulator(['no_answer' => 1, 'streams_max' => 1]);
 $session = new Apns\Session($silent->credentials(), ['host' => '127.0.0.1', 'port' => $silent->ready['http2_port']]);
 $session->connect();
@@ -59,7 +59,7 @@ echo preg_replace('/: \d .*/', '', $session->push($good, '{}', 0)), "\n";
 $session->close(0);
 var_dump($session->nextEvent());
 
-// A handler of a signal that throws: what was taken is an event.
+// A signal handler throws: the queued notification becomes an event.
 $session = new Apns\Session($silent->credentials(), ['host' => '127.0.0.1', 'port' => $silent->ready['http2_port']]);
 $session->connect();
 pcntl_async_signals(true);

@@ -1,5 +1,5 @@
 --TEST--
-Other credentials in a running session
+Credential rotation in a running session
 --EXTENSIONS--
 apns
 --SKIPIF--

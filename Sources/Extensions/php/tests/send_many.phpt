@@ -1,5 +1,5 @@
 --TEST--
-Arrays and generators, and what ends them in the middle
+Arrays and generators, and failures in the middle
 --EXTENSIONS--
 apns
 --SKIPIF--

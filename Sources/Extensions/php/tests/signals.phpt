@@ -1,5 +1,5 @@
 --TEST--
-Handlers of signals, and the time limit, have their turn while a call waits
+Signal handlers and the time limit work while a call waits
 --EXTENSIONS--
 apns
 --INI--
@@ -28,7 +28,7 @@ $took = fn (int $began): string => (hrtime(true) - $began) / 1e9 < 100 ? 'in tim
 $session = $simulator->session(close_timeout_ms: 0, log: fn () => null);
 $session->send(Simulator::token(1), '{"aps":{}}');
 
-// A handler that throws ends each call that waits; nothing is lost.
+// A handler that throws ends each waiting call; nothing is lost.
 pcntl_signal(SIGTERM, fn () => throw new RuntimeException('told to end'));
 $full = $simulator->session(close_timeout_ms: 0, window_bytes: 16384, write_timeout_ms: 200000, payload_max: 2048, log: fn () => null);
 $listener = stream_socket_server('tcp://127.0.0.1:0');
@@ -51,7 +51,7 @@ foreach ($calls as $name => $call) {
 }
 var_dump($session->stats()['unknown'] + $session->stats()['unresolved']);
 
-// One that does not throw runs while the call waits, and each runs, whether the call throws or not.
+// Other handlers run while the call waits; each runs, whether the call throws or not.
 $handled = 0;
 pcntl_signal(SIGUSR1, function () use (&$handled) { $handled++; });
 $session = $simulator->session(close_timeout_ms: 0, log: fn () => null);
@@ -61,7 +61,7 @@ echo strstr(thrown(fn () => call_user_func([$session, "drain"], 1500)), ":", tru
 proc_close($child);
 echo "$handled handled\n";
 
-// A worker as people write it ends in order: what was sent is told, and nothing is forgotten.
+// A typical worker ends gracefully: everything sent has its outcome.
 $worker = '[, $port, $provider, $ca] = $argv; pcntl_async_signals(true); $goes_on = true;
     pcntl_signal(SIGTERM, function () use (&$goes_on) { $goes_on = false; });
     $session = new Apns\Session(["certificate_file" => $provider, "ca_file" => $ca], protocol: "binary", host: "127.0.0.1", port: (int) $port, close_timeout_ms: 100);
@@ -79,7 +79,7 @@ foreach ([SIGTERM => $worker, SIGPROF => $limit] as $signal => $program) {
     fgets($pipes[1]);
     usleep(200000);
     $began = hrtime(true);
-    // The time limit counts the processor's time, of which a wait has none: the kernel's signal is sent by hand.
+    // The limit counts CPU time, and a wait uses none: the test sends the kernel's signal.
     proc_terminate($process, $signal);
     $said = stream_get_contents($pipes[1]);
     echo preg_replace(['/:\d+: /', '/ in Command.*/', '/^\[.*?\] /m'], [':PORT: ', '', ''], trim($said)), "\n", $took($began), "\n";

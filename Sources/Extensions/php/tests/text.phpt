@@ -1,5 +1,5 @@
 --TEST--
-Numbers, switches and words are taken as text, as parse_ini_file(), getenv() and a database give them
+Numbers, booleans and words are accepted as text, as parse_ini_file(), getenv() and a database return them
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -49,7 +49,7 @@ foreach (['http2', 'binary'] as $where) {
 }
 echo $simulator->accepted(2)[1]['command'], " is the command\n";
 $numbers = ['connections' => ' 1', 'window_bytes' => "65536\n", 'quiet_period_ms' => '0', 'format' => '2', 'port' => '0443', 'zero_proves' => 1, 'no_standby' => 'FALSE'];
-// What they come to is the same, so it is the same session.
+// The values are the same, so the session is the same.
 $same = ['connections' => 1, 'window_bytes' => 65536, 'quiet_period_ms' => 0, 'format' => Apns\Session::FORMAT_ENHANCED, 'port' => 443, 'zero_proves' => true, 'no_standby' => false];
 Apns\Session::persistent('text', $settings['who'], $numbers);
 echo thrown(fn () => Apns\Session::persistent('text', $settings['who'], $same)), "\n";
@@ -67,7 +67,7 @@ foreach (array_slice($simulator->accepted(5), -3) as $one) echo json_encode([$on
 foreach ((new ReflectionClass('Apns\PushType'))->getConstants() as $name => $number) {
     $word = Apns\PushType::text($number);
     $one = thrown(fn () => $session->send($token, '{"aps":{}}', pushType: $word, priority: 7));
-    // It is known, so that the priority is what is wrong.
+    // The option is known, so only the priority is wrong.
     str_contains($one, 'priority') or print "$name: $one\n";
 }
 

@@ -9,7 +9,7 @@ require __DIR__ . '/simulator.inc';
 $token = Apns\Token::fromHex('<5F79cfda 4d01aa3a>');
 echo $token, ' ', $token->hex, ' ', $token->toBase64(), ' ', bin2hex($token->toBytes()), "\n";
 var_dump(Apns\Token::fromBase64($token->toBase64()) == $token, Apns\Token::fromBytes($token->toBytes()) == $token, (clone $token) == $token);
-// A line as file(), fgets() and explode("\n") give it, and one line only.
+// A line as file(), fgets() and explode("\n") return it, but only one.
 foreach (["5f79\n", "<5f 79>\r\n", "5f79\r", "5f79\n\n", "5f\n79", "\r\n", "5f79\n\r"] as $line) {
     echo json_encode($line), ': ';
     echo thrown(function () use ($line) { print Apns\Token::fromHex($line) . ' '; }), ', ';

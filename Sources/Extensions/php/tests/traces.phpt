@@ -12,7 +12,7 @@ $key = openssl_pkey_new(['private_key_type' => OPENSSL_KEYTYPE_EC, 'curve_name' 
 openssl_pkcs12_export(openssl_csr_sign(openssl_csr_new(['CN' => 'provider'], $key), null, $key, 1), $p12, $key, 'SECRET');
 $secrets = ['certificate' => 'SECRET-certificate', 'key' => 'SECRET-key', 'token_key' => 'SECRET-token', 'passphrase' => 'SECRET-passphrase', 'key_id' => 'SECRET-id'];
 $proxy = ['proxy' => 'http://SECRET-user%3A:SECRET-password@localhost:1', 'host' => 'localhost'];
-// Neither from within what they are asked by.
+// Not even from within the options' callables.
 $asks = function () { debug_print_backtrace(); throw new Exception('asked'); };
 $calls = [
     'in the array' => fn () => new Apns\Credentials($secrets),
@@ -39,16 +39,16 @@ foreach ($calls as $name => $call) {
         echo 'nothing thrown: SECRET';
     } catch (Throwable $thrown) {
         echo $thrown->getTraceAsString();
-        // What the test itself has in its closures is no argument of a call.
+        // The variables of the test's closures are not arguments of a call.
         $shown = array_column($thrown->getTrace(), 'args');
         array_walk_recursive($shown, function ($value) { if (is_scalar($value)) echo $value, "\n"; });
     }
     $text = ob_get_clean();
-    // Before 8.2 PHP hides no parameters.
+    // Before 8.2 PHP cannot hide parameters.
     if (PHP_VERSION_ID < 80200) $text = '';
     echo $name, ': ', str_contains($text, 'SECRET') ? $text : 'nothing', "\n";
 }
-// The named arguments are the call's again, and end with it.
+// The named arguments belong to the call, and are freed with it.
 try { new Apns\Credentials(...$secrets); } catch (Apns\Exception $thrown) { echo get_class($thrown), "\n"; }
 --EXPECT--
 in the array: nothing

@@ -1,5 +1,5 @@
 --TEST--
-A key in place of a name is in no message
+A key passed instead of a name appears in no message
 --EXTENSIONS--
 apns
 --INI--
@@ -9,7 +9,7 @@ html_errors=0
 <?php
 require __DIR__ . '/simulator.inc';
 
-// No key, but what looks like one.
+// Looks like a key.
 $body = base64_encode(hash('sha512', 'a', true) . hash('sha512', 'b', true) . 'key');
 $pem = "-----BEGIN PRIVATE KEY-----\n" . chunk_split($body, 64, "\n") . "-----END PRIVATE KEY-----\n";
 $ids = ['key_id' => 'ABC123DEFG', 'team_id' => 'DEF123GHIJ'];

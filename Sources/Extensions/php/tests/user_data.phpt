@@ -1,5 +1,5 @@
 --TEST--
-User data of any kind is kept, comes back once, and is freed with the session at the latest
+User data of any kind is kept, returned once, and freed with the session at the latest
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -33,14 +33,14 @@ echo json_encode($same), "\n";
 unset($values, $value, $event);
 echo 'alive once all are handed out: ', Watched::$alive, "\n";
 
-// Accepted, and no outcome of it wanted: freed once that is known.
+// Accepted without an event: freed once that is known.
 $session = $simulator->session();
 $session->send(Simulator::token(1), '{"aps":{}}', new Watched());
 echo 'alive while it is not known: ', Watched::$alive, "\n";
 $session->drain(240000);
 echo 'alive once it is: ', Watched::$alive, "\n";
 
-// Never taken: freed with the session.
+// Never read: freed with the session.
 $session->send(Simulator::token(1), '{"aps":{}}', new Watched());
 $session->send(Simulator::token(1), '{"aps":{}}', new Watched());
 $session->drain(240000);
@@ -48,7 +48,7 @@ echo 'alive as an outcome: ', Watched::$alive, "\n";
 unset($session);
 echo 'alive without the session: ', Watched::$alive, "\n";
 
-// In a ring with its session.
+// In a reference cycle with its session.
 $session = $simulator->session();
 $ring = new Watched();
 $ring->other = $session;

@@ -1,5 +1,5 @@
 --TEST--
-What is kept of accepted notifications does not grow with their number
+The memory for accepted notifications does not grow with their number
 --EXTENSIONS--
 apns
 --SKIPIF--

@@ -1,5 +1,5 @@
 --TEST--
-Event::$why says each end in words
+Event::$why describes each outcome
 --EXTENSIONS--
 apns
 --SKIPIF--
@@ -11,7 +11,7 @@ require __DIR__ . '/skip_http2.inc';
 <?php
 require __DIR__ . '/simulator.inc';
 
-// Each status of the binary interface, and one that is not listed.
+// Each status of the binary interface, and an unlisted one.
 foreach ([1, 2, 3, 4, 5, 6, 7, 8, 128, 255, 77] as $status) {
     $simulator = new Simulator(['bad_every' => 1, 'bad_status' => $status]);
     $session = $simulator->session();
@@ -20,7 +20,7 @@ foreach ([1, 2, 3, 4, 5, 6, 7, 8, 128, 255, 77] as $status) {
     $event = $session->nextEvent();
     echo "$event->kindText $event->why\n";
 }
-// Each reason of HTTP/2 is in the list, with its words.
+// Each HTTP/2 reason is in the list, with its text.
 $simulator = new Simulator(['bad_prefixes' => ['ff']], '--http2-port', '0');
 $session = new Apns\Session($simulator->identity(), host: '127.0.0.1', port: $simulator->ready['http2_port'], protocol: 'http2', retry_timeout_ms: 1);
 foreach ((new ReflectionClass('Apns\Reason'))->getConstants() as $name => $reason) {
