@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""own_network.py PROGRAM [ARGUMENT...]: runs the program in a network of its own, which has only loopback. There a
-port that was free a moment ago still is, and nobody else's connections come and go. Where the system lets
-nobody have one it says so, and the program runs in the network of all.
+"""own_network.py PROGRAM [ARGUMENT...]: runs the program in a private network with only loopback. There a port that
+was free a moment ago is still free, and there are no connections of other programs. If the system does not allow
+this, it prints so and runs the program in the normal network.
 
-Tests in Python import it and call `enter()`, before they start a thread."""
+Tests in Python import it and call `enter()` before they start a thread."""
 
 import ctypes
 import fcntl
@@ -14,21 +14,21 @@ import sys
 
 NEW_NETWORK, NEW_USER = 0x40000000, 0x10000000
 SET_FLAGS, UP = 0x8914, 1
-# So that what runs in one does not make another, and cannot reach the first any more.
+# Keeps a program in a private network from making another one, which could not reach the first.
 MARK = "APNS_OWN_NETWORK"
 
 
 def enter():
-    """Moves this process there, and whatever it starts."""
+    """Moves this process and its later children there."""
     if MARK in os.environ:
         return
-    # There is no way back, so a child tries it.
+    # It cannot be undone, so try it in a child first.
     child = os.fork()
     if child == 0:
         try:
             _move()
         except OSError as error:
-            print(f"no network of its own ({error.strerror}): others may take a port meanwhile", file=sys.stderr, flush=True)
+            print(f"no private network ({error.strerror}): other programs may take a port", file=sys.stderr, flush=True)
             os._exit(1)
         os._exit(0)
     if os.waitpid(child, 0)[1] == 0:
@@ -42,7 +42,7 @@ def _move():
     if libc.unshare(NEW_NETWORK | (0 if user == 0 else NEW_USER)):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     if user != 0:
-        # It stays who it is.
+        # Keep the user and group.
         for name, text in ("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1"):
             with open(f"/proc/self/{name}", "w") as file:
                 file.write(text)

@@ -1,8 +1,8 @@
-# Sourced by the two commands of the README. Finds what they need, installs missing Debian
-# packages if it may, and otherwise says what is missing.
+# Sourced by the README's two commands. Checks for what they need, installs missing Debian packages if it may, and
+# otherwise names what is missing.
 
-# need PACKAGE TEST...: notes the package if the test fails. want: likewise, for one that may stay away:
-# what would use it is skipped then.
+# need PACKAGE TEST...: notes the package if the test fails. want: the same for an optional one; tests that need it
+# are then skipped.
 missing_packages=() wanted_packages=()
 need() {
   local package=$1
@@ -15,10 +15,10 @@ want() {
   "$@" >/dev/null 2>&1 || wanted_packages+=("$package")
 }
 
-# The C compiler finds the header.
+# Whether the C compiler finds the header.
 has_header() { echo "#include <$1>" | ${CC:-cc} -E -x c - ; }
 
-# The same for the last of several headers, which needs the others before it.
+# The same for the last of several headers, which needs those before it.
 has_header_after() { printf "#include <%s>\n" "$@" | ${CC:-cc} -E -x c - ; }
 
 # Debian's php-fpm has its version in its name.
@@ -28,11 +28,10 @@ has_php_sqlite() { command php -r 'exit(in_array("sqlite", PDO::getAvailableDriv
 
 has_php_redis() { command php -r 'exit(extension_loaded("redis") ? 0 : 1);'; }
 
-# Some PATHs lack the administrators' directories.
+# sbin is missing from some PATHs.
 find_server() { PATH=$PATH:/usr/sbin command -v "$1"; }
 
-# Sets pytest_python to a python3 with pytest and with HTTP/2: one of the machine's, to which Debian's
-# packages can add them.
+# Sets pytest_python to an installed python3 with pytest and HTTP/2, which Debian's packages can add.
 find_pytest_python() {
   for pytest_python in python3 /usr/bin/python3; do
     "$pytest_python" -c 'import pytest, h2, httpx' 2>/dev/null && return
@@ -55,7 +54,7 @@ install_missing() {
   fi
   [ ${#missing_packages[@]} -gt 0 ] || [ ${#wanted_packages[@]} -gt 0 ] || return 0
   echo "installing: ${missing_packages[*]} ${wanted_packages[*]}"
-  # Most machines know where to find them; else they ask once.
+  # Most machines already have package lists; otherwise update them once.
   apt_install "${missing_packages[@]}" "${wanted_packages[@]}" ||
     { quietly apt-get update && apt_install "${missing_packages[@]}" "${wanted_packages[@]}"; } ||
     apt_install "${missing_packages[@]}" || {
@@ -95,13 +94,13 @@ need_build_tools() {
   need git command -v git
 }
 
-# What the library, its C tests and the relay are built of, for the tests.
+# What building the library, its C tests and the relay for the tests needs.
 need_builds() {
   need_build_tools
   need g++ command -v "${CXX:-c++}"
   need python3 command -v python3
   need openssl command -v openssl
-  # CMake looks for it when it makes the tests.
+  # CMake looks for it when it configures the tests.
   need valgrind command -v valgrind
   need libcmocka-dev has_header_after stdarg.h stddef.h setjmp.h stdint.h cmocka.h
   need libjansson-dev has_header jansson.h

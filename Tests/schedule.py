@@ -1,4 +1,4 @@
-"""Runs parts of the tests side by side. Tests/run calls it, once what every build needs is installed."""
+"""Runs suites in parallel. Tests/run calls it when everything that the builds need is installed."""
 
 import argparse
 import collections
@@ -19,7 +19,7 @@ GREEN = ROOT / "Tests/rota-green"
 TIERS = ["fast", "usual", "thorough"]
 # A run of the continuous integration plays this many groups of the rota.
 GROUPS_A_RUN = 2
-# A landing has some dozen commits; what was not green for 20 of them is named.
+# A landing has some dozen commits; groups not green for 20 landings are named.
 COMMITS_UNTIL_STALE = 20 * 12
 # The machine ends a run of .ci/run after 90 minutes.
 THOROUGH_MINUTES = 80
@@ -30,7 +30,7 @@ class Part:
     name: str
     tier: str
     after: list
-    # It measures time, so nothing else runs meanwhile: it comes last.
+    # It measures time, so it runs last and alone.
     is_alone: bool
     result: int | None = None
     wall: float = 0
@@ -52,7 +52,7 @@ def commits():
 
 
 class Rota:
-    """Groups of what is exhaustive, of which a run plays the next ones by its number of commits."""
+    """The groups of exhaustive tests. Each run plays the next ones, by its number of commits."""
 
     def __init__(self, parts):
         self.groups = [part.name for part in parts.values() if part.tier == "rota"]
@@ -81,7 +81,7 @@ class Rota:
 
 
 def choose(options, parts, rota):
-    """The parts to run, with those that have to come before them."""
+    """The suites to run, with those that must run before them."""
     if options.parts:
         wanted = options.parts
     else:
@@ -100,7 +100,7 @@ def choose(options, parts, rota):
 
 
 def descendants(pid):
-    """The processes of a part, also those that have a group of their own."""
+    """The processes of a suite, including those in other process groups."""
     children = collections.defaultdict(list)
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -116,7 +116,7 @@ def descendants(pid):
 
 
 def stacks(pids):
-    """Where those processes are: what they run, and what each of their threads waits in."""
+    """What those processes run, and where each of their threads waits."""
     lines = []
     for pid in pids:
         try:
@@ -144,7 +144,7 @@ class Run:
         self.is_over = False
 
     def next(self):
-        """The first part of which all that has to come before it has ended; nothing if none is left."""
+        """The first suite with no unfinished suite before it; None if none is left."""
         with self.changed:
             while self.waiting and not self.is_over:
                 for part in self.waiting:
@@ -206,7 +206,7 @@ class Run:
         print("".join(f"    {line[:400]}\n" for line in lines), end="", flush=True)
 
     def cut(self):
-        """Ends what still runs, and says where it was."""
+        """Ends the running suites and logs where they were."""
         with self.changed:
             self.is_over = True
             running = dict(self.running)
@@ -241,13 +241,13 @@ def options_of(words, parts):
     for tier, text in (("fast", "what a change is likely to break"), ("thorough", "all, and the next groups of the rota: what CI runs")):
         parser.add_argument(f"--{tier}", dest="tier", action="store_const", const=tier, help=text)
     parser.add_argument("--exhaustive", action="store_true", help="all, and every group of the rota")
-    parser.add_argument("--list", action="store_true", help="the parts with their tiers")
-    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="parts side by side")
-    parser.add_argument("--limit", type=float, help="minutes after which what still runs is ended")
-    parser.add_argument("parts", nargs="*", metavar="PART", help="only these parts, with the builds that they need")
+    parser.add_argument("--list", action="store_true", help="the suites with their tiers")
+    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="suites in parallel")
+    parser.add_argument("--limit", type=float, help="end everything after this many minutes")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="only these suites, with the builds that they need")
     options = parser.parse_args(words)
     if unknown := [name for name in options.parts if name not in parts]:
-        parser.error(f"there is no part '{unknown[0]}'; Tests/run --list names the parts")
+        parser.error(f"unknown suite '{unknown[0]}'; Tests/run --list names the suites")
     if options.exhaustive:
         options.tier = "thorough"
     elif options.tier == "thorough" and options.limit is None:
@@ -268,7 +268,7 @@ def main():
     if options.tier == "thorough" and not options.parts:
         rota.say(groups)
     LOGS.mkdir(parents=True, exist_ok=True)
-    # One graph of packages for all programs and tests, so that one build serves all.
+    # One package graph for all programs and tests, so that one build serves all.
     programs = ROOT / ".build/debug"
     environment = dict(
         os.environ, APNS_RELAY="1", APNS_TOOL=str(programs / "apns"), APNS_RELAY_TOOL=str(programs / "apns-relay"), tier=options.tier,
@@ -282,7 +282,7 @@ def main():
     results = [part.result for part in chosen.values()]
     for part in chosen.values():
         if part.result is None:
-            print(f"{part.name:22} did not begin")
+            print(f"{part.name:22} did not start")
     processor = sum(part.processor for part in chosen.values())
     print(f"{seconds // 60:.0f} min {seconds % 60:.0f} s, {processor:.0f} s of CPU")
     passed, skipped = results.count(0), results.count(77)

@@ -254,7 +254,7 @@ static void measure(const identities_t *identities, int version, size_t payload,
   for (int contender = 0; contender < CONTENDERS; contender++) {
     double cpu = MEDIAN(contender, cpu_us), wall = MEDIAN(contender, wall_us);
     double best = BEST(contender, cpu_us);
-    /* A contender that decodes hex is compared with one that does too. */
+    /* Compares a contender that decodes hex with a bare loop that does too. */
     const int bare = contender == PROVIDER ? CEILING_HEX : CEILING;
     double ceiling = MEDIAN(bare, cpu_us), best_ceiling = BEST(bare, cpu_us);
     if (json) {

@@ -199,7 +199,7 @@ void payload_measure(int rounds, bool json) {
       apns_payload_set_string(activity, APNS_KEY_EVENT, "update", 6, NULL) ||
       apns_payload_set_integer(activity, APNS_KEY_STALE_DATE, 1685955600, NULL))
     fail("no payload");
-  /* Both must write the same bytes, or the comparison is meaningless. */
+  /* The comparison is meaningful only if both write the same bytes. */
   size_t length = build(payload, 0, buffer, sizeof buffer);
   if (length != sizeof expected - 1 || memcmp(buffer, expected, length))
     fail("the library wrote something else");

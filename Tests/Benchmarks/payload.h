@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Prints a table, or with `json` a line of JSON per contender. */
+/* Prints a table, or with `json` one JSON line per contender. */
 void payload_measure(int rounds, bool json);
 
 #endif

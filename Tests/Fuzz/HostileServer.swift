@@ -114,7 +114,7 @@ final class HostileServer {
     }
   }
 
-  /// A stream that the client has opened, or one that it has not.
+  /// A stream number, of an open stream or an unused one.
   private func takeStream(_ number: Int) -> UInt32 {
     let choice = Int(take())
     let streams = lines[number].reader.streams

@@ -41,7 +41,7 @@ for name, module in (("openssl", "openssl"), ("nghttp2", "libnghttp2"), ("c-ares
         continue
     version = subprocess.run(["pkg-config", "--modversion", module], check=True, capture_output=True, text=True).stdout
     assert packages[name]["versionInfo"] == version.strip(), (name, packages[name]["versionInfo"], version)
-assert packages["swift-stdlib"]["versionInfo"], "the version of Swift is missing"
+assert packages["swift-stdlib"]["versionInfo"], "Swift's version is missing"
 
 # A program contains the libraries that the linker added, whose licenses are in the release.
 for program in sorted((root / "bin").glob("*")) if (root / "bin").exists() else []:

@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  /// Swift may know characters newer than the table's version of Unicode.
+  /// Swift may know characters newer than the table's Unicode version.
   private func isKnown(_ scalar: Unicode.Scalar) -> Bool {
     scalar.properties.age.map { $0 <= (15, 0) } ?? false
   }

@@ -58,7 +58,7 @@ import Testing
     #expect(try time(tokens) < 10 * expected + 10_000_000)
   }
 
-  /// Each device is listed once with its last time, whatever the hash of its token.
+  /// Each device is listed once with its last time, even if hashes collide.
   @Test func everyDeviceIsListedOnce() throws {
     let devices = try #require(UnsafeMutablePointer<GoneDevices>.make())
     defer { devices.release() }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNS
 
-/// A key like the ones that Apple issues, made for the test.
+/// A key like Apple's, made for the test.
 private final class SigningKey: @unchecked Sendable {
   let key: OpaquePointer
   let pem: [UInt8]
@@ -160,7 +160,7 @@ private func authorization(_ text: borrowing BearerText) -> String {
     #expect(other.generation == 1)
     try first.update(&one, at: time(2699))
     #expect(one.generation == 1)
-    // One of them gets the rejection; the other refreshes its token without one.
+    // The first session gets a rejection; the other refreshes its token without one.
     #expect(try first.replace(&one, refused: 1, at: time(2699)))
     #expect(one.generation == 2)
     #expect(authorization(one) != authorization(other))
@@ -243,7 +243,7 @@ private func authorization(_ text: borrowing BearerText) -> String {
     }
     group.wait()
     #expect(shared.failures == 0)
-    // There is one text for each generation, whichever thread read it.
+    // Each generation has one text, the same in every thread.
     #expect(shared.texts.count == Int(rounds) + 1)
     #expect(shared.texts.values.allSatisfy { $0.count == 1 })
     let text = try #require(shared.texts[UInt32(rounds) + 1]?.first)

@@ -25,7 +25,7 @@ import Testing
   }
 }
 
-/// Who an identifier of 0 means. The gateway uses it for a notification it cannot name.
+/// The notification that an identifier of 0 means. The gateway uses it if it cannot name one.
 @Suite struct ZeroTests {
   /// A window with one notification followed by a sentinel, which may not be written yet.
   private func verdict(
@@ -74,7 +74,7 @@ import Testing
   }
 }
 
-/// How often each notification was in flight on a connection that ended without a word.
+/// How often each notification was in flight when a connection ended without an error packet.
 @Suite struct DoubtsTests {
   /// Compares with a separate count for each notification, in random order.
   @Test func theyAreThoseOfEach() {

@@ -79,7 +79,7 @@ static void push(const identities_t *identities, apns_protocol_t protocol, uint1
   options.peer.port = port;
   if (protocol == APNS_PROTOCOL_HTTP2) options.topic = "com.example.app";
   must(apns_session_new(&options, credentials, &session, &error), &error);
-  /* Made once, whatever the count, so that the difference of two runs leaves it out. */
+  /* Made once for any count, so that the difference of two runs leaves it out. */
   list_t list = list_make(LIST, payload);
   for (size_t sent = 0; sent < count; sent += LIST)
     must(apns_session_send_many(session, list.notifications, LIST, 0, NULL, &error), &error);

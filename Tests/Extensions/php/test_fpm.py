@@ -102,7 +102,7 @@ def test_unflushed_notifications_are_sent_when_the_request_ends(simulator, pool)
     fpm = pool(1)
     assert push(fpm, "one", more="1")["taken"] == 1
     simulator.wait("/counters", lambda now: now["accepted"] == 1)
-    # Also if the script exits early or dies.
+    # Also if the script exits early or runs out of memory.
     assert fpm.request(HERE / "push.php", f"device={device('two')}&name=two&more=1&end=exit") == "exit"
     assert "Allowed memory size" in fpm.request(
         HERE / "push.php", f"device={device('three')}&name=three&more=1&end=memory")

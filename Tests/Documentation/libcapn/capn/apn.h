@@ -1,5 +1,5 @@
-/* The declarations of libcapn 2.0 that the page about libcapn uses, so that its code can be
- * compiled without libcapn, which Debian does not package. */
+/* The declarations of libcapn 2.0 for the page about libcapn, so that its code compiles without
+ * libcapn. Debian does not package it. */
 #include <stddef.h>
 #include <stdint.h>
 
