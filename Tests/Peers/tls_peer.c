@@ -31,7 +31,7 @@ static bool is_deaf;
 static SSL_CTX *context;
 static atomic_ulong connections, felt;
 
-/* Tells the provider, which may wait for the first time. */
+/* Reports the first time to the provider, which may wait for it. */
 static void feel(void) {
   if (felt++) return;
   puts("felt");

@@ -191,7 +191,7 @@ def test_very_many_sends(start, who, run, protocol):
                     sends.append(asyncio.ensure_future(session.send(token, HELLO)))
                     if n % 50 == 49:
                         await asyncio.sleep(0)
-                # The binary interface proves acceptance only if asked to.
+                # The binary interface proves acceptance only on request.
                 if protocol == "binary":
                     sends.append(asyncio.ensure_future(drained(session)))
                 outcomes = (await asyncio.gather(*sends))[:chunk]

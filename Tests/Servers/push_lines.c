@@ -1,6 +1,6 @@
 /*
- * Pushes what stands on its standard input over HTTP/2, a device token in hex, a space and
- * a payload in each line, and says what came of each, as soon as it is known:
+ * Pushes the lines of its standard input over HTTP/2, each with a device token in hex, a space and
+ * a payload. Prints each outcome as soon as it is known:
  *
  *     {"line":3,"kind":"rejected","status":400,"reason":"BadDeviceToken","id":"…"}
  *

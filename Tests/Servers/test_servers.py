@@ -138,7 +138,8 @@ def judge_last_digit(number):
 
 @pytest.fixture
 def nginx(server_certificate, run, tmp_path, port):
-    """Starts it, and returns what tells what came: number, status, TLS, and whether it trusts the client."""
+    """Starts nginx and returns a function that reads its log: number, status, TLS version, and whether the client's
+    certificate is trusted."""
 
     def start(requests=100000, streams=128, tls=""):
         user = f"user {pwd.getpwuid(0).pw_name};" if os.getuid() == 0 else ""
@@ -168,13 +169,13 @@ def test_nginx(server_certificate, nginx, port, requests, streams):
     assert counts.connects >= COUNT // requests
 
 
-# ---- The provider's certificate, judged by TLS that is not ours -----------------
+# ---- The provider's certificate, verified by other TLS implementations ----------
 
 VERSIONS = pytest.mark.parametrize("version", ["1.2", "1.3"])
 
 
 def doctor(port, certificates, whose, *options):
-    """Whether the service takes this provider, and what is found."""
+    """Whether the service accepts this provider, and the causes that apns doctor finds."""
     command = [tool(), "doctor", "--host", "localhost", "--port", port, "--ca", certificates["ca"], "--json",
                "--certificate", certificates[whose], *options]
     told = json.loads(subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=240).stdout)
@@ -184,7 +185,7 @@ def doctor(port, certificates, whose, *options):
 @pytest.mark.skipif(not GNUTLS, reason="gnutls-bin is not installed")
 @VERSIONS
 def test_gnutls(server_certificate, run, tmp_path, port, version):
-    """No OpenSSL. It reads until an empty line comes, as a gateway that has nothing to say."""
+    """Without OpenSSL. Like a gateway without an answer, it reads until an empty line."""
     log = tmp_path / "log"
     with log.open("w") as written:
         run(["stdbuf", "-oL", GNUTLS, "--http", "--port", port, "--x509certfile", server_certificate["certificate"],
@@ -209,8 +210,8 @@ def await_words(log, words):
 @pytest.mark.skipif(not NGINX, reason="nginx is not installed")
 @VERSIONS
 @pytest.mark.parametrize("whose", ["provider", "stranger"])
-def test_nginx_judges(server_certificate, nginx, port, version, whose):
-    """It lets anybody through the handshake, and answers each push of one whom it does not trust with 400."""
+def test_nginx_verifies(server_certificate, nginx, port, version, whose):
+    """nginx completes every handshake, and answers pushes of an untrusted client with 400."""
     logged = nginx(tls=f"ssl_protocols TLSv{version}; ssl_verify_client on; ssl_client_certificate {server_certificate['ca']};")
     outcomes, _ = push(port, server_certificate["ca"], certificate=server_certificate[whose], delivery="at_most_once")
     if whose == "provider":
@@ -222,8 +223,8 @@ def test_nginx_judges(server_certificate, nginx, port, version, whose):
 
 
 @pytest.mark.skipif(not NGHTTPD, reason="nghttp2-server is not installed")
-def test_nghttpd_wants_a_certificate(server_certificate, run, tmp_path, port):
-    """Any, but not none."""
+def test_nghttpd_requires_a_certificate(server_certificate, run, tmp_path, port):
+    """It requires a certificate but accepts any."""
     run([NGHTTPD, "-a", "127.0.0.1", "-d", tmp_path, "--verify-client", port, server_certificate["key"],
          server_certificate["certificate"]], port)
     assert doctor(port, server_certificate, "provider") == (True, [])

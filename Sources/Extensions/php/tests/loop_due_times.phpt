@@ -16,7 +16,7 @@ $wait = function (Apns\Session $session, callable $ends): void {
         $timeout = $session->timeoutMs();
         [$readable, $none] = [[$stream], []];
         $found = stream_select($readable, $none, $none, intdiv($timeout ?? 120000, 1000), ($timeout ?? 0) % 1000 * 1000);
-        if (!$found && $timeout === null) die("nobody wakes the loop\n");
+        if (!$found && $timeout === null) die("the session does not wake the loop\n");
         try {
             $session->process();
         } catch (Apns\Exception) {
