@@ -64,7 +64,7 @@ class Rota:
         first = self.now * GROUPS_A_RUN
         return [self.groups[(first + place) % len(self.groups)] for place in range(GROUPS_A_RUN)]
 
-    def say(self, played):
+    def report(self, played):
         others = [name for name in self.groups if name not in played]
         print(f"rota: {', '.join(played)}; not in this run: {', '.join(others) or 'none'}")
         stale = [name for name in others if self.now - self.green.get(name, 0) > COMMITS_UNTIL_STALE]
@@ -188,10 +188,10 @@ class Run:
             part.result = result
             self.running.pop(part.name, None)
             self.begun -= 1
-            self.say(part)
+            self.report(part)
             self.changed.notify_all()
 
-    def say(self, part):
+    def report(self, part):
         lines = (LOGS / f"{part.name}.log").read_text(errors="replace").splitlines()
         figures = f"{part.wall:5.0f} s, {part.processor:5.0f} s of CPU"
         if part.result == 0:
@@ -266,7 +266,7 @@ def main():
     chosen = choose(options, parts, rota)
     groups = [name for name in rota.groups if name in chosen]
     if options.tier == "thorough" and not options.parts:
-        rota.say(groups)
+        rota.report(groups)
     LOGS.mkdir(parents=True, exist_ok=True)
     # One package graph for all programs and tests, so that one build serves all.
     programs = ROOT / ".build/debug"

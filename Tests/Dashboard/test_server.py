@@ -10,7 +10,7 @@ import pytest
 from simulator import DEADLINE, TOKEN, enhanced, finish, framed, item, simple
 
 
-def ask(simulator, method="GET", path="/", body=None, **headers):
+def fetch(simulator, method="GET", path="/", body=None, **headers):
     """Sends a raw request, so that the test chooses Host."""
     port = simulator.ready["dashboard_port"]
     headers.setdefault("Host", f"127.0.0.1:{port}")
@@ -65,7 +65,7 @@ def test_every_file_of_the_page_is_served_and_nothing_foreign_is_named_in_it(sha
     while waiting:
         path = waiting.pop()
         seen.add(path)
-        status, headers, body = ask(simulator, path=path)
+        status, headers, body = fetch(simulator, path=path)
         assert status == 200, path
         text = body.decode()
         assert "http://www.w3.org/2000/svg" in text or "://" not in text.replace("http://localhost", ""), path
@@ -74,13 +74,13 @@ def test_every_file_of_the_page_is_served_and_nothing_foreign_is_named_in_it(sha
             if other not in seen and other not in waiting:
                 waiting.append(other)
     assert len(seen) == 24
-    assert ask(simulator, path="/nothing")[0] == 404
+    assert fetch(simulator, path="/nothing")[0] == 404
 
 
 def test_text_of_pushes_can_be_nothing_but_text(shared):
     simulator = shared()
     for path in ("/", "/page.js", "/counters", "/nothing", "/control/counters"):
-        _, headers, _ = ask(simulator, path=path)
+        _, headers, _ = fetch(simulator, path=path)
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy and "require-trusted-types-for 'script'" in policy, path
         assert "unsafe" not in policy and "frame-ancestors 'none'" in policy
@@ -94,33 +94,33 @@ def test_text_of_pushes_can_be_nothing_but_text(shared):
 def test_foreign_hosts_are_refused(shared, host):
     simulator = shared()
     for path in ("/", "/events", "/control/counters", "/pushes/1"):
-        assert ask(simulator, path=path, Host=host)[0] in (400, 403), path
+        assert fetch(simulator, path=path, Host=host)[0] in (400, 403), path
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:{port}", "localhost:{port}", "LOCALHOST", "[::1]:{port}"])
 def test_local_hosts_are_accepted(shared, host):
     simulator = shared()
-    assert ask(simulator, Host=host)[0] == 200
+    assert fetch(simulator, Host=host)[0] == 200
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1", "http://localhost:{port}"])
 def test_foreign_origins_are_refused(shared, origin):
     simulator = shared()
     for method, path in (("GET", "/events"), ("PATCH", "/control/faults"), ("POST", "/control/unregistered"), ("DELETE", "/pushes/1"), ("POST", "/pushes/1/repeat"), ("GET", "/pushes/1/payload")):
-        status, _, body = ask(simulator, method, path, {"bad_every": 1}, Origin=origin)
+        status, _, body = fetch(simulator, method, path, {"bad_every": 1}, Origin=origin)
         assert status == 403 and b"Origin" in body
     assert simulator.control("GET", "/faults")[1]["faults"] == {}
 
 
 def test_a_foreign_page_may_link_but_not_fetch(shared):
     simulator = shared()
-    assert ask(simulator, path="/events", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors")[0] == 403
-    assert ask(simulator, path="/events", Sec_Fetch_Site="same-site", Sec_Fetch_Mode="no-cors")[0] == 403
-    assert ask(simulator, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 200
-    assert ask(simulator, path="/page.js", Sec_Fetch_Site="same-origin", Sec_Fetch_Mode="cors")[0] == 200
+    assert fetch(simulator, path="/events", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors")[0] == 403
+    assert fetch(simulator, path="/events", Sec_Fetch_Site="same-site", Sec_Fetch_Mode="no-cors")[0] == 403
+    assert fetch(simulator, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 200
+    assert fetch(simulator, path="/page.js", Sec_Fetch_Site="same-origin", Sec_Fetch_Mode="cors")[0] == 200
     for method, path in (("POST", "/control/reset"), ("DELETE", "/pushes/1"), ("POST", "/pushes/1/repeat")):
-        assert ask(simulator, method, path, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 403
-        assert ask(simulator, method, path, Sec_Fetch_Site="same-site", Sec_Fetch_Mode="cors")[0] == 403
+        assert fetch(simulator, method, path, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 403
+        assert fetch(simulator, method, path, Sec_Fetch_Site="same-site", Sec_Fetch_Mode="cors")[0] == 403
 
 
 def test_it_listens_on_loopback_only(shared):
@@ -134,8 +134,8 @@ def test_it_listens_on_loopback_only(shared):
 
 def test_it_listens_elsewhere_with_an_option(start):
     simulator = start("--dashboard-host", "0.0.0.0")
-    assert ask(simulator, Host="192.0.2.1:{port}")[0] == 200
-    assert ask(simulator, Host="evil.example:{port}")[0] == 403
+    assert fetch(simulator, Host="192.0.2.1:{port}")[0] == 200
+    assert fetch(simulator, Host="evil.example:{port}")[0] == 403
 
 
 def test_pushes_come_live_with_their_bytes_and_fields(simulator):
@@ -146,7 +146,7 @@ def test_pushes_come_live_with_their_bytes_and_fields(simulator):
     (push,) = events.pushes(1)
     assert push["fate"] == "accepted" and push["token"] == TOKEN.hex() and push["banner"]["body"] == "Hello"
     assert (push["command"], push["identifier"], push["expiry"], push["priority"]) == (2, 7, None, 5)
-    details = json.loads(ask(simulator, path=f"/pushes/{push['number']}")[2])
+    details = json.loads(fetch(simulator, path=f"/pushes/{push['number']}")[2])
     assert bytes.fromhex(details["bytes"]) == frame
     whole = b""
     for field in details["fields"]:
@@ -170,7 +170,7 @@ def test_an_invalid_frame_is_shown_as_far_as_it_can_be_read(simulator, frame):
         sock.sendall(frame)
         (push,) = events.pushes(1)
     assert push["fate"] == "rejected" and push["status"] is not None and push["reason"]
-    details = json.loads(ask(simulator, path=f"/pushes/{push['number']}")[2])
+    details = json.loads(fetch(simulator, path=f"/pushes/{push['number']}")[2])
     assert frame.startswith(bytes.fromhex(details["bytes"])) and details["bytes"]
     assert sum(field["length"] for field in details["fields"]) == len(details["bytes"]) // 2
     events.close()
@@ -189,9 +189,9 @@ def test_a_later_reader_gets_the_newest_pushes_until_a_reset(simulator):
     events = Events(simulator)
     news = events.next("pushes")
     assert [push["identifier"] for push in news["pushes"]] == list(range(300, 700)) and news["skipped"] == 300
-    assert ask(simulator, "POST", "/control/reset")[0] == 200
+    assert fetch(simulator, "POST", "/control/reset")[0] == 200
     events.next("reset")
-    assert ask(simulator, path="/pushes/700")[0] == 404
+    assert fetch(simulator, path="/pushes/700")[0] == 404
     finish(simulator.connect(), enhanced(9))
     assert events.pushes(1)[0]["number"] == 701
     events.close()
@@ -201,7 +201,7 @@ def test_pushes_are_read_in_pages_and_deleted_ones_leave_no_trace(simulator):
     finish(simulator.connect(), b"".join(enhanced(number) for number in range(1, 8)))
 
     def page(query):
-        status, _, body = ask(simulator, path="/pushes" + query)
+        status, _, body = fetch(simulator, path="/pushes" + query)
         assert status == 200
         answer = json.loads(body)
         return [push["number"] for push in answer["pushes"]], answer["older"]
@@ -213,21 +213,21 @@ def test_pushes_are_read_in_pages_and_deleted_ones_leave_no_trace(simulator):
     assert page("?before=1") == ([], False) and page("?before=0") == ([], False)
     assert page("?before=9223372036854775807&limit=2") == ([6, 7], True)
     for query in ("?before=x", "?limit=-1", "?before=9223372036854775808"):
-        assert ask(simulator, path="/pushes" + query)[0] == 400
+        assert fetch(simulator, path="/pushes" + query)[0] == 400
     events = Events(simulator)
     events.pushes(7)
-    assert ask(simulator, "DELETE", "/pushes/4")[0] == 200
+    assert fetch(simulator, "DELETE", "/pushes/4")[0] == 200
     assert events.next("deleted") == [4]
-    assert ask(simulator, "DELETE", "/pushes/4")[0] == 404 and ask(simulator, path="/pushes/4")[0] == 404
+    assert fetch(simulator, "DELETE", "/pushes/4")[0] == 404 and fetch(simulator, path="/pushes/4")[0] == 404
     assert page("?before=6&limit=3") == ([2, 3, 5], True)
     # A later page does not count earlier pushes as skipped.
     late = Events(simulator)
     news = late.next("pushes")
     assert [push["number"] for push in news["pushes"]] == [1, 2, 3, 5, 6, 7] and news["skipped"] == 0
     for path in ("/pushes/0", "/pushes/-1", "/pushes/x", "/pushes/", "/pushes/1/x", "/pushes/1/frame/x", "/pushes/99999999999999999999"):
-        assert ask(simulator, path=path)[0] == 404, path
+        assert fetch(simulator, path=path)[0] == 404, path
     for method, path in (("POST", "/pushes"), ("PUT", "/pushes/1"), ("GET", "/pushes/1/repeat"), ("DELETE", "/pushes/1/payload")):
-        assert ask(simulator, method, path)[0] == 405, path
+        assert fetch(simulator, method, path)[0] == 405, path
     events.close()
     late.close()
 
@@ -237,7 +237,7 @@ def test_downloads_are_never_shown_by_a_browser(simulator):
     frame = framed(item(1, TOKEN), item(2, payload))
     finish(simulator.connect(), frame)
     for what, data in (("payload", payload), ("frame", frame)):
-        status, headers, body = ask(simulator, path=f"/pushes/1/{what}")
+        status, headers, body = fetch(simulator, path=f"/pushes/1/{what}")
         assert status == 200 and body == data
         assert headers["content-type"] == "application/octet-stream" and headers["content-disposition"].startswith("attachment;")
         assert headers["x-content-type-options"] == "nosniff" and "content-security-policy" in headers
@@ -248,15 +248,15 @@ def test_an_invalid_push_cannot_be_sent_again(simulator):
         sock.sendall(enhanced(7, token=b""))
         events = Events(simulator)
         events.pushes(1)
-    assert ask(simulator, "POST", "/pushes/1/repeat")[0] == 409
-    assert ask(simulator, "POST", "/pushes/2/repeat")[0] == 404
+    assert fetch(simulator, "POST", "/pushes/1/repeat")[0] == 409
+    assert fetch(simulator, "POST", "/pushes/2/repeat")[0] == 404
     events.close()
 
 
 def test_a_failed_repetition_is_reported(simulator):
     finish(simulator.connect(), simple())
     assert simulator.control("PATCH", "/faults", {"refuse_ms": 3_600_000})[0] == 200
-    status, _, body = ask(simulator, "POST", "/pushes/1/repeat")
+    status, _, body = fetch(simulator, "POST", "/pushes/1/repeat")
     assert status == 502 and json.loads(body)["error"]
 
 

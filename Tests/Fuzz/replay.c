@@ -11,7 +11,7 @@ static unsigned long runs;
 /* The current input, printed after a message of the sanitizer or of REQUIRE. */
 static const char *current = "";
 
-static void say(void) { fprintf(stderr, "replay: the input was %s\n", current); }
+static void name_input(void) { fprintf(stderr, "replay: the input was %s\n", current); }
 
 static bool replay_file(const char *name) {
   FILE *file = fopen(name, "rb");
@@ -54,7 +54,7 @@ static bool replay(const char *name) {
 void __asan_set_death_callback(void (*callback)(void));
 
 int main(int count, char **names) {
-  __asan_set_death_callback(say);
+  __asan_set_death_callback(name_input);
   bool all = true;
   for (int i = 1; i < count; i++) all = replay(names[i]) && all;
   printf("%lu inputs\n", runs);

@@ -14,7 +14,7 @@ public func fuzzStrings(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   guard let table = try? StringsTable.read(input) else {
     require(input.baseAddress == nil || status == APNS_ERR_ARGUMENT, "both parsers refuse it")
     require(strings == nil, "no table is returned")
-    require(status == APNS_ERR_ARGUMENT && said(error), "the error has a message")
+    require(status == APNS_ERR_ARGUMENT && hasMessage(error), "the error has a message")
     return 0
   }
   // NULL is refused before parsing.
@@ -58,7 +58,7 @@ private func noError() -> apns_error_t {
   return error
 }
 
-private func said(_ error: apns_error_t) -> Bool {
+private func hasMessage(_ error: apns_error_t) -> Bool {
   withUnsafeBytes(of: error.message) { message in
     guard let end = message.firstIndex(of: 0), end > 0 else { return false }
     return String(validating: message[..<end], as: UTF8.self) != nil
@@ -79,7 +79,7 @@ private func checkInterface(_ strings: OpaquePointer?, _ pair: Pair) {
   var error = noError()
   let needs = format(strings, pair.key, args, into: nil, &length, &error)
   require(needs == APNS_ERR_BUFFER_SMALL || needs == APNS_ERR_ARGUMENT, "a buffer is required")
-  require(said(error), "the error has a message")
+  require(hasMessage(error), "the error has a message")
   guard needs == APNS_ERR_BUFFER_SMALL else { return }
   let memory = UnsafeMutableBufferPointer<CChar>.allocate(capacity: length)
   defer { memory.deallocate() }
@@ -131,7 +131,7 @@ private func checkMissing(_ strings: OpaquePointer?, _ pairs: [Pair]) {
     require(
       withKey(missing) { CAPNS.apns_strings_get(strings, $0, $1, &text, nil, &error) }
         == APNS_ERR_ARGUMENT, "a missing key is not found")
-    require(said(error), "the error has a message")
+    require(hasMessage(error), "the error has a message")
   }
 }
 

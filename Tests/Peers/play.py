@@ -60,7 +60,7 @@ class Hostile(Process):
     def __init__(self, row, programs):
         first = [programs.tls_peer] if row.peer[0] == "tls_peer" else [sys.executable, "-B", str(HERE / "peer.py")]
         super().__init__([*first, programs.directory, *row.peer[row.peer[0] == "tls_peer" :]])
-        self.says, self.port = self.process.stdout, self.ready["port"]
+        self.signal, self.port = self.process.stdout, self.ready["port"]
         self.given = {"ca": f"{programs.directory}/ca.pem", "certificate": f"{programs.directory}/provider.pem"}
         if row.options().get("authentication") == "token":
             self.given = {"ca": self.given["ca"], "token_key": f"{programs.directory}/token.p8",
@@ -74,7 +74,7 @@ class Hostile(Process):
 class Simulator(Process):
     """The simulator and its ledger."""
 
-    says = subprocess.DEVNULL
+    signal = subprocess.DEVNULL
 
     def __init__(self, row, programs, directory):
         self.ledger = os.path.join(directory, "ledger")
@@ -92,7 +92,7 @@ class Simulator(Process):
             self.given = {"ca": ready["ca"], "token_key": ready["token_key"], "key_id": ready["token_key_id"],
                           "team_id": ready["token_team_id"], "topic": "com.example.libapns.simulator"}  # fmt: skip
 
-    def ask(self, method, path, what=None):
+    def request(self, method, path, what=None):
         data = None if what is None else json.dumps(what).encode()
         address = f"http://127.0.0.1:{self.ready['control_port']}{path}"
         with urllib.request.urlopen(urllib.request.Request(address, method=method, data=data), timeout=60) as answer:
@@ -110,7 +110,7 @@ class Simulator(Process):
                 "felt": 1, "notes": {}, "failures": []}  # fmt: skip
 
 
-def asking(directory, name_server):
+def with_name_server(directory, name_server):
     """The prefix of a command that makes it use that name server. Only the command sees the file."""
     file = pathlib.Path(directory, "resolv.conf")
     file.write_text(f"nameserver {name_server}\n", encoding="ascii")
@@ -123,7 +123,7 @@ def meddling(row, peer):
     done = threading.Event()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         try:
-            yield pool.submit(row.meddle, peer.ask, done) if row.meddle else None
+            yield pool.submit(row.meddle, peer.request, done) if row.meddle else None
         finally:
             done.set()
 
@@ -137,7 +137,7 @@ def play(row, programs):
             words = [sys.executable, "-B", str(HERE / "between.py"), str(peer.port), *row.between]
             between = ends.enter_context(Process(words))
             if row.between[0].startswith("names"):
-                before += asking(directory, f"127.0.0.{row.between[0].split(':')[2]}")
+                before += with_name_server(directory, f"127.0.0.{row.between[0].split(':')[2]}")
             elif row.between[0].startswith("proxy"):
                 given["proxy"] = f"127.0.0.1:{between.ready[0]}"
             else:
@@ -149,7 +149,7 @@ def play(row, programs):
         words = [f"{name}={value}" for name, value in {**given, **row.options()}.items()]
         command = [*before, programs.provider, *words, *row.steps.split()]
         with meddling(row, peer) as meddled:
-            process = subprocess.Popen(command, stdin=peer.says, stdout=subprocess.PIPE, text=True)
+            process = subprocess.Popen(command, stdin=peer.signal, stdout=subprocess.PIPE, text=True)
             try:
                 said, _ = process.communicate(timeout=MOST_SECONDS)
             except subprocess.TimeoutExpired:

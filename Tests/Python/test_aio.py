@@ -36,14 +36,14 @@ def run(request):
 
     def run(main):
         loop = make()
-        troubles = []
-        loop.set_exception_handler(lambda loop, context: troubles.append(context))
+        errors = []
+        loop.set_exception_handler(lambda loop, context: errors.append(context))
         try:
             return loop.run_until_complete(asyncio.wait_for(main, DEADLINE))
         finally:
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
-            assert troubles == []
+            assert errors == []
 
     return run
 
@@ -521,7 +521,7 @@ def test_an_exception_of_the_token_provider_fails_no_queued_notification(start, 
     if not HAS_HTTP2:
         pytest.skip("without HTTP/2")
     simulator = start("--http2-port", 0)
-    asked, troubles = [], []
+    asked, errors = [], []
 
     def provider(need):
         asked.append(need)
@@ -532,7 +532,7 @@ def test_an_exception_of_the_token_provider_fails_no_queued_notification(start, 
     who = libapns.Credentials(token_provider=provider, ca_file=certificates / "ca.pem")
 
     async def main():
-        asyncio.get_running_loop().set_exception_handler(lambda loop, context: troubles.append(context["exception"]))
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: errors.append(context["exception"]))
         session = libapns.aio.Session(who, **place(simulator, "http2"))
         await asyncio.gather(*(session.post(TOKEN, HELLO) for _ in range(500)))
         while len(asked) < 2:
@@ -541,7 +541,7 @@ def test_an_exception_of_the_token_provider_fails_no_queued_notification(start, 
         await session.close(0)
 
     asyncio.run(main())
-    assert all(isinstance(one, ZeroDivisionError) for one in troubles) and troubles
+    assert all(isinstance(one, ZeroDivisionError) for one in errors) and errors
 
 
 def test_a_forgotten_session_leaves_the_loop(start, who, run):

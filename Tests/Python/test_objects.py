@@ -239,14 +239,14 @@ def encrypted(certificates):
 def test_passphrases(encrypted):
     asked = []
 
-    def ask(file):
+    def passphrase_of(file):
         asked.append(file)
         return "sésame"
 
-    for passphrase in ("sésame", "sésame".encode(), ask, lambda file: "sésame".encode()):
+    for passphrase in ("sésame", "sésame".encode(), passphrase_of, lambda file: "sésame".encode()):
         assert libapns.Credentials(certificate_file=encrypted, passphrase=passphrase).describe().topics
     assert asked and set(asked) == {str(encrypted)}
-    libapns.Credentials(certificate=encrypted.read_bytes(), passphrase=ask)
+    libapns.Credentials(certificate=encrypted.read_bytes(), passphrase=passphrase_of)
     assert asked[-1] is None
     for passphrase in (None, "wrong", lambda file: None):
         with pytest.raises(libapns.CredentialsError):
@@ -549,14 +549,14 @@ async def post(who: libapns.Credentials, token: str) -> str:
     async with libapns.aio.Session(who, **where) as session:
         return (await session.send(token, {"aps": {}})).why
 
-def front_door(token: str) -> concurrent.futures.Future[libapns.Event]:
+def with_client(token: str) -> concurrent.futures.Future[libapns.Event]:
     client = libapns.Client(key="AuthKey_ABC123DEFG.p8", key_id="ABC123DEFG", team_id="DEF123GHIJ", **where)
     client.push(token, {"aps": {}}, expiry=datetime.datetime.now(datetime.timezone.utc)).raise_unless_accepted()
     many = [libapns.Notification(token, b"{}", priority=5)]
     print([event.why for event in client.push_many(many)], client.push_many([(token, "{}"), (token, "{}", 7)]))
     return client.submit(token, {"aps": {}})
 
-async def front_door_of_tasks(who: libapns.Credentials, token: str) -> libapns.Event:
+async def with_async_client(who: libapns.Credentials, token: str) -> libapns.Event:
     async with libapns.AsyncClient(credentials=who, topic="com.example.app", connections=2) as client:
         async for event in client.push_many([(token, {"aps": {}})]):
             print(event.why)

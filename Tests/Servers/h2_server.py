@@ -83,12 +83,12 @@ class Connection:
             if not data:
                 return
             for event in self.h2.receive_data(data):
-                self.heard(event)
+                self.handle(event)
             if self.server.answers == "each" or len(self.whole) >= self.server.batch > 1:
                 self.answer()
             self.flush()
 
-    def heard(self, event):
+    def handle(self, event):
         if isinstance(event, h2.events.RequestReceived):
             headers = dict(event.headers)
             assert headers[":method"] == "POST" and headers["apns-topic"] == "com.example.app", headers

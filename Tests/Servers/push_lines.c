@@ -19,7 +19,7 @@ static int fail(const char *what, const apns_error_t *error) {
   return 1;
 }
 
-static void tell(const apns_event_t *event) {
+static void report(const apns_event_t *event) {
   printf("{\"line\":%zu,\"kind\":\"%s\",\"status\":%d,\"reason\":\"%s\",\"id\":\"%s\"}\n",
          (size_t)(uintptr_t)event->user_data, kinds[event->kind], event->http_status,
          event->reason_text, event->apns_id);
@@ -78,16 +78,16 @@ int main(int argc, char **argv) {
     while ((status = apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error))) {
       /* A lost connection or a full window does not end the list. */
       if (status != APNS_ERR_FULL && !apns_status_is_retryable(status)) return fail("send", &error);
-      while (apns_session_next_event(session, &event, 100, NULL) == APNS_OK) tell(&event);
+      while (apns_session_next_event(session, &event, 100, NULL) == APNS_OK) report(&event);
     }
     number++;
-    while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) tell(&event);
+    while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) report(&event);
   }
   size_t unresolved = 0;
   if (apns_session_drain(session, 120000, &unresolved, &error)) fail("drain", &error);
-  while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) tell(&event);
+  while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) report(&event);
   apns_session_close(session, 5000, NULL);
-  while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) tell(&event);
+  while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) report(&event);
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   apns_session_stats(session, &stats, NULL);
   printf(

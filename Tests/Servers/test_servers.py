@@ -243,22 +243,22 @@ def test_simulator(simulate, tmp_path, faults):
     outcomes, counts = push(
         simulator.ready["http2_port"], simulator.ready["ca"], certificate=simulator.ready["provider"])
     simulator.stop()
-    fates = outcomes_of(ledger)
-    assert sorted(fates) == list(range(COUNT)) and all(len(each) == 1 for each in fates.values())
+    recorded = outcomes_of(ledger)
+    assert sorted(recorded) == list(range(COUNT)) and all(len(each) == 1 for each in recorded.values())
     for number, outcome in enumerate(outcomes):
-        (fate,) = fates[number]
-        expected = ("accepted", 200, "") if fate == "accepted" else ("rejected", 400, "BadDeviceToken")
+        (entry,) = recorded[number]
+        expected = ("accepted", 200, "") if entry == "accepted" else ("rejected", 400, "BadDeviceToken")
         assert (outcome.kind, outcome.status, outcome.reason) == expected, number
     assert (counts.rejected, counts.resent, counts.connects) == (COUNT // 7, 0, 1)
 
 
 def outcomes_of(ledger):
     """The ledger's outcomes of each number."""
-    fates = collections.defaultdict(list)
+    found = collections.defaultdict(list)
     for line in map(json.loads, ledger.read_text().splitlines()):
         if "summary" not in line:
-            fates[int(line["token"][-8:], 16)].append(line["fate"])
-    return fates
+            found[int(line["token"][-8:], 16)].append(line["fate"])
+    return found
 
 
 MANY, EVERY = 20000, 1500

@@ -127,11 +127,11 @@ class Simulator:
 
     def wait(self, path, holds):
         """Returns the answer at `path` once `holds` is true for it."""
-        def ask():
+        def poll():
             answer = self.control("GET", path)[1]
             return [answer] if holds(answer) else None
 
-        return until(ask, lambda: self.control("GET", path))[0]
+        return until(poll, lambda: self.control("GET", path))[0]
 
     def renew(self, faults=None):
         """Resets it except for connection numbers, and sets these faults."""

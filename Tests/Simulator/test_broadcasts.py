@@ -25,7 +25,7 @@ def management(simulator, **arguments):
     return Client(simulator, port="channels_port", **arguments)
 
 
-def ask(client, method, path=CHANNELS, body=None, **headers):
+def fetch(client, method, path=CHANNELS, body=None, **headers):
     """Returns status, reason or body, and headers."""
     payload = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
     answer = client.answer(client.request(
@@ -36,7 +36,7 @@ def ask(client, method, path=CHANNELS, body=None, **headers):
 
 def create(simulator, policy=1, app=TOPIC, **arguments):
     with management(simulator, **arguments) as client:
-        status, told, headers = ask(client, "POST", f"/1/apps/{app}/channels", NEW | {"message-storage-policy": policy})
+        status, told, headers = fetch(client, "POST", f"/1/apps/{app}/channels", NEW | {"message-storage-policy": policy})
         assert (status, told) == (201, None)
         return headers["apns-channel-id"]
 
@@ -73,7 +73,7 @@ def shared(lasting, shared):
         assert lasting.control("DELETE", "/subscriptions", each)[0] == 200
     with management(lasting) as client:
         for each in lasting.control("GET", "/channels")[1]["channels"]:
-            assert ask(client, "DELETE", apns_channel_id=each["channel"])[0] == 204
+            assert fetch(client, "DELETE", apns_channel_id=each["channel"])[0] == 204
 
 
 @pytest.fixture(scope="module")
@@ -92,22 +92,22 @@ def serving(certificates):
 
 def test_a_channel_s_life(simulator):
     with management(simulator) as client:
-        status, body, headers = ask(client, "POST", body=NEW, apns_request_id=UUID)
+        status, body, headers = fetch(client, "POST", body=NEW, apns_request_id=UUID)
         assert (status, body, headers["apns-request-id"]) == (201, None, UUID)
         channel = headers["apns-channel-id"]
         assert len(base64.b64decode(channel, validate=True)) == 16
         assert "apns-unique-id" not in headers and "apns-id" not in headers
-        status, body, headers = ask(client, "GET", apns_channel_id=channel)
+        status, body, headers = fetch(client, "GET", apns_channel_id=channel)
         assert (status, body) == (200, NEW)
         # The simulator makes an ID if the request lacks one.
         assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", headers["apns-request-id"])
-        second = ask(client, "POST", body=NEW | {"message-storage-policy": 0})[2]["apns-channel-id"]
-        assert ask(client, "GET", apns_channel_id=second)[1] == NEW | {"message-storage-policy": 0}
-        assert ask(client, "GET", ALL)[:2] == (200, {"channels": [channel, second]})
-        assert ask(client, "DELETE", apns_channel_id=channel)[:2] == (204, None)
+        second = fetch(client, "POST", body=NEW | {"message-storage-policy": 0})[2]["apns-channel-id"]
+        assert fetch(client, "GET", apns_channel_id=second)[1] == NEW | {"message-storage-policy": 0}
+        assert fetch(client, "GET", ALL)[:2] == (200, {"channels": [channel, second]})
+        assert fetch(client, "DELETE", apns_channel_id=channel)[:2] == (204, None)
         for method in "GET", "DELETE":
-            assert ask(client, method, apns_channel_id=channel)[:2] == (400, "ChannelNotRegistered")
-        assert ask(client, "GET", ALL)[1] == {"channels": [second]}
+            assert fetch(client, method, apns_channel_id=channel)[:2] == (400, "ChannelNotRegistered")
+        assert fetch(client, "GET", ALL)[1] == {"channels": [second]}
     # Channel management requests do not count as notifications.
     totals = simulator.totals()
     assert (totals["received"], totals["accepted"], totals["reasons"]) == (0, 0, {})
@@ -156,24 +156,24 @@ def test_the_same_seed_makes_the_same_channels(start):
 )
 def test_channel_management_requests(serving, method, options, status, reason):
     with management(serving) as client:
-        found = ask(client, method, **options)
+        found = fetch(client, method, **options)
         assert found[:2] == (status, reason)
         assert found[2]["apns-request-id"]
         # An invalid request does not affect the next.
-        assert ask(client, "GET", ALL)[:2] == (200, {"channels": [serving.once, serving.stored]})
+        assert fetch(client, "GET", ALL)[:2] == (200, {"channels": [serving.once, serving.stored]})
 
 
 def test_the_maximum_number_of_channels(start):
     simulator = start(*SERVICES, "--channels-max", 3, "--topic", f"{TOPIC},org.example.other")
     with management(simulator) as client:
-        made = [ask(client, "POST", body=NEW) for _ in range(4)]
+        made = [fetch(client, "POST", body=NEW) for _ in range(4)]
         assert [one[:2] for one in made] == [(201, None)] * 3 + [(400, "CannotCreateChannelConfig")]
         # Another app has its own limit.
-        assert ask(client, "POST", "/1/apps/org.example.other/channels", NEW)[0] == 201
+        assert fetch(client, "POST", "/1/apps/org.example.other/channels", NEW)[0] == 201
         first = made[0][2]["apns-channel-id"]
-        assert ask(client, "GET", "/1/apps/org.example.other/channels", apns_channel_id=first)[1] == "ChannelNotRegistered"
-        assert ask(client, "DELETE", apns_channel_id=first)[0] == 204
-        assert ask(client, "POST", body=NEW)[0] == 201
+        assert fetch(client, "GET", "/1/apps/org.example.other/channels", apns_channel_id=first)[1] == "ChannelNotRegistered"
+        assert fetch(client, "DELETE", apns_channel_id=first)[0] == 204
+        assert fetch(client, "POST", body=NEW)[0] == 201
 
 
 def test_a_list_longer_than_the_flow_control_window(start):
@@ -185,7 +185,7 @@ def test_a_list_longer_than_the_flow_control_window(start):
         answers = []
         for client in clients:
             # Before the first response only one stream may be open.
-            assert ask(client, "GET", ALL)[0] == 200
+            assert fetch(client, "GET", ALL)[0] == 200
             streams = [client.request(json.dumps(NEW).encode(), path=CHANNELS, flush=False) for _ in range(320)]
             answers.append((client, streams))
         for client, _ in answers:
@@ -195,16 +195,16 @@ def test_a_list_longer_than_the_flow_control_window(start):
         assert len(made) == 2500
         refused = [(one.status, json.loads(one.body)["reason"]) for one in answers if one.status != 201]
         assert refused == [(400, "CannotCreateChannelConfig")] * 60
-        status, told, _ = ask(clients[0], "GET", ALL)
+        status, told, _ = fetch(clients[0], "GET", ALL)
         assert status == 200 and set(told["channels"]) == made and len(told["channels"]) == 2500
 
 
 def test_apps_without_broadcasts(start):
     simulator = start(*SERVICES, "--no-broadcasts", TOPIC, "--topic", f"{TOPIC},org.example.other")
     with management(simulator) as client:
-        assert ask(client, "POST", body=NEW)[:2] == (400, "FeatureNotEnabled")
-        assert ask(client, "GET", ALL)[:2] == (400, "FeatureNotEnabled")
-        assert ask(client, "GET", "/1/apps/org.example.other/all-channels")[:2] == (200, {"channels": []})
+        assert fetch(client, "POST", body=NEW)[:2] == (400, "FeatureNotEnabled")
+        assert fetch(client, "GET", ALL)[:2] == (400, "FeatureNotEnabled")
+        assert fetch(client, "GET", "/1/apps/org.example.other/all-channels")[:2] == (200, {"channels": []})
     with Client(simulator) as client:
         assert broadcast(client, STRANGER)[:2] == (400, "FeatureNotEnabled")
         assert client.push() == (200, None)
@@ -213,16 +213,16 @@ def test_apps_without_broadcasts(start):
 def test_authorization_is_that_of_pushes(start):
     simulator = start(*SERVICES, "--topic", TOPIC)
     with management(simulator, certificate=False) as client:
-        assert ask(client, "GET", ALL)[:2] == (403, "MissingProviderToken")
-        assert ask(client, "GET", ALL, authorization="bearer nonsense")[:2] == (403, "InvalidProviderToken")
+        assert fetch(client, "GET", ALL)[:2] == (403, "MissingProviderToken")
+        assert fetch(client, "GET", ALL, authorization="bearer nonsense")[:2] == (403, "InvalidProviderToken")
         # An invalid path is invalid for every provider.
-        assert ask(client, "GET", "/")[:2] == (404, "BadPath")
+        assert fetch(client, "GET", "/")[:2] == (404, "BadPath")
     with management(simulator, certificate=False, bearer=jwt(simulator)) as client:
-        assert ask(client, "POST", body=NEW)[0] == 201
-        assert ask(client, "GET", "/1/apps/com.example.other/all-channels")[:2] == (400, "TopicDisallowed")
-        assert ask(client, "GET", "/1/apps/com.example.App/all-channels")[:2] == (400, "TopicMismatch")
+        assert fetch(client, "POST", body=NEW)[0] == 201
+        assert fetch(client, "GET", "/1/apps/com.example.other/all-channels")[:2] == (400, "TopicDisallowed")
+        assert fetch(client, "GET", "/1/apps/com.example.App/all-channels")[:2] == (400, "TopicMismatch")
     with management(simulator, certificate=False, bearer=jwt(simulator, age=4000)) as client:
-        assert ask(client, "GET", ALL)[:2] == (403, "ExpiredProviderToken")
+        assert fetch(client, "GET", ALL)[:2] == (403, "ExpiredProviderToken")
 
 
 def test_channel_ids(simulator):
@@ -520,12 +520,12 @@ def raw(simulator, path):
 def test_faults_apply_to_broadcasts_and_channel_management(shared):
     simulator = shared({"bad_every": 2, "bad_reason": "ServiceUnavailable"})
     with management(simulator) as client:
-        assert [ask(client, "POST", body=NEW)[:2] for _ in range(4)] == [(201, None), (503, "ServiceUnavailable")] * 2
-        assert len(ask(client, "GET", ALL)[1]["channels"]) == 2
+        assert [fetch(client, "POST", body=NEW)[:2] for _ in range(4)] == [(201, None), (503, "ServiceUnavailable")] * 2
+        assert len(fetch(client, "GET", ALL)[1]["channels"]) == 2
     assert simulator.control("PUT", "/faults", {"services": "pushes", "bad_every": 2, "bad_reason": "ServiceUnavailable"})[0] == 200
     channel = create(simulator)
     with management(simulator) as client:
-        assert [ask(client, "GET", ALL)[0] for _ in range(4)] == [200] * 4
+        assert [fetch(client, "GET", ALL)[0] for _ in range(4)] == [200] * 4
     subscribe(simulator, channel, TOKEN)
     with Client(simulator) as client:
         assert [broadcast(client, channel, state(score=score))[:2] for score in range(4)] == [
@@ -540,7 +540,7 @@ def test_a_channel_exists_although_its_creation_got_no_answer(shared):
         client.request(json.dumps(NEW).encode(), path=CHANNELS)
         assert client.to_end() and client.answers == {}
     with management(simulator) as client:
-        assert len(ask(client, "GET", ALL)[1]["channels"]) == 1
+        assert len(fetch(client, "GET", ALL)[1]["channels"]) == 1
 
 
 def test_goaway_over_broadcasts(shared):

@@ -382,7 +382,7 @@ def test_ends_cleanly_during_requests(start):
         address = ("127.0.0.1", simulator.ready["control_port"])
         begun = threading.Barrier(5)
 
-        def ask():
+        def poll():
             begun.wait(DEADLINE)
             with contextlib.suppress(OSError):
                 while True:
@@ -392,7 +392,7 @@ def test_ends_cleanly_during_requests(start):
 
         with concurrent.futures.ThreadPoolExecutor() as clients:
             for _ in range(4):
-                clients.submit(ask)
+                clients.submit(poll)
             begun.wait(DEADLINE)
             ends_in_order(simulator)
 

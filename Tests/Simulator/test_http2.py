@@ -502,17 +502,17 @@ def test_gone_devices(start, tmp_path):
     simulator.control("POST", "/unregistered", {"token": gone.hex(), "timestamp": 1700000000})
     simulator.control("POST", "/unregistered", {"token": expired.hex(), "timestamp": 5, "reason": "ExpiredToken"})
     with Client(simulator) as client:
-        def told(token):
+        def answer_for(token):
             answer = client.answer(client.request(token=token))
             return answer.status, json.loads(answer.body)
-        assert told(gone) == (410, {"reason": "Unregistered", "timestamp": 1700000000000})
-        assert told(expired) == (410, {"reason": "ExpiredToken", "timestamp": 5000})
-        assert told(listed) == (410, {"reason": "Unregistered", "timestamp": 1234567890000})
+        assert answer_for(gone) == (410, {"reason": "Unregistered", "timestamp": 1700000000000})
+        assert answer_for(expired) == (410, {"reason": "ExpiredToken", "timestamp": 5000})
+        assert answer_for(listed) == (410, {"reason": "Unregistered", "timestamp": 1234567890000})
         assert client.push() == (200, None)
         tuples = exchange(simulator.connect(simulator.feedback))[0]
         assert len(tuples) == 3 * 38 and tuples[6:38] == listed
         # The feedback service having listed it changes nothing here.
-        assert told(gone)[0] == 410
+        assert answer_for(gone)[0] == 410
         simulator.control("DELETE", "/unregistered")
         assert client.push(token=gone) == (200, None)
     status, answer = simulator.control("POST", "/unregistered", {"token": "ab", "reason": "BadPath"})

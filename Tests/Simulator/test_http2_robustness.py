@@ -63,7 +63,7 @@ def leave(sock):
     sock.close()
 
 
-def say(simulator, made, data):
+def send_all(simulator, made, data):
     """Sends, closes its side, and reads what comes."""
     with contextlib.suppress(OSError), simulator.connect(simulator.address, context=made) as sock:
         sock.sendall(data)
@@ -107,7 +107,7 @@ def test_random_bytes(resting):
     dice, made = random.Random(SEED), context(resting)
     for number in range(60):
         begin = [b"", PREFACE, PREFACE + SETTINGS, PREFACE + SETTINGS + push(1)][number % 4]
-        say(resting, made, begin + dice.randbytes(dice.randrange(20000)))
+        send_all(resting, made, begin + dice.randbytes(dice.randrange(20000)))
 
 
 def test_random_frames(resting):
@@ -119,7 +119,7 @@ def test_random_frames(resting):
                   dice.choice([b"", HEADERS, PAYLOAD, dice.randbytes(4), dice.randbytes(5), dice.randbytes(8),
                                dice.randbytes(dice.randrange(300))]))
             for _ in range(40)]
-        say(resting, made, PREFACE + SETTINGS + b"".join(frames))
+        send_all(resting, made, PREFACE + SETTINGS + b"".join(frames))
 
 
 def test_mutated_requests(resting, count=60):
@@ -128,7 +128,7 @@ def test_mutated_requests(resting, count=60):
         bytes_ = bytearray(PREFACE + SETTINGS + b"".join(push(2 * number + 1) for number in range(20)))
         for _ in range(3):
             bytes_[dice.randrange(len(PREFACE), len(bytes_))] = dice.randrange(256)
-        say(resting, made, bytes_)
+        send_all(resting, made, bytes_)
 
 
 @pytest.mark.parametrize("faults", [{"goaway_after": 3}, {"goaway_after": 3, "goaway": "open"}, {"cut_after": 3}])
@@ -142,15 +142,15 @@ def test_truncated_requests(resting):
     made = context(resting)
     whole = PREFACE + SETTINGS + push(1)
     for at in range(0, len(whole), 7):
-        say(resting, made, whole[:at])
+        send_all(resting, made, whole[:at])
 
 
 def test_large_headers(resting):
     made = context(resting)
     long = b"".join(encoded(b"x-%d" % number, b"y" * 100) for number in range(100))
-    say(resting, made, PREFACE + SETTINGS + frame(1, 5, 1, HEADERS + long))
+    send_all(resting, made, PREFACE + SETTINGS + frame(1, 5, 1, HEADERS + long))
     endless = frame(1, 1, 1, HEADERS) + frame(9, 0, 1, long) * 200
-    say(resting, made, PREFACE + SETTINGS + endless)
+    send_all(resting, made, PREFACE + SETTINGS + endless)
     with resting.connect(resting.address, context=made) as sock:
         sock.sendall(PREFACE + SETTINGS + frame(1, 0, 1, HEADERS) + frame(9, 0, 1, b"") * 1000)
         data = b""
@@ -209,12 +209,12 @@ def test_cancelled_streams(resting):
         client.flush()
         assert client.push() == (200, None)
     flood = b"".join(frame(1, 4, 2 * n + 1, HEADERS) + frame(3, 0, 2 * n + 1, b"\0\0\0\x08") for n in range(20000))
-    say(resting, context(resting), PREFACE + SETTINGS + flood)
+    send_all(resting, context(resting), PREFACE + SETTINGS + flood)
 
 
 @pytest.mark.parametrize("flood", [frame(6, 0, 0, b"12345678"), SETTINGS, frame(2, 0, 1, b"\0\0\0\0\7")])
 def test_floods_of_control_frames(resting, flood):
-    say(resting, context(resting), PREFACE + SETTINGS + flood * 10_000)
+    send_all(resting, context(resting), PREFACE + SETTINGS + flood * 10_000)
 
 
 def never_read(simulator, timeout):

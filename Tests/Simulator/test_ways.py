@@ -33,7 +33,7 @@ def play(sock):
     )
 
 
-def tells(*answer):
+def shows(*answer):
     return lambda seen: seen.exchange == answer
 
 
@@ -45,27 +45,27 @@ def lasts(seconds):
 # Faults and what they show. A short time is replaced if a test must tell the end of the fault from the end of its
 # time.
 ON_CONNECTIONS = {
-    "connections": ({"connections": [1, 1_000_000], "bad_every": 2}, tells(error(8, 2), CLEAN)),
-    "connection_share": ({"connection_share": 1, "bad_every": 2}, tells(error(8, 2), CLEAN)),
-    "times": ({"times": 9, "cut_after": 1}, tells(b"", FIN)),
-    "count_over": ({"count_over": "run", "bad_every": 2}, tells(error(8, 2), CLEAN)),
-    "bad_tokens": ({"bad_tokens": [BAD.hex()]}, tells(error(8, 3), CLEAN)),
-    "bad_prefixes": ({"bad_prefixes": ["baba"]}, tells(error(8, 3), CLEAN)),
-    "bad_every": ({"bad_every": 4}, tells(error(8, 4), CLEAN)),
-    "bad_share": ({"bad_share": 1}, tells(error(8, 1), CLEAN)),
-    "bad_status": ({"bad_every": 1, "bad_status": 5}, tells(error(5, 1), CLEAN)),
-    "sentinel": ({"sentinel": "none"}, tells(error(4, 100), CLEAN)),
-    "sentinel_status": ({"sentinel_status": 5}, tells(error(5, 99), CLEAN)),
+    "connections": ({"connections": [1, 1_000_000], "bad_every": 2}, shows(error(8, 2), CLEAN)),
+    "connection_share": ({"connection_share": 1, "bad_every": 2}, shows(error(8, 2), CLEAN)),
+    "times": ({"times": 9, "cut_after": 1}, shows(b"", FIN)),
+    "count_over": ({"count_over": "run", "bad_every": 2}, shows(error(8, 2), CLEAN)),
+    "bad_tokens": ({"bad_tokens": [BAD.hex()]}, shows(error(8, 3), CLEAN)),
+    "bad_prefixes": ({"bad_prefixes": ["baba"]}, shows(error(8, 3), CLEAN)),
+    "bad_every": ({"bad_every": 4}, shows(error(8, 4), CLEAN)),
+    "bad_share": ({"bad_share": 1}, shows(error(8, 1), CLEAN)),
+    "bad_status": ({"bad_every": 1, "bad_status": 5}, shows(error(5, 1), CLEAN)),
+    "sentinel": ({"sentinel": "none"}, shows(error(4, 100), CLEAN)),
+    "sentinel_status": ({"sentinel_status": 5}, shows(error(5, 99), CLEAN)),
     "error_delay_ms": ({"error_delay_ms": 150}, lasts(0.15)),
-    "no_packet": ({"no_packet": 1}, tells(b"", CLEAN)),
-    "identifier_zero": ({"identifier_zero": 1}, tells(error(2, 0), CLEAN)),
+    "no_packet": ({"no_packet": 1}, shows(b"", CLEAN)),
+    "identifier_zero": ({"identifier_zero": 1}, shows(error(2, 0), CLEAN)),
     "close_delay_ms": ({"close_delay_ms": 150}, lasts(0.15)),
     "one_segment": ({"one_segment": True}, lambda seen: seen.exchange == AS_EVER and seen.segments == 1),
-    "close": ({"close": "reset"}, tells(error(2, 99), RESET)),
-    "shutdown_after": ({"shutdown_after": 4}, tells(error(10, 4), CLEAN)),
-    "cut_after": ({"cut_after": 4}, tells(b"", FIN)),
-    "cut_after_bytes": ({"cut_after_bytes": 100}, tells(b"", FIN)),
-    "cut": ({"cut_after_bytes": 100, "cut": "reset"}, tells(b"", RESET)),
+    "close": ({"close": "reset"}, shows(error(2, 99), RESET)),
+    "shutdown_after": ({"shutdown_after": 4}, shows(error(10, 4), CLEAN)),
+    "cut_after": ({"cut_after": 4}, shows(b"", FIN)),
+    "cut_after_bytes": ({"cut_after_bytes": 100}, shows(b"", FIN)),
+    "cut": ({"cut_after_bytes": 100, "cut": "reset"}, shows(b"", RESET)),
     "stall_after_bytes": ({"stall_after_bytes": 100, "stall_ms": 150}, lasts(0.15)),
     "stall_ms": ({"cut_after": 3, "cut": "stall", "stall_ms": 150}, lasts(0.15)),
     "read_bytes_per_second": ({"read_bytes_per_second": 2000}, lasts(0.15)),

@@ -22,7 +22,7 @@ def managed(simulator):
     return ["--host", "127.0.0.1", "--port", simulator.ready["channels_port"], *provider(simulator)]
 
 
-def said(ran):
+def json_lines(ran):
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
 
@@ -48,27 +48,27 @@ def test_a_channel_s_life(tool, start):
 def test_json(tool, start):
     simulator = start(*MANAGED)
     words = [*managed(simulator), "--json"]
-    made, = said(tool("channel", "create", *words))
+    made, = json_lines(tool("channel", "create", *words))
     channel, request = made.pop("channel"), made.pop("request_id")
     assert ID.fullmatch(channel) and uuid.UUID(request)
     assert made == {"storage": "none", "outcome": "accepted", "http_status": 201}
-    shown, missing = said(tool("channel", "show", *words, channel, STRANGER))
+    shown, missing = json_lines(tool("channel", "show", *words, channel, STRANGER))
     assert uuid.UUID(shown.pop("request_id")) and uuid.UUID(missing.pop("request_id"))
     assert shown == {"channel": channel, "storage": "none", "push_type": "liveactivity", "outcome": "accepted", "http_status": 200}
     assert missing == {"channel": STRANGER, "outcome": "rejected", "reason": "ChannelNotRegistered", "http_status": 400}
-    one, totals = said(tool("channel", "list", *words))
+    one, totals = json_lines(tool("channel", "list", *words))
     assert uuid.UUID(totals.pop("request_id")) and one == {"channel": channel}
     assert totals == {"channels": 1, "outcome": "accepted", "http_status": 200}
-    gone, = said(tool("channel", "delete", *words, channel))
+    gone, = json_lines(tool("channel", "delete", *words, channel))
     assert uuid.UUID(gone.pop("request_id")) and gone == {"channel": channel, "outcome": "accepted", "http_status": 204}
 
 
 def test_every_json_member_is_explained(tool, start):
     simulator = start(*MANAGED)
     words = [*managed(simulator), "--json"]
-    channel = said(tool("channel", "create", *words))[0]["channel"]
+    channel = json_lines(tool("channel", "create", *words))[0]["channel"]
     told = tool("channel", "--help").stdout
-    for one in said(tool("channel", "show", *words, channel, STRANGER)):
+    for one in json_lines(tool("channel", "show", *words, channel, STRANGER)):
         for member in one:
             assert re.search(rf"^    {member}$", told, re.M), member
 
@@ -91,7 +91,7 @@ def test_rejections_are_explained(tool, start):
     ran = tool("channel", "create", *words)
     assert ran.returncode == 1 and ran.stdout == "" and "CannotCreateChannelConfig" in ran.stderr and "10,000" in ran.stderr, ran
     ran = tool("channel", "list", *managed(start(*MANAGED, "--no-broadcasts", APP)), "--json")
-    assert ran.returncode == 1 and said(ran)[0]["reason"] == "FeatureNotEnabled" and "enable Broadcast" in ran.stderr, ran
+    assert ran.returncode == 1 and json_lines(ran)[0]["reason"] == "FeatureNotEnabled" and "enable Broadcast" in ran.stderr, ran
 
 
 def test_a_long_list(tool, start):
@@ -104,7 +104,7 @@ def test_a_long_list(tool, start):
     ran = tool("channel", "list", *managed(simulator))
     listed = ran.stdout.splitlines()
     assert ran.returncode == 0 and len(set(listed)) == len(listed) == number and all(map(ID.fullmatch, listed))
-    assert said(tool("channel", "list", *managed(simulator), "--json"))[-1]["channels"] == number
+    assert json_lines(tool("channel", "list", *managed(simulator), "--json"))[-1]["channels"] == number
     words = managed(simulator)
     words[words.index("--port") + 1] = simulator.ready["http2_port"]
     ran = tool("send", *words, "--topic", APP, "--channels", "-", "--live-activity", "end", stdin="\n".join(listed[:500]) + "\n")
@@ -115,7 +115,7 @@ def test_a_lost_response(tool, start):
     """The tool neither creates the channel again nor denies that it may exist."""
     simulator = start(*MANAGED, faults={"reset_every": 1, "reset_code": 2})
     ran = tool("channel", "create", *managed(simulator), "--json")
-    assert ran.returncode == 1 and said(ran) == [{"outcome": "unknown"}] and "apns channel list" in ran.stderr, ran
+    assert ran.returncode == 1 and json_lines(ran) == [{"outcome": "unknown"}] and "apns channel list" in ran.stderr, ran
 
 
 def test_unreachable_service(tool, start):

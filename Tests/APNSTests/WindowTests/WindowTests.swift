@@ -68,7 +68,7 @@ import Testing
   }
 
   /// A shutdown names the last accepted notification, so with 0 there was none.
-  @Test func aShutdownIsNobodysAnswer() {
+  @Test func aShutdownWithZeroHasNoneAccepted() {
     #expect(verdict(status: 10) == .ambiguous)
     #expect(verdict(status: 10, zeroProves: true) == .ambiguous)
   }

@@ -38,7 +38,7 @@ class Pool:
                 self.connect().close()
                 return
             except OSError:
-                assert self.process.poll() is None and time.monotonic() < deadline, self.said()
+                assert self.process.poll() is None and time.monotonic() < deadline, self.log_text()
 
     def connect(self):
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -46,7 +46,7 @@ class Pool:
         sock.connect(self.socket)
         return sock
 
-    def said(self):
+    def log_text(self):
         out = pathlib.Path(self.output.name).read_text()
         return out + (self.log.read_text() if self.log.exists() else "")
 
@@ -62,7 +62,7 @@ class Pool:
             with sock.makefile("rb") as stream:
                 while True:
                     header = stream.read(8)
-                    assert len(header) == 8, f"php-fpm closed the connection: {out!r}\n{self.said()}"
+                    assert len(header) == 8, f"php-fpm closed the connection: {out!r}\n{self.log_text()}"
                     _, kind, _, length, padding = struct.unpack("!BBHHBx", header)
                     content = stream.read(length)
                     stream.read(padding)

@@ -145,7 +145,7 @@ def test_passphrases_of_php_ini_pool_and_directory(simulator, pool, tmp_path):
         (tmp_path / name / ".user.ini").write_text(said + "\n")
         shutil.copy(HERE / "passphrase.php", tmp_path / name)
 
-    def ask(fpm, name):
+    def fetch(fpm, name):
         script = tmp_path / name / "passphrase.php"
         return json.loads(fpm.request(script, f"key={key}", DOCUMENT_ROOT=str(script.parent)))
 
@@ -153,5 +153,5 @@ def test_passphrases_of_php_ini_pool_and_directory(simulator, pool, tmp_path):
                             (["apns.passphrase=wrong-SECRET"], ["php_value[apns.passphrase] = right-SECRET"])):
         fpm = pool(1, *settings, lines_of_pool=lines)
         for name in "plain", "plain", "another", "plain", "none", "another", "another", "plain":
-            assert ask(fpm, name) == {"opens": name == "plain", "seen": False}, name
+            assert fetch(fpm, name) == {"opens": name == "plain", "seen": False}, name
         fpm.stop()

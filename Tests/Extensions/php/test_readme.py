@@ -26,11 +26,11 @@ def test_php_page(tmp_path):
         (checkout / name).symlink_to(ROOT / name)
 
     # Root's commands run with other directories than PHP's.
-    def ask(*command):
+    def output_of(*command):
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
-    extensions = f"{installed}{ask('php-config', '--extension-dir')}"
-    programs = {name: ask("sh", "-c", f"command -v {name}") for name in ("php", "php-config")}
+    extensions = f"{installed}{output_of('php-config', '--extension-dir')}"
+    programs = {name: output_of("sh", "-c", f"command -v {name}") for name in ("php", "php-config")}
     (bin / "php").write_text(f'#!/bin/sh\nexec {programs["php"]} -d extension_dir="{extensions}" "$@"\n')
     (bin / "php-config").write_text(
         f'#!/bin/sh\n[ "$*" != --ini-dir ] || exec echo "{settings}"\nexec {programs["php-config"]} "$@"\n')  # fmt: skip

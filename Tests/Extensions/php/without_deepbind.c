@@ -1,5 +1,5 @@
 /* Debian's PHP opens extensions with RTLD_DEEPBIND, which the address sanitizer does not support.
-   */
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
