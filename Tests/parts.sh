@@ -1,8 +1,7 @@
-# What the parts of Tests/run do: a function for each name in Tests/parts. Tests/schedule.py runs each in a
-# shell of its own, from the top of the tree, with $tier (fast, usual or thorough), APNS_TOOL and
-# APNS_RELAY_TOOL.
+# The suites of Tests/run: a function for each name in Tests/parts. Tests/schedule.py runs each in a separate shell at
+# the top of the tree, with $tier (fast, usual or thorough), APNS_TOOL and APNS_RELAY_TOOL.
 #
-# A part returns 77 if it cannot run here, and says why in a line that begins with "skipped".
+# A suite returns 77 if it cannot run here, and prints the reason in a line that begins with "skipped".
 
 skip() {
   echo "skipped: $*"
@@ -11,7 +10,7 @@ skip() {
 
 is_thorough() { [ "$tier" = thorough ]; }
 
-# A python3 that has pytest and HTTP/2; what a part starts uses it too.
+# A python3 with pytest and HTTP/2; programs started by a suite use it too.
 pytest() {
   find_pytest_python
   "$pytest_python" -m pytest -q -rs -p no:cacheprovider "$@"
@@ -19,13 +18,13 @@ pytest() {
 
 # ---- Builds -----------------------------------------------------------------
 
-# The library as users get it, with its C and C++ tests. CMake's first run writes a little else than all later
-# ones, after which the core would be compiled again.
+# The library as users get it, with its C and C++ tests. CMake's second run changes its output, so run it twice;
+# otherwise the core would be compiled again later.
 library() {
   cmake --preset release -DAPNS_TESTS=ON && cmake --preset release >/dev/null && cmake --build --preset release
 }
 
-# What else the chosen parts need of Debian and of PyPI, fetched while the builds go on.
+# The chosen suites' other requirements from Debian and PyPI, fetched while the builds run.
 prerequisites() {
   local part
   for part in $APNS_PARTS; do needs_of "$part"; done
@@ -50,7 +49,7 @@ address() { sanitized address; }
 
 formatting() {
   local swift c
-  # The tier fast looks at what differs from the commit before.
+  # The tier fast checks only changes since the previous commit.
   mapfile -t swift < <(changed '*.swift')
   mapfile -t c < <(changed '*.c' '*.h' '*.cpp' '*.hpp')
   [ ${#swift[@]} -eq 0 ] || swift format lint --strict --parallel "${swift[@]}" || return
@@ -75,7 +74,7 @@ abi() { Tests/Shape/abi; }
 consumers() { Tests/Shape/install; }
 swift_host() { Tests/Shape/swift-host; }
 
-# Under valgrind by default the programs in which uninitialised reads are likely; the others are the rota's.
+# By default valgrind runs the programs in which uninitialised reads are likely; the rota runs the others.
 memcheck() { ctest --preset release --no-tests=error -L '^memcheck$'; }
 memcheck_1() { ctest --preset release --no-tests=error -L '^memcheck-1$'; }
 memcheck_2() { ctest --preset release --no-tests=error -L '^memcheck-2$'; }
@@ -84,31 +83,31 @@ memcheck_4() { ctest --preset release --no-tests=error -L '^memcheck-4$'; }
 memcheck_5() { ctest --preset release --no-tests=error -L '^memcheck-5$'; }
 
 address_tests() { ctest --test-dir build/sanitize-address --no-tests=error --label-exclude memcheck; }
-# Under the thread sanitizer by default the programs that have threads.
+# By default the thread sanitizer runs the programs with threads.
 thread_tests() { sanitized thread && ctest --test-dir build/sanitize-thread --no-tests=error -L '^threads$'; }
 thread_all() { sanitized thread && ctest --test-dir build/sanitize-thread --no-tests=error -LE '^threads$'; }
 
-# The library without HTTP/2, which needs only OpenSSL. It has to refuse a session over HTTP/2.
+# The library without HTTP/2, which needs only OpenSSL. It must refuse a session over HTTP/2.
 openssl_only() {
   cmake --preset openssl-only -DAPNS_TESTS=ON && cmake --build --preset openssl-only &&
     ctest --preset openssl-only --no-tests=error --label-exclude memcheck \
       --tests-regex '^c/(addresses|credentials|error_packets|feedback|payload|sending|sendpayload|strings|verification|without_http2)_test$' && Tests/Shape/symbols build/openssl-only
 }
 
-# OpenSSL 1.1.1, which Debian's mirrors still have: a library built with it, and the archive built with 3.
+# OpenSSL 1.1.1, still on Debian's mirrors: a library built with it, and the archive built with 3.
 openssl_1_1_1() { Tests/Shape/openssl-1.1.1; }
 
-# The library for arm64, built here and run by qemu.
+# The library for arm64, built here and run with qemu.
 arm64() { Tests/Shape/arm64; }
 
-# Inputs that are kept for the fuzzers, and their findings.
+# The fuzzers' kept inputs and findings.
 fuzz_corpora() { replay frames error_packets feedback payload_check payload_builder truncation tokens strings formats credentials pkcs12 token_keys secrets answer_bodies; }
 fuzz_http2() { replay http2; }
 replay() { APNS_FUZZ_BUILD=build/sanitize-address Tests/Fuzz/run --replay "$@"; }
 
 # ---- Sessions ---------------------------------------------------------------
 
-# Sessions over a network in memory, each with faults of its own.
+# Sessions over a network in memory, each with different faults.
 simulation() {
   local binary=2000 http2=2000
   case $tier in
@@ -121,16 +120,16 @@ simulation() {
     Tests/Simulation/run --protocol http2 --seeds "$((http2 / 2))" --event-loop
 }
 
-# A bug whose place is gone would prove nothing.
+# A patch without its place would prove nothing.
 planted_places() { Tests/Simulation/planted --places && Tests/Relay/planted --places && Tests/Fuzz/plant --places .; }
 
-# Bugs put into the sessions, which the simulation has to find: a tenth of them each time, all by the rota.
+# Bugs planted in the sessions, which the simulation must find: a tenth of them each time, all in the rota.
 planted_bugs() { Tests/Simulation/planted --share "$(($(git rev-list --count HEAD) % 10))/10"; }
 planted_1() { Tests/Simulation/planted --share 0/3; }
 planted_2() { Tests/Simulation/planted --share 1/3; }
 planted_3() { Tests/Simulation/planted --share 2/3; }
 
-# Every end of a connection against every delay, version and window, in pairs; with all combinations by the rota.
+# Every way for a connection to end with every delay, version and window, in pairs; the rota plays all combinations.
 matrix() { Tests/Matrix/run --tool "$APNS_TOOL" && Tests/Matrix/http2 --tool "$APNS_TOOL"; }
 matrix_1() { Tests/Matrix/run --all --share 0/5 --tool "$APNS_TOOL"; }
 matrix_2() { Tests/Matrix/run --all --share 1/5 --tool "$APNS_TOOL"; }
@@ -139,16 +138,16 @@ matrix_4() { Tests/Matrix/run --all --share 3/5 --tool "$APNS_TOOL"; }
 matrix_5() { Tests/Matrix/run --all --share 4/5 --tool "$APNS_TOOL"; }
 matrix_http2() { Tests/Matrix/http2 --all --tool "$APNS_TOOL"; }
 
-# Peers that mean harm: floods, half answers, poison, storms.
+# Adversarial peers: floods, incomplete responses, poison notifications, storms.
 hostile() { Tests/Hostile/run --tool "$APNS_TOOL"; }
 hostile_all() { Tests/Hostile/run --all --tool "$APNS_TOOL"; }
-# A daemon whose heart beats while its session meets gateways on their bad days: no call waits.
+# A daemon with a heartbeat while its session meets misbehaving gateways: no call waits.
 event_loop() { Tests/EventLoop/run --tool "$APNS_TOOL"; }
 event_loop_all() { Tests/EventLoop/run --all --tool "$APNS_TOOL"; }
 # The same by the clock.
 exact_times() { Tests/Hostile/run --exact --tool "$APNS_TOOL" && Tests/EventLoop/run --exact --tool "$APNS_TOOL"; }
 
-# HTTP/2 and TLS against servers that others wrote, and against the simulator.
+# HTTP/2 and TLS against third-party servers and the simulator.
 servers() { pytest Tests/Servers; }
 
 # ---- Swift: the core's rooms, the simulator, the tool, the relay ------------
@@ -159,14 +158,14 @@ simulator() { pytest Tests/Simulator; }
 tool() { pytest Tests/Tool; }
 relay() { pytest Tests/Relay; }
 
-# Producers and relays that are killed. Every fault of everybody is played by Tests/Relay/kills --matrix.
+# Producers and relays that are killed. Tests/Relay/kills --matrix plays every fault of every party.
 relay_kills() {
   Tests/Relay/kills --seeds 5 && Tests/Relay/kills --listener --entries 400 --seeds 1 && Tests/Relay/kills --redis --seeds 5
 }
 kills_sqlite() { Tests/Relay/kills --seeds 40 --from 100 && Tests/Relay/kills --listener --entries 400 --seeds 8; }
 kills_redis() { Tests/Relay/kills --redis --seeds 40 --from 100; }
 relay_planted() { Tests/Relay/planted; }
-# What each old program believes of 5,000 pushes.
+# What each legacy program believes about 5,000 pushes.
 legacy_idioms() { LEGACY_BELIEFS=5000 pytest Tests/Relay/test_legacy_programs.py -k "believes or never"; }
 
 # The simulator's page in a browser. axe-core checks it if pip can fetch axe-core.
@@ -177,7 +176,7 @@ dashboard() {
   AXE=$(find build/python/environment-dashboard -name axe.min.js | head -n 1) pytest -rP Tests/Dashboard
 }
 
-# The simulator under the address sanitizer, whose TLS is OpenSSL's.
+# The simulator under the address sanitizer; its TLS is OpenSSL's.
 simulator_address() {
   Sources/compile apns --sanitize=address --scratch-path .build-address &&
     APNS_TOOL=.build-address/debug/apns pytest Tests/Simulator/test_robustness.py Tests/Simulator/test_clients.py
@@ -192,7 +191,7 @@ php() {
 }
 php_address() { Tests/Extensions/php/run --address; }
 
-# Makes a new Python environment of that name, with these packages in it.
+# Makes a new Python environment with this name and these packages.
 python_environment() {
   local environment=build/python/$1
   shift
@@ -217,7 +216,7 @@ python() {
     "$bin/python" -m mypy.stubtest libapns
 }
 
-# The same wheel with every other Python on this machine, and with OpenSSL 1.1.1.
+# The same wheel with every other installed Python, and with OpenSSL 1.1.1.
 python_versions() { Tests/Python/versions; }
 python_openssl_1_1_1() { Tests/Python/openssl-1.1.1; }
 
@@ -237,12 +236,12 @@ quickstart() {
     python3 Tests/Examples/readme.py Examples/README.md 1 <build/logs/quickstart.out
 }
 daemons() { Tests/Examples/daemons; }
-# One session on every event loop that is on this machine.
+# One session in every installed event loop.
 loops() { Tests/Examples/loops; }
-# What a session does, as Prometheus reads it.
+# A session's metrics, as Prometheus reads them.
 metrics() { Tests/Examples/metrics; }
 
-# The headers as manual pages and as a C manual: they are complete, and no tool warns.
+# The headers as manual pages and as a C manual: complete and without warnings.
 manual() { Tests/Documentation/manual; }
 
 # The documentation's files, links and examples exist and work as shown.
@@ -253,11 +252,11 @@ documentation() {
     Tests/Documentation/moving && Tests/Documentation/troubleshooting
 }
 
-# The release without Swift, used with no swift in the PATH, and the Debian packages made of it, in a root of their own.
+# The release without Swift, used without swift in the PATH, and Debian packages made from it, in a clean root.
 bundle() { Tests/Packages/bundle; }
 packages() { Tests/Packages/run "$(made_bundle)"; }
 made_bundle() { ls build/bundle/libapns-*.tar.xz; }
-# The bundle built twice, which has to come to the same bytes; its wheels, its recipes.
+# Two builds of the bundle, which must be identical; its wheels and recipes.
 bundle_again() { Tests/Packages/bundle --twice; }
 wheels() { Tests/Packages/wheels "$(made_bundle)" && Tests/Packages/recipes "$(made_bundle)"; }
 # The packages from the source tarball, their services in a container that boots, and debian/tests.
@@ -267,7 +266,7 @@ source_packages() {
     APNS_TOOL=$PWD/build/apns-static APNS_RELAY_TOOL=$PWD/build/apns-relay-static Tests/Packages/run
 }
 
-# Seeds that nobody has seen yet.
+# New seeds.
 todays_seeds() {
   local seed
   seed=$(date +%Y%m%d)
@@ -276,10 +275,10 @@ todays_seeds() {
     python3 Tests/Payload/differential --scripts 50000 --seed "$seed" --program build/release/Tests/Payload/payload_scripts
 }
 
-# ---- What the parts need ----------------------------------------------------
+# ---- What the suites need --------------------------------------------------- 
 
-# Notes what is missing for one part, so that nothing is installed for parts that do not run. What every
-# build needs, need_builds has noted before.
+# Notes what a suite lacks, so that nothing is installed for suites that do not run. need_builds has already noted
+# what every build needs.
 needs_of() {
   case $1 in
   formatting) need clang-format command -v clang-format ;;
@@ -293,7 +292,7 @@ needs_of() {
     want gcc-aarch64-linux-gnu can_run_arm64
     want qemu-user can_run_arm64
     ;;
-  # A key in a device, for one C test.
+  # A key in a hardware device, for one C test.
   c_tests)
     want softhsm2 command -v softhsm2-util
     want libengine-pkcs11-openssl openssl engine pkcs11
@@ -390,8 +389,8 @@ need_pytest() {
 
 can_run_arm64() { [ "$(uname -m)" = aarch64 ] || { command -v aarch64-linux-gnu-gcc && command -v qemu-aarch64; }; }
 
-# The packages that build/python's environments are made of, and old libraries that push through the relay:
-# the network is needed only here.
+# The packages of build/python's environments, and legacy libraries that push through the relay. Only this needs the
+# network.
 fetch_python_packages() {
   local wanted
   case " $APNS_PARTS " in *" relay "* | *" legacy_idioms "*) Tests/Relay/fetch.py ;; esac
