@@ -191,7 +191,6 @@ def test_a_feedback_list(certificates):
 
 
 def test_waiting_for_another_thread(certificates):
-    """Another thread is waiting inside the session."""
     with contextlib.closing(Silent()) as there:
         before = """
 import threading
