@@ -96,7 +96,7 @@ def test_the_status_strip_covers_nothing(simulator, show, width):
         assert top + height <= 800
         _, y, _, tall = place(page, "main")
         assert y + tall <= top
-    # An element at the very end is above it when it has the focus.
+    # The last element is above the strip when it has the focus.
     page.run("[...document.querySelectorAll('main button')].filter((one) => one.offsetParent).at(-1).focus()")
     assert page.run("(() => { const box = document.activeElement.getBoundingClientRect(); return document.elementFromPoint(box.x + 3, box.y + 3) === document.activeElement; })()")
 

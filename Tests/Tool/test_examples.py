@@ -97,7 +97,7 @@ def service(shell, words):
         port = ready["gateway_port"] if "binary" in words else ready["http2_port"]
     trust = [] if "--ca" in words else ["--ca", ready["ca"]]
     topic = ["--topic", "com.example.app"] if words[1] == "send" and "--topic" not in words and "binary" not in words else []
-    # The service's certificate is for another name than Apple's; the last of an option counts.
+    # An example may name a host already; the last of an option counts.
     return ["--host", "127.0.0.1", "--port", port, *trust, *topic]
 
 

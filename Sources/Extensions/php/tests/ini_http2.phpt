@@ -11,7 +11,7 @@ require __DIR__ . '/skip_http2.inc';
 <?php
 require __DIR__ . '/simulator.inc';
 
-// Each session's credentials sign a new token.
+// Each credentials object signs a new token.
 $simulator = new Simulator(['token_renewal_min_s' => 0], '--http2-port', '0');
 $ready = $simulator->ready;
 const SETTINGS = ['protocol', 'host', 'port', 'topic', 'ca_file', 'certificate_file', 'token_key_file', 'key_id', 'team_id'];
@@ -94,7 +94,7 @@ foreach ([['key_id' => 'short'], ['key_id' => 'ABCDEFGHI-'], ['team_id' => 'much
     ['token_key_file' => '/nowhere/key.p8'], ['token_key_file' => $ready['ca']], ['topic' => "com.example\napp"], ['topic' => str_repeat('x', 300)]] as $wrong) {
     ini($wrong + $http2 + $topic + $token + $certificate);
     echo str_replace($ready['ca'], 'ca.pem', thrown(fn () => push(new Apns\Session(null, $all)))), "\n";
-    // Without php.ini's key the identifiers are not used.
+    // A session that does not use the wrong setting is not affected.
     thrown(fn () => push(new Apns\Session($certificate, $all))) === 'nothing thrown' or print "certificate\n";
     thrown(fn () => push(new Apns\Session(null, $all + $binary))) === 'nothing thrown' or print "binary\n";
     if (isset($wrong['topic'])) echo push(new Apns\Session(null, $all, topic: 'com.example.app')), "\n";
