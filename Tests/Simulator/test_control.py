@@ -190,7 +190,7 @@ def test_refuses_foreign_pages(simulator, headers, status):
 
 
 def test_an_offered_upgrade_is_ignored(simulator):
-    """An offered upgrade is ignored; a request with a body gets 100 Continue."""
+    """A request with a body still gets 100 Continue."""
     offer = "Host: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n"
     with socket.create_connection(("127.0.0.1", simulator.ready["control_port"]), DEADLINE) as sock:
         answers = sock.makefile("rb")
