@@ -23,7 +23,7 @@ SETTINGS = frame(4, 0, 0)
 
 
 def encoded(name, value):
-    """A literal without indexing, not Huffman-coded."""
+    """A never-indexed literal, not Huffman-coded."""
     return b"\x10" + b"".join(bytes([len(text)]) + text for text in (name, value))
 
 

@@ -75,7 +75,7 @@ def test_truncated_frames(resting):
 
 
 def test_half_closed(resting):
-    """The client's FIN comes without close_notify, with or without data before it."""
+    """The client's FIN comes without close_notify, or before any data."""
     for number in range(20):
         with resting.connect(plain=True) as raw:
             if number % 2:
