@@ -123,7 +123,7 @@ simulation() {
 # A patch without its place would prove nothing.
 planted_places() { Tests/Simulation/planted --places && Tests/Relay/planted --places && Tests/Fuzz/plant --places .; }
 
-# Bugs planted in the sessions, which the simulation must find: a tenth of them each time, all in the rota.
+# Mutants of the sessions, which the simulation must find: a tenth of them each time, all in the rota.
 planted_bugs() { Tests/Simulation/planted --share "$(($(git rev-list --count HEAD) % 10))/10"; }
 planted_1() { Tests/Simulation/planted --share 0/3; }
 planted_2() { Tests/Simulation/planted --share 1/3; }
