@@ -72,9 +72,11 @@ extension Calling where Self: ~Copyable {
       for _ in 0..<world.dice.within(1...world.dice.pick([1, 20])) { sendOne() }
     case 30..<45: sendMany(world.dice.within(1...world.dice.pick([3, 40, Self.mostAtOnce])))
     case 45..<52: flush()
-    case 52..<60: drain(milliseconds: world.dice.pick([0, 1, 50, 1000, 30_000, -1]))
+    case 52..<60:
+      drain(milliseconds: world.dice.pick([0, 1, 50, 1000, 30_000, APNS_TIMEOUT_DEFAULT]))
     case 60..<70: nextEvent(milliseconds: 0)
-    case 70..<78: nextEvent(milliseconds: world.dice.pick([1, 20, 500, 10_000, -1]))
+    case 70..<78:
+      nextEvent(milliseconds: world.dice.pick([1, 20, 500, 10_000, APNS_TIMEOUT_DEFAULT]))
     case 78..<86: takeEvents()
     case 86..<88: beginConnecting()
     default:
@@ -292,7 +294,7 @@ extension Calling where Self: ~Copyable {
 
   private mutating func close(isDrained: Bool) {
     world.met(isDrained ? .closes : .closesUndrained)
-    let milliseconds: Int32 = world.dice.pick([0, 10, 1000, 60_000, -1])
+    let milliseconds: Int32 = world.dice.pick([0, 10, 1000, 60_000, APNS_TIMEOUT_DEFAULT])
     if world.usesLoop {
       closeInLoop(milliseconds: milliseconds, by: world.clock + time(milliseconds))
     } else {

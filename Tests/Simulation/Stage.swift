@@ -50,7 +50,7 @@ class Stage {
   final var pushDice = Dice(seed: 0)
   final var pushTimes: [Int32] = []
   private static let shortPushes: [Int32] = [0, 1, 50, 1000]
-  private static let longPushes: [Int32] = [30_000, -1]
+  private static let longPushes: [Int32] = [30_000, APNS_TIMEOUT_DEFAULT]
   final var pushed = Pushed()
 
   /// What the lines carried. The session's counts have to equal it.
