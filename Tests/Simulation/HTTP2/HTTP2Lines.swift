@@ -28,8 +28,9 @@ extension HTTP2World {
     guard connection.phase == .open, connection.allowedLeast <= 1 else { return false }
     // What this call has read may come too late for what it had decided.
     if connection.heldIn == call.started { return true }
-    // Nobody saw a request in a record that was not taken, or that nobody listened to.
-    if connection.everRefused || connection.isDeaf { return true }
+    // Nobody saw a request in a record that was not taken, or that nobody listened to, or above the last
+    // stream that the service looks at.
+    if connection.everRefused || connection.isDeaf || connection.lastStream != .max { return true }
     guard
       let index = connection.requests.last(where: { $0 >= 0 && ledger.asked[$0].seen == .open })
     else { return false }
