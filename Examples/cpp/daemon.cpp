@@ -564,7 +564,7 @@ struct CommandLine {
     where.peer.host = rest[1];
     where.peer.port = static_cast<std::uint16_t>(std::stoi(rest[2]));
     where.peer.nonblocking = true;
-    where.report_accepted = true;
+    where.outcomes = APNS_OUTCOMES_EACH;
     // The binary interface never says that it accepted something, so what was in flight for so
     // long is proven, which costs a connection.
     where.binary.prove_after_ms = static_cast<std::int32_t>(prove_after.count());

@@ -56,7 +56,7 @@ class ApnsService
     // replace this, for a gateway other than Apple's.
     private function getGateway($isSandbox)
     {
-        return ['environment' => $isSandbox ? 'sandbox' : 'production'];
+        return ['environment' => $isSandbox ? 'sandbox' : 'production', 'outcomes' => 'failures'];
     }
 
     private function sendPushInfo($isSandbox = false)

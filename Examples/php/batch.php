@@ -9,7 +9,7 @@
  */
 
 // Was stream_context_create() and stream_socket_client(), and an exit on failure.
-$session = new Apns\Session();
+$session = new Apns\Session(outcomes: 'failures');
 $session->connect();
 print "Connection OK\n";
 

@@ -19,7 +19,7 @@ def main(host: str, port: str, certificate: str, ca: str, file: str, *, feedback
     refused = lines = 0
     # The default topic is the certificate's.
     protocol = libapns.Protocol.HTTP2 if feedback_port is None else libapns.Protocol.BINARY
-    with libapns.Session(who, host=host, port=int(port), protocol=protocol) as session:
+    with libapns.Session(who, host=host, port=int(port), protocol=protocol, outcomes="failures") as session:
         with open(file, encoding="utf-8") as notifications:
             for lines, text in enumerate(notifications, 1):
                 token, _, payload = text.rstrip("\n").partition("\t")

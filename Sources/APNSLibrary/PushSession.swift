@@ -119,7 +119,7 @@ package final class PushSession {
     options.window_bytes = wanted.windowBytes
     options.connections = wanted.connections
     options.device_order = wanted.keepsOrder ? 1 : 0
-    options.report_accepted = 1
+    options.outcomes = Int32(APNS_OUTCOMES_EACH.rawValue)
     let isOnce = wanted.deliversAtMostOnce || wanted.sendsOnce
     options.delivery = Int32(
       (isOnce ? APNS_DELIVERY_AT_MOST_ONCE : APNS_DELIVERY_AT_LEAST_ONCE).rawValue)

@@ -146,6 +146,7 @@ static figures_t run_library(int contender, const sink_t *sink, const apns_crede
   double memory = memory_start();
   options.peer.host = "127.0.0.1";
   options.peer.port = sink->port;
+  options.outcomes = APNS_OUTCOMES_FAILURES;
   options.peer.nonblocking = contender == LOOP;
   options.window_bytes = contender >= ARRAY_4M ? 0 : 256u << 20;
   must(apns_session_new(&options, who, &session, &error), &error);

@@ -49,7 +49,7 @@ static int push_all(SSL_Connection *sslcon, size_t from, size_t to) {
 TEST(its_notifications_go_by_http2) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
-  options.report_accepted = 0;
+  options.outcomes = APNS_OUTCOMES_FAILURES;
   SSL_Connection sslcon = ssl_connect(&options);
   assert_non_null(sslcon.ssl);
   assert_int_equal(push_all(&sslcon, 0, 300), 0);

@@ -174,7 +174,7 @@ TEST(closing_proves_what_the_gateway_answers) {
     gateway_t *gateway = gateway_start(NULL, NULL);
     apns_session_options_t options = options_for(gateway);
     options.connections = connections;
-    options.report_accepted = 1;
+    options.outcomes = APNS_OUTCOMES_EACH;
     apns_session_t *session = session_to(gateway, &options);
     assert_ok(apns_session_connect(session, &error));
     await_connects(session, connections);

@@ -6,7 +6,7 @@ static apns_session_t *session_of_three(const service_t *service) {
   apns_session_options_t options = push_options(service);
   options.peer.nonblocking = 1;
   options.connections = 3;
-  options.report_accepted = 0;
+  options.outcomes = APNS_OUTCOMES_FAILURES;
   options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   return session_number_0(&options);
 }

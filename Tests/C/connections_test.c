@@ -60,7 +60,7 @@ static void check_outcomes(uint32_t connections, bool standby, size_t batch) {
   const size_t count = as_many_as(6000, 600);
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   binary_of(&options)->no_standby = !standby;
   options.window_bytes = 16384 * connections;
   apns_session_t *session = session_over(gateway, connections, &options);

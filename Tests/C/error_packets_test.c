@@ -290,7 +290,7 @@ TEST(events_come_in_the_order_of_sending) {
   const gateway_step_t first[] = {TAKE_FRAMES(BATCH), NAME_NTH(8, 5), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, polite));
   apns_session_options_t options = options_for(gateway);
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, BATCH);
   gateway_await_step(gateway, 0, 2);

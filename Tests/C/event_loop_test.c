@@ -112,7 +112,7 @@ TEST(a_window_without_room_says_so) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(late));
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = 16 << 10;
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   apns_session_t *session = looping_session(gateway, &options);
   apns_status_t status;
   size_t count = 0;
@@ -284,7 +284,7 @@ TEST(closing_ends_by_its_deadline) {
   static const gateway_step_t silent[] = {TAKE_FRAMES(5), AWAIT(1), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(silent));
   apns_session_options_t options = options_for(gateway);
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   apns_session_t *session = looping_session(gateway, &options);
   until_done(session, apns_session_connect(session, &error));
   for (size_t n = 0; n < 5; n++)

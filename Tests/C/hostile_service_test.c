@@ -157,7 +157,7 @@ static apns_session_options_t small_options(const service_t *service) {
   apns_session_options_t options = push_options(service);
   options.window_bytes = 16 << 10;
   tuning_of(&options)->payload_max = 4096;
-  options.report_accepted = 0;
+  options.outcomes = APNS_OUTCOMES_FAILURES;
   tuning_of(&options)->retry_timeout_ms = 3600 * 1000;
   return options;
 }
@@ -205,7 +205,7 @@ static service_reply_t answer_only_the_first(void *context, const service_push_t
 TEST(an_outcome_in_the_way_is_said_at_once) {
   service_t *service = service_judging(answer_only_the_first, NULL);
   apns_session_options_t options = small_options(service);
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   tuning_of(&options)->answer_timeout_ms = tuning_of(&options)->write_timeout_ms = 1800 * 1000;
   apns_session_t *session = push_session(service, &options);
   send_range(session, 0, 1);

@@ -108,7 +108,7 @@ static void check_many(const service_options_t *options, size_t count, uint32_t 
   apns_session_options_t given = push_options(service);
   given.connections = connections;
   given.window_bytes = window_bytes;
-  given.report_accepted = 0;
+  given.outcomes = APNS_OUTCOMES_FAILURES;
   apns_session_t *session = push_session(service, &given);
   send_range(session, 0, count);
   drain(session);
@@ -196,7 +196,7 @@ TEST(more_connections_where_the_window_is_shut) {
   service_t *service = service_start(&options);
   apns_session_options_t given = push_options(service);
   given.connections = 4;
-  given.report_accepted = 0;
+  given.outcomes = APNS_OUTCOMES_FAILURES;
   apns_session_t *session = push_session(service, &given);
   const size_t count = 3 * 65535 / notification(0)->payload_length;
   send_range(session, 0, count);
@@ -544,7 +544,7 @@ TEST(fewer_streams_under_load) {
   service_t *service = service_judging(judge_by_count, &ending);
   apns_session_options_t given = push_options(service);
   given.connections = 3;
-  given.report_accepted = 0;
+  given.outcomes = APNS_OUTCOMES_FAILURES;
   apns_session_t *session = push_session(service, &given);
   const size_t count = as_many_as(6000, 1200);
   send_range(session, 0, count);

@@ -29,7 +29,7 @@ set(memcheck_4
 set(memcheck_5
   carried_over_test connection_limit_test cpp/plain_test descriptors_test hardware_keys_test
   proof_test push_headers_test push_outcome_test reconnects_test sendpayload_test several_identities_test threads_test
-  unquoted_test waiting_test)
+  unquoted_test untaken_test waiting_test)
 
 function(apns_memcheck_label checked)
   string(REGEX REPLACE "^memcheck/" "" theme ${checked})

@@ -8,7 +8,7 @@
 #include "proxy.h"
 #include "signing.h"
 
-enum { KINDS = APNS_LOGGED_FRAME + 1 };
+enum { KINDS = APNS_LOGGED_FORGOTTEN + 1 };
 
 /* All that a log was told. */
 typedef struct book {
@@ -67,7 +67,7 @@ static void end(apns_session_t *session, service_t *service) {
 
 static apns_session_options_t logged_push_options(const service_t *service, int32_t level) {
   apns_session_options_t options = push_options(service);
-  options.report_accepted = 0;
+  options.outcomes = APNS_OUTCOMES_FAILURES;
   listen_to(&options, level);
   return options;
 }
@@ -94,6 +94,22 @@ TEST(a_large_batch_makes_few_lines) {
   service_end(service);
 }
 
+TEST(outcomes_that_are_forgotten_are_said_once) {
+  const size_t count = 2000;
+  service_t *service = service_start(NULL);
+  apns_session_options_t options = logged_push_options(service, APNS_LOG_WARNING);
+  options.outcomes = APNS_OUTCOMES_ALL;
+  options.window_bytes = 16 << 10, tuning_of(&options)->payload_max = 512;
+  apns_session_t *session = push_session(service, &options);
+  send_range(session, 0, count);
+  drain(session);
+  assert_true(stats_of(session).forgotten > 1000);
+  assert_int_equal(book.of[APNS_LOGGED_FORGOTTEN], 1);
+  assert_int_equal(book.last[APNS_LOGGED_FORGOTTEN].level, APNS_LOG_WARNING);
+  assert_contains(book.words[APNS_LOGGED_FORGOTTEN], "nobody takes them");
+  end(session, service);
+}
+
 TEST(a_connection_says_its_number_its_time_and_its_peer) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = logged_push_options(service, APNS_LOG_DEBUG);
@@ -116,7 +132,8 @@ TEST(each_kind_has_a_word) {
   assert_string_equal(apns_log_kind_name(APNS_LOGGED_CONNECTED), "connected");
   assert_string_equal(apns_log_kind_name(APNS_LOGGED_GOAWAY), "goaway");
   assert_string_equal(apns_log_kind_name(APNS_LOGGED_FRAME), "frame");
-  assert_string_equal(apns_log_kind_name((apns_log_kind_t)(APNS_LOGGED_FRAME + 1)), "unknown");
+  assert_string_equal(apns_log_kind_name(APNS_LOGGED_FORGOTTEN), "forgotten");
+  assert_string_equal(apns_log_kind_name((apns_log_kind_t)(APNS_LOGGED_FORGOTTEN + 1)), "unknown");
   assert_string_equal(apns_log_kind_name((apns_log_kind_t)0), "unknown");
 }
 
@@ -259,7 +276,7 @@ TEST(a_rejection_says_how_many_are_sent_again) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second));
   apns_session_options_t options = options_for(gateway);
   binary_of(&options)->no_standby = 1;
-  options.report_accepted = 0;
+  options.outcomes = APNS_OUTCOMES_FAILURES;
   listen_to(&options, APNS_LOG_TRACE);
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, 10);
@@ -280,7 +297,7 @@ TEST(many_rejections_make_few_lines) {
   gateway_t *gateway = gateway_start(NULL, scripts);
   apns_session_options_t options = options_for(gateway);
   listen_to(&options, APNS_LOG_DEBUG);
-  options.report_accepted = 0;
+  options.outcomes = APNS_OUTCOMES_FAILURES;
   apns_session_t *session = session_to(gateway, &options);
   const int64_t start = clock_ms();
   for (size_t n = 0; n < COUNT; n++) {

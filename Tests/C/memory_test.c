@@ -390,7 +390,7 @@ static void run_session(apns_protocol_t protocol, bool closes, bool loops) {
   options.peer.connect_timeout_ms = tuning_of(&options)->write_timeout_ms = AMPLE_MS;
   options.topic = protocol == APNS_PROTOCOL_HTTP2 ? "com.example.chess" : NULL;
   tuning_of(&options)->reconnect_pause_max_ms = 1;
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   options.peer.nonblocking = loops;
   apns_payload_t *payload = NULL;
   TRY(apns_payload_new(NULL, &payload, &error));

@@ -336,7 +336,7 @@ static void await_accepted(apns_session_t *session, size_t from, size_t to) {
 static apns_session_t *session_of_age(const gateway_t *gateway, int32_t prove_after_ms,
                                       uint32_t connects_per_minute) {
   apns_session_options_t options = options_for(gateway);
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   binary_of(&options)->prove_after_ms = prove_after_ms;
   tuning_of(&options)->connects_per_minute = connects_per_minute;
   return session_to(gateway, &options);
@@ -446,7 +446,7 @@ TEST(without_the_option_only_what_needs_proof_proves) {
 TEST(a_trickle_is_proven_by_silence) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   binary_of(&options)->quiet_period_ms = 2000;
   apns_session_t *session = session_to(gateway, &options);
   clock_stop();

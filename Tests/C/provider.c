@@ -156,6 +156,7 @@ apns_session_options_t options_for(const gateway_t *gateway) {
   options.peer.connect_timeout_ms = AMPLE_MS;
   tuning_of(&options)->write_timeout_ms = AMPLE_MS;
   tuning_of(&options)->answer_timeout_ms = AMPLE_MS;
+  options.outcomes = APNS_OUTCOMES_FAILURES;
   /* A script belongs to the connections in their order; a standby one has tests of its own. */
   binary_of(&options)->no_standby = 1;
   return options;

@@ -91,7 +91,7 @@ static void check_drawn(uint32_t table_size_and_one, size_t every, size_t count)
       .judge = judge_with_sizes, .context = &every, .table_size_and_one = table_size_and_one};
   service_t *service = service_start(&options);
   apns_session_options_t given = push_options(service);
-  given.report_accepted = 0;
+  given.outcomes = APNS_OUTCOMES_FAILURES;
   apns_session_t *session = push_session(service, &given);
   drawn_t drawn;
   for (size_t n = 0; n < count; n++)

@@ -25,10 +25,10 @@ static apns_event_t push_nth(apns_session_t *session, size_t n, int32_t timeout_
 
 /* ---- HTTP/2 ------------------------------------------------------------------------- */
 
-TEST(accepted_without_report_accepted) {
+TEST(accepted_though_only_failures_are_reported) {
   service_t *service = service_start(&(service_options_t){0});
   apns_session_options_t options = push_options(service);
-  options.report_accepted = 0;
+  options.outcomes = APNS_OUTCOMES_FAILURES;
   apns_session_t *session = push_session(service, &options);
   for (size_t n = 0; n < 3; n++) {
     const apns_event_t event = push_nth(session, n, AMPLE_MS, APNS_EVENT_ACCEPTED);
@@ -247,7 +247,7 @@ static const gateway_step_t polite[] = {TAKE_SENTINEL, NAME_LAST(2), END};
 TEST(proven_by_a_sentinel) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, polite));
   apns_session_options_t options = options_for(gateway);
-  options.report_accepted = 0;
+  options.outcomes = APNS_OUTCOMES_FAILURES;
   apns_session_t *session = session_to(gateway, &options);
   for (size_t n = 0; n < 2; n++) push_nth(session, n, AMPLE_MS, APNS_EVENT_ACCEPTED);
   assert_no_event(session);
@@ -259,7 +259,7 @@ TEST(rejected_by_name_and_the_others_stay) {
   const gateway_step_t bad[] = {TAKE_SENTINEL, NAME_NTH(8, 3), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(bad, polite));
   apns_session_options_t options = options_for(gateway);
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, 3);
   const apns_event_t event = push_nth(session, 3, AMPLE_MS, APNS_EVENT_REJECTED);
@@ -273,7 +273,7 @@ TEST(unproven_when_time_is_over) {
   const gateway_step_t slow[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(slow, polite));
   apns_session_options_t options = options_for(gateway);
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, 1);
   push_nth(session, 1, 30, APNS_EVENT_UNKNOWN);

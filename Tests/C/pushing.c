@@ -11,7 +11,7 @@ apns_session_options_t push_options(const service_t *service) {
   tuning_of(&options)->write_timeout_ms = AMPLE_MS;
   tuning_of(&options)->answer_timeout_ms = AMPLE_MS;
   options.topic = "com.example.chess";
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   return options;
 }
 

@@ -20,7 +20,7 @@ static apns_session_t *session_by(const gateway_t *gateway, int tls_version) {
   apns_session_options_t options = options_for(gateway);
   apns_credentials_t *credentials = credentials_for(tls_version);
   binary_of(&options)->no_standby = 1;
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   apns_session_t *session = session_with(&options, credentials);
   apns_credentials_free(credentials);
   return session;

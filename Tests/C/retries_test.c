@@ -382,7 +382,7 @@ TEST(those_that_wait_hold_up_no_other_device) {
   service_t *service = start(hold_the_first_up, &forever);
   apns_session_options_t options = push_options(service);
   options.device_order = 1;
-  options.report_accepted = 0;
+  options.outcomes = APNS_OUTCOMES_FAILURES;
   options.window_bytes = 16 << 10;
   tuning_of(&options)->payload_max = 4096;
   tuning_of(&options)->retry_timeout_ms = 3600 * 1000;

@@ -662,7 +662,7 @@ TEST(rejections_in_a_window_that_goes_round) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = 16384;
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   apns_session_t *session = session_to(gateway, &options);
   const size_t count = as_many_as(2000, 600);
   size_t next = 0, rejected = 0;
@@ -731,7 +731,7 @@ TEST(outcomes_that_nobody_takes_fill_the_window) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = 16384;
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   apns_session_t *session = session_to(gateway, &options);
   size_t taken = 0;
   apns_status_t status = APNS_OK;

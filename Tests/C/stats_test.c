@@ -188,7 +188,7 @@ TEST(accepted_ones_wait_as_events_only_where_asked_for) {
   for (int asked = 0; asked < 2; asked++) {
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite));
     apns_session_options_t options = options_for(gateway);
-    options.report_accepted = asked;
+    options.outcomes = asked ? APNS_OUTCOMES_EACH : APNS_OUTCOMES_FAILURES;
     apns_session_t *session = session_to(gateway, &options);
     send_range(session, 0, BATCH);
     drain(session);

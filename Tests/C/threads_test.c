@@ -104,7 +104,7 @@ static void *work_with_rejections(void *argument) {
   worker_t *worker = argument;
   apns_session_t *sessions[SESSIONS] = {NULL};
   apns_session_options_t options = options_for(worker->gateway);
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   for (size_t index = 0; index < worker->sessions && !worker->fault; index++) {
     binary_of(&options)->no_standby = index % 2;
     options.connections = index % 3 == 2 ? 2 : 1;

@@ -10,7 +10,7 @@ TEST(new_keys_without_end_end_the_connection) {
   gateway_t *gateway = gateway_start(&how, SCRIPTS(flood, flood));
   apns_session_options_t options = options_for(gateway);
   binary_of(&options)->no_standby = 1;
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   apns_session_t *session = session_to(gateway, &options);
   int64_t start = clock_ms();
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));

@@ -8,7 +8,7 @@ static uint64_t run(send_loop_t *send, event_loop_t *events, size_t count, const
   static const char json[] = "{\"aps\":{\"alert\":\"You got your emails.\",\"badge\":9}}";
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   apns_session_t *session = session_to(gateway, &options);
   uint64_t sent = send(session, tokens, count, json, sizeof json - 1);
   assert_true(sent > 0);

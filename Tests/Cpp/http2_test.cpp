@@ -43,7 +43,7 @@ class Service {
     options.peer.host = "localhost";
     options.peer.port = service_port(service_);
     options.peer.connect_timeout_ms = options.tuning.write_timeout_ms = AMPLE_MS;
-    options.report_accepted = true;
+    options.outcomes = APNS_OUTCOMES_EACH;
     options.topic = "com.example.chess";
     return options;
   }
@@ -238,7 +238,7 @@ static service_reply_t say_every_second_is_gone(void *, const service_push_t *pu
 TEST(a_push_has_its_own_outcome) {
   Service service(say_every_second_is_gone);
   apns::SessionOptions options = service.session_options();
-  options.report_accepted = false;
+  options.outcomes = APNS_OUTCOMES_FAILURES;
   apns::Session session(apns::Credentials(provider_options()), options);
   int mark = 0;
   const apns::Event accepted = session.push({token_of(1), json, &mark});

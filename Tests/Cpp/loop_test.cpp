@@ -38,7 +38,7 @@ class Loop {
 static apns::SessionOptions loop_options(const Gateway &gateway) {
   apns::SessionOptions options = gateway.session_options();
   options.peer.nonblocking = true;
-  options.report_accepted = true;
+  options.outcomes = APNS_OUTCOMES_EACH;
   return options;
 }
 

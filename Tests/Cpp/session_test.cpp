@@ -98,7 +98,7 @@ TEST(rotated_credentials_are_used) {
 TEST(every_notification_has_its_event) {
   const Gateway gateway;
   apns::SessionOptions options = gateway.session_options();
-  options.report_accepted = true;
+  options.outcomes = APNS_OUTCOMES_EACH;
   apns::Session session(apns::Credentials(provider_options()), options);
   session.connect();
   std::string names[] = {"one", "two", "three"};

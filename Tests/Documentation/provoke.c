@@ -130,7 +130,7 @@ int main(int argc, char **argv) {
     NUMBER("connect_timeout_ms", where.peer.connect_timeout_ms, uint32_t)
     NUMBER("write_timeout_ms", tuning.write_timeout_ms, uint32_t)
     NUMBER("connects_per_minute", tuning.connects_per_minute, uint32_t)
-    NUMBER("report_accepted", where.report_accepted, int32_t)
+    NUMBER("outcomes", where.outcomes, int32_t)
     NUMBER("delivery", where.delivery, int32_t)
     NUMBER("protocol", where.protocol, int32_t)
     NUMBER("checks", where.checks, uint32_t)

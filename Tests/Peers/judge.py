@@ -63,7 +63,7 @@ def judge_calls(row, told, is_exact):
 def judge_outcomes(row, told, seen):
     accepted, rejected, unknown = (set(told[kind]) for kind in ("accepted", "rejected", "unknown"))
     options = row.options()
-    is_reported, is_closed = options.get("report_accepted") != "0", options.get("closes") != "0"
+    is_reported, is_closed = options.get("outcomes") != "2", options.get("closes") != "0"
     takes_all = row.others_pass or row.peer[0] == "simulate" or "loop" in options
     if told["taken"] != told["sent"] or takes_all and told["sent"] != planned(row):
         yield f"{told['taken']} taken of {told['sent']}, {planned(row)} planned"

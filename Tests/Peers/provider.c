@@ -528,7 +528,7 @@ static void make_session(struct one *one, uint16_t port, const apns_credentials_
   options.peer.proxy = text_of("proxy", NULL);
   if (!strcmp(text_of("delivery", "at_least_once"), "at_most_once"))
     options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
-  options.report_accepted = (int32_t)number_of("report_accepted", 1);
+  options.outcomes = (int32_t)number_of("outcomes", APNS_OUTCOMES_EACH);
   options.peer.nonblocking = is_loop;
   if (number_of("lookup_ms", 0)) options.peer.lookup = look_up;
   begin("new");

@@ -22,6 +22,7 @@ def connect(who):
     sessions = []
 
     def connect(simulator, **options):
+        options.setdefault("outcomes", "failures")
         sessions.append(libapns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1], **options))
         return sessions[-1]
 

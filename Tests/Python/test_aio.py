@@ -129,7 +129,7 @@ def test_posted_notifications_become_events(start, who, run, protocol):
                 taken.append(event)
 
         options = place(simulator, protocol)
-        async with libapns.aio.Session(who, report_accepted=True, **options) as session:
+        async with libapns.aio.Session(who, outcomes="each", **options) as session:
             taker = asyncio.ensure_future(take(session))
             posted = [await session.post(TOKEN, HELLO, user_data=n) for n in range(300)]
             posted.append(session.post_nowait(b"\xff" * 32, HELLO, user_data=300))
@@ -146,7 +146,7 @@ def test_acceptances_of_posted_notifications_are_events_only_if_requested(start,
     simulator = start("--http2-port", 0, faults={"bad_tokens": ["ff" * 32]})
 
     async def main():
-        async with libapns.aio.Session(who, **place(simulator, protocol)) as session:
+        async with libapns.aio.Session(who, outcomes="failures", **place(simulator, protocol)) as session:
             for token in (TOKEN, b"\xff" * 32, TOKEN):
                 await session.post(token, HELLO)
         assert [event.kind async for event in session.events()] == [REJECTED]
@@ -327,7 +327,7 @@ def test_unread_events_are_bounded(start, who, run, protocol):
 
     async def main():
         options = place(simulator, protocol)
-        session = libapns.aio.Session(who, report_accepted=True, events_max=10, **options)
+        session = libapns.aio.Session(who, outcomes="each", events_max=10, **options)
         for _ in range(10):
             await session.post(TOKEN, HELLO)
         await session.drain(DEADLINE)
@@ -440,7 +440,7 @@ def test_another_loop_is_refused_before_anything_is_queued(start, who, protocol)
     thread.start()
 
     async def make():
-        return libapns.aio.Session(who, **place(simulator, protocol), report_accepted=True)
+        return libapns.aio.Session(who, **place(simulator, protocol), outcomes="each")
 
     there = lambda coroutine: asyncio.run_coroutine_threadsafe(coroutine, loop).result(DEADLINE)
     session = there(make())
@@ -609,7 +609,7 @@ def test_feedback_closed_or_cancelled_while_it_waits(who, run):
 def test_a_selector(start, who, protocol):
     simulator = start("--http2-port", 0)
     options = place(simulator, protocol)
-    session = libapns.Session(who, nonblocking=True, report_accepted=True, **options)
+    session = libapns.Session(who, nonblocking=True, outcomes="each", **options)
     with selectors.DefaultSelector() as selector:
         selector.register(session, selectors.EVENT_READ)
         identifiers, events = [], []

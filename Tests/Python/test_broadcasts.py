@@ -17,7 +17,7 @@ def where(start):
     simulator = start("--http2-port", 0, "--channels-port", 0, control=True)
     return {
         "protocol": "http2", "host": "127.0.0.1", "port": simulator.ready["http2_port"], "topic": TOPIC,
-        "report_accepted": True,
+        "outcomes": "each",
     }  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def test_unique_id_only_in_the_sandbox(start, who):
     for environment in ("sandbox", "production"):
         simulator = start("--http2-port", 0, "--environment", environment, control=True)
         where = {"protocol": "http2", "host": "127.0.0.1", "port": simulator.ready["http2_port"]}
-        with libapns.Session(who, report_accepted=True, **where) as session:
+        with libapns.Session(who, outcomes="each", **where) as session:
             session.send(TOKEN, HELLO)
         (event,) = session
         (line,) = simulator.control("GET", "/accepted")[1]["notifications"]
@@ -134,7 +134,7 @@ def test_a_match(start, who):
     update = libapns.Payload(event="update")
     with libapns.Session(
         who, protocol="http2", host="127.0.0.1", port=simulator.ready["http2_port"], topic=TOPIC,
-        device_order=True, report_accepted=True,
+        device_order=True, outcomes="each",
     ) as session:  # fmt: skip
         for number in range(2000):
             update.set(timestamp=1800000000 + number // 200, content_state={"minute": number})

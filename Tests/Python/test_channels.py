@@ -62,7 +62,7 @@ def test_a_broadcast_reaches_subscribers(simulator, who, where):
         channel = channels.create("none")
     simulator.control("POST", "/subscriptions", f'{{"token": "{TOKEN.hex()}", "channel": "{channel}"}}')
     push = {"protocol": "http2", "host": "127.0.0.1", "port": simulator.ready["http2_port"]}
-    with libapns.Session(who, topic=TOPIC, report_accepted=True, **push) as session:
+    with libapns.Session(who, topic=TOPIC, outcomes="each", **push) as session:
         session.send(None, UPDATE, channel_id=channel, priority=5, apns_id=UUID)
     (event,) = session
     assert (event.kind, event.http_status) == (libapns.EventKind.ACCEPTED, 200)

@@ -103,7 +103,7 @@ def test_wrong_arguments(who, kind):
         kind()
     with pytest.raises(TypeError, match="take the place of"):
         kind(credentials=who, key="AuthKey.p8")
-    for option in ("nonblocking", "report_accepted", "events_max"):
+    for option in ("nonblocking", "outcomes", "events_max"):
         with pytest.raises(TypeError, match=f"a client takes no {option}"):
             kind(credentials=who, **{option: True})
     with pytest.raises(TypeError, match="did you mean 'topic'"):

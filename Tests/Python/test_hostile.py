@@ -111,7 +111,7 @@ def test_several_odd_arguments(session):
 
 
 SESSION_OPTIONS = """host server_name port environment format connect_timeout write_timeout window_bytes payload_max
-    delivery report_accepted quiet_period zero_proves connections standby connects_per_minute
+    delivery outcomes quiet_period zero_proves connections standby connects_per_minute
     reconnect_pause_max keepalive proxy events_max
     protocol topic addresses""".split()
 CREDENTIALS_OPTIONS = """certificate_file certificate key_file key passphrase ca_file ca_directory
@@ -256,7 +256,7 @@ def test_a_payload_that_changes_while_it_is_read(who, session):
 
 @pytest.mark.parametrize("end", [lambda session: session.close(0), lambda session: session.__exit__(None, None, None)])
 def test_closed_by_its_own_iterable(start, connect, end):
-    session = connect(start(), report_accepted=True)
+    session = connect(start(), outcomes="each")
 
     def items():
         yield TOKEN, b"{}", 1
@@ -269,7 +269,7 @@ def test_closed_by_its_own_iterable(start, connect, end):
 
 
 def test_an_iterable_that_sends(start, connect):
-    session = connect(start(), report_accepted=True)
+    session = connect(start(), outcomes="each")
 
     def items(depth):
         yield TOKEN, {"aps": {}}, depth
@@ -341,7 +341,7 @@ import sys
 sys.path[:] = {sys.path!r}
 import libapns
 who = libapns.Credentials(certificate_file={provider!r}, ca_file={ca!r})
-with libapns.Session(who, protocol="binary", host="127.0.0.1", port={port}, report_accepted=True) as session:
+with libapns.Session(who, protocol="binary", host="127.0.0.1", port={port}, outcomes="each") as session:
     session.send(bytes(32), {{"aps": {{"alert": "x"}}}}, user_data=session)
     session.send_many([(bytes(32), libapns.Payload(alert="x")), ("ff", b"{{}}")])
 assert [event.kind.text for event in session] == ["accepted", "accepted", "rejected"]
@@ -409,7 +409,7 @@ def test_imported_again(start, certificates):
         who = package.Credentials(certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem")
         with pytest.raises(TypeError, match="libapns.Credentials"):
             other.Session(who)
-        with package.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1]) as session:
+        with package.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1], outcomes="failures") as session:
             session.send_many([(TOKEN, package.Payload(alert="x")), (b"\xff", b"{}")])
             with pytest.raises(TypeError):
                 session.send(TOKEN, other.Payload(alert="x"))

@@ -33,7 +33,7 @@ def push(who):
     sessions = []
 
     def push(simulator, credentials=None, **options):
-        options = {"protocol": libapns.Protocol.HTTP2, "report_accepted": True, **options}
+        options = {"protocol": libapns.Protocol.HTTP2, "outcomes": "each", **options}
         sessions.append(
             libapns.Session(
                 credentials or who, host="127.0.0.1", port=simulator.ready["http2_port"], **options
@@ -248,7 +248,7 @@ def test_the_size_that_each_kind_may_have(start, push):
 def test_unread_responses_are_freed(start, push):
     """The session frees responses, read or not."""
     simulator = start("--http2-port", 0, faults={"bad_every": 5, "bad_reason": "BadDeviceToken"})
-    with push(simulator, report_accepted=False) as session:
+    with push(simulator, outcomes="failures") as session:
         session.send_many([(TOKEN, HELLO, number) for number in range(1000)])
     assert session.stats().events == 200
     assert next(iter(session)).reason == libapns.Reason.BAD_DEVICE_TOKEN

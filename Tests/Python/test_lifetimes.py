@@ -42,7 +42,7 @@ def test_user_data_lives_without_an_answer(start, connect):
 
 
 def test_user_data_of_accepted_events(start, connect):
-    session = connect(start(), report_accepted=True)
+    session = connect(start(), outcomes="each")
     things, references = watched(2000)
     session.send_many((TOKEN, PAYLOAD, thing) for thing in things)
     del things
@@ -84,7 +84,7 @@ def test_a_session_without_outcomes_frees_all(start, who, caplog):
 def test_unread_events_are_freed(start, who):
     simulator = start()
     things, references = watched(100)
-    session = libapns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1], report_accepted=True)
+    session = libapns.Session(who, protocol="binary", host="127.0.0.1", port=simulator.gateway[1], outcomes="each")
     with session:
         session.send_many([(TOKEN, PAYLOAD, thing) for thing in things])
     things.clear()

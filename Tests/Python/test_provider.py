@@ -24,7 +24,7 @@ def signing(certificates, **more):
 def session(simulator, who, **options):
     return libapns.Session(
         who, host="127.0.0.1", port=simulator.ready["http2_port"], protocol="http2", topic=TOPIC,
-        report_accepted=True, **options,
+        outcomes="each", **options,
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ def token_of(number):
 
 
 def of(simulator, push, **options):
-    return push(simulator, report_accepted=False, **options)
+    return push(simulator, outcomes="failures", **options)
 
 
 # ---- One

@@ -20,7 +20,7 @@ TOPIC = "com.example.app"
 )
 def where(request, start):
     simulator = start("--http2-port", 0)
-    options = {"host": "127.0.0.1", "protocol": request.param, "report_accepted": True}
+    options = {"host": "127.0.0.1", "protocol": request.param, "outcomes": "each"}
     if request.param == "http2":
         return {"port": simulator.ready["http2_port"], "topic": TOPIC, **options}
     return {"port": simulator.gateway[1], **options}
@@ -66,7 +66,7 @@ def test_wrong_credentials_change_nothing(who, where):
 
 def test_asyncio(who, another, where):
     async def main():
-        del where["report_accepted"]
+        del where["outcomes"]
         async with libapns.aio.Session(who, **where) as session:
             sends = [asyncio.ensure_future(session.send(TOKEN, HELLO)) for _ in range(20)]
             await asyncio.sleep(0)

@@ -43,7 +43,7 @@ def together(*functions):
 
 
 def test_one_session_many_threads(start, connect):
-    session = connect(start(faults={"bad_every": 300}), report_accepted=True)
+    session = connect(start(faults={"bad_every": 300}), outcomes="each")
     seen, done = [], threading.Event()
 
     def send(first):
@@ -136,7 +136,7 @@ def in_child(function):
 
 def test_a_forked_child_cannot_use_the_parent_s_objects(start, connect, who):
     simulator = start(control=True)
-    session = connect(simulator, report_accepted=True)
+    session = connect(simulator, outcomes="each")
     session.send(TOKEN, PAYLOAD, user_data="before")
     feedback = libapns.Feedback(who, host="127.0.0.1", port=simulator.feedback[1])
     for use in (

@@ -22,7 +22,7 @@ def event(kind, reject=libapns.Reject.NONE, **more):
 
 @pytest.mark.parametrize("token", [TOKEN, b"\xff", bytes(range(39)), bytes(range(40)), bytes(range(100))])
 def test_an_event_has_its_token(start, connect, token):
-    session = connect(start(), report_accepted=True)
+    session = connect(start(), outcomes="each")
     session.send(token, PAYLOAD)
     session.send(token.hex(), PAYLOAD, user_data="mine")
     session.send_many([(token, PAYLOAD), (token.hex(), PAYLOAD), (bytearray(token), PAYLOAD, "too")])
@@ -35,7 +35,7 @@ def test_an_event_has_its_token(start, connect, token):
 @needs_http2
 def test_a_notification_rejected_over_http2_has_its_token(start, who):
     simulator = start("--http2-port", "0", faults={"bad_tokens": ["ff"]})
-    with libapns.Session(who, host="127.0.0.1", port=simulator.ready["http2_port"], protocol="http2") as session:
+    with libapns.Session(who, host="127.0.0.1", port=simulator.ready["http2_port"], outcomes="failures") as session:
         session.send_many([(TOKEN, PAYLOAD), (b"\xff", PAYLOAD), (TOKEN, PAYLOAD)])
     (refused,) = session
     assert refused.token == b"\xff" and refused.why.startswith("rejected: BadDeviceToken (HTTP 400): ")

@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
   options.connections = (uint32_t)atoi(argv[5]);
   options.delivery =
       strcmp(argv[6], "at_most_once") ? APNS_DELIVERY_AT_LEAST_ONCE : APNS_DELIVERY_AT_MOST_ONCE;
-  options.report_accepted = 1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   apns_tuning_t tuning = APNS_TUNING_INIT;
   tuning.reconnect_pause_max_ms = 100;
   options.tuning = &tuning;

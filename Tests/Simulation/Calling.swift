@@ -15,6 +15,9 @@ protocol Calling: ~Copyable {
   /// Checks the rest once everything is over.
   mutating func checkRest()
 
+  /// Fewer outcomes that do not give way leave room.
+  var leastFull: Int { get }
+
   // The session's own functions.
   var hasFullRecord: Bool { get }
   mutating func connect() throws(Failure)
@@ -44,6 +47,7 @@ protocol Calling: ~Copyable {
 extension Calling where Self: ~Copyable {
   /// Plays one run from the first send to the last event.
   mutating func play() {
+    defer { world.isBeingFreed = true }
     for _ in 0..<world.actions {
       renewIfWanted()
       cancelIfWanted()
@@ -59,9 +63,10 @@ extension Calling where Self: ~Copyable {
       world.say("faults are over")
       drainWhole()
       if world.violation != nil { return }
-      if world.dice.below(2) == 0 { takeEvents() }
+      if world.dice.below(2) == 0, world.wantsToTake() { takeEvents() }
       close(isDrained: true)
     }
+    guard world.wantsRest() else { return }
     if world.violation == nil { takeEvents() }
     if world.violation == nil { checkEnds() }
   }
@@ -74,6 +79,7 @@ extension Calling where Self: ~Copyable {
     case 45..<52: flush()
     case 52..<60:
       drain(milliseconds: world.dice.pick([0, 1, 50, 1000, 30_000, APNS_TIMEOUT_DEFAULT]))
+    case 60..<86 where !world.wantsToTake(): break
     case 60..<70: nextEvent(milliseconds: 0)
     case 70..<78:
       nextEvent(milliseconds: world.dice.pick([1, 20, 500, 10_000, APNS_TIMEOUT_DEFAULT]))
@@ -145,13 +151,23 @@ extension Calling where Self: ~Copyable {
         world.failed(error)
       } else if error.status == APNS_ERR_FULL {
         world.met(.fullOfOutcomes)
-        if stats.events == 0 { world.violate("full of outcomes, and there are none") }
+        checkFull()
       } else {
         world.met(.failedSends)
         world.failed(error)
       }
       return false
     }
+  }
+
+  /// Accepted outcomes alone are no reason, where they give way.
+  private func checkFull() {
+    let stats = stats
+    if stats.events == 0 { world.violate("full of outcomes, and there are none") }
+    guard world.outcomes == APNS_OUTCOMES_ALL else { return }
+    let ended = Int(stats.accepted - stats.forgotten) - world.toldAccepted
+    let staying = Int(stats.events) - max(0, ended - world.pushed.early.count)
+    if staying <= leastFull { world.violate("full of outcomes, and only \(staying) stay") }
   }
 
   private mutating func checkIdentifier(_ identifier: UInt32) {
@@ -327,14 +343,7 @@ extension Calling where Self: ~Copyable {
   // MARK: Checks
 
   /// The notification of the event; nil if it belongs to none.
-  func number(of userData: UnsafeMutableRawPointer?) -> Int? {
-    let number = Int(bitPattern: userData) - 1
-    guard number >= 0, number < world.taken else {
-      world.violate("an event with the user data of nobody")
-      return nil
-    }
-    return number
-  }
+  func number(of userData: UnsafeMutableRawPointer?) -> Int? { world.takeBack(userData) }
 
   var unresolved: UInt64 { stats.unresolved }
 

@@ -7,7 +7,7 @@ enum Met: Int, CaseIterable {
   case brokenWrites, stalls, heldBack, writeTimeouts, answerTimeouts, renegotiations, lapses
   case ambiguousEnds, poison, givenUp, resends, duplicates
   case fullWindows, fullOfOutcomes, failedSends, deadlines, delays, rounds
-  case acceptedEvents, rejectedEvents, unknownEvents, cancellations, cancelledEvents
+  case acceptedEvents, rejectedEvents, unknownEvents, forgotten, cancellations, cancelledEvents
   case pushes, pushesInDoubt
   case drains, closes, closesUndrained, frees, renewals
   case processed, gentleGoodbyes, goodbyes, goodbyesAtOnce, breaches, breachesHeard, blackHoles
@@ -61,6 +61,7 @@ enum Met: Int, CaseIterable {
     case .acceptedEvents: "events: accepted"
     case .rejectedEvents: "events: rejected"
     case .unknownEvents: "events: unknown"
+    case .forgotten: "accepted outcomes that gave way"
     case .cancellations: "cancelled at once"
     case .cancelledEvents: "events: cancelled"
     case .pushes: "pushes that returned an outcome"

@@ -52,6 +52,13 @@ class Stage {
   private static let shortPushes: [Int32] = [0, 1, 50, 1000]
   private static let longPushes: [Int32] = [30_000, APNS_TIMEOUT_DEFAULT]
   final var pushed = Pushed()
+  /// The same for how it takes outcomes; and how many of them gave way.
+  private final var takeDice = Dice(seed: 0)
+  private final var habit = Habit.often
+  final var forgotten = 0
+  final let userData = UnsafeMutablePointer<UserDatum>.allocate(capacity: 3000)
+  /// Nothing more comes but the end of the session.
+  final var isBeingFreed = false
 
   /// What the lines carried. The session's counts have to equal it.
   final var counts = LineCounts()
@@ -98,6 +105,8 @@ class Stage {
     pushes = !usesLoop && pushDice.happens(250) ? pushDice.pick([30, 200, 600]) : 0
     pushTimes = pushDice.happens(500) ? Self.longPushes : Self.shortPushes + Self.longPushes
     pushed = Pushed()
+    takeDice = Dice(seed: seed ^ 0x7461_6B65_206F_6E65)
+    (forgotten, isBeingFreed) = (0, false)
     clock = 1_000_000_000
     isHealed = false
     violation = nil
@@ -115,6 +124,11 @@ class Stage {
   final func adopt(_ given: GivenOptions, _ faults: NetworkFaults) {
     (self.given, self.faults) = (given, faults)
     self.given.session.peer.nonblocking = usesLoop ? 1 : 0
+    if outcomes == APNS_OUTCOMES_EACH, takeDice.happens(600) { self.given.session.outcomes = 0 }
+    if outcomes == APNS_OUTCOMES_ALL || takeDice.happens(500) {
+      self.given.session.user_data_free = Self.release
+    }
+    habit = outcomes == APNS_OUTCOMES_EACH ? .often : takeDice.pick([.often, .seldom, .never])
     (armedUntil, isHurried) = (.max, false)
     (deeds, deedsTold, stepsForward) = (0, -1, 0)
     untilLapse = faults.lapseMax > 0 ? dice.within(1...500) : .max
@@ -152,6 +166,19 @@ class Stage {
 
   /// Whether the program pushes one now.
   final func wantsToPush() -> Bool { pushes > 0 && pushDice.happens(pushes) }
+
+  /// Whether the program takes outcomes now; and whether it does once nothing more comes.
+  final func wantsToTake() -> Bool {
+    switch habit {
+    case .often: true
+    case .seldom: takeDice.happens(100)
+    case .never: false
+    }
+  }
+  final func wantsRest() -> Bool { !isReleasing || takeDice.happens(800) }
+
+  /// The session frees the user data of a notification.
+  func released(_ number: Int) {}
 
   // MARK: Time
 

@@ -18,6 +18,8 @@ protocol Witness: Stage {
   /// Whether the session, which has its end, may count it as accepted, or can only do so.
   func mayBeAccepted(_ number: Int) -> Bool
   func hasToBeAccepted(_ number: Int) -> Bool
+  /// The outcome of an accepted one has given way.
+  func noteForgotten(_ number: Int)
   /// The session is being given other credentials.
   func noteRenewal()
   /// The notification is being cancelled.
@@ -39,7 +41,8 @@ protocol Witness: Stage {
 
 extension Witness {
   var mayAskAgain: Bool { false }
-  var reportsAccepted: Bool { given.session.report_accepted != 0 }
+  var reportsAccepted: Bool { outcomes != APNS_OUTCOMES_FAILURES }
+  func noteForgotten(_ number: Int) {}
 
   /// `open` are those that a push told as unknown and that have no end yet.
   func check(_ stats: apns_session_stats_t, open: [Int]) {
@@ -54,10 +57,11 @@ extension Witness {
     let ended = reported + Int(stats.rejected + stats.unknown + stats.cancelled)
     // The ends of what was told early are no events, and some of them were accepted.
     let late = reportsAccepted ? 0...0 : lateAccepted(but: open)
-    let known = ended - (told - open.count)
+    let known = ended - (told - open.count) - forgotten
     if !late.contains(Int(stats.events) - known) {
       violate("stats: events is \(stats.events), not \(known) and \(late)")
     }
+    equal(stats.forgotten, forgotten, "forgotten")
     checkOwn(stats)
   }
 
@@ -97,7 +101,9 @@ extension Witness {
     var silent = 0
     for number in 0..<taken where !isTold(number) {
       silent += 1
-      if reportsAccepted { violate("\(number) has no end") }
+      if isReleasing ? userData[number].place != .released : reportsAccepted {
+        violate("\(number) has no end")
+      }
       if !wasAccepted(number) { violate("\(number) is lost") }
       checkAccepted(number)
     }

@@ -1188,6 +1188,33 @@ typedef enum apns_delivery {
   APNS_DELIVERY_AT_MOST_ONCE = 1 /* each becomes APNS_EVENT_UNKNOWN */
 } apns_delivery_t;
 
+/** Which outcomes a session reports, as events or by apns_session_push(). */
+typedef enum apns_outcomes {
+  /* All. Accepted ones that nobody takes give way when the session needs their memory, the oldest
+     first; `forgotten` of apns_session_stats_t counts them, and a warning says so once. All other
+     outcomes stay until they are taken. */
+  APNS_OUTCOMES_ALL = 0,
+  /* All, and each stays in the window until it is taken; where they fill it, the send functions
+     return APNS_ERR_FULL. For programs that need each outcome. */
+  APNS_OUTCOMES_EACH = 1,
+  /* All but accepted ones. */
+  APNS_OUTCOMES_FAILURES = 2
+} apns_outcomes_t;
+
+/**
+ * Frees the `user_data` of a notification, for the option `user_data_free`; such as free().
+ *
+ * The session calls it once for each that is not NULL and is not handed out with an event: that of
+ * an accepted outcome which gave way or, with APNS_OUTCOMES_FAILURES, is not reported; and by
+ * apns_session_free(), of outcomes that nobody took and of notifications without one. What a send
+ * function did not take stays the caller's.
+ *
+ * It runs on the thread of a call on the session, in the middle of it. It must return (no
+ * exception, no longjmp). A call on that session from it returns APNS_ERR_ARGUMENT;
+ * apns_session_free() then does nothing.
+ */
+typedef void (*apns_user_data_free_t)(void *user_data);
+
 /** Which of Apple's interfaces a session speaks. */
 typedef enum apns_protocol {
   APNS_PROTOCOL_HTTP2 = 0, /* today's APNs: Sending notification requests to APNs */
@@ -1277,7 +1304,9 @@ typedef enum apns_log_kind {
   APNS_LOGGED_CONNECTING = 15, /* debug: a connection is begun */
   APNS_LOGGED_ASKED = 16,      /* debug: the peer is asked whether it is there, by a PING; binary:
                                   for proof */
-  APNS_LOGGED_FRAME = 17       /* trace: a frame, with > sent and with < received */
+  APNS_LOGGED_FRAME = 17,      /* trace: a frame, with > sent and with < received */
+  APNS_LOGGED_FORGOTTEN = 18   /* warning, once: accepted outcomes give way, because nobody takes
+                                  them (apns_outcomes_t) */
 } apns_log_kind_t;
 
 /** The kind in one word, such as "goaway"; "unknown" for any other number. Static. */
@@ -1481,8 +1510,8 @@ typedef struct apns_session_options {
      and what fits in no frame or header are looked at in any case, which costs nothing. */
   uint32_t checks;
 
-  int32_t delivery;        /* apns_delivery_t; 0: at least once */
-  int32_t report_accepted; /* not 0: accepted ones are events too, in the window until taken */
+  int32_t delivery; /* apns_delivery_t; 0: at least once */
+  int32_t outcomes; /* apns_outcomes_t; 0: all, and accepted ones give way */
 
   /* Is told in words what the session does. NULL: nobody, and nothing is put into words. */
   apns_log_t log;
@@ -1497,12 +1526,14 @@ typedef struct apns_session_options {
   const struct apns_binary_options *binary;
 
   const apns_tuning_t *tuning; /* NULL: all defaults */
+
+  apns_user_data_free_t user_data_free; /* NULL: nobody frees it */
 } apns_session_options_t;
 
 #define APNS_SESSION_OPTIONS_INIT                                                                \
   {                                                                                              \
     sizeof(apns_session_options_t), APNS_PEER_INIT, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, \
-        0, NULL, NULL                                                                            \
+        0, NULL, NULL, NULL                                                                      \
   }
 
 /**
@@ -1629,7 +1660,7 @@ typedef struct apns_notification {
   size_t token_length; /* 1 to APNS_TOKEN_MAX */
   const void *payload; /* JSON, UTF-8, without a NUL at its end */
   size_t payload_length;
-  void *user_data; /* comes back with the outcome, unchanged */
+  void *user_data; /* comes back with the outcome, unchanged; see also `user_data_free` */
   /* Until when the gateway keeps trying, in UNIX seconds, UTC. APNS_EXPIRY_ONCE: it tries once;
      any other number below 0 is refused. 0: not said (enhanced: as APNS_EXPIRY_ONCE, because
      the frame cannot leave it out). */
@@ -1673,9 +1704,10 @@ typedef struct apns_notification {
  * call that writes.
  *
  * APNS_ERR_FULL, of this and the other send functions: the window is full of outcomes that wait
- * to be taken. Waiting and retrying makes no room: take outcomes with apns_session_next_event()
- * until it has none, and send the same notification again. A program that sends more than its
- * window holds needs that in its loop.
+ * to be taken and do not give way (see apns_outcomes_t). Waiting and retrying makes no room: take
+ * outcomes with apns_session_next_event() until it has none, and send the same notification again.
+ * A program with APNS_OUTCOMES_EACH that sends more than its window holds needs that in its loop,
+ * and any program needs it after some thousand rejections that it did not take.
  *
  * If a connection fails in the meantime, the session replaces it and sends again what was lost,
  * as the options say; an error says that no connection can be had. If the window is full, the
@@ -1750,7 +1782,7 @@ apns_status_t apns_session_cancel(apns_session_t *session, uint32_t identifier,
 
 /** How a notification ended. */
 typedef enum apns_event_kind {
-  APNS_EVENT_ACCEPTED = 1, /* only with report_accepted */
+  APNS_EVENT_ACCEPTED = 1, /* not with APNS_OUTCOMES_FAILURES */
   APNS_EVENT_REJECTED = 2, /* by the gateway; `reject` says why */
   APNS_EVENT_UNKNOWN = 3,  /* the connection or the session ended before the gateway's answer */
   APNS_EVENT_CANCELLED = 4 /* apns_session_cancel(): it did not arrive, and may be sent again */
@@ -1815,10 +1847,10 @@ apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *eve
  * Sends one notification and returns its outcome, within `timeout_ms` for all of it: connecting,
  * writing, and waiting for the answer.
  *
- * APNS_OK: `event_out` has the outcome, which is APNS_EVENT_ACCEPTED even without
- * report_accepted. With any other status except APNS_ERR_AGAIN (see below) the notification was not
- * taken. APNS_ERR_TIMEOUT and APNS_ERR_NETWORK mean that there is no connection, and APNS_ERR_FULL
- * that you have to take waiting outcomes first.
+ * APNS_OK: `event_out` has the outcome, which is APNS_EVENT_ACCEPTED even with
+ * APNS_OUTCOMES_FAILURES. With any other status except APNS_ERR_AGAIN (see below) the notification
+ * was not taken. APNS_ERR_TIMEOUT and APNS_ERR_NETWORK mean that there is no connection, and
+ * APNS_ERR_FULL that you have to take waiting outcomes first.
  *
  * If the time passes, or no retry can help, the session takes the notification back, as
  * apns_session_cancel() does. APNS_EVENT_CANCELLED means that none of it was written, so you may
@@ -1875,10 +1907,11 @@ typedef struct apns_session_stats {
   uint32_t first_unresolved;
   uint32_t reserved32;
   uint64_t cancelled; /* by apns_session_cancel(), without having arrived */
+  uint64_t forgotten; /* the accepted ones whose outcome gave way, see apns_outcomes_t */
 } apns_session_stats_t;
 
 #define APNS_SESSION_STATS_INIT \
-  { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /**
  * Fills in the counts. Does no I/O. Any thread: beside a call of another thread it returns when

@@ -1218,13 +1218,14 @@ struct SessionOptions {
   std::uint32_t window_bytes = 0;
   unsigned checks = 0; /* bits of apns_check_t */
   apns_delivery_t delivery = APNS_DELIVERY_AT_LEAST_ONCE;
-  bool report_accepted = false;
+  apns_outcomes_t outcomes = APNS_OUTCOMES_ALL;
   apns_log_t log = nullptr; /* must not throw */
   void *log_context = nullptr;
   apns_log_level_t log_level = APNS_LOG_DEFAULT;
   /* How long the destructor waits for outcomes; 0: it drops what has none. exit() and
      std::quick_exit() destroy no local object. */
   std::uint32_t close_timeout_ms = 5000;
+  apns_user_data_free_t user_data_free = nullptr; /* must not throw */
   BinaryOptions binary = {};
   Tuning tuning = {};
 };
@@ -1614,11 +1615,12 @@ class Session : public detail::Owner<apns_session_t> {
     given.window_bytes = options.window_bytes;
     given.checks = options.checks;
     given.delivery = options.delivery;
-    given.report_accepted = options.report_accepted;
+    given.outcomes = options.outcomes;
     given.log = options.log;
     given.log_context = options.log_context;
     given.log_level = options.log_level;
     given.close_timeout_ms = options.close_timeout_ms;
+    given.user_data_free = options.user_data_free;
     given.binary = &binary;
     given.tuning = &tuning;
     apns_session_t *made = nullptr;

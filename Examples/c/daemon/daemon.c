@@ -397,7 +397,7 @@ int main(int argc, char **argv) {
   for (size_t at = 0; at < CLIENTS; at++) clients[at].fd = -1;
 
   where.peer.nonblocking = 1;
-  where.report_accepted = 1;
+  where.outcomes = APNS_OUTCOMES_EACH;
   /* The binary interface never says that it accepted something, so what was in flight for so
      long is proven, which costs a connection. */
   apns_binary_options_t binary = APNS_BINARY_OPTIONS_INIT;

@@ -26,7 +26,6 @@ static inline bool push_begin(int argc, char **argv) {
   where.peer.host = argv[1];
   where.peer.port = (uint16_t)atoi(argv[2]);
   where.topic = "com.example.app";
-  where.report_accepted = 1;
   where.peer.nonblocking = 1;
   who.certificate_file = argv[3];
   who.ca_file = argv[4];

@@ -28,7 +28,7 @@ struct SessionLog {
   private let level: UInt32
   /// When something is said: a room without a clock says it at the time that a session set.
   fileprivate var now: Nanoseconds = 0
-  private var quotas = InlineArray<18, LineQuota>(repeating: LineQuota())
+  private var quotas = InlineArray<19, LineQuota>(repeating: LineQuota())
   /// The line that is being made.
   private var what = LogLine(APNS_LOGGED_CLOSED, APNS_LOG_INFO)
   var words = Message()

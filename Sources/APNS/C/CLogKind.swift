@@ -5,7 +5,7 @@ private var names: WordList {
   WordList(
     """
     unknown\0connected\0refused\0ended\0given_up\0goaway\0reset\0overdue\0resent\0later\0pause\0\
-    full\0token\0cache\0closed\0connecting\0asked\0frame\0
+    full\0token\0cache\0closed\0connecting\0asked\0frame\0forgotten\0
     """)
 }
 

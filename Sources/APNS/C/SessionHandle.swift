@@ -201,6 +201,8 @@ struct SessionHandle {
   }
 
   func discard() {
+    // Not from a callback of the session, and no callback calls the session meanwhile.
+    if !isForeign, csystem_claim(lock) == 0 { return }
     if let ssl = head.pointee.ssl { APNS.discard(ssl) }
     try? passUnlocked(End(isForeign: isForeign))
     head.deinitialize(count: 1)

@@ -13,7 +13,8 @@ struct Outbox: ~Copyable {
   /// How many entries there are.
   let capacity: Int
   private var store: RequestStore
-  let reportsAccepted: Bool
+  private let untaken: UnsafeMutablePointer<Untaken>
+  private let telling: Telling
 
   /// The first and the last taken of those without an end, and the first never sent.
   private var oldest: UInt32 = 0
@@ -35,6 +36,8 @@ struct Outbox: ~Copyable {
   /// Streams that have ended and are to be judged; and outcomes to be taken.
   private var answered = OutboxList()
   private var ended = OutboxList()
+  /// How many of those are accepted ones that give way.
+  private var yielding = 0
   /// The one whose outcome a push returns, as slot plus one; 0: none.
   private var pushed: UInt32 = 0
   /// The text of the answer that was told last.
@@ -55,7 +58,7 @@ struct Outbox: ~Copyable {
   let metrics: UnsafeMutablePointer<apns_session_metrics_t>
 
   /// `bytes` for requests and bookkeeping together; nil when there is no memory.
-  init?(bytes: Int, reportsAccepted: Bool, keepsOrder: Bool) {
+  init?(bytes: Int, untaken: UnsafeMutablePointer<Untaken>, keepsOrder: Bool) {
     // A quarter for the bookkeeping suits requests of 240 bytes and more.
     var count = 32
     while Self.bookkeeping(count &* 2, keepsOrder) <= bytes / 4 { count &*= 2 }
@@ -72,7 +75,8 @@ struct Outbox: ~Copyable {
     entries = memory.bindMemory(to: OutboxEntry.self, capacity: count)
     capacity = count
     store = RequestStore(memory + bookkeeping, size: bytes &- bookkeeping)
-    self.reportsAccepted = reportsAccepted
+    self.untaken = untaken
+    telling = untaken.pointee.telling
     let ordering = memory + count &* MemoryLayout<OutboxEntry>.stride
     if keepsOrder { order = DeviceOrder(ordering, capacity: count) }
     later = RetryQueue(
@@ -89,11 +93,11 @@ struct Outbox: ~Copyable {
 
   /// Makes an outbox that stays where it is in memory until it is ended.
   static func make(
-    bytes: Int, reportsAccepted: Bool, keepsOrder: Bool
+    bytes: Int, untaken: UnsafeMutablePointer<Untaken>, keepsOrder: Bool
   ) -> UnsafeMutablePointer<Outbox>? {
     guard let memory = malloc(MemoryLayout<Outbox>.size) else { return nil }
     let outbox = memory.bindMemory(to: Outbox.self, capacity: 1)
-    if let made = Outbox(bytes: bytes, reportsAccepted: reportsAccepted, keepsOrder: keepsOrder) {
+    if let made = Outbox(bytes: bytes, untaken: untaken, keepsOrder: keepsOrder) {
       outbox.initialize(to: made)
       return outbox
     }
@@ -108,8 +112,13 @@ struct Outbox: ~Copyable {
 
   deinit {
     // An entry that was given back has no body.
-    for slot in 0..<touched { (entries + slot).freeBody() }
-    freeTold()
+    for slot in 0..<touched {
+      (entries + slot).freeBody()
+      if entries[slot].state != .done, entries[slot].interest != .told {
+        untaken.release(entries[slot].userData)
+      }
+    }
+    told?.end()
     free(metrics)
     free(memory)
   }
@@ -119,17 +128,22 @@ struct Outbox: ~Copyable {
   var largestRequest: Int { store.size }
   /// Bytes of requests without an end.
   var live: Int { store.used }
-  /// Outcomes that nobody takes are what stands in the way: they hold half of the entries, or those
-  /// that an answer would not give back.
+  /// Accepted ones are told.
+  @inline(__always)
+  var reportsAccepted: Bool { telling != .failures }
+  /// Outcomes that wait and do not give way.
+  var stayingOutcomes: Int { waitingOutcomes &- yielding }
+  /// Outcomes that do not give way are what stands in the way: they hold half of the entries, or
+  /// those that an answer would not give back.
   var isFullOfOutcomes: Bool {
-    waitingOutcomes > capacity / 2
-      || reportsAccepted && waitingOutcomes > 0 && unused.isEmpty && touched == capacity
+    stayingOutcomes > capacity / 2
+      || telling == .each && waitingOutcomes > 0 && unused.isEmpty && touched == capacity
   }
 
   /// Where a request of `size` bytes goes; nil when there is no room now.
   @inline(__always)
   mutating func reserve(_ size: Int) -> Int? {
-    guard !unused.isEmpty || touched < capacity else { return nil }
+    guard !unused.isEmpty || touched < capacity || yielding > 0 else { return nil }
     return store.place(for: size) ?? closeGaps(for: size)
   }
 
@@ -212,8 +226,34 @@ struct Outbox: ~Copyable {
   @inline(__always)
   private mutating func takeEntry() -> Int {
     if let slot = entries.takeFirst(of: &unused) { return slot }
+    if touched == capacity {
+      giveWay()
+      if let slot = entries.takeFirst(of: &unused) { return slot }
+    }
     touched &+= 1
     return touched &- 1
+  }
+
+  /// The oldest of the accepted outcomes give way, so many at once that it costs the single send next to
+  /// nothing: a part of the entries, and one more for eight outcomes that stay before them.
+  @inline(never)
+  private mutating func giveWay() {
+    let part = max(capacity / 64, 1)
+    var (staying, stay, gone) = (OutboxList(), 0, 0)
+    while gone < part &+ stay / 8, let slot = entries.takeFirst(of: &ended) {
+      if entries[slot].outcome == .accepted {
+        gone &+= 1
+        untaken.release(entries[slot].userData)
+        giveBackEntry(slot)
+      } else {
+        stay &+= 1
+        entries.append(slot, to: &staying)
+      }
+    }
+    entries.put(staying, before: &ended)
+    yielding &-= gone
+    waitingOutcomes &-= gone
+    untaken.forget(gone)
   }
 
   func request(_ slot: Int) -> StoredRequest {
@@ -487,8 +527,10 @@ struct Outbox: ~Copyable {
     } else if outcome != .accepted || reportsAccepted, entries[slot].interest != .told {
       entries[slot].state = .ended
       waitingOutcomes &+= 1
+      if outcome == .accepted, telling == .all { yielding &+= 1 }
       entries.append(slot, to: &ended)
     } else {
+      if entries[slot].interest != .told { untaken.release(entries[slot].userData) }
       giveBackEntry(slot)
     }
   }
@@ -605,19 +647,15 @@ struct Outbox: ~Copyable {
     return taken
   }
 
-  private func freeTold() {
-    told?.pointee.freeLong()
-    free(told)
-  }
-
   private mutating func tookOutcome() {
     guard let slot = entries.takeFirst(of: &ended) else { return }
     waitingOutcomes &-= 1
+    if yielding > 0, entries[slot].outcome == .accepted { yielding &-= 1 }
     tell(slot)
   }
 
   private mutating func tell(_ slot: Int) {
-    freeTold()
+    told?.end()
     told = entries[slot].body
     entries[slot].body = nil
     giveBackEntry(slot)

@@ -218,6 +218,11 @@ struct AnswerText {
 }
 
 extension UnsafeMutablePointer<AnswerText> {
+  func end() {
+    pointee.freeLong()
+    free(self)
+  }
+
   var text: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: self, count: Int(pointee.count))
   }
@@ -235,8 +240,7 @@ extension UnsafeMutablePointer<OutboxEntry> {
   }
 
   func freeBody() {
-    pointee.body?.pointee.freeLong()
-    free(pointee.body)
+    pointee.body?.end()
     pointee.body = nil
   }
 }
@@ -275,6 +279,14 @@ extension UnsafeMutablePointer<OutboxEntry> {
     self[slot].next = list.first
     list.first = number
     if list.last == 0 { list.last = number }
+  }
+
+  /// Puts all of one list before those of the other.
+  func put(_ list: OutboxList, before others: inout OutboxList) {
+    guard list.first != 0 else { return }
+    self[Int(list.last) &- 1].next = others.first
+    others.first = list.first
+    if others.last == 0 { others.last = list.last }
   }
 
   func takeFirst(of list: inout OutboxList) -> Int? {

@@ -20,7 +20,8 @@ struct Window: ~Copyable {
   private var first = 0
   private var end = 0
   private var doubts = Doubts()
-  private let reportsAccepted: Bool
+  private let untaken: UnsafeMutablePointer<Untaken>
+  private let telling: Telling
   /// While there is a sentinel, an identifier of 0 means the sentinel, whatever the status.
   private let zeroProves: Bool
   /// Notifications in doubt are sent in smaller flights each time. False if nothing can be
@@ -28,11 +29,13 @@ struct Window: ~Copyable {
   private let limitsFlights: Bool
   /// The position up to which some token has a length that the gateway may reject.
   private var oddTokensEnd = 0
-  /// Some of those that were written are cancelled.
-  private var hasCancelled = false
+  /// Some of those without an outcome are cancelled, or told already.
+  private var hasMarked = false
   /// The notification whose outcome a push returns, 0: none; and that outcome.
   private var pushed: UInt32 = 0
   private var pushedEnd: WindowEntry?
+  /// How many of the outcomes that wait are accepted ones that give way.
+  private var yielding = 0
 
   private(set) var taken: UInt64 = 0
   private(set) var accepted: UInt64 = 0
@@ -45,7 +48,8 @@ struct Window: ~Copyable {
 
   /// `bytes` covers frames and bookkeeping together; nil if there is no memory.
   init?(
-    bytes: Int, reportsAccepted: Bool, zeroProves: Bool = false, limitsFlights: Bool = true
+    bytes: Int, untaken: UnsafeMutablePointer<Untaken>, zeroProves: Bool = false,
+    limitsFlights: Bool = true
   ) {
     // An eighth for bookkeeping suits frames of 112 bytes and more.
     var count = 64
@@ -57,15 +61,26 @@ struct Window: ~Copyable {
     entries = memory.bindMemory(to: WindowEntry.self, capacity: count)
     mask = count &- 1
     ring = FrameRing(memory + bookkeeping, size: bytes &- bookkeeping)
-    self.reportsAccepted = reportsAccepted
+    self.untaken = untaken
+    telling = untaken.pointee.telling
     self.zeroProves = zeroProves
     self.limitsFlights = limitsFlights
   }
 
-  deinit { free(memory) }
+  deinit {
+    if untaken.releases {
+      for position in outcomes..<end where position < first || !entries[position & mask].isTold {
+        untaken.release(entries[position & mask].userData)
+      }
+      untaken.release(pushedEnd?.userData)
+    }
+    free(memory)
+  }
 
   // MARK: Queueing
 
+  /// How many notifications and outcomes it has places for.
+  var capacity: Int { mask &+ 1 }
   /// The largest frame that fits into an empty window.
   var largestFrame: Int { ring.size }
   /// Notifications without an outcome.
@@ -73,11 +88,11 @@ struct Window: ~Copyable {
   var waitingOutcomes: Int { first &- outcomes }
   /// Nothing waits to be written or for an outcome.
   var isEmpty: Bool { first == end }
-  /// Outcomes that nobody takes are what stands in the way: they fill half of the window's places, or
-  /// those that a proof would not give back.
+  /// Outcomes that do not give way are what stands in the way: they fill half of the window's places,
+  /// or those that a proof would not give back.
   var isFullOfOutcomes: Bool {
-    waitingOutcomes > mask / 2
-      || reportsAccepted && waitingOutcomes > 0 && end &- outcomes > mask
+    waitingOutcomes &- yielding > mask / 2
+      || telling == .each && waitingOutcomes > 0 && end &- outcomes > mask
   }
   var hasUnwritten: Bool { ring.unwritten > 0 }
   /// Notifications that the connection has in full and whose outcome is unknown.
@@ -88,7 +103,7 @@ struct Window: ~Copyable {
   var hasInFlight: Bool { written > first }
   /// Half of the room is taken, so the window may soon be full.
   var isHalfFull: Bool {
-    ring.live > ring.size / 2 || end &- outcomes > mask / 2
+    ring.live > ring.size / 2 || end &- outcomes &- yielding > mask / 2
   }
 
   /// Where a frame of `size` bytes goes; nil if there is no room now.
@@ -96,6 +111,12 @@ struct Window: ~Copyable {
   func reserve(_ size: Int) -> Int? {
     guard end &- outcomes <= mask else { return nil }
     return ring.place(for: size, spare: 0)
+  }
+
+  /// There is room for one of `size` bytes, or will be once accepted outcomes give way.
+  @inline(never)
+  func hasRoom(for size: Int) -> Bool {
+    (end &- outcomes <= mask || yielding > 0) && ring.place(for: size, spare: 0) != nil
   }
 
   /// Queues the frame that was put at `place`.
@@ -108,11 +129,54 @@ struct Window: ~Copyable {
     // the caches.
     if outcomes == end { beginAnew() }
     entries[end & mask] = WindowEntry(
-      userData: userData, identifier: identifier, word: UInt32(truncatingIfNeeded: place))
+      userData: userData, identifier: identifier, place: place)
     ring.commit(place, size)
     end &+= 1
     taken &+= 1
     if !hasUsualToken { oddTokensEnd = end }
+  }
+
+  /// Where no place is left, the oldest of the accepted outcomes give way.
+  @inline(__always)
+  mutating func giveWay() {
+    if end &- outcomes > mask, yielding > 0 { forgetOldest() }
+  }
+
+  /// So many at once that it costs the single send next to nothing: a part of the places, and one more for
+  /// eight outcomes that stay before them and have to be moved.
+  @inline(never)
+  private mutating func forgetOldest() {
+    let part = capacity / 64
+    var (position, stay, gone) = (outcomes, 0, 0)
+    if yielding == waitingOutcomes {
+      gone = min(part, yielding)
+      position &+= gone
+      if untaken.releases {
+        for position in outcomes..<position { untaken.release(entries[position & mask].userData) }
+      }
+    }
+    while position < first, gone < part &+ stay / 8 {
+      let entry = entries[position & mask]
+      if entry.isAccepted {
+        gone &+= 1
+        untaken.release(entry.userData)
+      } else {
+        stay &+= 1
+      }
+      position &+= 1
+    }
+    yielding &-= gone
+    var into = position
+    while stay > 0 {
+      position &-= 1
+      let entry = entries[position & mask]
+      if entry.isAccepted { continue }
+      stay &-= 1
+      into &-= 1
+      entries[into & mask] = entry
+    }
+    outcomes = into
+    untaken.forget(gone)
   }
 
   private mutating func beginAnew() {
@@ -322,7 +386,7 @@ struct Window: ~Copyable {
   private mutating func restart(wasWritten: Int) {
     if first < end { ring.rewind(to: entries[first & mask].place) }
     var again = wasWritten &- first
-    if hasCancelled { again &-= removeCancelled(writtenBefore: wasWritten) }
+    if hasMarked { again &-= removeCancelled(writtenBefore: wasWritten) }
     if again > 0 { resent &+= UInt64(again) }
   }
 
@@ -349,13 +413,12 @@ struct Window: ~Copyable {
 
   private mutating func keepFromResending(_ position: Int) {
     entries[position & mask].isCancelled = true
-    hasCancelled = true
+    hasMarked = true
   }
 
   /// Nothing is in flight any more: the cancelled ones get their outcomes. Returns how many of them lie
   /// before that position.
   private mutating func removeCancelled(writtenBefore written: Int) -> Int {
-    hasCancelled = false
     var count = 0
     var position = end
     while position > first {
@@ -386,7 +449,7 @@ struct Window: ~Copyable {
     if oddTokensEnd > position { oddTokensEnd &-= 1 }
     if first == end { ring.freeAll() }
     let isTold = removed.isTold
-    removed.word = outcome.word
+    removed.outcome = outcome
     if removed.identifier == pushed {
       pushedEnd = removed
     } else if !isTold {
@@ -408,22 +471,30 @@ struct Window: ~Copyable {
     }
 
     // New outcomes are packed against `position` from the back. Those that nobody needs to
-    // take are dropped, and the older waiting outcomes move up next to the new ones.
+    // take are dropped, and the older waiting outcomes move up next to the new ones. Accepted ones
+    // mostly stay as they are.
     var into = position
-    let isReported = outcome != .accepted || reportsAccepted
-    if isReported || pushed != 0 {
+    let isReported = outcome != .accepted || telling != .failures
+    if outcome == .accepted, isReported, pushed == 0, !hasMarked {
+      into = first
+    } else if isReported || pushed != 0 || untaken.releases {
       var from = position
       while from > first {
         from &-= 1
         var entry = entries[from & mask]
         let isTold = entry.isTold
-        entry.word = outcome.word
+        entry.outcome = outcome
         if entry.identifier == pushed { pushedEnd = entry }
-        if !isReported || isTold || entry.identifier == pushed { continue }
+        if isTold || entry.identifier == pushed { continue }
+        if !isReported {
+          untaken.release(entry.userData)
+          continue
+        }
         into &-= 1
         entries[into & mask] = entry
       }
     }
+    if outcome == .accepted, telling == .all { yielding &+= position &- into }
     if into != first {
       var from = first
       while from > outcomes {
@@ -434,7 +505,12 @@ struct Window: ~Copyable {
       outcomes = into
     }
     first = position
-    if first == end { ring.freeAll() } else { ring.free(before: entries[first & mask].place) }
+    if first == end {
+      hasMarked = false
+      ring.freeAll()
+    } else {
+      ring.free(before: entries[first & mask].place)
+    }
   }
 
   // MARK: Outcomes
@@ -449,8 +525,9 @@ struct Window: ~Copyable {
     guard outcomes < first else { return nil }
     let entry = entries[outcomes & mask]
     outcomes &+= 1
+    if yielding > 0, entry.isAccepted { yielding &-= 1 }
     return WaitingOutcome(
-      outcome: Outcome(word: entry.word), identifier: entry.identifier, userData: entry.userData,
+      outcome: entry.outcome, identifier: entry.identifier, userData: entry.userData,
       answer: nil)
   }
 
@@ -471,11 +548,12 @@ struct Window: ~Copyable {
     if let taken = pushedEnd {
       pushedEnd = nil
       return WaitingOutcome(
-        outcome: Outcome(word: taken.word), identifier: identifier, userData: taken.userData,
+        outcome: taken.outcome, identifier: identifier, userData: taken.userData,
         answer: nil)
     }
     guard first < end, let position = find(identifier) else { return nil }
     entries[position & mask].noteTold()
+    hasMarked = true
     return WaitingOutcome(
       outcome: .unknown, identifier: identifier, userData: entries[position & mask].userData,
       answer: nil)

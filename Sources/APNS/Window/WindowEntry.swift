@@ -3,11 +3,19 @@ struct WindowEntry {
   var userData: UnsafeMutableRawPointer?
   var identifier: UInt32
   /// Before there is an outcome: where the frame starts in the ring, which has less than 2^30 bytes,
-  /// and in the highest bits whether it was cancelled and told. Afterwards: the outcome.
-  var word: UInt32
+  /// and in the highest bits whether it was cancelled and told. Afterwards the same with neither, which
+  /// means accepted, so that it need not be written; or in the highest bit that the rest is the outcome.
+  private var word: UInt32
+
+  init(userData: UnsafeMutableRawPointer?, identifier: UInt32, place: Int) {
+    self.userData = userData
+    self.identifier = identifier
+    word = UInt32(truncatingIfNeeded: place)
+  }
 
   private static var cancelled: UInt32 { 1 << 31 }
   private static var told: UInt32 { 1 << 30 }
+  private static var ended: UInt32 { 1 << 31 }
 
   var place: Int { Int(word & ~(Self.cancelled | Self.told)) }
 
@@ -23,4 +31,11 @@ struct WindowEntry {
 
   /// Its frame starts so many bytes further ahead.
   mutating func move(by size: Int) { word &-= UInt32(truncatingIfNeeded: size) }
+
+  /// Of one that has an outcome.
+  var isAccepted: Bool { word & Self.ended == 0 }
+  var outcome: Outcome {
+    get { isAccepted ? .accepted : Outcome(word: word & ~Self.ended) }
+    set { word = newValue == .accepted ? 0 : newValue.word | Self.ended }
+  }
 }

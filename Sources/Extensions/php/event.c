@@ -72,7 +72,11 @@ bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_m
   /* The record stays in its list until all memory is there, so that it is not lost without. */
   zval event;
   php_apns_event_new(record, &event);
-  php_apns_records_remove(of_others ? &tracked->left : &tracked->own, record);
+  if (of_others) {
+    php_apns_tracked_take_left(tracked, record);
+  } else {
+    php_apns_records_remove(&tracked->own, record);
+  }
   php_apns_record_free(record);
   ZVAL_COPY_VALUE(out, &event);
   return true;

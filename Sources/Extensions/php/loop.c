@@ -71,9 +71,9 @@ PHP_METHOD(Apns_Session, process) {
   apns_status_t status = apns_session_process(tracked->session, &error);
   tracked->holds_back = false;
   php_apns_log_tell(tracked);
+  php_apns_tracked_sweep(tracked);
   if (status == APNS_DONE) {
     tracked->is_closed = true;
-    php_apns_tracked_prune(tracked);
     RETURN_FALSE;
   }
   if (status == APNS_OK) RETURN_TRUE;

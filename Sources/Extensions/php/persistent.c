@@ -50,8 +50,7 @@ static bool renew(php_apns_tracked *tracked, php_apns_identity *identity,
   apns_session_free(tracked->session);
   tracked->session = session;
   tracked->is_closed = false;
-  /* Notifications without an outcome by now were accepted. */
-  php_apns_records_free(&tracked->sent);
+  php_apns_tracked_sweep(tracked);
   return true;
 }
 
@@ -150,7 +149,7 @@ void php_apns_persistent_end(void) {
       php_apns_tracked_leave_request(tracked);
       php_apns_tracked_collect(tracked);
       for (php_apns_record *record = tracked->left.first; record; record = record->after)
-        log_note(tracked, record);
+        if (!tracked->yields || record->kind != APNS_EVENT_ACCEPTED) log_note(tracked, record);
     }
     php_apns_tracked_release(tracked);
   }

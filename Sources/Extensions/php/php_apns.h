@@ -132,8 +132,8 @@ typedef struct php_apns_name {
   int32_t number;
 } php_apns_name;
 extern const php_apns_name php_apns_log_levels[], php_apns_protocols[], php_apns_formats[],
-    php_apns_deliveries[], php_apns_tls_versions[], php_apns_push_types[], php_apns_checks[],
-    php_apns_environments[], php_apns_storages[];
+    php_apns_deliveries[], php_apns_outcomes[], php_apns_tls_versions[], php_apns_push_types[],
+    php_apns_checks[], php_apns_environments[], php_apns_storages[];
 /* NULL: it is none of them. */
 const int32_t *php_apns_word(const php_apns_name *words, const char *text, size_t length);
 /* Throws that `what` takes these words and no other. */
@@ -283,6 +283,7 @@ typedef struct php_apns_answer {
 
 typedef struct php_apns_record {
   struct php_apns_record *before, *after;
+  struct php_apns_tracked *tracked;
   php_apns_request *request; /* NULL: the session is not persistent */
   zval user_data;            /* persistent: of memory that outlives the request */
   uint32_t identifier;
@@ -304,6 +305,8 @@ php_apns_record *php_apns_record_new(const uint8_t *token, size_t token_length, 
 void php_apns_record_free(php_apns_record *record);
 /* Notes how it ended. */
 void php_apns_record_tell(php_apns_record *record, const apns_event_t *event);
+/* The library's `user_data_free`: it has no outcome for the script. */
+void php_apns_record_forget(void *record);
 void php_apns_records_append(php_apns_records *records, php_apns_record *record);
 void php_apns_records_remove(php_apns_records *records, php_apns_record *record);
 void php_apns_records_free(php_apns_records *records);
@@ -321,16 +324,17 @@ typedef struct php_apns_log php_apns_log;
 typedef struct php_apns_tracked {
   apns_session_t *session;
   uint32_t references;   /* of the objects, and of the table of persistent ones */
-  size_t prune_at;       /* look for records that are no longer needed when so many are there */
   php_apns_records sent; /* no outcome has been taken for them */
+  php_apns_records dead; /* there is none to be taken: to be freed after the call */
   php_apns_records own;  /* outcomes that wait for this request */
   php_apns_records left; /* outcomes of earlier requests */
+  size_t left_accepted;  /* how many of them are */
+  uint64_t forgotten;    /* of these, how many gave way */
   bool is_persistent;
   bool is_closed;
   bool holds_back; /* something waits for more */
   bool speaks_http2;
-  /* Outcomes come in the order of the notifications. */
-  bool has_order;
+  bool yields; /* accepted outcomes give way: Session::OUTCOMES_ALL */
   bool never_waits;
   int32_t connect_ms;  /* the session's own timeouts */
   int32_t patience_ms; /* what a timeout of -1 is */
@@ -358,8 +362,12 @@ php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
 void php_apns_tracked_release(php_apns_tracked *tracked);
 /* The process is not the one that made the session. */
 bool php_apns_tracked_is_inherited(const php_apns_tracked *tracked);
-/* Drops the records of what has its end and will not be an outcome. */
-void php_apns_tracked_prune(php_apns_tracked *tracked);
+/* After a call of the library: frees what has no outcome for the script. */
+void php_apns_tracked_sweep(php_apns_tracked *tracked);
+/* So many outcomes of earlier requests wait as may, and none gives way. */
+bool php_apns_tracked_is_full(const php_apns_tracked *tracked);
+/* Takes one of them out of the list. */
+void php_apns_tracked_take_left(php_apns_tracked *tracked, php_apns_record *record);
 /* The next outcome, still in its list; NULL: none, or an exception. */
 php_apns_record *php_apns_tracked_next(php_apns_tracked *tracked, bool of_others,
                                        int32_t timeout_ms);

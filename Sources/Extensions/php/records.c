@@ -155,6 +155,12 @@ void php_apns_record_user_data(const php_apns_record *record, zval *out) {
   }
 }
 
+void php_apns_record_forget(void *forgotten) {
+  php_apns_record *record = forgotten;
+  php_apns_records_remove(&record->tracked->sent, record);
+  php_apns_records_append(&record->tracked->dead, record);
+}
+
 void php_apns_records_append(php_apns_records *records, php_apns_record *record) {
   record->before = records->last;
   record->after = NULL;

@@ -139,7 +139,7 @@ static uint32_t send_push(zend_object *object, const push *push, bool more, int3
   uint32_t identifier = 0;
   php_apns_record *record = NULL;
   php_apns_tracked *tracked = php_apns_session_tracked(object);
-  if (tracked && tracked->left.count >= PHP_APNS_LEFT_MAX) {
+  if (tracked && php_apns_tracked_is_full(tracked)) {
     error.status = APNS_ERR_FULL;
     snprintf(error.message, sizeof error.message,
              "%zu outcomes of earlier requests are waiting: take them with leftEvents()",
@@ -152,6 +152,8 @@ static uint32_t send_push(zend_object *object, const push *push, bool more, int3
   if (record) {
     if (notification.token_length > 0) notification.token = token;
     notification.user_data = record;
+    record->tracked = tracked;
+    php_apns_records_append(&tracked->sent, record);
     notification.expiry = push->expiry;
     notification.payload = content.builder ? NULL : ZSTR_VAL(content.json);
     notification.payload_length = content.builder ? 0 : ZSTR_LEN(content.json);
@@ -161,14 +163,12 @@ static uint32_t send_push(zend_object *object, const push *push, bool more, int3
     apns_status_t status =
         event_out ? take_and_wait(tracked, &notification, timeout_ms, &event, &error)
                   : take(tracked, &notification, content.builder, flags, &identifier, &error);
+    if (status != APNS_OK || event_out) php_apns_records_remove(&tracked->sent, record);
     if (status == APNS_OK && event_out) {
       identifier = event.identifier;
       return_event(tracked, record, &event, event_out);
     } else if (status == APNS_OK) {
-      record->identifier = identifier;
-      php_apns_records_append(&tracked->sent, record);
       tracked->holds_back = more;
-      if (tracked->sent.count >= tracked->prune_at) php_apns_tracked_prune(tracked);
       /* What a slice was too short for; the next call meets any failure again. */
       if (!more && !tracked->never_waits && php_apns_now_ms() - began >= PHP_APNS_SLICE_MS)
         php_apns_flush(tracked, NULL);
@@ -180,6 +180,7 @@ static uint32_t send_push(zend_object *object, const push *push, bool more, int3
     }
     php_apns_provider_resume(tracked->provider);
     php_apns_log_tell(tracked);
+    php_apns_tracked_sweep(tracked);
   }
   if (content.json) zend_string_release(content.json);
   return identifier;

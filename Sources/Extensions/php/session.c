@@ -96,6 +96,7 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
   settings->close_timeout_ms = (int32_t)MIN(options->close_timeout_ms, INT32_MAX);
   options->close_timeout_ms = 0;
   options->peer.wait_max_ms = PHP_APNS_SLICE_MS;
+  options->user_data_free = php_apns_record_forget;
   if (settings->request && Z_TYPE_P(settings->request) == IS_NULL) settings->request = NULL;
   if (settings->request &&
       (Z_TYPE_P(settings->request) != IS_STRING || Z_STRLEN_P(settings->request) == 0)) {
@@ -334,7 +335,6 @@ PHP_METHOD(Apns_Session, drain) {
       php_apns_wait(tracked, drain_step, timeout, php_apns_deadline(tracked, timeout), &error);
   if (status == APNS_OK) {
     tracked->holds_back = false;
-    php_apns_tracked_prune(tracked);
   } else {
     php_apns_throw_after(&error);
   }
@@ -355,7 +355,6 @@ PHP_METHOD(Apns_Session, cancel) {
     zend_argument_value_error(1, "must be what send() returned, or null");
     return;
   }
-  tracked->has_order = false;
   if (apns_session_cancel(tracked->session, (uint32_t)identifier, &count, &error) != APNS_OK) {
     php_apns_throw(&error);
     return;
@@ -418,6 +417,7 @@ PHP_METHOD(Apns_Session, stats) {
   COUNT(first_unresolved);
   COUNT(cancelled);
 #undef COUNT
+  add_assoc_long(return_value, "forgotten", (zend_long)(stats.forgotten + tracked->forgotten));
   /* The outcomes that this object keeps, not the library. */
   add_assoc_long(return_value, "left", (zend_long)tracked->left.count);
 }
@@ -559,5 +559,4 @@ PHP_METHOD(Apns_Session, close) {
   }
   tracked->is_closed = true;
   tracked->holds_back = false;
-  php_apns_tracked_prune(tracked);
 }

@@ -17,7 +17,7 @@
   OPTION(window_bytes, options.window_bytes, U32, NULL) \
   OPTION(checks, options.checks, CHECKS, NULL) \
   OPTION(delivery, options.delivery, I32, php_apns_deliveries) \
-  OPTION(report_accepted, options.report_accepted, SWITCH, NULL) \
+  OPTION(outcomes, options.outcomes, I32, php_apns_outcomes) \
   OPTION(log_level, options.log_level, I32, php_apns_log_levels) \
   OPTION(close_timeout_ms, options.close_timeout_ms, U32, NULL) \
   OPTION(format, binary.format, I32, php_apns_formats) \

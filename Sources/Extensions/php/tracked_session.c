@@ -3,9 +3,6 @@
 
 #include <poll.h>
 
-/* Fewer records than this are not worth looking through. */
-#define PRUNE_LEAST 1024
-
 /* A timeout of the options. */
 static int32_t milliseconds(uint32_t given) {
   return given ? (int32_t)MIN(given, INT32_MAX) : 10000;
@@ -24,10 +21,9 @@ php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
   php_apns_tracked *tracked = pecalloc(1, sizeof *tracked, true);
   tracked->session = session;
   tracked->speaks_http2 = options->protocol == APNS_PROTOCOL_HTTP2;
-  tracked->has_order = !tracked->speaks_http2;
+  tracked->yields = options->outcomes == APNS_OUTCOMES_ALL;
   tracked->never_waits = options->peer.nonblocking;
   tracked->references = 1;
-  tracked->prune_at = PRUNE_LEAST;
   tracked->connect_ms = milliseconds(options->peer.connect_timeout_ms);
   const int64_t both =
       (int64_t)tracked->connect_ms + milliseconds(settings->tuning.write_timeout_ms);
@@ -47,7 +43,7 @@ void php_apns_tracked_release(php_apns_tracked *tracked) {
   tracked->session = NULL;
   php_apns_provider_release(tracked->provider);
   php_apns_log_free(tracked->log);
-  php_apns_records_free(&tracked->sent);
+  php_apns_records_free(&tracked->dead);
   php_apns_records_free(&tracked->own);
   php_apns_records_free(&tracked->left);
   php_apns_request_release(tracked->request);
@@ -60,34 +56,48 @@ bool php_apns_tracked_is_inherited(const php_apns_tracked *tracked) {
   return apns_session_stats(tracked->session, &stats, NULL) == APNS_ERR_FORKED;
 }
 
-/* Whether identifier a was given before b; the numbers wrap around. */
-static bool is_before(uint32_t a, uint32_t b) { return (int32_t)(a - b) < 0; }
-
-/*
- * Drops records of notifications that have their end and no outcome waiting in the library. It
- * tells how far all have their end, but not which of them wait to be taken; yet the oldest of those
- * is younger than one just taken, `taken`. By HTTP/2, and where some were cancelled, they come in
- * any order, so that nothing can be said of those that wait.
- */
-static void prune(php_apns_tracked *tracked, const uint32_t *taken) {
-  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
-  php_apns_records dead = {NULL, NULL, 0};
-  php_apns_record *record;
-  if (apns_session_stats(tracked->session, &stats, NULL) != APNS_OK) return;
-  if (stats.events > 0 && (!taken || !tracked->has_order)) return;
-  while ((record = tracked->sent.first)) {
-    if (stats.first_unresolved != 0 && !is_before(record->identifier, stats.first_unresolved))
-      break;
-    if (stats.events > 0 && !is_before(record->identifier, *taken)) break;
-    php_apns_records_remove(&tracked->sent, record);
-    php_apns_records_append(&dead, record);
-  }
-  tracked->prune_at = tracked->sent.count < PRUNE_LEAST / 2 ? PRUNE_LEAST : 2 * tracked->sent.count;
+void php_apns_tracked_sweep(php_apns_tracked *tracked) {
+  php_apns_records dead = tracked->dead;
+  tracked->dead = (php_apns_records){NULL, NULL, 0};
   /* Last, for it may run the script's destructors. */
   php_apns_records_free(&dead);
 }
 
-void php_apns_tracked_prune(php_apns_tracked *tracked) { prune(tracked, NULL); }
+/* ---- Outcomes of earlier requests -------------------------------------------------- */
+
+bool php_apns_tracked_is_full(const php_apns_tracked *tracked) {
+  const size_t yielding = tracked->yields ? tracked->left_accepted : 0;
+  return tracked->left.count - yielding >= PHP_APNS_LEFT_MAX;
+}
+
+void php_apns_tracked_take_left(php_apns_tracked *tracked, php_apns_record *record) {
+  tracked->left_accepted -= record->kind == APNS_EVENT_ACCEPTED;
+  php_apns_records_remove(&tracked->left, record);
+}
+
+/* The oldest accepted one gives way, and one more for eight before it that stay. */
+static void forget_left(php_apns_tracked *tracked) {
+  size_t stay = 0, gone = 0;
+  for (php_apns_record *next, *record = tracked->left.first; record && gone <= stay / 8;
+       record = next) {
+    next = record->after;
+    if (record->kind != APNS_EVENT_ACCEPTED) {
+      stay++;
+      continue;
+    }
+    gone++;
+    php_apns_tracked_take_left(tracked, record);
+    php_apns_records_append(&tracked->dead, record);
+  }
+  tracked->forgotten += gone;
+}
+
+static void leave(php_apns_tracked *tracked, php_apns_record *record) {
+  if (tracked->yields && tracked->left_accepted > 0 && tracked->left.count >= PHP_APNS_LEFT_MAX)
+    forget_left(tracked);
+  tracked->left_accepted += record->kind == APNS_EVENT_ACCEPTED;
+  php_apns_records_append(&tracked->left, record);
+}
 
 /* Puts one outcome in its list. */
 static apns_status_t pull(php_apns_tracked *tracked, int32_t timeout_ms, apns_error_t *error) {
@@ -95,16 +105,15 @@ static apns_status_t pull(php_apns_tracked *tracked, int32_t timeout_ms, apns_er
   apns_status_t status = apns_session_next_event(tracked->session, &event, timeout_ms, error);
   php_apns_provider_resume(tracked->provider);
   if (timeout_ms != 0 && status != APNS_ERR_FORKED) tracked->holds_back = false;
-  if (status != APNS_OK) {
-    if (status == APNS_DONE && tracked->sent.count > 0) prune(tracked, NULL);
-    return status;
-  }
+  if (status != APNS_OK) return status;
   php_apns_record *record = (php_apns_record *)event.user_data;
   php_apns_record_tell(record, &event);
   php_apns_records_remove(&tracked->sent, record);
-  php_apns_records_append(record->request == tracked->request ? &tracked->own : &tracked->left,
-                          record);
-  if (tracked->sent.count >= tracked->prune_at) prune(tracked, &event.identifier);
+  if (record->request == tracked->request) {
+    php_apns_records_append(&tracked->own, record);
+  } else {
+    leave(tracked, record);
+  }
   return status;
 }
 
@@ -125,6 +134,7 @@ php_apns_record *php_apns_tracked_next(php_apns_tracked *tracked, bool of_others
     const apns_status_t status = pull(tracked, slice, &error);
     const int64_t now = php_apns_now_ms();
     php_apns_log_tell(tracked);
+    php_apns_tracked_sweep(tracked);
     if (!php_apns_interrupt()) return NULL;
     if (status == APNS_OK) continue;
     if ((status == APNS_DONE || status == APNS_ERR_TIMEOUT) && !tracked->never_waits &&
@@ -148,7 +158,7 @@ void php_apns_tracked_leave_request(php_apns_tracked *tracked) {
   php_apns_record *record;
   while ((record = tracked->own.first)) {
     php_apns_records_remove(&tracked->own, record);
-    php_apns_records_append(&tracked->left, record);
+    leave(tracked, record);
   }
   php_apns_request_release(tracked->request);
   tracked->request = NULL;

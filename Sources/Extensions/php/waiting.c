@@ -49,6 +49,7 @@ apns_status_t php_apns_wait(php_apns_tracked *tracked, php_apns_step step, int32
        logger, whose exceptions count for nothing. */
     const bool is_calm = php_apns_interrupt();
     php_apns_log_tell(tracked);
+    php_apns_tracked_sweep(tracked);
     if (!is_calm) return status;
     if (status != APNS_ERR_TIMEOUT || now - began < slice || now >= deadline) return status;
   }

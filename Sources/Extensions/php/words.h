@@ -26,6 +26,11 @@ const php_apns_name php_apns_deliveries[] = {
     {"at_least_once", APNS_DELIVERY_AT_LEAST_ONCE},
     {"at_most_once", APNS_DELIVERY_AT_MOST_ONCE},
     {NULL, 0}};
+const php_apns_name php_apns_outcomes[] = {
+    {"all", APNS_OUTCOMES_ALL},
+    {"each", APNS_OUTCOMES_EACH},
+    {"failures", APNS_OUTCOMES_FAILURES},
+    {NULL, 0}};
 const php_apns_name php_apns_tls_versions[] = {
     {"1.2", APNS_TLS_1_2},
     {"1.3", APNS_TLS_1_3},

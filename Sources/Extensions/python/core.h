@@ -264,6 +264,7 @@ typedef struct outcome {
 typedef struct outcomes {
   outcome_t *items;
   size_t start, end, capacity;
+  size_t accepted; /* how many of them are */
 } outcomes_t;
 
 static inline size_t outcomes_count(const outcomes_t *outcomes) {
@@ -276,6 +277,9 @@ void outcomes_put(outcomes_t *outcomes, outcome_t outcome);
    where there was none. */
 outcome_t outcome_make(const apns_event_t *event, answer_t *answer);
 bool outcomes_take(outcomes_t *outcomes, outcome_t *outcome_out);
+/* Moves accepted ones to `gone`, the oldest first: one, and one more for eight that stay before
+   them and have to be moved. Returns how many. */
+size_t outcomes_forget(outcomes_t *outcomes, outcomes_t *gone);
 void outcomes_free(outcomes_t *outcomes);
 
 /* ---- event.c ----------------------------------------------------------------------- */

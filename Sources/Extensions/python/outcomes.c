@@ -21,14 +21,41 @@ bool outcomes_reserve(outcomes_t *outcomes) {
 }
 
 void outcomes_put(outcomes_t *outcomes, outcome_t outcome) {
+  outcomes->accepted += outcome.kind == APNS_EVENT_ACCEPTED;
   outcomes->items[outcomes->end++] = outcome;
 }
 
 bool outcomes_take(outcomes_t *outcomes, outcome_t *outcome_out) {
   if (outcomes_count(outcomes) == 0) return false;
   *outcome_out = outcomes->items[outcomes->start++];
+  outcomes->accepted -= outcome_out->kind == APNS_EVENT_ACCEPTED;
   if (outcomes->start == outcomes->end) outcomes->start = outcomes->end = 0;
   return true;
+}
+
+size_t outcomes_forget(outcomes_t *outcomes, outcomes_t *gone) {
+  size_t stay = 0, count = 0, end = outcomes->start;
+  for (; end < outcomes->end && count <= stay / 8; end++) {
+    outcome_t *one = &outcomes->items[end];
+    if (one->kind != APNS_EVENT_ACCEPTED) {
+      stay++;
+    } else if (outcomes_reserve(gone)) {
+      free(one->answer);
+      one->answer = NULL;
+      outcomes_put(gone, *one);
+      count++;
+    } else {
+      break;
+    }
+  }
+  outcomes->accepted -= count;
+  outcomes->start += count;
+  for (size_t to = end; stay > 0 && end-- > 0;) {
+    if (outcomes->items[end].kind == APNS_EVENT_ACCEPTED) continue;
+    outcomes->items[--to] = outcomes->items[end];
+    stay--;
+  }
+  return count;
 }
 
 outcome_t outcome_make(const apns_event_t *event, answer_t *answer) {

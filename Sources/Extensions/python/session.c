@@ -39,12 +39,12 @@ static bool read_settings(session_t *self, PyObject *args, PyObject *keywords, s
   Py_XDECREF(others);
   if (!fine) return false;
   self->speaks_http2 = options->protocol == APNS_PROTOCOL_HTTP2;
-  self->reports_accepted = options->report_accepted;
+  self->wanted = (apns_outcomes_t)options->outcomes;
   self->never_waits = options->peer.nonblocking;
   self->events_max = settings->events_max;
-  /* The session learns of every acceptance, to release what it kept of the notification. Those
-     that the program does not want are no events. */
-  options->report_accepted = 1;
+  /* The session learns of every acceptance: push() may wait for it, and what was kept of the
+     notification is released. */
+  options->outcomes = APNS_OUTCOMES_EACH;
   options->peer.wait_max_ms = SLICE_MS;
   /* The library would wait in one piece. */
   self->close_ms = (int32_t)options->close_timeout_ms; /* 0 is a time */

@@ -20,7 +20,8 @@ typedef struct session {
   PyObject *credentials, *weakrefs;
   PyObject *host;
   uint16_t port;
-  bool reports_accepted, speaks_http2, never_waits, closed;
+  apns_outcomes_t wanted;
+  bool speaks_http2, never_waits, closed;
   int32_t connect_ms;  /* connect_timeout */
   int32_t patience_ms; /* what a timeout of None is */
   int32_t close_ms;    /* close_timeout */
@@ -33,6 +34,7 @@ typedef struct session {
   outcomes_t outcomes;         /* for the program to take */
   outcomes_t unreported;       /* accepted, and no event: their pending entries are to be dropped */
   outcomes_t owned;            /* for waiters */
+  uint64_t forgotten;          /* accepted ones that gave way */
   apns_session_stats_t logged; /* the counts that were last compared for the log */
   lookup_t *lookup;
   PyObject *log;                 /* NULL: nobody listens */

@@ -11,6 +11,10 @@ static bool reserve_answer(answer_t **answer_out) {
   return *answer_out != NULL;
 }
 
+/* With Outcomes.ALL accepted ones give way where so many outcomes wait; the library's window holds
+   about as many. */
+enum { ACCEPTED_MAX = 16384 };
+
 /* Makes room for one more, whoever gets it. */
 static bool reserve(session_t *self) {
   return outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->unreported) &&
@@ -23,7 +27,10 @@ static void put_outcome(session_t *self, outcome_t outcome) {
     outcomes_put(&self->owned, outcome);
     return;
   }
-  if (outcome.kind != APNS_EVENT_ACCEPTED || self->reports_accepted) {
+  if (outcome.kind != APNS_EVENT_ACCEPTED || self->wanted != APNS_OUTCOMES_FAILURES) {
+    const size_t most = self->events_max < ACCEPTED_MAX ? self->events_max : ACCEPTED_MAX;
+    if (self->wanted == APNS_OUTCOMES_ALL && outcomes_count(&self->outcomes) >= most)
+      self->forgotten += outcomes_forget(&self->outcomes, &self->unreported);
     outcomes_put(&self->outcomes, outcome);
     return;
   }
@@ -46,11 +53,17 @@ apns_status_t session_await_event(session_t *self, int32_t ms, apns_error_t *err
   return status;
 }
 
+/* Outcomes that do not give way. */
+static size_t staying(const session_t *self) {
+  const size_t count = outcomes_count(&self->outcomes);
+  return self->wanted == APNS_OUTCOMES_ALL ? count - self->outcomes.accepted : count;
+}
+
 static size_t collect(session_t *self, size_t most) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   if (apns_session_stats(self->session, &stats, NULL)) return 0;
   size_t collected = 0;
-  while (collected < stats.events && outcomes_count(&self->outcomes) < most && reserve(self)) {
+  while (collected < stats.events && staying(self) < most && reserve(self)) {
     apns_event_t event = APNS_EVENT_INIT;
     answer_t *answer;
     if (!reserve_answer(&answer)) break;
@@ -74,24 +87,27 @@ void session_unlock(session_t *self, deferred_t *deferred) {
   self->lines = (log_lines_t){0};
   deferred->before = self->logged;
   apns_session_stats(self->session, &self->logged, NULL);
+  self->logged.forgotten = self->forgotten;
   deferred->after = self->logged;
   object_lock_release(&self->lock);
 }
 
 static bool log_changes_since(session_t *self, const apns_session_stats_t *before,
                               const apns_session_stats_t *after) {
+  const bool begins_to_forget = before->forgotten == 0 && after->forgotten > 0;
   if (before->connects == after->connects && before->resent == after->resent &&
-      before->rejected == after->rejected && before->unknown == after->unknown) {
+      before->rejected == after->rejected && before->unknown == after->unknown &&
+      !begins_to_forget) {
     return true;
   }
   /* Otherwise the exception of a signal handler would be taken for the logger's. */
   if (PyErr_CheckSignals()) return false;
-  PyObject *nothing =
-      PyObject_CallFunction(self->state->log_changes, "OiKKKK", self->host, (int)self->port,
-                            (unsigned long long)(after->connects - before->connects),
-                            (unsigned long long)(after->resent - before->resent),
-                            (unsigned long long)(after->rejected - before->rejected),
-                            (unsigned long long)(after->unknown - before->unknown));
+  PyObject *nothing = PyObject_CallFunction(
+      self->state->log_changes, "OiKKKKi", self->host, (int)self->port,
+      (unsigned long long)(after->connects - before->connects),
+      (unsigned long long)(after->resent - before->resent),
+      (unsigned long long)(after->rejected - before->rejected),
+      (unsigned long long)(after->unknown - before->unknown), (int)begins_to_forget);
   Py_XDECREF(nothing);
   if (nothing) return true;
   /* The call has done its work, so it returns its result first. */

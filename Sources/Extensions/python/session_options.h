@@ -19,7 +19,7 @@
   OPTION("window_bytes", U32, options.window_bytes, NULL) \
   OPTION("checks", BITS, options.checks, NULL) \
   OPTION("delivery", WORD, options.delivery, delivery_words) \
-  OPTION("report_accepted", SWITCH, options.report_accepted, NULL) \
+  OPTION("outcomes", WORD, options.outcomes, outcomes_words) \
   OPTION("log_level", WORD, options.log_level, log_level_words) \
   OPTION("close_timeout", TIMEOUT, options.close_timeout_ms, NULL) \
   OPTION("format", WORD, binary.format, format_words) \
@@ -39,7 +39,7 @@
   OPTION("server_error_schedule", TEXT, tuning.server_error_schedule, NULL)
 
 #define SESSION_SIGNATURE \
-  "host=None, server_name=None, port=0, connect_timeout=None, proxy=None, proxy_from_environment=False, nonblocking=False, addresses=None, environment=0, protocol=0, topic=None, device_order=False, connections=0, window_bytes=0, checks=3, delivery=0, report_accepted=False, log_level=0, close_timeout=None, format=0, quiet_period=None, zero_proves=False, standby=True, prove_after=0, write_timeout=None, answer_timeout=None, ping_after=0, keepalive=0, retry_timeout=None, connects_per_minute=0, reconnect_pause_max=None, payload_max=0, retry_schedule=None, server_error_schedule=None"
+  "host=None, server_name=None, port=0, connect_timeout=None, proxy=None, proxy_from_environment=False, nonblocking=False, addresses=None, environment=0, protocol=0, topic=None, device_order=False, connections=0, window_bytes=0, checks=3, delivery=0, outcomes=0, log_level=0, close_timeout=None, format=0, quiet_period=None, zero_proves=False, standby=True, prove_after=0, write_timeout=None, answer_timeout=None, ping_after=0, keepalive=0, retry_timeout=None, connects_per_minute=0, reconnect_pause_max=None, payload_max=0, retry_schedule=None, server_error_schedule=None"
 
 /* For the docstring, from meanings.txt. */
 #define SESSION_OPTIONS_TEXT \
@@ -68,8 +68,12 @@
   "    notifications in flight when a connection ends without saying which one failed.\n" \
   "    They are sent again, so some may arrive twice, or they are reported as unknown;\n" \
   "    with Format.SIMPLE and without quiet_period they always are.\n" \
-  "report_accepted\n" \
-  "    Accepted notifications are events too.\n" \
+  "outcomes\n" \
+  "    An Outcomes, or \"all\", \"each\" or \"failures\": which outcomes are events. \"all\":\n" \
+  "    accepted ones that nobody takes give way where 16,384 or events_max wait, the\n" \
+  "    oldest first, and stats() counts them as forgotten. \"each\": each stays until it is\n" \
+  "    taken, and where events_max wait, the send methods raise FullError once the window\n" \
+  "    is full. \"failures\": all but accepted ones.\n" \
   "quiet_period\n" \
   "    None: the session sends a notification last that is known to be bad, and the error\n" \
   "    packet that names it proves everything before it. A time is for peers that do not\n" \

@@ -20,6 +20,7 @@ static PyStructSequence_Field stats_fields[] = {
     {"first_unresolved",
      "All notifications sent before the one with this identifier have an outcome; 0: all have."},
     {"cancelled", "Taken back by cancel(); they did not arrive."},
+    {"forgotten", "Accepted ones whose outcome nobody took, so that it gave way."},
     {NULL, NULL}};
 
 enum { STATS_COUNT = sizeof stats_fields / sizeof *stats_fields - 1 };
@@ -38,6 +39,7 @@ PyObject *session_stats(PyObject *object, PyObject *none) {
   if (!object_lock_acquire(&self->lock, "session")) return NULL;
   apns_status_t status = apns_session_stats(self->session, &stats, &error);
   uint64_t events = stats.events + outcomes_count(&self->outcomes);
+  uint64_t forgotten = self->forgotten;
   object_lock_release(&self->lock);
   if (status) return raise_error(self->state, &error);
   const uint64_t counts[] = {stats.taken,
@@ -53,7 +55,8 @@ PyObject *session_stats(PyObject *object, PyObject *none) {
                              stats.in_flight,
                              stats.window,
                              stats.first_unresolved,
-                             stats.cancelled};
+                             stats.cancelled,
+                             forgotten};
   PyObject *result = PyStructSequence_New(self->state->stats);
   for (int i = 0; result && i < STATS_COUNT; i++) {
     PyObject *count = PyLong_FromUnsignedLongLong(counts[i]);

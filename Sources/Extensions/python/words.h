@@ -4,6 +4,7 @@ static const char *const push_type_words[] __attribute__((unused)) = {"default",
 static const char *const protocol_words[] __attribute__((unused)) = {"http2", "binary", NULL};
 static const char *const format_words[] __attribute__((unused)) = {"default", "simple", "enhanced", "framed", NULL};
 static const char *const delivery_words[] __attribute__((unused)) = {"at_least_once", "at_most_once", NULL};
+static const char *const outcomes_words[] __attribute__((unused)) = {"all", "each", "failures", NULL};
 static const char *const environment_words[] __attribute__((unused)) = {"production", "sandbox", NULL};
 static const char *const storage_words[] __attribute__((unused)) = {"none", "latest", NULL};
 static const char *const log_level_words[] __attribute__((unused)) = {"default", "error", "warning", "notice", "info", "debug", "trace", NULL};

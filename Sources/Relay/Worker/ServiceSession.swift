@@ -39,7 +39,7 @@ final class ServiceSession {
     options.topic = strings.lend(app.topic)
     options.window_bytes = UInt32(app.limits.windowBytes)
     options.connections = UInt32(app.limits.connections)
-    options.report_accepted = 1
+    options.outcomes = Int32(APNS_OUTCOMES_EACH.rawValue)
     options.delivery = Int32(
       (app.delivery == .atMostOnce ? APNS_DELIVERY_AT_MOST_ONCE : APNS_DELIVERY_AT_LEAST_ONCE)
         .rawValue)

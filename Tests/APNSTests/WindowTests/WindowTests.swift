@@ -4,11 +4,13 @@ import Testing
 
 /// Runs the window against a gateway in memory. One seed decides every choice.
 @Suite struct WindowTests {
-  @Test(arguments: [true, false])
-  func everyNotificationHasOneEnd(reportsAccepted: Bool) {
+  @Test(arguments: [Telling.all, .each, .failures])
+  func everyNotificationHasOneEnd(telling: Telling) {
     let first = Mutation.seed
     for seed in first..<(first + 250) {
-      var run = WindowRun(seed: seed, reportsAccepted: reportsAccepted)
+      let untaken = UnsafeMutablePointer<Untaken>.make(telling)!
+      defer { untaken.end() }
+      var run = WindowRun(seed: seed, untaken: untaken)
       let fault = run.play()
       #expect(fault == nil, "seed \(seed): \(fault ?? "")")
       if fault != nil { return }
@@ -17,8 +19,10 @@ import Testing
 
   @Test func identifiersSkipZeroWhenTheyComeRound() {
     for seed in UInt64(1)...60 {
+      let untaken = UnsafeMutablePointer<Untaken>.make(.each)!
+      defer { untaken.end() }
       var run = WindowRun(
-        seed: seed, reportsAccepted: true, firstIdentifier: .max - UInt32(seed % 60))
+        seed: seed, untaken: untaken, firstIdentifier: .max - UInt32(seed % 60))
       let fault = run.play()
       #expect(fault == nil, "seed \(seed): \(fault ?? "")")
     }
@@ -32,7 +36,9 @@ import Testing
     status: UInt8, zeroProves: Bool = false, hasUsualToken: Bool = true, sentinel: Bool = true,
     isWritten: Bool = true
   ) -> Window.Verdict {
-    var window = Window(bytes: 16 << 10, reportsAccepted: true, zeroProves: zeroProves)!
+    let untaken = UnsafeMutablePointer<Untaken>.make(.each)!
+    defer { untaken.end() }
+    var window = Window(bytes: 16 << 10, untaken: untaken, zeroProves: zeroProves)!
     let place = window.reserve(20)!
     window.commit(place, size: 20, identifier: 1, userData: nil, hasUsualToken: hasUsualToken)
     window.wrote(20)
@@ -123,7 +129,7 @@ struct WindowRun: ~Copyable {
   private var wantsSentinel = false
   private var gateway = ModelGateway()
   private var random: SplitMix64
-  private let reportsAccepted: Bool
+  private let untaken: UnsafeMutablePointer<Untaken>
   private let leavesGaps: Bool
   /// The next identifier. Now and then one is left out, as if another window had taken it.
   private var identifier: UInt32
@@ -137,13 +143,13 @@ struct WindowRun: ~Copyable {
   private var ambiguousEnds = 0
   private var shownUnknown = false
 
-  init(seed: UInt64, reportsAccepted: Bool, firstIdentifier: UInt32 = 1) {
+  init(seed: UInt64, untaken: UnsafeMutablePointer<Untaken>, firstIdentifier: UInt32 = 1) {
     random = SplitMix64(seed: seed)
-    self.reportsAccepted = reportsAccepted
+    self.untaken = untaken
     largest = Bool.random(using: &random) ? 700 : 8
     leavesGaps = Bool.random(using: &random)
     identifier = firstIdentifier
-    window = Window(bytes: 16 << 10, reportsAccepted: reportsAccepted)!
+    window = Window(bytes: 16 << 10, untaken: untaken)!
   }
 
   /// Returns what went wrong; nil if nothing did.
@@ -214,6 +220,7 @@ struct WindowRun: ~Copyable {
       payload.withUnsafeBytes { payload in
         let notification = WireNotification(token: token, payload: payload, identifier: identifier)
         let size = FrameEncoder.size(of: notification, as: .framed)!
+        window.giveWay()
         guard let place = window.reserve(size) else { return nil }
         FrameEncoder.encode(
           notification, as: .framed, size: size, into: window.ring.address(place))
@@ -317,7 +324,9 @@ struct WindowRun: ~Copyable {
       if ends.updateValue(next.outcome, forKey: number) != nil { return "\(number) ended twice" }
       switch next.outcome {
       case .accepted:
-        if !reportsAccepted { return "\(number) accepted, which nobody wanted to know" }
+        if untaken.pointee.telling == .failures {
+          return "\(number) accepted, which nobody wanted to know"
+        }
         if gateway.accepted[number] == nil { return "\(number) was never accepted" }
       case .rejected(let status):
         if !gateway.rejected.contains(number) || status != 8 { return "\(number) not rejected" }
@@ -336,7 +345,8 @@ struct WindowRun: ~Copyable {
     if window.accepted + window.rejected + window.unknown != taken {
       return "\(window.accepted) + \(window.rejected) + \(window.unknown) is not \(taken)"
     }
-    if reportsAccepted, ends.count != taken { return "\(ends.count) ends of \(taken)" }
+    let told = ends.count + Int(untaken.pointee.forgotten)
+    if untaken.pointee.telling != .failures, told != taken { return "\(told) ends of \(taken)" }
     if window.waitingOutcomes != 0 || window.unresolved != 0 { return "something is left" }
     for number in 0..<taken {
       let times = gateway.accepted[number] ?? 0

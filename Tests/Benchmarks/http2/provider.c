@@ -162,6 +162,7 @@ static void send_by_library(const provider_task_t *task, provider_figures_t *fig
   who.ca_file = task->identities->root.certificate_file;
   must(apns_credentials_new(&who, &credentials, &error), &error);
   options.protocol = APNS_PROTOCOL_HTTP2;
+  options.outcomes = APNS_OUTCOMES_FAILURES;
   options.peer.host = "127.0.0.1";
   options.peer.port = task->port;
   options.topic = PROVIDER_TOPIC;

@@ -63,8 +63,19 @@ static void read_tokens(size_t count) {
     must(apns_token_from_hex(hex, sizeof hex - 1, token, sizeof token, &length, &error), &error);
 }
 
-static void push(const identities_t *identities, apns_protocol_t protocol, uint16_t port,
-                 size_t payload, size_t count) {
+/* What becomes of outcomes: accepted ones are not reported, or nobody takes them, or each is taken.
+ */
+typedef enum taking { UNREPORTED, UNTAKEN, TAKEN } taking_t;
+
+static size_t take(apns_session_t *session) {
+  apns_event_t event = APNS_EVENT_INIT;
+  size_t count = 0;
+  while (!apns_session_next_event(session, &event, 0, NULL)) count++;
+  return count;
+}
+
+static void push(const identities_t *identities, apns_protocol_t protocol, taking_t taking,
+                 uint16_t port, size_t payload, size_t count) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
@@ -75,15 +86,20 @@ static void push(const identities_t *identities, apns_protocol_t protocol, uint1
   who.ca_file = identities->root.certificate_file;
   must(apns_credentials_new(&who, &credentials, &error), &error);
   options.protocol = protocol;
+  options.outcomes = taking == UNREPORTED ? APNS_OUTCOMES_FAILURES : APNS_OUTCOMES_ALL;
   options.peer.host = "127.0.0.1";
   options.peer.port = port;
   if (protocol == APNS_PROTOCOL_HTTP2) options.topic = "com.example.app";
   must(apns_session_new(&options, credentials, &session, &error), &error);
   /* Made once for any count, so that the difference of two runs leaves it out. */
   list_t list = list_make(LIST, payload);
-  for (size_t sent = 0; sent < count; sent += LIST)
+  size_t taken = 0;
+  for (size_t sent = 0; sent < count; sent += LIST) {
     must(apns_session_send_many(session, list.notifications, LIST, 0, NULL, &error), &error);
+    if (taking == TAKEN) taken += take(session);
+  }
   must(apns_session_drain(session, 600000, NULL, &error), &error);
+  if (taking == TAKEN && taken + take(session) != count) exit(1);
   apns_session_stats(session, &stats, NULL);
   if (stats.accepted != count) exit(1);
   apns_session_free(session);
@@ -95,6 +111,9 @@ int main(int argc, char **argv) {
   if (argc != 3) return 2;
   const char *name = argv[1];
   const size_t count = strtoul(argv[2], NULL, 10);
+  const taking_t taking = strstr(name, "-untaken") ? UNTAKEN
+                          : strstr(name, "-taken") ? TAKEN
+                                                   : UNREPORTED;
   printf("%d\n", (int)getpid());
   fflush(stdout);
   if (!strcmp(name, "payload")) {
@@ -103,17 +122,17 @@ int main(int argc, char **argv) {
     check_payloads(count);
   } else if (!strcmp(name, "token")) {
     read_tokens(count);
-  } else if (!strcmp(name, "http2")) {
+  } else if (!strncmp(name, "http2", 5)) {
     const identities_t *identities = identities_make();
     const bench_service_options_t how = {
         .processor = 1, .streams = 1000, .window = 16 << 20, .credit = 0.5, .batch = 500};
     bench_service_t service = bench_service_start(identities, &how);
-    push(identities, APNS_PROTOCOL_HTTP2, service.port, 200, count);
+    push(identities, APNS_PROTOCOL_HTTP2, taking, service.port, 200, count);
     bench_service_stop(&service);
-  } else if (!strcmp(name, "binary")) {
+  } else if (!strncmp(name, "binary", 6)) {
     const identities_t *identities = identities_make();
     sink_t sink = sink_start(identities, TLS1_3_VERSION);
-    push(identities, APNS_PROTOCOL_BINARY, sink.port, 100, count);
+    push(identities, APNS_PROTOCOL_BINARY, taking, sink.port, 100, count);
     sink_stop(&sink);
   } else {
     return 2;

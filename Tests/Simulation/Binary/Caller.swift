@@ -7,6 +7,7 @@ struct Caller: Calling, ~Copyable {
   private var session: BinarySession<FakeNetwork<World>>
   var lastIdentifier: UInt32 = 0
   static var mostAtOnce: Int { 300 }
+  var leastFull: Int { session.channels[0].window.capacity / 2 - 1 }
 
   init(
     _ world: World, _ options: SessionOptions,
@@ -35,7 +36,7 @@ struct Caller: Calling, ~Copyable {
     Token.write(number, token)
     if !session.hasRoom(for: sent.size) { world.met(.fullWindows) }
     for channel in 0..<options.connections
-    where session.channels[channel].window.reserve(sent.size) == nil
+    where !session.channels[channel].window.hasRoom(for: sent.size)
       || options.connections > 1 && session.channels[channel].isEnding
     {
       world.ledger.wantProof(world.call)
@@ -46,7 +47,7 @@ struct Caller: Calling, ~Copyable {
       priority: sent.priority)
     sent.identifier = try session.take(
       notification, payloadCount: sent.payloadLength,
-      userData: UnsafeMutableRawPointer(bitPattern: number + 1)
+      userData: world.give(number)
     ) { _ in payload }
     sent.channel = session.taking
     if options.connections > 1 { world.checkIsWritable(number, sent.channel) }

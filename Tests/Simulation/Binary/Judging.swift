@@ -11,7 +11,7 @@ extension World {
     if sent.pointee.told != .none { violate("\(number) is told twice") }
     sent.pointee.told = end
     ledger.counts.told += 1
-    if !pushed.isTelling { checkTurn(number, sent.pointee.channel) }
+    if !pushed.isTelling { checkTurn(number, sent.pointee.channel, end) }
     switch end {
     case .accepted:
       met(.acceptedEvents)
@@ -25,14 +25,18 @@ extension World {
   }
 
   /// Events come in the order in which their notifications were taken.
-  private func checkTurn(_ number: Int, _ channel: Int) {
+  private func checkTurn(_ number: Int, _ channel: Int, _ end: End) {
+    let gone = ledger.channels[channel].lastForgotten
+    if end == .accepted, number < gone { violate("\(number) is told, and \(gone) gave way before") }
     let last = ledger.channels[channel].lastTold
     // What is cancelled is told before others.
     if number <= last, !scenario.cancels { violate("\(number) is told after \(last)") }
     ledger.channels[channel].lastTold = number
     guard scenario.isExact else { return }
     for channel in 0..<Int(given.session.connections) {
-      let other = ledger.waitingEvent(of: channel, reportsAccepted: reportsAccepted)
+      let other = ledger.waitingEvent(of: channel) {
+        reportsAccepted && userData[$0].place != .released
+      }
       if let other, other < number { violate("\(number) is told before \(other)") }
     }
   }
@@ -154,6 +158,11 @@ extension World {
       }
       met(.heldBack)
     }
+  }
+
+  func noteForgotten(_ number: Int) {
+    let channel = ledger.sent[number].channel
+    ledger.channels[channel].lastForgotten = max(number, ledger.channels[channel].lastForgotten)
   }
 
   func isTold(_ number: Int) -> Bool { ledger.sent[number].told != .none }

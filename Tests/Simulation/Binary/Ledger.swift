@@ -67,6 +67,8 @@ struct ChannelLedger {
   var lastOdd = -1
   /// The newest notification whose outcome was taken.
   var lastTold = -1
+  /// The newest whose outcome gave way.
+  var lastForgotten = -1
   /// No event comes for a notification before this one; -1: none was taken yet.
   var toBeTold = -1
   /// Ambiguous ends in a row.
@@ -201,12 +203,13 @@ struct Ledger {
   }
 
   /// The channel's oldest event that waits to be taken; nil: none.
-  mutating func waitingEvent(of channel: Int, reportsAccepted: Bool) -> Int? {
+  /// `tells`: whether an accepted one has an event.
+  mutating func waitingEvent(of channel: Int, tells: (Int) -> Bool) -> Int? {
     var number = channels[channel].toBeTold
     while number >= 0 {
       switch sent[number].due {
       case .none: return nil
-      case .accepted where !reportsAccepted: break
+      case .accepted where !tells(number): break
       case _ where sent[number].told == .none: return number
       default: break
       }

@@ -85,7 +85,8 @@ struct Scenario {
       }
     given.binary.format = Int32(format.rawValue)
     given.session.delivery = dice.below(3) < 2 ? 0 : 1
-    given.session.report_accepted = Int32(dice.below(2))
+    given.session.outcomes = Int32(
+      (dice.below(2) == 0 ? APNS_OUTCOMES_FAILURES : APNS_OUTCOMES_EACH).rawValue)
     given.binary.zero_proves = dice.happens(300) ? 1 : 0
     given.binary.no_standby = dice.happens(400) ? 1 : 0
     if dice.happens(120) { given.binary.quiet_period_ms = UInt32(dice.within(5...2000)) }

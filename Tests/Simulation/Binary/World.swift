@@ -27,6 +27,8 @@ final class World: Stage, Wired, Witness {
 
   override var protocolName: StaticString { "binary" }
 
+  override func released(_ number: Int) { checkRelease(number) }
+
   override func play(seed: UInt64) {
     begin(seed: seed)
     scenario = Scenario(&dice)
@@ -43,5 +45,6 @@ final class World: Stage, Wired, Witness {
     } catch {
       violate("no session: \(error.status.rawValue)")
     }
+    checkUserData()
   }
 }

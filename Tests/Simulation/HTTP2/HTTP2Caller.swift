@@ -18,6 +18,7 @@ struct HTTP2Caller: Calling, ~Copyable {
   /// Where the outbox has what was pushed.
   private var slots: [Int: Int] = [:]
   static var mostAtOnce: Int { 200 }
+  var leastFull: Int { session.outbox.pointee.capacity / 2 }
   private static let otherTopic: StaticString = "com.example.other"
   private static let collapse: StaticString = "collapse 1"
 
@@ -87,7 +88,7 @@ struct HTTP2Caller: Calling, ~Copyable {
     if sent.hasTopic { given.topic = Self.text(Self.otherTopic) }
     if sent.hasCollapse { given.collapse_id = Self.text(Self.collapse) }
     var text = InlineArray<40, UInt8>(repeating: 0)
-    let userData = UnsafeMutableRawPointer(bitPattern: number + 1)
+    let userData = world.give(number)
     sent.identifier = try withUnsafeMutablePointer(to: &text) { (memory) throws(Failure) in
       let start = UnsafeMutableRawPointer(memory)
       if sent.hasIdentifier {
@@ -126,7 +127,7 @@ struct HTTP2Caller: Calling, ~Copyable {
     let outbox = session.outbox
     let isRoomy =
       outbox.pointee.live < outbox.pointee.largestRequest / 4
-      && outbox.pointee.unresolved + outbox.pointee.waitingOutcomes < outbox.pointee.capacity / 4
+      && outbox.pointee.unresolved + outbox.pointee.stayingOutcomes < outbox.pointee.capacity / 4
     if isRoomy { world.violate("a send finds no room, and there is") }
   }
 
@@ -135,7 +136,7 @@ struct HTTP2Caller: Calling, ~Copyable {
     let (unresolved, waiting) = (
       session.outbox.pointee.unresolved, session.outbox.pointee.waitingOutcomes
     )
-    return options.reportsAccepted && waiting > 0
+    return options.telling == .each && waiting > 0
       && unresolved + waiting == session.outbox.pointee.capacity
   }
 

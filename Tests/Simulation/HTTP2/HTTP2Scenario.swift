@@ -108,7 +108,8 @@ struct HTTP2Scenario {
     given.session.topic = UnsafeRawPointer(Self.topic.utf8Start).assumingMemoryBound(to: CChar.self)
     given.session.connections = dice.happens(500) ? 1 : UInt32(dice.within(1...4))
     given.session.delivery = dice.below(3) < 2 ? 0 : 1
-    given.session.report_accepted = Int32(dice.below(2))
+    given.session.outcomes = Int32(
+      (dice.below(2) == 0 ? APNS_OUTCOMES_FAILURES : APNS_OUTCOMES_EACH).rawValue)
     if dice.happens(150) { given.tuning.connects_per_minute = UInt32(dice.within(1...60)) }
     if dice.happens(500) { given.tuning.reconnect_pause_max_ms = UInt32(dice.within(1...10_000)) }
     if dice.happens(500) { given.session.peer.connect_timeout_ms = UInt32(dice.within(20...8_000)) }

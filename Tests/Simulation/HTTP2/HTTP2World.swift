@@ -74,6 +74,8 @@ final class HTTP2World: Stage, Wired, Witness {
 
   override var protocolName: StaticString { "http2" }
 
+  override func released(_ number: Int) { checkRelease(number) }
+
   override func play(seed: UInt64) {
     begin(seed: seed)
     scenario = HTTP2Scenario(&dice)
@@ -95,6 +97,7 @@ final class HTTP2World: Stage, Wired, Witness {
     } catch {
       violate("no session: \(error.status.rawValue)")
     }
+    checkUserData()
     if violation == nil, held.pointee != 0 {
       violate("\(held.pointee) pieces of memory are not given back")
     }

@@ -31,7 +31,7 @@ struct ChannelsHandle: ~Copyable {
     options.log_level = given.log_level
     // A window for a request, every end as an outcome, and no second try after an answer.
     options.window_bytes = UInt32(SessionOptions.smallestWindow)
-    options.report_accepted = 1
+    options.outcomes = Int32(bitPattern: APNS_OUTCOMES_EACH.rawValue)
     var tuning = apns_tuning_t()
     tuning.answer_timeout_ms = given.answer_timeout_ms
     tuning.payload_max = 1024

@@ -94,6 +94,7 @@ extension BinarySession where Net: ~Copyable {
     stats.connects = connects
     stats.bytes = bytes
     stats.records = records
+    stats.forgotten = untaken.pointee.forgotten
     var oldest: UInt32?
     for index in 0..<options.connections {
       let window = channels + index

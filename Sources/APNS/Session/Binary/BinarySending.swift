@@ -72,6 +72,7 @@ extension BinarySession where Net: ~Copyable {
   /// Connections used side by side take turns, one record each, so that each carries its share. One
   /// without room or without a connection is skipped.
   private mutating func chooseChannel(_ size: Int) {
+    channels[taking].window.giveWay()
     if channels[taking].queuedInTurn < Self.recordSize, channels[taking].phase == .open,
       room(for: size, in: taking) != nil
     {
@@ -80,7 +81,10 @@ extension BinarySession where Net: ~Copyable {
     channels[taking].queuedInTurn = 0
     for step in 1...options.connections {
       let index = (taking &+ step) % options.connections
-      if channels[index].phase == .open, room(for: size, in: index) != nil {
+      if channels[index].phase == .open, !channels[index].isEnding,
+        channels[index].window.hasRoom(for: size)
+      {
+        channels[index].window.giveWay()
         taking = index
         return
       }
@@ -99,6 +103,8 @@ extension BinarySession where Net: ~Copyable {
   @inline(never)
   private mutating func makeRoom(_ size: Int) throws(Failure) -> Int? {
     guard size <= channels[0].window.largestFrame else { throw tooLarge }
+    channels[taking].window.giveWay()
+    if let place = room(for: size, in: taking) { return place }
     if areFullOfOutcomes, channel(withRoomFor: size) == nil {
       log?.at(network.now).full(waitingOutcomes, needsCaller: true)
       return nil
@@ -114,13 +120,16 @@ extension BinarySession where Net: ~Copyable {
     }
     guard let index = channel(withRoomFor: size) else { return nil }
     taking = index
+    channels[index].window.giveWay()
     return room(for: size, in: index)
   }
 
   func hasRoom(for size: Int) -> Bool { channel(withRoomFor: size) != nil || areFullOfOutcomes }
 
   private func channel(withRoomFor size: Int) -> Int? {
-    for index in 0..<options.connections where room(for: size, in: index) != nil { return index }
+    for index in 0..<options.connections where channels[index].window.hasRoom(for: size) {
+      if options.connections == 1 || !channels[index].isEnding { return index }
+    }
     return nil
   }
 

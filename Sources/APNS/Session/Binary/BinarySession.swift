@@ -12,6 +12,7 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
   /// One for each connection that is used side by side.
   let channels: UnsafeMutablePointer<BinaryChannel>
   let metrics: UnsafeMutablePointer<apns_session_metrics_t>
+  let untaken: UnsafeMutablePointer<Untaken>
   /// The channel that takes the next notification.
   var taking = 0
   var reconnects: Reconnects
@@ -61,16 +62,25 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
       free(channels)
       throw .outOfMemory
     }
+    guard
+      let untaken = UnsafeMutablePointer<Untaken>.make(
+        options.telling, release: options.userDataFree, log: log)
+    else {
+      free(channels)
+      free(metrics)
+      throw .outOfMemory
+    }
     for index in 0..<options.connections {
       guard
         let window = Window(
           bytes: options.windowBytes / options.connections,
-          reportsAccepted: options.reportsAccepted, zeroProves: options.zeroProves,
+          untaken: untaken, zeroProves: options.zeroProves,
           limitsFlights: options.usesSentinel || options.quietPeriod > 0)
       else {
         channels.deinitialize(count: index)
         free(channels)
         free(metrics)
+        untaken.end()
         throw .outOfMemory
       }
       (channels + index).initialize(
@@ -79,19 +89,21 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
           spare: SessionConnection(2 &* index &+ 1)))
     }
     isMade = true
-    return BinarySession(options, network, log, channels, metrics, firstIdentifier)
+    return BinarySession(options, network, log, channels, metrics, untaken, firstIdentifier)
   }
 
   private init(
     _ options: SessionOptions, _ network: consuming Net,
     _ log: UnsafeMutablePointer<SessionLog>?, _ channels: UnsafeMutablePointer<BinaryChannel>,
-    _ metrics: UnsafeMutablePointer<apns_session_metrics_t>, _ firstIdentifier: UInt32
+    _ metrics: UnsafeMutablePointer<apns_session_metrics_t>,
+    _ untaken: UnsafeMutablePointer<Untaken>, _ firstIdentifier: UInt32
   ) {
     self.options = options
     self.network = network
     self.log = log
     self.channels = channels
     self.metrics = metrics
+    self.untaken = untaken
     nextIdentifier = firstIdentifier == 0 ? 1 : firstIdentifier
     reconnects = Reconnects(
       longestPause: options.longestPause, perMinute: options.connectsPerMinute, log: log)
@@ -100,6 +112,7 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
   deinit {
     channels.deinitialize(count: options.connections)
     free(channels)
+    untaken.end()
     log?.end()
     free(metrics)
   }

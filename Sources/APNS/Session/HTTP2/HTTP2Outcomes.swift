@@ -60,6 +60,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     stats.accepted = outbox.pointee.accepted
     stats.rejected = outbox.pointee.rejected
     stats.unknown = outbox.pointee.unknown
+    stats.forgotten = untaken.pointee.forgotten
     stats.cancelled = outbox.pointee.cancelled
     stats.resent = outbox.pointee.resent
     stats.unresolved = UInt64(outbox.pointee.unresolved.magnitude)

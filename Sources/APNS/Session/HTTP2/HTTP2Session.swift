@@ -17,6 +17,7 @@ struct HTTP2Session<
   var bearer: BearerText
   let outbox: UnsafeMutablePointer<Outbox>
   let gone: UnsafeMutablePointer<GoneDevices>
+  let untaken: UnsafeMutablePointer<Untaken>
   /// Twice as many as connections are used side by side, for those that are being left but still owe
   /// answers, and one for what flies apart from others.
   let channels: UnsafeMutablePointer<HTTP2Channel>
@@ -92,16 +93,24 @@ struct HTTP2Session<
     bearer.log = log
     guard let readBuffer = malloc(HTTP2Connection.recordSize) else { throw .outOfMemory }
     guard
-      let outbox = Outbox.make(
-        bytes: options.windowBytes, reportsAccepted: options.reportsAccepted,
-        keepsOrder: options.keepsDeviceOrder)
+      let untaken = UnsafeMutablePointer<Untaken>.make(
+        options.telling, release: options.userDataFree, log: log)
     else {
       free(readBuffer)
+      throw .outOfMemory
+    }
+    guard
+      let outbox = Outbox.make(
+        bytes: options.windowBytes, untaken: untaken, keepsOrder: options.keepsDeviceOrder)
+    else {
+      free(readBuffer)
+      untaken.end()
       throw .outOfMemory
     }
     guard let gone = UnsafeMutablePointer<GoneDevices>.make() else {
       free(readBuffer)
       Outbox.end(outbox)
+      untaken.end()
       throw .outOfMemory
     }
     let count = options.places
@@ -112,6 +121,7 @@ struct HTTP2Session<
       free(readBuffer)
       gone.release()
       Outbox.end(outbox)
+      untaken.end()
       throw .outOfMemory
     }
     for number in 0..<count {
@@ -124,6 +134,7 @@ struct HTTP2Session<
         free(readBuffer)
         gone.release()
         Outbox.end(outbox)
+        untaken.end()
         throw .outOfMemory
       }
       (channels + number).initialize(
@@ -131,14 +142,15 @@ struct HTTP2Session<
     }
     isMade = true
     return HTTP2Session(
-      options, defaults, tokens, bearer, network, outbox, gone, log, channels, count, readBuffer)
+      options, defaults, tokens, bearer, network, outbox, gone, untaken, log, channels, count,
+      readBuffer)
   }
 
   private init(
     _ options: SessionOptions, _ defaults: consuming RequestDefaults, _ tokens: consuming Tokens?,
     _ bearer: consuming BearerText, _ network: consuming Net,
     _ outbox: UnsafeMutablePointer<Outbox>, _ gone: UnsafeMutablePointer<GoneDevices>,
-    _ log: UnsafeMutablePointer<SessionLog>?,
+    _ untaken: UnsafeMutablePointer<Untaken>, _ log: UnsafeMutablePointer<SessionLog>?,
     _ channels: UnsafeMutablePointer<HTTP2Channel>, _ count: Int,
     _ readBuffer: UnsafeMutableRawPointer
   ) {
@@ -149,6 +161,7 @@ struct HTTP2Session<
     self.network = network
     self.outbox = outbox
     self.gone = gone
+    self.untaken = untaken
     self.log = log
     self.channels = channels
     channelCount = count
@@ -164,6 +177,7 @@ struct HTTP2Session<
     free(readBuffer.baseAddress)
     gone.release()
     Outbox.end(outbox)
+    untaken.end()
     log?.end()
   }
 

@@ -9,6 +9,8 @@ protocol EventLoopSession: ProviderSession, ~Copyable {
   var standing: StandingWork { get set }
   /// Outcomes that can be taken.
   var waitingOutcomes: Int { get }
+  /// What becomes of those that nobody takes.
+  var untaken: UnsafeMutablePointer<Untaken> { get }
 
   /// Works until the goal is reached or the deadline has passed. In an event loop it does what it
   /// can at once; false: the goal is not reached yet.
@@ -35,7 +37,8 @@ struct StandingWork {
   var goal = SessionGoal.outcome
   /// Why the last connection could not be made, until the caller is told.
   var news = LastFailure()
-  /// How many of the waiting outcomes `process` has left to the caller, who may take them any time.
+  /// How many of the outcomes that wait or gave way `process` has left to the caller, who may take
+  /// them any time.
   var knownOutcomes = 0
   /// By when the session has to be closed; nil: it is open.
   var closeBy: Nanoseconds?
@@ -64,7 +67,7 @@ extension EventLoopSession where Self: ~Copyable {
       // The usual goal needs more than a connection or some room.
       if case .connection = goal { try run(until: .outcome, by: nil) }
     }
-    standing.knownOutcomes = waitingOutcomes
+    standing.knownOutcomes = untakenOutcomes
     try tellNews()
     return true
   }
@@ -109,9 +112,14 @@ extension EventLoopSession where Self: ~Copyable {
   /// A call other than `process` may have found outcomes. Programs take them after `process`.
   @inline(__always)
   mutating func tellOutcomes() {
-    guard options.neverWaits, waitingOutcomes > standing.knownOutcomes else { return }
-    standing.knownOutcomes = waitingOutcomes
+    guard options.neverWaits, untakenOutcomes > standing.knownOutcomes else { return }
+    standing.knownOutcomes = untakenOutcomes
     hurry()
+  }
+
+  /// Those that gave way are among them, so that each new one makes it more.
+  private var untakenOutcomes: Int {
+    waitingOutcomes &+ Int(truncatingIfNeeded: untaken.pointee.forgotten)
   }
 
   /// Works for the goal from now on; true if it is reached already.

@@ -13,7 +13,8 @@ struct SessionOptions {
   let payloadMax: Int
   /// Whether notifications in flight when a connection ends are sent again; else they are unknown.
   let resendsInDoubt: Bool
-  let reportsAccepted: Bool
+  let telling: Telling
+  let userDataFree: apns_user_data_free_t?
   /// 0: a sentinel proves acceptance, where the format has identifiers.
   let quietPeriod: Nanoseconds
   let zeroProves: Bool
@@ -115,7 +116,11 @@ struct SessionOptions {
     waitMax =
       neverWaits || given.peer.wait_max_ms == 0 ? .max : Int64(given.peer.wait_max_ms) &* 1_000_000
     longestPause = Self.nanoseconds(tuning.reconnect_pause_max_ms, or: 5_000)
-    reportsAccepted = given.report_accepted != 0
+    guard let telling = Telling(given.outcomes) else {
+      throw Self.refusal("outcomes", Int(given.outcomes), "not an apns_outcomes_t")
+    }
+    self.telling = telling
+    userDataFree = given.user_data_free
     zeroProves = binary.zero_proves != 0
     keepsSpare = binary.no_standby == 0
     connectsPerMinute = Int64(tuning.connects_per_minute)

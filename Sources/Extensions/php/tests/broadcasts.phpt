@@ -16,7 +16,7 @@ const NOBODY = 'AAAAAAAAAAAAAAAAAAAAAA==';
 $update = ['aps' => ['timestamp' => 1800000000, 'event' => 'update', 'content-state' => ['score' => 1]]];
 $simulator = new Simulator([], '--http2-port', '0', '--channels-port', '0');
 $session = new Apns\Session($simulator->identity(), host: '127.0.0.1', port: $simulator->ready['http2_port'],
-    protocol: 'http2', topic: 'com.example.app', report_accepted: true);
+    protocol: 'http2', topic: 'com.example.app', outcomes: 'each');
 
 echo "- a channel that is not there\n";
 $session->send(null, $update, 1, apnsId: UUID, channelId: NOBODY);

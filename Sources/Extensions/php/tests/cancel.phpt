@@ -11,7 +11,7 @@ require __DIR__ . '/skip.inc';
 require __DIR__ . '/simulator.inc';
 
 $simulator = new Simulator(['bad_tokens' => [Simulator::token(4)]]);
-$session = $simulator->session(report_accepted: true);
+$session = $simulator->session(outcomes: 'each');
 $identifiers = [];
 // They wait for more notifications and are not written.
 for ($i = 1; $i <= 6; $i++) {

@@ -33,7 +33,7 @@ echo "- a broadcast\n";
 $token = Simulator::token(1);
 $simulator->control('POST', '/subscriptions', ['token' => $token, 'channel' => $first]);
 $session = new Apns\Session($simulator->identity(), host: '127.0.0.1', port: $simulator->ready['http2_port'],
-    protocol: 'http2', topic: 'com.example.app', report_accepted: true);
+    protocol: 'http2', topic: 'com.example.app', outcomes: 'each');
 $session->send(null, ['aps' => ['timestamp' => 1800000000, 'event' => 'update', 'content-state' => ['score' => 1]]], channelId: $first);
 $session->drain(240000);
 foreach ($session as $event) echo json_encode([$event->kindText, $event->httpStatus, $event->token, strlen($event->uniqueId)]), "\n";

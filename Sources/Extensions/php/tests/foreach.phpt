@@ -12,7 +12,7 @@ require __DIR__ . '/simulator.inc';
 
 $simulator = new Simulator();
 $fill = function (int $count) use ($simulator): Apns\Session {
-    $session = $simulator->session(report_accepted: true);
+    $session = $simulator->session(outcomes: 'each');
     for ($i = 1; $i <= $count; $i++) $session->send(Simulator::token(1), '{"aps":{}}', $i);
     $session->drain(240000);
     return $session;

@@ -11,7 +11,7 @@ require __DIR__ . '/skip.inc';
 require __DIR__ . '/simulator.inc';
 
 $simulator = new Simulator();
-$session = $simulator->session(report_accepted: true, window_bytes: 16384);
+$session = $simulator->session(outcomes: 'each', window_bytes: 16384);
 $sent = 0;
 try {
     while ($sent < 5000) { $session->send(Simulator::token(1), '{"aps":{"alert":"' . str_repeat('x', 200) . '"}}', $sent); $sent++; }

@@ -93,7 +93,7 @@ echo 'the payload by its own value: ', thrown(function () use (&$payload) {
 }), "\n";
 
 // Loops that close the session they read, and two at once.
-$session = $simulator->session(report_accepted: true);
+$session = $simulator->session(outcomes: 'each');
 for ($i = 0; $i < 9; $i++) $session->send($token, '{"aps":{}}');
 $session->drain(240000);
 $seen = 0;
@@ -120,8 +120,8 @@ $left = $simulator->session();
 $left->send($token, '{"aps":{}}', fn () => $token);
 echo "done\n";
 --EXPECT--
-drain: nothing thrown
-events: DomainException: from a destructor
+drain: DomainException: from a destructor
+events: nothing thrown
 again: nothing thrown
 last: DomainException: from a destructor
 closed by the payload: Apns\ClosedException: the session was closed

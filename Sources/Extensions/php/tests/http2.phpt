@@ -14,7 +14,7 @@ require __DIR__ . '/simulator.inc';
 const UUID = '123e4567-e89b-12d3-a456-42665544000a';
 $simulator = new Simulator(['bad_tokens' => ['ff']], '--http2-port', '0');
 $where = ['host' => '127.0.0.1', 'port' => $simulator->ready['http2_port'],
-    'protocol' => Apns\Session::PROTOCOL_HTTP2, 'report_accepted' => true];
+    'protocol' => Apns\Session::PROTOCOL_HTTP2, 'outcomes' => 'each'];
 $token = Simulator::token(1);
 $gone = Simulator::token(2);
 $simulator->control('POST', '/unregistered', ['token' => $gone]);

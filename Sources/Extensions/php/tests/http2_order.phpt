@@ -35,4 +35,4 @@ foreach ($taken as $event) {
 }
 echo json_encode([count($taken), count($known), count(array_unique(array_column($taken, 'identifier'))), $isOrdered]), "\n";
 --EXPECT--
-[1000,1000,1000,false]
+[3000,3000,3000,false]

@@ -43,7 +43,7 @@ function push(Apns\Session $session, ?string $topic = null): string
     $one = $event->isAccepted() ? $simulator->accepted(1)[0] : [];
     return "$event by " . ($event->httpStatus ? 'HTTP/2' : 'binary') . ', topic ' . ($one['topic'] ?? 'none');
 }
-$all = ['report_accepted' => true];
+$all = ['outcomes' => 'each'];
 
 echo "- php.ini\n";
 ini($http2, $topic, $token);

@@ -59,7 +59,7 @@ final class Loop
 }
 
 $simulator = new Simulator(['bad_tokens' => [Simulator::token(2)]]);
-$session = $simulator->session(nonblocking: true, report_accepted: true);
+$session = $simulator->session(nonblocking: true, outcomes: 'each');
 $loop = new Loop();
 $stream = $session->stream();
 $sent = $beats = $news = 0;

@@ -11,7 +11,7 @@ require __DIR__ . '/skip.inc';
 require __DIR__ . '/simulator.inc';
 
 $simulator = new Simulator(['bad_every' => 3]);
-$session = $simulator->session(report_accepted: true);
+$session = $simulator->session(outcomes: 'each');
 for ($i = 1; $i <= 8; $i++) {
     $session->send(Simulator::token($i), ['aps' => ['alert' => 'Hello']]);
 }

@@ -12,7 +12,7 @@ require __DIR__ . '/simulator.inc';
 
 $simulator = new Simulator();
 $simulator->control('POST', '/unregistered', ['token' => 'abcd', 'timestamp' => 1]);
-$session = $simulator->session(report_accepted: true);
+$session = $simulator->session(outcomes: 'each');
 $session->send(Simulator::token(1), '{"aps":{}}');
 $session->drain(240000);
 $all = [$session, $simulator->credentials(), new Apns\Payload(), new Apns\Strings('a = b;'),

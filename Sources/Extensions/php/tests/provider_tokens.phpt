@@ -15,7 +15,7 @@ require __DIR__ . '/simulator.inc';
 
 $simulator = new Simulator(['token_renewal_over' => 'key'], '--http2-port', '0');
 $where = ['host' => '127.0.0.1', 'port' => $simulator->ready['http2_port'], 'protocol' => 'http2',
-    'report_accepted' => true, 'topic' => 'com.example.app'];
+    'outcomes' => 'each', 'topic' => 'com.example.app'];
 $key = dirname($simulator->ready['provider']) . '/provider-token.p8';
 $ca = $simulator->ready['ca'];
 $signing = ['token_key_file' => $key, 'key_id' => 'SIMULATOR1', 'team_id' => 'EXAMPLE123', 'ca_file' => $ca];

@@ -27,7 +27,8 @@ $settings = parse_ini_string(<<<INI
     host = 127.0.0.1
     port = "$ready[http2_port]"
     protocol = http2
-    report_accepted = on
+    outcomes = each
+    zero_proves = on
     no_standby = off
     connect_timeout_ms = 20000
     ping_after_ms = -1
@@ -37,7 +38,7 @@ $settings = parse_ini_string(<<<INI
     protocol = Binary
     format = enhanced
     delivery = at_most_once
-    report_accepted = yes
+    outcomes = Each
     zero_proves =
     INI, true);
 foreach (['http2', 'binary'] as $where) {
@@ -77,8 +78,8 @@ foreach ([
     ['port' => "443\0"], ['port' => str_repeat('9', 40)], ['port' => "a\nb\xff"], ['port' => 443.0], ['port' => true],
     ['keepalive_ms' => '-3000000000'], ['window_bytes' => '4294967296'],
     ['protocol' => 'htpp2'], ['protocol' => 'carrier pigeon'], ['protocol' => "http2\0"], ['protocol' => ''], ['protocol' => false],
-    ['format' => 'framd'], ['delivery' => 'at_most_onc'], ['report_accepted' => 'maybe'], ['report_accepted' => "on\0"], ['report_accepted' => 2],
-    ['report_accepted' => 1.0], ['report_accepted' => str_repeat('long ', 100)],
+    ['format' => 'framd'], ['delivery' => 'at_most_onc'], ['outcomes' => 'failure'], ['no_standby' => 'maybe'], ['no_standby' => "on\0"], ['no_standby' => 2],
+    ['no_standby' => 1.0], ['no_standby' => str_repeat('long ', 100)],
 ] as $options) echo thrown(fn () => new Apns\Session($settings['who'], $options)), "\n";
 foreach ([['tls_min' => '1.1'], ['tls_max' => '1.4'], ['tls_min' => 1.2]] as $options) echo thrown(fn () => new Apns\Credentials($options)), "\n";
 foreach ([['push_type' => 'alrt'], ['push_type' => 5.0], ['expiry' => '1e9'], ['expiry' => []], ['priority' => 'high']] as $more) {
@@ -119,11 +120,12 @@ ValueError: option 'protocol' must be 'http2' or 'binary', '' given
 TypeError: option 'protocol' must be of type string or int, bool given
 ValueError: option 'format' must be 'simple', 'enhanced' or 'framed', 'framd' given; did you mean 'framed'?
 ValueError: option 'delivery' must be 'at_least_once' or 'at_most_once', 'at_most_onc' given; did you mean 'at_most_once'?
-ValueError: option 'report_accepted' must be true or false, on or off, 'maybe' given
-ValueError: option 'report_accepted' must be true or false, on or off, '(3 bytes, not shown: line breaks or the like)' given
-ValueError: option 'report_accepted' must be true or false, on or off, '2' given
-TypeError: option 'report_accepted' must be of type bool, float given
-ValueError: option 'report_accepted' must be true or false, on or off, 'long long long long long long long long long long long long long...' given
+ValueError: option 'outcomes' must be 'all', 'each' or 'failures', 'failure' given; did you mean 'failures'?
+ValueError: option 'no_standby' must be true or false, on or off, 'maybe' given
+ValueError: option 'no_standby' must be true or false, on or off, '(3 bytes, not shown: line breaks or the like)' given
+ValueError: option 'no_standby' must be true or false, on or off, '2' given
+TypeError: option 'no_standby' must be of type bool, float given
+ValueError: option 'no_standby' must be true or false, on or off, 'long long long long long long long long long long long long long...' given
 ValueError: option 'tls_min' must be '1.2' or '1.3', '1.1' given
 ValueError: option 'tls_max' must be '1.2' or '1.3', '1.4' given
 TypeError: option 'tls_min' must be of type string or int, float given

@@ -18,7 +18,7 @@ final class Watched
     public function __destruct() { self::$alive--; }
 }
 $simulator = new Simulator(['bad_every' => 2]);
-$session = $simulator->session(report_accepted: true);
+$session = $simulator->session(outcomes: 'each');
 $stream = fopen('php://memory', 'r');
 $values = [null, false, 7, 1.5, 'text', [1, 'a' => [2]], new Watched(), $stream, fn () => 'called', $session];
 foreach ($values as $value) {
@@ -62,7 +62,7 @@ echo 'alive after a collection: ', Watched::$alive, "\n";
 alive once all are handed out: 0
 alive while it is not known: 1
 alive once it is: 0
-alive as an outcome: 2
+alive as an outcome: 1
 alive without the session: 0
 alive in a ring: 1
 alive after a collection: 0

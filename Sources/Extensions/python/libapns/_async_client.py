@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core, aio
 from ._client import GOODBYE, UNREAD_MAX, given_up, is_binary, make_core, patience, require_process
-from ._constants import EventKind, Status
+from ._constants import EventKind, Outcomes, Status
 from ._credentials import make_credentials
 from ._errors import ClosedError, DeadlineError, Error, FullError
 from ._notification import options_of
@@ -115,7 +115,9 @@ class AsyncClient:
             raise ClosedError("the client was closed", Status.ERR_CLOSED)
         if self._session is None:
             self._session = aio.Session.__new__(aio.Session)
-            self._session._begin(self._core, self._patience, self._hear, False, False, 1 << 30)
+            self._session._begin(
+                self._core, self._patience, self._hear, False, Outcomes.FAILURES, 1 << 30
+            )
         return self._session
 
     def _hear(self, error: Error) -> None:

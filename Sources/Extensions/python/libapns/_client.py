@@ -454,7 +454,7 @@ class Client:
     credentials
         In place of all of these: Credentials, which know more.
     options
-        Those of Session, all but nonblocking, report_accepted and events_max: such as topic,
+        Those of Session, all but nonblocking, outcomes and events_max: such as topic,
         environment="sandbox", connections, log.
 
     A thread of its own, begun by the first push, keeps the connections, sends again what the
@@ -812,11 +812,11 @@ def given_up(
 
 def make_core(credentials: Credentials, options: Any) -> _core.Session:
     """A session for an event loop, which reports every outcome."""
-    for name in ("nonblocking", "report_accepted", "events_max"):
+    for name in ("nonblocking", "outcomes", "events_max"):
         if name in options:
             raise TypeError(f"a client takes no {name}: it is what it does")
     return _core.Session(
-        credentials, nonblocking=True, report_accepted=True, events_max=1 << 30, **options
+        credentials, nonblocking=True, outcomes="each", events_max=1 << 30, **options
     )
 
 

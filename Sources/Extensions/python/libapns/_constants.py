@@ -359,7 +359,7 @@ class EventKind(Word):
     """
 
     ACCEPTED = 1
-    """Only with report_accepted."""
+    """Not with Outcomes.FAILURES."""
     REJECTED = 2
     """By the gateway; `reject` says why."""
     UNKNOWN = 3
@@ -390,6 +390,20 @@ class Delivery(enum.IntEnum):
     quiet_period, where nothing can be proven, it is as at most once."""
     AT_MOST_ONCE = 1
     """Each becomes EventKind.UNKNOWN."""
+
+
+class Outcomes(enum.IntEnum):
+    """Which outcomes a session reports, as events or by push()."""
+
+    ALL = 0
+    """All. Accepted ones that nobody takes give way when the session needs their memory, the
+    oldest first; `forgotten` of apns_session_stats_t counts them, and a warning says so once. All
+    other outcomes stay until they are taken."""
+    EACH = 1
+    """All, and each stays in the window until it is taken; where they fill it, the send functions
+    return Status.ERR_FULL. For programs that need each outcome."""
+    FAILURES = 2
+    """All but accepted ones."""
 
 
 class TLSVersion(enum.IntEnum):
@@ -503,6 +517,8 @@ class LogKind(Word):
     """Debug: the peer is asked whether it is there, by a PING; binary: for proof."""
     FRAME = 17
     """Trace: a frame, with > sent and with < received."""
+    FORGOTTEN = 18
+    """Warning, once: accepted outcomes give way, because nobody takes them (apns_outcomes_t)."""
 
 
 class Severity(enum.IntEnum):

@@ -90,7 +90,7 @@ class Session:
         window_bytes: int = 0,
         checks: int | None = 3,
         delivery: int | Literal["at_least_once", "at_most_once"] = 0,
-        report_accepted: bool = False,
+        outcomes: int | Literal["all", "each", "failures"] = 0,
         log_level: int | Literal["error", "warning", "notice", "info", "debug", "trace"] = 0,
         close_timeout: float | None = None,
         format: int | Literal["simple", "enhanced", "framed"] = 0,
@@ -444,7 +444,7 @@ class _Metrics(TypedDict):
 @final
 class Stats(
     structseq[int],
-    tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int],
+    tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int, int],
 ):
     """Counts since the session was made."""
 
@@ -463,6 +463,7 @@ class Stats(
         "window",
         "first_unresolved",
         "cancelled",
+        "forgotten",
     )
     @property
     def taken(self) -> int: ...
@@ -492,6 +493,8 @@ class Stats(
     def first_unresolved(self) -> int: ...
     @property
     def cancelled(self) -> int: ...
+    @property
+    def forgotten(self) -> int: ...
 
 @final
 class Description(structseq[Any], tuple[str | None, tuple[str, ...], int, int, int, int]):

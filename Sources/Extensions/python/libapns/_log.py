@@ -14,7 +14,9 @@ from ._constants import Cause, LogKind, LogLevel
 logger = logging.getLogger("libapns")
 
 
-def changes(host: str, port: int, connects: int, resent: int, rejected: int, unknown: int) -> None:
+def changes(
+    host: str, port: int, connects: int, resent: int, rejected: int, unknown: int, forgets: int
+) -> None:
     if connects:
         logger.info("%s, port %d: %d connections made", host, port, connects)
     if resent:
@@ -25,6 +27,17 @@ def changes(host: str, port: int, connects: int, resent: int, rejected: int, unk
         logger.warning(
             "%s, port %d: the outcome of %d notifications is unknown", host, port, unknown
         )
+    if forgets:
+        forgetting(host, port)
+
+
+def forgetting(host: str, port: int) -> None:
+    logger.warning(
+        "%s, port %d: outcomes of accepted notifications are forgotten, because nobody takes them: "
+        'take the events, or set outcomes to "each" or to "failures"',
+        host,
+        port,
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -50,7 +50,7 @@ class SessionOptions(ClientOptions, total=False):
     """Options of Session, to be kept and given as **options."""
 
     nonblocking: bool
-    report_accepted: bool
+    outcomes: int | Literal["all", "each", "failures"]
     events_max: int
 
 

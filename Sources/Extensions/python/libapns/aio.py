@@ -30,7 +30,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from . import _core
-from ._constants import EventKind, Status
+from ._constants import EventKind, Outcomes, Status
 from ._errors import (
     AgainError,
     ArgumentError,
@@ -40,6 +40,7 @@ from ._errors import (
     ForkedError,
     FullError,
 )
+from ._log import forgetting
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -63,6 +64,8 @@ _Core = TypeVar("_Core", _core.Feedback, _core.Channels)
 # seconds, so that others in the loop have theirs. Each outcome wakes a task, which takes longer.
 _TURN_COUNT = 64
 _TURN_SECONDS = 0.001
+# With Outcomes.ALL accepted ones give way where so many events wait.
+_ACCEPTED_MAX = 16384
 
 # A failure of sending that is the notification's, or that ends the session. Any other is news.
 _FINAL = (ArgumentError, ClosedError, ForkedError)
@@ -168,6 +171,13 @@ class _Home:
         )
 
 
+def _outcomes_of(given: int | str) -> Outcomes:
+    try:
+        return Outcomes[given.upper()] if isinstance(given, str) else Outcomes(given)
+    except (KeyError, ValueError):
+        raise ValueError(f"outcomes is {given!r}, not all, each or failures") from None
+
+
 def _resolve(future: asyncio.Future[Any], result: Any = None) -> None:
     if not future.done():
         future.set_result(result)
@@ -193,12 +203,13 @@ class Session:
     keep_cancelled
         When a task is cancelled that awaits send(), and the notification was already taken, its
         outcome is delivered by events(), an acceptance too. False: it is dropped.
-    report_accepted
-        Acceptances of posted notifications are events too, not only rejections and unknown ends.
-        send() returns them in any case.
+    outcomes
+        Which outcomes of posted notifications are events; send() returns its own in any case.
+        "all": all; accepted ones that nobody takes give way where many wait, the oldest first.
+        "each": all, and each stays until it is taken. "failures": all but accepted ones.
     events_max
-        When this many events wait to be taken from events(), post_nowait() raises FullError and
-        post() waits.
+        When this many events that do not give way wait to be taken from events(), post_nowait()
+        raises FullError and post() waits.
     """
 
     def __init__(
@@ -207,7 +218,7 @@ class Session:
         *,
         on_news: Callable[[Error], object] | None = None,
         keep_cancelled: bool = True,
-        report_accepted: bool = False,
+        outcomes: int | Literal["all", "each", "failures"] = Outcomes.ALL,
         events_max: int = 1 << 20,
         **options: Unpack[ClientOptions],
     ) -> None:
@@ -215,12 +226,19 @@ class Session:
             raise TypeError("libapns.aio.Session() takes no nonblocking: it never waits")
         if events_max < 1:
             raise ValueError("events_max is not at least 1")
+        wanted = _outcomes_of(outcomes)
         core = _core.Session(
-            credentials, nonblocking=True, report_accepted=True, events_max=events_max, **options
+            credentials,
+            nonblocking=True,
+            outcomes=Outcomes.EACH,
+            events_max=events_max,
+            **options,
         )
         # As libapns.Session has it for a timeout of None.
         patience = (options.get("connect_timeout") or 10) + (options.get("write_timeout") or 10)
-        self._begin(core, patience, on_news, keep_cancelled, report_accepted, events_max)
+        self._begin(
+            core, patience, on_news, keep_cancelled, wanted, events_max
+        )
 
     def _begin(
         self,
@@ -228,7 +246,7 @@ class Session:
         patience: float,
         on_news: Callable[[Error], object] | None,
         keep_cancelled: bool,
-        report_accepted: bool,
+        outcomes: Outcomes,
         events_max: int,
     ) -> None:
         self.on_news = on_news
@@ -236,7 +254,9 @@ class Session:
         self._home = _Home()
         self._loop = self._home.loop
         self._keep_cancelled = keep_cancelled
-        self._reports_accepted = report_accepted
+        self._outcomes = outcomes
+        self._accepted = 0  # of the events
+        self._forgotten = 0
         self._events_max = events_max
         self._awaiting: dict[int, asyncio.Future[Event]] = {}
         self._queue: collections.deque[_Queued] = collections.deque()
@@ -285,7 +305,8 @@ class Session:
 
     def stats(self) -> Stats:
         """Counts of what the session has taken, as libapns.Session.stats() has them."""
-        return self._core.stats()
+        stats = self._core.stats()
+        return type(stats)((*stats[:-1], self._forgotten))
 
     def metrics(self) -> _Metrics:
         """What a monitoring system asks for, as libapns.Session.metrics() has it."""
@@ -408,7 +429,7 @@ class Session:
         """post() without waiting: AgainError where there is no room in the window, or others wait
         for it; FullError: events_max events wait to be taken."""
         self._require_open()
-        if len(self._events) >= self._events_max:
+        if self._is_full():
             raise FullError("events wait: take them from events()", Status.ERR_FULL)
         if self._queue:
             raise AgainError("others wait for room in the window", Status.ERR_AGAIN)
@@ -442,7 +463,7 @@ class Session:
         """Sends it, or fails it. False where it has to wait."""
         if one.future.done():
             return True
-        if not one.wants_outcome and len(self._events) >= self._events_max:
+        if not one.wants_outcome and self._is_full():
             return False
         try:
             # The loop's next turn writes what its tasks sent in this one, all together.
@@ -500,7 +521,8 @@ class Session:
         while True:
             while self._events:
                 event = self._events.popleft()
-                if self._queue and not self._is_scheduled and len(self._events) < self._events_max:
+                self._accepted -= event.kind is EventKind.ACCEPTED
+                if self._queue and not self._is_scheduled and not self._is_full():
                     self._schedule()
                 yield event
                 given += 1
@@ -666,15 +688,43 @@ class Session:
             if future is not None and not future.done():
                 future.set_result(event)
             elif (
-                self._reports_accepted or event.kind is not EventKind.ACCEPTED
+                self._outcomes != Outcomes.FAILURES or event.kind is not EventKind.ACCEPTED
                 if future is None
                 else self._keep_cancelled
             ):
-                self._events.append(event)
+                self._keep(event)
                 self._wake_reader()
             if count % 16 == 15 and time.monotonic() >= until:
                 break
         return False
+
+    def _is_full(self) -> bool:
+        """As many events wait as may, and none of these gives way."""
+        yielding = self._accepted if self._outcomes == Outcomes.ALL else 0
+        return len(self._events) - yielding >= self._events_max
+
+    def _keep(self, event: Event) -> None:
+        most = min(self._events_max, _ACCEPTED_MAX)
+        if self._outcomes == Outcomes.ALL and len(self._events) >= most:
+            self._forget()
+        self._accepted += event.kind is EventKind.ACCEPTED
+        self._events.append(event)
+
+    def _forget(self) -> None:
+        """The oldest accepted event gives way, and one more for eight before it that stay."""
+        gone = 0
+        stay: list[Event] = []
+        while self._accepted and gone <= len(stay) // 8:
+            event = self._events.popleft()
+            if event.kind is EventKind.ACCEPTED:
+                gone += 1
+                self._accepted -= 1
+            else:
+                stay.append(event)
+        self._events.extendleft(reversed(stay))
+        if not self._forgotten:
+            forgetting(self.host, self.port)
+        self._forgotten += gone
 
     def _wake_reader(self) -> None:
         while self._readers:

@@ -410,6 +410,12 @@ typedef enum apns_delivery {
   APNS_DELIVERY_AT_LEAST_ONCE = 0,
   APNS_DELIVERY_AT_MOST_ONCE = 1
 } apns_delivery_t;
+typedef enum apns_outcomes {
+  APNS_OUTCOMES_ALL = 0,
+  APNS_OUTCOMES_EACH = 1,
+  APNS_OUTCOMES_FAILURES = 2
+} apns_outcomes_t;
+typedef void (*apns_user_data_free_t)(void *user_data);
 typedef enum apns_protocol { APNS_PROTOCOL_HTTP2 = 0, APNS_PROTOCOL_BINARY = 1 } apns_protocol_t;
 #define APNS_LOOKUP_PENDING 1
 typedef int (*apns_lookup_t)(const char *host, struct addrinfo **list_out, void *context);
@@ -444,7 +450,8 @@ typedef enum apns_log_kind {
   APNS_LOGGED_CLOSED = 14,
   APNS_LOGGED_CONNECTING = 15,
   APNS_LOGGED_ASKED = 16,
-  APNS_LOGGED_FRAME = 17
+  APNS_LOGGED_FRAME = 17,
+  APNS_LOGGED_FORGOTTEN = 18
 } apns_log_kind_t;
 const char *apns_log_kind_name(apns_log_kind_t kind);
 typedef struct apns_log_record {
@@ -510,18 +517,19 @@ typedef struct apns_session_options {
   uint32_t window_bytes;
   uint32_t checks;
   int32_t delivery;
-  int32_t report_accepted;
+  int32_t outcomes;
   apns_log_t log;
   void *log_context;
   int32_t log_level;
   uint32_t close_timeout_ms;
   const struct apns_binary_options *binary;
   const apns_tuning_t *tuning;
+  apns_user_data_free_t user_data_free;
 } apns_session_options_t;
 #define APNS_SESSION_OPTIONS_INIT                                                                \
   {                                                                                              \
     sizeof(apns_session_options_t), APNS_PEER_INIT, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, \
-        0, NULL, NULL                                                                            \
+        0, NULL, NULL, NULL                                                                      \
   }
 apns_status_t apns_session_new(const apns_session_options_t *options,
                                const apns_credentials_t *credentials, apns_session_t **session_out,
@@ -634,9 +642,10 @@ typedef struct apns_session_stats {
   uint32_t first_unresolved;
   uint32_t reserved32;
   uint64_t cancelled;
+  uint64_t forgotten;
 } apns_session_stats_t;
 #define APNS_SESSION_STATS_INIT \
-  { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 apns_status_t apns_session_stats(const apns_session_t *session, apns_session_stats_t *stats_out,
                                  apns_error_t *error_out);
 #define APNS_METRICS_TIMES 16
