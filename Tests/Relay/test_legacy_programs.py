@@ -81,14 +81,14 @@ def tell(listener, tmp_path, run_program):
     told_of(*everybody)
     listener.done(COUNT)
     assert not told["packet"] and set(gone) < dead(listener)
-    wait_until(lambda: {one for one, in listener.queue.rows("SELECT token FROM bad")} == dead(listener), "they are not remembered")
+    wait_until(lambda: {one for one, in listener.queue.rows("SELECT token FROM bad_tokens")} == dead(listener), "they are not remembered")
     # Now the listener knows some bad tokens: the first, two in a row, and the last.
     known = sorted(dead(listener))[:4]
     more = [token(n) for n in range(COUNT + 1, COUNT + MORE + 1)]
     told_of(known[0], *more[:90], *known[1:3], *more[90:], known[3])
     listener.done(COUNT + MORE)
     assert told["packet"] == known
-    wait_until(lambda: {one for one, in listener.queue.rows("SELECT token FROM bad")} == dead(listener), "they are not remembered")
+    wait_until(lambda: {one for one, in listener.queue.rows("SELECT token FROM bad_tokens")} == dead(listener), "they are not remembered")
     told_of()
     assert set(told["feedback"]) == dead(listener) and len(told["feedback"]) == len(dead(listener))
     pushed = [push["token"] for push in pushes(listener.relay.simulator)]
@@ -198,7 +198,7 @@ def know(listener):
     bad = everybody[24::50]
     assert listener.relay.simulator.control("PUT", "/faults", {"bad_tokens": bad})[0] == 200
     with listener.queue.open() as database:
-        database.executemany("INSERT INTO bad (app, token, at) VALUES ('shop', ?, 9000000000000)", [[one] for one in bad[::2]])
+        database.executemany("INSERT INTO bad_tokens (app, token, at) VALUES ('shop', ?, 9000000000000)", [[one] for one in bad[::2]])
     # It reads the bad tokens when it starts.
     listener.relay.stop()
     listener.start()
@@ -220,7 +220,7 @@ def test_what_the_program_believes_is_what_happened(open_listener, people, tmp_p
     play(everybody)
     told = [one for how, one in said if how == "packet"]
     listener.done(BELIEFS - len(told))
-    wait_until(lambda: {one for one, in listener.queue.rows("SELECT token FROM bad")} == set(bad), "they are not remembered")
+    wait_until(lambda: {one for one, in listener.queue.rows("SELECT token FROM bad_tokens")} == set(bad), "they are not remembered")
     play([])
     assert told == ([] if program in WITHOUT_ANSWERS else bad[::2])
     fed = [one for how, one in said if how == "feedback"]

@@ -132,7 +132,7 @@ def test_the_relays_own_columns_keep_their_ranges(start, relay, queue):
     """A number outside the range would stop the whole queue, and an entry with an unknown worker would never be sent."""
     least, most = -(1 << 63), (1 << 63) - 1
     for fields in (
-        {"deliveries": most}, {"deliveries": -1}, {"answers": most}, {"answers": least}, {"made": least}, {"made": "x"},
+        {"deliveries": most}, {"deliveries": -1}, {"deferrals": most}, {"deferrals": least}, {"made": least}, {"made": "x"},
         {"due": -1}, {"due": least}, {"worker": 7}, {"worker": "x"}, {"deliveries": 1.5},
     ):
         with pytest.raises(sqlite3.IntegrityError), queue.open() as database:
@@ -152,8 +152,8 @@ def test_an_answer_that_asks_for_later(start, relay, queue):
     queue.add({"id": "a", "token": token(1)})
     one = relay(simulator, queue=queue, app={"retry": {"within": "0s"}}).start().wait_ready()
     wait_until(lambda: queue.value("SELECT due FROM entries") > 0, "the entry is not put off")
-    (due, deliveries, answers, worker, story), = queue.rows("SELECT due, deliveries, answers, worker, story FROM entries")
-    assert (deliveries, answers, worker) == (1, 1, None) and "TooManyRequests" in story
+    (due, deliveries, deferrals, worker, history), = queue.rows("SELECT due, deliveries, deferrals, worker, history FROM entries")
+    assert (deliveries, deferrals, worker) == (1, 1, None) and "TooManyRequests" in history
     assert 50 < due / 1000 - time.time() < 70
     assert one.metric('apns_relay_entries{app="shop",state="deferred"}') == 1
     simulator.control("DELETE", "/faults")
@@ -174,8 +174,8 @@ def test_so_often_later_is_a_dead_letter(start, relay, queue):
     wait_until(is_done, "they do not die")
     assert queue.ends() == {
         "a": [(0, "dead", "ServiceUnavailable")], "b": [(0, "dead", "ServiceUnavailable"), (1, "dead", "ServiceUnavailable")]}
-    stories = queue.rows("SELECT story FROM dead ORDER BY id")
-    assert [story.count("ServiceUnavailable") for story, in stories] == [3, 3]
+    histories = queue.rows("SELECT history FROM dead ORDER BY id")
+    assert [history.count("ServiceUnavailable") for history, in histories] == [3, 3]
 
 
 def test_what_kills_its_relays_is_a_dead_letter(start, relay, queue):
@@ -192,8 +192,8 @@ def test_what_kills_its_relays_is_a_dead_letter(start, relay, queue):
     queue.add({"id": "good", "token": token(2)})
     one.start().wait_ready().wait_done()
     assert queue.ends() == {"good": [(0, "accepted", "")], "poison": [(0, "dead", "delivered 5 times without an answer")]}
-    (story,), = queue.rows("SELECT story FROM dead")
-    assert story.count("died with it") == 5 and story.endswith("delivered 5 times without an answer")
+    (history,), = queue.rows("SELECT history FROM dead")
+    assert history.count("died with it") == 5 and history.endswith("delivered 5 times without an answer")
 
 
 def test_unknown_is_delivered_again_or_recorded(start, relay, queue):
@@ -382,7 +382,7 @@ def test_sigterm_waits_no_longer_than_it_may(start, relay, queue):
     one = relay(simulator, queue=queue, drain_s=0.2).start().wait_ready()
     simulator.wait("/counters", lambda counters: counters["received"] >= 5)
     one.stop()
-    rows = queue.rows("SELECT worker, deliveries, story FROM entries")
+    rows = queue.rows("SELECT worker, deliveries, history FROM entries")
     assert len(rows) == 5 and all(row[:2] == (None, 1) and row[2] for row in rows), rows
     simulator.control("DELETE", "/faults")
     queue.rows("UPDATE entries SET due = 0")

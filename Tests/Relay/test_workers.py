@@ -85,8 +85,8 @@ def test_sigterm_within_a_retry_puts_off_by_seconds(start, relay, queue):
         simulator.wait("/counters", lambda counters: counters["received"] >= 1)
         one.wait_said("again in")
         one.stop()
-        due, story = queue.rows("SELECT due, story FROM entries WHERE id = ?", reason)[0]
-        assert begun + 4 < due / 1000 < time.time() + 12, (due, story)
+        due, history = queue.rows("SELECT due, history FROM entries WHERE id = ?", reason)[0]
+        assert begun + 4 < due / 1000 < time.time() + 12, (due, history)
         queue.rows("DELETE FROM entries")
 
 

@@ -19,6 +19,6 @@ struct SQLitePlace: QueuePlace {
   }
 
   func story(of id: String) throws -> String {
-    try strings("SELECT story FROM dead WHERE id = '\(id)'").first ?? ""
+    try strings("SELECT history FROM dead WHERE id = '\(id)'").first ?? ""
   }
 }

@@ -19,9 +19,9 @@ enum SQLiteMigration {
         }
       }
     ),
-    // The checks of `entries`, which SQLite can change only by a new table.
+    // The checks of `entries`, which SQLite can change only by a new table, and current names.
     (
-      4,
+      5,
       { database in
         try rebuild(
           "entries", database,
@@ -29,11 +29,17 @@ enum SQLiteMigration {
             "made": "max(made, 0)", "due": "max(due, 0)",
             "deliveries": "min(max(deliveries, worker IS NOT NULL), 1000000000)",
             "answers": "min(max(answers, 0), 1000000000)",
+            "deferrals": "min(max(deferrals, 0), 1000000000)",
           ])
         try rebuild("dead", database)
+        try rebuild("bad_tokens", from: "bad", database)
+        try rebuild("app_state", from: "notes", database)
       }
     ),
   ]
+
+  /// Columns that were renamed, and their current names.
+  private static let renamed = ["answers": "deferrals", "story": "history"]
 
   /// Call within a transaction.
   static func run(_ database: Database) throws {
@@ -57,7 +63,7 @@ enum SQLiteMigration {
   static func surplus(_ database: Database) throws -> String? {
     let wanted = try columnsWanted()
     for table in ["entries", "dead"] {
-      let known = wanted[table] ?? []
+      let known = (wanted[table] ?? []) + renamed.keys
       if let column = try columns(of: table, database).first(where: { !known.contains($0) }) {
         return "\(table) has a column \(column)"
       }
@@ -80,22 +86,28 @@ enum SQLiteMigration {
     try String.fetchAll(database, sql: "SELECT name FROM pragma_table_info('\(table)')")
   }
 
-  /// Copies the rows into a new table of that name, which continues the row numbers.
+  /// Copies the rows into a new table, which continues the row numbers. Renames columns, and the
+  /// table if it had another name. Does nothing if there is no table to copy.
   private static func rebuild(
-    _ table: String, _ database: Database, instead values: [String: String] = [:]
+    _ table: String, from old: String? = nil, _ database: Database,
+    instead values: [String: String] = [:]
   ) throws {
-    let names = try columns(of: table, database)
+    let old = old ?? table
+    let names = try columns(of: old, database)
     guard !names.isEmpty else { return }
     let last = try Int64.fetchOne(
-      database, sql: "SELECT seq FROM sqlite_sequence WHERE name = '\(table)'")
+      database,
+      sql: """
+        SELECT max(seq) FROM sqlite_sequence WHERE name IN ('\(table)', '\(old)')
+        """)
     try database.execute(
-      sql: "CREATE TABLE apns_moved AS SELECT * FROM \(table); DROP TABLE \(table)")
+      sql: "CREATE TABLE apns_moved AS SELECT * FROM \(old); DROP TABLE \(old)")
     try database.execute(sql: SQLiteSchema.tables)
     // The trigger ignores entries that have an outcome, such as one with many tokens.
     try database.execute(sql: "DROP TRIGGER entries_once")
     try database.execute(
       sql: """
-        INSERT INTO \(table) (\(names.joined(separator: ", ")))
+        INSERT INTO \(table) (\(names.map { renamed[$0] ?? $0 }.joined(separator: ", ")))
           SELECT \(names.map { values[$0] ?? $0 }.joined(separator: ", ")) FROM apns_moved;
         DROP TABLE apns_moved
         """)

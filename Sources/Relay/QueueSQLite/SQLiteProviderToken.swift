@@ -24,11 +24,12 @@ extension SQLiteQueue {
         }
         let time = RelayClock.now
         let maker = try String.fetchOne(
-          database, sql: "SELECT text FROM notes WHERE app = '' AND name = ?", arguments: [note])
+          database, sql: "SELECT text FROM app_state WHERE app = '' AND name = ?", arguments: [note]
+        )
         let until = maker.flatMap { Int64($0.prefix { $0 != " " }) } ?? 0
         if until > time, until < time + Self.longestMS { return (nil, false) }
         try database.execute(
-          sql: "INSERT OR REPLACE INTO notes (app, name, text) VALUES ('', ?, ?)",
+          sql: "INSERT OR REPLACE INTO app_state (app, name, text) VALUES ('', ?, ?)",
           arguments: [note, "\(time + makingMS) \(mark)"])
         return (nil, true)
       }
@@ -38,7 +39,7 @@ extension SQLiteQueue {
         let isStored = try change { database in
           // Another relay may have taken over since.
           try database.execute(
-            sql: "DELETE FROM notes WHERE app = '' AND name = ? AND text LIKE ?",
+            sql: "DELETE FROM app_state WHERE app = '' AND name = ? AND text LIKE ?",
             arguments: [note, "% \(mark)"])
           guard database.changesCount == 1, case .success(let token) = made else { return false }
           try database.execute(

@@ -243,7 +243,7 @@ package final class SQLiteQueue: QueueEngine {
       let crashes = try Int.fetchOne(
         database,
         sql: """
-          SELECT deliveries - answers - coalesce((SELECT crashes FROM suspects WHERE entry = number), 0)
+          SELECT deliveries - deferrals - coalesce((SELECT crashes FROM suspects WHERE entry = number), 0)
           FROM entries WHERE worker = ?
           """, arguments: [worker])
       let pauseMS = CrashGroup.pauseMS(alone: crashes ?? 0)
@@ -261,7 +261,7 @@ package final class SQLiteQueue: QueueEngine {
     }
     try database.execute(
       sql: """
-        UPDATE entries SET worker = NULL, story = coalesce(story || char(10), '') || ?
+        UPDATE entries SET worker = NULL, history = coalesce(history || char(10), '') || ?
         WHERE worker = ?
         """, arguments: [line, worker])
     let count = database.changesCount
@@ -274,7 +274,7 @@ package final class SQLiteQueue: QueueEngine {
 
   private static let columns = """
     number, app, id, token, tokens, payload, topic, push_type, priority, expiry, collapse_id,
-    deadline, deliveries, answers, channel
+    deadline, deliveries, deferrals, channel
     """
   private static let later = """
     SELECT \(columns) FROM entries WHERE app = ? AND worker IS NULL AND due > 0 AND due <= ?
@@ -571,8 +571,8 @@ package final class SQLiteQueue: QueueEngine {
         case .later(let due, let isAnswered, let story):
           try database.execute(
             sql: """
-              UPDATE entries SET worker = NULL, due = ?, answers = answers + ?,
-                story = coalesce(story || char(10), '') || ?
+              UPDATE entries SET worker = NULL, due = ?, deferrals = deferrals + ?,
+                history = coalesce(history || char(10), '') || ?
               WHERE number = ? AND worker = ?
               """,
             arguments: [
@@ -589,9 +589,9 @@ package final class SQLiteQueue: QueueEngine {
           try database.execute(
             sql: """
               INSERT INTO dead (number, app, id, token, tokens, channel, payload, topic, push_type, priority,
-                expiry, collapse_id, deadline, made, deliveries, story, at)
+                expiry, collapse_id, deadline, made, deliveries, history, at)
               SELECT number, app, id, token, tokens, channel, payload, topic, push_type, priority, expiry,
-                collapse_id, deadline, made, deliveries, coalesce(story || char(10), '') || ?, ?
+                collapse_id, deadline, made, deliveries, coalesce(history || char(10), '') || ?, ?
               FROM entries WHERE number = ? AND worker = ?
               """,
             arguments: ["\(TimeText.of(now)) \(story)", now, verdict.number, seat.number])

@@ -8,7 +8,7 @@ extension SQLiteQueue {
       try Row.fetchAll(
         database.cachedStatement(
           sql: """
-            SELECT number, token, at FROM bad WHERE number > ? AND +app = ? ORDER BY number LIMIT ?
+            SELECT number, token, at FROM bad_tokens WHERE number > ? AND +app = ? ORDER BY number LIMIT ?
             """),
         arguments: [number, app, most]
       ).map { RefusedToken(number: $0[0], token: $0[1], at: $0[2]) }
@@ -25,7 +25,7 @@ extension SQLiteQueue {
     throws
   {
     try database.cachedStatement(
-      sql: "INSERT OR REPLACE INTO bad (app, token, at) VALUES (?, ?, ?)"
+      sql: "INSERT OR REPLACE INTO bad_tokens (app, token, at) VALUES (?, ?, ?)"
     ).execute(arguments: [app, device.token, now])
     try database.cachedStatement(
       sql: """
@@ -37,7 +37,7 @@ extension SQLiteQueue {
 
   package func forgetRefused(before: Int64) throws -> Int {
     try change { database in
-      try database.execute(sql: "DELETE FROM bad WHERE at < ?", arguments: [before])
+      try database.execute(sql: "DELETE FROM bad_tokens WHERE at < ?", arguments: [before])
       return database.changesCount
     }
   }
@@ -91,7 +91,7 @@ extension SQLiteQueue {
   package func note(_ name: String, app: String) throws -> String? {
     try counting.read { database in
       try String.fetchOne(
-        database.cachedStatement(sql: "SELECT text FROM notes WHERE app = ? AND name = ?"),
+        database.cachedStatement(sql: "SELECT text FROM app_state WHERE app = ? AND name = ?"),
         arguments: [app, name])
     }
   }
@@ -101,10 +101,11 @@ extension SQLiteQueue {
   ) throws -> Bool {
     try change { database in
       let there = try String.fetchOne(
-        database, sql: "SELECT text FROM notes WHERE app = ? AND name = ?", arguments: [app, name])
+        database, sql: "SELECT text FROM app_state WHERE app = ? AND name = ?",
+        arguments: [app, name])
       guard there == old else { return false }
       try database.execute(
-        sql: "INSERT OR REPLACE INTO notes (app, name, text) VALUES (?, ?, ?)",
+        sql: "INSERT OR REPLACE INTO app_state (app, name, text) VALUES (?, ?, ?)",
         arguments: [app, name, text])
       return true
     }
@@ -114,10 +115,10 @@ extension SQLiteQueue {
     try change { database in
       guard let text else {
         return try database.execute(
-          sql: "DELETE FROM notes WHERE app = ? AND name = ?", arguments: [app, name])
+          sql: "DELETE FROM app_state WHERE app = ? AND name = ?", arguments: [app, name])
       }
       try database.execute(
-        sql: "INSERT OR REPLACE INTO notes (app, name, text) VALUES (?, ?, ?)",
+        sql: "INSERT OR REPLACE INTO app_state (app, name, text) VALUES (?, ?, ?)",
         arguments: [app, name, text])
     }
   }

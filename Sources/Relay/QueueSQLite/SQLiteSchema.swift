@@ -1,7 +1,7 @@
 /// The tables of a queue in SQLite. Producers write `entries`, and read `outcomes`, `gone` and
 /// `dead`. Documentation/RELAY.md explains each column.
 package enum SQLiteSchema {
-  package static let version = 4
+  package static let version = 5
   /// "apns" in ASCII, by which the program `file` and this relay recognize the file.
   package static let applicationID = 0x6170_6E73
 
@@ -40,8 +40,8 @@ package enum SQLiteSchema {
       due INTEGER NOT NULL DEFAULT 0,
       worker INTEGER,
       deliveries INTEGER NOT NULL DEFAULT 0,
-      answers INTEGER NOT NULL DEFAULT 0,
-      story TEXT,
+      deferrals INTEGER NOT NULL DEFAULT 0,
+      history TEXT,
       UNIQUE (app, id),
       CHECK ((token IS NULL) + (tokens IS NULL) + (channel IS NULL) = 2),
       CHECK (typeof(app) = 'text' AND typeof(id) = 'text' AND typeof(payload) = 'text'),
@@ -52,7 +52,7 @@ package enum SQLiteSchema {
       CHECK (typeof(due) = 'integer' AND due >= 0),
       CHECK (typeof(coalesce(worker, 0)) = 'integer' AND (worker IS NULL OR deliveries > 0)),
       CHECK (typeof(deliveries) = 'integer' AND deliveries BETWEEN 0 AND 1000000000),
-      CHECK (typeof(answers) = 'integer' AND answers BETWEEN 0 AND 1000000000)
+      CHECK (typeof(deferrals) = 'integer' AND deferrals BETWEEN 0 AND 1000000000)
     );
     CREATE INDEX IF NOT EXISTS entries_new ON entries (app, number)
       WHERE worker IS NULL AND due = 0;
@@ -91,7 +91,7 @@ package enum SQLiteSchema {
     ) WITHOUT ROWID;
 
     -- For the binary listener: bad tokens, and devices to report as feedback.
-    CREATE TABLE IF NOT EXISTS bad (
+    CREATE TABLE IF NOT EXISTS bad_tokens (
       number INTEGER PRIMARY KEY AUTOINCREMENT,
       app TEXT NOT NULL,
       token TEXT NOT NULL,
@@ -122,7 +122,7 @@ package enum SQLiteSchema {
       deadline INTEGER,
       made INTEGER NOT NULL,
       deliveries INTEGER NOT NULL,
-      story TEXT,
+      history TEXT,
       at INTEGER NOT NULL
     );
 
@@ -170,7 +170,7 @@ package enum SQLiteSchema {
           FROM lines AS own WHERE own.entry = OLD.number);
         DELETE FROM lines WHERE entry = OLD.number;
       END;
-    CREATE TABLE IF NOT EXISTS notes (
+    CREATE TABLE IF NOT EXISTS app_state (
       app TEXT NOT NULL,
       name TEXT NOT NULL,
       text TEXT NOT NULL,

@@ -1,0 +1,147 @@
+PRAGMA journal_mode = WAL;
+BEGIN IMMEDIATE;
+PRAGMA application_id = 1634758259;
+PRAGMA user_version = 4;
+CREATE TABLE IF NOT EXISTS entries (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  app TEXT NOT NULL,
+  id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64),
+  token TEXT,
+  tokens TEXT,
+  channel TEXT,
+  payload TEXT NOT NULL,
+  topic TEXT,
+  push_type TEXT,
+  priority INTEGER,
+  expiry INTEGER,
+  collapse_id TEXT,
+  deadline INTEGER,
+  made INTEGER NOT NULL DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)),
+  due INTEGER NOT NULL DEFAULT 0,
+  worker INTEGER,
+  deliveries INTEGER NOT NULL DEFAULT 0,
+  answers INTEGER NOT NULL DEFAULT 0,
+  story TEXT,
+  UNIQUE (app, id),
+  CHECK ((token IS NULL) + (tokens IS NULL) + (channel IS NULL) = 2),
+  CHECK (typeof(app) = 'text' AND typeof(id) = 'text' AND typeof(payload) = 'text'),
+  CHECK (typeof(coalesce(token, tokens, channel)) = 'text' AND typeof(coalesce(topic, '')) = 'text'),
+  CHECK (typeof(coalesce(push_type, '')) = 'text' AND typeof(coalesce(collapse_id, '')) = 'text'),
+  CHECK (typeof(coalesce(priority, 0)) = 'integer' AND typeof(coalesce(expiry, 0)) = 'integer'),
+  CHECK (typeof(coalesce(deadline, 0)) = 'integer' AND typeof(made) = 'integer' AND made >= 0),
+  CHECK (typeof(due) = 'integer' AND due >= 0),
+  CHECK (typeof(coalesce(worker, 0)) = 'integer' AND (worker IS NULL OR deliveries > 0)),
+  CHECK (typeof(deliveries) = 'integer' AND deliveries BETWEEN 0 AND 1000000000),
+  CHECK (typeof(answers) = 'integer' AND answers BETWEEN 0 AND 1000000000)
+);
+CREATE INDEX IF NOT EXISTS entries_new ON entries (app, number)
+  WHERE worker IS NULL AND due = 0;
+CREATE INDEX IF NOT EXISTS entries_later ON entries (app, due)
+  WHERE worker IS NULL AND due > 0;
+CREATE INDEX IF NOT EXISTS entries_held ON entries (worker) WHERE worker IS NOT NULL;
+CREATE TABLE IF NOT EXISTS outcomes (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  app TEXT NOT NULL,
+  id TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  token TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  http_status INTEGER NOT NULL,
+  apns_id TEXT NOT NULL,
+  deliveries INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  UNIQUE (app, id, position)
+);
+CREATE TRIGGER IF NOT EXISTS entries_once BEFORE INSERT ON entries
+  WHEN EXISTS (SELECT 1 FROM outcomes WHERE app = NEW.app AND id = NEW.id)
+  BEGIN SELECT RAISE(IGNORE); END;
+CREATE TABLE IF NOT EXISTS gone (
+  app TEXT NOT NULL,
+  token TEXT NOT NULL,
+  since INTEGER NOT NULL,
+  PRIMARY KEY (app, token)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS bad (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  app TEXT NOT NULL,
+  token TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  UNIQUE (app, token)
+);
+CREATE TABLE IF NOT EXISTS feedback (
+  app TEXT NOT NULL,
+  token TEXT NOT NULL,
+  since INTEGER NOT NULL,
+  PRIMARY KEY (app, token)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS dead (
+  number INTEGER PRIMARY KEY,
+  app TEXT NOT NULL,
+  id TEXT NOT NULL,
+  token TEXT,
+  tokens TEXT,
+  channel TEXT,
+  payload TEXT NOT NULL,
+  topic TEXT,
+  push_type TEXT,
+  priority INTEGER,
+  expiry INTEGER,
+  collapse_id TEXT,
+  deadline INTEGER,
+  made INTEGER NOT NULL,
+  deliveries INTEGER NOT NULL,
+  story TEXT,
+  at INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS readers (
+  name TEXT PRIMARY KEY,
+  number INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS workers (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  app TEXT NOT NULL,
+  name TEXT NOT NULL,
+  heard INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS connections (
+  worker INTEGER PRIMARY KEY,
+  app TEXT NOT NULL,
+  held INTEGER NOT NULL,
+  wanted INTEGER NOT NULL,
+  needed INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS suspects (
+  entry INTEGER PRIMARY KEY,
+  crashes INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS lines (
+  app TEXT NOT NULL,
+  target TEXT NOT NULL,
+  entry INTEGER NOT NULL,
+  PRIMARY KEY (app, target, entry)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS lines_entry ON lines (entry);
+CREATE TRIGGER IF NOT EXISTS lines_end AFTER DELETE ON entries
+  WHEN EXISTS (SELECT 1 FROM lines WHERE entry = OLD.number)
+  BEGIN
+    UPDATE entries SET due = 1 WHERE due = 4611686018427387904 AND number IN (
+      SELECT (SELECT min(next.entry) FROM lines AS next
+        WHERE next.app = own.app AND next.target = own.target AND next.entry > OLD.number)
+      FROM lines AS own WHERE own.entry = OLD.number);
+    DELETE FROM lines WHERE entry = OLD.number;
+  END;
+CREATE TABLE IF NOT EXISTS notes (
+  app TEXT NOT NULL,
+  name TEXT NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (app, name)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS provider_tokens (
+  team TEXT NOT NULL,
+  key TEXT NOT NULL,
+  token TEXT NOT NULL,
+  made INTEGER NOT NULL,
+  PRIMARY KEY (team, key)
+);
+COMMIT;
