@@ -51,7 +51,7 @@ class Listener:
         self.queue = self.relay.queue
         if accepted:
             # As if APNs had accepted a push of the app before: responses arrive in any order.
-            self.queue.rows("INSERT OR REPLACE INTO notes VALUES ('shop', 'guard.accepted', '1')")
+            self.queue.rows("INSERT OR REPLACE INTO app_state VALUES ('shop', 'guard.accepted', '1')")
         self.start()
 
     def start(self):
@@ -71,7 +71,7 @@ class Listener:
     def knows(self, *numbers):
         """Waits until these tokens are recorded as bad and the listener refuses them."""
         wanted = {token(number) for number in numbers}
-        wait_until(lambda: wanted <= {one for one, in self.queue.rows("SELECT token FROM bad")}, "they are not remembered")
+        wait_until(lambda: wanted <= {one for one, in self.queue.rows("SELECT token FROM bad_tokens")}, "they are not remembered")
 
     def done(self, count):
         wait_until(lambda: self.queue.outcomes_so_far() >= count, "they do not arrive")
@@ -297,8 +297,8 @@ def test_a_refused_token_is_answered_at_the_listener(start, open_listener, peopl
 def test_another_relays_refusals_count_too(start, open_listener, relay, people):
     simulator = start(faults={"bad_tokens": [token(2)]})
     listener = open_listener(simulator)
-    listener.queue.rows("INSERT INTO bad (app, token, at) VALUES ('shop', ?, ?)", token(9), int(time.time() * 1000))
-    listener.queue.rows("INSERT INTO bad (app, token, at) VALUES ('shop', ?, ?)", token(8), int((time.time() - 90000) * 1000))
+    listener.queue.rows("INSERT INTO bad_tokens (app, token, at) VALUES ('shop', ?, ?)", token(9), int(time.time() * 1000))
+    listener.queue.rows("INSERT INTO bad_tokens (app, token, at) VALUES ('shop', ?, ?)", token(8), int((time.time() - 90000) * 1000))
     tls = context(people.listed)
     # A notification that is always refused follows each.
     wait_until(lambda: talk(listener.port, tls, enhanced(1, raw(9)) + enhanced(2, b"")) == (error(8, 1), CLEAN), "it is not found")
@@ -355,7 +355,7 @@ def test_tokens_of_another_length_than_devices_have(start, open_listener, people
     for _ in range(2):
         wait_until(lambda: talk(listener.port, tls, enhanced(9, long) + enhanced(10, b"")) == (error(2, 10), CLEAN), "it is not learned")
         assert talk(listener.port, tls, enhanced(9, raw(1)[1:])) == (error(5, 9), CLEAN)
-        wait_until(lambda: listener.queue.rows("SELECT text FROM notes WHERE name = 'token.sizes'") == [("32 64",)], "it is not noted")
+        wait_until(lambda: listener.queue.rows("SELECT text FROM app_state WHERE name = 'token.sizes'") == [("32 64",)], "it is not noted")
         listener.relay.stop()
         listener.start()
     listener.relay.stop()
@@ -655,7 +655,7 @@ def test_a_wrong_environment_purges_nothing(start, open_listener, people):
     listener.done(count)
     assert listener.queue.counts()["rejected"] > 60
     wait_until(lambda: listener.relay.metric('apns_relay_guard_withheld_total{app="shop"}') == listener.queue.counts()["rejected"], "they wait")
-    assert listener.queue.rows("SELECT * FROM bad") == [] and listener.queue.rows("SELECT * FROM feedback") == []
+    assert listener.queue.rows("SELECT * FROM bad_tokens") == [] and listener.queue.rows("SELECT * FROM feedback") == []
     assert listener.relay.said("guard: ")[0]["level"] == "warning"
     wait_until(lambda: listener.relay.metric('apns_relay_guard_alarm{app="shop"}') == 1, "no alarm")
 
@@ -688,12 +688,12 @@ def test_the_queue_may_be_in_redis(start, open_listener, people, tmp_path):
     server = Server(tmp_path)
     try:
         client = Client(server.path)
-        client.ask("HSET", "apns:{shop}:notes", "guard.accepted", "1")
+        client.ask("HSET", "apns:{shop}:app_state", "guard.accepted", "1")
         listener = open_listener(simulator, queue=RedisQueue(server), accepted=False)
         tls = context(people.listed)
         push(listener.port, tls, b"".join(enhanced(n, raw(n)) for n in (1, 2, 3)))
         listener.done(3)
-        wait_until(lambda: client.ask("ZCARD", "apns:{shop}:bad") == 2, "they are not remembered")
+        wait_until(lambda: client.ask("ZCARD", "apns:{shop}:bad_tokens") == 2, "they are not remembered")
         for number in 2, 3:
             assert talk(listener.port, tls, enhanced(9, raw(4)) + enhanced(7, raw(number))) == (error(8, 7), CLEAN)
         # The same token twice: the queue's IDs do not come from the client.

@@ -84,7 +84,7 @@ def test_later_and_dead(start, relay, queue):
     assert queue.ends() == {"a": [(0, "dead", "TooManyRequests")]}
     letter, = queue.stream("dead")
     assert (letter["id"], letter["token"], letter["deliveries"]) == ("a", token(1), "2")
-    assert letter["story"].count("TooManyRequests") == 2
+    assert letter["history"].count("TooManyRequests") == 2
 
 
 @pytest.mark.parametrize("is_secure", [False, True], ids=["plain", "TLS"])

@@ -148,7 +148,7 @@ extension QueueRules {
       let (slot, from, to) = try places()
       try cluster.beginMove(slot, from: from, to: to)
       // A command for a key that has moved already is redirected (ASK), each time again.
-      try cluster.ask(from, "MIGRATE", "127.0.0.1", "\(to.port)", "apns:{shop}:notes", "0", "5000")
+      try cluster.ask(from, "MIGRATE", "127.0.0.1", "\(to.port)", "apns:{shop}:app_state", "0", "5000")
       for word in ["two", "three"] {
         try queue.setNote("word", word, app: "shop")
         #expect(try queue.note("word", app: "shop") == word)

@@ -44,7 +44,7 @@ final class RedisPlace: QueuePlace {
   }
 
   static func story(of id: String, _ records: [[String: String]]) -> String {
-    records.first { $0["id"] == id }?["story"] ?? ""
+    records.first { $0["id"] == id }?["history"] ?? ""
   }
 }
 

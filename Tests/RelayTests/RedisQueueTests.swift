@@ -191,13 +191,64 @@ import Testing
     #expect(try queue.depths(at: now)["shop"] == QueueDepth())
   }
 
+  // MARK: Older relays
+
+  /// A queue that a relay before 0.2.0 filled has other key names. If an old relay has run next to
+  /// a new one, both names exist, and their values are merged.
+  @Test(arguments: [false, true]) func aQueueWithOldKeysKeepsEverything(_ hasBoth: Bool) throws {
+    let queue = try place.open()
+    try add("id", "a", "token", "00", "payload", "{}")
+    let seat = try join(queue)
+    func deferOnce(at time: Int64, by seat: WorkerSeat) throws {
+      let got = try queue.claim(seat, room: 9, at: time)
+      try queue.record(
+        got.map { Verdict($0, [], .later(at: time, isAnswered: true, story: "429 at \(time)")) },
+        by: seat, at: time)
+    }
+    try deferOnce(at: now, by: seat)
+    try queue.refuse([GoneToken(token: "0a", since: 5)], app: "shop", at: now)
+    try queue.setNote("guard.accepted", "1", app: "shop")
+    for (old, new) in RedisQueue.renamedKeys {
+      try server.ask("RENAME", "apns:{shop}:\(new)", "apns:{shop}:\(old)")
+    }
+    if hasBoth {
+      // A counter that is behind the old one, and the other keys once more.
+      try server.ask("SET", "apns:{shop}:worker_ids", "1")
+      try deferOnce(at: now + 1, by: seat)
+      try queue.refuse([GoneToken(token: "0b", since: 5)], app: "shop", at: now)
+      try queue.setNote("guard.alarm", "too many", app: "shop")
+    }
+
+    let next = try place.open()
+    let worker = try join(next)
+    #expect(worker.number > seat.number)
+    let got = try next.claim(worker, room: 9, at: now + 1)
+    #expect(got.map(\.answers) == [hasBoth ? 2 : 1])
+    try next.record(
+      got.map {
+        Verdict(
+          $0, [PushOutcome(position: 0, token: "00", end: .dead)], .dead(story: "enough"))
+      }, by: worker, at: now)
+    let lines = try place.story(of: "a").split(separator: "\n")
+    #expect(lines.count == (hasBoth ? 3 : 2), "\(lines)")
+    #expect(lines.first?.hasSuffix("429 at \(now)") == true)
+    #expect(
+      try next.refused(app: "shop", behind: 0, most: 9).map(\.token)
+        == (hasBoth ? ["0a", "0b"] : ["0a"]))
+    #expect(try next.note("guard.accepted", app: "shop") == "1")
+    #expect(try next.note("guard.alarm", app: "shop") == (hasBoth ? "too many" : nil))
+    for (old, _) in RedisQueue.renamedKeys {
+      #expect(try server.ask("EXISTS", "apns:{shop}:\(old)").number == 0)
+    }
+  }
+
   // MARK: Outages
 
   /// Any program may write there, and the relay adds to these numbers and multiplies them.
   @Test func numbersThatCannotBeStopNobody() throws {
     let queue = try place.open()
     let score = Double(now) * 1000
-    for name in ["bad", "feedback", "gone"] {
+    for name in ["bad_tokens", "feedback", "gone"] {
       for (number, token) in [
         ("inf", "aa"), ("-inf", "ab"), ("1e300", "ac"), ("-9223372036854775808", "ad"),
         ("\(score)", "ae"),
@@ -211,7 +262,7 @@ import Testing
     try add("id", "a", "token", "00", "payload", "{}")
     let stored = try server.ask("XRANGE", "apns:{shop}:in", "-", "+").list.first?.list.first?.text
     for (answers, most) in [("9223372036854775807", 1 << 31), ("-9223372036854775808", 0)] {
-      _ = try server.ask("HSET", "apns:{shop}:answers", try #require(stored), answers)
+      _ = try server.ask("HSET", "apns:{shop}:deferrals", try #require(stored), answers)
       let seat = try join(queue)
       let got = try queue.claim(seat, room: 9, at: now)
       #expect(got.map(\.answers) == [most])

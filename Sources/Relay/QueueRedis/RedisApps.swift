@@ -20,6 +20,7 @@ extension RedisQueue {
   func remember(_ app: String) throws {
     let isTold = apps.withLock { $0.told.contains(app) }
     if isTold, connections.isAway(Self.key) { return }
+    if !isTold { try renameKeys(of: app) }
     do {
       _ = try connections.use(Self.key, isRepeatable: true) {
         try $0.demand(RedisCommand("EVAL", Self.add, "1", Self.key, app))

@@ -8,11 +8,11 @@ extension RedisScript {
   /// string, and their fields have their index.
   static let claim = RedisScript(
     #"""
-    local seat, now, left = ARGV[1], ARGV[2], tonumber(ARGV[3])
-    if call('HEXISTS', workers, seat) == 0 then return {cmsgpack.pack({})} end
+    local worker, now, left = ARGV[1], ARGV[2], tonumber(ARGV[3])
+    if call('HEXISTS', workers, worker) == 0 then return {cmsgpack.pack({})} end
     ensure_group()
     local result, answer, heaviest, is_full = {}, {''}, 1, false
-    local has_answers = call('HLEN', answers) > 0
+    local has_deferrals = call('HLEN', deferrals) > 0
     local has_suspects = call('HLEN', suspects) > 0
 
     local function crashes_of(entry)
@@ -153,7 +153,7 @@ extension RedisScript {
             if is_new then put_back(entry, 0, time, '') else call('ZADD', later, time, entry) end
           else
             if not is_new then
-              call('XCLAIM', input, 'relay', seat, 0, entry, 'RETRYCOUNT', one[3], 'FORCE', 'JUSTID')
+              call('XCLAIM', input, 'relay', worker, 0, entry, 'RETRYCOUNT', one[3], 'FORCE', 'JUSTID')
               call('ZREM', later, entry)
             end
             if not owner then
@@ -164,7 +164,7 @@ extension RedisScript {
             left = left - weights[index]
             heaviest = math.max(heaviest, weights[index])
             local fields = one[2]
-            local answered = has_answers and call('HGET', answers, entry) or '0'
+            local answered = has_deferrals and call('HGET', deferrals, entry) or '0'
             if is_new and weights[index] == 1 and answered == '0' and positions == ''
               and faults[index] == '' and id ~= entry then
               fields[#fields + 1] = entry
@@ -222,7 +222,7 @@ extension RedisScript {
     local chunk, read = 1, 0
     while left > 0 and not is_full and read < 4000 do
       local answer = call(
-        'XREADGROUP', 'GROUP', 'relay', seat, 'COUNT', chunk, 'STREAMS', input, '>')
+        'XREADGROUP', 'GROUP', 'relay', worker, 'COUNT', chunk, 'STREAMS', input, '>')
       if not answer then break end
       local entries = answer[1][2]
       for _, one in ipairs(entries) do one[3] = 1 end

@@ -3,21 +3,21 @@ extension RedisScript {
   /// open connections, wanted connections, 1 if needed, the limit for all workers.
   fileprivate static let share = RedisScript(
     #"""
-    local seat, held, most = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[5])
-    if call('HEXISTS', workers, seat) == 0 then return -1 end
+    local worker, held, most = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[5])
+    if call('HEXISTS', workers, worker) == 0 then return -1 end
     local turns, others = {}, 0
     local function want(number, wanted, needed)
       turns[#turns + 1] = {number = tonumber(number), left = tonumber(wanted), needed = needed}
     end
     local all = call('HGETALL', connections)
     for index = 1, #all, 2 do
-      if all[index] ~= seat then
+      if all[index] ~= worker then
         local has, wanted, needed = string.match(all[index + 1], '^(%d+) (%d+) (%d)$')
         want(all[index], wanted, needed)
         others = others + tonumber(has)
       end
     end
-    want(seat, ARGV[3], ARGV[4])
+    want(worker, ARGV[3], ARGV[4])
     table.sort(turns, function(one, other)
       if one.needed ~= other.needed then return one.needed > other.needed end
       return one.number < other.number
@@ -30,12 +30,12 @@ extension RedisScript {
           turn.left = turn.left - 1
           left = left - 1
           is_moving = true
-          if turn.number == tonumber(seat) then share = share + 1 end
+          if turn.number == tonumber(worker) then share = share + 1 end
         end
       end
     end
     share = math.min(share, math.max(0, most - others))
-    call('HSET', connections, seat, math.max(held, share) .. ' ' .. ARGV[3] .. ' ' .. ARGV[4])
+    call('HSET', connections, worker, math.max(held, share) .. ' ' .. ARGV[3] .. ' ' .. ARGV[4])
     return share
     """#)
 }

@@ -41,6 +41,8 @@ package final class RedisQueue: QueueEngine {
     let connections = RedisConnections(address)
     self.connections = connections
     warnings = try RedisCondition(connections).warnings
+    // Before anything reads them. An app that is unreachable now follows when a worker joins.
+    for app in (try? knownApps()) ?? [] { try? renameKeys(of: app) }
   }
 
   // MARK: Scripts

@@ -13,16 +13,16 @@ extension RedisScript {
   /// and then updates, each followed by the positions that have an outcome, or "." for all.
   static let record = RedisScript(
     #"""
-    local seat, now = ARGV[1], ARGV[2]
+    local worker, now = ARGV[1], ARGV[2]
     local verdicts, devices, refused, ended = unpack(cmsgpack.unpack(ARGV[3]))
     -- Redis has no rollback, so commands that fail for a key of another type run first.
     ensure_group()
     call('XLEN', out) call('ZCARD', gone) call('XLEN', dead)
     local has_later = call('ZCARD', later) > 0
     call('HLEN', ids)
-    local has_stories, has_answers = call('HLEN', stories) > 0, call('HLEN', answers) > 0
+    local has_histories, has_deferrals = call('HLEN', histories) > 0, call('HLEN', deferrals) > 0
     local has_suspects = call('HLEN', suspects) > 0
-    call('ZCARD', bad) call('ZCARD', feedback)
+    call('ZCARD', bad_tokens) call('ZCARD', feedback)
 
     -- As many values as Lua can pass in one call.
     local MOST = 1000
@@ -111,21 +111,21 @@ extension RedisScript {
         local is_own = false
         if entry and not is_done and what ~= 'held' then
           local pending = call('XPENDING', input, 'relay', entry, entry, 1)[1]
-          is_own = pending and pending[2] == seat and pending[4] == tonumber(deliveries)
+          is_own = pending and pending[2] == worker and pending[4] == tonumber(deliveries)
         end
         if is_own and what == 'later' then
           put_back(entry, deliveries, due, line)
-          if is_answered == '1' then call('HINCRBY', answers, entry, 1) end
+          if is_answered == '1' then call('HINCRBY', deferrals, entry, 1) end
         elseif is_own and what == 'untouched' then
           put_back(entry, math.max(0, deliveries - 1), again(entry), '')
         elseif is_own and what == 'dead' then
           local found = call('XRANGE', input, entry, entry)[1]
           local fields = found and found[2] or {'id', id}
-          local story = call('HGET', stories, entry)
+          local history = call('HGET', histories, entry)
           local letter = {}
           for place = 1, math.min(#fields, 200) do letter[place] = fields[place] end
           for _, word in ipairs({'entry', entry, 'deliveries', deliveries,
-            'story', story and story .. '\n' .. line or line, 'at', now}) do
+            'history', history and history .. '\n' .. line or line, 'at', now}) do
             letter[#letter + 1] = word
           end
           call('XADD', dead, '*', unpack(letter))
@@ -161,8 +161,8 @@ extension RedisScript {
       call('XACK', input, 'relay', ...)
       call('XDEL', input, ...)
       if has_later then call('ZREM', later, ...) end
-      if has_stories then call('HDEL', stories, ...) end
-      if has_answers then call('HDEL', answers, ...) end
+      if has_histories then call('HDEL', histories, ...) end
+      if has_deferrals then call('HDEL', deferrals, ...) end
       if has_suspects then
         call('HDEL', suspects, ...)
         for _, entry in ipairs({...}) do call('HDEL', suspects, 'answered ' .. entry) end

@@ -6,7 +6,7 @@ extension RedisQueue {
 
   private static let refuse = RedisScript(
     #"""
-    call('ZCARD', bad) call('ZCARD', feedback)
+    call('ZCARD', bad_tokens) call('ZCARD', feedback)
     for index = 2, #ARGV, 2 do refuse(ARGV[index], ARGV[index + 1], ARGV[1]) end
     return 1
     """#)
@@ -35,7 +35,7 @@ extension RedisQueue {
   package func refused(app: String, behind number: Int64, most: Int) throws -> [RefusedToken] {
     try ask([
       RedisCommand(
-        "ZRANGEBYSCORE", key("bad", app), "(\(number)", "+inf", "WITHSCORES", "LIMIT", "0",
+        "ZRANGEBYSCORE", key("bad_tokens", app), "(\(number)", "+inf", "WITHSCORES", "LIMIT", "0",
         "\(most)")
     ])[0].pairs.compactMap { token, score in
       Self.whole(score).map {
@@ -62,7 +62,7 @@ extension RedisQueue {
   package func forgetRefused(before: Int64) throws -> Int {
     let apps = try knownApps().filter { !connections.isAway(Self.key($0)) }
     let commands = apps.map {
-      RedisCommand("ZREMRANGEBYSCORE", key("bad", $0), "-inf", "(\(before * Self.perMS)")
+      RedisCommand("ZREMRANGEBYSCORE", key("bad_tokens", $0), "-inf", "(\(before * Self.perMS)")
     }
     return try ask(commands).reduce(0) { $0 + ($1.count ?? 0) }
   }
@@ -115,7 +115,7 @@ extension RedisQueue {
   private static let recordsAtOnce = 10
 
   package func note(_ name: String, app: String) throws -> String? {
-    try ask([RedisCommand("HGET", key("notes", app), name)])[0].text
+    try ask([RedisCommand("HGET", key("app_state", app), name)])[0].text
   }
 
   package func replaceNote(
@@ -129,7 +129,7 @@ extension RedisQueue {
   }
 
   package func setNote(_ name: String, _ text: String?, app: String) throws {
-    let key = key("notes", app)
+    let key = key("app_state", app)
     let command =
       text.map { RedisCommand("EVAL", Self.note, "1", key, name, $0) }
       ?? RedisCommand("HDEL", key, name)

@@ -24,8 +24,9 @@ struct RedisScript: Sendable {
 
   /// The keys of an app. They share a hash tag, so that a cluster keeps them together.
   static let keys = [
-    "in", "out", "gone", "dead", "later", "ids", "stories", "answers", "workers", "readers",
-    "seats", "bad", "feedback", "notes", "connections", "lines", "targets", "suspects",
+    "in", "out", "gone", "dead", "later", "ids", "histories", "deferrals", "workers", "readers",
+    "worker_ids", "bad_tokens", "feedback", "app_state", "connections", "lines", "targets",
+    "suspects",
   ]
 
   /// The common start of all scripts.
@@ -36,8 +37,8 @@ struct RedisScript: Sendable {
   /// `PositionSet`.
   private static let start = #"""
     local APART, PAUSE, LONG_PAUSE = 2, 4000, 8000
-    local input, out, gone, dead, later, ids, stories, answers, workers, readers, seats, bad,
-      feedback, notes, connections, lines, targets, suspects = unpack(KEYS)
+    local input, out, gone, dead, later, ids, histories, deferrals, workers, readers, worker_ids,
+      bad_tokens, feedback, app_state, connections, lines, targets, suspects = unpack(KEYS)
     local call = redis.call
 
     local function split(text) return string.match(text, '^([^|]*)|([^|]*)|(.*)$') end
@@ -96,8 +97,8 @@ struct RedisScript: Sendable {
       call('XACK', input, 'relay', entry)
       call('XDEL', input, entry)
       call('ZREM', later, entry)
-      call('HDEL', stories, entry)
-      call('HDEL', answers, entry)
+      call('HDEL', histories, entry)
+      call('HDEL', deferrals, entry)
       call('HDEL', suspects, entry, 'answered ' .. entry)
     end
 
@@ -117,32 +118,32 @@ struct RedisScript: Sendable {
       call('XCLAIM', input, 'relay', 'waiting', 0, entry, 'RETRYCOUNT', deliveries, 'JUSTID')
       call('ZADD', later, place, entry)
       if line ~= '' then
-        local before = call('HGET', stories, entry)
-        call('HSET', stories, entry, before and before .. '\n' .. line or line)
+        local before = call('HGET', histories, entry)
+        call('HSET', histories, entry, before and before .. '\n' .. line or line)
       end
     end
 
     -- Numbered by the time in microseconds, or one more than the last number, so that numbers only
     -- grow.
     local function refuse(token, since, now)
-      local last = call('ZREVRANGE', bad, 0, 0, 'WITHSCORES')[2]
+      local last = call('ZREVRANGE', bad_tokens, 0, 0, 'WITHSCORES')[2]
       local number = math.max(tonumber(now) * 1000, last and tonumber(last) + 1 or 0)
-      call('ZADD', bad, string.format('%.0f', number), token)
+      call('ZADD', bad_tokens, string.format('%.0f', number), token)
       call('ZADD', feedback, 'GT', since, token)
     end
 
     -- Releases everything that a worker holds. Only an entry that was alone, and got no response
     -- for any of its devices, is to blame for the end of its worker; after several such crashes it
     -- has to wait.
-    local function release(seat, line, is_alone, now)
+    local function release(worker, line, is_alone, now)
       local count = 0
       while true do
-        local held = call('XPENDING', input, 'relay', '-', '+', 500, seat)
+        local held = call('XPENDING', input, 'relay', '-', '+', 500, worker)
         is_alone = is_alone and count == 0 and #held == 1
         for _, one in ipairs(held) do
           local entry, place = one[1], again(one[1])
           if is_alone and call('HGET', suspects, 'answered ' .. entry) ~= tostring(one[4]) then
-            local crashes = one[4] - tonumber(call('HGET', answers, entry) or 0)
+            local crashes = one[4] - tonumber(call('HGET', deferrals, entry) or 0)
               - tonumber(call('HGET', suspects, entry) or 0)
             if crashes > 2 then
               place = string.format('%.0f', tonumber(now) + (crashes == 3 and PAUSE or LONG_PAUSE))
@@ -156,9 +157,9 @@ struct RedisScript: Sendable {
         count = count + #held
         if #held < 500 then break end
       end
-      call('XGROUP', 'DELCONSUMER', input, 'relay', seat)
-      call('HDEL', workers, seat)
-      call('HDEL', connections, seat)
+      call('XGROUP', 'DELCONSUMER', input, 'relay', worker)
+      call('HDEL', workers, worker)
+      call('HDEL', connections, worker)
       return count
     end
 
@@ -169,10 +170,10 @@ struct RedisScript: Sendable {
   static let join = RedisScript(
     #"""
     ensure_group()
-    local seat = math.max((tonumber(call('GET', seats)) or 0) + 1, tonumber(ARGV[2]))
-    call('SET', seats, string.format('%.0f', seat))
-    call('HSET', workers, string.format('%.0f', seat), ARGV[1])
-    return seat
+    local worker = math.max((tonumber(call('GET', worker_ids)) or 0) + 1, tonumber(ARGV[2]))
+    call('SET', worker_ids, string.format('%.0f', worker))
+    call('HSET', workers, string.format('%.0f', worker), ARGV[1])
+    return worker
     """#)
 
   /// ARGV: worker ID, time.
@@ -212,11 +213,11 @@ struct RedisScript: Sendable {
   /// ARGV: name, the current value or an empty string, the new value. Returns 1 on success.
   static let replaceNote = RedisScript(
     #"""
-    local there = call('HGET', notes, ARGV[1]) or ''
+    local there = call('HGET', app_state, ARGV[1]) or ''
     -- A repeated call after a lost reply finds its own value.
     if there == ARGV[3] then return 1 end
     if there ~= ARGV[2] then return 0 end
-    call('HSET', notes, ARGV[1], ARGV[3])
+    call('HSET', app_state, ARGV[1], ARGV[3])
     return 1
     """#)
 
