@@ -75,7 +75,7 @@ def main(directory):
         shell(f"php -d openssl.cafile=gateway-listener-ca.pem program.php 0 {directory}/iphoneDis.pem 100 20", directory)
         # Step 6: watch it.
         wait_until(lambda: relay.queue.outcomes_so_far() == 21, "they are not pushed")
-        assert relay.metric("apns_relay_listener_taken_total") == 20
+        assert relay.metric("apns_relay_listener_queued_total") == 20
         assert relay.said("a client of shop, by the fingerprint of")
         assert {push["token"] for push in pushes(simulator)} == {token(n) for n in [1, *range(100, 120)]}
         relay.stop()

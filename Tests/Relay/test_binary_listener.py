@@ -291,7 +291,7 @@ def test_a_refused_token_is_answered_at_the_listener(start, open_listener, peopl
     listener.relay.stop()
     listener.start()
     assert talk(listener.port, tls, enhanced(15, raw(2))) == (error(8, 15), CLEAN)
-    assert listener.relay.metric('apns_relay_listener_answers_total{listener="gateway",status="8"}') == 1
+    assert listener.relay.metric('apns_relay_listener_responses_total{listener="gateway",status="8"}') == 1
 
 
 def test_another_relays_refusals_count_too(start, open_listener, relay, people):
@@ -365,7 +365,7 @@ def test_tokens_of_another_length_than_devices_have(start, open_listener, people
 
 def test_one_who_reads_no_answers_loses_nothing_by_option(start, open_listener, people):
     simulator = start(faults={"bad_tokens": [token(2)]})
-    listener = open_listener(simulator, listener={"token_answers": False})
+    listener = open_listener(simulator, listener={"token_errors": False})
     tls = context(people.listed)
     push(listener.port, tls, enhanced(1, raw(1)) + enhanced(2, raw(2)))
     listener.done(2)

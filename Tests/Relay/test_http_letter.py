@@ -259,7 +259,7 @@ def test_each_answer_names_its_request(start, listener):
         assert status == wanted and uuid.UUID(headers["apns-id"])
     assert len(pushes(simulator)) == 1
     # Requests that are refused unread are counted too.
-    assert one.relay.metric('apns_relay_listener_answers_total{listener="web",status="413"}') == 2
+    assert one.relay.metric('apns_relay_listener_responses_total{listener="web",status="413"}') == 2
 
 
 class OddChannels:

@@ -130,8 +130,8 @@ def test_each_answer_of_apns(start, listener):
     assert one.push("zz", apns_id=id)[2]["apns-id"] == id
     assert one.ask("GET", f"/3/device/{token(1)}")[:2] == (405, {"reason": "MethodNotAllowed"})
     assert one.relay.queue.entries_so_far() == before
-    assert one.relay.metric('apns_relay_listener_answers_total{listener="web",status="200"}') == 1
-    assert one.relay.metric('apns_relay_listener_answers_total{listener="web",status="400"}') == 4
+    assert one.relay.metric('apns_relay_listener_responses_total{listener="web",status="200"}') == 1
+    assert one.relay.metric('apns_relay_listener_responses_total{listener="web",status="400"}') == 4
     one.relay.stop()
 
 
@@ -474,7 +474,7 @@ def test_many_streams_of_http_2(start, listener, tmp_path):
         capture_output=True, text=True)
     assert "600 succeeded, 0 failed, 0 errored" in ran.stdout, ran.stdout + ran.stderr
     assert len(pushes(simulator)) == 600
-    assert one.relay.metric('apns_relay_listener_answers_total{listener="web",status="200"}') == 600
+    assert one.relay.metric('apns_relay_listener_responses_total{listener="web",status="200"}') == 600
 
 
 def test_authorization(start, listener, tmp_path):

@@ -231,8 +231,8 @@ def test_what_the_program_believes_is_what_happened(open_listener, people, tmp_p
 
 @pytest.mark.parametrize("answers", [True, False], ids=["answers", "no answers"])
 def test_one_who_never_reads_loses_what_is_behind_the_first_bad_token(open_listener, people, tmp_path, answers):  # noqa: F811
-    """As it was with Apple. With `token_answers` off nothing is lost."""
-    listener = open_listener(token_answers=answers)
+    """As it was with Apple. With `token_errors` off nothing is lost."""
+    listener = open_listener(token_errors=answers)
     everybody, bad = know(listener)
     program = tmp_path / "listing"
     run(interpreter("cc", "--version"), "-O2", "-DENHANCED", PROGRAMS / "listing.c", "-o", program, "-lssl", "-lcrypto")

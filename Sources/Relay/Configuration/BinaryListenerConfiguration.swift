@@ -40,7 +40,7 @@ package struct BinaryListenerConfiguration: Equatable, Sendable {
   package var tokenBytes: TokenSizes? = TokenSizes(32)
   /// Answers tokens of invalid sizes with status 5, and bad tokens with status 8; if false, all are
   /// pushed.
-  package var answersTokens = true
+  package var sendsTokenErrors = true
   /// The maximum for providers of all apps.
   package var connections = 10_000
   /// The maximum for one app; 0 for everything not kept for others.

@@ -39,7 +39,7 @@ enum BinaryListenerReader {
     listener.payloadMax = try section.integer("payload_max", listener.payloadMax, 1...4096)
     listener.checksJSON = try section.flag("json", listener.checksJSON)
     if let text = try section.text("token_bytes") { listener.tokenBytes = try sizes(text, section) }
-    listener.answersTokens = try section.flag("token_answers", listener.answersTokens)
+    listener.sendsTokenErrors = try section.flag("token_errors", listener.sendsTokenErrors)
     let most = 1_000_000
     listener.connections = try section.integer("connections", listener.connections, 1...most)
     listener.appConnections = try section.integer(

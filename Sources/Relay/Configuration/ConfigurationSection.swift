@@ -192,8 +192,9 @@ final class ConfigurationSection {
     "idle_s": "idle_timeout", "later": "retry", "lease_s": "lease", "least": "min_responses",
     "order": "keep_order", "outcomes_days": "outcome_retention", "poll_ms": "poll",
     "program_s": "program_timeout", "remember_h": "remember", "replace": "collapse_by_id",
-    "token": "provider_token", "token_cache": "provider_token_cache", "tries": "max_deferrals",
-    "unknown": "delivery", "wait_s": "wait", "within_s": "within",
+    "token": "provider_token", "token_answers": "token_errors",
+    "token_cache": "provider_token_cache", "tries": "max_deferrals", "unknown": "delivery",
+    "wait_s": "wait", "within_s": "within",
   ]
 
   /// Throws if a key was never read.

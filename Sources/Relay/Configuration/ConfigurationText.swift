@@ -207,8 +207,8 @@ package enum ConfigurationText {
           2, "token_bytes", quoted(listener.tokenBytes?.text ?? "any"),
           "sizes of tokens, beside those that APNs accepted; others get status 5")
         say(
-          2, "token_answers", "\(listener.answersTokens)",
-          "false: no status 5 or 8, for clients that read no answers")
+          2, "token_errors", "\(listener.sendsTokenErrors)",
+          "false: no status 5 or 8, for clients that read no error packets")
         say(2, "connections", "\(listener.connections)", "of providers at most, at the same time")
         say(
           2, "app_connections", "\(listener.appConnections)",

@@ -147,7 +147,7 @@ struct MetricsText {
         "Connections that were closed at once, because there were too many.", [listener],
         "\(figures.turnedAway)")
       for (name, help, count) in [
-        ("taken", "Notifications that were queued for a client of old.", figures.taken),
+        ("queued", "Notifications that a binary listener queued.", figures.taken),
         ("discarded", "Notifications that came behind a rejected one.", figures.discarded),
         ("refused", "Clients that were not let in.", figures.refused),
         ("silent", "Silent pushes that became background pushes of priority 5.", figures.silent),
@@ -165,7 +165,7 @@ struct MetricsText {
       }
       for (status, count) in figures.answers.sorted(by: { $0.key < $1.key }) {
         all.add(
-          "apns_relay_listener_answers_total", "counter", "Requests that were answered.",
+          "apns_relay_listener_responses_total", "counter", "Responses and error packets by status.",
           [listener, ("status", "\(status)")], "\(count)")
       }
     }

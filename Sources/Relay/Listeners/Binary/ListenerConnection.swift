@@ -117,7 +117,7 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     if checksJSON, !RawJSON.isValue(text) {
       return Rejection(frame, status: 7, reason: "payload: no JSON")
     }
-    return listener.configuration.answersTokens ? rejection(ofTokenIn: frame) : nil
+    return listener.configuration.sendsTokenErrors ? rejection(ofTokenIn: frame) : nil
   }
 
   private func rejection(ofTokenIn frame: Frame) -> Rejection? {
