@@ -32,11 +32,11 @@ final class Housekeeping: Sendable {
   /// Runs until the process ends.
   func start() {
     let thread = Thread { [self] in
-      var nextTrim = RelayClock.steady
+      var nextTrim = RelayClock.monotonic
       while true {
         queue.keepRoom()
-        if RelayClock.steady >= nextTrim {
-          nextTrim = RelayClock.steady + Self.trimMS
+        if RelayClock.monotonic >= nextTrim {
+          nextTrim = RelayClock.monotonic + Self.trimMS
           trim()
         }
         sleep(Self.roomS)
@@ -50,7 +50,7 @@ final class Housekeeping: Sendable {
   private func trim() {
     let settings = settings.withLock { $0 }
     do {
-      _ = try queue.forgetRefused(before: RelayClock.now - Int64(settings.rememberS * 1000))
+      _ = try queue.forgetBadTokens(before: RelayClock.now - Int64(settings.rememberS * 1000))
     } catch {
       log.warning("refused tokens cannot be forgotten: \(error)")
     }

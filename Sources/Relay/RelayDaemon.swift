@@ -25,10 +25,10 @@ package final class RelayDaemon: @unchecked Sendable {
   private var leaving: [AppWorker] = []
   private let listenerQueue: ListenerQueue
   private let waits: OutcomeWaits
-  private let refused: RefusedTokens
+  private let badTokens: BadTokens
   private let housekeeping: Housekeeping
-  private let condition: SharedAnswer<String?>
-  private let depths: SharedAnswer<[String: (depth: QueueDepth, isServed: Bool)]?>
+  private let condition: SharedQuery<String?>
+  private let depths: SharedQuery<[String: (depth: QueueDepth, isServed: Bool)]?>
   /// Also used by the status server's threads.
   private let listeners = Mutex<
     [(configuration: ListenerConfiguration, listener: any RelayListener)]
@@ -44,9 +44,9 @@ package final class RelayDaemon: @unchecked Sendable {
     self.log = log
     listenerQueue = ListenerQueue(queue, log: log)
     waits = OutcomeWaits(queue)
-    refused = RefusedTokens(queue, log: log)
+    badTokens = BadTokens(queue, log: log)
     housekeeping = Housekeeping(queue, log: log)
-    condition = SharedAnswer {
+    condition = SharedQuery {
       do {
         try queue.check()
         return nil
@@ -54,7 +54,7 @@ package final class RelayDaemon: @unchecked Sendable {
         return "\(error)"
       }
     }
-    depths = SharedAnswer {
+    depths = SharedQuery {
       try? queue.depths(at: RelayClock.now).reduce(into: [:]) { all, one in
         try all[one.key] = (one.value, Agreement.isServed(one.key, queue))
       }
@@ -120,7 +120,7 @@ package final class RelayDaemon: @unchecked Sendable {
     for warning in queue.warnings { log.warning("\(warning)") }
     _ = try queue.reclaim(
       silentSince: RelayClock.now - Int64(configuration.queue.leaseS * 1000), at: RelayClock.now)
-    try askForRefused(configuration)
+    try loadBadTokens(configuration)
     for app in configuration.apps { workers.append(try make(app)) }
     publish()
     if let port = configuration.status.port {
@@ -165,7 +165,7 @@ package final class RelayDaemon: @unchecked Sendable {
       credentials.prepare()
       let worker = try AppWorker(
         app, configuration.queue, queue: queue, credentials: credentials, log: log,
-        refused: refused,
+        badTokens: badTokens,
         recorded: { [waits] in waits.tell($0) })
       return Running(worker: worker, who: app.credentials, files: files)
     } catch {
@@ -181,17 +181,17 @@ package final class RelayDaemon: @unchecked Sendable {
   // MARK: Listeners
 
   /// Bad tokens are kept in memory if a listener uses them.
-  private func askForRefused(_ wanted: RelayConfiguration) throws {
-    let isAsked = wanted.listeners.contains { listener in
+  private func loadBadTokens(_ wanted: RelayConfiguration) throws {
+    let isUsed = wanted.listeners.contains { listener in
       if case .binary = listener { true } else { false }
     }
-    if isAsked { try refused.ask(for: wanted.apps) }
+    if isUsed { try badTokens.load(for: wanted.apps) }
   }
 
   private func open(_ wanted: ListenerConfiguration) throws {
     OpenFiles.raiseLimit()
     let relay = ListenerRelay(
-      queue: listenerQueue, waits: waits, refused: refused, engine: queue, log: log,
+      queue: listenerQueue, waits: waits, badTokens: badTokens, engine: queue, log: log,
       apps: { [weak self] in self?.running.withLock { $0.map(\.worker.app) } ?? [] },
       look: { [weak self] name in
         self?.running.withLock { $0.first { $0.app == name }?.worker }?.look()
@@ -238,13 +238,13 @@ package final class RelayDaemon: @unchecked Sendable {
 
   /// A worker that waits for a queue blocked by another program does not count as hanging.
   private func isAlive(_ figures: WorkerFigures) -> Bool {
-    RelayClock.steady - figures.heard < 60_000 || queue.isHeldUp
+    RelayClock.monotonic - figures.heard < 60_000 || queue.isHeldUp
   }
 
   /// Unchanged apps keep their connections. If only the credentials changed, the app keeps its
   /// session.
   private func reload() {
-    manager.say("RELOADING=1\nMONOTONIC_USEC=\(RelayClock.steady * 1000)")
+    manager.say("RELOADING=1\nMONOTONIC_USEC=\(RelayClock.monotonic * 1000)")
     defer { manager.say("READY=1") }
     let wanted: RelayConfiguration
     do {
@@ -299,7 +299,7 @@ package final class RelayDaemon: @unchecked Sendable {
     for old in before { leave(old.worker) }
     publish()
     do {
-      try askForRefused(wanted)
+      try loadBadTokens(wanted)
     } catch {
       log.error("refused tokens cannot be read: \(error)")
     }
@@ -327,7 +327,7 @@ package final class RelayDaemon: @unchecked Sendable {
     // Programs may already have a response for queued notifications, so all must be stored.
     listenerQueue.end()
     waits.end()
-    refused.end()
+    badTokens.end()
     for listener in listeners { listener.close() }
     let lost = (all + leaving).reduce(0) { $0 + $1.lostOutcomes }
     log.notice(lost == 0 ? "stopped" : "stopped, and \(lost) outcomes are not recorded")
@@ -346,7 +346,7 @@ package final class RelayDaemon: @unchecked Sendable {
         : StatusServer.Answer(status: 503, body: "hangs: \(silent.joined(separator: ", "))\n")
     case "/readyz":
       var faults = all.flatMap { one in
-        [one.figures.trouble, one.figures.disagreement].compactMap { $0 }
+        [one.figures.problem, one.figures.disagreement].compactMap { $0 }
           .map { "\(one.app): \($0)" }
       }
       let said = condition.get()

@@ -25,7 +25,7 @@ struct GuardState: ParsableCommand {
   @Option(
     name: .customLong("override"),
     help: ArgumentHelp("Bad tokens of this app count, whatever the guard says.", valueName: "app"))
-  var letGo: String?
+  var overriding: String?
 
   @Option(help: ArgumentHelp("For how long.", valueName: "n"))
   var hours = 24.0
@@ -33,10 +33,10 @@ struct GuardState: ParsableCommand {
   @Option(
     name: .customLong("no-override"),
     help: ArgumentHelp("The guard decides again for this app.", valueName: "app"))
-  var hold: String?
+  var notOverriding: String?
 
   func validate() throws {
-    if letGo != nil, hold != nil {
+    if overriding != nil, notOverriding != nil {
       throw ValidationError("give either --override or --no-override")
     }
     guard hours > 0, hours <= 8760 else { throw ValidationError("--hours must be 1 to 8760") }
@@ -56,13 +56,13 @@ struct GuardState: ParsableCommand {
     let wanted = try ConfigurationFile.read(config)
     let queue = try wanted.queue.open()
     let now = Int64(Date().timeIntervalSince1970 * 1000)
-    if let app = letGo ?? hold {
+    if let app = overriding ?? notOverriding {
       guard wanted.apps.contains(where: { $0.name == app }) else {
         let names = wanted.apps.map(\.name).joined(separator: ", ")
         throw RelayCommand.refusal("the configuration has no app '\(app)': \(names)")
       }
-      let until = letGo == nil ? 0 : now + Int64(hours * 3_600_000)
-      try GuardNotes(queue, app: app).letGo(until: until)
+      let until = overriding == nil ? 0 : now + Int64(hours * 3_600_000)
+      try SharedGuardState(queue, app: app).setOverride(until: until)
       print(
         until == 0
           ? "\(app): the guard decides again"
@@ -71,11 +71,11 @@ struct GuardState: ParsableCommand {
     }
     var isAlarmed = false
     for app in wanted.apps {
-      let notes = GuardNotes(queue, app: app.name)
-      let until = try notes.letGoUntil()
+      let state = SharedGuardState(queue, app: app.name)
+      let until = try state.overriddenUntil()
       if until > now {
         print("\(app.name): bad tokens count until \(TimeText.of(until)), as it was told")
-      } else if let alarm = try notes.alarm() {
+      } else if let alarm = try state.alarm() {
         isAlarmed = true
         print("\(app.name): \(alarm)")
       } else {

@@ -57,14 +57,14 @@ def test_it_shows_what_the_relay_does(start, relay, queue, show):
     # The page updates automatically.
     queue.add(*({"id": f"more-{n}", "token": token(n + 100)} for n in range(5)))
     page.wait(f"({SAID})('shop')['accepted'] === '44'")
-    assert re.match(r"≤ [0-9.]+ m?s$", page.run(f"({SAID})('shop')")["99 % in"])
+    assert re.match(r"≤ [0-9.]+ m?s$", page.run(f"({SAID})('shop')")["99 % within"])
     # It also shows a problem, and its end.
     queue.rows("CREATE TRIGGER full BEFORE INSERT ON outcomes BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
     queue.add({"id": "late", "token": token(7)})
-    page.wait("document.getElementById('trouble').textContent.includes('the disk is full')")
-    page.wait("document.querySelector('article .state').dataset.is === 'troubled'")
+    page.wait("document.getElementById('problem').textContent.includes('the disk is full')")
+    page.wait("document.querySelector('article .state').dataset.is === 'failing'")
     queue.rows("DROP TRIGGER full")
-    page.wait("document.getElementById('trouble').hidden && document.querySelector('article .state').dataset.is === 'ready'")
+    page.wait("document.getElementById('problem').hidden && document.querySelector('article .state').dataset.is === 'ready'")
 
 
 def test_it_says_that_bad_tokens_do_not_count(start, relay, tmp_path, people, show):  # noqa: F811
@@ -74,7 +74,7 @@ def test_it_says_that_bad_tokens_do_not_count(start, relay, tmp_path, people, sh
     page = show(listener.relay)
     push(listener.port, context(people.listed), b"".join(simple(raw(n)) for n in range(30)))
     page.wait(f"({SAID})('shop')['bad tokens'] === 'do not count'")
-    page.wait(f"({SAID})('shop')['held back'] === '30'")
+    page.wait(f"({SAID})('shop')['ignored'] === '30'")
     assert page.text("article h2") == "shop"
     subprocess.run([relay_program(), "guard", "--config", listener.relay.file, "--override", "shop"], check=True, stdout=subprocess.DEVNULL)
     page.wait(f"({SAID})('shop')['bad tokens'] === 'count'")
@@ -85,7 +85,7 @@ def test_it_says_that_the_relay_is_gone(start, relay, browser):
     page = browser.page(f"http://127.0.0.1:{one.port_file.read_text().strip()}/")
     page.wait(LIVE)
     one.stop()
-    page.wait("document.getElementById('link').textContent === 'the relay does not answer'")
+    page.wait("document.getElementById('link').textContent === 'the relay does not respond'")
     page.close()
 
 

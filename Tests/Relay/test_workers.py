@@ -135,7 +135,7 @@ def test_answers_that_are_not_recorded_are_said_as_such(start, relay, queue):
     one.wait_said("outcomes cannot be recorded")
     one.signal(signal.SIGTERM)
     assert one.process.wait(DEADLINE) not in (0, -signal.SIGTERM)
-    assert one.said("1 outcomes are not recorded") and not one.said("no answer yet")
+    assert one.said("1 outcomes are not recorded") and not one.said("no response yet")
 
 
 def test_an_end_in_doubt_is_one_whatever_was_answered_before(start, relay, queue):

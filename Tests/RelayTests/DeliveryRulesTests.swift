@@ -7,7 +7,7 @@ import Testing
   private let rules = DeliveryRules(deliveries: 5, tries: 3, delivery: .atLeastOnce)
 
   private func held(
-    _ tokens: Int = 1, deliveries: Int = 1, answers: Int = 0, crashes: Int = 0,
+    _ tokens: Int = 1, deliveries: Int = 1, deferrals: Int = 0, crashes: Int = 0,
     _ change: (inout NewEntry) -> Void = { _ in }
   ) throws -> HeldEntry {
     var content = NewEntry(app: "a", id: "i", payload: "{}")
@@ -15,12 +15,13 @@ import Testing
     change(&content)
     return HeldEntry(
       Entry(
-        number: 1, content: content, deliveries: deliveries, answers: answers, crashes: crashes,
-        answered: []))
+        number: 1, content: content, deliveries: deliveries, deferrals: deferrals, crashes: crashes,
+        resolved: []))
   }
 
   /// As if everything had been sent and had got these responses.
-  private func answered(_ held: HeldEntry, by rules: DeliveryRules? = nil, _ answers: [Answer]) {
+  private func answered(_ held: HeldEntry, by rules: DeliveryRules? = nil, _ answers: [PushResult])
+  {
     held.cursor = held.count
     held.inFlight = held.count
     let rules = rules ?? self.rules
@@ -29,10 +30,11 @@ import Testing
   }
 
   private func answer(
-    _ held: HeldEntry, at position: Int = 0, _ kind: Answer.Kind, _ status: Int = 0, after: Int = 0,
+    _ held: HeldEntry, at position: Int = 0, _ kind: PushResult.Kind, _ status: Int = 0,
+    after: Int = 0,
     _ reason: String = ""
-  ) -> Answer {
-    var answer = Answer(held, position, kind)
+  ) -> PushResult {
+    var answer = PushResult(held, position, kind)
     answer.httpStatus = status
     answer.retryAfterS = after
     answer.reason = reason
@@ -47,14 +49,14 @@ import Testing
         answer(entry, at: 0, .accepted, 200),
         answer(entry, at: 1, .rejected, 400, "BadDeviceToken"),
       ])
-    #expect(entry.fresh.map(\.end) == [.accepted, .rejected])
-    #expect(entry.next == .finished)
+    #expect(entry.fresh.map(\.kind) == [.accepted, .rejected])
+    #expect(entry.disposition == .finished)
   }
 
   @Test func anEntryIsHeldUntilAllItsAnswersAreThere() throws {
     let entry = try held(2)
     answered(entry, [answer(entry, at: 0, .accepted, 200)])
-    #expect(entry.next == nil)
+    #expect(entry.disposition == nil)
     #expect(entry.fresh.count == 1)
   }
 
@@ -67,40 +69,40 @@ import Testing
         answer(entry, at: 1, .accepted, 200),
         answer(entry, at: 2, .unknown, 503, after: 900, "ServiceUnavailable"),
       ])
-    guard case .later(let due, true, _) = entry.next else {
-      Issue.record("\(entry.next as Any)")
+    guard case .deferred(let due, true, _) = entry.disposition else {
+      Issue.record("\(entry.disposition as Any)")
       return
     }
     #expect(due == now + 900_000)
-    #expect(entry.fresh.map(\.end) == [.accepted])
+    #expect(entry.fresh.map(\.kind) == [.accepted])
   }
 
   @Test func laterEndsWithItsTime() throws {
     let entry = try held { $0.expiry = 1_800_000_007 }
     answered(entry, [answer(entry, .rejected, 429, after: 60)])
-    guard case .later(let due, true, _) = entry.next else {
-      Issue.record("\(entry.next as Any)")
+    guard case .deferred(let due, true, _) = entry.disposition else {
+      Issue.record("\(entry.disposition as Any)")
       return
     }
     #expect(due == 1_800_000_008_000)
   }
 
   @Test func soOftenLaterIsDead() throws {
-    let entry = try held(deliveries: 4, answers: 3)
+    let entry = try held(deliveries: 4, deferrals: 3)
     answered(entry, [answer(entry, .rejected, 503, after: 1, "ServiceUnavailable")])
-    #expect(entry.fresh.map(\.end) == [.dead])
-    guard case .dead(let story) = entry.next else {
-      Issue.record("\(entry.next as Any)")
+    #expect(entry.fresh.map(\.kind) == [.dead])
+    guard case .dead(let line) = entry.disposition else {
+      Issue.record("\(entry.disposition as Any)")
       return
     }
-    #expect(story.contains("ServiceUnavailable"))
+    #expect(line.contains("ServiceUnavailable"))
   }
 
   @Test func aRefusedProviderIsNotTheNotificationsFault() throws {
     let entry = try held()
     answered(entry, [answer(entry, .rejected, 403, "InvalidProviderToken")])
-    guard case .later(_, true, _) = entry.next else {
-      Issue.record("\(entry.next as Any)")
+    guard case .deferred(_, true, _) = entry.disposition else {
+      Issue.record("\(entry.disposition as Any)")
       return
     }
     #expect(entry.fresh == [])
@@ -109,8 +111,8 @@ import Testing
   @Test func unknownIsDeliveredAgainOrRecorded() throws {
     let entry = try held()
     answered(entry, [answer(entry, .unknown, 0, "the connection ended")])
-    guard case .later(_, false, _) = entry.next else {
-      Issue.record("\(entry.next as Any)")
+    guard case .deferred(_, false, _) = entry.disposition else {
+      Issue.record("\(entry.disposition as Any)")
       return
     }
     let other = try held()
@@ -118,19 +120,19 @@ import Testing
       other, by: DeliveryRules(deliveries: 5, tries: 3, delivery: .atMostOnce),
       [answer(other, .unknown)]
     )
-    #expect(other.fresh.map(\.end) == [.unknown])
-    #expect(other.next == .finished)
+    #expect(other.fresh.map(\.kind) == [.unknown])
+    #expect(other.disposition == .finished)
   }
 
   @Test func moreThanFiveDeliveriesAreDead() throws {
     #expect(!rules.refuses(try held(deliveries: 5), now: now))
     // Deliveries that got a response do not count.
-    #expect(!rules.refuses(try held(deliveries: 9, answers: 4), now: now))
+    #expect(!rules.refuses(try held(deliveries: 9, deferrals: 4), now: now))
     // Nor those that ended in a crash beside others.
     #expect(!rules.refuses(try held(deliveries: 9, crashes: 4), now: now))
     let entry = try held(2, deliveries: 6)
     #expect(rules.refuses(entry, now: now))
-    #expect(entry.fresh.map(\.end) == [.dead, .dead])
+    #expect(entry.fresh.map(\.kind) == [.dead, .dead])
   }
 
   @Test func whatIsTooLateEndsAsExpired() throws {
@@ -141,8 +143,8 @@ import Testing
     for change in late {
       let entry = try held(1, change)
       #expect(rules.refuses(entry, now: now))
-      #expect(entry.fresh.map(\.end) == [.expired])
-      #expect(entry.next == .finished)
+      #expect(entry.fresh.map(\.kind) == [.expired])
+      #expect(entry.disposition == .finished)
     }
     #expect(!rules.refuses(try held { $0.expiry = 0 }, now: now))
     #expect(!rules.refuses(try held { $0.deadline = 1_800_000_000 }, now: now))
@@ -153,7 +155,9 @@ import Testing
       let entry = try held { ($0.expiry, $0.deadline) = (time, time) }
       #expect(!rules.refuses(entry, now: now))
       answered(entry, [answer(entry, .rejected, 429, after: 60)])
-      #expect(entry.next == .later(at: now + 60_000, isAnswered: true, story: ", again in 60 s"))
+      #expect(
+        entry.disposition == .deferred(at: now + 60_000, isRequested: true, line: ", again in 60 s")
+      )
     }
     #expect(rules.refuses(try held { $0.deadline = .min }, now: now))
   }
@@ -162,6 +166,6 @@ import Testing
     let entry = try held(2)
     entry.isCut = true
     entry.settle(rules, now: now)
-    #expect(entry.next == .untouched)
+    #expect(entry.disposition == .released)
   }
 }

@@ -29,5 +29,5 @@ protocol QueuePlace {
   /// The outcomes, as `id/position outcome`.
   func ends() throws -> [String]
   /// The history of a dead letter.
-  func story(of id: String) throws -> String
+  func history(of id: String) throws -> String
 }

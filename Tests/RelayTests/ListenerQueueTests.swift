@@ -17,7 +17,7 @@ import Testing
   }
 
   private func outcome(_ token: String = "5f79cfda") -> PushOutcome {
-    var outcome = PushOutcome(position: 0, token: WrittenToken(token), end: .accepted)
+    var outcome = PushOutcome(position: 0, token: WrittenToken(token), kind: .accepted)
     outcome.httpStatus = 200
     return outcome
   }
@@ -38,7 +38,7 @@ import Testing
     }
     queue.end()
     #expect(taken.withLock { $0 } == count)
-    #expect(try engine.depths(at: RelayClock.now)["shop"]?.waiting == count)
+    #expect(try engine.depths(at: RelayClock.now)["shop"]?.ready == count)
   }
 
   @Test func oneBadSubmissionHarmsNoOther() throws {
@@ -70,7 +70,7 @@ import Testing
     queue.end()
     #expect(
       said.withLock { $0 } == ["good": "new", "bad": "failed", "again": "known", "other": "new"])
-    #expect(try engine.depths(at: RelayClock.now)["shop"]?.waiting == 3)
+    #expect(try engine.depths(at: RelayClock.now)["shop"]?.ready == 3)
   }
 
   @Test func whatCannotBeAnEntryIsSaidAtOnce() throws {
@@ -104,7 +104,7 @@ import Testing
     func tell(_ end: OutcomeWaits.End) {
       let text =
         switch end {
-        case .outcome(let outcome): outcome.end.rawValue
+        case .outcome(let outcome): outcome.kind.rawValue
         case .isAnothers: "another's"
         case .none: "none"
         }
@@ -118,9 +118,10 @@ import Testing
     }
   }
 
-  private func verdict(_ id: String, _ outcome: PushOutcome) -> Verdict {
-    Verdict(
-      Entry(number: 1, content: Self.entry(id), deliveries: 1, answers: 0, answered: []), [outcome],
+  private func update(_ id: String, _ outcome: PushOutcome) -> EntryUpdate {
+    EntryUpdate(
+      Entry(number: 1, content: Self.entry(id), deliveries: 1, deferrals: 0, resolved: []),
+      [outcome],
       .finished)
   }
 
@@ -128,7 +129,7 @@ import Testing
     let waits = OutcomeWaits(try place.open())
     let told = Told()
     let number = waits.wait(app: "shop", id: "a", target: "5f79cfda") { told.tell($0) }
-    waits.tell([verdict("a", outcome())])
+    waits.tell([update("a", outcome())])
     waits.queued(app: "shop", id: "a", number, isNew: true, forMS: 60_000)
     #expect(told.wait() == ["accepted"])
     #expect(waits.count == 0)
@@ -143,9 +144,10 @@ import Testing
     _ = try engine.enqueue([Self.entry("a")], at: RelayClock.now)
     waits.queued(app: "shop", id: "a", number, isNew: true, forMS: 60_000)
     let other = try place.open()
-    let seat = try other.join(app: "shop", named: "other", at: RelayClock.now)
-    let claimed = try other.claim(seat, room: 1, at: RelayClock.now)
-    try other.record([Verdict(claimed[0], [outcome()], .finished)], by: seat, at: RelayClock.now)
+    let workerID = try other.join(app: "shop", named: "other", at: RelayClock.now)
+    let claimed = try other.claim(workerID, room: 1, at: RelayClock.now)
+    try other.record(
+      [EntryUpdate(claimed[0], [outcome()], .finished)], by: workerID, at: RelayClock.now)
     #expect(told.wait() == ["accepted"])
     waits.end()
   }

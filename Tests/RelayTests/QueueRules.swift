@@ -26,11 +26,11 @@ import Testing
     return NewEntry(app: "shop", id: id, tokens: "[\(tokens)]", payload: "{\"aps\":{}}")
   }
 
-  private func outcome(_ position: Int = 0, _ end: PushOutcome.End = .accepted) -> PushOutcome {
-    PushOutcome(position: position, token: "5f79cfda", end: end)
+  private func outcome(_ position: Int = 0, _ kind: PushOutcome.Kind = .accepted) -> PushOutcome {
+    PushOutcome(position: position, token: "5f79cfda", kind: kind)
   }
 
-  private func join(_ queue: any QueueEngine) throws -> WorkerSeat {
+  private func join(_ queue: any QueueEngine) throws -> WorkerID {
     try queue.join(app: "shop", named: "test", at: now)
   }
 
@@ -49,10 +49,10 @@ import Testing
     let queue = try open(engine)
     let rules = DeliveryRules(deliveries: 5, tries: 5, delivery: .atLeastOnce)
     _ = try queue.enqueue((0..<300).map { entry("id-\($0)") }, at: now)
-    var (crashes, time, ends) = (0, now, [String: PushOutcome.End]())
+    var (crashes, time, ends) = (0, now, [String: PushOutcome.Kind]())
     while ends.count < 300 {
-      let seat = try join(queue)
-      var got = try queue.claim(seat, room: 2000, at: time)
+      let workerID = try join(queue)
+      var got = try queue.claim(workerID, room: 2000, at: time)
       try #require(!got.isEmpty)
       // Suspects and other entries are never claimed together, nor while a worker holds entries of
       // the other kind.
@@ -64,14 +64,14 @@ import Testing
           if rules.refuses(one, now: now) { continue }
           if one.entry.content.id == "id-77" { break }
           one.end(at: 0, outcome())
-          one.next = .finished
+          one.disposition = .finished
         }
-        let done = held.filter { $0.next != nil }
+        let done = held.filter { $0.disposition != nil }
         // The others' responses were still pending when the worker was killed.
-        if held.contains(where: { $0.next == nil }) { break }
-        for one in done { ends[one.entry.content.id] = one.fresh[0].end }
-        try queue.record(done.map { Verdict($0) }, by: seat, at: now)
-        got = try queue.claim(seat, room: 2000, inOrder: false, isFree: true, at: time)
+        if held.contains(where: { $0.disposition == nil }) { break }
+        for one in done { ends[one.entry.content.id] = one.fresh[0].kind }
+        try queue.record(done.map { EntryUpdate($0) }, by: workerID, at: now)
+        got = try queue.claim(workerID, room: 2000, inOrder: false, isFree: true, at: time)
         if got.isEmpty { break }
       }
       guard ends.count < 300 else { break }
@@ -94,9 +94,9 @@ import Testing
       #expect(try queue.reclaim(silentSince: now + 1, at: now) == 2)
     }
     _ = try queue.enqueue([entry("c")], at: now)
-    let seat = try join(queue)
-    #expect(try queue.claim(seat, room: 9, inOrder: false, isFree: false, at: now) == [])
-    let got = try queue.claim(seat, room: 9, inOrder: false, isFree: true, at: now)
+    let workerID = try join(queue)
+    #expect(try queue.claim(workerID, room: 9, inOrder: false, isFree: false, at: now) == [])
+    let got = try queue.claim(workerID, room: 9, inOrder: false, isFree: true, at: now)
     #expect(got.map(\.content.id) == ["a", "b"])
     #expect(got.map(\.crashes) == [2, 2])
     #expect(got.map(\.deliveries) == [3, 3])
@@ -108,27 +108,27 @@ import Testing
   @Test(arguments: Engine.here) func whatAServiceInTroublePutOffComesBack(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue([entry("guess"), entry("asked")], at: now)
-    let seat = try join(queue)
-    let got = try queue.claim(seat, room: 9, at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now)
     try queue.record(
       zip(got, [true, false]).map { entry, isGuess in
-        Verdict(
+        EntryUpdate(
           entry, [],
-          .later(
-            at: ParkedTime.of(now + 900_000, isGuess: isGuess), isAnswered: true, story: "503"))
-      }, by: seat, at: now)
-    #expect(try queue.claim(seat, room: 9, at: now) == [])
+          .deferred(
+            at: ParkedTime.of(now + 900_000, isGuess: isGuess), isRequested: true, line: "503"))
+      }, by: workerID, at: now)
+    #expect(try queue.claim(workerID, room: 9, at: now) == [])
     #expect(try !queue.isAnythingThere(app: "shop", at: now))
     #expect(try queue.bringBack(app: "shop", at: now) == 1)
     #expect(try queue.isAnythingThere(app: "shop", at: now))
-    #expect(try queue.claim(seat, room: 9, at: now).map(\.content.id) == ["guess"])
+    #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["guess"])
   }
 
   @Test(arguments: Engine.here) func anAppHasItsOwnEntries(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue([entry("a", app: "other")], at: now)
     #expect(try queue.claim(join(queue), room: 9, at: now) == [])
-    #expect(try queue.depths(at: now)["other"]?.waiting == 1)
+    #expect(try queue.depths(at: now)["other"]?.ready == 1)
   }
 
   @Test(arguments: Engine.here) func everythingInAnEntryArrives(_ engine: Engine) throws {
@@ -156,25 +156,25 @@ import Testing
   {
     let queue = try open(engine)
     #expect(try queue.enqueue([entry("a"), entry("a")], at: now) == 1)
-    let seat = try join(queue)
-    let got = try queue.claim(seat, room: 9, at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now)
     #expect(try queue.enqueue([entry("a")], at: now) == 0)
-    try queue.record([Verdict(got[0], [outcome()], .finished)], by: seat, at: now)
+    try queue.record([EntryUpdate(got[0], [outcome()], .finished)], by: workerID, at: now)
     #expect(try queue.enqueue([entry("a"), entry("b")], at: now) == 1)
-    #expect(try queue.claim(seat, room: 9, at: now).map(\.content.id) == ["b"])
+    #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["b"])
   }
 
   /// Many entries share a transaction, and each keeps its own result: known ones, repeated ones,
   /// and those with other columns, wherever they stand among the others.
   @Test(arguments: Engine.here) func manyAtOnceAreEachTakenForItself(_ engine: Engine) throws {
     let queue = try open(engine)
-    let seat = try join(queue)
+    let workerID = try join(queue)
     let old = ["id-2", "id-40", "id-41", "id-199"]
     #expect(try queue.enqueue(old.map { entry($0) }, at: now) == 4)
-    for one in try queue.claim(seat, room: 2, at: now) {
-      try queue.record([Verdict(one, [outcome()], .finished)], by: seat, at: now)
+    for one in try queue.claim(workerID, room: 2, at: now) {
+      try queue.record([EntryUpdate(one, [outcome()], .finished)], by: workerID, at: now)
     }
-    #expect(try queue.claim(seat, room: 9, at: now).map(\.content.id) == ["id-41", "id-199"])
+    #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["id-41", "id-199"])
     var all = (1...200).map { entry("id-\($0)") }
     all[99].topic = "com.example.shop.voip"
     all[130] = many("id-131", 2)
@@ -184,7 +184,7 @@ import Testing
     all.append(contentsOf: [entry("id-7"), entry("id-200")])
     #expect(try queue.enqueue(all, at: now) == 196)
     let wanted = all.prefix(200).filter { !old.contains($0.id) }
-    #expect(try queue.claim(seat, room: 1000, at: now).map(\.content) == Array(wanted))
+    #expect(try queue.claim(workerID, room: 1000, at: now).map(\.content) == Array(wanted))
     #expect(try queue.enqueue(all, at: now) == 0)
   }
 
@@ -198,8 +198,8 @@ import Testing
         "a": KnownEntry(target: "5f79cfda"), "d": KnownEntry(), "e": KnownEntry(target: "AQID"),
       ])
     #expect(try queue.known(["a"], app: "other") == [:])
-    let seat = try join(queue)
-    let got = try queue.claim(seat, room: 3, at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 3, at: now)
     #expect(try queue.known(["a"], app: "shop")["a"]?.outcome == nil)
     var accepted = outcome()
     accepted.httpStatus = 200
@@ -209,7 +209,8 @@ import Testing
     gone.httpStatus = 410
     gone.goneSince = 1_700_000_000
     try queue.record(
-      [Verdict(got[0], [accepted], .finished), Verdict(got[1], [gone], .finished)], by: seat,
+      [EntryUpdate(got[0], [accepted], .finished), EntryUpdate(got[1], [gone], .finished)],
+      by: workerID,
       at: now)
     let known = try queue.known(["a", "b", "c"], app: "shop")
     #expect(known["a"]?.outcome == accepted)
@@ -221,17 +222,17 @@ import Testing
   @Test(arguments: Engine.here) func anIDOfAListIsAnothers(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue([many("d", 2)], at: now)
-    let seat = try join(queue)
-    let got = try queue.claim(seat, room: 1, at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 1, at: now)
     try queue.record(
       [
-        Verdict(
+        EntryUpdate(
           got[0],
           [
-            PushOutcome(position: 0, token: "00", end: .accepted),
-            PushOutcome(position: 1, token: "01", end: .accepted),
+            PushOutcome(position: 0, token: "00", kind: .accepted),
+            PushOutcome(position: 1, token: "01", kind: .accepted),
           ], .finished)
-      ], by: seat, at: now)
+      ], by: workerID, at: now)
     let waits = OutcomeWaits(queue)
     waits.start()
     defer { waits.end() }
@@ -266,9 +267,9 @@ import Testing
   @Test(arguments: Engine.here) func whatIsNotRecordedIsNotAcknowledged(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue([entry("a")], at: now)
-    let seat = try join(queue)
-    _ = try queue.claim(seat, room: 9, at: now)
-    try queue.leave(seat, saying: "gone", at: now)
+    let workerID = try join(queue)
+    _ = try queue.claim(workerID, room: 9, at: now)
+    try queue.leave(workerID, line: "gone", at: now)
     let other = try join(queue)
     let again = try queue.claim(other, room: 9, at: now)
     #expect(again.map(\.deliveries) == [2])
@@ -303,10 +304,10 @@ import Testing
     let second = try queue.claim(next, room: 9, at: now)
     #expect(second.count == 1)
     _ = quick
-    try queue.record([Verdict(second[0], [outcome()], .finished)], by: next, at: now)
-    try queue.record([Verdict(first[0], [outcome(0, .rejected)], .finished)], by: slow, at: now)
+    try queue.record([EntryUpdate(second[0], [outcome()], .finished)], by: next, at: now)
+    try queue.record([EntryUpdate(first[0], [outcome(0, .rejected)], .finished)], by: slow, at: now)
     #expect(try place.ends() == ["a/0 accepted"])
-    #expect(try queue.depths(at: now)["shop"]?.held ?? 0 == 0)
+    #expect(try queue.depths(at: now)["shop"]?.claimed ?? 0 == 0)
   }
 
   @Test(arguments: Engine.here) func oneWhoLostAnEntryDoesNotPutItOff(_ engine: Engine) throws {
@@ -317,50 +318,51 @@ import Testing
     _ = try queue.reclaim(silentSince: now + 1, at: now)
     let next = try join(queue)
     #expect(try queue.claim(next, room: 9, at: now).count == 1)
-    let story = Verdict.Next.later(at: now + 5, isAnswered: true, story: "429")
-    try queue.record([Verdict(first[0], [], story)], by: slow, at: now)
-    try queue.record([Verdict(first[0], [], .dead(story: "x"))], by: slow, at: now)
-    try queue.record([Verdict(first[0], [], .untouched)], by: slow, at: now)
-    #expect(try queue.depths(at: now)["shop"]?.held == 1)
+    let history = EntryUpdate.Disposition.deferred(at: now + 5, isRequested: true, line: "429")
+    try queue.record([EntryUpdate(first[0], [], history)], by: slow, at: now)
+    try queue.record([EntryUpdate(first[0], [], .dead(line: "x"))], by: slow, at: now)
+    try queue.record([EntryUpdate(first[0], [], .released)], by: slow, at: now)
+    #expect(try queue.depths(at: now)["shop"]?.claimed == 1)
   }
 
   @Test(arguments: Engine.here) func laterWaitsForItsTimeAndComesFirst(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue([entry("a")], at: now)
-    let seat = try join(queue)
-    let got = try queue.claim(seat, room: 9, at: now)
-    let later = Verdict.Next.later(at: now + 60_000, isAnswered: true, story: "TooManyRequests")
-    try queue.record([Verdict(got[0], [], later)], by: seat, at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now)
+    let later = EntryUpdate.Disposition.deferred(
+      at: now + 60_000, isRequested: true, line: "TooManyRequests")
+    try queue.record([EntryUpdate(got[0], [], later)], by: workerID, at: now)
     _ = try queue.enqueue([entry("b")], at: now)
-    #expect(try queue.depths(at: now)["shop"]?.later == 1)
-    #expect(try queue.claim(seat, room: 1, at: now + 59_999).map(\.content.id) == ["b"])
-    let due = try queue.claim(seat, room: 9, at: now + 60_000)
+    #expect(try queue.depths(at: now)["shop"]?.deferred == 1)
+    #expect(try queue.claim(workerID, room: 1, at: now + 59_999).map(\.content.id) == ["b"])
+    let due = try queue.claim(workerID, room: 9, at: now + 60_000)
     #expect(due.map(\.content.id) == ["a"])
     #expect(due.map(\.deliveries) == [2])
-    #expect(due.map(\.answers) == [1])
+    #expect(due.map(\.deferrals) == [1])
   }
 
   @Test(arguments: Engine.here) func whatWasNotSentIsNoDelivery(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue([entry("a")], at: now)
-    let seat = try join(queue)
+    let workerID = try join(queue)
     for _ in 1...9 {
-      let got = try queue.claim(seat, room: 9, at: now)
+      let got = try queue.claim(workerID, room: 9, at: now)
       #expect(got.map(\.deliveries) == [1])
-      try queue.record([Verdict(got[0], [], .untouched)], by: seat, at: now)
+      try queue.record([EntryUpdate(got[0], [], .released)], by: workerID, at: now)
     }
   }
 
   @Test(arguments: Engine.here) func ofManyTokensOnlyTheOpenOnesComeAgain(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue([many("m", 5)], at: now)
-    let seat = try join(queue)
-    let got = try queue.claim(seat, room: 9, at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now)
     try queue.record(
-      [Verdict(got[0], [outcome(1), outcome(3, .rejected)], .held)], by: seat, at: now)
-    try queue.leave(seat, saying: "gone", at: now)
+      [EntryUpdate(got[0], [outcome(1), outcome(3, .rejected)], .held)], by: workerID, at: now)
+    try queue.leave(workerID, line: "gone", at: now)
     let again = try queue.claim(join(queue), room: 9, at: now)
-    #expect(again.map(\.answered) == [[1, 3]])
+    #expect(again.map(\.resolved) == [[1, 3]])
     #expect(try place.ends() == ["m/1 accepted", "m/3 rejected"])
   }
 
@@ -372,39 +374,40 @@ import Testing
     _ = try queue.enqueue([many("m", 70), entry("a")], at: now)
     let (one, other) = (try join(queue), try join(queue))
     let got = try queue.claim(one, room: 200, at: now)
-    try queue.record([Verdict(got[0], [outcome(0)], .held)], by: one, at: now)
+    try queue.record([EntryUpdate(got[0], [outcome(0)], .held)], by: one, at: now)
     #expect(try queue.renew(other, at: now + 2))
     #expect(try queue.reclaim(silentSince: now + 1, at: now) == 2)
     let again = try queue.claim(other, room: 200, at: now)
-    #expect(again.map(\.answered) == [[0], []])
+    #expect(again.map(\.resolved) == [[0], []])
     try queue.record(
-      [Verdict(again[0], [outcome(1), outcome(66)], .held)], by: other, at: now)
+      [EntryUpdate(again[0], [outcome(1), outcome(66)], .held)], by: other, at: now)
     // The first worker knows nothing of these, and has the outcome of an unrelated entry.
     try queue.record(
       [
-        Verdict(got[0], [outcome(1, .rejected), outcome(2, .rejected), outcome(66, .dead)], .held),
-        Verdict(got[1], [outcome()], .finished),
+        EntryUpdate(
+          got[0], [outcome(1, .rejected), outcome(2, .rejected), outcome(66, .dead)], .held),
+        EntryUpdate(got[1], [outcome()], .finished),
       ], by: one, at: now)
     // The same again, as if its reply had been lost.
-    try queue.record([Verdict(again[0], [outcome(1), outcome(66)], .held)], by: other, at: now)
+    try queue.record([EntryUpdate(again[0], [outcome(1), outcome(66)], .held)], by: other, at: now)
     let rest = (3..<66).map { outcome($0) } + [outcome(2), outcome(67), outcome(68), outcome(69)]
-    try queue.record([Verdict(again[0], rest, .finished)], by: other, at: now)
-    try queue.record([Verdict(got[0], rest, .finished)], by: one, at: now)
+    try queue.record([EntryUpdate(again[0], rest, .finished)], by: other, at: now)
+    try queue.record([EntryUpdate(got[0], rest, .finished)], by: one, at: now)
     let wanted =
       ["a/0 accepted"]
       + (0..<70).map { "m/\($0) \($0 == 2 ? "rejected" : "accepted")" }
     #expect(try place.ends().sorted() == wanted.sorted())
-    #expect(try queue.depths(at: now)["shop"]?.held ?? 0 == 0)
+    #expect(try queue.depths(at: now)["shop"]?.claimed ?? 0 == 0)
   }
 
   @Test(arguments: Engine.here) func roomCountsNotifications(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue((1...10).map { many("m\($0)", 100) }, at: now)
-    let seat = try join(queue)
-    #expect(try queue.claim(seat, room: 350, at: now).count == 3)
+    let workerID = try join(queue)
+    #expect(try queue.claim(workerID, room: 350, at: now).count == 3)
     // An entry larger than the room is claimed alone; otherwise it would never be claimed.
-    #expect(try queue.claim(seat, room: 10, at: now).count == 1)
-    #expect(try queue.claim(seat, room: 0, at: now).count == 0)
+    #expect(try queue.claim(workerID, room: 10, at: now).count == 1)
+    #expect(try queue.claim(workerID, room: 0, at: now).count == 0)
   }
 
   // MARK: Order
@@ -414,17 +417,17 @@ import Testing
   }
 
   private func inOrder(
-    _ queue: any QueueEngine, _ seat: WorkerSeat, room: Int = 99, at: Int64? = nil
+    _ queue: any QueueEngine, _ workerID: WorkerID, room: Int = 99, at: Int64? = nil
   )
     throws -> [Entry]
-  { try queue.claim(seat, room: room, inOrder: true, at: at ?? now) }
+  { try queue.claim(workerID, room: room, inOrder: true, at: at ?? now) }
 
-  private func finish(_ queue: any QueueEngine, _ entries: [Entry], by seat: WorkerSeat) throws {
-    let verdicts = entries.map { entry in
+  private func finish(_ queue: any QueueEngine, _ entries: [Entry], by workerID: WorkerID) throws {
+    let updates = entries.map { entry in
       let count = entry.content.tokens == nil ? 1 : 2
-      return Verdict(entry, (0..<count).map { outcome($0) }, .finished)
+      return EntryUpdate(entry, (0..<count).map { outcome($0) }, .finished)
     }
-    try queue.record(verdicts, by: seat, at: now)
+    try queue.record(updates, by: workerID, at: now)
   }
 
   @Test(arguments: Engine.here) func aDeviceGetsOneAfterTheOther(_ engine: Engine) throws {
@@ -441,8 +444,8 @@ import Testing
     let first = try inOrder(queue, one)
     #expect(first.map(\.content.id) == ["a1", "b1", "c1"])
     #expect(try inOrder(queue, other) == [])
-    #expect(try queue.depths(at: now)["shop"]?.waiting == 4)
-    #expect(try queue.depths(at: now)["shop"]?.later == 0)
+    #expect(try queue.depths(at: now)["shop"]?.ready == 4)
+    #expect(try queue.depths(at: now)["shop"]?.deferred == 0)
     try finish(queue, [first[1], first[2]], by: one)
     // The list is blocked by another of its devices too.
     let second = try inOrder(queue, other)
@@ -464,29 +467,30 @@ import Testing
       NewEntry(app: "shop", id: $0, channel: $1, payload: "{}")
     }
     _ = try queue.enqueue(all, at: now)
-    let seat = try join(queue)
-    let got = try inOrder(queue, seat)
+    let workerID = try join(queue)
+    let got = try inOrder(queue, workerID)
     #expect(got.map(\.content.id) == ["1", "3"])
-    try finish(queue, got, by: seat)
-    #expect(try inOrder(queue, seat).map(\.content.id) == ["2"])
+    try finish(queue, got, by: workerID)
+    #expect(try inOrder(queue, workerID).map(\.content.id) == ["2"])
   }
 
   @Test(arguments: Engine.here) func whatWaitsForATimeHoldsLaterOnesBack(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue((1...3).map { device("\($0)", "00aa") }, at: now)
-    let seat = try join(queue)
-    let got = try inOrder(queue, seat)
+    let workerID = try join(queue)
+    let got = try inOrder(queue, workerID)
     try queue.record(
-      [Verdict(got[0], [], .later(at: now + 5000, isAnswered: true, story: "429"))], by: seat,
+      [EntryUpdate(got[0], [], .deferred(at: now + 5000, isRequested: true, line: "429"))],
+      by: workerID,
       at: now)
-    #expect(try inOrder(queue, seat, at: now + 4000) == [])
-    let again = try inOrder(queue, seat, at: now + 5000)
+    #expect(try inOrder(queue, workerID, at: now + 4000) == [])
+    let again = try inOrder(queue, workerID, at: now + 5000)
     #expect(again.map(\.content.id) == ["1"])
     // A dead letter unblocks the next entry, and so does an entry of a worker that has left, once
     // it is finished.
-    try queue.record([Verdict(again[0], [], .dead(story: "no"))], by: seat, at: now)
-    #expect(try inOrder(queue, seat).map(\.content.id) == ["2"])
-    try queue.leave(seat, saying: "gone", at: now)
+    try queue.record([EntryUpdate(again[0], [], .dead(line: "no"))], by: workerID, at: now)
+    #expect(try inOrder(queue, workerID).map(\.content.id) == ["2"])
+    try queue.leave(workerID, line: "gone", at: now)
     let other = try join(queue)
     let last = try inOrder(queue, other)
     #expect(last.map(\.content.id) == ["2"])
@@ -499,13 +503,13 @@ import Testing
   {
     let queue = try open(engine)
     _ = try queue.enqueue((1...3).map { device("\($0)", "00aa") }, at: now)
-    let seat = try join(queue)
+    let workerID = try join(queue)
     for id in ["1", "2", "3"] {
-      let got = try queue.claim(seat, room: 9, inOrder: id == "1", at: now)
+      let got = try queue.claim(workerID, room: 9, inOrder: id == "1", at: now)
       #expect(got.map(\.content.id) == [id])
-      try finish(queue, got, by: seat)
+      try finish(queue, got, by: workerID)
     }
-    #expect(try queue.depths(at: now)["shop"]?.waiting ?? 0 == 0)
+    #expect(try queue.depths(at: now)["shop"]?.ready ?? 0 == 0)
   }
 
   /// In any course of events, no device has two entries in flight, and each gets its entries in
@@ -529,7 +533,7 @@ import Testing
     }
     _ = try queue.enqueue(Array(entries.prefix(60)), at: now)
     var rest = entries[60...]
-    var seats = try (0..<3).map { _ in try join(queue) }
+    var workerIDs = try (0..<3).map { _ in try join(queue) }
     var held: [[Entry]] = [[], [], []]
     var ended: [String: [String]] = [:]
     var time = now
@@ -541,30 +545,31 @@ import Testing
       time += 100
       if turns % 7 == 0, let next = rest.popFirst() { _ = try queue.enqueue([next], at: time) }
       let one = Int.random(in: 0..<3, using: &random)
-      held[one] += try inOrder(queue, seats[one], room: Int.random(in: 1...9), at: time)
+      held[one] += try inOrder(queue, workerIDs[one], room: Int.random(in: 1...9), at: time)
       let underWay = held.flatMap { $0 }.flatMap { targets[$0.content.id]! }
       #expect(Set(underWay).count == underWay.count, "a device has two under way")
       switch Int.random(in: 0..<10, using: &random) {
       case 0:
         // A worker leaves, and another one joins.
-        try queue.leave(seats[one], saying: "gone", at: time)
+        try queue.leave(workerIDs[one], line: "gone", at: time)
         held[one] = []
-        seats[one] = try join(queue)
+        workerIDs[one] = try join(queue)
       case 1, 2:
         guard let entry = held[one].popLast() else { continue }
         try queue.record(
-          [Verdict(entry, [], .later(at: time + 300, isAnswered: true, story: "429"))],
-          by: seats[one], at: time)
+          [EntryUpdate(entry, [], .deferred(at: time + 300, isRequested: true, line: "429"))],
+          by: workerIDs[one], at: time)
       case 3:
         guard let entry = held[one].popLast() else { continue }
-        try queue.record([Verdict(entry, [], .untouched)], by: seats[one], at: time)
+        try queue.record([EntryUpdate(entry, [], .released)], by: workerIDs[one], at: time)
       default:
         guard !held[one].isEmpty else { continue }
         let entry = held[one].remove(at: Int.random(in: held[one].indices, using: &random))
         let own = targets[entry.content.id]!
         for token in own { ended[token, default: []].append(entry.content.id) }
         try queue.record(
-          [Verdict(entry, own.indices.map { outcome($0) }, .finished)], by: seats[one], at: time)
+          [EntryUpdate(entry, own.indices.map { outcome($0) }, .finished)], by: workerIDs[one],
+          at: time)
       }
     }
     #expect(ended == expected)
@@ -575,8 +580,8 @@ import Testing
   @Test(arguments: Engine.here) func aFleetSharesItsConnections(_ engine: Engine) throws {
     let queue = try open(engine)
     let (one, other) = (try join(queue), try join(queue))
-    func share(_ seat: WorkerSeat, has held: Int, isNeeded: Bool = false) throws -> Int? {
-      try queue.shareConnections(seat, held: held, wanted: 3, isNeeded: isNeeded, of: 4)
+    func share(_ workerID: WorkerID, has held: Int, isNeeded: Bool = false) throws -> Int? {
+      try queue.leaseConnections(workerID, held: held, wanted: 3, isNeeded: isNeeded, of: 4)
     }
     #expect(try share(one, has: 0) == 3)
     // Promised or held connections are not given to others, even if half of them would be the
@@ -586,7 +591,7 @@ import Testing
     #expect(try share(other, has: 1) == 1)
     #expect(try share(one, has: 2) == 2)
     #expect(try share(other, has: 1) == 2)
-    try queue.leave(one, saying: "gone", at: now)
+    try queue.leave(one, line: "gone", at: now)
     #expect(try share(other, has: 2) == 3)
     #expect(try share(one, has: 2) == nil)
     // Another app has its own quota.
@@ -598,10 +603,10 @@ import Testing
     throws
   {
     let queue = try open(engine)
-    let seats = try (0..<3).map { _ in try join(queue) }
-    func share(_ seat: Int, has held: Int, isNeeded: Bool) throws -> Int? {
-      try queue.shareConnections(
-        seats[seat], held: held, wanted: 1, isNeeded: isNeeded, of: 1)
+    let workerIDs = try (0..<3).map { _ in try join(queue) }
+    func share(_ workerID: Int, has held: Int, isNeeded: Bool) throws -> Int? {
+      try queue.leaseConnections(
+        workerIDs[workerID], held: held, wanted: 1, isNeeded: isNeeded, of: 1)
     }
     #expect(try share(2, has: 0, isNeeded: false) == 1)
     #expect(try share(2, has: 1, isNeeded: true) == 1)
@@ -618,20 +623,20 @@ import Testing
     let queue = try open(engine)
     _ = try queue.enqueue([entry("a")], at: now)
     for _ in 1...2 {
-      let seat = try join(queue)
-      _ = try queue.claim(seat, room: 9, at: now)
+      let workerID = try join(queue)
+      _ = try queue.claim(workerID, room: 9, at: now)
       _ = try queue.reclaim(silentSince: now + 1, at: now)
     }
-    let seat = try join(queue)
-    let got = try queue.claim(seat, room: 9, at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now)
     #expect(got.map(\.deliveries) == [3])
     try queue.record(
-      [Verdict(got[0], [outcome(0, .dead)], .dead(story: "enough"))], by: seat, at: now)
+      [EntryUpdate(got[0], [outcome(0, .dead)], .dead(line: "enough"))], by: workerID, at: now)
     #expect(try queue.depths(at: now)["shop"]?.dead == 1)
-    let story = try place.story(of: "a")
-    #expect(story.split(separator: "\n").count == 3, "\(story)")
-    #expect(story.contains("fell silent"), "\(story)")
-    #expect(story.hasSuffix("enough"), "\(story)")
+    let history = try place.history(of: "a")
+    #expect(history.split(separator: "\n").count == 3, "\(history)")
+    #expect(history.contains("fell silent"), "\(history)")
+    #expect(history.hasSuffix("enough"), "\(history)")
     #expect(try place.ends() == ["a/0 dead"])
     #expect(try queue.enqueue([entry("a")], at: now) == 0)
   }
@@ -731,10 +736,10 @@ import Testing
   @Test(arguments: Engine.here) func outcomesAreTrimmedByAge(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue([entry("a"), entry("b")], at: now)
-    let seat = try join(queue)
-    let got = try queue.claim(seat, room: 9, at: now)
-    try queue.record([Verdict(got[0], [outcome()], .finished)], by: seat, at: now)
-    try queue.record([Verdict(got[1], [outcome()], .finished)], by: seat, at: now + 10)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now)
+    try queue.record([EntryUpdate(got[0], [outcome()], .finished)], by: workerID, at: now)
+    try queue.record([EntryUpdate(got[1], [outcome()], .finished)], by: workerID, at: now + 10)
     #expect(try queue.trim(before: now + 5) == 1)
     #expect(try place.ends() == ["b/0 accepted"])
   }
@@ -744,9 +749,9 @@ import Testing
   {
     let queue = try open(engine)
     _ = try queue.enqueue([many("m", 3)], at: now)
-    let seat = try join(queue)
-    let got = try queue.claim(seat, room: 9, at: now)
-    try queue.record([Verdict(got[0], [outcome(0)], .held)], by: seat, at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now)
+    try queue.record([EntryUpdate(got[0], [outcome(0)], .held)], by: workerID, at: now)
     #expect(try queue.trim(before: now + 5) == 0)
   }
 
@@ -754,13 +759,13 @@ import Testing
     _ queue: any QueueEngine, _ id: String, _ token: String, since: Int64, at time: Int64
   ) throws {
     _ = try queue.enqueue([entry(id)], at: now)
-    let seat = try join(queue)
-    let got = try queue.claim(seat, room: 9, at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now)
     var outcome = PushOutcome(
-      position: 0, token: WrittenToken(token), end: .rejected, reason: "BadDeviceToken")
-    (outcome.httpStatus, outcome.refusedSince) = (400, since)
-    try queue.record([Verdict(got[0], [outcome], .finished)], by: seat, at: time)
-    try queue.leave(seat, saying: "done", at: now)
+      position: 0, token: WrittenToken(token), kind: .rejected, reason: "BadDeviceToken")
+    (outcome.httpStatus, outcome.badSince) = (400, since)
+    try queue.record([EntryUpdate(got[0], [outcome], .finished)], by: workerID, at: time)
+    try queue.leave(workerID, line: "done", at: now)
   }
 
   @Test(arguments: Engine.here) func refusedTokensAreRememberedInTheirOrder(_ engine: Engine) throws
@@ -768,25 +773,25 @@ import Testing
     let (one, other) = (try open(engine), try open(engine))
     try refuse(one, "1", "aa", since: 5, at: now)
     try refuse(one, "2", "bb", since: 6, at: now)
-    let first = try other.refused(app: "shop", behind: 0, most: 1)
+    let first = try other.badTokens(app: "shop", after: 0, most: 1)
     #expect(first.map(\.token) == ["aa"])
     #expect(first.map(\.at) == [now])
-    let second = try other.refused(app: "shop", behind: first[0].number, most: 9)
+    let second = try other.badTokens(app: "shop", after: first[0].number, most: 9)
     #expect(second.map(\.token) == ["bb"])
     // Rejected again: it is listed again, after the others.
     try refuse(one, "3", "aa", since: 7, at: now + 9)
-    let third = try other.refused(app: "shop", behind: second[0].number, most: 9)
+    let third = try other.badTokens(app: "shop", after: second[0].number, most: 9)
     #expect(third.map(\.token) == ["aa"])
     #expect(third.map(\.at) == [now + 9])
-    #expect(try other.refused(app: "shop", behind: third[0].number, most: 9) == [])
-    #expect(try other.refused(app: "news", behind: 0, most: 9) == [])
+    #expect(try other.badTokens(app: "shop", after: third[0].number, most: 9) == [])
+    #expect(try other.badTokens(app: "news", after: 0, most: 9) == [])
   }
 
   @Test(arguments: Engine.here) func tokensAreRefusedWithoutAnOutcomeToo(_ engine: Engine) throws {
     let queue = try open(engine)
-    try queue.refuse(
+    try queue.recordBadTokens(
       [GoneToken(token: "aa", since: 5), GoneToken(token: "bb", since: 4)], app: "shop", at: now)
-    #expect(try queue.refused(app: "shop", behind: 0, most: 9).map(\.token) == ["aa", "bb"])
+    #expect(try queue.badTokens(app: "shop", after: 0, most: 9).map(\.token) == ["aa", "bb"])
     #expect(
       try queue.feedback(app: "shop", most: 9) == [
         GoneToken(token: "bb", since: 4), GoneToken(token: "aa", since: 5),
@@ -798,17 +803,17 @@ import Testing
   @Test(arguments: Engine.here) func theClockSetBackHidesNoRefusedToken(_ engine: Engine) throws {
     let queue = try open(engine)
     try refuse(queue, "1", "aa", since: 5, at: now)
-    let last = try #require(queue.refused(app: "shop", behind: 0, most: 9).last)
+    let last = try #require(queue.badTokens(app: "shop", after: 0, most: 9).last)
     try refuse(queue, "2", "bb", since: 5, at: now - 60_000)
-    #expect(try queue.refused(app: "shop", behind: last.number, most: 9).map(\.token) == ["bb"])
+    #expect(try queue.badTokens(app: "shop", after: last.number, most: 9).map(\.token) == ["bb"])
   }
 
   @Test(arguments: Engine.here) func refusedTokensAreForgottenByAge(_ engine: Engine) throws {
     let queue = try open(engine)
     try refuse(queue, "1", "aa", since: 5, at: now)
     try refuse(queue, "2", "bb", since: 6, at: now + 10)
-    #expect(try queue.forgetRefused(before: now + 10) == 1)
-    #expect(try queue.refused(app: "shop", behind: 0, most: 9).map(\.token) == ["bb"])
+    #expect(try queue.forgetBadTokens(before: now + 10) == 1)
+    #expect(try queue.badTokens(app: "shop", after: 0, most: 9).map(\.token) == ["bb"])
     // Feedback waits for its reader.
     #expect(try queue.feedback(app: "shop", most: 9).map(\.token) == ["aa", "bb"])
   }
@@ -831,10 +836,11 @@ import Testing
   @Test(arguments: Engine.here) func anOutcomeWithoutThatRefusesNoToken(_ engine: Engine) throws {
     let queue = try open(engine)
     _ = try queue.enqueue([entry("a")], at: now)
-    let seat = try join(queue)
-    let got = try queue.claim(seat, room: 9, at: now)
-    try queue.record([Verdict(got[0], [outcome(0, .rejected)], .finished)], by: seat, at: now)
-    #expect(try queue.refused(app: "shop", behind: 0, most: 9) == [])
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now)
+    try queue.record(
+      [EntryUpdate(got[0], [outcome(0, .rejected)], .finished)], by: workerID, at: now)
+    #expect(try queue.badTokens(app: "shop", after: 0, most: 9) == [])
     #expect(try queue.feedback(app: "shop", most: 9) == [])
   }
 
@@ -842,30 +848,33 @@ import Testing
     let queue = try open(engine)
     for number in 1...3 { try refuse(queue, "\(number)", "0\(number)", since: 1, at: now) }
     _ = try queue.enqueue([entry("a"), entry("b")], at: now)
-    let seat = try join(queue)
-    let got = try queue.claim(seat, room: 9, at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now)
     var good = outcome()
     good.httpStatus = 200
     // An expired entry never reached the service, so it is not a response.
     try queue.record(
-      [Verdict(got[0], [good], .finished), Verdict(got[1], [outcome(0, .expired)], .finished)],
-      by: seat, at: now)
-    let answers = try queue.lastAnswers(app: "shop", most: 3)
-    #expect(answers.last == RecordedAnswer(httpStatus: 200, reason: ""))
-    #expect(answers.first == RecordedAnswer(httpStatus: 400, reason: "BadDeviceToken"))
+      [
+        EntryUpdate(got[0], [good], .finished),
+        EntryUpdate(got[1], [outcome(0, .expired)], .finished),
+      ],
+      by: workerID, at: now)
+    let answers = try queue.lastResponses(app: "shop", most: 3)
+    #expect(answers.last == RecordedResponse(httpStatus: 200, reason: ""))
+    #expect(answers.first == RecordedResponse(httpStatus: 400, reason: "BadDeviceToken"))
     #expect(answers.count <= 3)
-    #expect(try queue.lastAnswers(app: "news", most: 3) == [])
+    #expect(try queue.lastResponses(app: "news", most: 3) == [])
   }
 
   @Test(arguments: Engine.here) func notesAreForAllRelays(_ engine: Engine) throws {
     let (one, other) = (try open(engine), try open(engine))
-    #expect(try one.note("n", app: "shop") == nil)
-    try one.setNote("n", "first", app: "shop")
-    try other.setNote("n", "é", app: "shop")
-    #expect(try one.note("n", app: "shop") == "é")
-    #expect(try one.note("n", app: "news") == nil)
-    try one.setNote("n", nil, app: "shop")
-    #expect(try other.note("n", app: "shop") == nil)
+    #expect(try one.appState("n", app: "shop") == nil)
+    try one.setAppState("n", "first", app: "shop")
+    try other.setAppState("n", "é", app: "shop")
+    #expect(try one.appState("n", app: "shop") == "é")
+    #expect(try one.appState("n", app: "news") == nil)
+    try one.setAppState("n", nil, app: "shop")
+    #expect(try other.appState("n", app: "shop") == nil)
   }
 
   @Test(arguments: Engine.here) func manyWorkersShareWithoutTakingOneTwice(_ engine: Engine) throws
@@ -879,13 +888,13 @@ import Testing
     let time = now
     concurrently(4) { _ in
       let queue = try place.open()
-      let seat = try queue.join(app: "shop", named: "test", at: time)
+      let workerID = try queue.join(app: "shop", named: "test", at: time)
       while true {
-        let got = try queue.claim(seat, room: 37, at: time)
+        let got = try queue.claim(workerID, room: 37, at: time)
         if got.isEmpty { break }
         lock.withLock { seen += got.map(\.content.id) }
-        let outcome = PushOutcome(position: 0, token: "00", end: .accepted)
-        try queue.record(got.map { Verdict($0, [outcome], .finished) }, by: seat, at: time)
+        let outcome = PushOutcome(position: 0, token: "00", kind: .accepted)
+        try queue.record(got.map { EntryUpdate($0, [outcome], .finished) }, by: workerID, at: time)
       }
     }
     #expect(seen.count == count)

@@ -16,13 +16,13 @@ extension QueueRules {
       NewEntry(app: app, id: id, token: "00", payload: "{\"aps\":{}}")
     }
 
-    private func accepted(_ entries: [Entry]) -> [Verdict] {
+    private func accepted(_ entries: [Entry]) -> [EntryUpdate] {
       entries.map {
-        Verdict($0, [PushOutcome(position: 0, token: "00", end: .accepted)], .finished)
+        EntryUpdate($0, [PushOutcome(position: 0, token: "00", kind: .accepted)], .finished)
       }
     }
 
-    private func join(_ queue: any QueueEngine) throws -> WorkerSeat {
+    private func join(_ queue: any QueueEngine) throws -> WorkerID {
       try queue.join(app: "shop", named: "a test", at: now)
     }
 
@@ -50,22 +50,22 @@ extension QueueRules {
       let names = apps.values.sorted()
       #expect(names.count == 3)
       #expect(try queue.enqueue(names.map { entry("a", app: $0) }, at: now) == 3)
-      let seats = try names.map { try queue.join(app: $0, named: "a test", at: now) }
+      let workerIDs = try names.map { try queue.join(app: $0, named: "a test", at: now) }
       let depths = try queue.depths(at: now)
       #expect(depths.keys.sorted() == names)
-      #expect(depths.values.map(\.waiting) == [1, 1, 1])
-      for seat in seats {
-        let got = try queue.claim(seat, room: 9, at: now)
-        #expect(got.map(\.content.app) == [seat.app])
-        try queue.record(accepted(got), by: seat, at: now)
-        #expect(try queue.known(["a"], app: seat.app)["a"]?.outcome != nil)
+      #expect(depths.values.map(\.ready) == [1, 1, 1])
+      for workerID in workerIDs {
+        let got = try queue.claim(workerID, room: 9, at: now)
+        #expect(got.map(\.content.app) == [workerID.app])
+        try queue.record(accepted(got), by: workerID, at: now)
+        #expect(try queue.known(["a"], app: workerID.app)["a"]?.outcome != nil)
       }
       for node in cluster.nodes {
         #expect(try cluster.ask(node, "EXISTS", "apns:{\(apps[node.id] ?? "")}:out").number == 1)
       }
       // The workers on each node are silent.
       #expect(try queue.enqueue(names.map { entry("b", app: $0) }, at: now) == 3)
-      for seat in seats { #expect(try queue.claim(seat, room: 9, at: now).count == 1) }
+      for workerID in workerIDs { #expect(try queue.claim(workerID, room: 9, at: now).count == 1) }
       #expect(try queue.reclaim(silentSince: now + 1, at: now + 2) == 3)
       #expect(try queue.trim(before: now + 1) == 3)
       #expect(throws: Never.self) { try queue.check() }
@@ -81,17 +81,17 @@ extension QueueRules {
 
     /// The map is not requested immediately if it is recent.
     private func waitForTheMap(
-      since before: Int, _ queue: any QueueEngine, _ seat: WorkerSeat
+      since before: Int, _ queue: any QueueEngine, _ workerID: WorkerID
     ) throws {
       let limit = Date(timeIntervalSinceNow: 60)
-      while try asked() == before, Date() < limit { #expect(try queue.renew(seat, at: now)) }
+      while try asked() == before, Date() < limit { #expect(try queue.renew(workerID, at: now)) }
     }
 
     @Test func whatMovedIsFollowedAndTheMapAskedForOnce() throws {
       let queue = try place.open()
-      let seat = try join(queue)
+      let workerID = try join(queue)
       _ = try queue.enqueue((1...9).map { entry("\($0)") }, at: now)
-      let first = try queue.claim(seat, room: 3, at: now)
+      let first = try queue.claim(workerID, room: 3, at: now)
       let (slot, from, to) = try places()
       try cluster.beginMove(slot, from: from, to: to)
       try cluster.moveKeys(slot, from: from, to: to)
@@ -99,12 +99,12 @@ extension QueueRules {
       // Until now the keys were read from their owner.
       let before = try asked()
       // A claim is not safe to repeat, but the redirected one was not executed.
-      let second = try queue.claim(seat, room: 3, at: now)
+      let second = try queue.claim(workerID, room: 3, at: now)
       #expect(second.map(\.content.id) == ["4", "5", "6"])
       #expect(second.map(\.deliveries) == [1, 1, 1])
-      let third = try queue.claim(seat, room: 9, at: now)
-      try waitForTheMap(since: before, queue, seat)
-      try queue.record(accepted(first + second + third), by: seat, at: now)
+      let third = try queue.claim(workerID, room: 9, at: now)
+      try waitForTheMap(since: before, queue, workerID)
+      try queue.record(accepted(first + second + third), by: workerID, at: now)
       #expect(try asked() - before == 1, "the map is asked for once, not for each command")
       #expect(try place.ends().count == 9)
       #expect(try cluster.ask(to, "EXISTS", "apns:{shop}:out").number == 1)
@@ -112,9 +112,9 @@ extension QueueRules {
 
     @Test func manyWhoseSlotMovedAskForTheMapOnce() throws {
       let queue = try place.open()
-      let seat = try join(queue)
+      let workerID = try join(queue)
       // From then on the map may be requested again.
-      let soon = RelayClock.steady + 200
+      let soon = RelayClock.monotonic + 200
       let time = now
       let (slot, from, to) = try places()
       /// Each on a separate connection; all get their replies at the same time.
@@ -122,9 +122,9 @@ extension QueueRules {
         kill(from.process.processIdentifier, SIGSTOP)
         defer { kill(from.process.processIdentifier, SIGCONT) }
         let renewed = try atOnce(16) {
-          (try? queue.renew(seat, at: time)) == true
+          (try? queue.renew(workerID, at: time)) == true
         } onceAllWait: {
-          while RelayClock.steady < soon { usleep(10_000) }
+          while RelayClock.monotonic < soon { usleep(10_000) }
           kill(from.process.processIdentifier, SIGCONT)
         }
         #expect(renewed == Array(repeating: true, count: 16))
@@ -135,30 +135,31 @@ extension QueueRules {
       try cluster.endMove(slot, to: to)
       let before = try asked()
       try renewAtOnce()
-      try waitForTheMap(since: before, queue, seat)
-      for _ in 1...20 { #expect(try queue.renew(seat, at: now)) }
+      try waitForTheMap(since: before, queue, workerID)
+      for _ in 1...20 { #expect(try queue.renew(workerID, at: now)) }
       #expect(try asked() - before == 1)
     }
 
     @Test func aSlotIsUsedWhileItMoves() throws {
       let queue = try place.open()
-      let seat = try join(queue)
+      let workerID = try join(queue)
       _ = try queue.enqueue((1...9).map { entry("\($0)") }, at: now)
-      try queue.setNote("word", "one", app: "shop")
+      try queue.setAppState("word", "one", app: "shop")
       let (slot, from, to) = try places()
       try cluster.beginMove(slot, from: from, to: to)
       // A command for a key that has moved already is redirected (ASK), each time again.
-      try cluster.ask(from, "MIGRATE", "127.0.0.1", "\(to.port)", "apns:{shop}:app_state", "0", "5000")
+      try cluster.ask(
+        from, "MIGRATE", "127.0.0.1", "\(to.port)", "apns:{shop}:app_state", "0", "5000")
       for word in ["two", "three"] {
-        try queue.setNote("word", word, app: "shop")
-        #expect(try queue.note("word", app: "shop") == word)
+        try queue.setAppState("word", word, app: "shop")
+        #expect(try queue.appState("word", app: "shop") == word)
       }
       // A command with several keys waits until all are on one node.
       let done = DispatchSemaphore(value: 0)
       let time = now
       nonisolated(unsafe) var result: Result<[String], any Error>?
       Thread.detachNewThread {
-        result = Result { try queue.claim(seat, room: 9, at: time).map(\.content.id) }
+        result = Result { try queue.claim(workerID, room: 9, at: time).map(\.content.id) }
         done.signal()
       }
       let refusals = { try self.refusals("TRYAGAIN") }
@@ -171,8 +172,8 @@ extension QueueRules {
       try cluster.endMove(slot, to: to)
       done.wait()
       #expect(try #require(result).get() == (1...9).map { "\($0)" })
-      #expect(try queue.note("word", app: "shop") == "three")
-      #expect(try queue.depths(at: now)["shop"]?.held == 9)
+      #expect(try queue.appState("word", app: "shop") == "three")
+      #expect(try queue.depths(at: now)["shop"]?.claimed == 9)
     }
 
     /// The number of these error replies of all nodes.
@@ -188,18 +189,18 @@ extension QueueRules {
 
     @Test func whoCameToAnotherNodeIsReconciled() throws {
       let queue = try place.open()
-      let seat = try join(queue)
+      let workerID = try join(queue)
       _ = try queue.enqueue([entry("a"), entry("b")], at: now)
-      #expect(try queue.claim(seat, room: 1, at: now).map(\.content.id) == ["a"])
+      #expect(try queue.claim(workerID, room: 1, at: now).map(\.content.id) == ["a"])
       // As if the reply had been lost with the node: the worker does not know that it holds the
       // entry.
-      #expect(try place.open().claim(seat, room: 1, at: now).map(\.content.id) == ["b"])
+      #expect(try place.open().claim(workerID, room: 1, at: now).map(\.content.id) == ["b"])
       let (slot, from, to) = try places()
       try cluster.beginMove(slot, from: from, to: to)
       try cluster.moveKeys(slot, from: from, to: to)
       try cluster.endMove(slot, to: to)
-      #expect(try queue.renew(seat, at: now))
-      let again = try queue.claim(seat, room: 9, at: now)
+      #expect(try queue.renew(workerID, at: now))
+      let again = try queue.claim(workerID, room: 9, at: now)
       #expect(again.map(\.content.id) == ["b"])
       #expect(again.map(\.deliveries) == [1])
     }
@@ -207,13 +208,13 @@ extension QueueRules {
     @Test func whatALostAnswerGaveIsNotAskedForTwice() throws {
       let queue = try place.open()
       _ = try queue.enqueue([entry("a")], at: now)
-      let seat = try join(queue)
+      let workerID = try join(queue)
       for node in cluster.nodes { try cluster.ask(node, "CLIENT", "KILL", "TYPE", "normal") }
       let (_, from, _) = try places()
       let before = try cluster.calls(from, "xreadgroup")
-      #expect(throws: (any Error).self) { try queue.claim(seat, room: 9, at: now) }
+      #expect(throws: (any Error).self) { try queue.claim(workerID, room: 9, at: now) }
       #expect(try cluster.calls(from, "xreadgroup") == before)
-      #expect(try queue.claim(seat, room: 9, at: now).map(\.content.id) == ["a"])
+      #expect(try queue.claim(workerID, room: 9, at: now).map(\.content.id) == ["a"])
     }
 
     // MARK: Addresses that lead elsewhere

@@ -8,8 +8,8 @@ extension RedisQueueTests {
   @Test func aWorkerOfADeadProcessLosesItsEntriesAtOnce() throws {
     let queue = try place.open()
     _ = try queue.enqueue([entry("a")], at: now)
-    let seat = try join(queue)
-    #expect(try queue.claim(seat, room: 9, at: now).count == 1)
+    let workerID = try join(queue)
+    #expect(try queue.claim(workerID, room: 9, at: now).count == 1)
     #expect(try queue.reclaim(silentSince: 0, at: now) == 0)
     let other = Process()
     other.executableURL = URL(fileURLWithPath: "/bin/true")
@@ -19,7 +19,7 @@ extension RedisQueueTests {
     #expect(own.count == 4)
     func say(_ mark: [String]) throws {
       try server.ask(
-        "HSET", "apns:{shop}:workers", "\(seat.number)",
+        "HSET", "apns:{shop}:workers", "\(workerID.number)",
         "\(now) \(mark.joined(separator: ".")) a test")
     }
     // Whether a process on another machine is running is unknown.
@@ -27,7 +27,7 @@ extension RedisQueueTests {
     #expect(try queue.reclaim(silentSince: 0, at: now) == 0)
     try say([own[0], own[1], "\(other.processIdentifier)", own[3]])
     #expect(try queue.reclaim(silentSince: 0, at: now) == 1)
-    #expect(try !queue.renew(seat, at: now))
+    #expect(try !queue.renew(workerID, at: now))
     #expect(try queue.claim(join(queue), room: 9, at: now).map(\.deliveries) == [2])
   }
 
@@ -49,14 +49,14 @@ extension RedisQueueTests {
         return
       }
       let queue = try rules.place.open()
-      let seat = try queue.join(app: "shop", named: "test", at: time)
+      let workerID = try queue.join(app: "shop", named: "test", at: time)
       let limit = Date(timeIntervalSinceNow: 120)
       while lock.withLock({ seen.count }) < count + 50 {
         guard Date() < limit else { throw QueueFault(description: "it does not end") }
         _ = try queue.reclaim(silentSince: time, at: time)
-        let got = try queue.claim(seat, room: 1 + number * 7, at: time)
+        let got = try queue.claim(workerID, room: 1 + number * 7, at: time)
         lock.withLock { for entry in got { seen[entry.content.id, default: 0] += 1 } }
-        try queue.record(rules.accepted(got), by: seat, at: time)
+        try queue.record(rules.accepted(got), by: workerID, at: time)
       }
     }
     #expect(seen.count == count + 50)
@@ -92,9 +92,9 @@ extension RedisQueueTests {
   @Test func aReaderKeepsOutcomes() throws {
     let queue = try place.open()
     _ = try queue.enqueue((1...5).map { entry("\($0)") }, at: now)
-    let seat = try join(queue)
-    for one in try accepted(queue.claim(seat, room: 9, at: now)) {
-      try queue.record([one], by: seat, at: now)
+    let workerID = try join(queue)
+    for one in try accepted(queue.claim(workerID, room: 9, at: now)) {
+      try queue.record([one], by: workerID, at: now)
     }
     let numbers = try server.ask("XRANGE", "apns:{shop}:out", "-", "+").list.compactMap {
       $0.list[0].text
@@ -119,11 +119,11 @@ extension RedisQueueTests {
   @Test func goneDevicesKeepTheirLatestTime() throws {
     let queue = try place.open()
     _ = try queue.enqueue([entry("a"), entry("b")], at: now)
-    let seat = try join(queue)
-    for (entry, since) in zip(try queue.claim(seat, room: 9, at: now), [7, 5] as [Int64]) {
-      var outcome = PushOutcome(position: 0, token: "00", end: .rejected, reason: "Unregistered")
+    let workerID = try join(queue)
+    for (entry, since) in zip(try queue.claim(workerID, room: 9, at: now), [7, 5] as [Int64]) {
+      var outcome = PushOutcome(position: 0, token: "00", kind: .rejected, reason: "Unregistered")
       outcome.goneSince = since
-      try queue.record([Verdict(entry, [outcome], .finished)], by: seat, at: now)
+      try queue.record([EntryUpdate(entry, [outcome], .finished)], by: workerID, at: now)
     }
     #expect(
       try server.ask("ZRANGE", "apns:{shop}:gone", "0", "-1", "WITHSCORES").list.map(\.text) == [

@@ -20,14 +20,14 @@ final class RedisPlace: QueuePlace {
 
   func ends() throws -> [String] { try Self.ends(server.stream("apns:{shop}:out")) }
 
-  func story(of id: String) throws -> String {
-    try Self.story(of: id, server.stream("apns:{shop}:dead"))
+  func history(of id: String) throws -> String {
+    try Self.history(of: id, server.stream("apns:{shop}:dead"))
   }
 
   // MARK: Records of streams
 
   static func ends(_ records: [[String: String]]) throws -> [String] {
-    try outcomes(records).map { "\($0.id)/\($0.outcome.position) \($0.outcome.end.rawValue)" }
+    try outcomes(records).map { "\($0.id)/\($0.outcome.position) \($0.outcome.kind.rawValue)" }
   }
 
   /// The outcomes in the records of "out", which hold several elements with several devices each.
@@ -43,7 +43,7 @@ final class RedisPlace: QueuePlace {
     }
   }
 
-  static func story(of id: String, _ records: [[String: String]]) -> String {
+  static func history(of id: String, _ records: [[String: String]]) -> String {
     records.first { $0["id"] == id }?["history"] ?? ""
   }
 }
@@ -61,7 +61,7 @@ struct ClusterPlace: QueuePlace {
 
   func ends() throws -> [String] { try RedisPlace.ends(cluster.stream("apns:{shop}:out")) }
 
-  func story(of id: String) throws -> String {
-    try RedisPlace.story(of: id, cluster.stream("apns:{shop}:dead"))
+  func history(of id: String) throws -> String {
+    try RedisPlace.history(of: id, cluster.stream("apns:{shop}:dead"))
   }
 }

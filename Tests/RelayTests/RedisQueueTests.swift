@@ -14,11 +14,13 @@ import Testing
     NewEntry(app: "shop", id: id, token: "00", payload: "{\"aps\":{}}")
   }
 
-  func accepted(_ entries: [Entry]) -> [Verdict] {
-    entries.map { Verdict($0, [PushOutcome(position: 0, token: "00", end: .accepted)], .finished) }
+  func accepted(_ entries: [Entry]) -> [EntryUpdate] {
+    entries.map {
+      EntryUpdate($0, [PushOutcome(position: 0, token: "00", kind: .accepted)], .finished)
+    }
   }
 
-  func join(_ queue: any QueueEngine) throws -> WorkerSeat {
+  func join(_ queue: any QueueEngine) throws -> WorkerID {
     try queue.join(app: "shop", named: "a test", at: now)
   }
 
@@ -34,40 +36,40 @@ import Testing
   private let list = NewEntry(
     app: "shop", id: "a", tokens: "[\"00\",\"01\",\"02\"]", payload: "{}")
 
-  private func claimTheList() throws -> (any QueueEngine, WorkerSeat, Entry) {
+  private func claimTheList() throws -> (any QueueEngine, WorkerID, Entry) {
     let queue = try place.open()
     _ = try queue.enqueue([list], at: now)
-    let seat = try join(queue)
-    return (queue, seat, try #require(queue.claim(seat, room: 9, at: now).first))
+    let workerID = try join(queue)
+    return (queue, workerID, try #require(queue.claim(workerID, room: 9, at: now).first))
   }
 
   private func accepted(_ positions: Int...) -> [PushOutcome] {
-    positions.map { PushOutcome(position: $0, token: WrittenToken("0\($0)"), end: .accepted) }
+    positions.map { PushOutcome(position: $0, token: WrittenToken("0\($0)"), kind: .accepted) }
   }
 
   /// With appendfsync everysec a killed Redis may lose confirmed writes.
   @Test func outcomesThatRedisForgotAreMadeAgain() throws {
-    let (queue, seat, entry) = try claimTheList()
-    try queue.record([Verdict(entry, accepted(0), .held)], by: seat, at: now)
+    let (queue, workerID, entry) = try claimTheList()
+    try queue.record([EntryUpdate(entry, accepted(0), .held)], by: workerID, at: now)
     let number = try #require(
       server.ask("XRANGE", "apns:{shop}:in", "-", "+").list.first?.list.first?.text)
     try server.ask("DEL", "apns:{shop}:out")
     try server.ask("HSET", "apns:{shop}:ids", "a", "\(number)||")
-    try queue.record([Verdict(entry, accepted(1, 2), .finished)], by: seat, at: now)
+    try queue.record([EntryUpdate(entry, accepted(1, 2), .finished)], by: workerID, at: now)
     #expect(try place.ends() == ["a/1 accepted", "a/2 accepted"])
-    let again = try #require(queue.claim(seat, room: 9, at: now).first)
-    #expect(again.answered == [1, 2])
+    let again = try #require(queue.claim(workerID, room: 9, at: now).first)
+    #expect(again.resolved == [1, 2])
     #expect(again.deliveries == 2)
-    try queue.record([Verdict(again, accepted(0), .finished)], by: seat, at: now)
+    try queue.record([EntryUpdate(again, accepted(0), .finished)], by: workerID, at: now)
     #expect(try place.ends().sorted() == ["a/0 accepted", "a/1 accepted", "a/2 accepted"])
-    #expect(try queue.claim(seat, room: 9, at: now) == [])
+    #expect(try queue.claim(workerID, room: 9, at: now) == [])
   }
 
   /// A replica that takes over may have an entry, but not its claim.
   @Test func outcomesStayKnownWhenRedisForgetsWhoHasTheEntry() throws {
     for isAddedAgain in [false, true] {
       try server.ask("FLUSHALL")
-      let (queue, seat, entry) = try claimTheList()
+      let (queue, workerID, entry) = try claimTheList()
       try server.ask("HDEL", "apns:{shop}:ids", "a")
       if isAddedAgain {
         // Redis has lost the entry as well.
@@ -76,19 +78,19 @@ import Testing
       } else {
         try server.ask("XGROUP", "SETID", "apns:{shop}:in", "relay", "0")
       }
-      try queue.record([Verdict(entry, accepted(0, 2), .held)], by: seat, at: now)
+      try queue.record([EntryUpdate(entry, accepted(0, 2), .held)], by: workerID, at: now)
       #expect(try queue.known(["a"], app: "shop")["a"]?.outcome != nil)
       // There may be two entries then; one of them is processed.
       #expect(try queue.enqueue([list], at: now) == 1)
 
       let other = try place.open()
       let again = try #require(other.claim(try join(other), room: 9, at: now).first)
-      #expect(again.answered == [0, 2])
-      try other.record([Verdict(again, accepted(1), .finished)], by: seat, at: now)
+      #expect(again.resolved == [0, 2])
+      try other.record([EntryUpdate(again, accepted(1), .finished)], by: workerID, at: now)
       // The first worker does not know that.
-      try queue.record([Verdict(entry, accepted(1), .finished)], by: seat, at: now)
+      try queue.record([EntryUpdate(entry, accepted(1), .finished)], by: workerID, at: now)
       #expect(try place.ends().sorted() == ["a/0 accepted", "a/1 accepted", "a/2 accepted"])
-      #expect(try queue.claim(seat, room: 9, at: now) == [])
+      #expect(try queue.claim(workerID, room: 9, at: now) == [])
       #expect(try queue.depths(at: now)["shop"] == QueueDepth())
       // A finished ID is removed with its outcomes.
       #expect(try queue.trim(before: now + 1000) == 3)
@@ -97,9 +99,9 @@ import Testing
   }
 
   @Test func outcomesOfAnEntryThatRedisForgotGoOneDay() throws {
-    let (queue, seat, entry) = try claimTheList()
+    let (queue, workerID, entry) = try claimTheList()
     try server.ask("DEL", "apns:{shop}:ids", "apns:{shop}:in")
-    try queue.record([Verdict(entry, accepted(0), .held)], by: seat, at: now)
+    try queue.record([EntryUpdate(entry, accepted(0), .held)], by: workerID, at: now)
     #expect(try queue.trim(before: now + 1000) == 1)
     #expect(try server.ask("EXISTS", "apns:{shop}:ids").number == 0)
   }
@@ -108,12 +110,12 @@ import Testing
   @Test func anEntryThatAWorkerHasTwiceEndsOnce() throws {
     let queue = try place.open()
     _ = try queue.enqueue([entry("a"), entry("b")], at: now)
-    let seat = try join(queue)
-    let got = accepted(try queue.claim(seat, room: 9, at: now))
+    let workerID = try join(queue)
+    let got = accepted(try queue.claim(workerID, room: 9, at: now))
     var later = got[0]
-    later.next = .later(at: now, isAnswered: false, story: "a test")
+    later.disposition = .deferred(at: now, isRequested: false, line: "a test")
     later.outcomes = []
-    try queue.record(got + got + [later], by: seat, at: now)
+    try queue.record(got + got + [later], by: workerID, at: now)
     #expect(try place.ends().sorted() == ["a/0 accepted", "b/0 accepted"])
     #expect(try queue.depths(at: now)["shop"] == QueueDepth())
   }
@@ -125,17 +127,17 @@ import Testing
     // Before the first relay.
     for _ in 1...2 { try add("id", "a", "token", "00", "payload", "{}", "priority", "5") }
     try add("token", "00", "payload", "{}", "trace", "its writer's own")
-    let seat = try join(queue)
-    let got = try queue.claim(seat, room: 9, at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now)
     #expect(got.count == 2)
     #expect(got.first?.content.priority == 5)
     #expect(got.compactMap(\.fault) == [])
     try add("id", "a", "token", "00", "payload", "{}")
-    #expect(try queue.claim(seat, room: 9, at: now) == [])
-    try queue.record(accepted(got), by: seat, at: now)
+    #expect(try queue.claim(workerID, room: 9, at: now) == [])
+    try queue.record(accepted(got), by: workerID, at: now)
     try add("id", "a", "token", "00", "payload", "{}")
     #expect(try queue.enqueue([entry("a")], at: now) == 0)
-    #expect(try queue.claim(seat, room: 9, at: now) == [])
+    #expect(try queue.claim(workerID, room: 9, at: now) == [])
     #expect(try queue.depths(at: now)["shop"] == QueueDepth())
     #expect(try server.ask("XLEN", "apns:{shop}:in").number == 0)
   }
@@ -159,25 +161,25 @@ import Testing
     badID.add([0xED, 0xA0, 0x80])
     _ = try RedisConnection(server.address).demand(badID)
     try add("id", "good", "token", "00", "payload", "{}")
-    let seat = try join(queue)
-    let got = try queue.claim(seat, room: 100, at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 100, at: now)
     #expect(got.count == 12)
     // As a worker processes them.
     let rules = DeliveryRules(deliveries: 5, tries: 5, delivery: .atLeastOnce)
-    var verdicts: [Verdict] = []
+    var updates: [EntryUpdate] = []
     for entry in got {
       let held = HeldEntry(entry)
-      if let next = held.next {
-        verdicts.append(Verdict(entry, held.fresh, next))
+      if let next = held.disposition {
+        updates.append(EntryUpdate(entry, held.fresh, next))
       } else {
         #expect(entry.content.id == "good")
         #expect(!rules.refuses(held, now: now))
-        verdicts += accepted([entry])
+        updates += accepted([entry])
       }
     }
-    try queue.record(verdicts, by: seat, at: now)
+    try queue.record(updates, by: workerID, at: now)
     let out = try RedisPlace.outcomes(server.stream("apns:{shop}:out"))
-    #expect(out.count { $0.outcome.end == .refused } == 11)
+    #expect(out.count { $0.outcome.kind == .refused } == 11)
     #expect(out.last?.id == "good")
     #expect(
       out.map(\.outcome.reason).filter { !$0.isEmpty } == [
@@ -198,45 +200,47 @@ import Testing
   @Test(arguments: [false, true]) func aQueueWithOldKeysKeepsEverything(_ hasBoth: Bool) throws {
     let queue = try place.open()
     try add("id", "a", "token", "00", "payload", "{}")
-    let seat = try join(queue)
-    func deferOnce(at time: Int64, by seat: WorkerSeat) throws {
-      let got = try queue.claim(seat, room: 9, at: time)
+    let workerID = try join(queue)
+    func deferOnce(at time: Int64, by workerID: WorkerID) throws {
+      let got = try queue.claim(workerID, room: 9, at: time)
       try queue.record(
-        got.map { Verdict($0, [], .later(at: time, isAnswered: true, story: "429 at \(time)")) },
-        by: seat, at: time)
+        got.map {
+          EntryUpdate($0, [], .deferred(at: time, isRequested: true, line: "429 at \(time)"))
+        },
+        by: workerID, at: time)
     }
-    try deferOnce(at: now, by: seat)
-    try queue.refuse([GoneToken(token: "0a", since: 5)], app: "shop", at: now)
-    try queue.setNote("guard.accepted", "1", app: "shop")
+    try deferOnce(at: now, by: workerID)
+    try queue.recordBadTokens([GoneToken(token: "0a", since: 5)], app: "shop", at: now)
+    try queue.setAppState("guard.accepted", "1", app: "shop")
     for (old, new) in RedisQueue.renamedKeys {
       try server.ask("RENAME", "apns:{shop}:\(new)", "apns:{shop}:\(old)")
     }
     if hasBoth {
       // A counter that is behind the old one, and the other keys once more.
       try server.ask("SET", "apns:{shop}:worker_ids", "1")
-      try deferOnce(at: now + 1, by: seat)
-      try queue.refuse([GoneToken(token: "0b", since: 5)], app: "shop", at: now)
-      try queue.setNote("guard.alarm", "too many", app: "shop")
+      try deferOnce(at: now + 1, by: workerID)
+      try queue.recordBadTokens([GoneToken(token: "0b", since: 5)], app: "shop", at: now)
+      try queue.setAppState("guard.alarm", "too many", app: "shop")
     }
 
     let next = try place.open()
     let worker = try join(next)
-    #expect(worker.number > seat.number)
+    #expect(worker.number > workerID.number)
     let got = try next.claim(worker, room: 9, at: now + 1)
-    #expect(got.map(\.answers) == [hasBoth ? 2 : 1])
+    #expect(got.map(\.deferrals) == [hasBoth ? 2 : 1])
     try next.record(
       got.map {
-        Verdict(
-          $0, [PushOutcome(position: 0, token: "00", end: .dead)], .dead(story: "enough"))
+        EntryUpdate(
+          $0, [PushOutcome(position: 0, token: "00", kind: .dead)], .dead(line: "enough"))
       }, by: worker, at: now)
-    let lines = try place.story(of: "a").split(separator: "\n")
+    let lines = try place.history(of: "a").split(separator: "\n")
     #expect(lines.count == (hasBoth ? 3 : 2), "\(lines)")
     #expect(lines.first?.hasSuffix("429 at \(now)") == true)
     #expect(
-      try next.refused(app: "shop", behind: 0, most: 9).map(\.token)
+      try next.badTokens(app: "shop", after: 0, most: 9).map(\.token)
         == (hasBoth ? ["0a", "0b"] : ["0a"]))
-    #expect(try next.note("guard.accepted", app: "shop") == "1")
-    #expect(try next.note("guard.alarm", app: "shop") == (hasBoth ? "too many" : nil))
+    #expect(try next.appState("guard.accepted", app: "shop") == "1")
+    #expect(try next.appState("guard.alarm", app: "shop") == (hasBoth ? "too many" : nil))
     for (old, _) in RedisQueue.renamedKeys {
       #expect(try server.ask("EXISTS", "apns:{shop}:\(old)").number == 0)
     }
@@ -256,19 +260,19 @@ import Testing
         _ = try server.ask("ZADD", "apns:{shop}:\(name)", number, token)
       }
     }
-    let refused = try queue.refused(app: "shop", behind: 0, most: 100)
+    let refused = try queue.badTokens(app: "shop", after: 0, most: 100)
     #expect(refused.map(\.token) == ["ae"])
     #expect(try queue.feedback(app: "shop", most: 100).map(\.token) == ["ae"])
     try add("id", "a", "token", "00", "payload", "{}")
     let stored = try server.ask("XRANGE", "apns:{shop}:in", "-", "+").list.first?.list.first?.text
     for (answers, most) in [("9223372036854775807", 1 << 31), ("-9223372036854775808", 0)] {
       _ = try server.ask("HSET", "apns:{shop}:deferrals", try #require(stored), answers)
-      let seat = try join(queue)
-      let got = try queue.claim(seat, room: 9, at: now)
-      #expect(got.map(\.answers) == [most])
+      let workerID = try join(queue)
+      let got = try queue.claim(workerID, room: 9, at: now)
+      #expect(got.map(\.deferrals) == [most])
       let held = HeldEntry(try #require(got.first))
       _ = DeliveryRules(deliveries: 5, tries: 5, delivery: .atLeastOnce).refuses(held, now: now)
-      try queue.leave(seat, saying: "", at: now)
+      try queue.leave(workerID, line: "", at: now)
     }
     _ = try server.ask("HSET", "apns:jwt:{t:k}", "token", "x", "made", "9223372036854775807")
     let made = try queue.providerToken(
@@ -281,23 +285,25 @@ import Testing
     let queue = try place.open()
     let ids = (1...300).map { "id-\($0)" }
     _ = try queue.enqueue(ids.map { entry($0) }, at: now)
-    let seat = try join(queue)
-    let first = try queue.claim(seat, room: 100, at: now)
-    try queue.record(accepted(Array(first.prefix(40))), by: seat, at: now)
+    let workerID = try join(queue)
+    let first = try queue.claim(workerID, room: 100, at: now)
+    try queue.record(accepted(Array(first.prefix(40))), by: workerID, at: now)
     server.kill()
     let held = accepted(Array(first.dropFirst(40)))
-    let fault = try #require(throws: QueueFault.self) { try queue.record(held, by: seat, at: now) }
+    let fault = try #require(throws: QueueFault.self) {
+      try queue.record(held, by: workerID, at: now)
+    }
     #expect("\(fault)".contains(server.socket))
     #expect(throws: (any Error).self) { try queue.check() }
     try server.start()
     try waitUntilItAnswers(queue)
-    #expect(try queue.renew(seat, at: now))
-    try queue.record(held, by: seat, at: now)
+    #expect(try queue.renew(workerID, at: now))
+    try queue.record(held, by: workerID, at: now)
     while true {
-      let got = try queue.claim(seat, room: 100, at: now)
+      let got = try queue.claim(workerID, room: 100, at: now)
       if got.isEmpty { break }
       #expect(got.map(\.deliveries) == got.map { _ in 1 })
-      try queue.record(accepted(got), by: seat, at: now)
+      try queue.record(accepted(got), by: workerID, at: now)
     }
     #expect(try place.ends().sorted() == ids.map { "\($0)/0 accepted" }.sorted())
     #expect(try queue.enqueue(ids.map { entry($0) }, at: now) == 0)
@@ -333,14 +339,14 @@ import Testing
   @Test func whatALostAnswerGaveComesAgainAtOnce() throws {
     let queue = try place.open()
     _ = try queue.enqueue([entry("a"), entry("b"), entry("c")], at: now)
-    let seat = try join(queue)
-    let own = try queue.claim(seat, room: 1, at: now)
+    let workerID = try join(queue)
+    let own = try queue.claim(workerID, room: 1, at: now)
     #expect(own.map(\.content.id) == ["a"])
     // Another connection gets the reply to this claim; to the worker it is lost.
-    #expect(try place.open().claim(seat, room: 1, at: now).map(\.content.id) == ["b"])
+    #expect(try place.open().claim(workerID, room: 1, at: now).map(\.content.id) == ["b"])
     try server.ask("CLIENT", "KILL", "TYPE", "normal")
-    #expect(throws: (any Error).self) { try queue.claim(seat, room: 9, at: now) }
-    let again = try queue.claim(seat, room: 9, at: now)
+    #expect(throws: (any Error).self) { try queue.claim(workerID, room: 9, at: now) }
+    let again = try queue.claim(workerID, room: 9, at: now)
     #expect(again.map(\.content.id) == ["b", "c"])
     #expect(again.map(\.deliveries) == [1, 1])
   }
@@ -348,48 +354,48 @@ import Testing
   @Test func aBatchThatIsRecordedTwiceCountsOnce() throws {
     let queue = try place.open()
     _ = try queue.enqueue([entry("a"), entry("b"), entry("c")], at: now)
-    let seat = try join(queue)
-    let got = try queue.claim(seat, room: 9, at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now)
     let batch =
       accepted([got[0]]) + [
-        Verdict(got[1], [], .later(at: now + 5, isAnswered: true, story: "429")),
-        Verdict(got[2], [], .untouched),
+        EntryUpdate(got[1], [], .deferred(at: now + 5, isRequested: true, line: "429")),
+        EntryUpdate(got[2], [], .released),
       ]
-    try queue.record(batch, by: seat, at: now)
-    try queue.record(batch, by: seat, at: now)
-    let again = try queue.claim(seat, room: 9, at: now + 5)
+    try queue.record(batch, by: workerID, at: now)
+    try queue.record(batch, by: workerID, at: now)
+    let again = try queue.claim(workerID, room: 9, at: now + 5)
     #expect(again.map(\.content.id).sorted() == ["b", "c"])
-    #expect(again.first { $0.content.id == "b" }?.answers == 1)
+    #expect(again.first { $0.content.id == "b" }?.deferrals == 1)
     // An outcome of an earlier delivery does not affect this one.
-    try queue.record([batch[1]], by: seat, at: now + 5)
-    #expect(try queue.depths(at: now)["shop"]?.held == 2)
+    try queue.record([batch[1]], by: workerID, at: now + 5)
+    #expect(try queue.depths(at: now)["shop"]?.claimed == 2)
     #expect(try place.ends() == ["a/0 accepted"])
   }
 
   @Test func nothingIsRecordedOfABatchThatFails() throws {
     let queue = try place.open()
     _ = try queue.enqueue([entry("a")], at: now)
-    let seat = try join(queue)
-    let got = try queue.claim(seat, room: 9, at: now)
+    let workerID = try join(queue)
+    let got = try queue.claim(workerID, room: 9, at: now)
     try server.ask("SET", "apns:{shop}:gone", "of another type")
-    #expect(fault { try queue.record(accepted(got), by: seat, at: now) }.contains("WRONGTYPE"))
+    #expect(fault { try queue.record(accepted(got), by: workerID, at: now) }.contains("WRONGTYPE"))
     #expect(try place.ends() == [])
     try server.ask("DEL", "apns:{shop}:gone")
-    try queue.record(accepted(got), by: seat, at: now)
+    try queue.record(accepted(got), by: workerID, at: now)
     #expect(try place.ends() == ["a/0 accepted"])
   }
 
   @Test func aRedisThatForgotEverythingIsUsedAnew() throws {
     let queue = try place.open()
-    let seat = try join(queue)
+    let workerID = try join(queue)
     try server.ask("SCRIPT", "FLUSH")
-    #expect(try queue.renew(seat, at: now))
+    #expect(try queue.renew(workerID, at: now))
     try server.ask("FLUSHALL")
-    #expect(try queue.claim(seat, room: 9, at: now) == [])
-    #expect(try !queue.renew(seat, at: now))
+    #expect(try queue.claim(workerID, room: 9, at: now) == [])
+    #expect(try !queue.renew(workerID, at: now))
     let next = try queue.join(app: "shop", named: "next", at: now + 1)
     // Another worker's ID, so that neither keeps the other's entries.
-    #expect(try !queue.knows(seat) && queue.knows(next))
+    #expect(try !queue.knows(workerID) && queue.knows(next))
     _ = try queue.enqueue([entry("a")], at: now)
     #expect(try queue.claim(next, room: 9, at: now).count == 1)
   }

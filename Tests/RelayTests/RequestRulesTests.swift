@@ -259,9 +259,10 @@ import Testing
   }
 
   @Test func outcomesAsAnswers() {
-    func answer(_ end: PushOutcome.End, _ status: Int = 0, since: Int64? = nil) -> ListenerResponse
+    func answer(_ kind: PushOutcome.Kind, _ status: Int = 0, since: Int64? = nil)
+      -> ListenerResponse
     {
-      var outcome = PushOutcome(position: 0, token: "00", end: end, reason: "Why")
+      var outcome = PushOutcome(position: 0, token: "00", kind: kind, reason: "Why")
       outcome.httpStatus = status
       outcome.goneSince = since
       return OutcomeAnswer.of(.outcome(outcome), id: "the-id", header: "apns-id")
@@ -271,7 +272,7 @@ import Testing
     #expect(gone.status == 410)
     #expect(gone.body == #"{"reason":"Why","timestamp":1700000000000}"#)
     // None of these is a gone device.
-    for end in [PushOutcome.End.refused, .expired, .unknown, .dead] {
+    for end in [PushOutcome.Kind.refused, .expired, .unknown, .dead] {
       #expect([400, 502].contains(answer(end).status), "\(end)")
     }
     #expect(OutcomeAnswer.of(.none, id: "i", header: "apns-id").status == 202)

@@ -74,27 +74,29 @@ import Testing
     #expect(
       try place.strings("SELECT deferrals || history FROM entries WHERE id = 'waits'")
         == ["2long ago"])
-    let seat = try queue.join(app: "shop", named: "test", at: now)
-    let got = try queue.claim(seat, room: 9, at: now)
+    let workerID = try queue.join(app: "shop", named: "test", at: now)
+    let got = try queue.claim(workerID, room: 9, at: now)
     #expect(got.map(\.content.id) == ["later", "waits", "held"])
-    #expect(got.last?.answered.contains(0) == true)
+    #expect(got.last?.resolved.contains(0) == true)
     #expect(try queue.depths(at: now)["shop"]?.dead == 1)
     let broadcast = NewEntry(app: "shop", id: "b", channel: "AQID", payload: "{}")
     #expect(
       try queue.enqueue(
         [broadcast, NewEntry(app: "shop", id: "waits", token: "00", payload: "{}")], at: now) == 1)
     // No number is used twice: dead letters keep theirs.
-    #expect(try queue.claim(seat, room: 9, at: now).map(\.number) == [5])
+    #expect(try queue.claim(workerID, room: 9, at: now).map(\.number) == [5])
     try queue.record(
-      got.map { Verdict($0, [PushOutcome(position: 1, token: "01", end: .accepted)], .finished) },
-      by: seat, at: now)
+      got.map {
+        EntryUpdate($0, [PushOutcome(position: 1, token: "01", kind: .accepted)], .finished)
+      },
+      by: workerID, at: now)
     #expect(try place.ends().count == 4)
     #expect(try place.strings("SELECT token FROM gone") == ["0a"])
-    #expect(try place.story(of: "dead") == "died with it")
+    #expect(try place.history(of: "dead") == "died with it")
     if hasBadTokens {
-      #expect(try queue.note("guard.accepted", app: "shop") == "1")
-      try queue.refuse([GoneToken(token: "0d", since: 1)], app: "shop", at: now)
-      let bad = try queue.refused(app: "shop", behind: 0, most: 9)
+      #expect(try queue.appState("guard.accepted", app: "shop") == "1")
+      try queue.recordBadTokens([GoneToken(token: "0d", since: 1)], app: "shop", at: now)
+      let bad = try queue.badTokens(app: "shop", after: 0, most: 9)
       #expect(bad.map(\.token) == ["0b", "0d"])
       #expect(bad.map(\.number) == [7, 9])
     }

@@ -18,7 +18,7 @@ struct SQLitePlace: QueuePlace {
     try strings("SELECT id || '/' || position || ' ' || outcome FROM outcomes ORDER BY number")
   }
 
-  func story(of id: String) throws -> String {
+  func history(of id: String) throws -> String {
     try strings("SELECT history FROM dead WHERE id = '\(id)'").first ?? ""
   }
 }

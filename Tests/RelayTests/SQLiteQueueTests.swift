@@ -14,8 +14,8 @@ import Testing
     let queue = try place.open()
     _ = try queue.enqueue([NewEntry(app: "shop", id: "a", token: "00", payload: "{}")], at: now)
     var other: (any QueueEngine)? = try place.open()
-    let seat = try other!.join(app: "shop", named: "other", at: now)
-    #expect(try other!.claim(seat, room: 9, at: now).count == 1)
+    let workerID = try other!.join(app: "shop", named: "other", at: now)
+    #expect(try other!.claim(workerID, room: 9, at: now).count == 1)
     #expect(try queue.reclaim(silentSince: 0, at: now) == 0)
     // Its locks end with its open files, as those of a killed process do.
     other = nil
@@ -54,10 +54,11 @@ import Testing
     let queue = try place.open()
     _ = try queue.enqueue(
       (1...3).map { NewEntry(app: "shop", id: "\($0)", token: "00", payload: "{}") }, at: now)
-    let seat = try queue.join(app: "shop", named: "test", at: now)
-    let outcome = PushOutcome(position: 0, token: "00", end: .accepted)
+    let workerID = try queue.join(app: "shop", named: "test", at: now)
+    let outcome = PushOutcome(position: 0, token: "00", kind: .accepted)
     try queue.record(
-      queue.claim(seat, room: 9, at: now).map { Verdict($0, [outcome], .finished) }, by: seat,
+      queue.claim(workerID, room: 9, at: now).map { EntryUpdate($0, [outcome], .finished) },
+      by: workerID,
       at: now)
     try DatabaseQueue(path: place.file).write {
       try $0.execute(sql: "INSERT INTO readers VALUES ('reports', 1)")
@@ -70,11 +71,11 @@ import Testing
     let queue = try place.open()
     _ = try queue.enqueue(
       ["a", "b"].map { NewEntry(app: "shop", id: $0, token: "00", payload: "{}") }, at: now)
-    let seat = try queue.join(app: "shop", named: "test", at: now)
-    for (entry, since) in zip(try queue.claim(seat, room: 9, at: now), [7, 5] as [Int64]) {
-      var outcome = PushOutcome(position: 0, token: "00", end: .rejected, reason: "Unregistered")
+    let workerID = try queue.join(app: "shop", named: "test", at: now)
+    for (entry, since) in zip(try queue.claim(workerID, room: 9, at: now), [7, 5] as [Int64]) {
+      var outcome = PushOutcome(position: 0, token: "00", kind: .rejected, reason: "Unregistered")
       outcome.goneSince = since
-      try queue.record([Verdict(entry, [outcome], .finished)], by: seat, at: now)
+      try queue.record([EntryUpdate(entry, [outcome], .finished)], by: workerID, at: now)
     }
     #expect(try place.strings("SELECT app || token || since FROM gone") == ["shop007"])
   }
@@ -91,7 +92,7 @@ import Testing
     func change(_ name: String, _ act: (String) throws -> Void) throws {
       let place = try SQLitePlace()
       let queue = try place.open()
-      let seat = try queue.join(app: "shop", named: "test", at: now)
+      let workerID = try queue.join(app: "shop", named: "test", at: now)
       _ = try queue.enqueue([NewEntry(app: "shop", id: "a", token: "00", payload: "{}")], at: now)
       try queue.check()
       try act(place.file + name)
@@ -101,7 +102,7 @@ import Testing
         fault {
           try queue.enqueue([NewEntry(app: "shop", id: "b", token: "00", payload: "{}")], at: now)
         }.hasPrefix(words))
-      #expect(fault { try queue.claim(seat, room: 9, at: now) }.hasPrefix(words))
+      #expect(fault { try queue.claim(workerID, room: 9, at: now) }.hasPrefix(words))
     }
     for name in ["", "-wal"] {
       try change(name) { try FileManager.default.removeItem(atPath: $0) }

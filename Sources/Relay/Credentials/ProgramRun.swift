@@ -18,7 +18,7 @@ struct ProgramRun {
   let environment: [String]
   let limitS: Double
   /// A monotonic clock in milliseconds.
-  var clock: () -> Int64 = { RelayClock.steady }
+  var clock: () -> Int64 = { RelayClock.monotonic }
 
   /// The output, without surrounding white space.
   func output() throws(QueueFault) -> String {

@@ -112,7 +112,7 @@ final class ProgramTokens: @unchecked Sendable {
     }
     if let token = usable(at: now) {
       if isFresh(at: now) { return .token(token, lifeMS: token.made + Self.renewalMS - now) }
-      return .token(token, lifeMS: isRunning ? 1000 : nextRun - RelayClock.steady)
+      return .token(token, lifeMS: isRunning ? 1000 : nextRun - RelayClock.monotonic)
     }
     if let fault { return .fault(fault.description) }
     return .notNow
@@ -130,7 +130,7 @@ final class ProgramTokens: @unchecked Sendable {
 
   /// Starts a run, unless one is running or it is too early.
   private func begin(_ need: QueueToken.Need) {
-    guard !isRunning, RelayClock.steady >= nextRun else { return }
+    guard !isRunning, RelayClock.monotonic >= nextRun else { return }
     isRunning = true
     began = Date()
     let thread = Thread { [self] in run(need) }
@@ -156,11 +156,11 @@ final class ProgramTokens: @unchecked Sendable {
       token = made
       fault = nil
       failurePauseMS = 0
-      nextRun = RelayClock.steady + (isFresh(at: RelayClock.now) ? 0 : Self.pauseMS)
+      nextRun = RelayClock.monotonic + (isFresh(at: RelayClock.now) ? 0 : Self.pauseMS)
     } else {
       fault = failure
       failurePauseMS = min(Self.longestPauseMS, max(Self.firstPauseMS, 2 * failurePauseMS))
-      nextRun = RelayClock.steady + failurePauseMS
+      nextRun = RelayClock.monotonic + failurePauseMS
     }
     let left = usable(at: RelayClock.now).map {
       (Self.lifetimeMS - (RelayClock.now - $0.made)) / 60_000

@@ -31,7 +31,7 @@ struct TokenProgram: Hashable, Sendable {
 
   /// Runs the program, up to its time limit.
   func token(
-    _ need: QueueToken.Need, clock: @escaping () -> Int64 = { RelayClock.steady }
+    _ need: QueueToken.Need, clock: @escaping () -> Int64 = { RelayClock.monotonic }
   ) throws(QueueFault) -> ProviderJWT {
     var environment = ProcessInfo.processInfo.environment
     for name in environment.keys

@@ -35,13 +35,13 @@ final class ListenerConnections: Sendable {
   /// Counts the channel until it is closed. Throws if a limit is reached.
   func enter(_ channel: any Channel) throws {
     guard figures.enter(most: most) else {
-      throw turnedAway("there are \(most) connections already")
+      throw refusal("there are \(most) connections already")
     }
     let total = Self.total.add(1, ordering: .relaxed).newValue
     guard total <= Self.files else {
       Self.total.subtract(1, ordering: .relaxed)
-      figures.turnAway()
-      throw turnedAway(
+      figures.refuseConnection()
+      throw refusal(
         "there are \(total - 1) connections already, and this process may open \(OpenFiles.limit) files"
       )
     }
@@ -56,7 +56,7 @@ final class ListenerConnections: Sendable {
     }
   }
 
-  private func turnedAway(_ why: String) -> QueueFault {
+  private func refusal(_ why: String) -> QueueFault {
     let text = "clients are turned away: \(why)"
     // The number differs each time, so it is ignored in the comparison.
     if warning.isDue(why.filter { !$0.isNumber }) { logger.warning("\(text)") }

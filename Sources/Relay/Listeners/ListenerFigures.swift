@@ -11,9 +11,9 @@ package final class ListenerFigures: Sendable {
     /// The number of responses by status.
     package var answers: [Int: Int] = [:]
     /// Connections refused because there were too many.
-    package var turnedAway = 0
+    package var refusedConnections = 0
     /// Notifications that a binary listener queued. The HTTP listener counts requests instead.
-    package var taken = 0
+    package var queued = 0
     /// Frames after a rejected one.
     package var discarded = 0
     /// Clients that failed the handshake or were not identified.
@@ -36,7 +36,7 @@ package final class ListenerFigures: Sendable {
   package func enter(most: Int) -> Bool {
     state.withLock { state in
       guard state.connections < most else {
-        state.turnedAway += 1
+        state.refusedConnections += 1
         return false
       }
       state.connections += 1
@@ -45,25 +45,25 @@ package final class ListenerFigures: Sendable {
   }
 
   /// Refuses a connection that `enter` has counted.
-  package func turnAway() {
+  package func refuseConnection() {
     state.withLock { state in
       state.connections -= 1
-      state.turnedAway += 1
+      state.refusedConnections += 1
     }
   }
 
   /// Refuses a connection because of a quota.
-  package func turnAway(by limit: Limit) {
+  package func refuseConnection(by limit: Limit) {
     state.withLock { state in
       state.limited[limit, default: 0] += 1
       // A handshake is closed in favour of another client, which is accepted.
-      if limit != .handshakes { state.turnedAway += 1 }
+      if limit != .handshakes { state.refusedConnections += 1 }
     }
   }
 
   package func leave() { state.withLock { $0.connections -= 1 } }
-  package func take(_ count: Int) { state.withLock { $0.taken += count } }
-  package func silence(_ count: Int) { state.withLock { $0.silent += count } }
+  package func addQueued(_ count: Int) { state.withLock { $0.queued += count } }
+  package func addBackground(_ count: Int) { state.withLock { $0.silent += count } }
   package func discard() { state.withLock { $0.discarded += 1 } }
   package func refuse() { state.withLock { $0.refused += 1 } }
   /// Counts an error packet, which answers no pending request.

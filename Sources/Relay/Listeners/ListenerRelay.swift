@@ -5,7 +5,7 @@ package struct ListenerRelay: Sendable {
   package var queue: ListenerQueue
   package var waits: OutcomeWaits
   /// Bad tokens, for a listener that rejects by them.
-  package var refused: RefusedTokens
+  package var badTokens: BadTokens
   /// The apps in the current configuration.
   package var apps: @Sendable () -> [AppConfiguration]
   /// Wakes the app's worker, because the queue has new entries.
@@ -15,14 +15,14 @@ package struct ListenerRelay: Sendable {
   package var log: Logger
 
   package init(
-    queue: ListenerQueue, waits: OutcomeWaits, refused: RefusedTokens, engine: any QueueEngine,
+    queue: ListenerQueue, waits: OutcomeWaits, badTokens: BadTokens, engine: any QueueEngine,
     log: Logger,
     apps: @escaping @Sendable () -> [AppConfiguration],
     look: @escaping @Sendable (_ app: String) -> Void
   ) {
     self.queue = queue
     self.waits = waits
-    self.refused = refused
+    self.badTokens = badTokens
     self.engine = engine
     self.log = log
     self.apps = apps

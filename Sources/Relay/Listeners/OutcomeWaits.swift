@@ -107,7 +107,7 @@ package final class OutcomeWaits: @unchecked Sendable {
       for wait in take(key, { $0.number == number }) { wait.tell(.none) }
       return
     }
-    let now = RelayClock.steady
+    let now = RelayClock.monotonic
     waits.withLock { waits in
       guard let index = waits[key]?.firstIndex(where: { $0.number == number }) else { return }
       waits[key]![index].until = now + (isNew ? forMS : max(forMS, Self.lookMS))
@@ -133,11 +133,11 @@ package final class OutcomeWaits: @unchecked Sendable {
   }
 
   /// Reports outcomes that a worker has recorded.
-  func tell(_ verdicts: [Verdict]) {
+  func tell(_ updates: [EntryUpdate]) {
     guard waits.withLock({ !$0.isEmpty }) else { return }
-    for verdict in verdicts {
-      guard let outcome = verdict.outcomes.first(where: { $0.position == 0 }) else { continue }
-      tell(Key(app: verdict.app, id: verdict.id), outcome)
+    for update in updates {
+      guard let outcome = update.outcomes.first(where: { $0.position == 0 }) else { continue }
+      tell(Key(app: update.app, id: update.id), outcome)
     }
   }
 
@@ -154,7 +154,7 @@ package final class OutcomeWaits: @unchecked Sendable {
   // MARK: Lookups in the queue
 
   private func look() {
-    let now = RelayClock.steady
+    let now = RelayClock.monotonic
     var late: [Wait] = []
     var asked: [String: [String]] = [:]
     waits.withLock { waits in

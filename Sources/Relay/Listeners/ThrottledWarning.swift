@@ -7,7 +7,7 @@ final class ThrottledWarning: Sendable {
 
   /// True if the warning is due now.
   func isDue(_ text: String) -> Bool {
-    let now = RelayClock.steady
+    let now = RelayClock.monotonic
     return last.withLock { last in
       if let said = last, said.text == text, now - said.at < Self.pauseMS { return false }
       last = (text, now, true)

@@ -62,24 +62,24 @@ package struct Entry: Equatable, Sendable {
   /// The number of times that a worker received it, this time included.
   package var deliveries: Int
   /// The number of those deliveries that ended with a response that asks for a later retry.
-  package var answers: Int
+  package var deferrals: Int
   /// The number of those deliveries that ended in a crash while other entries were held too.
   package var crashes = 0
   /// The positions in `tokens` that have an outcome.
-  package var answered: PositionSet
+  package var resolved: PositionSet
   /// The reason why it is unreadable; nil if it is readable.
   package var fault: String?
 
   package init(
-    number: Int64, content: NewEntry, deliveries: Int, answers: Int, crashes: Int = 0,
-    answered: PositionSet, fault: String? = nil
+    number: Int64, content: NewEntry, deliveries: Int, deferrals: Int, crashes: Int = 0,
+    resolved: PositionSet, fault: String? = nil
   ) {
     self.number = number
     self.content = content
     self.deliveries = deliveries
-    self.answers = answers
+    self.deferrals = deferrals
     self.crashes = crashes
-    self.answered = answered
+    self.resolved = resolved
     self.fault = fault
   }
 

@@ -5,15 +5,15 @@ package protocol QueueEngine: AnyObject, Sendable {
   var warnings: [String] { get }
 
   /// Registers one more worker of this app. It keeps its entries while it sends heartbeats.
-  func join(app: String, named: String, at now: Int64) throws -> WorkerSeat
+  func join(app: String, named: String, at now: Int64) throws -> WorkerID
   /// Renews the worker's lease. False if the lease expired: its entries were reclaimed, and it must
   /// join again.
-  func renew(_ seat: WorkerSeat, at now: Int64) throws -> Bool
+  func renew(_ workerID: WorkerID, at now: Int64) throws -> Bool
   /// Removes the worker. Entries that it still holds return to the queue with `line` appended to
   /// their history, and count a shared crash.
-  func leave(_ seat: WorkerSeat, saying line: String, at now: Int64) throws
+  func leave(_ workerID: WorkerID, line: String, at now: Int64) throws
   /// Whether the worker is still registered. Read-only.
-  func knows(_ seat: WorkerSeat) throws -> Bool
+  func knows(_ workerID: WorkerID) throws -> Bool
   /// Reclaims the entries of workers that are gone, or that sent no heartbeat since this time.
   /// Returns the number of entries. Entries that one process held together count a shared crash,
   /// see `CrashGroup`.
@@ -25,7 +25,7 @@ package protocol QueueEngine: AnyObject, Sendable {
   /// worker holds no entries, so it may get a group of suspects; while suspects wait, no other
   /// entries are handed out.
   func claim(
-    _ seat: WorkerSeat, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
+    _ workerID: WorkerID, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
   ) throws -> [Entry]
   /// Whether there may be entries to claim. Read-only.
   func isAnythingThere(app: String, at now: Int64) throws -> Bool
@@ -33,7 +33,7 @@ package protocol QueueEngine: AnyObject, Sendable {
   /// number.
   func bringBack(app: String, at now: Int64) throws -> Int
   /// Records outcomes and updates their entries, atomically.
-  func record(_ verdicts: [Verdict], by seat: WorkerSeat, at now: Int64) throws
+  func record(_ updates: [EntryUpdate], by workerID: WorkerID, at now: Int64) throws
 
   /// Adds entries atomically, except those with a known ID. Returns the number added.
   func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int
@@ -43,29 +43,29 @@ package protocol QueueEngine: AnyObject, Sendable {
 
   /// Up to `most` recorded bad tokens with a higher number than this, by number. A token that is
   /// rejected again gets a new number.
-  func refused(app: String, behind number: Int64, most: Int) throws -> [RefusedToken]
+  func badTokens(app: String, after number: Int64, most: Int) throws -> [BadToken]
   /// Records tokens as bad, and queues them for the feedback service.
-  func refuse(_ devices: [GoneToken], app: String, at now: Int64) throws
+  func recordBadTokens(_ devices: [GoneToken], app: String, at now: Int64) throws
   /// Removes bad tokens that were recorded before this time.
-  func forgetRefused(before: Int64) throws -> Int
+  func forgetBadTokens(before: Int64) throws -> Int
   /// Up to `most` devices to report through the app's feedback service, oldest first.
   func feedback(app: String, most: Int) throws -> [GoneToken]
   /// Removes reported devices. A device that was recorded again since, with a later time, stays.
   func forgetFeedback(_ told: [GoneToken], app: String) throws
   /// The last `most` recorded responses, oldest first.
-  func lastAnswers(app: String, most: Int) throws -> [RecordedAnswer]
+  func lastResponses(app: String, most: Int) throws -> [RecordedResponse]
   /// A value that the relays share about an app; nil if it is not set.
-  func note(_ name: String, app: String) throws -> String?
-  func setNote(_ name: String, _ text: String?, app: String) throws
+  func appState(_ name: String, app: String) throws -> String?
+  func setAppState(_ name: String, _ text: String?, app: String) throws
   /// Replaces the value if it still is `old`; false otherwise.
-  func replaceNote(_ name: String, _ old: String?, by text: String, app: String) throws -> Bool
+  func replaceAppState(_ name: String, _ old: String?, by text: String, app: String) throws -> Bool
 
   /// Leases this worker's quota of the `most` connections that the app's workers may have together.
   /// It keeps the `held` connections that are open now until it reports fewer, and can use up to
   /// `wanted`. Workers with notifications in hand (`isNeeded`) come first. nil if its lease
   /// expired.
-  func shareConnections(
-    _ seat: WorkerSeat, held: Int, wanted: Int, isNeeded: Bool, of most: Int
+  func leaseConnections(
+    _ workerID: WorkerID, held: Int, wanted: Int, isNeeded: Bool, of most: Int
   ) throws -> Int?
 
   /// The provider token of a key, shared by all relays on the queue. If none was made after
@@ -97,25 +97,25 @@ extension QueueEngine {
   package var isHeldUp: Bool { false }
   package func hurry() {}
 
-  package func claim(_ seat: WorkerSeat, room: Int, at now: Int64) throws -> [Entry] {
-    try claim(seat, room: room, inOrder: false, at: now)
+  package func claim(_ workerID: WorkerID, room: Int, at now: Int64) throws -> [Entry] {
+    try claim(workerID, room: room, inOrder: false, at: now)
   }
 
   package func claim(
-    _ seat: WorkerSeat, room: Int, inOrder: Bool, at now: Int64
+    _ workerID: WorkerID, room: Int, inOrder: Bool, at now: Int64
   ) throws -> [Entry] {
-    try claim(seat, room: room, inOrder: inOrder, isFree: true, at: now)
+    try claim(workerID, room: room, inOrder: inOrder, isFree: true, at: now)
   }
 }
 
 /// A worker's registration in the queue.
-package struct WorkerSeat: Hashable, Sendable {
+package struct WorkerID: Hashable, Sendable {
   package var number: Int64
   package var app: String
 }
 
 /// A token that APNs rejected permanently.
-package struct RefusedToken: Equatable, Sendable {
+package struct BadToken: Equatable, Sendable {
   package var number: Int64
   /// The token in hex, as it was recorded.
   package var token: String
@@ -142,7 +142,7 @@ package struct GoneToken: Equatable, Sendable {
 }
 
 /// A recorded response of APNs.
-package struct RecordedAnswer: Equatable, Sendable {
+package struct RecordedResponse: Equatable, Sendable {
   package var httpStatus: Int
   package var reason: String
 
@@ -169,9 +169,9 @@ package struct KnownEntry: Equatable, Sendable {
 /// The numbers of an app's entries in the queue.
 package struct QueueDepth: Equatable, Sendable {
   /// Entries that no worker holds yet.
-  package var waiting = 0
-  package var later = 0
-  package var held = 0
+  package var ready = 0
+  package var deferred = 0
+  package var claimed = 0
   package var dead = 0
   /// The age of the oldest waiting entry.
   package var ageS = 0

@@ -29,7 +29,7 @@ struct ClaimedEntries {
     }
     places.append(place)
     entries.append(
-      Entry(number: 0, content: content, deliveries: 1, answers: 0, answered: [], fault: fault))
+      Entry(number: 0, content: content, deliveries: 1, deferrals: 0, resolved: [], fault: fault))
   }
 
   private mutating func readAny(
@@ -39,9 +39,9 @@ struct ClaimedEntries {
       throw MessagePack.Reader.Fault()
     }
     let id = String(decoding: try reader.text(), as: UTF8.self)
-    let (deliveries, answers) = (try reader.number(), try reader.number())
+    let (deliveries, deferrals) = (try reader.number(), try reader.number())
     let crashes = try reader.number()
-    let answered = PositionSet(text: String(decoding: try reader.text(), as: UTF8.self))
+    let resolved = PositionSet(text: String(decoding: try reader.text(), as: UTF8.self))
     let idFault = try reader.text()
     let fields = try reader.list()
     var (content, fault) = try RedisEntry.content(from: &reader, long, fields: fields, app: app)
@@ -51,7 +51,8 @@ struct ClaimedEntries {
     entries.append(
       Entry(
         number: 0, content: content, deliveries: Self.times(deliveries),
-        answers: Self.times(answers), crashes: Self.times(crashes), answered: answered, fault: fault
+        deferrals: Self.times(deferrals), crashes: Self.times(crashes), resolved: resolved,
+        fault: fault
       ))
   }
 

@@ -61,7 +61,7 @@ final class HostLookup: Sendable {
     }
     thread.stackSize = 1 << 19
     thread.start()
-    _ = done.wait(timeout: .now() + .milliseconds(Int(max(0, until - RelayClock.steady))))
+    _ = done.wait(timeout: .now() + .milliseconds(Int(max(0, until - RelayClock.monotonic))))
     let (isOver, code, first) = result.withLock { result in
       result.isAbandoned = !result.isOver
       return (result.isOver, result.code, result.first.map { UInt(bitPattern: $0) })

@@ -5,7 +5,7 @@ struct OutcomeList {
   /// The values that the devices of an element share.
   private struct Shared {
     var number: Int64
-    var end: PushOutcome.End
+    var kind: PushOutcome.Kind
     var httpStatus: Int
     var reason: String
   }
@@ -20,16 +20,16 @@ struct OutcomeList {
   /// Reserves memory for this many devices.
   init(of count: Int) { bytes.reserveCapacity(Self.usualDevice * (count + 1)) }
 
-  mutating func add(_ outcome: UnsafePointer<PushOutcome>, of verdict: Verdict) {
-    if let shared, shared.number == verdict.number, shared.end == outcome.pointee.end,
+  mutating func add(_ outcome: UnsafePointer<PushOutcome>, of update: EntryUpdate) {
+    if let shared, shared.number == update.number, shared.kind == outcome.pointee.kind,
       shared.httpStatus == outcome.pointee.httpStatus, shared.reason == outcome.pointee.reason
     {
       bytes.append(UInt8(ascii: ","))
     } else {
       share(
         Shared(
-          number: verdict.number, end: outcome.pointee.end, httpStatus: outcome.pointee.httpStatus,
-          reason: outcome.pointee.reason), of: verdict)
+          number: update.number, kind: outcome.pointee.kind, httpStatus: outcome.pointee.httpStatus,
+          reason: outcome.pointee.reason), of: update)
     }
     count += 1
     outcome.pointee.token.withBytes { token in
@@ -37,15 +37,15 @@ struct OutcomeList {
     }
   }
 
-  private mutating func share(_ shared: Shared, of verdict: Verdict) {
+  private mutating func share(_ shared: Shared, of update: EntryUpdate) {
     if count > 0 { Self.add("]},", to: &bytes) }
     self.shared = shared
     Self.add("{\"id\":", to: &bytes)
-    Self.addText(verdict.id, to: &bytes)
+    Self.addText(update.id, to: &bytes)
     Self.add(",\"deliveries\":", to: &bytes)
-    Self.add(verdict.deliveries, to: &bytes)
+    Self.add(update.deliveries, to: &bytes)
     Self.add(",\"outcome\":\"", to: &bytes)
-    bytes.append(contentsOf: shared.end.rawValue.utf8)
+    bytes.append(contentsOf: shared.kind.rawValue.utf8)
     Self.add("\",\"reason\":", to: &bytes)
     Self.addText(shared.reason, to: &bytes)
     Self.add(",\"http_status\":", to: &bytes)
@@ -115,7 +115,7 @@ struct OutcomeList {
       Array(name.utf8).withUnsafeBufferPointer { reader.last($0, of: members, members.indices) }
         .map { text($0.value, reader) }
     }
-    guard let end = value("outcome").flatMap({ PushOutcome.End(rawValue: $0) }),
+    guard let kind = value("outcome").flatMap({ PushOutcome.Kind(rawValue: $0) }),
       let devices = value("devices")
     else { return [] }
     let (reason, status) = (value("reason") ?? "", value("http_status").flatMap { Int($0) } ?? 0)
@@ -126,7 +126,7 @@ struct OutcomeList {
         let position = Int(text(parts[1], device))
       else { return nil }
       var outcome = PushOutcome(
-        position: position, token: WrittenToken(text(parts[0], device)), end: end, reason: reason)
+        position: position, token: WrittenToken(text(parts[0], device)), kind: kind, reason: reason)
       outcome.httpStatus = status
       outcome.apnsID = PushID(text(parts[2], device))
       return outcome

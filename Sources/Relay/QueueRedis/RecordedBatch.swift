@@ -4,23 +4,23 @@ struct RecordedBatch {
   struct Known {
     /// As Redis stores it, for the comparison.
     fileprivate let text: String
-    fileprivate let answered: PositionSet
+    fileprivate let resolved: PositionSet
 
-    init(_ answered: PositionSet) {
-      self.answered = answered
-      text = answered.text
+    init(_ resolved: PositionSet) {
+      self.resolved = resolved
+      text = resolved.text
     }
 
     /// "." stands for all positions.
     init(text: String) {
       self.text = text
-      answered = PositionSet(text: text)
+      resolved = PositionSet(text: text)
     }
 
-    func has(_ position: Int) -> Bool { text == "." || answered.contains(position) }
+    func has(_ position: Int) -> Bool { text == "." || resolved.contains(position) }
 
     func lacks(someOf other: Known) -> Bool {
-      text != "." && !other.answered.isSubset(of: answered)
+      text != "." && !other.resolved.isSubset(of: resolved)
     }
   }
 
@@ -28,33 +28,33 @@ struct RecordedBatch {
   let records: [[UInt8]]
   /// The remaining arguments, in MessagePack.
   let bytes: [UInt8]
-  /// The index in `verdicts` for each place by which the script counts them.
+  /// The index in `updates` for each place by which the script counts them.
   let order: [Int]
 
   /// `ahead` is the difference of Redis's clock from ours.
-  init(_ verdicts: [Verdict], _ known: [Known], ahead: Int64, at now: Int64) {
-    var outcomes = RecordedOutcomes(of: verdicts.reduce(0) { $0 + $1.outcomes.count })
+  init(_ updates: [EntryUpdate], _ known: [Known], ahead: Int64, at now: Int64) {
+    var outcomes = RecordedOutcomes(of: updates.reduce(0) { $0 + $1.outcomes.count })
     var parts = MessagePack.Writer()
     /// The finished IDs, in one list per record, their indices, and the indices of all other
     /// updates.
     var (ended, endedCounts) = ([MessagePack.Writer()], [0])
     var (ends, others) = ([Int](), [Int]())
-    for index in verdicts.indices {
-      var after = known[index].answered
-      outcomes.add(verdicts[index], &after)
+    for index in updates.indices {
+      var after = known[index].resolved
+      outcomes.add(updates[index], &after)
       while ended.count <= outcomes.records.count {
         ended.append(MessagePack.Writer())
         endedCounts.append(0)
       }
-      let isEmpty = verdicts[index].outcomes.isEmpty
-      if !isEmpty, known[index].text.isEmpty, verdicts[index].next == .finished {
-        ended[outcomes.records.count].add(verdicts[index].id)
+      let isEmpty = updates[index].outcomes.isEmpty
+      if !isEmpty, known[index].text.isEmpty, updates[index].disposition == .finished {
+        ended[outcomes.records.count].add(updates[index].id)
         endedCounts[outcomes.records.count] += 1
         ends.append(index)
         continue
       }
       others.append(index)
-      Self.add(verdicts[index], ahead: ahead, at: now, to: &parts)
+      Self.add(updates[index], ahead: ahead, at: now, to: &parts)
       parts.add(isEmpty ? 0 : outcomes.records.count + 1)
       parts.add(known[index].text)
       parts.add(after.text)
@@ -67,8 +67,8 @@ struct RecordedBatch {
     all.add(written: parts)
     all.addList(of: 2 * outcomes.gone.count)
     all.add(written: outcomes.gone.list)
-    all.addList(of: 2 * outcomes.refused.count)
-    all.add(written: outcomes.refused.list)
+    all.addList(of: 2 * outcomes.bad.count)
+    all.add(written: outcomes.bad.list)
     all.addList(of: ended.count)
     for (list, count) in zip(ended, endedCounts) {
       all.addList(of: count)
@@ -79,24 +79,25 @@ struct RecordedBatch {
   }
 
   private static func add(
-    _ verdict: Verdict, ahead: Int64, at now: Int64, to batch: inout MessagePack.Writer
+    _ update: EntryUpdate, ahead: Int64, at now: Int64, to batch: inout MessagePack.Writer
   ) {
     batch.addList(of: 9)
-    batch.add(verdict.id)
-    batch.add(verdict.deliveries)
-    func add(_ what: String, due: Int64 = 0, isAnswered: Bool = false, story: String? = nil) {
-      batch.add(what)
+    batch.add(update.id)
+    batch.add(update.deliveries)
+    func add(_ disposition: String, due: Int64 = 0, isRequested: Bool = false, line: String? = nil)
+    {
+      batch.add(disposition)
       batch.add(due)
-      batch.add(isAnswered ? 1 : 0)
-      batch.add(story.map { "\(TimeText.of(now)) \($0)" } ?? "")
+      batch.add(isRequested ? 1 : 0)
+      batch.add(line.map { "\(TimeText.of(now)) \($0)" } ?? "")
     }
-    switch verdict.next {
+    switch update.disposition {
     case .held: add("held")
     case .finished: add("finished")
-    case .later(let due, let isAnswered, let story):
-      add("later", due: max(1, due + ahead / 1000 * 1000), isAnswered: isAnswered, story: story)
-    case .untouched: add("untouched")
-    case .dead(let story): add("dead", story: story)
+    case .deferred(let due, let isRequested, let line):
+      add("deferred", due: max(1, due + ahead / 1000 * 1000), isRequested: isRequested, line: line)
+    case .released: add("released")
+    case .dead(let line): add("dead", line: line)
     }
   }
 }

@@ -18,7 +18,7 @@ struct RecordedOutcomes {
   /// JSON arrays. The last outcomes may be missing before `end`.
   private(set) var records: [[UInt8]] = []
   private(set) var gone = Tokens()
-  private(set) var refused = Tokens()
+  private(set) var bad = Tokens()
   private var list: OutcomeList
   /// The number of outcomes that are not in `records` yet.
   private var rest: Int
@@ -30,24 +30,24 @@ struct RecordedOutcomes {
   }
 
   /// Adds the outcomes of an update, and their positions to `after`.
-  mutating func add(_ verdict: Verdict, _ after: inout PositionSet) {
+  mutating func add(_ update: EntryUpdate, _ after: inout PositionSet) {
     // Accepted ones first, so that they share an element of the record.
-    let count = add(verdict, accepted: true, &after)
-    if count < verdict.outcomes.count { _ = add(verdict, accepted: false, &after) }
+    let count = add(update, accepted: true, &after)
+    if count < update.outcomes.count { _ = add(update, accepted: false, &after) }
   }
 
   private mutating func add(
-    _ verdict: Verdict, accepted isAccepted: Bool, _ after: inout PositionSet
+    _ update: EntryUpdate, accepted isAccepted: Bool, _ after: inout PositionSet
   ) -> Int {
     var count = 0
-    verdict.forEachOutcome { outcome in
-      guard (outcome.pointee.end == .accepted) == isAccepted else { return }
+    update.forEachOutcome { outcome in
+      guard (outcome.pointee.kind == .accepted) == isAccepted else { return }
       count += 1
       if list.count == Self.longest { end() }
-      list.add(outcome, of: verdict)
+      list.add(outcome, of: update)
       after.insert(outcome.pointee.position)
       if let since = outcome.pointee.goneSince { gone.add(outcome.pointee.token, since) }
-      if let since = outcome.pointee.refusedSince { refused.add(outcome.pointee.token, since) }
+      if let since = outcome.pointee.badSince { bad.add(outcome.pointee.token, since) }
     }
     return count
   }

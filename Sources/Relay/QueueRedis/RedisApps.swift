@@ -19,7 +19,7 @@ extension RedisQueue {
   /// continues without it.
   func remember(_ app: String) throws {
     let isTold = apps.withLock { $0.told.contains(app) }
-    if isTold, connections.isAway(Self.key) { return }
+    if isTold, connections.isUnreachable(Self.key) { return }
     if !isTold { try renameKeys(of: app) }
     do {
       _ = try connections.use(Self.key, isRepeatable: true) {
@@ -27,13 +27,13 @@ extension RedisQueue {
       }
       apps.withLock { _ = $0.told.insert(app) }
     } catch {
-      guard isTold, connections.isAway(Self.key) else { throw error }
+      guard isTold, connections.isUnreachable(Self.key) else { throw error }
     }
   }
 
   /// The list, or its last known state while its node is unreachable.
   func knownApps() throws -> [String] {
-    if connections.isAway(Self.key) {
+    if connections.isUnreachable(Self.key) {
       let known = apps.withLock { Set($0.all).union($0.told).sorted() }
       if !known.isEmpty { return known }
     }
@@ -43,7 +43,7 @@ extension RedisQueue {
       return all
     } catch {
       let known = apps.withLock { Set($0.all).union($0.told).sorted() }
-      guard connections.isAway(Self.key), !known.isEmpty else { throw error }
+      guard connections.isUnreachable(Self.key), !known.isEmpty else { throw error }
       return known
     }
   }

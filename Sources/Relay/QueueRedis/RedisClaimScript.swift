@@ -11,7 +11,7 @@ extension RedisScript {
     local worker, now, left = ARGV[1], ARGV[2], tonumber(ARGV[3])
     if call('HEXISTS', workers, worker) == 0 then return {cmsgpack.pack({})} end
     ensure_group()
-    local result, answer, heaviest, is_full = {}, {''}, 1, false
+    local result, reply, heaviest, is_full = {}, {''}, 1, false
     local has_deferrals = call('HLEN', deferrals) > 0
     local has_suspects = call('HLEN', suspects) > 0
 
@@ -118,8 +118,8 @@ extension RedisScript {
     local function set_apart_what_is_long(fields)
       for index = 2, #fields, 2 do
         if #fields[index] >= LONG then
-          answer[#answer + 1] = fields[index]
-          fields[index] = #answer - 1
+          reply[#reply + 1] = fields[index]
+          fields[index] = #reply - 1
         end
       end
     end
@@ -149,7 +149,7 @@ extension RedisScript {
           if is_full then
             if is_new then put_back(entry, 0, again(entry), '') end
           elseif keeps_order and not is_first(entry, one[2]) then
-            local time = string.format('%.0f', HELD_BACK + tonumber(string.match(entry, '^%d+')))
+            local time = string.format('%.0f', BLOCKED + tonumber(string.match(entry, '^%d+')))
             if is_new then put_back(entry, 0, time, '') else call('ZADD', later, time, entry) end
           else
             if not is_new then
@@ -164,14 +164,14 @@ extension RedisScript {
             left = left - weights[index]
             heaviest = math.max(heaviest, weights[index])
             local fields = one[2]
-            local answered = has_deferrals and call('HGET', deferrals, entry) or '0'
-            if is_new and weights[index] == 1 and answered == '0' and positions == ''
+            local deferred = has_deferrals and call('HGET', deferrals, entry) or '0'
+            if is_new and weights[index] == 1 and deferred == '0' and positions == ''
               and faults[index] == '' and id ~= entry then
               fields[#fields + 1] = entry
               result[#result + 1] = fields
             else
               if weights[index] > 1 then set_apart_what_is_long(fields) end
-              result[#result + 1] = {{entry, id, one[3], answered, crashes_of(entry), positions, faults[index]}, fields}
+              result[#result + 1] = {{entry, id, one[3], deferred, crashes_of(entry), positions, faults[index]}, fields}
             end
           end
         end
@@ -214,17 +214,17 @@ extension RedisScript {
     end
     give(found, false)
     if #due == 500 or is_group and #result > 0 then
-      answer[1] = cmsgpack.pack(result)
-      return answer
+      reply[1] = cmsgpack.pack(result)
+      return reply
     end
 
     -- The number of entries read together depends on the size of the previous ones.
     local chunk, read = 1, 0
     while left > 0 and not is_full and read < 4000 do
-      local answer = call(
+      local batch = call(
         'XREADGROUP', 'GROUP', 'relay', worker, 'COUNT', chunk, 'STREAMS', input, '>')
-      if not answer then break end
-      local entries = answer[1][2]
+      if not batch then break end
+      local entries = batch[1][2]
       for _, one in ipairs(entries) do one[3] = 1 end
       give(entries, true)
       if #entries < chunk then break end
@@ -233,8 +233,8 @@ extension RedisScript {
       if heaviest > left then break end
       chunk = math.max(1, math.min(chunk * 8, 500, math.floor(left / heaviest)))
     end
-    answer[1] = cmsgpack.pack(result)
-    return answer
+    reply[1] = cmsgpack.pack(result)
+    return reply
     """#
     .replacing("LONGEST", with: "\(NewEntry.longestID)")
     .replacing("LONG", with: "1024")

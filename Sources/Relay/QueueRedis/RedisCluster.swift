@@ -63,7 +63,7 @@ final class RedisCluster: Sendable {
     _ key: String, isRepeatable: Bool, _ act: (RedisConnection) throws -> Value
   ) throws -> Value {
     let slot = RedisSlot.of(key)
-    let until = RelayClock.steady + Self.limitMS
+    let until = RelayClock.monotonic + Self.limitMS
     // A silent node may use up the limit, and its replica must get as much time.
     let limit = until + Self.limitMS
     var (hops, pauseMS): (Int, Int64) = (0, 10)
@@ -85,7 +85,7 @@ final class RedisCluster: Sendable {
           target.node = node(at: place)
           isAsking = true
         case .again:
-          guard RelayClock.steady + pauseMS < until else {
+          guard RelayClock.monotonic + pauseMS < until else {
             noteOutage(slot)
             throw refusal.fault
           }
@@ -103,25 +103,25 @@ final class RedisCluster: Sendable {
           isAsking = false
         }
         hops += 1
-        guard hops <= Self.mostHops, RelayClock.steady < limit else {
+        guard hops <= Self.mostHops, RelayClock.monotonic < limit else {
           noteOutage(slot)
           throw absent
             ?? QueueFault(
               description: "\(address.name): the nodes send \(key) to each other: \(refusal)")
         }
-      } catch let absence as RedisAbsence {
-        absent = absence.fault
-        target = try other(than: target, slot, key) { absence.fault }
+      } catch let unreachable as RedisUnreachable {
+        absent = unreachable.fault
+        target = try other(than: target, slot, key) { unreachable.fault }
         (isAsking, hops) = (false, hops + 1)
-        guard hops <= Self.mostHops, RelayClock.steady < limit else { throw absence.fault }
-      } catch let silence as RedisSilence {
+        guard hops <= Self.mostHops, RelayClock.monotonic < limit else { throw unreachable.fault }
+      } catch let timeout as RedisTimeout {
         guard isRepeatable else {
           state.withLock { $0.isOld = true }
-          throw silence.fault
+          throw timeout.fault
         }
-        target = try other(than: target, slot, key) { silence.fault }
+        target = try other(than: target, slot, key) { timeout.fault }
         (isAsking, hops) = (false, hops + 1)
-        guard hops <= Self.mostHops, RelayClock.steady < limit else { throw silence.fault }
+        guard hops <= Self.mostHops, RelayClock.monotonic < limit else { throw timeout.fault }
       }
     }
   }
@@ -171,7 +171,7 @@ final class RedisCluster: Sendable {
   private func known(_ slot: Int) -> RedisNode? { state.withLock { $0.owners[slot] } }
 
   private func owner(of slot: Int, of key: String) throws -> Target {
-    let now = RelayClock.steady
+    let now = RelayClock.monotonic
     let (found, version, isDue) = state.withLock {
       ($0.owners[slot], $0.version, ($0.isOld || $0.owners[slot] == nil) && now >= $0.notBefore)
     }
@@ -201,7 +201,7 @@ final class RedisCluster: Sendable {
       guard state.version == from.version || state.owners[slot] === from.node else { return false }
       set(slot, node, &state)
       state.isOld = true
-      return RelayClock.steady >= state.notBefore
+      return RelayClock.monotonic >= state.notBefore
     }
     if isDue {
       try? askForMap(
@@ -254,7 +254,7 @@ final class RedisCluster: Sendable {
   ) throws {
     asking.lock()
     defer { asking.unlock() }
-    let now = RelayClock.steady
+    let now = RelayClock.monotonic
     let places: [RedisAddress.Place]? = state.withLock { state in
       guard state.version == version, state.version == 0 || now >= state.notBefore else {
         return nil
@@ -264,10 +264,10 @@ final class RedisCluster: Sendable {
       return order(state, first, avoiding)
     }
     guard let places else { return }
-    defer { state.withLock { $0.notBefore = RelayClock.steady + betweenMS } }
+    defer { state.withLock { $0.notBefore = RelayClock.monotonic + betweenMS } }
     var best: RedisSlotMap?
     var faults: [String] = []
-    for place in places where RelayClock.steady < now + Self.limitMS {
+    for place in places where RelayClock.monotonic < now + Self.limitMS {
       do {
         let map = try map(from: place)
         if map.covered > best?.covered ?? 0 { best = map }
@@ -298,7 +298,7 @@ final class RedisCluster: Sendable {
     var bad: [RedisAddress.Place] = []
     for index in state.primaries.indices {
       let node = state.primaries[(index + state.turn) % state.primaries.count]
-      if node === avoided || node.isAway {
+      if node === avoided || node.isUnreachable {
         bad.append(node.address.place)
       } else {
         good.append(node.address.place)
@@ -377,5 +377,5 @@ final class RedisCluster: Sendable {
     }
   }
 
-  func isAway(_ key: String) -> Bool { known(RedisSlot.of(key))?.isAway ?? false }
+  func isUnreachable(_ key: String) -> Bool { known(RedisSlot.of(key))?.isUnreachable ?? false }
 }

@@ -12,10 +12,10 @@ struct RedisCondition {
     for node in nodes {
       do {
         warnings += try Self.warnings(node, isCluster: connections.isCluster)
-      } catch let absence as RedisAbsence {
-        faults.append(absence.fault)
-      } catch let silence as RedisSilence {
-        faults.append(silence.fault)
+      } catch let unreachable as RedisUnreachable {
+        faults.append(unreachable.fault)
+      } catch let timeout as RedisTimeout {
+        faults.append(timeout.fault)
       } catch let refusal as RedisRefusal {
         throw refusal.fault
       }

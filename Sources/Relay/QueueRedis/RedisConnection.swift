@@ -50,7 +50,7 @@ final class RedisConnection: @unchecked Sendable {
     self.answerS = answerS
     let limitS = min(Self.connectS, answerS)
     do throws(RedisSocket.Failure) {
-      socket = try RedisSocket(place, tls, until: RelayClock.steady + Int64(limitS) * 1000)
+      socket = try RedisSocket(place, tls, until: RelayClock.monotonic + Int64(limitS) * 1000)
     } catch {
       let reason =
         switch error {
@@ -93,7 +93,7 @@ final class RedisConnection: @unchecked Sendable {
   /// The difference of Redis's clock from ours in milliseconds, rounded to whole seconds. It is
   /// read again regularly, because clocks are adjusted.
   func ahead() throws -> Int64 {
-    guard RelayClock.steady >= nextLook else { return aheadMS }
+    guard RelayClock.monotonic >= nextLook else { return aheadMS }
     let time = try demand(RedisCommand("TIME")).list.compactMap(\.number)
     // Limits the time, because later code adds and compares it.
     guard time.count == 2, (0...Self.lastSecond).contains(time[0]),
@@ -101,7 +101,7 @@ final class RedisConnection: @unchecked Sendable {
     else { throw fault("it does not tell its time") }
     let difference = Double(time[0] * 1000 + time[1] / 1000 - RelayClock.now)
     aheadMS = Int64((difference / 1000).rounded()) * 1000
-    nextLook = RelayClock.steady + Self.clockMS
+    nextLook = RelayClock.monotonic + Self.clockMS
     return aheadMS
   }
 
@@ -112,7 +112,7 @@ final class RedisConnection: @unchecked Sendable {
   /// Sends the command and waits for its reply, which may be a Redis error. Throws without a reply:
   /// then the connection is unusable, and Redis may or may not have run the command.
   func ask(_ command: RedisCommand) throws -> RedisReply {
-    let until = RelayClock.steady + Int64(answerS) * 1000
+    let until = RelayClock.monotonic + Int64(answerS) * 1000
     out.removeAll(keepingCapacity: out.capacity <= Self.keptBytes)
     let isAsking = isAsking
     if isAsking { Self.asking.write(to: &out) }
@@ -133,7 +133,7 @@ final class RedisConnection: @unchecked Sendable {
 
   /// Sends all commands before it waits for the first reply. Not for a connection with `isAsking`.
   func ask(_ commands: [RedisCommand]) throws -> [RedisReply] {
-    let until = RelayClock.steady + Int64(answerS) * 1000
+    let until = RelayClock.monotonic + Int64(answerS) * 1000
     out.removeAll(keepingCapacity: out.capacity <= Self.keptBytes)
     for command in commands { command.write(to: &out) }
     try send(until)
@@ -144,7 +144,7 @@ final class RedisConnection: @unchecked Sendable {
     do {
       try out.withUnsafeBytes { try socket.send($0, until: until) }
     } catch let failure as RedisSocket.Failure {
-      throw silence(failure)
+      throw timeout(failure)
     }
   }
 
@@ -157,17 +157,17 @@ final class RedisConnection: @unchecked Sendable {
           try reader.feed(UnsafeRawBufferPointer(rebasing: room[..<count]))
         }
       } catch let failure as RedisSocket.Failure {
-        throw silence(failure)
+        throw timeout(failure)
       } catch let error as RedisReplyReader.Fault {
-        throw RedisSilence(fault("its answer is none of Redis: \(error)"))
+        throw RedisTimeout(fault("its answer is none of Redis: \(error)"))
       }
     }
   }
 
-  private func silence(_ failure: RedisSocket.Failure) -> RedisSilence {
+  private func timeout(_ failure: RedisSocket.Failure) -> RedisTimeout {
     switch failure {
-    case .late: RedisSilence(fault("no answer within \(answerS) s"), isLate: true)
-    case .broken(let words): RedisSilence(fault("the connection is lost: \(words)"))
+    case .late: RedisTimeout(fault("no answer within \(answerS) s"), isLate: true)
+    case .broken(let words): RedisTimeout(fault("the connection is lost: \(words)"))
     }
   }
 }

@@ -41,10 +41,10 @@ final class RedisConnections: Sendable {
         throw refusal.fault
       }
       throw Self.fault(ofNode: "\(refusal)")
-    } catch let silence as RedisSilence {
-      throw silence.fault
-    } catch let absence as RedisAbsence {
-      throw absence.fault
+    } catch let timeout as RedisTimeout {
+      throw timeout.fault
+    } catch let unreachable as RedisUnreachable {
+      throw unreachable.fault
     }
   }
 
@@ -110,10 +110,10 @@ final class RedisConnections: Sendable {
   }
 
   /// Whether the key's node failed recently while other nodes remain.
-  func isAway(_ key: @autoclosure () -> String) -> Bool {
+  func isUnreachable(_ key: @autoclosure () -> String) -> Bool {
     switch way {
     case .one: false
-    case .cluster(let cluster): cluster.isAway(key())
+    case .cluster(let cluster): cluster.isUnreachable(key())
     }
   }
 }

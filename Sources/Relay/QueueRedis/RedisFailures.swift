@@ -10,7 +10,7 @@ struct RedisRefusal: Error, CustomStringConvertible {
 }
 
 /// No reply arrived.
-struct RedisSilence: Error, CustomStringConvertible {
+struct RedisTimeout: Error, CustomStringConvertible {
   var fault: QueueFault
   /// The time ran out while the connection was still open.
   var isLate: Bool
@@ -23,7 +23,7 @@ struct RedisSilence: Error, CustomStringConvertible {
 }
 
 /// No connection was made, so no command was sent.
-struct RedisAbsence: Error, CustomStringConvertible {
+struct RedisUnreachable: Error, CustomStringConvertible {
   var fault: QueueFault
   var description: String { fault.description }
 }

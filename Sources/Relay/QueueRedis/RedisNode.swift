@@ -33,24 +33,24 @@ final class RedisNode: Sendable {
 
   /// Runs `act` with exclusive use of a connection. A connection lost while idle is noticed only by
   /// use: then `act` may run again on a new connection, if `isRepeatable`. Throws the errors of
-  /// `act`, `RedisSilence` and `RedisAbsence`.
+  /// `act`, `RedisTimeout` and `RedisUnreachable`.
   func use<Value>(
     isRepeatable: Bool, isAsking: Bool = false, _ act: (RedisConnection) throws -> Value
   ) throws -> Value {
     if let connection = takeIdle() {
       do {
         return try run(act, on: connection, isAsking)
-      } catch let silence as RedisSilence {
+      } catch let timeout as RedisTimeout {
         // The other connections have been idle for as long.
         drop()
-        guard isRepeatable, !(hasOthers && silence.isLate) else { throw silence }
+        guard isRepeatable, !(hasOthers && timeout.isLate) else { throw timeout }
       }
     }
     do {
       return try run(act, on: try connect(), isAsking)
-    } catch let silence as RedisSilence {
+    } catch let timeout as RedisTimeout {
       drop()
-      throw silence
+      throw timeout
     }
   }
 
@@ -62,8 +62,8 @@ final class RedisNode: Sendable {
       let value = try act(connection)
       putBack(connection)
       return value
-    } catch let silence as RedisSilence {
-      throw silence
+    } catch let timeout as RedisTimeout {
+      throw timeout
     } catch {
       if let refusal = error as? RedisRefusal, refusal.words.hasPrefix("READONLY") {
         // This Redis is now a replica; a new connection may lead to the new primary.
@@ -91,7 +91,7 @@ final class RedisNode: Sendable {
     state.withLock {
       $0.idle = []
       ($0.loss, $0.outage) = (number, number)
-      $0.failedAt = RelayClock.steady
+      $0.failedAt = RelayClock.monotonic
     }
   }
 
@@ -103,15 +103,15 @@ final class RedisNode: Sendable {
   var outage: Int { state.withLock { $0.outage } }
 
   /// Whether it failed recently and has not replied since.
-  var isAway: Bool {
-    state.withLock { $0.failedAt.map { RelayClock.steady < $0 + Self.awayMS } ?? false }
+  var isUnreachable: Bool {
+    state.withLock { $0.failedAt.map { RelayClock.monotonic < $0 + Self.awayMS } ?? false }
   }
 
   /// During the backoff after a failure each call gets the last error immediately.
   private func connect() throws -> RedisConnection {
-    let now = RelayClock.steady
+    let now = RelayClock.monotonic
     if let fault = state.withLock({ $0.notBefore > now ? $0.lastFault : nil }) {
-      throw RedisAbsence(fault: fault)
+      throw RedisUnreachable(fault: fault)
     }
     do {
       let connection = try RedisConnection(address)
@@ -119,17 +119,17 @@ final class RedisNode: Sendable {
       return connection
     } catch {
       let fault =
-        (error as? QueueFault) ?? (error as? RedisSilence)?.fault
+        (error as? QueueFault) ?? (error as? RedisTimeout)?.fault
         ?? QueueFault(description: "\(error)")
       let number = losses.next()
       state.withLock {
         $0.outage = number
-        $0.failedAt = RelayClock.steady
+        $0.failedAt = RelayClock.monotonic
         $0.pauseMS = min(Self.longestPauseMS, max(Self.firstPauseMS, 2 * $0.pauseMS))
-        $0.notBefore = RelayClock.steady + $0.pauseMS
+        $0.notBefore = RelayClock.monotonic + $0.pauseMS
         $0.lastFault = fault
       }
-      throw RedisAbsence(fault: fault)
+      throw RedisUnreachable(fault: fault)
     }
   }
 }

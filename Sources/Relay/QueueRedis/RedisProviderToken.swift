@@ -30,11 +30,11 @@ extension RedisQueue {
   ) throws -> SharedToken {
     let place = "apns:jwt:{\(team):\(key)}"
     let lock = place + ":maker"
-    let began = RelayClock.steady
+    let began = RelayClock.monotonic
     let limit = began + 2 * makingMS
     while true {
       // The caller's `now` is old after a wait for another relay.
-      let now = now + RelayClock.steady - began
+      let now = now + RelayClock.monotonic - began
       if let token = try storedToken(place, oldest, now) { return token }
       let mark = UUID().uuidString
       let locking = RedisCommand("EVAL", Self.lock, "1", lock, mark, "\(makingMS)")
@@ -59,7 +59,7 @@ extension RedisQueue {
       } else {
         usleep(10_000)
       }
-      if RelayClock.steady > limit {
+      if RelayClock.monotonic > limit {
         throw QueueFault(
           description: "\(connections.address.name): another relay has been making the provider "
             + "token for \(2 * makingMS / 1000) s")

@@ -8,18 +8,18 @@ package final class RedisQueue: QueueEngine {
   private struct Held {
     var place: StreamPlace
     /// The positions that have an outcome in Redis, as far as this relay knows.
-    var answered: PositionSet
+    var resolved: PositionSet
   }
 
-  private struct Seats {
+  private struct WorkerStates {
     /// The held entries by their local numbers, which count up.
-    var held: [WorkerSeat: [Int64: Held]] = [:]
+    var held: [WorkerID: [Int64: Held]] = [:]
     var numbers: Int64 = 0
     /// Workers that may hold unknown entries, because a reply was lost.
-    var doubtful: Set<WorkerSeat> = []
+    var doubtful: Set<WorkerID> = []
     /// `RedisConnections.losses` at the last moment when Redis and the worker agreed about its
     /// entries. After a crash, Redis may assign finished entries to the worker again.
-    var losses: [WorkerSeat: Int] = [:]
+    var losses: [WorkerID: Int] = [:]
   }
 
   private static let mostAttempts = 100
@@ -33,7 +33,7 @@ package final class RedisQueue: QueueEngine {
 
   let connections: RedisConnections
   package let warnings: [String]
-  private let seats = Mutex(Seats())
+  private let states = Mutex(WorkerStates())
   private let returns = Mutex<[String: Return]>([:])
   let apps = Mutex(KnownApps())
 
@@ -93,7 +93,7 @@ package final class RedisQueue: QueueEngine {
 
   // MARK: Workers
 
-  package func join(app: String, named name: String, at now: Int64) throws -> WorkerSeat {
+  package func join(app: String, named name: String, at now: Int64) throws -> WorkerID {
     try remember(app)
     let time = try shared(now, app)
     let reply = try run(.join, app: app) {
@@ -101,15 +101,15 @@ package final class RedisQueue: QueueEngine {
       $0.add(time)
     }
     guard let number = reply.number else { throw strange("join") }
-    let seat = WorkerSeat(number: number, app: app)
-    seats.withLock { $0.losses[seat] = connections.losses(of: Self.key(app)) }
-    return seat
+    let workerID = WorkerID(number: number, app: app)
+    states.withLock { $0.losses[workerID] = connections.losses(of: Self.key(app)) }
+    return workerID
   }
 
-  package func renew(_ seat: WorkerSeat, at now: Int64) throws -> Bool {
-    let time = try shared(now, seat.app)
-    let reply = try run(.renew, app: seat.app) {
-      $0.add(seat.number)
+  package func renew(_ workerID: WorkerID, at now: Int64) throws -> Bool {
+    let time = try shared(now, workerID.app)
+    let reply = try run(.renew, app: workerID.app) {
+      $0.add(workerID.number)
       $0.add(time)
     }
     switch reply.number {
@@ -117,12 +117,13 @@ package final class RedisQueue: QueueEngine {
     case 0: break
     default: throw strange("renew")
     }
-    forget(seat)
+    forget(workerID)
     return false
   }
 
-  package func knows(_ seat: WorkerSeat) throws -> Bool {
-    try ask([RedisCommand("HEXISTS", "apns:{\(seat.app)}:workers", "\(seat.number)")])[0].number
+  package func knows(_ workerID: WorkerID) throws -> Bool {
+    try ask([RedisCommand("HEXISTS", "apns:{\(workerID.app)}:workers", "\(workerID.number)")])[0]
+      .number
       == 1
   }
 
@@ -139,23 +140,23 @@ package final class RedisQueue: QueueEngine {
     return count
   }
 
-  package func leave(_ seat: WorkerSeat, saying line: String, at now: Int64) throws {
+  package func leave(_ workerID: WorkerID, line: String, at now: Int64) throws {
     _ = try release(
-      seat, saidLast: "", isAlone: false, at: now,
+      workerID, saidLast: "", isAlone: false, at: now,
       "\(TimeText.of(now)) \(line)")
-    forget(seat)
+    forget(workerID)
   }
 
-  private func forget(_ seat: WorkerSeat) {
-    seats.withLock {
-      $0.held[seat] = nil
-      $0.doubtful.remove(seat)
-      $0.losses[seat] = nil
+  private func forget(_ workerID: WorkerID) {
+    states.withLock {
+      $0.held[workerID] = nil
+      $0.doubtful.remove(workerID)
+      $0.losses[workerID] = nil
     }
   }
 
   package func reclaim(silentSince: Int64, at now: Int64) throws -> Int {
-    let apps = try knownApps().filter { !connections.isAway(Self.key($0)) }
+    let apps = try knownApps().filter { !connections.isUnreachable(Self.key($0)) }
     let replies = connections.each(apps.map { RedisCommand("HGETALL", "apns:{\($0)}:workers") })
     var (count, fault): (Int, (any Error)?) = (0, nil)
     var heard = 0
@@ -199,7 +200,7 @@ package final class RedisQueue: QueueEngine {
       let isDead = ProcessMark.isDead(String(parts[1]))
       guard isDead || heard < limit else { continue }
       count += try release(
-        WorkerSeat(number: number, app: app), saidLast: said,
+        WorkerID(number: number, app: app), saidLast: said,
         isAlone: processes.holding(parts[1...], of: self) <= 1, at: now,
         "\(TimeText.of(now)) worker \(number) (\(parts[2])) "
           + "\(isDead ? "died" : "fell silent") with it")
@@ -233,11 +234,11 @@ package final class RedisQueue: QueueEngine {
   }
 
   private func release(
-    _ seat: WorkerSeat, saidLast: String, isAlone: Bool, at now: Int64, _ line: String
+    _ workerID: WorkerID, saidLast: String, isAlone: Bool, at now: Int64, _ line: String
   ) throws -> Int {
-    let time = try shared(now, seat.app)
-    let reply = try run(.release, app: seat.app) {
-      $0.add(seat.number)
+    let time = try shared(now, workerID.app)
+    let reply = try run(.release, app: workerID.app) {
+      $0.add(workerID.number)
       $0.add(saidLast)
       $0.add(line)
       $0.add(isAlone ? 1 : 0)
@@ -250,20 +251,22 @@ package final class RedisQueue: QueueEngine {
   // MARK: Entries
 
   package func claim(
-    _ seat: WorkerSeat, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
+    _ workerID: WorkerID, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
   ) throws -> [Entry] {
     guard room > 0 else { return [] }
-    let losses = connections.losses(of: Self.key(seat.app))
-    if seats.withLock({ $0.doubtful.contains(seat) || $0.losses[seat, default: 0] != losses }) {
-      try reconcile(seat)
-      seats.withLock { $0.losses[seat] = losses }
+    let losses = connections.losses(of: Self.key(workerID.app))
+    if states.withLock({
+      $0.doubtful.contains(workerID) || $0.losses[workerID, default: 0] != losses
+    }) {
+      try reconcile(workerID)
+      states.withLock { $0.losses[workerID] = losses }
     }
-    let time = try shared(now, seat.app)
+    let time = try shared(now, workerID.app)
     var claimed = ClaimedEntries()
     do {
       // Not retried automatically: the first attempt may already have claimed entries.
-      let reply = try run(.claim, app: seat.app, isRepeatable: false) {
-        $0.add(seat.number)
+      let reply = try run(.claim, app: workerID.app, isRepeatable: false) {
+        $0.add(workerID.number)
         $0.add(time)
         $0.add(room)
         $0.add(inOrder ? 1 : 0)
@@ -272,35 +275,35 @@ package final class RedisQueue: QueueEngine {
       let parts = reply.list
       guard
         try parts.first?.withBytes({
-          try claimed.read($0, parts.dropFirst(), app: seat.app)
+          try claimed.read($0, parts.dropFirst(), app: workerID.app)
         }) != nil
       else { throw strange("claim") }
     } catch {
       // An unreadable reply may have claimed entries too.
-      _ = seats.withLock { $0.doubtful.insert(seat) }
+      _ = states.withLock { $0.doubtful.insert(workerID) }
       throw error is MessagePack.Reader.Fault ? strange("claim") : error
     }
     guard !claimed.entries.isEmpty else { return [] }
-    seats.withLock { seats in
-      var held = seats.held.removeValue(forKey: seat) ?? [:]
+    states.withLock { states in
+      var held = states.held.removeValue(forKey: workerID) ?? [:]
       for index in claimed.entries.indices {
-        seats.numbers += 1
-        claimed.entries[index].number = seats.numbers
-        held[seats.numbers] = Held(
-          place: claimed.places[index], answered: claimed.entries[index].answered)
+        states.numbers += 1
+        claimed.entries[index].number = states.numbers
+        held[states.numbers] = Held(
+          place: claimed.places[index], resolved: claimed.entries[index].resolved)
       }
-      seats.held[seat] = held
+      states.held[workerID] = held
     }
     return claimed.entries
   }
 
-  private func reconcile(_ seat: WorkerSeat) throws {
-    let places = seats.withLock { $0.held[seat]?.values.map(\.place) ?? [] }
-    _ = try run(.reconcile, app: seat.app) {
-      $0.add(seat.number)
+  private func reconcile(_ workerID: WorkerID) throws {
+    let places = states.withLock { $0.held[workerID]?.values.map(\.place) ?? [] }
+    _ = try run(.reconcile, app: workerID.app) {
+      $0.add(workerID.number)
       for place in places { $0.add(place.text) }
     }
-    _ = seats.withLock { $0.doubtful.remove(seat) }
+    _ = states.withLock { $0.doubtful.remove(workerID) }
   }
 
   package func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int {
@@ -346,18 +349,18 @@ package final class RedisQueue: QueueEngine {
 
   // MARK: Outcomes
 
-  package func record(_ verdicts: [Verdict], by seat: WorkerSeat, at now: Int64) throws {
-    let ahead = try shared(0, seat.app)
-    var rest = verdicts
-    var known: [RecordedBatch.Known] = seats.withLock { seats in
-      let held = seats.held[seat] ?? [:]
-      return rest.map { RecordedBatch.Known(held[$0.number]?.answered ?? []) }
+  package func record(_ updates: [EntryUpdate], by workerID: WorkerID, at now: Int64) throws {
+    let ahead = try shared(0, workerID.app)
+    var rest = updates
+    var known: [RecordedBatch.Known] = states.withLock { states in
+      let held = states.held[workerID] ?? [:]
+      return rest.map { RecordedBatch.Known(held[$0.number]?.resolved ?? []) }
     }
     var attempts = 0
     while true {
       let batch = RecordedBatch(rest, known, ahead: ahead, at: now)
-      let reply = try run(.record, app: seat.app) { command in
-        command.add(seat.number)
+      let reply = try run(.record, app: workerID.app) { command in
+        command.add(workerID.number)
         command.add(now)
         command.add(batch.bytes)
         for record in batch.records { command.add(record) }
@@ -380,21 +383,21 @@ package final class RedisQueue: QueueEngine {
         rest[place].outcomes.removeAll { known[place].has($0.position) }
         // After a crash, Redis may have lost outcomes that it had confirmed. Their notifications
         // are unresolved again, so the entry is not finished but redelivered for them.
-        if known[place].lacks(someOf: believed), rest[place].next.isEnd {
-          rest[place].next = .later(
-            at: now, isAnswered: false, story: "the queue has forgotten outcomes of it")
+        if known[place].lacks(someOf: believed), rest[place].disposition.isEnd {
+          rest[place].disposition = .deferred(
+            at: now, isRequested: false, line: "the queue has forgotten outcomes of it")
         }
       }
     }
-    seats.withLock { seats in
-      guard var held = seats.held.removeValue(forKey: seat) else { return }
-      defer { seats.held[seat] = held }
-      for place in verdicts.indices {
-        let number = verdicts[place].number
-        if verdicts[place].next != .held {
+    states.withLock { states in
+      guard var held = states.held.removeValue(forKey: workerID) else { return }
+      defer { states.held[workerID] = held }
+      for place in updates.indices {
+        let number = updates[place].number
+        if updates[place].disposition != .held {
           held[number] = nil
         } else if var one = held[number] {
-          verdicts[place].forEachOutcome { one.answered.insert($0.pointee.position) }
+          updates[place].forEachOutcome { one.resolved.insert($0.pointee.position) }
           held[number] = one
         }
       }
@@ -403,7 +406,7 @@ package final class RedisQueue: QueueEngine {
 
   package func trim(before: Int64) throws -> Int {
     var total = 0
-    for app in try knownApps() where !connections.isAway(Self.key(app)) {
+    for app in try knownApps() where !connections.isUnreachable(Self.key(app)) {
       var from = "-"
       while true {
         // In parts, so that other clients are served in between.
@@ -426,14 +429,14 @@ package final class RedisQueue: QueueEngine {
 
   package func depths(at now: Int64) throws -> [String: QueueDepth] {
     var all: [String: QueueDepth] = [:]
-    for app in try knownApps() where !connections.isAway(Self.key(app)) {
+    for app in try knownApps() where !connections.isUnreachable(Self.key(app)) {
       let time = try shared(now, app)
       let reply = try run(.depths, app: app) { $0.add(time) }.list
       guard reply.count == 5 else { throw strange("depths") }
       var depth = QueueDepth()
-      depth.waiting = reply[0].count ?? 0
-      depth.later = reply[1].count ?? 0
-      depth.held = reply[2].count ?? 0
+      depth.ready = reply[0].count ?? 0
+      depth.deferred = reply[1].count ?? 0
+      depth.claimed = reply[2].count ?? 0
       depth.dead = reply[3].count ?? 0
       if let oldest = reply[4].text, let made = Int64(oldest.prefix { $0 != "-" }), made < time {
         depth.ageS = Int((time - made) / 1000)

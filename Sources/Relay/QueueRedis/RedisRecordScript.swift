@@ -14,7 +14,7 @@ extension RedisScript {
   static let record = RedisScript(
     #"""
     local worker, now = ARGV[1], ARGV[2]
-    local verdicts, devices, refused, ended = unpack(cmsgpack.unpack(ARGV[3]))
+    local updates, devices, bad, ended = unpack(cmsgpack.unpack(ARGV[3]))
     -- Redis has no rollback, so commands that fail for a key of another type run first.
     ensure_group()
     call('XLEN', out) call('ZCARD', gone) call('XLEN', dead)
@@ -58,7 +58,7 @@ extension RedisScript {
     end
 
     local texts, names = {}, {}
-    for index, verdict in ipairs(verdicts) do names[index] = verdict[1] end
+    for index, update in ipairs(updates) do names[index] = update[1] end
     for first = 1, #names, MOST do
       local last = math.min(#names, first + MOST - 1)
       for index, text in ipairs(call('HMGET', ids, unpack(names, first, last))) do
@@ -67,8 +67,8 @@ extension RedisScript {
     end
 
     local afters = {}
-    for index, verdict in ipairs(verdicts) do
-      local id, record, before, after = verdict[1], verdict[7], verdict[8], verdict[9]
+    for index, update in ipairs(updates) do
+      local id, record, before, after = update[1], update[7], update[8], update[9]
       if record ~= '0' then
         local entry, last, positions = '', '', ''
         if texts[id] then entry, last, positions = split(texts[id]) end
@@ -87,7 +87,7 @@ extension RedisScript {
       numbers[tostring(index - 3)] = call('XADD', out, '*', 'at', now, 'outcomes', ARGV[index])
     end
     for place = 1, #devices, 2 do call('ZADD', gone, 'GT', devices[place + 1], devices[place]) end
-    for place = 1, #refused, 2 do refuse(refused[place], refused[place + 1], now) end
+    for place = 1, #bad, 2 do add_bad_token(bad[place], bad[place + 1], now) end
 
     local to_know, to_forget = {}, {}
     for record, list in ipairs(ended) do
@@ -97,8 +97,8 @@ extension RedisScript {
         to_know[#to_know + 1] = text
       end
     end
-    for index, verdict in ipairs(verdicts) do
-      local id, deliveries, what, due, is_answered, line, record, before, after = unpack(verdict)
+    for index, update in ipairs(updates) do
+      local id, deliveries, disposition, due, is_requested, line, record, before, after = unpack(update)
       local entry, last, positions
       if texts[id] then entry, last, positions = split(texts[id]) end
       if entry == '' then entry = nil end
@@ -106,19 +106,19 @@ extension RedisScript {
         last, positions = last or '', positions or ''
         local is_new = record ~= '0'
         if is_new then last, positions = numbers[record], after end
-        local is_done = what == 'finished'
+        local is_done = disposition == 'finished'
         -- Whether the worker still holds the entry by this delivery.
         local is_own = false
-        if entry and not is_done and what ~= 'held' then
+        if entry and not is_done and disposition ~= 'held' then
           local pending = call('XPENDING', input, 'relay', entry, entry, 1)[1]
           is_own = pending and pending[2] == worker and pending[4] == tonumber(deliveries)
         end
-        if is_own and what == 'later' then
+        if is_own and disposition == 'deferred' then
           put_back(entry, deliveries, due, line)
-          if is_answered == '1' then call('HINCRBY', deferrals, entry, 1) end
-        elseif is_own and what == 'untouched' then
+          if is_requested == '1' then call('HINCRBY', deferrals, entry, 1) end
+        elseif is_own and disposition == 'released' then
           put_back(entry, math.max(0, deliveries - 1), again(entry), '')
-        elseif is_own and what == 'dead' then
+        elseif is_own and disposition == 'dead' then
           local found = call('XRANGE', input, entry, entry)[1]
           local fields = found and found[2] or {'id', id}
           local history = call('HGET', histories, entry)
@@ -134,7 +134,7 @@ extension RedisScript {
           is_done = true
         end
         -- See release().
-        if entry and is_new and what == 'held' then
+        if entry and is_new and disposition == 'held' then
           call('HSET', suspects, 'answered ' .. entry, deliveries)
         end
         local text

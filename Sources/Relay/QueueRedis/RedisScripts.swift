@@ -61,7 +61,7 @@ struct RedisScript: Sendable {
     -- If an app keeps the order, "lines" has the entries that wait for each device or channel, as
     -- `target|number of the entry`, which sort in queue order, and "targets" has the targets of
     -- each entry. A blocked entry has a due time that never comes, after all others.
-    local HELD_BACK = 4e15
+    local BLOCKED = 4e15
     local has_lines = call('EXISTS', targets) == 1
 
     local function place_in_line(target, entry)
@@ -86,7 +86,7 @@ struct RedisScript: Sendable {
         local behind = call('ZRANGEBYLEX', lines, '(' .. place, '(' .. target .. '}', 'LIMIT', 0, 1)[1]
         local next = behind and entry_at(behind)
         local time = next and call('ZSCORE', later, next)
-        if time and tonumber(time) >= HELD_BACK then
+        if time and tonumber(time) >= BLOCKED then
           call('ZADD', later, string.format('%.0f', tonumber(string.match(next, '^%d+')) - 1e15), next)
         end
       end
@@ -125,7 +125,7 @@ struct RedisScript: Sendable {
 
     -- Numbered by the time in microseconds, or one more than the last number, so that numbers only
     -- grow.
-    local function refuse(token, since, now)
+    local function add_bad_token(token, since, now)
       local last = call('ZREVRANGE', bad_tokens, 0, 0, 'WITHSCORES')[2]
       local number = math.max(tonumber(now) * 1000, last and tonumber(last) + 1 or 0)
       call('ZADD', bad_tokens, string.format('%.0f', number), token)
@@ -211,7 +211,7 @@ struct RedisScript: Sendable {
     """#)
 
   /// ARGV: name, the current value or an empty string, the new value. Returns 1 on success.
-  static let replaceNote = RedisScript(
+  static let replaceAppState = RedisScript(
     #"""
     local there = call('HGET', app_state, ARGV[1]) or ''
     -- A repeated call after a lost reply finds its own value.
@@ -226,7 +226,7 @@ struct RedisScript: Sendable {
     #"""
     local count = 0
     local parked = call('ZRANGEBYSCORE', later, '(' .. ARGV[1],
-      '(' .. string.format('%.0f', HELD_BACK), 'WITHSCORES', 'LIMIT', 0, 10000)
+      '(' .. string.format('%.0f', BLOCKED), 'WITHSCORES', 'LIMIT', 0, 10000)
     for place = 1, #parked, 2 do
       if tonumber(parked[place + 1]) % 1000 == 999 then
         call('ZADD', later, again(parked[place]), parked[place])
@@ -383,7 +383,7 @@ struct RedisScript: Sendable {
     local pending = call('XPENDING', input, 'relay')[1]
     local again = call('ZCOUNT', later, '-inf', '(0')
     local all = call('ZCARD', later)
-    local held_back = call('ZCOUNT', later, HELD_BACK, '+inf')
+    local blocked = call('ZCOUNT', later, BLOCKED, '+inf')
     local oldest = call('ZRANGEBYSCORE', later, '-inf', '(0', 'LIMIT', 0, 1)[1] or ''
     if oldest == '' then
       for _, one in ipairs(call('XINFO', 'GROUPS', input)) do
@@ -395,11 +395,11 @@ struct RedisScript: Sendable {
         end
       end
     end
-    if oldest == '' and held_back > 0 then
-      oldest = call('ZRANGEBYSCORE', later, HELD_BACK, '+inf', 'LIMIT', 0, 1)[1]
+    if oldest == '' and blocked > 0 then
+      oldest = call('ZRANGEBYSCORE', later, BLOCKED, '+inf', 'LIMIT', 0, 1)[1]
     end
-    return {math.max(0, call('XLEN', input) - pending) + again + held_back,
-      all - again - held_back,
+    return {math.max(0, call('XLEN', input) - pending) + again + blocked,
+      all - again - blocked,
       math.max(0, pending - all), call('XLEN', dead), oldest}
     """#)
 }

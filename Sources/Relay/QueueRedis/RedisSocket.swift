@@ -59,7 +59,7 @@ final class RedisSocket {
   func send(_ bytes: UnsafeRawBufferPointer, until: Int64) throws(Failure) {
     var rest = bytes
     while !rest.isEmpty {
-      guard RelayClock.steady < until else { throw .late }
+      guard RelayClock.monotonic < until else { throw .late }
       let count: Int
       if let ssl {
         ERR_clear_error()
@@ -84,7 +84,7 @@ final class RedisSocket {
   func receive(into room: UnsafeMutableRawBufferPointer, until: Int64) throws(Failure) -> Int {
     while true {
       // A peer that sends single bytes must not extend the deadline.
-      guard RelayClock.steady < until else { throw .late }
+      guard RelayClock.monotonic < until else { throw .late }
       if let ssl {
         ERR_clear_error()
         let result = SSL_read(ssl, room.baseAddress, CInt(min(room.count, 1 << 30)))
@@ -137,7 +137,7 @@ final class RedisSocket {
 
   private static func wait(_ descriptor: CInt, _ events: CInt, _ until: Int64) throws(Failure) {
     while true {
-      let left = until - RelayClock.steady
+      let left = until - RelayClock.monotonic
       guard left > 0 else { throw .late }
       var watched = pollfd(fd: descriptor, events: Int16(events), revents: 0)
       let count = poll(&watched, 1, CInt(min(left, 1 << 20)))
@@ -194,7 +194,7 @@ final class RedisSocket {
     while let one = next?.pointee {
       do throws(Failure) {
         // An address without a response leaves time for the others.
-        let now = RelayClock.steady
+        let now = RelayClock.monotonic
         return try connect(
           one.ai_family, one.ai_addr, one.ai_addrlen,
           until: left > 1 ? now + max(1, (until - now) / Int64(left)) : until)

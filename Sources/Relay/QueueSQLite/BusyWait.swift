@@ -20,7 +20,7 @@ final class BusyWait: Sendable {
 
   /// False if the limit is reached. `tries` is the number of earlier waits of the same call.
   func wait(_ tries: Int) -> Bool {
-    let now = RelayClock.steady
+    let now = RelayClock.monotonic
     let began = state.withLock { state in
       if tries == 0 { state.began = now }
       state.last = now
@@ -32,7 +32,7 @@ final class BusyWait: Sendable {
     return true
   }
 
-  var isHeldUp: Bool { RelayClock.steady - state.withLock { $0.last } < Self.heldUpMS }
+  var isHeldUp: Bool { RelayClock.monotonic - state.withLock { $0.last } < Self.heldUpMS }
 
   func hurry() { patienceMS.store(Self.hurriedMS, ordering: .relaxed) }
 

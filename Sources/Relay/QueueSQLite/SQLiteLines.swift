@@ -32,9 +32,9 @@ struct SQLiteLines {
   }
 
   /// Blocks these entries until an earlier one ends.
-  func holdBack(_ entries: [Int64]) throws {
+  func block(_ entries: [Int64]) throws {
     var hold = try HotStatement(
-      database, "UPDATE entries SET due = \(SQLiteSchema.heldBack) WHERE number = ?")
+      database, "UPDATE entries SET due = \(SQLiteSchema.blocked) WHERE number = ?")
     for entry in entries {
       hold.bind(entry)
       try hold.run()

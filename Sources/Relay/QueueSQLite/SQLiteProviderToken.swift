@@ -13,11 +13,11 @@ extension SQLiteQueue {
   ) throws -> SharedToken {
     let note = "maker of the provider token \(team) \(key)"
     let mark = UUID().uuidString
-    let began = RelayClock.steady
+    let began = RelayClock.monotonic
     let limit = began + 2 * makingMS
     while true {
       // The caller's `now` is old after a wait for another relay.
-      let waited = RelayClock.steady - began
+      let waited = RelayClock.monotonic - began
       let (token, isOurs) = try change { database -> (SharedToken?, Bool) in
         if let token = try Self.stored(database, team, key, oldest, now + waited) {
           return (token, false)
@@ -53,7 +53,7 @@ extension SQLiteQueue {
       } else {
         usleep(20_000)
       }
-      if RelayClock.steady > limit {
+      if RelayClock.monotonic > limit {
         throw QueueFault(
           description:
             "another relay has been making the provider token for \(2 * makingMS / 1000) s")

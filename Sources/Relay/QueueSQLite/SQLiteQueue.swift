@@ -157,39 +157,39 @@ package final class SQLiteQueue: QueueEngine {
 
   // MARK: Workers
 
-  package func join(app: String, named name: String, at now: Int64) throws -> WorkerSeat {
+  package func join(app: String, named name: String, at now: Int64) throws -> WorkerID {
     try change { database in
       try database.execute(
         sql: "INSERT INTO workers (app, name, heard) VALUES (?, ?, ?)", arguments: [app, name, now])
       let number = database.lastInsertedRowID
       // Within the transaction, so that a visible worker always has its lock.
       locks.take(number)
-      return WorkerSeat(number: number, app: app)
+      return WorkerID(number: number, app: app)
     }
   }
 
-  package func renew(_ seat: WorkerSeat, at now: Int64) throws -> Bool {
+  package func renew(_ workerID: WorkerID, at now: Int64) throws -> Bool {
     try change(canWait: true) { database in
       try database.execute(
-        sql: "UPDATE workers SET heard = ? WHERE number = ?", arguments: [now, seat.number])
+        sql: "UPDATE workers SET heard = ? WHERE number = ?", arguments: [now, workerID.number])
       return database.changesCount == 1
     }
   }
 
-  package func knows(_ seat: WorkerSeat) throws -> Bool {
+  package func knows(_ workerID: WorkerID) throws -> Bool {
     try read { database in
       var worker = try HotStatement(database, "SELECT 1 FROM workers WHERE number = ?")
-      worker.bind(seat.number)
+      worker.bind(workerID.number)
       return try worker.step()
     }
   }
 
-  package func leave(_ seat: WorkerSeat, saying line: String, at now: Int64) throws {
+  package func leave(_ workerID: WorkerID, line: String, at now: Int64) throws {
     try change { database in
       _ = try release(
-        database, seat.number, isAlone: false, at: now, "\(TimeText.of(now)) \(line)")
+        database, workerID.number, isAlone: false, at: now, "\(TimeText.of(now)) \(line)")
     }
-    locks.drop(seat.number)
+    locks.drop(workerID.number)
   }
 
   package func reclaim(silentSince: Int64, at now: Int64) throws -> Int {
@@ -305,7 +305,7 @@ package final class SQLiteQueue: QueueEngine {
 
   package func bringBack(app: String, at now: Int64) throws -> Int {
     let parked = """
-      app = ? AND worker IS NULL AND due > 0 AND due > ? AND due < \(SQLiteSchema.heldBack)
+      app = ? AND worker IS NULL AND due > 0 AND due > ? AND due < \(SQLiteSchema.blocked)
         AND due % 1000 = 999
       """
     let isAnyThere = try read { database in
@@ -328,10 +328,10 @@ package final class SQLiteQueue: QueueEngine {
   }
 
   package func claim(
-    _ seat: WorkerSeat, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
+    _ workerID: WorkerID, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
   ) throws -> [Entry] {
     // Outside a transaction, because this check runs all the time.
-    guard room > 0, try isAnythingThere(app: seat.app, at: now) else { return [] }
+    guard room > 0, try isAnythingThere(app: workerID.app, at: now) else { return [] }
     try demandFile()
     let budget = try roomToRecord()
     return try change { database in
@@ -339,14 +339,14 @@ package final class SQLiteQueue: QueueEngine {
       guard
         try Int.fetchOne(
           database.cachedStatement(sql: "SELECT 1 FROM workers WHERE number = ?"),
-          arguments: [seat.number]) == 1
+          arguments: [workerID.number]) == 1
       else { return [] }
       var collected = Collected(left: room, budget: budget)
-      let lines = inOrder ? SQLiteLines(database, seat.app) : nil
+      let lines = inOrder ? SQLiteLines(database, workerID.app) : nil
       let hasSuspects = try Self.hasSuspects(database)
       if hasSuspects {
         var suspects = try HotStatement(database, Self.suspects)
-        suspects.bind(seat.app)
+        suspects.bind(workerID.app)
         suspects.bind(now)
         // No other entry is handed out before a free worker has taken the suspects.
         if !isFree, try suspects.step() { return [] }
@@ -354,22 +354,22 @@ package final class SQLiteQueue: QueueEngine {
       }
       if collected.entries.isEmpty {
         var later = try HotStatement(database, Self.later)
-        later.bind(seat.app)
+        later.bind(workerID.app)
         later.bind(now)
         try collected.take(&later, lines)
         var new = try HotStatement(database, Self.new)
-        new.bind(seat.app)
+        new.bind(workerID.app)
         try collected.take(&new, lines)
       }
       if collected.lacksRoom, collected.entries.isEmpty, try !isAnythingHeld(database) {
         throw tooLittleRoom
       }
-      try lines?.holdBack(collected.heldBack)
+      try lines?.block(collected.blocked)
       var take = try HotStatement(
         database, "UPDATE entries SET worker = ?, deliveries = deliveries + 1 WHERE number = ?")
       var entries = collected.entries
       for index in entries.indices {
-        take.bind(seat.number)
+        take.bind(workerID.number)
         take.bind(entries[index].number)
         try take.run()
         entries[index].deliveries += 1
@@ -382,9 +382,9 @@ package final class SQLiteQueue: QueueEngine {
         guard entries[index].content.tokens != nil else { continue }
         var positions = try HotStatement(
           database, "SELECT position FROM outcomes WHERE app = ? AND id = ?")
-        positions.bind(seat.app)
+        positions.bind(workerID.app)
         positions.bind(entries[index].content.id)
-        while try positions.step() { entries[index].answered.insert(Int(positions.int(0))) }
+        while try positions.step() { entries[index].resolved.insert(Int(positions.int(0))) }
       }
       return entries
     }
@@ -406,7 +406,7 @@ package final class SQLiteQueue: QueueEngine {
     var lacksRoom = false
     var entries: [Entry] = []
     /// The numbers of blocked entries.
-    var heldBack: [Int64] = []
+    var blocked: [Int64] = []
 
     init(left: Int, budget: Int64) {
       self.left = left
@@ -436,7 +436,7 @@ package final class SQLiteQueue: QueueEngine {
         if let lines {
           let targets = EntryTargets.lines(token: token, tokens: tokens, channel: channel)
           guard try lines.isFirst(number, in: targets) else {
-            heldBack.append(number)
+            blocked.append(number)
             continue
           }
         }
@@ -459,7 +459,7 @@ package final class SQLiteQueue: QueueEngine {
         entries.append(
           Entry(
             number: number, content: content, deliveries: Int(rows.int(12)),
-            answers: Int(rows.int(13)), answered: [], fault: fault))
+            deferrals: Int(rows.int(13)), resolved: [], fault: fault))
       }
     }
   }
@@ -479,7 +479,7 @@ package final class SQLiteQueue: QueueEngine {
         if try outcomes.step() {
           var outcome = PushOutcome(
             position: 0, token: WrittenToken(outcomes.text(0) ?? ""),
-            end: PushOutcome.End(rawValue: outcomes.text(1) ?? "") ?? .unknown,
+            kind: PushOutcome.Kind(rawValue: outcomes.text(1) ?? "") ?? .unknown,
             reason: outcomes.text(2) ?? "")
           outcome.httpStatus = Int(outcomes.int(3))
           outcome.apnsID = PushID(outcomes.text(4) ?? "")
@@ -505,24 +505,24 @@ package final class SQLiteQueue: QueueEngine {
 
   // MARK: Outcomes
 
-  package func record(_ verdicts: [Verdict], by seat: WorkerSeat, at now: Int64) throws {
+  package func record(_ updates: [EntryUpdate], by workerID: WorkerID, at now: Int64) throws {
     do {
-      try recordTogether(verdicts[...], by: seat, at: now)
-    } catch let fault as QueueFault where fault.lacksRoom && verdicts.count > Self.fewVerdicts {
+      try recordTogether(updates[...], by: workerID, at: now)
+    } catch let fault as QueueFault where fault.lacksRoom && updates.count > Self.fewUpdates {
       // Small transactions change fewer pages. A repeated outcome is ignored.
-      for start in stride(from: 0, to: verdicts.count, by: Self.fewVerdicts) {
-        let end = min(verdicts.count, start + Self.fewVerdicts)
-        try recordTogether(verdicts[start..<end], by: seat, at: now)
+      for start in stride(from: 0, to: updates.count, by: Self.fewUpdates) {
+        let end = min(updates.count, start + Self.fewUpdates)
+        try recordTogether(updates[start..<end], by: workerID, at: now)
       }
     }
   }
 
-  private static let fewVerdicts = 64
+  private static let fewUpdates = 64
 
   private func recordTogether(
-    _ verdicts: ArraySlice<Verdict>, by seat: WorkerSeat, at now: Int64
+    _ updates: ArraySlice<EntryUpdate>, by workerID: WorkerID, at now: Int64
   ) throws {
-    guard !verdicts.isEmpty else { return }
+    guard !updates.isEmpty else { return }
     try change { database in
       var add = try HotStatement(
         database,
@@ -537,38 +537,38 @@ package final class SQLiteQueue: QueueEngine {
           """)
       var finish = try HotStatement(database, "DELETE FROM entries WHERE number = ?")
       if try Self.hasSuspects(database) {
-        for verdict in verdicts where verdict.next.isEnd {
+        for update in updates where update.disposition.isEnd {
           try database.execute(
-            sql: "DELETE FROM suspects WHERE entry = ?", arguments: [verdict.number])
+            sql: "DELETE FROM suspects WHERE entry = ?", arguments: [update.number])
         }
       }
-      for verdict in verdicts {
-        for outcome in verdict.outcomes {
-          add.bind(verdict.app)
-          add.bind(verdict.id)
+      for update in updates {
+        for outcome in update.outcomes {
+          add.bind(update.app)
+          add.bind(update.id)
           add.bind(Int64(outcome.position))
           outcome.token.withBytes { add.bind(text: $0) }
-          add.bind(outcome.end.rawValue)
+          add.bind(outcome.kind.rawValue)
           add.bind(outcome.reason)
           add.bind(Int64(outcome.httpStatus))
           outcome.apnsID.withBytes { add.bind(text: $0) }
-          add.bind(Int64(verdict.deliveries))
+          add.bind(Int64(update.deliveries))
           add.bind(now)
           try add.run()
           if let since = outcome.goneSince {
-            try gone.execute(arguments: [verdict.app, outcome.token.text, since])
+            try gone.execute(arguments: [update.app, outcome.token.text, since])
           }
-          if let since = outcome.refusedSince {
-            try Self.refuse(
-              database, GoneToken(token: outcome.token.text, since: since), verdict.app, at: now)
+          if let since = outcome.badSince {
+            try Self.record(
+              database, GoneToken(token: outcome.token.text, since: since), update.app, at: now)
           }
         }
-        switch verdict.next {
+        switch update.disposition {
         case .held: break
         case .finished:
-          finish.bind(verdict.number)
+          finish.bind(update.number)
           try finish.run()
-        case .later(let due, let isAnswered, let story):
+        case .deferred(let due, let isRequested, let line):
           try database.execute(
             sql: """
               UPDATE entries SET worker = NULL, due = ?, deferrals = deferrals + ?,
@@ -576,16 +576,16 @@ package final class SQLiteQueue: QueueEngine {
               WHERE number = ? AND worker = ?
               """,
             arguments: [
-              max(1, due), isAnswered ? 1 : 0, "\(TimeText.of(now)) \(story)", verdict.number,
-              seat.number,
+              max(1, due), isRequested ? 1 : 0, "\(TimeText.of(now)) \(line)", update.number,
+              workerID.number,
             ])
-        case .untouched:
+        case .released:
           try database.execute(
             sql: """
               UPDATE entries SET worker = NULL, deliveries = deliveries - 1
               WHERE number = ? AND worker = ?
-              """, arguments: [verdict.number, seat.number])
-        case .dead(let story):
+              """, arguments: [update.number, workerID.number])
+        case .dead(let line):
           try database.execute(
             sql: """
               INSERT INTO dead (number, app, id, token, tokens, channel, payload, topic, push_type, priority,
@@ -594,9 +594,9 @@ package final class SQLiteQueue: QueueEngine {
                 collapse_id, deadline, made, deliveries, coalesce(history || char(10), '') || ?, ?
               FROM entries WHERE number = ? AND worker = ?
               """,
-            arguments: ["\(TimeText.of(now)) \(story)", now, verdict.number, seat.number])
+            arguments: ["\(TimeText.of(now)) \(line)", now, update.number, workerID.number])
           if database.changesCount == 1 {
-            finish.bind(verdict.number)
+            finish.bind(update.number)
             try finish.run()
           }
         }
@@ -638,7 +638,7 @@ package final class SQLiteQueue: QueueEngine {
         }
       }
       // Blocked entries wait for an earlier entry, not for a time.
-      let held = SQLiteSchema.heldBack
+      let held = SQLiteSchema.blocked
       try count(
         """
         SELECT app, sum(count) FROM (
@@ -647,18 +647,18 @@ package final class SQLiteQueue: QueueEngine {
           SELECT app, count(*) FROM entries WHERE worker IS NULL AND due > 0 AND due = \(held)
             GROUP BY app)
         GROUP BY app
-        """, \.waiting)
+        """, \.ready)
       try count(
         """
         SELECT app, count(*) FROM entries WHERE worker IS NULL AND due > 0 AND due < \(held)
         GROUP BY app
-        """, \.later)
+        """, \.deferred)
       // Counted by worker, because there is an index by worker.
       let byWorker = """
         SELECT app, (SELECT count(*) FROM entries WHERE worker = workers.number) FROM workers
         """
       for row in try Row.fetchAll(database, sql: byWorker) where (row[1] as Int) > 0 {
-        depths[row[0], default: QueueDepth()].held += row[1]
+        depths[row[0], default: QueueDepth()].claimed += row[1]
       }
       try count("SELECT app, count(*) FROM dead GROUP BY app", \.dead)
       let oldest = try database.cachedStatement(
@@ -666,14 +666,14 @@ package final class SQLiteQueue: QueueEngine {
           SELECT made FROM entries WHERE app = ? AND worker IS NULL AND due = 0
           ORDER BY number LIMIT 1
           """)
-      let oldestHeldBack = try database.cachedStatement(
+      let oldestBlocked = try database.cachedStatement(
         sql: """
           SELECT made FROM entries WHERE app = ? AND worker IS NULL AND due > 0 AND due = \(held)
           ORDER BY number LIMIT 1
           """)
       for app in depths.keys {
         if let made = try Int64.fetchOne(oldest, arguments: [app])
-          ?? Int64.fetchOne(oldestHeldBack, arguments: [app])
+          ?? Int64.fetchOne(oldestBlocked, arguments: [app])
         {
           depths[app]!.ageS = max(0, Int(now / 1000 - made))
         }

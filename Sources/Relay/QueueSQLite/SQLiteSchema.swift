@@ -6,7 +6,7 @@ package enum SQLiteSchema {
   package static let applicationID = 0x6170_6E73
 
   /// The `due` of a blocked entry.
-  package static let heldBack: Int64 = 1 << 62
+  package static let blocked: Int64 = 1 << 62
 
   package static let text = """
     PRAGMA journal_mode = WAL;
@@ -164,7 +164,7 @@ package enum SQLiteSchema {
     CREATE TRIGGER IF NOT EXISTS lines_end AFTER DELETE ON entries
       WHEN EXISTS (SELECT 1 FROM lines WHERE entry = OLD.number)
       BEGIN
-        UPDATE entries SET due = 1 WHERE due = \(heldBack) AND number IN (
+        UPDATE entries SET due = 1 WHERE due = \(blocked) AND number IN (
           SELECT (SELECT min(next.entry) FROM lines AS next
             WHERE next.app = own.app AND next.target = own.target AND next.entry > OLD.number)
           FROM lines AS own WHERE own.entry = OLD.number);

@@ -67,7 +67,7 @@ struct MetricsText {
     }
     for (app, depth) in known.sorted(by: { $0.key < $1.key }) {
       for (state, count) in [
-        ("ready", depth.waiting), ("deferred", depth.later), ("claimed", depth.held),
+        ("ready", depth.ready), ("deferred", depth.deferred), ("claimed", depth.claimed),
       ] {
         all.add(
           "apns_relay_entries", "gauge", "Entries in the queue.", [("app", app), ("state", state)],
@@ -82,7 +82,7 @@ struct MetricsText {
         [("app", app)], "\(depth.ageS)")
     }
     for (app, figures) in figures {
-      for end in PushOutcome.End.allCases {
+      for end in PushOutcome.Kind.allCases {
         all.add(
           "apns_relay_outcomes_total", "counter", "Notifications that this relay recorded.",
           [("app", app), ("outcome", end.rawValue)], "\(figures.outcomes[end] ?? 0)")
@@ -95,9 +95,13 @@ struct MetricsText {
       for (name, help, count) in [
         ("claimed_entries", "Entries claimed.", figures.claimed),
         (
-          "deferred", "Entries that wait because the service asked for another try.", figures.putOff
+          "deferred", "Entries that wait because the service asked for another try.",
+          figures.deferred
         ),
-        ("redelivered", "Entries delivered again because a delivery had no answer.", figures.again),
+        (
+          "redelivered", "Entries delivered again because a delivery had no answer.",
+          figures.redelivered
+        ),
         ("reclaimed_entries", "Entries taken from workers that are gone.", figures.reclaimed),
         ("record_transactions", "Transactions in which outcomes were recorded.", figures.records),
       ] {
@@ -109,12 +113,12 @@ struct MetricsText {
         [("app", app)], "\(figures.inHand)")
       all.add(
         "apns_relay_ready", "gauge", "1 if nothing is known to be in the way.", [("app", app)],
-        figures.trouble == nil ? "1" : "0")
-      if let share = figures.connectionShare {
+        figures.problem == nil ? "1" : "0")
+      if let quota = figures.connectionQuota {
         all.add(
           "apns_relay_connection_quota", "gauge",
           "Connections that this relay may have of those of the fleet.", [("app", app)],
-          "\(share)")
+          "\(quota)")
       }
       if figures.remembers {
         all.add(
@@ -145,9 +149,9 @@ struct MetricsText {
       all.add(
         "apns_relay_listener_rejected_connections_total", "counter",
         "Connections that were closed at once, because there were too many.", [listener],
-        "\(figures.turnedAway)")
+        "\(figures.refusedConnections)")
       for (name, help, count) in [
-        ("queued", "Notifications that a binary listener queued.", figures.taken),
+        ("queued", "Notifications that a binary listener queued.", figures.queued),
         ("discarded", "Notifications that came behind a rejected one.", figures.discarded),
         ("refused", "Clients that were not let in.", figures.refused),
         ("silent", "Silent pushes that became background pushes of priority 5.", figures.silent),
@@ -160,12 +164,13 @@ struct MetricsText {
       for limit in ListenerFigures.Limit.allCases {
         all.add(
           "apns_relay_listener_limited_total", "counter",
-          "Connections that ended because their share was used up.",
+          "Connections that ended because their quota was used up.",
           [listener, ("limit", limit.rawValue)], "\(figures.limited[limit] ?? 0)")
       }
       for (status, count) in figures.answers.sorted(by: { $0.key < $1.key }) {
         all.add(
-          "apns_relay_listener_responses_total", "counter", "Responses and error packets by status.",
+          "apns_relay_listener_responses_total", "counter",
+          "Responses and error packets by status.",
           [listener, ("status", "\(status)")], "\(count)")
       }
     }

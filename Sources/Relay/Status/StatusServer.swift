@@ -91,13 +91,13 @@ final class StatusServer: @unchecked Sendable {
     for client in clients {
       watched.append(pollfd(fd: client.descriptor, events: Int16(POLLIN), revents: 0))
     }
-    let pause = clients.first.map { max(0, $0.deadline - RelayClock.steady) } ?? Self.patienceMS
+    let pause = clients.first.map { max(0, $0.deadline - RelayClock.monotonic) } ?? Self.patienceMS
     guard poll(&watched, nfds_t(watched.count), CInt(min(pause, Self.patienceMS))) >= 0 else {
       // Interrupted by a signal, or out of memory for the moment.
       usleep(10_000)
       return
     }
-    let now = RelayClock.steady
+    let now = RelayClock.monotonic
     var kept: [Client] = []
     for (client, seen) in zip(clients, watched.dropFirst()) {
       var client = client
@@ -166,7 +166,7 @@ final class StatusServer: @unchecked Sendable {
       let missing = Answer(status: 404, body: "there are /, /metrics, /healthz and /readyz\n")
       let said = answer(path) ?? missing
       // Preparing the response may have taken long.
-      end(client, words, said, until: RelayClock.steady + Self.patienceMS)
+      end(client, words, said, until: RelayClock.monotonic + Self.patienceMS)
     }
   }
 
@@ -224,7 +224,7 @@ final class StatusServer: @unchecked Sendable {
     // The thread that reads the requests must not block.
     send(
       Array(head.utf8) + (words.first == "HEAD" ? [] : body), to: client.descriptor,
-      deadline ?? RelayClock.steady)
+      deadline ?? RelayClock.monotonic)
     close(client.descriptor)
     underWay.subtract(1, ordering: .relaxed)
   }
@@ -243,6 +243,6 @@ final class StatusServer: @unchecked Sendable {
 
   private func wait(_ client: CInt, _ what: Int32, _ deadline: Int64) -> Bool {
     var watched = pollfd(fd: client, events: Int16(what), revents: 0)
-    return poll(&watched, 1, CInt(max(0, deadline - RelayClock.steady))) == 1
+    return poll(&watched, 1, CInt(max(0, deadline - RelayClock.monotonic))) == 1
   }
 }

@@ -29,31 +29,31 @@ struct Agreement {
 
   /// Whether a relay that still is on the queue serves the app.
   static func isServed(_ app: String, _ queue: any QueueEngine) throws -> Bool {
-    guard let noted = try queue.note(note, app: app),
+    guard let noted = try queue.appState(note, app: app),
       let number = noted.split(separator: "\n").first.flatMap({ Int64($0) })
     else { return false }
-    return try queue.knows(WorkerSeat(number: number, app: app))
+    return try queue.knows(WorkerID(number: number, app: app))
   }
 
-  private func text(_ seat: WorkerSeat) -> String {
-    [String(seat.number), name, grave, credentials].joined(separator: "\n")
+  private func text(_ workerID: WorkerID) -> String {
+    [String(workerID.number), name, grave, credentials].joined(separator: "\n")
   }
 
   /// Writes the settings, or compares them with the queue's.
-  mutating func look(_ queue: any QueueEngine, _ seat: WorkerSeat, _ log: Logger) throws {
-    let own = text(seat)
-    let noted = try queue.note(Self.note, app: seat.app)
+  mutating func look(_ queue: any QueueEngine, _ workerID: WorkerID, _ log: Logger) throws {
+    let own = text(workerID)
+    let noted = try queue.appState(Self.note, app: workerID.app)
     isFirst = noted == own
     if isFirst { return agree(log) }
     let parts = (noted ?? "").split(separator: "\n", omittingEmptySubsequences: false)
     // A note with our name is from this process, which may have read its configuration again; a
     // relay that is gone does not count.
     guard parts.count == 4, let number = Int64(parts[0]), parts[1] != name,
-      try queue.knows(WorkerSeat(number: number, app: seat.app))
+      try queue.knows(WorkerID(number: number, app: workerID.app))
     else {
       // If another relay was faster, its settings are compared next time, and no entries are
       // claimed before.
-      isFirst = try queue.replaceNote(Self.note, noted, by: own, app: seat.app)
+      isFirst = try queue.replaceAppState(Self.note, noted, by: own, app: workerID.app)
       isBroken = !isFirst
       if isFirst { agree(log) }
       return
@@ -73,8 +73,8 @@ struct Agreement {
     (words, isBroken) = (nil, false)
   }
 
-  func leave(_ queue: any QueueEngine, _ seat: WorkerSeat) throws {
-    guard try queue.note(Self.note, app: seat.app) == text(seat) else { return }
-    try queue.setNote(Self.note, nil, app: seat.app)
+  func leave(_ queue: any QueueEngine, _ workerID: WorkerID) throws {
+    guard try queue.appState(Self.note, app: workerID.app) == text(workerID) else { return }
+    try queue.setAppState(Self.note, nil, app: workerID.app)
   }
 }

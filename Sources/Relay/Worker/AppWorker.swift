@@ -23,9 +23,9 @@ package final class AppWorker: @unchecked Sendable {
   private let queue: any QueueEngine
   private let log: Logger
   /// Called with the recorded updates, on the worker's thread.
-  private let recorded: @Sendable ([Verdict]) -> Void
+  private let recorded: @Sendable ([EntryUpdate]) -> Void
   /// nil if no listener uses bad tokens.
-  private let refused: RefusedTokens?
+  private let badTokens: BadTokens?
   private let rules: DeliveryRules
   private let orders = Mutex(Orders())
   private let ended = DispatchSemaphore(value: 0)
@@ -33,9 +33,9 @@ package final class AppWorker: @unchecked Sendable {
   // Used only by the worker's thread.
   private let session: ServiceSession
   private let forwarded: ForwardedLines
-  private var problem = StandingProblem()
-  private var judge: TokenJudge?
-  private var seat: WorkerSeat
+  private var standing = StandingProblem()
+  private var recorder: BadTokenRecorder?
+  private var workerID: WorkerID
   private var outbox: [HeldEntry] = []
   private var outboxStart = 0
   // No exclusivity checks, as in `HeldEntry`.
@@ -52,7 +52,7 @@ package final class AppWorker: @unchecked Sendable {
   private var lastHeard = RelayClock.now
   /// Before this time (monotonic), reclaims only from workers whose process has exited, not from
   /// silent ones.
-  private var judgesFrom: Int64 = 0
+  private var reclaimsSilentFrom: Int64 = 0
   /// Before this time (monotonic), claims no entries while it has notifications in hand.
   private var finishesUntil: Int64 = 0
   /// The worker holds suspects of crashes, and gets no other entries.
@@ -66,15 +66,15 @@ package final class AppWorker: @unchecked Sendable {
   /// Whether other relays have the same settings.
   private var agreement: Agreement
   /// The worker's quota of the app's connections; nil without a limit.
-  private var share: FleetShare?
+  private var quota: ConnectionQuota?
   private var nextFigures: Int64 = 0
   private var recordAfter: Int64 = 0
-  private var saidTroubles: Set<String> = []
-  private var troubleCause: TroubleCause?
+  private var loggedProblems: Set<String> = []
+  private var problemCause: ProblemCause?
 
   /// The kind of the last failure. While no pushes are sent, it is over when the same call
   /// succeeds.
-  private enum TroubleCause { case claiming, staying, other }
+  private enum ProblemCause { case claiming, staying, other }
 
   /// A transaction is due after this many outcomes, after `batchMS`, or at half of what is in hand,
   /// so that a small window does not wait for the clock.
@@ -89,12 +89,12 @@ package final class AppWorker: @unchecked Sendable {
 
   init(
     _ app: AppConfiguration, _ settings: RelayConfiguration.Queue, queue: any QueueEngine,
-    credentials: RelayCredentials, log: Logger, refused: RefusedTokens? = nil,
-    recorded: @escaping @Sendable ([Verdict]) -> Void = { _ in }
+    credentials: RelayCredentials, log: Logger, badTokens: BadTokens? = nil,
+    recorded: @escaping @Sendable ([EntryUpdate]) -> Void = { _ in }
   ) throws {
     self.app = app
     self.recorded = recorded
-    self.refused = refused
+    self.badTokens = badTokens
     self.settings = settings
     self.queue = queue
     var log = log
@@ -107,11 +107,13 @@ package final class AppWorker: @unchecked Sendable {
     session = try ServiceSession(
       app, credentials, log: SessionLines(upTo: APNS_LOG_DEBUG) { lines.tell($0) })
     agreement = Agreement(app, named: Self.name)
-    share = FleetShare(app, leaseMS: Int64(settings.leaseS * 1000), session)
-    if let refused, refused.isAsked { judge = try TokenJudge(app, queue, refused, log: log) }
-    seat = try queue.join(app: app.name, named: Self.name, at: RelayClock.now)
+    quota = ConnectionQuota(app, leaseMS: Int64(settings.leaseS * 1000), session)
+    if let badTokens, badTokens.isUsed {
+      recorder = try BadTokenRecorder(app, queue, badTokens, log: log)
+    }
+    workerID = try queue.join(app: app.name, named: Self.name, at: RelayClock.now)
     figures.certificateEnd = credentials.certificateEnd
-    figures.heard = RelayClock.steady
+    figures.heard = RelayClock.monotonic
     orders.withLock { $0.figures = figures }
   }
 
@@ -148,7 +150,9 @@ package final class AppWorker: @unchecked Sendable {
 
   /// Claims no more entries, waits up to this long for responses, and ends.
   package func drain(withinMS milliseconds: Int64) {
-    orders.withLock { $0.drainUntil = min($0.drainUntil ?? .max, RelayClock.steady + milliseconds) }
+    orders.withLock {
+      $0.drainUntil = min($0.drainUntil ?? .max, RelayClock.monotonic + milliseconds)
+    }
     session.wake()
   }
 
@@ -164,10 +168,10 @@ package final class AppWorker: @unchecked Sendable {
     var hasLookedTwice = false
     while true {
       let drainUntil = obey()
-      let (now, began) = (RelayClock.steady, RelayClock.now)
+      let (now, began) = (RelayClock.monotonic, RelayClock.now)
       // First, so that entries that were reclaimed are neither written nor extended.
       stayKnown(now)
-      keepShare(now)
+      keepQuota(now)
       if let drainUntil {
         cutOutbox()
         if now >= drainUntil || inHand == 0 {
@@ -183,8 +187,8 @@ package final class AppWorker: @unchecked Sendable {
       if hasLookedTwice { continue }
       send()
       note(session.process())
-      takeAnswers()
-      recordIfDue(RelayClock.steady, isLast: false)
+      takeResults()
+      recordIfDue(RelayClock.monotonic, isLast: false)
       bringBack(now)
       show(now)
       rest(drainUntil)
@@ -196,7 +200,7 @@ package final class AppWorker: @unchecked Sendable {
       defer { (orders.credentials, orders.isNews) = (nil, false) }
       return (orders.credentials, orders.drainUntil, orders.isNews)
     }
-    if isNews, figures.trouble == nil { nextClaim = 0 }
+    if isNews, figures.problem == nil { nextClaim = 0 }
     if let credentials {
       do {
         try session.use(credentials)
@@ -210,7 +214,7 @@ package final class AppWorker: @unchecked Sendable {
   }
 
   private func rest(_ drainUntil: Int64?) {
-    let now = RelayClock.steady
+    let now = RelayClock.monotonic
     var wait: Int64 = 200
     if !changed.isEmpty { wait = max(0, max(recordAfter, firstChange + Self.batchMS) - now) }
     if drainUntil == nil, let claimTime { wait = min(wait, max(0, claimTime - now)) }
@@ -222,7 +226,7 @@ package final class AppWorker: @unchecked Sendable {
   /// When it may claim (monotonic); nil if another event must come first. Requires room for a
   /// quarter of the window, so that a claim is worth its transaction.
   private var claimTime: Int64? {
-    guard !agreement.isBroken, !hasSuspects || inHand == 0, share?.isEmpty != true,
+    guard !agreement.isBroken, !hasSuspects || inHand == 0, quota?.isEmpty != true,
       app.limits.window - inHand >= max(1, app.limits.window / 4)
     else {
       return nil
@@ -237,16 +241,16 @@ package final class AppWorker: @unchecked Sendable {
       guard session.isReached() else { return try reach(now) }
       wantsConnection = false
       var entries = try queue.claim(
-        seat, room: app.limits.window - inHand, inOrder: app.keepOrder == .device,
+        workerID, room: app.limits.window - inHand, inOrder: app.keepOrder == .device,
         isFree: inHand == 0, at: RelayClock.now)
       nextClaim = entries.isEmpty ? now + Int64(settings.pollMS) : now
       hasSuspects = entries.contains { $0.crashes >= CrashGroup.apart }
       // Moved and not copied, because a copy would retain all of its strings.
       entries.reverse()
       while let entry = entries.popLast() { take(entry) }
-      heal(.claiming)
+      clearProblem(.claiming)
     } catch {
-      trouble("the queue: \(error)", .claiming)
+      report("the queue: \(error)", .claiming)
       nextClaim = now + 1000
     }
   }
@@ -256,7 +260,7 @@ package final class AppWorker: @unchecked Sendable {
   private func reach(_ now: Int64) throws {
     if !wantsConnection {
       wantsConnection = try queue.isAnythingThere(app: app.name, at: RelayClock.now)
-      heal(.claiming)
+      clearProblem(.claiming)
     }
     nextClaim = now + Int64(settings.pollMS)
     if wantsConnection { note(session.connect()) }
@@ -265,8 +269,8 @@ package final class AppWorker: @unchecked Sendable {
   private func take(_ entry: consuming Entry) {
     figures.claimed += 1
     let held = HeldEntry(entry)
-    inHand += held.open + held.fresh.count
-    if rules.refuses(held, now: RelayClock.now) || held.open == 0 {
+    inHand += held.unresolved + held.fresh.count
+    if rules.refuses(held, now: RelayClock.now) || held.unresolved == 0 {
       settle(held)
     } else {
       outbox.append(held)
@@ -293,7 +297,7 @@ package final class AppWorker: @unchecked Sendable {
   private func sendOn(_ held: HeldEntry) -> Bool {
     while held.cursor < held.count {
       let position = held.cursor
-      guard held.isOpen(position) else {
+      guard held.isUnresolved(position) else {
         held.cursor += 1
         continue
       }
@@ -305,7 +309,7 @@ package final class AppWorker: @unchecked Sendable {
           held.end(
             at: position,
             PushOutcome(
-              position: position, token: held.token(at: position), end: .refused, reason: reason))
+              position: position, token: held.token(at: position), kind: .refused, reason: reason))
         }
       } catch {
         note(error)
@@ -326,32 +330,32 @@ package final class AppWorker: @unchecked Sendable {
     outboxStart = 0
   }
 
-  private func takeAnswers() {
-    let isJudging = judge != nil
-    let now = RelayClock.steady
-    session.takeAnswers { answer in
-      if isJudging { judge?.judge(&answer, at: RelayClock.now) }
-      rules.take(answer)
-      settle(answer.held)
-      if answer.kind == .accepted { hasAccepted = true }
-      if answer.httpStatus >= 500 {
+  private func takeResults() {
+    let isRecording = recorder != nil
+    let now = RelayClock.monotonic
+    session.takeResults { result in
+      if isRecording { recorder?.count(&result, at: RelayClock.now) }
+      rules.take(result)
+      settle(result.held)
+      if result.kind == .accepted { hasAccepted = true }
+      if result.httpStatus >= 500 {
         hasAccepted = false
         lastServerError = now
         nextBringBack = min(nextBringBack, lastServerError + Self.wellMS)
       }
-      if let words = problem.hear(answer, at: now, log) {
+      if let words = standing.receive(result, at: now, log) {
         show(stop: words)
-      } else if figures.trouble != nil, answer.httpStatus > 0, recordAfter == 0 {
-        figures.trouble = nil
-        saidTroubles.removeAll()
+      } else if figures.problem != nil, result.httpStatus > 0, recordAfter == 0 {
+        figures.problem = nil
+        loggedProblems.removeAll()
       }
     }
   }
 
   private func settle(_ held: HeldEntry) {
     held.settle(rules, now: RelayClock.now)
-    guard !held.fresh.isEmpty || held.next != nil else { return }
-    if changed.isEmpty { firstChange = RelayClock.steady }
+    guard !held.fresh.isEmpty || held.disposition != nil else { return }
+    if changed.isEmpty { firstChange = RelayClock.monotonic }
     if !held.isChanged {
       held.isChanged = true
       changed.append(held)
@@ -364,44 +368,44 @@ package final class AppWorker: @unchecked Sendable {
       isLast || freshCount >= Self.batch || 2 * freshCount >= inHand
         || now - firstChange >= Self.batchMS
     else { return }
-    let verdicts = changed.map { Verdict($0) }
+    let updates = changed.map { EntryUpdate($0) }
     // Before recording, so that the listener knows the token once the outcome is visible in the
     // queue.
-    if let refused, judge != nil {
-      for verdict in verdicts {
-        verdict.forEachOutcome { outcome in
-          guard outcome.pointee.refusedSince != nil else { return }
-          refused.add(outcome.pointee.token.text, app: app.name, at: RelayClock.now)
+    if let badTokens, recorder != nil {
+      for update in updates {
+        update.forEachOutcome { outcome in
+          guard outcome.pointee.badSince != nil else { return }
+          badTokens.add(outcome.pointee.token.text, app: app.name, at: RelayClock.now)
         }
       }
     }
     do {
-      try queue.record(verdicts, by: seat, at: RelayClock.now)
+      try queue.record(updates, by: workerID, at: RelayClock.now)
     } catch {
       // No outcome was recorded, so no entry is acknowledged, and no more are claimed until it
       // works.
-      trouble("outcomes cannot be recorded: \(error)")
+      report("outcomes cannot be recorded: \(error)")
       recordAfter = now + 1000
       return
     }
     figures.records += 1
     if recordAfter > 0 {
       recordAfter = 0
-      figures.trouble = nil
-      saidTroubles.removeAll()
+      figures.problem = nil
+      loggedProblems.removeAll()
       log.notice("outcomes are recorded again")
     }
     for (index, held) in changed.enumerated() {
-      figures.count(verdicts[index])
+      figures.count(updates[index])
       inHand -= held.fresh.count
       held.fresh.removeAll()
       held.isChanged = false
-      switch verdicts[index].next {
+      switch updates[index].disposition {
       case .held, .finished: break
-      default: inHand -= held.open
+      default: inHand -= held.unresolved
       }
     }
-    recorded(verdicts)
+    recorded(updates)
     changed.removeAll(keepingCapacity: true)
     freshCount = 0
     // If the order is kept, blocked entries may be sent now.
@@ -421,20 +425,21 @@ package final class AppWorker: @unchecked Sendable {
         nextClaim = now
       }
     } catch {
-      trouble("the queue: \(error)", .staying)
+      report("the queue: \(error)", .staying)
     }
   }
 
-  private func keepShare(_ now: Int64) {
-    guard share != nil else { return }
+  private func keepQuota(_ now: Int64) {
+    guard quota != nil else { return }
     do {
-      try share?.keep(queue, seat, isNeeded: inHand > 0 || wantsConnection, session, at: now, log)
+      try quota?.keep(
+        queue, workerID, isNeeded: inHand > 0 || wantsConnection, session, at: now, log)
     } catch {
       // Don't clear the problem after a success: most calls make no query, so success proves
       // little.
-      trouble("the queue: \(error)", .staying)
+      report("the queue: \(error)", .staying)
     }
-    figures.connectionShare = share?.count
+    figures.connectionQuota = quota?.count
   }
 
   /// Whether enough time has passed for others to reclaim its entries. Uses the wall clock, because
@@ -451,134 +456,136 @@ package final class AppWorker: @unchecked Sendable {
     nextRenewal = now + max(50, min(1000, lease / 4))
     // A worker that was itself suspended or cut off from the queue cannot tell which others are
     // silent. Give them a full lease to renew.
-    if wasAway { judgesFrom = now + lease }
+    if wasAway { reclaimsSilentFrom = now + lease }
     do {
       // An emptied queue (FLUSHALL) no longer has this worker.
-      if try now >= nextLook || wasAway || !queue.knows(seat) {
+      if try now >= nextLook || wasAway || !queue.knows(workerID) {
         nextLook = now + max(50, lease / 4)
-        if try !queue.renew(seat, at: clock) {
+        if try !queue.renew(workerID, at: clock) {
           log.warning("this worker was silent for too long, and others have taken its entries")
           // The new owners send what was not written yet.
           cutOutbox()
           session.cancelAll()
           finishesUntil = now + Self.finishMS
-          seat = try queue.join(app: app.name, named: Self.name, at: clock)
+          workerID = try queue.join(app: app.name, named: Self.name, at: clock)
         }
         lastHeard = clock
       }
-      if judge == nil, let refused, refused.isAsked {
-        judge = try TokenJudge(app, queue, refused, log: log)
+      if recorder == nil, let badTokens, badTokens.isUsed {
+        recorder = try BadTokenRecorder(app, queue, badTokens, log: log)
       }
-      try judge?.exchange(at: clock)
+      try recorder?.exchange(at: clock)
       if orders.withLock({ $0.drainUntil == nil }) {
-        try agreement.look(queue, seat, log)
+        try agreement.look(queue, workerID, log)
         if figures.disagreement != agreement.words || figures.isFirst != agreement.isFirst {
           nextFigures = 0
         }
         figures.disagreement = agreement.words
         figures.isFirst = agreement.isFirst
       }
-      let silentSince = now < judgesFrom ? 0 : clock - lease
+      let silentSince = now < reclaimsSilentFrom ? 0 : clock - lease
       let count = try queue.reclaim(silentSince: silentSince, at: clock)
       if count > 0 {
         figures.reclaimed += count
         log.notice("\(count) entries taken from workers that are gone")
       }
-      heal(.staying)
+      clearProblem(.staying)
     } catch {
-      trouble("the queue: \(error)", .staying)
+      report("the queue: \(error)", .staying)
     }
   }
 
   private func end(_ drainUntil: Int64) {
     // Outcomes that only need recording cause no wait.
-    let answered = changed.reduce(0) { $0 + $1.fresh.count + ($1.next == nil ? 0 : $1.open) }
-    if inHand > answered {
+    let resolved = changed.reduce(0) {
+      $0 + $1.fresh.count + ($1.disposition == nil ? 0 : $1.unresolved)
+    }
+    if inHand > resolved {
       session.cancelAll()
-      takeAnswers()
-      log.notice("\(inHand - answered) notifications have no answer yet; they are delivered again")
-      let limit = RelayClock.steady + 2000
-      while !session.close(withinMS: 0), RelayClock.steady < limit {
+      takeResults()
+      log.notice("\(inHand - resolved) notifications have no response yet; they are redelivered")
+      let limit = RelayClock.monotonic + 2000
+      while !session.close(withinMS: 0), RelayClock.monotonic < limit {
         _ = session.process()
         var watched = pollfd(fd: session.descriptor, events: Int16(POLLIN), revents: 0)
         _ = poll(&watched, 1, 50)
       }
-      takeAnswers()
+      takeResults()
     } else {
       // Closes gracefully, but with a time limit.
-      let limit = RelayClock.steady + 1000
-      while !session.close(withinMS: 500), RelayClock.steady < limit {
+      let limit = RelayClock.monotonic + 1000
+      while !session.close(withinMS: 500), RelayClock.monotonic < limit {
         _ = session.process()
         var watched = pollfd(fd: session.descriptor, events: Int16(POLLIN), revents: 0)
         _ = poll(&watched, 1, 50)
       }
     }
-    let limit = max(drainUntil, RelayClock.steady) + 5000
+    let limit = max(drainUntil, RelayClock.monotonic) + 5000
     while !changed.isEmpty {
-      recordIfDue(RelayClock.steady, isLast: true)
-      if changed.isEmpty || RelayClock.steady > limit { break }
+      recordIfDue(RelayClock.monotonic, isLast: true)
+      if changed.isEmpty || RelayClock.monotonic > limit { break }
       usleep(100_000)
     }
     let lost = changed.reduce(0) { $0 + $1.fresh.count }
     if lost > 0 {
-      log.error("\(lost) outcomes are not recorded; their notifications are delivered again")
+      log.error("\(lost) outcomes are not recorded; their notifications are redelivered")
       orders.withLock { $0.lostOutcomes = lost }
     }
     do {
-      try agreement.leave(queue, seat)
-      try judge?.exchange(at: RelayClock.now, isLast: true)
+      try agreement.leave(queue, workerID)
+      try recorder?.exchange(at: RelayClock.now, isLast: true)
       try queue.leave(
-        seat, saying: "worker \(seat.number) stopped before the answer", at: RelayClock.now)
+        workerID, line: "worker \(workerID.number) stopped before the response", at: RelayClock.now)
     } catch {
       log.error("the queue: \(error)")
     }
     nextFigures = 0
-    show(RelayClock.steady)
-    problem.leave(at: RelayClock.steady, log)
+    show(RelayClock.monotonic)
+    standing.leave(at: RelayClock.monotonic, log)
     log.info("ended")
   }
 
   private func note(_ error: LibraryError?) {
     guard let error else { return }
-    guard StandingProblem.isOne(error.cause) else { return trouble(error.message) }
+    guard StandingProblem.isOne(error.cause) else { return report(error.message) }
     let words = StandingProblem.words(error)
-    problem.meet(words, error.cause, at: RelayClock.steady, log)
+    standing.meet(words, error.cause, at: RelayClock.monotonic, log)
     show(stop: words)
   }
 
   private func show(stop words: String) {
-    figures.trouble = words
-    troubleCause = .other
+    figures.problem = words
+    problemCause = .other
     nextFigures = 0
   }
 
   /// Logs a failure once, until it is over.
-  private func trouble(_ words: String, _ cause: TroubleCause = .other) {
-    figures.trouble = words
-    troubleCause = cause
+  private func report(_ words: String, _ cause: ProblemCause = .other) {
+    figures.problem = words
+    problemCause = cause
     nextFigures = 0
-    if saidTroubles.count > 100 { saidTroubles.removeAll() }
-    if saidTroubles.insert(words).inserted { log.warning("\(words)") }
+    if loggedProblems.count > 100 { loggedProblems.removeAll() }
+    if loggedProblems.insert(words).inserted { log.warning("\(words)") }
   }
 
-  private func heal(_ cause: TroubleCause) {
-    guard troubleCause == cause, figures.trouble != nil else { return }
-    figures.trouble = nil
+  private func clearProblem(_ cause: ProblemCause) {
+    guard problemCause == cause, figures.problem != nil else { return }
+    figures.problem = nil
     nextFigures = 0
-    saidTroubles.removeAll()
+    loggedProblems.removeAll()
   }
 
   private func show(_ now: Int64) {
     guard now >= nextFigures else { return }
     nextFigures = now + 500
-    problem.look(at: now, log)
-    forwarded.isQuiet = problem.words != nil
-    figures.isStopped = problem.words != nil
+    standing.look(at: now, log)
+    forwarded.isQuiet = standing.words != nil
+    figures.isStopped = standing.words != nil
     figures.heard = now
     figures.inHand = inHand
-    figures.remembers = judge != nil
-    figures.guardAlarm = judge?.alarm
-    figures.withheld = judge?.withheld ?? 0
+    figures.remembers = recorder != nil
+    figures.guardAlarm = recorder?.alarm
+    figures.withheld = recorder?.withheld ?? 0
     figures.session = session.metrics(ofApp: app.name)
     orders.withLock { $0.figures = figures }
   }

@@ -9,7 +9,7 @@ enum RelayClock {
   }
 
   /// Milliseconds of the monotonic clock.
-  static var steady: Int64 {
+  static var monotonic: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000

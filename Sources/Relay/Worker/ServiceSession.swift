@@ -142,42 +142,42 @@ final class ServiceSession {
 
   /// Passes on all results that have arrived.
   @inline(__always)
-  func takeAnswers(_ take: (inout Answer) -> Void) {
+  func takeResults(_ take: (inout PushResult) -> Void) {
     while apns_session_next_event(handle, event, 0, nil) == APNS_OK,
       let flight = flights.take(Int(bitPattern: event.pointee.user_data))
     {
-      var answer = Answer(flight.held, flight.position, .accepted)
-      read(&answer)
-      take(&answer)
+      var result = PushResult(flight.held, flight.position, .accepted)
+      read(&result)
+      take(&result)
     }
   }
 
   @inline(__always)
-  private func read(_ answer: inout Answer) {
-    answer.httpStatus = Int(event.pointee.http_status)
-    answer.retryAfterS = Int(event.pointee.retry_after_s)
-    answer.isAsked = event.pointee.retry_asked != 0
-    answer.apnsID = withUnsafeBytes(of: &event.pointee.apns_id) { PushID($0) }
+  private func read(_ result: inout PushResult) {
+    result.httpStatus = Int(event.pointee.http_status)
+    result.retryAfterS = Int(event.pointee.retry_after_s)
+    result.isAsked = event.pointee.retry_asked != 0
+    result.apnsID = withUnsafeBytes(of: &event.pointee.apns_id) { PushID($0) }
     switch UInt32(bitPattern: event.pointee.kind) {
     case APNS_EVENT_ACCEPTED.rawValue: break
     case APNS_EVENT_CANCELLED.rawValue:
-      answer.kind = .cancelled
+      result.kind = .cancelled
       // An earlier response only determines the time of the retry.
-      answer.httpStatus = 0
-      answer.reason = text(of: &event.pointee.reason_text)
+      result.httpStatus = 0
+      result.reason = text(of: &event.pointee.reason_text)
     case APNS_EVENT_REJECTED.rawValue:
-      answer.kind = .rejected
-      answer.code = apns_reason_t(rawValue: UInt32(bitPattern: event.pointee.reason))
-      answer.reason = text(of: &event.pointee.reason_text)
-      if answer.reason.isEmpty { answer.reason = String(cString: apns_reason_text(answer.code)) }
+      result.kind = .rejected
+      result.code = apns_reason_t(rawValue: UInt32(bitPattern: event.pointee.reason))
+      result.reason = text(of: &event.pointee.reason_text)
+      if result.reason.isEmpty { result.reason = String(cString: apns_reason_text(result.code)) }
       if event.pointee.http_status == 410 {
         let since = event.pointee.timestamp
-        answer.goneSince = since > 0 ? since : Int64(time(nil))
+        result.goneSince = since > 0 ? since : Int64(time(nil))
       }
     default:
-      answer.kind = .unknown
-      answer.reason = text(of: &event.pointee.reason_text)
-      if answer.reason.isEmpty { answer.reason = "the connection ended before an answer" }
+      result.kind = .unknown
+      result.reason = text(of: &event.pointee.reason_text)
+      if result.reason.isEmpty { result.reason = "the connection ended before an answer" }
     }
   }
 

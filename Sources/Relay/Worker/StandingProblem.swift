@@ -110,15 +110,15 @@ extension StandingProblem {
   static func isOne(_ cause: apns_cause_t) -> Bool { causes.contains(cause.rawValue) }
 
   /// Takes a response into account. Returns the problem if the response shows one.
-  mutating func hear(_ answer: Answer, at now: Int64, _ log: Logger) -> String? {
-    if let words = words(answer) {
+  mutating func receive(_ result: PushResult, at now: Int64, _ log: Logger) -> String? {
+    if let words = words(result) {
       meet(words, APNS_CAUSE_NONE, at: now, log)
       return words
     }
-    let isBadToken = answer.httpStatus == 400 && Self.badTokens.contains(answer.code.rawValue)
+    let isBadToken = result.httpStatus == 400 && Self.badTokens.contains(result.code.rawValue)
     if isBadToken, lastGood == nil {
       badTokens += 1
-    } else if answer.httpStatus > 0, answer.httpStatus != 429, answer.httpStatus < 500 {
+    } else if result.httpStatus > 0, result.httpStatus != 429, result.httpStatus < 500 {
       end(at: now, log)
     }
     return nil
@@ -128,22 +128,22 @@ extension StandingProblem {
     [APNS_REASON_BAD_DEVICE_TOKEN, APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC].map(\.rawValue))
 
   /// The configuration error that a response shows; nil if it concerns the notification or APNs.
-  private func words(_ answer: Answer) -> String? {
-    if answer.httpStatus == 403 { return "the service refuses the provider: \(answer.reason)" }
+  private func words(_ result: PushResult) -> String? {
+    if result.httpStatus == 403 { return "the service refuses the provider: \(result.reason)" }
     // A topic in the entry is the producer's error.
-    guard answer.httpStatus == 400, answer.held.entry.content.topic == nil else { return nil }
-    switch answer.code {
+    guard result.httpStatus == 400, result.held.entry.content.topic == nil else { return nil }
+    switch result.code {
     case APNS_REASON_TOPIC_DISALLOWED, APNS_REASON_BAD_TOPIC, APNS_REASON_MISSING_TOPIC:
-      return "the service refuses the topic: \(answer.reason)"
+      return "the service refuses the topic: \(result.reason)"
     case APNS_REASON_BAD_CERTIFICATE, APNS_REASON_BAD_CERTIFICATE_ENVIRONMENT:
-      return "the service refuses the provider: \(answer.reason)"
+      return "the service refuses the provider: \(result.reason)"
     default:
-      guard Self.badTokens.contains(answer.code.rawValue), lastGood == nil,
+      guard Self.badTokens.contains(result.code.rawValue), lastGood == nil,
         badTokens >= Self.mostBadTokens
       else { return nil }
       return
         "the service has accepted nothing and calls each token bad, as where environment or topic is "
-        + "another one: \(answer.reason)"
+        + "another one: \(result.reason)"
     }
   }
 }

@@ -60,7 +60,7 @@ final class BinaryListenerContext: Sendable {
   func admit(_ channel: any Channel, _ app: String, _ shares: ClientShares) -> Bool {
     let client = ClientShares.Client(app: app, address: channel.remoteAddress?.host ?? "")
     if let limit = shares.enter(client, of: clients.count(of: relay.apps())) {
-      figures.turnAway(by: shares === feedbackPort ? .feedback : limit)
+      figures.refuseConnection(by: shares === feedbackPort ? .feedback : limit)
       return false
     }
     handshakes.end(channel)
@@ -76,7 +76,7 @@ final class BinaryListenerContext: Sendable {
   }
 
   func countSilent(_ count: Int, _ logger: Logger) {
-    figures.silence(count)
+    figures.addBackground(count)
     guard silentWarning.isDue("") else { return }
     logger.notice(
       "silent pushes (content-available alone) of priority 10 go as background pushes of priority 5, as APNs takes them; \(figures.shown.silent) so far"

@@ -40,7 +40,7 @@ final class ClientShares: Sendable {
   /// Admits the client until `leave`, and returns nil; otherwise returns the limit that it reached.
   /// `apps` is the number of apps.
   func enter(_ client: Client, of apps: Int) -> ListenerFigures.Limit? {
-    let now = RelayClock.steady
+    let now = RelayClock.monotonic
     let (limit, line) = state.withLock {
       state -> (ListenerFigures.Limit?, (Logger.Level, String)?) in
       let ofApp = state.apps[client.app, default: 0]

@@ -67,7 +67,7 @@ final class FeedbackConnection: FeedbackDelegate {
       }
       bound.value.told = devices
       return devices.compactMap { device in
-        RefusedTokens.bytes(device.token).map {
+        BadTokens.bytes(device.token).map {
           FeedbackEntry(timestamp: UInt32(clamping: device.since), token: $0)
         }
       }

@@ -48,7 +48,7 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
 
   private struct Client {
     var app: String
-    var refused: RefusedTokens.App?
+    var badTokens: BadTokens.App?
     /// The app's topic does not imply a push type, so the payloads decide.
     var hasPlainTopic: Bool
   }
@@ -84,7 +84,7 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     case .app(let name, let how):
       let topic = apps.first { $0.name == name }?.topic ?? ""
       client = Client(
-        app: name, refused: listener.relay.refused[name],
+        app: name, badTokens: listener.relay.badTokens[name],
         hasPlainTopic: Array(topic.utf8).withUnsafeBytes { PushType.named(in: $0) == nil })
       logger.info("a client of \(name), \(how)")
       let isIn = listener.admit(context.channel, name, listener.gateway)
@@ -123,12 +123,12 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
   private func rejection(ofTokenIn frame: Frame) -> Rejection? {
     let token = frame.notification.token
     if let sizes = listener.configuration.tokenBytes, !sizes.contains(size: token.count),
-      client?.refused?.sizes.contains(size: token.count) != true
+      client?.badTokens?.sizes.contains(size: token.count) != true
     {
       listener.sayRefusedSize(token.count, logger)
       return Rejection(frame, status: 5, reason: "the app's tokens are not \(token.count) bytes")
     }
-    guard let refused = client?.refused, refused.contains(token, at: RelayClock.now) else {
+    guard let badTokens = client?.badTokens, badTokens.contains(token, at: RelayClock.now) else {
       return nil
     }
     return Rejection(frame, status: 8, reason: "the service refused the token")
@@ -183,7 +183,7 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     if silent > 0 { listener.countSilent(silent, logger) }
     silent = 0
     listener.batches.enter()
-    put(batch, takenIdentifier, since: RelayClock.steady, on: loop)
+    put(batch, takenIdentifier, since: RelayClock.monotonic, on: loop)
   }
 
   private func put(
@@ -202,13 +202,13 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     switch taking {
     case .taken:
       queuedIdentifier = identifier
-      listener.figures.take(batch.count)
+      listener.figures.addQueued(batch.count)
       listener.relay.look(batch[0].app)
     case .failed:
       // A client that is gone gets no error packet, and relies on everything it wrote. A
       // half-closed client may do the same: most programs only write.
       let isGone = context == nil || hasClientEnded
-      let waited = RelayClock.steady - since
+      let waited = RelayClock.monotonic - since
       if isGone || waited < Self.patienceMS, !listener.isOver {
         if context == nil, !isOrphan {
           isOrphan = true

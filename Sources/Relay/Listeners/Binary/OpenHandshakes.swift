@@ -13,7 +13,7 @@ final class OpenHandshakes: Sendable {
     /// The bytes received at the last check.
     var received = 0
     /// The time of the last check (monotonic).
-    var since = RelayClock.steady
+    var since = RelayClock.monotonic
   }
 
   private struct State {
@@ -42,7 +42,7 @@ final class OpenHandshakes: Sendable {
     mutating func takeOldest(forMS time: Int64) -> Entry? {
       skip()
       guard start < queue.count, let entry = open[queue[start]],
-        RelayClock.steady - entry.since >= time
+        RelayClock.monotonic - entry.since >= time
       else { return nil }
       start += 1
       return entry
@@ -95,7 +95,7 @@ final class OpenHandshakes: Sendable {
     _ = state.withLock { $0.remove(channel) }
   }
 
-  private static func isLongAgo(_ time: Int64) -> Bool { RelayClock.steady - time > quietMS }
+  private static func isLongAgo(_ time: Int64) -> Bool { RelayClock.monotonic - time > quietMS }
 
   /// Closes the oldest connection that waits for its client, on its event loop.
   private func look(_ tries: Int, forMS time: Int64) {
@@ -120,11 +120,11 @@ final class OpenHandshakes: Sendable {
   private func close(_ channel: any Channel) {
     let isFirst = state.withLock { state -> Bool? in
       guard state.remove(channel) else { return nil }
-      defer { state.last = RelayClock.steady }
+      defer { state.last = RelayClock.monotonic }
       return state.last == nil
     }
     guard let isFirst else { return }
-    figures.turnAway(by: .handshakes)
+    figures.refuseConnection(by: .handshakes)
     if isFirst {
       logger.warning(
         "more than \(most) TLS handshakes are under way: those that wait longest for their clients end"

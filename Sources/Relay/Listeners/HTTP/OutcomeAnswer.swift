@@ -18,7 +18,7 @@ enum OutcomeAnswer {
   }
 
   private static func answer(_ outcome: PushOutcome) -> ListenerResponse {
-    switch outcome.end {
+    switch outcome.kind {
     case .accepted: ListenerResponse(200)
     case .rejected where !(400..<600).contains(outcome.httpStatus):
       .refusal(502, "Unknown", "the service answered \(outcome.httpStatus) \(outcome.reason)")

@@ -69,9 +69,9 @@ function certificate(end) {
 function guard(metrics) {
   const alarm = metrics.sum("apns_relay_guard_alarm");
   if (alarm === null) return [];
-  const heldBack = metrics.sum("apns_relay_guard_withheld_total");
-  return [make("h3", {}, "Purge guard"), list([
-    ["bad tokens", alarm ? "do not count" : "count", alarm ? "bad" : undefined], ["held back", number(heldBack)],
+  const ignored = metrics.sum("apns_relay_guard_withheld_total");
+  return [make("h3", {}, "Bad-token guard"), list([
+    ["bad tokens", alarm ? "do not count" : "count", alarm ? "bad" : undefined], ["ignored", number(ignored)],
   ])];
 }
 
@@ -87,11 +87,11 @@ function card(app) {
   const age = metrics.sum("apns_relay_oldest_entry_age_seconds") ?? 0;
   const dead = metrics.sum("apns_relay_dead_letters");
   const reasons = metrics.by("apns_relay_rejected_total", "reason");
-  const answer = (share) => milliseconds(metrics.quantile(share, "apns_response_duration_seconds", before));
+  const response = (share) => milliseconds(metrics.quantile(share, "apns_response_duration_seconds", before));
   return make("article", { "data-app": app },
     make("div", { class: "head" },
       make("h2", {}, app),
-      make("p", { class: "state", "data-is": isReady ? "ready" : "troubled" }, isReady ? "ready" : "something is in the way"),
+      make("p", { class: "state", "data-is": isReady ? "ready" : "failing" }, isReady ? "ready" : "failing"),
       make("p", { class: "rate" }, `${number(Math.round(perSecond.at(-1) ?? 0))} a second`)),
     chart(perSecond),
     make("h3", {}, "Queue, in entries"),
@@ -104,29 +104,29 @@ function card(app) {
     list(metrics.by("apns_relay_outcomes_total", "outcome").map(([name, count]) => [name, number(count)])),
     ...(reasons.length ? [make("h3", {}, "Rejected"), list(reasons.map(([name, count]) => [name, number(count)]))] : []),
     ...guard(metrics),
-    make("h3", {}, "Service"),
+    make("h3", {}, "APNs"),
     list([
       ["connections", number(metrics.sum("apns_connections", { state: "open" }))],
       ["in hand", number(metrics.sum("apns_relay_claimed_notifications"))],
       // In the last two minutes.
-      ["half answered in", answer(0.5)], ["99 % in", answer(0.99)],
+      ["half respond within", response(0.5)], ["99 % within", response(0.99)],
       ...certificate(metrics.sum("apns_relay_certificate_expiry_timestamp_seconds")),
     ]));
 }
 
-function show(trouble) {
+function show(problem) {
   const apps = (history.at(-1).samples.get("apns_relay_ready") ?? []).map((sample) => sample.labels.app);
   byId("apps").replaceChildren(...apps.map(card));
-  byId("trouble").hidden = !trouble;
-  byId("trouble").textContent = trouble;
+  byId("problem").hidden = !problem;
+  byId("problem").textContent = problem;
 }
 
-function say(state, words) {
+function setLink(state, words) {
   byId("link").dataset.is = state;
   if (byId("link").textContent !== words) byId("link").textContent = words;
 }
 
-async function ask() {
+async function poll() {
   try {
     const [metrics, ready] = await Promise.all(["status.metrics", "readyz"].map((path) => fetch(path, { cache: "no-store" })));
     const samples = readMetrics(await metrics.text());
@@ -134,11 +134,11 @@ async function ask() {
     history.push({ at: performance.now(), samples });
     if (history.length > KEPT) history.shift();
     show(ready.ok ? "" : words);
-    say("live", "live");
+    setLink("live", "live");
   } catch {
-    say("lost", "the relay does not answer");
+    setLink("lost", "the relay does not respond");
   }
-  setTimeout(ask, EVERY_MS);
+  setTimeout(poll, EVERY_MS);
 }
 
-ask();
+poll();

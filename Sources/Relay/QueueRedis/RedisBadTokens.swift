@@ -4,10 +4,10 @@ extension RedisQueue {
   private static let perMS: Int64 = 1000
   private static let mostAtOnce = 1000
 
-  private static let refuse = RedisScript(
+  private static let record = RedisScript(
     #"""
     call('ZCARD', bad_tokens) call('ZCARD', feedback)
-    for index = 2, #ARGV, 2 do refuse(ARGV[index], ARGV[index + 1], ARGV[1]) end
+    for index = 2, #ARGV, 2 do add_bad_token(ARGV[index], ARGV[index + 1], ARGV[1]) end
     return 1
     """#)
 
@@ -25,31 +25,31 @@ extension RedisQueue {
     """#)
 
   /// Uses a single key, so that it works while the slot is moved, and while Redis is full.
-  private static let note = """
+  private static let setState = """
     redis.call('HDEL', KEYS[1], ARGV[1])
     return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
     """
 
   private func key(_ name: String, _ app: String) -> String { "apns:{\(app)}:\(name)" }
 
-  package func refused(app: String, behind number: Int64, most: Int) throws -> [RefusedToken] {
+  package func badTokens(app: String, after number: Int64, most: Int) throws -> [BadToken] {
     try ask([
       RedisCommand(
         "ZRANGEBYSCORE", key("bad_tokens", app), "(\(number)", "+inf", "WITHSCORES", "LIMIT", "0",
         "\(most)")
     ])[0].pairs.compactMap { token, score in
       Self.whole(score).map {
-        RefusedToken(number: $0, token: token, at: $0 / Self.perMS)
+        BadToken(number: $0, token: token, at: $0 / Self.perMS)
       }
     }
   }
 
-  package func refuse(_ devices: [GoneToken], app: String, at now: Int64) throws {
+  package func recordBadTokens(_ devices: [GoneToken], app: String, at now: Int64) throws {
     var rest = devices[...]
     while !rest.isEmpty {
       let some = rest.prefix(Self.mostAtOnce)
       rest = rest.dropFirst(some.count)
-      _ = try run(Self.refuse, app: app) { command in
+      _ = try run(Self.record, app: app) { command in
         command.add(now)
         for device in some {
           command.add(device.token)
@@ -59,8 +59,8 @@ extension RedisQueue {
     }
   }
 
-  package func forgetRefused(before: Int64) throws -> Int {
-    let apps = try knownApps().filter { !connections.isAway(Self.key($0)) }
+  package func forgetBadTokens(before: Int64) throws -> Int {
+    let apps = try knownApps().filter { !connections.isUnreachable(Self.key($0)) }
     let commands = apps.map {
       RedisCommand("ZREMRANGEBYSCORE", key("bad_tokens", $0), "-inf", "(\(before * Self.perMS)")
     }
@@ -89,10 +89,10 @@ extension RedisQueue {
     }
   }
 
-  package func lastAnswers(app: String, most: Int) throws -> [RecordedAnswer] {
+  package func lastResponses(app: String, most: Int) throws -> [RecordedResponse] {
     // In parts, because a record may have a thousand outcomes, and only over a limited number of
     // records.
-    var answers: [RecordedAnswer] = []
+    var answers: [RecordedResponse] = []
     var (end, seen) = ("+", 0)
     while answers.count < most, seen < 20 * most {
       let records = try ask([
@@ -101,7 +101,7 @@ extension RedisQueue {
       for record in records where record.list.count == 2 && answers.count < most {
         for outcome in RedisEntry.outcomes(of: record.list[1].list).reversed()
         where outcome.httpStatus > 0 {
-          answers.append(RecordedAnswer(httpStatus: outcome.httpStatus, reason: outcome.reason))
+          answers.append(RecordedResponse(httpStatus: outcome.httpStatus, reason: outcome.reason))
         }
       }
       guard records.count == Self.recordsAtOnce, let last = records.last?.list.first?.text else {
@@ -114,24 +114,24 @@ extension RedisQueue {
 
   private static let recordsAtOnce = 10
 
-  package func note(_ name: String, app: String) throws -> String? {
+  package func appState(_ name: String, app: String) throws -> String? {
     try ask([RedisCommand("HGET", key("app_state", app), name)])[0].text
   }
 
-  package func replaceNote(
+  package func replaceAppState(
     _ name: String, _ old: String?, by text: String, app: String
   ) throws -> Bool {
-    try run(.replaceNote, app: app) {
+    try run(.replaceAppState, app: app) {
       $0.add(name)
       $0.add(old ?? "")
       $0.add(text)
     }.number == 1
   }
 
-  package func setNote(_ name: String, _ text: String?, app: String) throws {
+  package func setAppState(_ name: String, _ text: String?, app: String) throws {
     let key = key("app_state", app)
     let command =
-      text.map { RedisCommand("EVAL", Self.note, "1", key, name, $0) }
+      text.map { RedisCommand("EVAL", Self.setState, "1", key, name, $0) }
       ?? RedisCommand("HDEL", key, name)
     _ = try connections.use(key, isRepeatable: true) { try $0.demand(command) }
   }

@@ -3,23 +3,23 @@ import Logging
 
 /// Decides which bad tokens of an app are recorded and reported as feedback. Used by the thread of
 /// the app's worker.
-struct TokenJudge {
+struct BadTokenRecorder {
   private let app: String
   private let queue: any QueueEngine
-  private let refused: RefusedTokens
-  private let notes: GuardNotes
+  private let badTokens: BadTokens
+  private let shared: SharedGuardState
   private let log: Logger
   private let waitMS: Int64
-  private var guarding: PurgeGuard
+  private var guarding: BadTokenGuard
   /// Bad tokens that count after a while if the guard permits: responses arrive in any order, so a
   /// bad batch may start with good ones.
   private var pending: [(device: GoneToken, due: Int64)] = []
   private static let mostPending = 100_000
   /// The queue does not have the first acceptance yet.
-  private var owesAccepted: Bool
+  private var mustWriteAccepted: Bool
   /// The alarm in the queue.
-  private var notedAlarm: String?
-  private var saidKind = 0
+  private var sharedAlarm: String?
+  private var loggedKind = 0
   /// The sizes of tokens that APNs accepted.
   private var sizes: TokenSizes = []
   /// The text of the guard's alarm; nil without an alarm.
@@ -29,25 +29,25 @@ struct TokenJudge {
 
   /// Begins with the responses in the queue, from other relays and from earlier runs.
   init(
-    _ app: AppConfiguration, _ queue: any QueueEngine, _ refused: RefusedTokens, log: Logger
+    _ app: AppConfiguration, _ queue: any QueueEngine, _ badTokens: BadTokens, log: Logger
   ) throws {
     self.app = app.name
     self.queue = queue
-    self.refused = refused
+    self.badTokens = badTokens
     self.log = log
     waitMS = Int64(app.guarding.waitS * 1000)
-    notes = GuardNotes(queue, app: app.name)
-    guarding = PurgeGuard(app.guarding)
-    for answer in try queue.lastAnswers(app: app.name, most: app.guarding.responses) {
+    shared = SharedGuardState(queue, app: app.name)
+    guarding = BadTokenGuard(app.guarding)
+    for response in try queue.lastResponses(app: app.name, most: app.guarding.responses) {
       guarding.count(
-        isBad: answer.httpStatus == 400 && Self.badReasons.contains(answer.reason),
-        isAccepted: answer.httpStatus == 200)
+        isBad: response.httpStatus == 400 && Self.badReasons.contains(response.reason),
+        isAccepted: response.httpStatus == 200)
     }
-    let isKnown = try notes.hasAccepted()
-    owesAccepted = guarding.hasAccepted && !isKnown
+    let isKnown = try shared.hasAccepted()
+    mustWriteAccepted = guarding.hasAccepted && !isKnown
     if isKnown { guarding.hasAccepted = true }
-    guarding.letGoUntil = try notes.letGoUntil()
-    notedAlarm = try notes.alarm()
+    guarding.overriddenUntil = try shared.overriddenUntil()
+    sharedAlarm = try shared.alarm()
     try exchangeSizes()
   }
 
@@ -57,59 +57,59 @@ struct TokenJudge {
   private static let badReasons = badCodes.map { String(cString: apns_reason_text($0)) }
 
   /// Counts a response, and marks it if its token must be recorded.
-  mutating func judge(_ answer: inout Answer, at now: Int64) {
-    guard answer.httpStatus > 0, answer.held.entry.content.channel == nil else { return }
-    let isBad = answer.httpStatus == 400 && Self.badCodes.contains(answer.code)
+  mutating func count(_ result: inout PushResult, at now: Int64) {
+    guard result.httpStatus > 0, result.held.entry.content.channel == nil else { return }
+    let isBad = result.httpStatus == 400 && Self.badCodes.contains(result.code)
     let hadAccepted = guarding.hasAccepted
-    guarding.count(isBad: isBad, isAccepted: answer.httpStatus == 200)
-    if guarding.hasAccepted, !hadAccepted { owesAccepted = true }
-    if answer.httpStatus == 200 { take(sizeOf: answer) }
-    if answer.httpStatus == 410 {
-      answer.refusedSince = answer.goneSince ?? now / 1000
+    guarding.count(isBad: isBad, isAccepted: result.httpStatus == 200)
+    if guarding.hasAccepted, !hadAccepted { mustWriteAccepted = true }
+    if result.httpStatus == 200 { take(sizeOf: result) }
+    if result.httpStatus == 410 {
+      result.badSince = result.goneSince ?? now / 1000
     } else if isBad, pending.count < Self.mostPending {
-      let token = answer.held.token(at: answer.position)
+      let token = result.held.token(at: result.position)
       let device = GoneToken(token: token.text, since: now / 1000)
       pending.append((device, now + waitMS))
     }
     look(at: now)
   }
 
-  private mutating func take(sizeOf answer: Answer) {
+  private mutating func take(sizeOf result: PushResult) {
     // Nearly all tokens are plain hex.
-    let digits = answer.held.token(at: answer.position).withBytes { bytes in
+    let digits = result.held.token(at: result.position).withBytes { bytes in
       bytes.count { $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 6 }
     }
     let size = TokenSizes(digits / 2)
     guard !sizes.isSuperset(of: size) else { return }
     sizes.formUnion(size)
-    refused[app]?.accept(size)
+    badTokens[app]?.accept(size)
   }
 
   /// Merges the sizes with those of other relays and of earlier runs.
   private mutating func exchangeSizes() throws {
-    let noted = try notes.sizes()
-    if !noted.isSuperset(of: sizes) { try notes.setSizes(noted.union(sizes)) }
-    sizes.formUnion(noted)
+    let known = try shared.sizes()
+    if !known.isSuperset(of: sizes) { try shared.setSizes(known.union(sizes)) }
+    sizes.formUnion(known)
     // Repeated each time, because a listener may have been opened since.
-    refused[app]?.accept(sizes)
+    badTokens[app]?.accept(sizes)
   }
 
   /// Logs the start and the end of an alarm.
   private mutating func look(at now: Int64) {
-    let hold = guarding.hold(at: now)
+    let withholding = guarding.withholding(at: now)
     let kind =
-      switch hold {
+      switch withholding {
       case .neverAccepted: 1
       case .tooMany: 2
       default: 0
       }
-    alarm = hold?.alarm(app: app)
-    guard kind != saidKind, alarm != nil || saidKind != 0 else { return }
+    alarm = withholding?.alarm(app: app)
+    guard kind != loggedKind, alarm != nil || loggedKind != 0 else { return }
     if let alarm {
-      saidKind = kind
+      loggedKind = kind
       log.warning("guard: \(alarm)")
-    } else if hold == nil {
-      saidKind = 0
+    } else if withholding == nil {
+      loggedKind = 0
       log.notice("guard: tokens that the service calls bad count again")
     }
   }
@@ -117,7 +117,7 @@ struct TokenJudge {
   /// Records or drops the tokens that have waited long enough. At the end no token waits any
   /// longer.
   private mutating func settle(at now: Int64, isLast: Bool) throws {
-    switch guarding.hold(at: now) {
+    switch guarding.withholding(at: now) {
     case .neverAccepted?, .tooMany?:
       withheld += pending.count
       pending = []
@@ -127,31 +127,31 @@ struct TokenJudge {
       let count = isLast ? pending.count : pending.prefix { $0.due <= now }.count
       guard count > 0 else { return }
       let due = pending.prefix(count).map(\.device)
-      try queue.refuse(due, app: app, at: now)
-      for device in due { refused.add(device.token, app: app, at: now) }
+      try queue.recordBadTokens(due, app: app, at: now)
+      for device in due { badTokens.add(device.token, app: app, at: now) }
       pending.removeFirst(count)
     }
   }
 
   /// Writes the guard's state for other relays, and reads the operator's override.
   mutating func exchange(at now: Int64, isLast: Bool = false) throws {
-    if owesAccepted {
-      try notes.setAccepted(at: now)
-      owesAccepted = false
+    if mustWriteAccepted {
+      try shared.setAccepted(at: now)
+      mustWriteAccepted = false
     }
     try exchangeSizes()
-    let letGoUntil = try notes.letGoUntil()
-    if letGoUntil != guarding.letGoUntil {
-      guarding.letGoUntil = letGoUntil
-      if letGoUntil > now {
-        log.notice("guard: bad tokens count until \(TimeText.of(letGoUntil)), as it was told")
+    let overriddenUntil = try shared.overriddenUntil()
+    if overriddenUntil != guarding.overriddenUntil {
+      guarding.overriddenUntil = overriddenUntil
+      if overriddenUntil > now {
+        log.notice("guard: bad tokens count until \(TimeText.of(overriddenUntil)), as it was told")
       }
     }
     look(at: now)
     try settle(at: now, isLast: isLast)
-    if (alarm == nil) != (notedAlarm == nil) {
-      try notes.setAlarm(alarm)
-      notedAlarm = alarm
+    if (alarm == nil) != (sharedAlarm == nil) {
+      try shared.setAlarm(alarm)
+      sharedAlarm = alarm
     }
   }
 }

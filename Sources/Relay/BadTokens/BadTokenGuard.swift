@@ -2,54 +2,54 @@
 /// DeviceTokenNotForTopic may only mean the wrong environment, or another app's key. Until the app
 /// had its first 200, and while their share of recent responses is too high, such tokens are
 /// neither recorded nor reported. A gone device (410) always counts.
-struct PurgeGuard {
-  enum Hold: Equatable {
+struct BadTokenGuard {
+  enum Withholding: Equatable {
     /// No push of this app was ever accepted.
     case neverAccepted(bad: Int)
     case tooMany(bad: Int, of: Int)
     /// There were too few responses to judge, which raises no alarm.
-    case tooFew(answers: Int)
+    case tooFew(responses: Int)
   }
 
   private let rules: AppConfiguration.Guard
   /// For each recent response, whether it called the token bad.
-  private var answers: [Bool] = []
+  private var responses: [Bool] = []
   private var oldest = 0
   private(set) var bad = 0
   var hasAccepted = false
   /// The operator accepts bad tokens until this time (UNIX milliseconds).
-  var letGoUntil: Int64 = 0
+  var overriddenUntil: Int64 = 0
 
   init(_ rules: AppConfiguration.Guard) { self.rules = rules }
 
-  var count: Int { answers.count }
+  var count: Int { responses.count }
 
   mutating func count(isBad: Bool, isAccepted: Bool) {
     if isAccepted { hasAccepted = true }
-    if answers.count < rules.responses {
-      answers.append(isBad)
+    if responses.count < rules.responses {
+      responses.append(isBad)
     } else {
-      if answers[oldest] { bad -= 1 }
-      answers[oldest] = isBad
-      oldest = (oldest + 1) % answers.count
+      if responses[oldest] { bad -= 1 }
+      responses[oldest] = isBad
+      oldest = (oldest + 1) % responses.count
     }
     if isBad { bad += 1 }
   }
 
   /// The reason why a bad token does not count now; nil if it does.
-  func hold(at now: Int64) -> Hold? {
-    if now < letGoUntil { return nil }
+  func withholding(at now: Int64) -> Withholding? {
+    if now < overriddenUntil { return nil }
     if !hasAccepted { return .neverAccepted(bad: bad) }
     // With fewer than `minResponses`, the share applies to `minResponses`: many bad tokens trip the
     // guard even in a small sample.
-    if Double(bad) > rules.share * Double(max(answers.count, rules.minResponses)) {
-      return .tooMany(bad: bad, of: answers.count)
+    if Double(bad) > rules.share * Double(max(responses.count, rules.minResponses)) {
+      return .tooMany(bad: bad, of: responses.count)
     }
-    return answers.count < rules.minResponses ? .tooFew(answers: answers.count) : nil
+    return responses.count < rules.minResponses ? .tooFew(responses: responses.count) : nil
   }
 }
 
-extension PurgeGuard.Hold {
+extension BadTokenGuard.Withholding {
   /// The text of the alarm; nil if this is not an alarm.
   func alarm(app: String) -> String? {
     let what =

@@ -2,7 +2,7 @@ import GRDB
 
 /// Bad tokens, and the values that relays share about an app.
 extension SQLiteQueue {
-  package func refused(app: String, behind number: Int64, most: Int) throws -> [RefusedToken] {
+  package func badTokens(app: String, after number: Int64, most: Int) throws -> [BadToken] {
     try counting.read { database in
       // The plus makes SQLite search by number, because new tokens are at the end.
       try Row.fetchAll(
@@ -11,17 +11,17 @@ extension SQLiteQueue {
             SELECT number, token, at FROM bad_tokens WHERE number > ? AND +app = ? ORDER BY number LIMIT ?
             """),
         arguments: [number, app, most]
-      ).map { RefusedToken(number: $0[0], token: $0[1], at: $0[2]) }
+      ).map { BadToken(number: $0[0], token: $0[1], at: $0[2]) }
     }
   }
 
-  package func refuse(_ devices: [GoneToken], app: String, at now: Int64) throws {
+  package func recordBadTokens(_ devices: [GoneToken], app: String, at now: Int64) throws {
     try change { database in
-      for device in devices { try Self.refuse(database, device, app, at: now) }
+      for device in devices { try Self.record(database, device, app, at: now) }
     }
   }
 
-  static func refuse(_ database: Database, _ device: GoneToken, _ app: String, at now: Int64)
+  static func record(_ database: Database, _ device: GoneToken, _ app: String, at now: Int64)
     throws
   {
     try database.cachedStatement(
@@ -35,7 +35,7 @@ extension SQLiteQueue {
     ).execute(arguments: [app, device.token, device.since])
   }
 
-  package func forgetRefused(before: Int64) throws -> Int {
+  package func forgetBadTokens(before: Int64) throws -> Int {
     try change { database in
       try database.execute(sql: "DELETE FROM bad_tokens WHERE at < ?", arguments: [before])
       return database.changesCount
@@ -73,7 +73,7 @@ extension SQLiteQueue {
 
   private static let forgottenAtOnce = 2000
 
-  package func lastAnswers(app: String, most: Int) throws -> [RecordedAnswer] {
+  package func lastResponses(app: String, most: Int) throws -> [RecordedResponse] {
     try counting.read { database in
       // By number and with a limit, because outcomes of other apps are in between.
       try Row.fetchAll(
@@ -84,11 +84,11 @@ extension SQLiteQueue {
           WHERE app = ? AND http_status > 0 LIMIT ?
           """,
         arguments: [20 * most, app, most]
-      ).reversed().map { RecordedAnswer(httpStatus: $0[0], reason: $0[1]) }
+      ).reversed().map { RecordedResponse(httpStatus: $0[0], reason: $0[1]) }
     }
   }
 
-  package func note(_ name: String, app: String) throws -> String? {
+  package func appState(_ name: String, app: String) throws -> String? {
     try counting.read { database in
       try String.fetchOne(
         database.cachedStatement(sql: "SELECT text FROM app_state WHERE app = ? AND name = ?"),
@@ -96,7 +96,7 @@ extension SQLiteQueue {
     }
   }
 
-  package func replaceNote(
+  package func replaceAppState(
     _ name: String, _ old: String?, by text: String, app: String
   ) throws -> Bool {
     try change { database in
@@ -111,7 +111,7 @@ extension SQLiteQueue {
     }
   }
 
-  package func setNote(_ name: String, _ text: String?, app: String) throws {
+  package func setAppState(_ name: String, _ text: String?, app: String) throws {
     try change { database in
       guard let text else {
         return try database.execute(

@@ -1,6 +1,6 @@
 /// The final outcome of one notification.
 package struct PushOutcome: Equatable, Sendable {
-  package enum End: String, CaseIterable, Sendable {
+  package enum Kind: String, CaseIterable, Sendable {
     /// APNs answered 200.
     case accepted
     /// APNs rejected it.
@@ -18,35 +18,35 @@ package struct PushOutcome: Equatable, Sendable {
   /// The position in the entry's tokens; 0 for a single one.
   package var position: Int
   package var token: WrittenToken
-  package var end: End
+  package var kind: Kind
   package var reason = ""
   package var httpStatus = 0
   package var apnsID = PushID()
   /// The UNIX second since when the device is gone (410).
   package var goneSince: Int64?
   /// If set, the token is recorded as bad, and reported as feedback with this time in UNIX seconds.
-  package var refusedSince: Int64?
+  package var badSince: Int64?
 }
 
 /// A worker's update of an entry.
-package struct Verdict: Equatable, Sendable {
-  package enum Next: Equatable, Sendable {
+package struct EntryUpdate: Equatable, Sendable {
+  package enum Disposition: Equatable, Sendable {
     /// The worker keeps it.
     case held
     /// Every notification has its outcome, and the entry is removed.
     case finished
-    /// The entry is deferred until this time. `isAnswered` is true if APNs asked for that.
-    case later(at: Int64, isAnswered: Bool, story: String)
+    /// The entry is deferred until this time. `isRequested` is true if APNs asked for that.
+    case deferred(at: Int64, isRequested: Bool, line: String)
     /// It was not sent, and returns to the queue as if it had not been claimed.
-    case untouched
+    case released
     /// It becomes a dead letter.
-    case dead(story: String)
+    case dead(line: String)
 
     /// Whether the entry is removed.
     var isEnd: Bool {
       switch self {
       case .finished, .dead: true
-      case .held, .later, .untouched: false
+      case .held, .deferred, .released: false
       }
     }
   }
@@ -56,12 +56,12 @@ package struct Verdict: Equatable, Sendable {
   package var id: String
   package var deliveries: Int
   package var outcomes: [PushOutcome]
-  package var next: Next
+  package var disposition: Disposition
 
-  package init(_ entry: Entry, _ outcomes: [PushOutcome], _ next: Next) {
+  package init(_ entry: Entry, _ outcomes: [PushOutcome], _ disposition: Disposition) {
     self.init(
       number: entry.number, app: entry.content.app, id: entry.content.id,
-      deliveries: entry.deliveries, outcomes: outcomes, next: next)
+      deliveries: entry.deliveries, outcomes: outcomes, disposition: disposition)
   }
 
   /// Passes each outcome by pointer, because a copy would retain its strings.
@@ -74,13 +74,14 @@ package struct Verdict: Equatable, Sendable {
   }
 
   init(
-    number: Int64, app: String, id: String, deliveries: Int, outcomes: [PushOutcome], next: Next
+    number: Int64, app: String, id: String, deliveries: Int, outcomes: [PushOutcome],
+    disposition: Disposition
   ) {
     self.number = number
     self.app = app
     self.id = id
     self.deliveries = deliveries
     self.outcomes = outcomes
-    self.next = next
+    self.disposition = disposition
   }
 }

@@ -1,7 +1,7 @@
 extension RedisScript {
-  /// Leases a worker's connection quota, with the rules of `ConnectionShares`. ARGV: worker ID,
+  /// Leases a worker's connection quota, with the rules of `ConnectionQuotas`. ARGV: worker ID,
   /// open connections, wanted connections, 1 if needed, the limit for all workers.
-  fileprivate static let share = RedisScript(
+  fileprivate static let quota = RedisScript(
     #"""
     local worker, held, most = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[5])
     if call('HEXISTS', workers, worker) == 0 then return -1 end
@@ -22,7 +22,7 @@ extension RedisScript {
       if one.needed ~= other.needed then return one.needed > other.needed end
       return one.number < other.number
     end)
-    local share, left, is_moving = 0, most, true
+    local quota, left, is_moving = 0, most, true
     while left > 0 and is_moving do
       is_moving = false
       for _, turn in ipairs(turns) do
@@ -30,28 +30,28 @@ extension RedisScript {
           turn.left = turn.left - 1
           left = left - 1
           is_moving = true
-          if turn.number == tonumber(worker) then share = share + 1 end
+          if turn.number == tonumber(worker) then quota = quota + 1 end
         end
       end
     end
-    share = math.min(share, math.max(0, most - others))
-    call('HSET', connections, worker, math.max(held, share) .. ' ' .. ARGV[3] .. ' ' .. ARGV[4])
-    return share
+    quota = math.min(quota, math.max(0, most - others))
+    call('HSET', connections, worker, math.max(held, quota) .. ' ' .. ARGV[3] .. ' ' .. ARGV[4])
+    return quota
     """#)
 }
 
 extension RedisQueue {
-  package func shareConnections(
-    _ seat: WorkerSeat, held: Int, wanted: Int, isNeeded: Bool, of most: Int
+  package func leaseConnections(
+    _ workerID: WorkerID, held: Int, wanted: Int, isNeeded: Bool, of most: Int
   ) throws -> Int? {
-    let reply = try run(.share, app: seat.app) {
-      $0.add(seat.number)
+    let reply = try run(.quota, app: workerID.app) {
+      $0.add(workerID.number)
       $0.add(held)
       $0.add(wanted)
       $0.add(isNeeded ? 1 : 0)
       $0.add(most)
     }
-    guard let share = reply.number else { throw strange("share") }
-    return share < 0 ? nil : Int(share)
+    guard let quota = reply.number else { throw strange("quota") }
+    return quota < 0 ? nil : Int(quota)
   }
 }

@@ -3,14 +3,14 @@ import Logging
 /// A worker's quota of the connections that all relays on a queue may have together for its app. It
 /// is a lease, renewed continually: a worker that cannot reach the queue closes its connections
 /// before its lease expires.
-struct FleetShare {
+struct ConnectionQuota {
   private let most: Int
   private let wanted: Int
   private let leaseMS: Int64
   private(set) var count = 0
   /// Monotonic.
-  private var nextAsk: Int64 = 0
-  private var askedAt: Int64 = 0
+  private var nextRenewal: Int64 = 0
+  private var renewedAt: Int64 = 0
 
   /// nil without a limit.
   init?(_ app: AppConfiguration, leaseMS: Int64, _ session: ServiceSession) {
@@ -25,21 +25,21 @@ struct FleetShare {
   var isEmpty: Bool { count == 0 }
 
   mutating func keep(
-    _ queue: any QueueEngine, _ seat: WorkerSeat, isNeeded: Bool, _ session: ServiceSession,
+    _ queue: any QueueEngine, _ workerID: WorkerID, isNeeded: Bool, _ session: ServiceSession,
     at now: Int64, _ log: Logger
   ) throws {
-    if count > 0, now - askedAt > leaseMS / 2 {
-      log.warning("the share of the fleet's connections ends, because the queue was out of reach")
+    if count > 0, now - renewedAt > leaseMS / 2 {
+      log.warning("the quota of the fleet's connections ends, because the queue was out of reach")
       count = 0
       session.limitConnections(to: 0)
     }
-    guard now >= nextAsk else { return }
-    nextAsk = now + max(50, min(1000, leaseMS / 4))
+    guard now >= nextRenewal else { return }
+    nextRenewal = now + max(50, min(1000, leaseMS / 4))
     let held = session.connectionCount
-    let share = try queue.shareConnections(
-      seat, held: held, wanted: wanted, isNeeded: isNeeded, of: most)
-    askedAt = now
-    let new = share ?? 0
+    let quota = try queue.leaseConnections(
+      workerID, held: held, wanted: wanted, isNeeded: isNeeded, of: most)
+    renewedAt = now
+    let new = quota ?? 0
     if (new == 0) != (count == 0) {
       log.notice(
         new == 0
@@ -48,6 +48,6 @@ struct FleetShare {
     }
     count = new
     // Notifications in flight finish on the last connection, which still counts.
-    session.limitConnections(to: share == 0 && isNeeded ? min(1, held) : new)
+    session.limitConnections(to: quota == 0 && isNeeded ? min(1, held) : new)
   }
 }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Bad tokens in memory, for a listener that checks each push against them. It has those that this
 /// relay's workers record immediately, and those that other relays record after a moment.
-package final class RefusedTokens: @unchecked Sendable {
+package final class BadTokens: @unchecked Sendable {
   /// The bad tokens of one app.
   package final class App: Sendable {
     private let rememberMS: Atomic<Int64>
@@ -52,12 +52,12 @@ package final class RefusedTokens: @unchecked Sendable {
   private let queue: any QueueEngine
   private let log: Logger
   private let apps = Mutex<[String: App]>([:])
-  private let asked = Atomic(false)
+  private let used = Atomic(false)
   private let isEnding = Atomic(false)
   private let haste = DispatchSemaphore(value: 0)
   private let ended = DispatchSemaphore(value: 0)
   private var nextShrink: Int64 = 0
-  private var saidFault = false
+  private var hasLoggedFault = false
 
   package init(_ queue: any QueueEngine, log: Logger) {
     self.queue = queue
@@ -65,7 +65,7 @@ package final class RefusedTokens: @unchecked Sendable {
   }
 
   /// Loads the bad tokens of these apps for a listener. The queue's are in memory when it returns.
-  package func ask(for wanted: [AppConfiguration]) throws {
+  package func load(for wanted: [AppConfiguration]) throws {
     apps.withLock { apps in
       for app in wanted {
         let rememberMS = Int64(app.guarding.rememberS * 1000)
@@ -77,10 +77,10 @@ package final class RefusedTokens: @unchecked Sendable {
       }
     }
     try read()
-    if !asked.exchange(true, ordering: .relaxed) { start() }
+    if !used.exchange(true, ordering: .relaxed) { start() }
   }
 
-  package var isAsked: Bool { asked.load(ordering: .relaxed) }
+  package var isUsed: Bool { used.load(ordering: .relaxed) }
   package subscript(app: String) -> App? { apps.withLock { $0[app] } }
 
   /// Adds a token that a worker records.
@@ -105,7 +105,7 @@ package final class RefusedTokens: @unchecked Sendable {
   }
 
   package func end() {
-    guard isAsked else { return }
+    guard isUsed else { return }
     isEnding.store(true, ordering: .relaxed)
     haste.signal()
     ended.wait()
@@ -114,12 +114,12 @@ package final class RefusedTokens: @unchecked Sendable {
   private func look() {
     do {
       try read()
-      saidFault = false
+      hasLoggedFault = false
     } catch {
-      if !saidFault { log.warning("refused tokens cannot be read: \(error)") }
-      saidFault = true
+      if !hasLoggedFault { log.warning("refused tokens cannot be read: \(error)") }
+      hasLoggedFault = true
     }
-    let now = RelayClock.steady
+    let now = RelayClock.monotonic
     if now >= nextShrink {
       nextShrink = now + Self.shrinkEveryMS
       for app in apps.withLock({ Array($0.values) }) { app.shrink(at: RelayClock.now) }
@@ -130,7 +130,7 @@ package final class RefusedTokens: @unchecked Sendable {
     for (name, app) in apps.withLock({ $0 }) {
       while true {
         let number = app.last.withLock { $0 }
-        let more = try queue.refused(app: name, behind: number, most: Self.mostAtOnce)
+        let more = try queue.badTokens(app: name, after: number, most: Self.mostAtOnce)
         for one in more {
           if let token = Self.bytes(one.token) { app.add(token, at: one.at) }
         }

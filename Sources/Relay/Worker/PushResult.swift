@@ -1,7 +1,7 @@
 import CAPNS
 
 /// The result of a push, from APNs or from the library.
-struct Answer {
+struct PushResult {
   /// `cancelled` means that the worker withdrew it before it was written.
   enum Kind { case accepted, rejected, unknown, cancelled }
 
@@ -20,7 +20,7 @@ struct Answer {
   /// APNs' reason as a number; 0 without a reason.
   var code = apns_reason_t(rawValue: 0)
   /// If set, the token is recorded as bad, and reported as feedback with this time.
-  var refusedSince: Int64?
+  var badSince: Int64?
 
   /// It was withdrawn from the session while it waited for a retry.
   var isTaken: Bool { kind == .cancelled || kind == .unknown }
@@ -32,9 +32,9 @@ struct Answer {
   }
 
   @inline(__always)
-  func outcome(_ end: PushOutcome.End) -> PushOutcome {
+  func outcome(_ kind: PushOutcome.Kind) -> PushOutcome {
     PushOutcome(
-      position: position, token: held.token(at: position), end: end, reason: reason,
-      httpStatus: httpStatus, apnsID: apnsID, goneSince: goneSince, refusedSince: refusedSince)
+      position: position, token: held.token(at: position), kind: kind, reason: reason,
+      httpStatus: httpStatus, apnsID: apnsID, goneSince: goneSince, badSince: badSince)
   }
 }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Runs one query of the queue at a time and shares its result among all callers. The wait is
 /// limited, and a blocked queue occupies only one thread.
-final class SharedAnswer<Value>: @unchecked Sendable {
+final class SharedQuery<Value>: @unchecked Sendable {
   private static var patience: TimeInterval { 4 }
 
   private let ask: @Sendable () -> Value
@@ -21,7 +21,7 @@ final class SharedAnswer<Value>: @unchecked Sendable {
     change.lock()
     defer { change.unlock() }
     if began == nil {
-      began = RelayClock.steady
+      began = RelayClock.monotonic
       worker.add { [self] in
         let said = ask()
         change.lock()
@@ -37,6 +37,6 @@ final class SharedAnswer<Value>: @unchecked Sendable {
       guard change.wait(until: limit) else { break }
     }
     if count > asked { return (last, 0) }
-    return (nil, began.map { RelayClock.steady - $0 } ?? 0)
+    return (nil, began.map { RelayClock.monotonic - $0 } ?? 0)
   }
 }
