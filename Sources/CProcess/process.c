@@ -8,9 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A program that this one starts, such as one that writes a backtrace, would keep ports that it
-   inherits. SwiftNIO opens its sockets without SOCK_CLOEXEC and offers no other way, and marking
-   them afterwards leaves a moment. So these stand before libc's, for all of this process. */
+/* Programs that this process starts, such as a backtrace writer, would inherit its ports. SwiftNIO
+   opens sockets without SOCK_CLOEXEC and has no option for it, and marking them afterwards leaves a
+   gap. These functions therefore replace libc's in this process. */
 int socket(int family, int kind, int protocol) {
   return (int)syscall(SYS_socket, family, kind | SOCK_CLOEXEC, protocol);
 }
@@ -29,7 +29,7 @@ int epoll_create(int size) {
 }
 
 void process_forbid_dumps(void) {
-  /* A program that the kernel hands dumps to may not ask for the limit, so both. */
+  /* A program that receives dumps from the kernel may ignore the limit, so both. */
   const struct rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
   prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L);

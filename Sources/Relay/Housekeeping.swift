@@ -52,7 +52,7 @@ final class Housekeeping: Sendable {
     do {
       _ = try queue.forgetBadTokens(before: RelayClock.now - Int64(settings.rememberS * 1000))
     } catch {
-      log.warning("refused tokens cannot be forgotten: \(error)")
+      log.warning("old bad tokens cannot be removed: \(error)")
     }
     guard settings.outcomeRetentionS > 0 else { return }
     do {

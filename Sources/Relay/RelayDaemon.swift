@@ -125,7 +125,7 @@ package final class RelayDaemon: @unchecked Sendable {
     publish()
     if let port = configuration.status.port {
       let server = try StatusServer(host: configuration.status.host, port: port) { [weak self] in
-        self?.answer($0)
+        self?.response($0)
       }
       server.start()
       if let file = configuration.status.portFile {
@@ -166,7 +166,7 @@ package final class RelayDaemon: @unchecked Sendable {
       let worker = try AppWorker(
         app, configuration.queue, queue: queue, credentials: credentials, log: log,
         badTokens: badTokens,
-        recorded: { [waits] in waits.tell($0) })
+        recorded: { [waits] in waits.report($0) })
       return Running(worker: worker, who: app.credentials, files: files)
     } catch {
       throw QueueFault(description: "apps.\(app.name): \(error)")
@@ -222,7 +222,7 @@ package final class RelayDaemon: @unchecked Sendable {
       do {
         try one.listener.refresh()
       } catch {
-        log.error("the listener \(one.listener.name) goes on as it was: \(error)")
+        log.error("the listener \(one.listener.name) keeps its previous configuration: \(error)")
       }
     }
     for one in wanted where !kept.contains(where: { $0.configuration == one }) {
@@ -260,7 +260,7 @@ package final class RelayDaemon: @unchecked Sendable {
       || wanted.log != configuration.log
     {
       log.warning(
-        "queue.file, queue.redis, queue.sync, status and log change with a restart only")
+        "queue.file, queue.redis, queue.sync, status and log change only with a restart")
     }
     let sameQueue = wanted.queue == configuration.queue
     configuration.queue = wanted.queue
@@ -292,7 +292,7 @@ package final class RelayDaemon: @unchecked Sendable {
         workers.append(new)
         if let old { leave(old.worker) }
       } catch {
-        log.error("apps.\(app.name) goes on as it was: \(error)")
+        log.error("apps.\(app.name) keeps its previous configuration: \(error)")
         if let old { workers.append(old) }
       }
     }
@@ -301,7 +301,7 @@ package final class RelayDaemon: @unchecked Sendable {
     do {
       try loadBadTokens(wanted)
     } catch {
-      log.error("refused tokens cannot be read: \(error)")
+      log.error("bad tokens cannot be read: \(error)")
     }
     reopen(wanted.listeners)
     log.notice("reloaded, with \(workers.count) apps")
@@ -318,7 +318,7 @@ package final class RelayDaemon: @unchecked Sendable {
     manager.say("STOPPING=1")
     queue.hurry()
     log.notice(
-      "stops, and waits at most \(ConfigurationText.number(configuration.drainS)) s for answers")
+      "stops, and waits up to \(ConfigurationText.number(configuration.drainS)) s for responses")
     let listeners = listeners.withLock { $0.map(\.listener) }
     for listener in listeners { listener.shut() }
     let all = workers.map(\.worker)
@@ -336,38 +336,38 @@ package final class RelayDaemon: @unchecked Sendable {
 
   // MARK: Status
 
-  private func answer(_ path: String) -> StatusServer.Answer? {
+  private func response(_ path: String) -> StatusServer.Response? {
     let all = running.withLock { $0 }.map { (app: $0.app, figures: $0.worker.shownFigures) }
     switch path {
     case "/healthz":
       let silent = all.filter { !isAlive($0.figures) }.map(\.app)
       return silent.isEmpty
-        ? StatusServer.Answer(body: "ok\n")
-        : StatusServer.Answer(status: 503, body: "hangs: \(silent.joined(separator: ", "))\n")
+        ? StatusServer.Response(body: "ok\n")
+        : StatusServer.Response(status: 503, body: "hangs: \(silent.joined(separator: ", "))\n")
     case "/readyz":
       var faults = all.flatMap { one in
         [one.figures.problem, one.figures.disagreement].compactMap { $0 }
           .map { "\(one.app): \($0)" }
       }
-      let said = condition.get()
-      if let fault = said.answer ?? "no answer for \(said.silentMS / 1000) s" {
+      let found = condition.get()
+      if let fault = found.result ?? "no reply for \(found.silentMS / 1000) s" {
         faults.append("queue: \(fault)")
       }
       return faults.isEmpty
-        ? StatusServer.Answer(body: "ready\n")
-        : StatusServer.Answer(status: 503, body: faults.map { "\($0)\n" }.joined())
+        ? StatusServer.Response(body: "ready\n")
+        : StatusServer.Response(status: 503, body: faults.map { "\($0)\n" }.joined())
     case "/metrics", "/status.metrics":
       // Another relay's app is left to that relay.
       let own = Set(all.map(\.app))
-      let depths = (depths.get().answer ?? nil)?.filter {
+      let depths = (depths.get().result ?? nil)?.filter {
         own.contains($0.key) || !$0.value.isServed
       }
-      return StatusServer.Answer(
+      return StatusServer.Response(
         type: "text/plain; version=0.0.4; charset=utf-8",
         body: MetricsText.of(
           all, depths?.mapValues(\.depth), isWhole: path != "/metrics",
           listeners: listeners.withLock { $0.map { ($0.listener.name, $0.listener.figures) } }))
-    default: return StatusPage.answer(path)
+    default: return StatusPage.response(path)
     }
   }
 }

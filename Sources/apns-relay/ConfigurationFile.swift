@@ -25,7 +25,7 @@ enum ConfigurationFile {
   static func demanded(_ named: String?) throws -> String {
     guard let path = found(named) else {
       throw ValidationError(
-        "--config is missing, and there is no \(installed); apns relay --print-config prints one to begin with"
+        "--config is missing, and there is no \(installed); apns relay --print-config prints one to start with"
       )
     }
     return path

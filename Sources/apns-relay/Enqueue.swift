@@ -12,24 +12,24 @@ struct Enqueue: ParsableCommand {
           apns enqueue --config relay.yaml --app shop --id sale-2 --alert 'Hello {{name}}' \\
             --tokens devices.jsonl
 
-      Or for all that follow a channel:
+      Or for all subscribers of a channel:
 
           apns enqueue --config relay.yaml --app shop --id goal-3 --payload update.json \\
             --channel dHN0LXNyY2gtY2hubA==
 
       A LIST has a device in each line: a token in hex, or a JSON object with "token" and the \
-      values that {{name}} in the payload stands for. Or it is CSV as for apns send: its first \
-      line names the columns, one of them token.
+      values for placeholders such as {{name}} in the payload. Or it is CSV as for apns send: its \
+      first line names the columns, one of them token.
 
-      A CAMPAIGN is a file in YAML that says the same, so that it can be kept: app, id, payload (a \
-      file) or alert, tokens (a file) or channel, topic, push_type, priority, expiry, collapse_id, deadline. \
-      Files are looked for beside it. Options on the command line come first.
+      A CAMPAIGN is a YAML file with the same values, to keep: app, id, payload (a file) or alert, \
+      tokens (a file) or channel, topic, push_type, priority, expiry, collapse_id, deadline. \
+      Relative paths start at its directory. Options on the command line take precedence.
 
-      RUNNING IT TWICE enqueues once. The id of each entry is --id with its number; what the queue \
-      has, or has an outcome of, is left out.
+      RUNNING IT TWICE is safe. The ID of each entry is --id with a number; IDs that are queued or \
+      have an outcome are skipped.
 
-      EXIT STATUS: 0 if all is in the queue; 2 if the command line, a file or the queue cannot be \
-      used: then nothing was enqueued behind what standard error names.
+      EXIT STATUS: 0 if everything is queued; 2 if the command line, a file or the queue cannot be \
+      used: then nothing was enqueued after the place that standard error names.
       """)
 
   @Option(help: ConfigurationFile.help)
@@ -51,7 +51,7 @@ struct Enqueue: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "What it is known by, in 64 characters at most. Default: a UUID, which is printed.",
+      "Idempotency ID, up to 64 characters. Default: a generated UUID, which is printed.",
       valueName: "id"))
   var id: String?
 
@@ -75,7 +75,7 @@ struct Enqueue: ParsableCommand {
 
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp("The app's identifier. Default: the relay's.", valueName: "id"))
+    help: ArgumentHelp("The app's bundle ID. Default: the relay's.", valueName: "id"))
   var topic: String?
 
   @Option(help: ArgumentHelp("Such as alert or background.", valueName: "type"))
@@ -86,16 +86,16 @@ struct Enqueue: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "How long the service tries to deliver; 0 tries once.", valueName: "seconds"))
+      "How long APNs tries to deliver; 0 tries once.", valueName: "seconds"))
   var expiresIn: UInt32?
 
-  @Option(help: ArgumentHelp("Replaces an earlier one with the same id.", valueName: "id"))
+  @Option(help: ArgumentHelp("Replaces an earlier notification with the same ID.", valueName: "id"))
   var collapseID: String?
 
   @Option(help: ArgumentHelp("Not sent after this time, in UNIX seconds.", valueName: "time"))
   var deadline: Int64?
 
-  @Option(help: ArgumentHelp("Devices in an entry, at most 1000.", valueName: "n"))
+  @Option(help: ArgumentHelp("Devices per entry, up to 1000.", valueName: "n"))
   var entry = 500
 
   func validate() throws {

@@ -5,17 +5,17 @@ import Relay
 struct GuardState: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "guard",
-    abstract: "Show whether bad tokens count, or let them count.",
+    abstract: "Show whether bad tokens are ignored, or override that.",
     discussion: """
-      A binary listener remembers tokens that the service refuses, and tells them as feedback: its clients \
-      delete them. BadDeviceToken and DeviceTokenNotForTopic may only mean the wrong environment. So \
-      they do not count before an app had its first 200, and while too many answers say so.
+      A binary listener records bad tokens and reports them as feedback: its clients delete them. \
+      BadDeviceToken and DeviceTokenNotForTopic may only mean the wrong environment. So the \
+      bad-token guard ignores them before an app had its first 200, and while too many come.
 
-          apns-relay guard                                       whether there is an alarm, and why
-          apns-relay guard --override shop                       they count, for a day
-          apns-relay guard --config relay.yaml --no-override shop  the guard decides again
+          apns-relay guard                                       shows whether there is an alarm, and why
+          apns-relay guard --override shop                       accepts bad tokens for a day
+          apns-relay guard --config relay.yaml --no-override shop  ends that
 
-      EXIT STATUS: 0 if there is no alarm, or it was done; 1 if there is an alarm; 2 if the \
+      EXIT STATUS: 0 without an alarm, or once the override is set; 1 with an alarm; 2 if the \
       configuration or the queue cannot be used.
       """)
 
@@ -24,15 +24,15 @@ struct GuardState: ParsableCommand {
 
   @Option(
     name: .customLong("override"),
-    help: ArgumentHelp("Bad tokens of this app count, whatever the guard says.", valueName: "app"))
+    help: ArgumentHelp("Accept this app's bad tokens despite the guard.", valueName: "app"))
   var overriding: String?
 
-  @Option(help: ArgumentHelp("For how long.", valueName: "n"))
+  @Option(help: ArgumentHelp("The duration of the override.", valueName: "n"))
   var hours = 24.0
 
   @Option(
     name: .customLong("no-override"),
-    help: ArgumentHelp("The guard decides again for this app.", valueName: "app"))
+    help: ArgumentHelp("End this app's override.", valueName: "app"))
   var notOverriding: String?
 
   func validate() throws {
@@ -74,7 +74,9 @@ struct GuardState: ParsableCommand {
       let state = SharedGuardState(queue, app: app.name)
       let until = try state.overriddenUntil()
       if until > now {
-        print("\(app.name): bad tokens count until \(TimeText.of(until)), as it was told")
+        print(
+          "\(app.name): bad tokens count until \(TimeText.of(until)), because an operator overrides the guard"
+        )
       } else if let alarm = try state.alarm() {
         isAlarmed = true
         print("\(app.name): \(alarm)")

@@ -10,18 +10,18 @@ import Relay
 struct RelayCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "apns-relay",
-    abstract: "Push what is in a queue, and lose nothing over a crash.",
+    abstract: "Deliver notifications from a durable queue.",
     discussion: """
-      A producer writes notifications into a queue, a file of SQLite or a Redis. The relay pushes them and \
-      acknowledges each when its outcome is recorded there.
+      A producer writes notifications into a queue, a SQLite file or Redis. The relay pushes them and \
+      records their outcomes there. A crash loses nothing.
 
-          apns relay --print-config > relay.yaml     every option, to be filled in
+          apns relay --print-config > relay.yaml     prints every option, to fill in
           apns relay --config relay.yaml --check     tries queue, credentials and services
           apns relay --config relay.yaml             runs until SIGTERM; SIGHUP reloads
           apns enqueue --config relay.yaml --app shop --alert Hello 5f79cfda4d01aa3a
-          apns relay guard --config relay.yaml       why a binary listener forgets bad tokens
+          apns relay guard --config relay.yaml       shows whether bad tokens are ignored, and why
 
-      EXIT STATUS: 0 if it ended in order; 1 if a check found a fault; 2 if the command line, the \
+      EXIT STATUS: 0 after a graceful end; 1 if a check found an error; 2 if the command line, the \
       configuration, the credentials or the queue cannot be used.
       """,
     version: "apns-relay \(String(cString: apns_version()))",
@@ -37,19 +37,19 @@ struct RelayCommand: ParsableCommand {
       if status == .success {
         print(message)
       } else if !message.isEmpty {
-        tell(message)
+        report(message)
       }
       exit(withError: status == .validationFailure ? ExitCode(2) : status)
     }
   }
 
   static func refusal(_ message: String) -> ExitCode {
-    tell("Error: \(message)")
+    report("Error: \(message)")
     return ExitCode(2)
   }
 
   /// Removes secrets that the message may quote.
-  private static func tell(_ message: String) {
+  private static func report(_ message: String) {
     let text = Redaction.of(message, given: CommandLine.arguments)
     FileHandle.standardError.write(Data("\(text)\n".utf8))
   }
@@ -62,23 +62,23 @@ struct Run: ParsableCommand {
   @Option(help: ConfigurationFile.help)
   var config: String?
 
-  @Flag(help: "Print every option with its meaning, and its value in --config if that is given.")
+  @Flag(help: "Print every option with its meaning, and with its value if --config is given.")
   var printConfig = false
 
-  @Flag(help: "Print the queue's tables, for a producer that makes the file by itself.")
+  @Flag(help: "Print the queue's tables in SQL, for a producer that creates the file.")
   var printSchema = false
 
   @Flag(
     help: """
-      Try queue and credentials, connect to the service of each app, and push nothing. Faults and \
-      warnings are lines that begin with their place; the last lines say what was not tried.
+      Test queue and credentials, connect to APNs for each app, and push nothing. Errors and \
+      warnings are lines that begin with their place; the last lines list what was not tried.
       """)
   var check = false
 
-  @Flag(help: "With --check: push to a device that cannot be, too. Nobody gets it.")
+  @Flag(help: "With --check: also push to an impossible device. No device receives it.")
   var tryPush = false
 
-  @Flag(help: "With --check: connect to no service.")
+  @Flag(help: "With --check: make no connection to APNs.")
   var offline = false
 
   func validate() throws {
@@ -121,19 +121,19 @@ struct Run: ParsableCommand {
     for fault in faults { print(fault) }
     for warning in warnings { print("warning: \(warning)") }
     guard faults.isEmpty else {
-      print("not tried: what comes behind a fault")
+      print("not tried: everything after an error")
       throw ExitCode(1)
     }
     let names = wanted.apps.map(\.name).joined(separator: ", ")
     let credentials = "the credentials of \(names) can be used"
-    let services = "the services \(tryPush ? "take their pushes" : "answer over HTTP/2")"
+    let services = "the services \(tryPush ? "respond to their pushes" : "respond over HTTP/2")"
     print(
       "ok: the queue can be written"
         + (offline ? ", and \(credentials)" : ", \(credentials), and \(services)"))
-    if offline { print("not tried: the services, to which nothing was connected (--offline)") }
+    if offline { print("not tried: the services, because of --offline") }
     if !offline, !tryPush {
       print(
-        "not tried: a push, which alone shows what a service says of token and topic "
+        "not tried: a push, which alone shows whether token and topic are accepted "
           + "(--try-push)")
     }
     if !wanted.listeners.isEmpty { print("not tried: whether the listeners' ports are free") }

@@ -66,10 +66,10 @@ def is_explained(pushed, deliveries, faults):
 
 
 def judged_listener(written, rows, pushes, faults):
-    """`written`: for each token, the lives of the relay in which a program wrote it. The listener makes the entries'
+    """`written`: for each token, the runs of the relay in which a program wrote it. The listener makes the entries'
     IDs, so a resent notification may be in the queue twice. Returns the numbers of outcomes, lost, copies, pushes,
     twice and unexplained."""
-    # Judge each entry by itself: its ID is also the push's apns-id.
+    # Check each entry alone: its ID is also the push's apns-id.
     own = [(identifier, position, identifier, *rest) for identifier, position, _, *rest in rows]
     said = judged(
         {(identifier, position): identifier for identifier, position, *_ in rows}, own,

@@ -350,7 +350,7 @@ class Scene:
                 return True
             return self.producer.is_away() or [len(relay.said("cannot be recorded")) for relay in self.relays] != troubles
 
-        wait_until(is_felt, "nobody notices that the disk is full")
+        wait_until(is_felt, "the full disk goes unnoticed")
         self._wait()
         self.disk.free()
         if self.server and self.server.process.poll() is not None:

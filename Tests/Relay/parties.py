@@ -98,7 +98,7 @@ class Service:
         self.start()
 
     def pushes(self):
-        """All accepted pushes of all its lives. Each life numbers its connections from the start."""
+        """All accepted pushes of all its runs. Each run numbers its connections from the start."""
         lives = [*self.past, pushes(self.simulator)]
         return [push | {"connection": (life, push["connection"])} for life, all in enumerate(lives) for push in all]
 

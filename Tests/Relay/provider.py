@@ -18,7 +18,7 @@ class Provider:
     def __init__(self, port, life, certificate, seed, count):
         self.port, self.life, self.tls, self.chance = port, life, context(certificate), random.Random(f"provider {seed}")
         self.numbers = range(seed * 1_000_000, seed * 1_000_000 + count)
-        # For each token, the lives of the listener in which it was written.
+        # For each token, the runs of the listener in which it was written.
         self.written = {token(number): [] for number in self.numbers}
         self.proven = set()
         self.failure, self.is_ended = None, threading.Event()

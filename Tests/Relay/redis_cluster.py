@@ -173,7 +173,7 @@ class ClusterQueue(RedisQueue):
                     raise
             except OSError as error:
                 refused = error
-        raise ConnectionError(f"nobody has {key}: {refused}")
+        raise ConnectionError(f"no node has {key}: {refused}")
 
     def ask(self, *words):
         """Waits while no node has the key."""
@@ -182,7 +182,7 @@ class ClusterQueue(RedisQueue):
             with contextlib.suppress(ConnectionError):
                 return [self._route(words[1], lambda client: client.ask(*words))]
 
-        return wait_until(answer, f"nobody has {words[1]}")[0]
+        return wait_until(answer, f"no node has {words[1]}")[0]
 
     def key(self, name):
         return f"apns:{{{self.app}}}:{name}"

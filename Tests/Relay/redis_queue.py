@@ -105,7 +105,7 @@ class Server:
             except OSError:
                 return False
 
-        wait_until(answers, "redis-server does not answer")
+        wait_until(answers, "redis-server does not reply")
 
     def listen(self, kind="port"):
         """Makes it listen on TCP too, on loopback; with `tls-port` over TLS. Returns the port."""

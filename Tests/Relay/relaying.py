@@ -194,7 +194,7 @@ class Relay:
         return [line for line in self.lines() if words in line["message"]]
 
     def wait_said(self, words, times=1):
-        wait_until(lambda: len(self.said(words)) >= times, f"the relay does not say: {words}")
+        wait_until(lambda: len(self.said(words)) >= times, f"the relay does not log: {words}")
 
     def wait_done(self):
         wait_until(lambda: self.queue.is_empty() or self.process.poll() is not None, "the queue does not get empty")

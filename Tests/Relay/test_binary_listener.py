@@ -135,7 +135,7 @@ def unread(sock, port):
     """Returns the bytes of this client that are still in kernel buffers: the receiver's, which reads no more, and the
     sender's. The network is private, so no foreign connections change the table while it is read."""
     # Bytes in transit count at both ends until they are acknowledged.
-    wait_until(lambda: tcp(sock).unacked == 0, "it stays under way")
+    wait_until(lambda: tcp(sock).unacked == 0, "it stays pending")
     queued = {}
     for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
         _, local, remote, state, queues = line.split()[:5]
@@ -152,7 +152,7 @@ ONE_READ = 256 << 10
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=["1.2", "1.3"])
 def test_what_a_kill_costs_to_the_byte(open_listener, people, version):
-    """Stops the relay at some moment, to ask the kernel what it had read by then, and kills it. All of that must be in
+    """Stops the relay at some moment, reads from the kernel what it had read by then, and kills it. All of that must be in
     the queue, without a gap, except for at most one read."""
     listener = open_listener(level="info")
     tls, chance, costs = context(people.listed, versions=(version, version)), random.Random(7), []
@@ -166,7 +166,7 @@ def test_what_a_kill_costs_to_the_byte(open_listener, people, version):
             while written < 60_000:
                 if written >= enough and not is_stopped:
                     listener.relay.signal(signal.SIGSTOP)
-                    wait_until(lambda: pathlib.Path(f"/proc/{listener.relay.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", "it goes on")
+                    wait_until(lambda: pathlib.Path(f"/proc/{listener.relay.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", "it is not suspended")
                     is_stopped = True
                 try:
                     sock.send(frame := enhanced(0, raw(first + written + 1)))
@@ -419,12 +419,12 @@ def test_who_gets_in(open_listener, people):
     # Expired certificates need a fingerprint; another topic, another CA and a missing certificate are not accepted.
     for certificate, why in [
         (people.old, "expired"), (people.nobody, "no app has the topic 'com.example.other'"),
-        (people.stranger, "not to be trusted"), (None, "no certificate"),
+        (people.stranger, "is not trusted"), (None, "no certificate"),
     ]:
-        turned = len(listener.relay.said("turned away"))
+        turned = len(listener.relay.said("a client is refused"))
         assert talk(listener.port, context(certificate), enhanced(1, raw(2))) == (b"", CLEAN)
-        listener.relay.wait_said("turned away", turned + 1)
-        assert why in listener.relay.said("turned away")[-1]["message"]
+        listener.relay.wait_said("a client is refused", turned + 1)
+        assert why in listener.relay.said("a client is refused")[-1]["message"]
     assert listener.queue.entries_so_far() == 3
 
 
@@ -433,7 +433,7 @@ def test_a_port_of_one_app(open_listener, people):
     for certificate in None, people.stranger:
         push(listener.port, context(certificate), simple(raw(1)))
     assert listener.queue.entries_so_far() == 2
-    assert listener.relay.said("whoever reaches this port pushes as shop")
+    assert listener.relay.said("anyone who can connect to this port pushes as shop")
 
 
 def test_old_tls_by_option_only(open_listener, people, tmp_path):
@@ -485,7 +485,7 @@ def test_old_tls_by_option_only(open_listener, people, tmp_path):
         with pytest.raises(ssl.SSLError):
             push(listener.port, plain, simple(raw(6)))
         if not option:
-            assert "too weak" in listener.relay.said("turned away")[0]["message"]
+            assert "too weak" in listener.relay.said("a client is refused")[0]["message"]
         listener.relay.stop()
     assert listener.queue.entries_so_far() == 4
 
@@ -512,7 +512,7 @@ def test_a_certificate_is_made_once_and_can_be_verified(open_listener, people, t
         return ran.returncode, ran.stdout
 
     code, said = check()
-    assert code == 0 and "warning: listeners.gateway: app: whoever reaches this port pushes as shop" in said
+    assert code == 0 and "warning: listeners.gateway: app: anyone who can connect to this port pushes as shop" in said
     own.write_text(own.with_suffix(".crt").read_text())
     code, said = check()
     assert code == 1 and said.startswith(f"listeners.gateway: {own}: "), said
@@ -550,12 +550,12 @@ def test_a_list_that_was_cut_off_is_told_again(open_listener, people):
         database.executemany("INSERT INTO feedback VALUES ('shop', ?, ?)", ((token(n), n) for n in range(1, count + 1)))
         database.execute("COMMIT")
     for end_early in range(3):
-        told = len(listener.relay.said("did not read the list to its end"))
+        told = len(listener.relay.said("did not read the whole list"))
         with connect(listener.feedback_port, tls, buffer=8192) as sock:
             assert len(sock.recv(4096)) > 0
             if end_early == 1:
                 sock.setsockopt(1, 13, struct.pack("ii", 1, 0))
-        listener.relay.wait_said("did not read the list to its end", told + 1)
+        listener.relay.wait_said("did not read the whole list", told + 1)
         assert listener.queue.value("SELECT count(*) FROM feedback") == count
     tuples, end = feedback(listener.feedback_port, tls)
     assert ([since for since, _ in tuples], end) == (list(range(1, count + 1)), CLEAN)
@@ -663,8 +663,8 @@ def test_a_wrong_environment_purges_nothing(start, open_listener, people):
         ran = subprocess.run([relay_program(), "guard", "--config", listener.relay.file, *words], capture_output=True, text=True)
         return ran.returncode, ran.stdout
 
-    wait_until(lambda: guard()[0] == 1, "nobody is told")
-    assert "say that a token is bad" in guard()[1]
+    wait_until(lambda: guard()[0] == 1, "it is not logged")
+    assert "called a token bad" in guard()[1]
     # A gone device counts nevertheless.
     simulator.control("DELETE", "/faults")
     simulator.control("POST", "/unregistered", {"token": token(7)})
@@ -673,7 +673,7 @@ def test_a_wrong_environment_purges_nothing(start, open_listener, people):
     assert listener.queue.rows("SELECT token FROM feedback") == [(token(7),)]
     # The operator overrides the guard.
     assert guard("--override", "shop")[0] == 0
-    listener.relay.wait_said("as it was told")
+    listener.relay.wait_said("an operator overrides")
     simulator.control("PUT", "/faults", {"bad_every": 1})
     push(listener.port, tls, enhanced(1, raw(8)))
     listener.done(count + 2)
@@ -705,7 +705,7 @@ def test_the_queue_may_be_in_redis(start, open_listener, people, tmp_path):
         server.kill()
         with connect(listener.port, tls) as sock:
             sock.sendall(enhanced(1, raw(5)))
-            listener.relay.wait_said("cannot be put into the queue")
+            listener.relay.wait_said("cannot be queued")
             server.start()
             sock.unwrap().close()
         listener.done(6)

@@ -1,4 +1,4 @@
-"""A share of the binary listener for each client: an app with many connections does not lock out others."""
+"""A quota of the binary listener for each client: an app with many connections does not lock out others."""
 
 import contextlib
 import socket
@@ -62,8 +62,8 @@ def test_one_apps_idle_connections_leave_the_others_their_own(open_listener, peo
         for _ in range(3):
             assert answer(stack.enter_context(connect(listener.port, mine))) == (error(10, 0), CLEAN)
         assert limited(listener, "address") == 3 and limited(listener, "app") == 0
-        (said,) = listener.relay.said("are turned away")
-        assert said["message"] == "clients of shop at 127.0.0.1 are turned away: 12 are connected" and said["level"] == "warning"
+        (said,) = listener.relay.said("are refused")
+        assert said["message"] == "clients of shop at 127.0.0.1 are refused: 12 are connected" and said["level"] == "warning"
         # The others can push, and both apps can read their feedback.
         idle(stack, listener, others, 7)
         push(listener.port, others, enhanced(1, raw(1)))
@@ -111,7 +111,7 @@ def test_feedback_has_its_own_reserve(open_listener, people):  # noqa: F811
         idle(stack, listener, mine, 3)
         for _ in range(3):
             stack.enter_context(connect(listener.feedback_port, mine, buffer=4096))
-        wait_until(lambda: listener.relay.said("tuples sent: 100000"), "nobody is told")
+        wait_until(lambda: listener.relay.said("tuples sent: 100000"), "it is not logged")
         assert answer(stack.enter_context(connect(listener.feedback_port, mine, buffer=4096))) == (b"", CLEAN)
         assert limited(listener, "feedback") == 1
         assert feedback(listener.feedback_port, others) == ([(5, token(5))], CLEAN)
@@ -135,7 +135,7 @@ def test_those_without_a_handshake_lock_out_nobody(open_listener, people):  # no
         assert listener.queue.entries_so_far() == 5
         wait_until(lambda: limited(listener, "handshakes") >= 60, "they stay")
         assert listener.relay.metric("apns_relay_listener_handshakes") <= 40
-        (said,) = listener.relay.said("handshakes are under way")
+        (said,) = listener.relay.said("handshakes are pending")
         assert said["level"] == "warning"
         # Established connections stay.
         assert all(is_in(sock) for sock in open)

@@ -37,7 +37,7 @@ def doctor(tmp_path):
     def run(*words, hosts=f"127.0.0.1 {OWN} {SANDBOX}"):
         """Returns its exit status and its output."""
         if not namespace():
-            pytest.skip("this system lets nobody have an /etc/hosts of their own")
+            pytest.skip("this system allows no private /etc/hosts")
         (tmp_path / "hosts").write_text(f"127.0.0.1 localhost\n{hosts}\n")
         script = f'mount --bind "{tmp_path}/hosts" /etc/hosts && exec "$@"'
         ran = subprocess.run(

@@ -34,7 +34,7 @@ def test_a_fleet_keeps_to_its_connections(start, relay, shared):
     busy = next(one for one in relays if one is not fourth)
     busy.kill()
     shared.add(*({"id": identifier(n), "token": token(n)} for n in range(count, 2 * count)))
-    fourth.wait_said("has 1 of the 3 connections of the fleet")
+    fourth.wait_said("has 1 of the 3 connections")
     wait_until(shared.is_empty, "the queue does not get empty")
     for one in relays:
         if one is not busy:
@@ -65,7 +65,7 @@ def test_one_of_a_fleet_counts_the_entries(start, relay, shared):
         wait_until(lambda: count(one, path) == 30, f"{path} counts something else")
     first.kill()
     relays.remove(first)
-    second, = wait_until(lambda: len(found := counting()) == 1 and found, "nobody counts now")
+    second, = wait_until(lambda: len(found := counting()) == 1 and found, "no relay counts now")
     wait_until(lambda: count(second) == 30, "it counts something else")
 
 
@@ -77,20 +77,20 @@ def test_one_that_cannot_ask_gives_its_connections_up(start, relay, server):
     one.wait_done()
     assert connections(simulator) == 1
     server.kill()
-    one.wait_said("the share of the fleet's connections ends")
+    one.wait_said("the connection quota has expired")
     wait_until(lambda: connections(simulator) == 0, "the connection stays")
     assert one.get("/readyz")[0] == 503
     server.start()
     wait_until(lambda: one.get("/readyz")[0] == 200, "it is not ready again")
     queue.add({"id": "again", "token": token(1)})
-    one.wait_said("has 1 of the 1 connections of the fleet", times=2)
+    one.wait_said("has 1 of the 1 connections", times=2)
     one.wait_done()
     assert queue.counts() == {"accepted": 21}
     one.stop()
 
 
 def test_one_that_was_stopped_gives_its_connections_up(start, relay, shared):
-    """Others take its share when its lease expires. When it resumes, it has no share."""
+    """Others take its quota when its lease expires. When it resumes, it has none."""
     simulator = start(faults={"answer_delay_ms": [5, 10]})
     app = {"limits": {"total_connections": 1, "window": 10}}
     first = relay(simulator, queue=shared, name="first", settings={"lease": "1s"}, app=app).start().wait_ready()

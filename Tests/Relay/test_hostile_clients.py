@@ -90,14 +90,14 @@ def test_more_connections_than_files(start, listener, tmp_path):  # noqa: F811
         assert one.push(token(2), connection=kept)[0] == 200
         for _ in range(600):
             stack.enter_context(one.socket())
-        wait_until(lambda: (one.relay.metric("apns_relay_listener_rejected_connections_total") or 0) >= 375, "nobody is turned away")
+        wait_until(lambda: (one.relay.metric("apns_relay_listener_rejected_connections_total") or 0) >= 375, "no client is refused")
         for number in range(3):
             one.relay.queue.add({"id": f"late {number}", "token": token(3 + number)})
         one.relay.wait_done()
         # Established connections continue.
         assert one.push(token(4), connection=kept)[0] == 200
         assert one.relay.get("/healthz")[0] == 200
-        (said,) = one.relay.said("clients are turned away")
+        (said,) = one.relay.said("clients are refused")
         assert said["message"].endswith("this process may open 300 files")
     one.relay.stop()
 
@@ -132,7 +132,7 @@ def test_status_is_for_those_who_ask(start, relay):
             if not select.select(crowd[60:], [], [], 0)[0]:
                 break
     else:
-        raise AssertionError("who asks waits until others are closed")
+        raise AssertionError("a request waits until others are closed")
     with contextlib.ExitStack() as stack:
         for _ in range(600):
             stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=DEADLINE))
@@ -208,7 +208,7 @@ def test_what_waits_for_the_queue_has_a_limit(open_listener, people):  # noqa: F
     with full_disk(listener.queue):
         before, came = listener.relay.memory(), b""
         while not came:
-            assert count < 3000, "all are let in"
+            assert count < 3000, "all are accepted"
             sock = connect(listener.port, tls)
             with contextlib.suppress(OSError):
                 sock.sendall(enhanced(1, raw(count)))
@@ -237,7 +237,7 @@ def test_who_reads_no_feedback(open_listener, people):  # noqa: F811
         deaf = [stack.enter_context(connect(listener.feedback_port, tls)) for _ in range(9)]
         while deaf:
             most = min(2, len(deaf))
-            wait_until(lambda: len(select.select(deaf, [], [], 0)[0]) >= most, "nobody is told")
+            wait_until(lambda: len(select.select(deaf, [], [], 0)[0]) >= most, "it is not logged")
             # By then every list that is sent concurrently has been sent.
             assert listener.relay.get("/healthz")[0] == 200
             told = select.select(deaf, [], [], 0.2)[0]

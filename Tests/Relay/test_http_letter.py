@@ -186,7 +186,7 @@ def test_beyond_this_machine_it_is_told_what_that_means(start, listener, tmp_pat
     file = tmp_path / "tokens"
     file.write_text("a-secret-that-is-long-enough\n")
     one = listener(start(), listener={"host": "0.0.0.0", "authorization_file": str(file)})
-    assert "without TLS" in one.relay.said("listeners.web: 0.0.0.0 is not this machine alone")[0]["message"]
+    assert "without TLS" in one.relay.said("listeners.web: 0.0.0.0 is reachable from other machines")[0]["message"]
     assert one.push(token(1), authorization="Bearer a-secret-that-is-long-enough", host="relay.example")[0] == 200
     assert one.push(token(1), host="relay.example")[1]["reason"] == "MissingProviderToken"
     settings = json.loads(one.relay.file.read_text())
@@ -197,8 +197,8 @@ def test_beyond_this_machine_it_is_told_what_that_means(start, listener, tmp_pat
         return subprocess.run([relay_program(), "--config", one.relay.file, "--check", "--offline"], capture_output=True, text=True)
 
     ran = check()
-    assert ran.returncode == 0 and "warning: listeners.web: 0.0.0.0 is not this machine alone" in ran.stdout, ran
-    assert "warning: status: 0.0.0.0 is not this machine alone" in ran.stdout
+    assert ran.returncode == 0 and "warning: listeners.web: 0.0.0.0 is reachable from other machines" in ran.stdout, ran
+    assert "warning: status: 0.0.0.0 is reachable from other machines" in ran.stdout
     # --check also reports an invalid list.
     file.write_text("a-secret-that-is-long-enough other\n")
     ran = check()
@@ -382,7 +382,7 @@ def test_tokens_name_their_apps(start, listener, tmp_path):
     assert one.relay.said("the token names no app, and the relay has 2") and reason("shop") == 202
     assert reason("shop", apns_topic="com.example.other") == "TopicDisallowed"
     reload(f"{secrets['shop']} shop # no\n", 2)
-    assert one.relay.said(f"{file}:1: a line is a token, a blank, and apps")
+    assert one.relay.said(f"{file}:1: a line must be a token, a space, and apps")
     reload(f"# who\n{secrets['shop']} shop\n\n{secrets['other']}\tother\n{secrets['both']}  other,shop\n{secrets['all']} *\n", 3)
     for who, own, others in ("shop", 202, "TopicDisallowed"), ("other", "TopicDisallowed", 202), ("both", 202, 202), ("all", 202, 202):
         assert (reason(who, apns_topic=TOPIC), reason(who, apns_topic="com.example.other")) == (own, others), who

@@ -92,7 +92,7 @@ def read_answers(sock, count):
     stream, answers = sock.makefile("rb"), []
     while len(answers) < count:
         line = stream.readline()
-        assert line, f"the connection ended after {len(answers)} answers"
+        assert line, f"the connection ended after {len(answers)} responses"
         headers = {}
         while (header := stream.readline()) not in (b"\r\n", b""):
             name, _, value = header.decode().partition(":")
@@ -192,7 +192,7 @@ def test_kills_lose_nothing_and_push_nothing_twice(start, listener):
     with concurrent.futures.ThreadPoolExecutor(8) as clients:
         parts = [clients.submit(client, part) for part in range(8)]
         for kill in range(1, kills + 1):
-            wait_until(lambda: len(answers) >= kill * count // (kills + 1) or all(part.done() for part in parts), "nothing is answered")
+            wait_until(lambda: len(answers) >= kill * count // (kills + 1) or all(part.done() for part in parts), "no request gets a response")
             one.relay.kill()
             one.start()
         for part in parts:
@@ -583,10 +583,10 @@ def test_a_queue_that_cannot_be_written(start, listener, tmp_path):
         status, told, headers = one.push(token(2))
         assert (status, told["reason"], headers["retry-after"]) == (503, "ServiceUnavailable", "1")
         assert "disk full" in told["message"]
-        assert one.push(token(2))[0] == 503 and len(one.relay.said("cannot be put into the queue")) == 1
+        assert one.push(token(2))[0] == 503 and len(one.relay.said("cannot be queued")) == 1
         database.execute("DROP TRIGGER full")
     assert one.push(token(2))[0] == 200
-    assert len(pushes(simulator)) == 2 and len(one.relay.said("come into the queue again")) == 1
+    assert len(pushes(simulator)) == 2 and len(one.relay.said("are queued again")) == 1
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not here")

@@ -11,7 +11,7 @@ from test_doctor import namespace
 
 def test_from_it_stopped_to_it_pushes_again(tmp_path):
     if not namespace():
-        pytest.skip("this system lets nobody have a network and an /etc/hosts of their own")
+        pytest.skip("this system allows no private network and /etc/hosts")
     if not shutil.which("php"):
         pytest.skip("there is no PHP")
     script = pathlib.Path(__file__).parent / "legacy_page.py"

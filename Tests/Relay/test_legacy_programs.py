@@ -50,7 +50,7 @@ def dead(listener):
 
 
 def arrived(listener, count):
-    """Checks that each has one outcome, and that the feedback list has each dead device."""
+    """Checks that each has one outcome, and that the feedback list has each gone device."""
     listener.done(count)
     tokens = [one for _, _, one, *_ in listener.queue.outcomes()]
     assert len(tokens) == len(set(tokens)) == count
@@ -63,7 +63,7 @@ def arrived(listener, count):
 
 
 def tell(listener, tmp_path, run_program):
-    """Tests a program that reads error packets: nothing is lost, nothing arrives twice, and every dead device is
+    """Tests a program that reads error packets: nothing is lost, nothing arrives twice, and every gone device is
     reported to it."""
     gone = [token(n) for n in range(5, COUNT, COUNT // 5)]
     for one in gone:
@@ -229,7 +229,7 @@ def test_what_the_program_believes_is_what_happened(open_listener, people, tmp_p
     assert sorted(pushed) == sorted(set(everybody) - set(bad))
 
 
-@pytest.mark.parametrize("answers", [True, False], ids=["answers", "no answers"])
+@pytest.mark.parametrize("answers", [True, False], ids=["errors", "no errors"])
 def test_one_who_never_reads_loses_what_is_behind_the_first_bad_token(open_listener, people, tmp_path, answers):  # noqa: F811
     """As it was with Apple. With `token_errors` off nothing is lost."""
     listener = open_listener(token_errors=answers)

@@ -25,7 +25,7 @@ def test_what_only_redis_can_hold(start, relay, queue):
     one.wait_done()
     assert queue.ends() == {name: [(0, "refused", said)] for name, said in {
         "no token": "the entry has no token, tokens or channel", "two": "the entry has more than one of token, tokens and channel",
-        "no number": "expiry must be a whole number", "no text": "payload is no text in UTF-8"}.items()}
+        "no number": "expiry must be a whole number", "no text": "payload is not UTF-8"}.items()}
     assert one.metric('apns_relay_entries{app="shop",state="ready"}') in (0, None)
     one.stop()
     assert queue.ask("HLEN", "apns:{shop}:workers") == 0
@@ -76,7 +76,7 @@ def test_later_and_dead(start, relay, queue):
     simulator = start(faults={"bad_every": 1, "bad_reason": "TooManyRequests"})
     queue.add({"id": "a", "token": token(1)})
     relay(simulator, queue=queue, app={"retry": {"within": "0s", "max_deferrals": 1}}).start().wait_ready()
-    wait_until(lambda: queue.ask("ZCARD", "apns:{shop}:later") == 1, "the entry is not put off")
+    wait_until(lambda: queue.ask("ZCARD", "apns:{shop}:later") == 1, "the entry is not deferred")
     entry, due = queue.ask("ZRANGE", "apns:{shop}:later", 0, -1, "WITHSCORES")
     assert 50 < float(due) / 1000 - time.time() < 70
     queue.ask("ZADD", "apns:{shop}:later", 1, entry)
@@ -126,7 +126,7 @@ def test_a_replica_takes_over(start, relay, tmp_path, is_secure):
         assert one.get("/readyz")[0] == 200
         one.stop()
     ran = subprocess.run([relay_program(), "--check", "--config", one.file], capture_output=True, text=True)
-    assert ran.returncode == 1 and "no sentinel says where it is" in ran.stdout, ran
+    assert ran.returncode == 1 and "no Redis Sentinel knows its address" in ran.stdout, ran
 
 
 def test_a_password_is_in_a_file_and_in_no_log(start, relay, queue, server, tmp_path):
@@ -148,7 +148,7 @@ def test_a_password_is_in_a_file_and_in_no_log(start, relay, queue, server, tmp_
     assert ran.returncode == 0, ran
     (tmp_path / "password").write_text("wrong horse\n")
     ran = run("--check")
-    assert ran.returncode == 1 and "refuses user or password" in ran.stdout and "horse" not in ran.stdout, ran
+    assert ran.returncode == 1 and "authentication failed" in ran.stdout and "horse" not in ran.stdout, ran
     ran = run("enqueue", "--app", "shop", "--alert", "x", "00")
     assert ran.returncode == 2 and server.path in ran.stderr and "horse" not in ran.stderr, ran
     assert "horse" not in run("--print-config").stdout and "horse" not in one.log.read_text()

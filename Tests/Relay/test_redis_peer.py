@@ -50,26 +50,26 @@ BIG = b"9223372036854775807"
 NUMBER = b"$%d\r\n%s\r\n" % (len(BIG), BIG)
 # TIME is a relay's first command.
 STRANGE = {
-    "many elements": (saying(b"*2147483647\r\n"), "its answer is none of Redis: it has more than 4194304 elements"),
-    "many lists of many": (saying(b"*7\r\n" + b"*4000000\r\n*0\r\n" * 7), "its answer is none of Redis|no answer within"),
-    "a list of less than nothing": (saying(b"*-2147483648\r\n"), "its answer is none of Redis|it does not tell its time"),
-    "a length that is none": (saying(b"$-9\r\n"), "its answer is none of Redis|it does not tell its time"),
-    "more than any length": (saying(b"$99999999999999999999999\r\n"), "its answer is none of Redis"),
-    "a text without end": (flooding(b"$999999999999\r\n", bytes(1 << 16)), "its answer is none of Redis: it is longer than"),
-    "a line without end": (flooding(b"+", b"x" * (1 << 16)), "its answer is none of Redis: it is longer than"),
-    "elements without end": (flooding(b"*2000000\r\n", b":1\r\n" * (1 << 14)), "its answer is none of Redis: it is longer than"),
-    "deep lists": (saying(nested(7)), "its answer is none of Redis|it does not tell its time"),
-    "lists without end": (saying(nested(100_000)), "its answer is none of Redis"),
-    "the end of time": (saying(b"*2\r\n" + NUMBER * 2), "it does not tell its time"),
-    "before all time": (saying(b"*2\r\n:-9223372036854775808\r\n:-9223372036854775808\r\n"), "it does not tell its time"),
-    "a word": (saying(b"+OK\r\n"), "it does not tell its time"),
-    "nothing": (saying(b"$-1\r\n"), "it does not tell its time"),
-    "no list": (saying(b"*-1\r\n"), "it does not tell its time"),
-    "an empty list": (saying(b"*0\r\n"), "it does not tell its time"),
+    "many elements": (saying(b"*2147483647\r\n"), "invalid Redis reply: it has more than 4194304 elements"),
+    "many lists of many": (saying(b"*7\r\n" + b"*4000000\r\n*0\r\n" * 7), "invalid Redis reply|no reply within"),
+    "a list of less than nothing": (saying(b"*-2147483648\r\n"), "invalid Redis reply|invalid reply to TIME"),
+    "a length that is none": (saying(b"$-9\r\n"), "invalid Redis reply|invalid reply to TIME"),
+    "more than any length": (saying(b"$99999999999999999999999\r\n"), "invalid Redis reply"),
+    "a text without end": (flooding(b"$999999999999\r\n", bytes(1 << 16)), "invalid Redis reply: it is longer than"),
+    "a line without end": (flooding(b"+", b"x" * (1 << 16)), "invalid Redis reply: it is longer than"),
+    "elements without end": (flooding(b"*2000000\r\n", b":1\r\n" * (1 << 14)), "invalid Redis reply: it is longer than"),
+    "deep lists": (saying(nested(7)), "invalid Redis reply|invalid reply to TIME"),
+    "lists without end": (saying(nested(100_000)), "invalid Redis reply"),
+    "the end of time": (saying(b"*2\r\n" + NUMBER * 2), "invalid reply to TIME"),
+    "before all time": (saying(b"*2\r\n:-9223372036854775808\r\n:-9223372036854775808\r\n"), "invalid reply to TIME"),
+    "a word": (saying(b"+OK\r\n"), "invalid reply to TIME"),
+    "nothing": (saying(b"$-1\r\n"), "invalid reply to TIME"),
+    "no list": (saying(b"*-1\r\n"), "invalid reply to TIME"),
+    "an empty list": (saying(b"*0\r\n"), "invalid reply to TIME"),
     "an error": (saying(b"-ERR go away\r\n"), "ERR go away"),
-    "the third protocol": (saying(b"%1\r\n+a\r\n+b\r\n"), "its answer is none of Redis|it does not tell its time"),
-    "web": (saying(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "its answer is none of Redis"),
-    "noise": (saying(random.Random(1).randbytes(4000)), "its answer is none of Redis|no answer within"),
+    "the third protocol": (saying(b"%1\r\n+a\r\n+b\r\n"), "invalid Redis reply|invalid reply to TIME"),
+    "web": (saying(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "invalid Redis reply"),
+    "noise": (saying(random.Random(1).randbytes(4000)), "invalid Redis reply|no reply within"),
     "an end in a text": (closing(b"*2\r\n$10\r\n170"), "the connection is lost: it closed the connection"),
     "an end in a list": (closing(b"*2\r\n$1\r\n1\r\n"), "the connection is lost: it closed the connection"),
     "an end in a line": (closing(b"*2"), "the connection is lost: it closed the connection"),
@@ -99,13 +99,13 @@ def test_who_trickles_costs_no_more_than_its_time(start, relay, server, authorit
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(authority.directory / "redis.pem", authority.directory / "redis.key")
     peers = [Peer(lambda one: trickling(lambda: peers[0], b"$1000\r\n", b"x")(one), tls if is_secure else None)]
-    wanted = ["no answer within 10 s"]
+    wanted = ["no reply within 10 s"]
     if is_secure:
         # A handshake record with a valid length.
         peers.append(Peer(lambda one: trickling(lambda: peers[1], b"\x16\x03\x03\x3f\xff\x02\x00\x3f\xfb", b"\x00")(one)))
         # Complete records, which never finish the handshake.
         peers.append(Peer(lambda one: trickling(lambda: peers[2], None, b"\x15\x03\x03\x00\x02\x01\x5a")(one)))
-        wanted += ["no connection: nothing within 3 s", "no connection: (nothing within 3 s|TLS: )"]
+        wanted += ["no connection: no reply within 3 s", "no connection: (no reply within 3 s|TLS: )"]
     with contextlib.ExitStack() as stack, concurrent.futures.ThreadPoolExecutor(3) as threads:
         running = []
         for number, peer in enumerate(peers):
@@ -123,10 +123,10 @@ def test_sentinels_that_lie(start, relay, server):
     """An impossible address, and a server that is not a primary."""
     simulator, queue = start(), RedisQueue(server)
     for said, wanted in (
-        (b"*2\r\n$9\r\n127.0.0.1\r\n$5\r\n99999\r\n", "knows no shop"), (b"*2\r\n$9\r\n127.0.0.1\r\n$2\r\n-1\r\n", "knows no shop"),
-        (b"*2\r\n$9\r\n127.0.0.1\r\n$19\r\n" + BIG + b"\r\n", "knows no shop"), (b"*-1\r\n", "knows no shop"), (b":5\r\n", "knows no shop"),
-        (b"*2\r\n$9\r\n127.0.0.1\r\n$1\r\n1\r\n", "no connection: "), (b"*2\r\n$5\r\na\x00b\r\n\r\n$1\r\n1\r\n", "no connection|is not found"),
-        (b"*2147483647\r\n", "its answer is none of Redis"),
+        (b"*2\r\n$9\r\n127.0.0.1\r\n$5\r\n99999\r\n", "does not know shop"), (b"*2\r\n$9\r\n127.0.0.1\r\n$2\r\n-1\r\n", "does not know shop"),
+        (b"*2\r\n$9\r\n127.0.0.1\r\n$19\r\n" + BIG + b"\r\n", "does not know shop"), (b"*-1\r\n", "does not know shop"), (b":5\r\n", "does not know shop"),
+        (b"*2\r\n$9\r\n127.0.0.1\r\n$1\r\n1\r\n", "no connection: "), (b"*2\r\n$5\r\na\x00b\r\n\r\n$1\r\n1\r\n", "no connection|cannot be resolved"),
+        (b"*2147483647\r\n", "invalid Redis reply"),
     ):
         with Peer(saying(said)) as peer:
             queue.setting = {"redis": {"url": f"redis+sentinel://127.0.0.1:{peer.port}/shop"}}
@@ -199,7 +199,7 @@ def test_strange_answers_lose_nothing(start, relay, server):
             for app in APPS:
                 queue.add(*({"id": identifier(app, count + k), "token": token(count + k)} for k in range(5)), app=app)
             count += 5
-            wait_until(lambda: not change.is_on or sum(change.kinds.values()) >= enough or one.process.poll() is not None, "it asks nothing")
+            wait_until(lambda: not change.is_on or sum(change.kinds.values()) >= enough or one.process.poll() is not None, "it sends no command")
             assert one.process.poll() is None, one.log.read_text()[-3000:]
 
         def finish():

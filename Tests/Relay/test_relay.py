@@ -43,7 +43,7 @@ def test_each_kind_of_end(start, relay, shared):
     assert ends.pop(identifier("one")) == ends.pop(identifier("goal")) == [("accepted", "")]
     assert ends.pop("gone") == [("rejected", "Unregistered")]
     assert ends.pop("bad") == [("rejected", "BadDeviceToken")]
-    assert ends.pop("too late") == ends.pop("expired") == [("expired", "its time was over")]
+    assert ends.pop("too late") == ends.pop("expired") == [("expired", "its expiry or deadline had passed")]
     assert ends.pop("long topic") == [("refused", "topic has more than 255 bytes")]
     assert ends.pop("many") == [("accepted", ""), ("refused", "{{name}} is missing"), ("rejected", "BadDeviceToken")]
     assert {name: [outcome for outcome, _ in all] for name, all in ends.items()} == {
@@ -107,8 +107,8 @@ def test_bytes_that_are_no_text(start, relay, queue):
     ends = queue.ends()
     bad = [name for name in ends if name not in fields]
     assert len(bad) == 3 and all(re.fullmatch(r'.*Zo\ufffd"}}\ufffd? \(entry \d+\)', name) for name in bad)
-    assert [ends.pop(name) for name in bad] == 3 * [[(0, "refused", "the id is no text in UTF-8")]]
-    assert ends == {field: [(0, "refused", f"{field} is no text in UTF-8")] for field in fields[1:]}
+    assert [ends.pop(name) for name in bad] == 3 * [[(0, "refused", "the id is not UTF-8")]]
+    assert ends == {field: [(0, "refused", f"{field} is not UTF-8")] for field in fields[1:]}
     assert pushes(simulator) == []
     one.stop()
 
@@ -123,7 +123,7 @@ def test_numbers_that_mean_nothing(start, relay, shared):
     one = relay(simulator, queue=shared).start().wait_ready()
     one.wait_done()
     ends = [shared.ends()[str(n)] for n in range(len(entries))]
-    assert ends == [[(0, "refused", words)] for words in said] + len(fine) * [[(0, "accepted", "")]] + [[(0, "expired", "its time was over")]]
+    assert ends == [[(0, "refused", words)] for words in said] + len(fine) * [[(0, "accepted", "")]] + [[(0, "expired", "its expiry or deadline had passed")]]
     assert len(pushes(simulator)) == len(fine)
     one.stop()
 
@@ -151,7 +151,7 @@ def test_an_answer_that_asks_for_later(start, relay, queue):
     simulator = start(faults={"bad_every": 1, "bad_reason": "TooManyRequests"})
     queue.add({"id": "a", "token": token(1)})
     one = relay(simulator, queue=queue, app={"retry": {"within": "0s"}}).start().wait_ready()
-    wait_until(lambda: queue.value("SELECT due FROM entries") > 0, "the entry is not put off")
+    wait_until(lambda: queue.value("SELECT due FROM entries") > 0, "the entry is not deferred")
     (due, deliveries, deferrals, worker, history), = queue.rows("SELECT due, deliveries, deferrals, worker, history FROM entries")
     assert (deliveries, deferrals, worker) == (1, 1, None) and "TooManyRequests" in history
     assert 50 < due / 1000 - time.time() < 70
@@ -191,9 +191,9 @@ def test_what_kills_its_relays_is_a_dead_letter(start, relay, queue):
     simulator.control("DELETE", "/faults")
     queue.add({"id": "good", "token": token(2)})
     one.start().wait_ready().wait_done()
-    assert queue.ends() == {"good": [(0, "accepted", "")], "poison": [(0, "dead", "delivered 5 times without an answer")]}
+    assert queue.ends() == {"good": [(0, "accepted", "")], "poison": [(0, "dead", "delivered 5 times without a response")]}
     (history,), = queue.rows("SELECT history FROM dead")
-    assert history.count("died with it") == 5 and history.endswith("delivered 5 times without an answer")
+    assert history.count("died with it") == 5 and history.endswith("delivered 5 times without a response")
 
 
 def test_unknown_is_delivered_again_or_recorded(start, relay, queue):
@@ -228,7 +228,7 @@ def test_broadcasts(start, relay, queue):
     ends = {name: [(outcome, reason) for _, outcome, reason in all] for name, all in queue.ends().items()}
     assert ends.pop(identifier("goal")) == [("accepted", "")]
     assert ends.pop("unknown") == [("rejected", "ChannelNotRegistered")]
-    assert ends.pop("too late") == [("expired", "its time was over")]
+    assert ends.pop("too late") == [("expired", "its expiry or deadline had passed")]
     assert {name: outcome for name, ((outcome, _),) in ends.items()} == {"no channel": "refused", "collapses": "refused"}
     assert queue.rows("SELECT DISTINCT token FROM outcomes") == [("",)] and queue.rows("SELECT * FROM gone") == []
     (one,) = pushes(simulator)
@@ -309,9 +309,9 @@ def test_a_silent_relay_loses_its_entries_and_nothing_is_lost(start, relay, queu
     simulator.control("DELETE", "/faults")
     living = relay(simulator, queue=queue, name="living", **settings).start().wait_ready()
     living.wait_done()
-    assert living.said("20 entries taken from workers that are gone")
+    assert living.said("20 entries reclaimed from workers")
     silent.signal(signal.SIGCONT)
-    silent.wait_said("silent for too long")
+    silent.wait_said("lease expired")
     queue.add({"id": "after", "token": token(99)})
     living.wait_done()
     silent.stop()
@@ -332,7 +332,7 @@ def test_a_relay_that_wakes_up_sends_nothing_of_others(start, relay, queue):
     living = relay(simulator, queue=queue, name="living", **settings).start().wait_ready()
     living.wait_done()
     silent.signal(signal.SIGCONT)
-    silent.wait_said("silent for too long")
+    silent.wait_said("lease expired")
     wait_until(lambda: silent.metric("apns_relay_claimed_notifications") == 0, "it still has what others took")
     silent.stop()
     assert queue.counts() == {"accepted": 20}
@@ -355,10 +355,10 @@ def test_who_was_away_itself_does_not_judge(start, relay, queue):
         # By then every lease has expired, and all workers renew together.
         wait_until(lambda: time.time() * 1000 > heard + 1000 * lease, "the time does not pass")
         database.execute("COMMIT")
-    wait_until(lambda: queue.value("SELECT min(heard) FROM workers") > heard, "not all are heard")
+    wait_until(lambda: queue.value("SELECT min(heard) FROM workers") > heard, "not all workers renew")
     simulator.control("DELETE", "/faults")
     wait_until(queue.is_empty, "the queue does not get empty")
-    assert [one.said("taken from workers that are gone") for one in relays] == [[], [], []]
+    assert [one.said("reclaimed from workers") for one in relays] == [[], [], []]
     assert len(pushes(simulator)) == 60 and queue.value("SELECT max(deliveries) FROM outcomes") == 1
 
 
@@ -471,7 +471,7 @@ def test_a_service_that_is_not_there_is_not_ready(start, relay, queue):
     one = relay(simulator, queue=queue, app={"port": 1}, drain_s=0.2)
     one.start().wait_ready()
     queue.add({"id": "a", "token": token(1)})
-    wait_until(lambda: one.get("/readyz")[0] == 503, "it says that it is ready")
+    wait_until(lambda: one.get("/readyz")[0] == 503, "it reports that it is ready")
     assert "shop:" in one.get("/readyz")[1] and one.get("/healthz")[0] == 200
     one.stop()
     assert not queue.is_empty() and queue.counts() == {}
@@ -487,19 +487,19 @@ def test_check(start, relay, queue, tmp_path):
     ran = check("--check", "--offline")
     assert (ran.returncode, ran.stdout) == (
         0, "ok: the queue can be written, and the credentials of shop can be used\n"
-        "not tried: the services, to which nothing was connected (--offline)\n")
+        "not tried: the services, because of --offline\n")
     assert simulator.control("GET", "/counters")[1]["connections"] == 0
     ran = check("--check")
     assert (ran.returncode, ran.stdout) == (
-        0, "ok: the queue can be written, the credentials of shop can be used, and the services answer over HTTP/2\n"
-        "not tried: a push, which alone shows what a service says of token and topic (--try-push)\n")
+        0, "ok: the queue can be written, the credentials of shop can be used, and the services respond over HTTP/2\n"
+        "not tried: a push, which alone shows whether token and topic are accepted (--try-push)\n")
     assert simulator.control("GET", "/counters")[1]["received"] == 0
     ran = check("--check", "--try-push")
     assert (ran.returncode, ran.stdout) == (
-        0, "ok: the queue can be written, the credentials of shop can be used, and the services take their pushes\n")
+        0, "ok: the queue can be written, the credentials of shop can be used, and the services respond to their pushes\n")
     assert simulator.control("PUT", "/faults", {"bad_every": 1, "bad_reason": "TopicDisallowed"})[0] == 200
     ran = check("--check", "--try-push")
-    assert (ran.returncode, ran.stdout) == (1, "apps.shop: 127.0.0.1: a push was rejected: TopicDisallowed\nnot tried: what comes behind a fault\n"), ran
+    assert (ran.returncode, ran.stdout) == (1, "apps.shop: 127.0.0.1: a push was rejected: TopicDisallowed\nnot tried: everything after an error\n"), ran
     for words, said in (["--offline"], "--offline is for --check"), (["--check", "--offline", "--try-push"], "cannot be used with --offline"):
         assert check(*words).returncode == 2 and said in check(*words).stderr
     with socket.socket() as nobody:  # and no other program can listen there
@@ -550,7 +550,7 @@ def test_enqueue(start, relay, queue, tmp_path):
         (["--app", "shop", "--alert", "x", "zz"], "the command line:1: neither a token in hex"),
         (["--app", "shop", "--alert", "x", "--tokens", tmp_path / "none"], "No such file"),
         (["--app", "shop", "--alert", "x", "--id", "y" * 65, token(1)], "1 to 64"),
-        (["--campaign", tmp_path / "payload.json"], "payload.json:1: aps: there is no such key here"),
+        (["--campaign", tmp_path / "payload.json"], "payload.json:1: aps: unknown key; expected one of"),
     ]:
         ran = enqueue(*words)
         assert ran.returncode in (2, 64) and said in ran.stderr, (words, ran)
@@ -610,9 +610,9 @@ def test_enqueue_from_csv(start, relay, queue, tmp_path):
         (f"token,name,count\n{token(5)},x,seven\n", "devices.csv:2: count is not a JSON value"),
         (f"token,name\n{token(5)},x,7\n", "devices.csv:2: 3 fields, but there are 2 columns"),
         (f"token,name,count\nzz,x,7\n", "devices.csv:2: the token is not hex"),
-        (f'token,name,count\n{token(5)},"x,7\n', "devices.csv:2: a quoted field has no end"),
+        (f'token,name,count\n{token(5)},"x,7\n', "devices.csv:2: a quoted field is not closed"),
         # The list is read once, however many lines it has.
-        (f'token,name,count\n{token(5)},"x,7\n' + "\n" * 900_000, "devices.csv:2: a quoted field has no end"),
+        (f'token,name,count\n{token(5)},"x,7\n' + "\n" * 900_000, "devices.csv:2: a quoted field is not closed"),
         (f"name,token,count\nx\n", "devices.csv:2: there is no token"),
         (b"token,name,count\n" + token(5).encode() + b",\xff,7\n", "devices.csv:2: is not UTF-8"),
         (f"device,name\n{token(5)},x\n", "devices.csv:1: neither a token in hex"),
@@ -638,11 +638,11 @@ def test_enqueue_refuses_what_no_device_can_get(relay, start, queue, tmp_path):
     good, named = f"{token(1)}\n", '{"aps":{"alert":"Hello {{name}}"}}'
     for text, said in [
         (good + token(2)[:-1], "devices:2: an odd number of hex digits: 63"), (good + "ab" * 101, "devices:2: the token has 101 bytes, more than 100"),
-        (good + '{"token":"zz"}\n', "devices:2: character 'z' at 0 is not hex"), (good + '{"token":7}\n', "devices:2: the token is no text"),
-        (good + f'{{"token":"{token(2)}","token":"{token(3)}"}}', "devices:2: there are two tokens in it"),
+        (good + '{"token":"zz"}\n', "devices:2: character 'z' at 0 is not hex"), (good + '{"token":7}\n', "devices:2: \"token\" is not a string"),
+        (good + f'{{"token":"{token(2)}","token":"{token(3)}"}}', "devices:2: \"token\" appears twice"),
         (good + f'{{"token":"{token(2)}","name":"Zo', "devices:2: expected a closing quote"),
-        (good.encode() + b'{"token":"00","name":"\xff"}\n', "devices:2: is not UTF-8"), (good + "0\0", "devices:2: has a NUL in it"),
-        (f"token,name\n{token(2)},a\0b\n", "devices:2: has a NUL in it"), (good.encode("utf-16-le"), "devices:1: has a NUL in it"),
+        (good.encode() + b'{"token":"00","name":"\xff"}\n', "devices:2: is not UTF-8"), (good + "0\0", "devices:2: contains a NUL"),
+        (f"token,name\n{token(2)},a\0b\n", "devices:2: contains a NUL"), (good.encode("utf-16-le"), "devices:1: contains a NUL"),
         (good + f"{token(2)} {token(3)}\n", "devices:2: 2 tokens in one line: give each its own"),
         (f"{token(2)};{token(3)}\t{token(4)}\n", "devices:1: 3 tokens in one line"),
         (good + f'{{"token":"{token(2)}, {token(3)}"}}', "devices:2: 2 tokens in one line"),
@@ -654,23 +654,23 @@ def test_enqueue_refuses_what_no_device_can_get(relay, start, queue, tmp_path):
         (f'{{"token":"{token(1)}","name":"A"}}\n\n{{"token":"{token(2)}"}}\n', named, "devices:3: {{name}} is missing"),
         (good, named, "devices:1: {{name}} is missing"), (f"token,Name\n{token(1)},A\n", named, "devices:2: {{name}} is missing"),
         (f'{{"token":"{token(1)}","name":[1]}}\n', named, "devices:1: {{name}} is within a string"),
-        (f'{{"token":"{token(1)}","name":"{"x" * 5200}"}}\n', named, "devices:1: the payload has 5226 bytes, but at most 5120 go"),
+        (f'{{"token":"{token(1)}","name":"{"x" * 5200}"}}\n', named, "devices:1: the payload has 5226 bytes; the limit is 5120"),
         (good, b'{"aps":\n{"alert":"\xff"}}', "payload.json:2: is not UTF-8"),
     ]:
         ran = enqueue(text, content=content)
         assert ran.returncode == 2 and f"{tmp_path}/{said}" in ran.stderr, (text, ran)
     for plan, said in [
         (b"app: shop\nid: [a\n", "campaign.yaml:3: did not find"), (b"app: shop\nid: a\0b\n", "campaign.yaml:2: control characters"),
-        (b"app: shop\nid: \xff\n", "campaign.yaml:2: is not UTF-8"), (b"app: shop\nid: a\nid: b\n", "campaign.yaml:2: id: is there twice"),
-        (b"alert: x\npayload: payload.json\n", "campaign.yaml:2: payload: there is an alert already"),
+        (b"app: shop\nid: \xff\n", "campaign.yaml:2: is not UTF-8"), (b"app: shop\nid: a\nid: b\n", "campaign.yaml:2: id: appears twice"),
+        (b"alert: x\npayload: payload.json\n", "campaign.yaml:2: payload: alert is set too"),
         (b"payload: none.json\n", "campaign.yaml:1: payload: "), (b"tokens: none\n", "campaign.yaml:1: tokens: "),
     ]:
         ran = enqueue(good, plan=plan)
         assert ran.returncode == 2 and f"{tmp_path}/{said}" in ran.stderr, (plan, ran)
     for words, said in [
-        (["--id", "a\x1b[31m"], 'id has a control character in it: "a\\u001b[31m"'), (["--id", ""], "id is empty"), (["--topic", "a\n"], "topic has a control"),
+        (["--id", "a\x1b[31m"], 'id contains a control character: "a\\u001b[31m"'), (["--id", ""], "id is empty"), (["--topic", "a\n"], "topic contains a control"),
         (["--priority", "7"], "priority is 10, 5 or 1, not 7"), (["--push-type", "none"], "there is no push type 'none'"),
-        (["--collapse-id", "x" * 65], "collapse_id has 65 bytes, but at most 64 go"),
+        (["--collapse-id", "x" * 65], "collapse_id has 65 bytes; the limit is 64"),
         (["--app", "shoop"], "the configuration has no app 'shoop': shop"),
     ]:
         ran = enqueue(good, *words)
@@ -737,7 +737,7 @@ def test_a_full_disk_loses_nothing(start, relay, queue):
     queue.rows("CREATE TRIGGER full BEFORE INSERT ON outcomes BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
     one.start().wait_ready()
     one.wait_said("outcomes cannot be recorded")
-    wait_until(lambda: one.get("/readyz")[0] == 503, "it says that it is ready")
+    wait_until(lambda: one.get("/readyz")[0] == 503, "it reports that it is ready")
     assert "the disk is full" in one.get("/readyz")[1]
     assert queue.value("SELECT count(*) FROM entries WHERE worker IS NOT NULL") == 20
     queue.rows("DROP TRIGGER full")

@@ -5,10 +5,10 @@ from legacy import Certificates
 from relaying import token, wait_until
 
 CASES = {
-    "key": ({"bad_every": 1, "bad_reason": "InvalidProviderToken"}, {}, "the service refuses the provider: InvalidProviderToken", "NONE"),
-    "topic": (None, {"topic": "com.example.wrong"}, "the service refuses the topic: TopicDisallowed", "NONE"),
-    "tokens": ({"bad_every": 1, "bad_reason": "DeviceTokenNotForTopic"}, {}, "the service has accepted nothing and calls each token bad", "NONE"),
-    "certificate": (None, "certificate", "the service refuses the certificate: ", "CERTIFICATE_REFUSED"),
+    "key": ({"bad_every": 1, "bad_reason": "InvalidProviderToken"}, {}, "APNs rejects the provider: InvalidProviderToken", "NONE"),
+    "topic": (None, {"topic": "com.example.wrong"}, "APNs rejects the topic: TopicDisallowed", "NONE"),
+    "tokens": ({"bad_every": 1, "bad_reason": "DeviceTokenNotForTopic"}, {}, "APNs has accepted nothing and calls every token bad", "NONE"),
+    "certificate": (None, "certificate", "APNs rejects the certificate: ", "CERTIFICATE_REFUSED"),
     "authority": (None, "ca", "127.0.0.1 is not verified: ", "PEER_NOT_TRUSTED"),
 }
 
@@ -24,13 +24,13 @@ def test_one_line_says_what_stops_all_work(start, relay, tmp_path, case):
     one = relay(simulator, app=app)
     one.queue.add(*({"id": f"id {number}", "token": token(number + 1)} for number in range(300)))
     one.start().wait_ready()
-    one.wait_said("nothing is pushed until somebody acts: " + words)
+    one.wait_said("nothing is pushed until an operator acts: " + words)
     # Each attempt is one failure, or there are many connections.
     if case in ("certificate", "authority"):
         wait_until(lambda: any(line.get("connection", 0) > 3 for line in one.lines()), "it is not tried again")
     else:
-        wait_until(lambda: not one.queue.held(), "they have no answer")
-    wait_until(lambda: one.metric("apns_relay_stopped") == 1, "nobody can see it")
+        wait_until(lambda: not one.queue.held(), "they have no response")
+    wait_until(lambda: one.metric("apns_relay_stopped") == 1, "it is not visible")
     status, said = one.get("/readyz")
     assert status == 503 and said.startswith("shop: " + words)
     (line,) = [line for line in one.lines() if line["level"] in ("warning", "error", "critical")]
@@ -41,10 +41,10 @@ def test_one_line_says_what_stops_all_work(start, relay, tmp_path, case):
     # The operator fixes it.
     assert simulator.control("DELETE", "/faults")[0] == 200
     one.queue.add({"id": "new", "token": token(1000)})
-    one.wait_said("pushes go again after ")
-    (line,) = one.said("pushes go again after ")
+    one.wait_said("pushes succeed again after ")
+    (line,) = one.said("pushes succeed again after ")
     assert line["level"] == "notice" and line["count"] > 100
-    wait_until(lambda: one.metric("apns_relay_stopped") == 0 and one.get("/readyz")[0] == 200, "nobody sees that it is over")
+    wait_until(lambda: one.metric("apns_relay_stopped") == 0 and one.get("/readyz")[0] == 200, "its end is not visible")
 
 
 def test_a_topic_of_its_own_is_its_producers_fault(start, relay):

@@ -177,7 +177,7 @@ def test_a_file_that_another_holds_stops_no_answer(start, relay, queue, manager)
             assert manager.recv(999) == b"WATCHDOG=1"
         assert one.get("/healthz") == (200, "ok\n")
         status, text = one.get("/readyz")
-        assert status == 503 and "queue: no answer for" in text, text
+        assert status == 503 and "queue: no reply for" in text, text
         assert one.get("/metrics")[0] == 200
         for _ in range(5):
             assert manager.recv(999) == b"WATCHDOG=1"
@@ -212,7 +212,7 @@ def test_sigterm_ends_a_start_that_waits_for_the_file(start, relay, queue):
 # The disk
 
 
-@pytest.mark.parametrize("is_crowded", [False, True], ids=["its own entries", "somebody else's files"])
+@pytest.mark.parametrize("is_crowded", [False, True], ids=["its own entries", "files of other programs"])
 def test_a_file_system_that_is_too_small(start, relay, small, is_crowded):
     """Producers, or another program, fill the file system while the service is unreachable. All queued notifications
     are pushed once and recorded, though there is no more room than at first."""
@@ -228,7 +228,7 @@ def test_a_file_system_that_is_too_small(start, relay, small, is_crowded):
             count += 50
     if is_crowded:
         fill(small / "other")
-    wait_until(lambda: away.get("/readyz")[0] == 503, "it says that it is ready")
+    wait_until(lambda: away.get("/readyz")[0] == 503, "it reports that it is ready")
     away.stop()
     one = relay(simulator, queue=queue, settings={"lease": "2s"}).start().wait_ready()
     one.wait_done()
@@ -256,10 +256,10 @@ def test_what_has_no_room_is_not_taken(start, relay, listener, small):  # noqa: 
         if one.push(token(count))[0] == 503:
             break
     else:
-        raise AssertionError("everything is taken")
+        raise AssertionError("every entry is accepted")
     ran = subprocess.run(
         [relay_program(), "enqueue", "--config", one.relay.file, "--app", "shop", "--alert", "Hello", token(1)], capture_output=True, text=True)
-    assert ran.returncode != 0 and "nothing more is taken before" in ran.stderr, ran
+    assert ran.returncode != 0 and "it accepts more entries from" in ran.stderr, ran
     status, text = one.relay.get("/readyz")
     assert status == 503 and "KB are free on its file system" in text
     one.relay.wait_done()

@@ -120,19 +120,19 @@ def test_while_it_fails_nothing_is_lost_and_that_is_said_once(simulator, giver, 
     giver.mark("sealed")
     one = relay(simulator, queue=queue, app={"credentials": giver.credentials}).start().wait_ready()
     queue.add(*({"id": f"{n}", "token": token(n)} for n in range(50)))
-    wait_until(lambda: len(giver.runs) >= 3, "it is not asked again")
-    wait_until(lambda: one.get("/readyz")[0] == 503, "it says that it is ready")
+    wait_until(lambda: len(giver.runs) >= 3, "the program does not run again")
+    wait_until(lambda: one.get("/readyz")[0] == 503, "it reports that it is ready")
     assert "ended with status 1: the vault is sealed, …" in one.get("/readyz")[1]
     assert one.get("/healthz")[0] == 200 and queue.counts() == {}
     shown(giver, one)
-    said = one.said("nothing can be sent until")
+    said = one.said("no push is sent until")
     assert len(said) == 1 and said[0]["app"] == "shop" and said[0]["level"] == "warning", said
     giver.mark("sealed", False)
     one.wait_done()
     assert queue.counts() == {"accepted": 50} and len(pushes(simulator)) == 50
     assert {deliveries for *_, deliveries in queue.outcomes()} == {1}
-    wait_until(lambda: one.get("/readyz")[0] == 200, "it does not say that it is ready")
-    assert len(one.said("gives provider tokens again")) == 1
+    wait_until(lambda: one.get("/readyz")[0] == 200, "it does not report that it is ready")
+    assert len(one.said("supplies provider tokens again")) == 1
     one.stop()
 
 
@@ -147,7 +147,7 @@ def test_a_slow_one_holds_up_nobody(simulator, giver, relay, queue):
         wait_until(lambda: queue.value("SELECT heard FROM workers") > first + 6000, "the worker is silent")
         # A producer is not delayed, nor is a second relay.
         queue.add({"id": "b", "token": token(2)})
-        assert not one.said("silent for too long") and len(giver.runs) == 1
+        assert not one.said("lease expired") and len(giver.runs) == 1
     one.wait_done()
     assert queue.counts() == {"accepted": 2} and {row[4] for row in queue.outcomes()} == {1}
 
@@ -188,7 +188,7 @@ def test_a_program_that_changed_is_asked_at_once(simulator, giver, relay, queue)
     wait_until(lambda: len(giver.runs) == 2, "it is not run again")
 
 
-UNTRIED = "not tried: what comes behind a fault\n"
+UNTRIED = "not tried: everything after an error\n"
 
 
 def test_check_and_print(simulator, giver, relay, queue, tmp_path):

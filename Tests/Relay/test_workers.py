@@ -35,7 +35,7 @@ def test_what_was_never_sent_was_not_delivered(start, relay, shared):
 
 
 def test_crashes_do_not_count_the_innocent_out(start, relay, shared):
-    """No notification gets a response in nine lives of a relay, and none was alone in any of them."""
+    """No notification gets a response in nine runs of a relay, and none was alone in any of them."""
     simulator = start(faults={"no_answer": 1})
     shared.add(*({"id": identifier(n), "token": token(n)} for n in range(300)))
     one = relay(simulator, queue=shared)
@@ -53,7 +53,7 @@ def test_a_service_in_trouble_is_tried_again_in_seconds(start, relay, queue):
     simulator = start(faults={"bad_every": 1, "bad_reason": "ServiceUnavailable"})
     queue.add({"id": "a", "token": token(1)})
     one = relay(simulator, queue=queue, app={"retry": {"within": "0s"}}).start().wait_ready()
-    wait_until(lambda: queue.value("SELECT due FROM entries") > 0, "the entry is not put off")
+    wait_until(lambda: queue.value("SELECT due FROM entries") > 0, "the entry is not deferred")
     assert 0 < queue.value("SELECT due FROM entries") / 1000 - time.time() < 7
     # An entry that is deferred for long returns with the first 200.
     queue.rows("UPDATE entries SET due = due + 900000")
@@ -65,7 +65,7 @@ def test_a_service_in_trouble_is_tried_again_in_seconds(start, relay, queue):
         return queue.rows("SELECT 1 FROM outcomes WHERE id = 'a'")
 
     wait_until(is_back, "it does not come back")
-    assert queue.ends()["a"] == [(0, "accepted", "")] and one.said("is well again")
+    assert queue.ends()["a"] == [(0, "accepted", "")] and one.said("is healthy again")
 
 
 def test_time_for_another_try_begins_with_the_first_answer(start, relay, queue):
@@ -139,7 +139,7 @@ def test_answers_that_are_not_recorded_are_said_as_such(start, relay, queue):
 
 
 def test_an_end_in_doubt_is_one_whatever_was_answered_before(start, relay, queue):
-    """The service asks for another try, gets it, and dies without an answer."""
+    """The service asks for a retry, gets it, and ends without a response."""
     simulator = start(faults={"bad_every": 1, "bad_reason": "TooManyRequests"})
     queue.add({"id": "a", "token": token(1)})
     one = relay(simulator, queue=queue, app={"delivery": "at_most_once"}).start().wait_ready()

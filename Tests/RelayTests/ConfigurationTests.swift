@@ -111,12 +111,12 @@ import Testing
       (
         "",
         "listeners.gateway.fingerprints: is missing: give it, client_ca or app, or "
-          + "nobody gets in"
+          + "no client is accepted"
       ),
       ("    fingerprints:\n      news: x\n", "there is no app 'news'"),
-      ("    fingerprints:\n      shop: abc\n", "'abc' is no fingerprint by SHA-256"),
-      ("    app: shop\n    client_ca: ca.pem\n", "but all of this port is one app's"),
-      ("    app: shop\n    key: key.p8\n", "belongs to a certificate, and there is none"),
+      ("    fingerprints:\n      shop: abc\n", "'abc' is not a SHA-256 fingerprint"),
+      ("    app: shop\n    client_ca: ca.pem\n", "every client of this port pushes as that app"),
+      ("    app: shop\n    key: key.p8\n", "is set without a certificate"),
       ("    app: shop\n    min_tls: ssl3\n", "must be one of 1.0, 1.1, 1.2, 1.3, not 'ssl3'"),
       ("    app: news\n", "there is no app 'news'"),
     ] {
@@ -164,17 +164,17 @@ import Testing
       ),
       (
         listeners + "    host: 0.0.0.0\n",
-        "relay.yaml:9: listeners.web.authorization_file: is missing: 0.0.0.0 is not this machine "
-          + "alone, and whoever reaches it could push"
+        "relay.yaml:9: listeners.web.authorization_file: is missing: 0.0.0.0 is reachable from "
+          + "other machines, and anyone there could push"
       ),
       (
         listeners + "    host: 127.0.0.1.example.com\n",
-        "relay.yaml:9: listeners.web.authorization_file: is missing: 127.0.0.1.example.com is not "
-          + "this machine alone, and whoever reaches it could push"
+        "relay.yaml:9: listeners.web.authorization_file: is missing: 127.0.0.1.example.com is "
+          + "reachable from other machines, and anyone there could push"
       ),
       (
         listeners + "    socket: s\n    port: 1\n",
-        "relay.yaml:11: listeners.web.socket: takes the place of host and port: give one or the other"
+        "relay.yaml:11: listeners.web.socket: cannot be combined with host and port"
       ),
       (
         listeners + "    socket: \(String(repeating: "s", count: 200))\n", nil
@@ -197,10 +197,10 @@ import Testing
     assertFault("apps: [", "relay.yaml:2: did not find expected node content")
     assertFault("x", "relay.yaml:1: expected keys and values, such as 'apps:'")
     assertFault(
-      "queue:\n  lease: 5s\n", "relay.yaml:1: apps: is missing: a relay needs an app at least")
+      "queue:\n  lease: 5s\n", "relay.yaml:1: apps: is missing: a relay needs at least one app")
     assertFault(
       "queue:\n  file: q\n  leas: 5s\n" + Self.least,
-      "relay.yaml:3: queue.leas: there is no such key here: "
+      "relay.yaml:3: queue.leas: unknown key; expected one of "
         + "file, redis, sync, poll, lease, max_deliveries, outcome_retention"
     )
     assertFault(
@@ -224,16 +224,16 @@ import Testing
       "relay.yaml:6: apps.shop.credentials.key_id: must have 10 letters and digits, not 'ABC'")
     assertFault(
       Self.least.replacingOccurrences(of: "    topic: com.example.shop\n", with: ""),
-      "relay.yaml:2: apps.shop.topic: is missing: without a certificate nothing else names the app")
+      "relay.yaml:2: apps.shop.topic: is missing: it is required without a certificate")
     assertFault(
       "apps:\n  shop:\n    topic: x\n",
       "relay.yaml:2: apps.shop.credentials: is missing: "
         + "give a certificate, or p8, key_id and team_id, or a program"
     )
-    assertFault("apps:\n  a: {}\n  a: {}\n", "relay.yaml:2: a: is there twice")
+    assertFault("apps:\n  a: {}\n  a: {}\n", "relay.yaml:2: a: appears twice")
     assertFault(
       Self.least.replacingOccurrences(of: "topic: com.example.shop", with: #"topic: "a\0b""#),
-      "relay.yaml:3: apps.shop.topic: has a NUL in it")
+      "relay.yaml:3: apps.shop.topic: contains a NUL")
   }
 
   @Test func aTimeHasAUnit() throws {
@@ -260,7 +260,7 @@ import Testing
       "doors: {}\n" + Self.least, "relay.yaml:1: doors: is now 'listeners'")
     assertFault(
       Self.least + "    guard:\n      lease_s: 5\n",
-      "relay.yaml:9: apps.shop.guard.lease_s: there is no such key here: "
+      "relay.yaml:9: apps.shop.guard.lease_s: unknown key; expected one of "
         + "remember, share, responses, min_responses, wait")
   }
 
@@ -286,23 +286,23 @@ import Testing
     for (lines, said) in [
       ("program: ./none\n", key + "program: ./none: No such file or directory"),
       ("program: ./key.p8\n", key + "program: ./key.p8: Permission denied"),
-      ("program: /tmp\n", key + "program: /tmp: it is no file"),
+      ("program: /tmp\n", key + "program: /tmp: not a regular file"),
       (
         "program: no-such-program\n",
-        key + "program: no-such-program: there is no such program in the PATH"
+        key + "program: no-such-program: not found in the PATH"
       ),
-      ("program: [\"\"]\n", key + "program: the first word names the program, and is empty"),
+      ("program: [\"\"]\n", key + "program: the first word, the program's name, is empty"),
       ("program: [[sh]]\n", key + "program: expected a list of words"),
-      ("program: sh\np8: key.p8\n", key + "program: takes the place of p8: give one"),
+      ("program: sh\np8: key.p8\n", key + "program: cannot be combined with p8: give one"),
       (
         "program: sh\n",
-        "relay.yaml:4: apps.shop.credentials.key_id: is missing: the queue keeps the token by it; "
-          + "'provider_token: process' needs none"
+        "relay.yaml:4: apps.shop.credentials.key_id: is missing: the queue stores the token "
+          + "under it; not needed with 'provider_token: process'"
       ),
       (
         "program: sh\nprovider_token: file\n",
-        "relay.yaml:6: apps.shop.credentials.provider_token: is for a p8: a program's token is kept by "
-          + "queue or process"
+        "relay.yaml:6: apps.shop.credentials.provider_token: must be queue or process with a "
+          + "program; file is for a p8"
       ),
       (
         "program: sh\nprogram_timeout: 0\n",
@@ -325,26 +325,26 @@ import Testing
         == "unix:/run/redis.sock")
     for (url, said) in [
       ("http://host", "must be redis://[user:password@]host:port/database, or unix:/path"),
-      ("redis://host/first", "the database is a number, such as 0"),
-      ("unix:run", "unix: needs a path from the root, such as unix:/run/redis.sock"),
+      ("redis://host/first", "the database must be a number such as 0"),
+      ("unix:run", "unix: needs an absolute path, such as unix:/run/redis.sock"),
       (
         "redis+sentinel://a:1,b:2",
         "must be redis+sentinel://[user:password@]host:port,host:port/primary/database"
       ),
       (
         "redis+sentinel://a:1,:2/shop",
-        "is no address: a sign such as / or @ in a password is written as %2F or %40"
+        "is not a valid URL; percent-encode / and @ in a password as %2F and %40"
       ),
-      ("redis+sentinel://a/shop/first", "the database is a number, such as 0"),
-      ("redis+cluster://a,b/3", "a cluster has only the database 0, and not 3"),
-      ("redis+cluster://a,b/shop", "the database is a number, such as 0"),
+      ("redis+sentinel://a/shop/first", "the database must be a number such as 0"),
+      ("redis+cluster://a,b/3", "a cluster has only database 0, not 3"),
+      ("redis+cluster://a,b/shop", "the database must be a number such as 0"),
       (
         "redis+cluster://a/0/shop",
         "must be redis+cluster://[user:password@]host:port,host:port"
       ),
       (
         "rediss+cluster://a:0",
-        "is no address: a sign such as / or @ in a password is written as %2F or %40"
+        "is not a valid URL; percent-encode / and @ in a password as %2F and %40"
       ),
     ] {
       assertFault(
@@ -359,19 +359,19 @@ import Testing
     #expect(try read(ConfigurationText.text(of: secure)) == secure)
     assertFault(
       queue + "url: redis://host\n    tls:\n      ca: ca.pem\n" + Self.least,
-      "relay.yaml:4: queue.redis.tls: is for rediss://, and the url begins otherwise")
+      "relay.yaml:4: queue.redis.tls: needs a url that begins with rediss://")
     assertFault(
       queue + "url: rediss://host\n    tls:\n      key: key.p8\n" + Self.least,
-      "relay.yaml:5: queue.redis.tls.key: belongs to a certificate, and there is none")
+      "relay.yaml:5: queue.redis.tls.key: is set without a certificate")
     assertFault(
       queue + "url: rediss://host\n    tls:\n      ca: none.pem\n" + Self.least,
       "relay.yaml:5: queue.redis.tls.ca: none.pem: No such file or directory")
     assertFault(
       queue + "url: redis://:hunter2@host\n    password_file: password\n" + Self.least,
-      "relay.yaml:4: queue.redis.password_file: there is a password in url: give one")
+      "relay.yaml:4: queue.redis.password_file: url has a password too: give one")
     assertFault(
       "queue:\n  file: q\n  redis:\n    url: redis://host\n" + Self.least,
-      "relay.yaml:2: queue.file: is a queue of SQLite, and there is redis.url: give one")
+      "relay.yaml:2: queue.file: is a SQLite queue, but redis.url is set too: give one")
   }
 
   @Test func aQueueInACluster() throws {
@@ -390,7 +390,8 @@ import Testing
     assertFault(
       "queue:\n  redis:\n    url: redis+cluster://a\n"
         + Self.least.replacingOccurrences(of: "shop:", with: "\"}shop\":"),
-      "relay.yaml:5: apps.}shop: begins with }, which a cluster of Redis does not keep together")
+      "relay.yaml:5: apps.}shop: begins with }, so a Redis Cluster would not keep its keys together"
+    )
   }
 
   @Test func aQueueInARedisThatSentinelsKnow() throws {
@@ -425,12 +426,12 @@ import Testing
     assertFault(
       "queue:\n  redis:\n    url: redis://:hun/ter2@host\n" + Self.least,
       "relay.yaml:3: queue.redis.url: "
-        + "is no address: a sign such as / or @ in a password is written as %2F or %40")
+        + "is not a valid URL; percent-encode / and @ in a password as %2F and %40")
   }
 
   @Test func aFileThatIsNotThereIsSaid() {
     #expect(
       fault { try ConfigurationReader.read("\(directory)/none.yaml") }
-        == "\(directory)/none.yaml: cannot be read: there is no such file")
+        == "\(directory)/none.yaml: cannot be read: the file does not exist")
   }
 }

@@ -156,7 +156,7 @@ import Testing
       #expect(!rules.refuses(entry, now: now))
       answered(entry, [answer(entry, .rejected, 429, after: 60)])
       #expect(
-        entry.disposition == .deferred(at: now + 60_000, isRequested: true, line: ", again in 60 s")
+        entry.disposition == .deferred(at: now + 60_000, isRequested: true, line: ", retry in 60 s")
       )
     }
     #expect(rules.refuses(try held { $0.deadline = .min }, now: now))

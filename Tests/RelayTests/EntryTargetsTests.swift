@@ -34,7 +34,7 @@ import Testing
       ])
     #expect(
       try sent(#"[{"token":"01","x":[1]}]"#, #"{"x":"{{x}}"}"#) == [
-        "{{x}} is within a string: it has to be text, a number, true or false"
+        "{{x}} is within a string: it must be text, a number, true or false"
       ])
   }
 
@@ -74,8 +74,8 @@ import Testing
       #expect(said.count == 43)
       #expect(
         Array(said.prefix(5)) == [
-          "there is no token in it", "1 10 {\"n\":[0]}", "{{n}} is missing",
-          "there is no token in it", "4 11 {\"n\":[1]}",
+          "\"token\" is missing", "1 10 {\"n\":[0]}", "{{n}} is missing",
+          "\"token\" is missing", "4 11 {\"n\":[1]}",
         ])
       #expect(said.last == "42 49 {\"n\":[39]}")
     }
@@ -100,7 +100,7 @@ import Testing
   @Test func mistakesAreNamed() throws {
     for (tokens, said) in [
       ("", "tokens: expected an array, at byte 1"),
-      ("[]", "tokens: 0 of them, but 1 to 1000 are one entry"),
+      ("[]", "tokens: 0 of them; an entry has 1 to 1000"),
       ("[\"00\"", "tokens: expected a comma, at byte 6"),
       ("[\"00\"] x", "tokens: expected nothing more, at byte 8"),
       ("[\"00", "tokens: expected a closing quote, at byte 5"),
@@ -110,7 +110,7 @@ import Testing
     }
     #expect(
       try sent("[7, {\"x\":1}, \"00\"]", "{}").dropLast() == [
-        "expected an object, at byte 1", "there is no token in it",
+        "expected an object, at byte 1", "\"token\" is missing",
       ])
     let deep = String(repeating: "[", count: 10_000)
     #expect(throws: (any Error).self) { try sent(deep, "{}") }

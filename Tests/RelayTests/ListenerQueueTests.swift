@@ -101,7 +101,7 @@ import Testing
     let ends = Mutex<[String]>([])
     let news = DispatchSemaphore(value: 0)
 
-    func tell(_ end: OutcomeWaits.End) {
+    func report(_ end: OutcomeWaits.End) {
       let text =
         switch end {
         case .outcome(let outcome): outcome.kind.rawValue
@@ -128,8 +128,8 @@ import Testing
   @Test func aWorkerTellsBeforeTheEntryIsKnownToBeQueued() throws {
     let waits = OutcomeWaits(try place.open())
     let told = Told()
-    let number = waits.wait(app: "shop", id: "a", target: "5f79cfda") { told.tell($0) }
-    waits.tell([update("a", outcome())])
+    let number = waits.wait(app: "shop", id: "a", target: "5f79cfda") { told.report($0) }
+    waits.report([update("a", outcome())])
     waits.queued(app: "shop", id: "a", number, isNew: true, forMS: 60_000)
     #expect(told.wait() == ["accepted"])
     #expect(waits.count == 0)
@@ -140,7 +140,7 @@ import Testing
     let waits = OutcomeWaits(engine)
     waits.start()
     let told = Told()
-    let number = waits.wait(app: "shop", id: "a", target: "5f79cfda") { told.tell($0) }
+    let number = waits.wait(app: "shop", id: "a", target: "5f79cfda") { told.report($0) }
     _ = try engine.enqueue([Self.entry("a")], at: RelayClock.now)
     waits.queued(app: "shop", id: "a", number, isNew: true, forMS: 60_000)
     let other = try place.open()
@@ -158,7 +158,7 @@ import Testing
     waits.start()
     _ = try engine.enqueue([Self.entry("a", token: "00")], at: RelayClock.now)
     let told = Told()
-    let number = waits.wait(app: "shop", id: "a", target: "5f79cfda") { told.tell($0) }
+    let number = waits.wait(app: "shop", id: "a", target: "5f79cfda") { told.report($0) }
     waits.queued(app: "shop", id: "a", number, isNew: false, forMS: 60_000)
     #expect(told.wait() == ["another's"])
     waits.end()
@@ -171,7 +171,7 @@ import Testing
       let limit = Date().addingTimeInterval(60)
       while !waits.isResting.load(ordering: .sequentiallyConsistent), Date() < limit { usleep(100) }
       let told = Told()
-      let number = waits.wait(app: "shop", id: "\(round)", target: "") { told.tell($0) }
+      let number = waits.wait(app: "shop", id: "\(round)", target: "") { told.report($0) }
       waits.queued(app: "shop", id: "\(round)", number, isNew: true, forMS: 1)
       guard told.wait() == ["none"] else {
         Issue.record("nobody looked in round \(round)")
@@ -185,14 +185,14 @@ import Testing
     let waits = OutcomeWaits(try place.open())
     waits.start()
     let (late, rest, lost) = (Told(), Told(), Told())
-    let number = waits.wait(app: "shop", id: "a", target: "") { late.tell($0) }
+    let number = waits.wait(app: "shop", id: "a", target: "") { late.report($0) }
     waits.queued(app: "shop", id: "a", number, isNew: true, forMS: 1)
     #expect(late.wait() == ["none"])
     // A wait for an entry that was not queued gets no result.
-    let gone = waits.wait(app: "shop", id: "b", target: "") { lost.tell($0) }
+    let gone = waits.wait(app: "shop", id: "b", target: "") { lost.report($0) }
     #expect(waits.forget(app: "shop", id: "b", gone))
     #expect(!waits.forget(app: "shop", id: "b", gone))
-    let last = waits.wait(app: "shop", id: "c", target: "") { rest.tell($0) }
+    let last = waits.wait(app: "shop", id: "c", target: "") { rest.report($0) }
     waits.queued(app: "shop", id: "c", last, isNew: true, forMS: 600_000)
     waits.end()
     #expect(rest.wait() == ["none"])

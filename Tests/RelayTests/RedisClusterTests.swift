@@ -223,7 +223,7 @@ extension QueueRules {
       let port = cluster.nodes[0].port
       #expect(
         fault { try RedisQueue(RedisAddress("redis://127.0.0.1:\(port)")) }
-          == "redis://127.0.0.1:\(port): it is a node of a cluster, which needs "
+          == "redis://127.0.0.1:\(port): it is a node of a cluster: use "
           + "redis+cluster://host:port, or rediss+cluster://")
     }
 
@@ -234,7 +234,7 @@ extension QueueRules {
       #expect(queue.warnings == [])
       #expect(
         fault { try RedisQueue(RedisAddress("redis+cluster://127.0.0.1:1")) }
-          == "redis+cluster://127.0.0.1:1: no node says who has what: "
+          == "redis+cluster://127.0.0.1:1: no node returned a slot map: "
           + "redis://127.0.0.1:1: no connection: Connection refused")
     }
 

@@ -188,7 +188,7 @@ import Testing
         "priority must be a whole number",
         "expiry must be a whole number", "the id has more than 64 characters", "the id is empty",
         "tokens: expected an array, at byte 1", "the entry has no payload",
-        "payload is no text in UTF-8", "the id is no text in UTF-8",
+        "payload is not UTF-8", "the id is not UTF-8",
       ])
     #expect(try queue.depths(at: now)["shop"] == QueueDepth())
   }
@@ -411,7 +411,7 @@ import Testing
     #expect(throws: Never.self) { try RedisQueue(address("relay", "right")).check() }
     do {
       let said = fault { try RedisQueue(address("relay", "hunter2")) }
-      #expect(said.contains("refuses user or password: WRONGPASS"))
+      #expect(said.contains("authentication failed: WRONGPASS"))
       #expect(said.contains(self.server.socket))
       #expect(!said.contains("hunter2"))
     }

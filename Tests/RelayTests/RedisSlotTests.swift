@@ -53,25 +53,25 @@ import Testing
   @Test func aMapThatIsNoneIsRefused() {
     let place = text("a")
     for (reply, said) in [
-      (.nothing, "no map of a cluster"), (text("OK"), "no map of a cluster"),
-      (.list((0...16384).map { _ in .nothing }), "no map of a cluster"),
-      (.list([.number(1)]), "slots that there are not"),
-      (.list([.list([.number(0), .number(1)])]), "slots that there are not"),
-      (.list([range(-1, 1, place, 1)]), "slots that there are not"),
-      (.list([range(0, 16384, place, 1)]), "slots that there are not"),
-      (.list([range(5, 4, place, 1)]), "slots that there are not"),
-      (.list([range(.min, .max, place, 1)]), "slots that there are not"),
-      (.list([range(0, 4, place, 0)]), "no place of the slots from 0 on"),
-      (.list([range(0, 4, place, 65536)]), "no place of the slots from 0 on"),
-      (.list([range(0, 4, place, .max)]), "no place of the slots from 0 on"),
-      (.list([range(0, 4, text("a b"), 1)]), "no place of the slots from 0 on"),
+      (.nothing, "not a slot map"), (text("OK"), "not a slot map"),
+      (.list((0...16384).map { _ in .nothing }), "not a slot map"),
+      (.list([.number(1)]), "slot out of range"),
+      (.list([.list([.number(0), .number(1)])]), "slot out of range"),
+      (.list([range(-1, 1, place, 1)]), "slot out of range"),
+      (.list([range(0, 16384, place, 1)]), "slot out of range"),
+      (.list([range(5, 4, place, 1)]), "slot out of range"),
+      (.list([range(.min, .max, place, 1)]), "slot out of range"),
+      (.list([range(0, 4, place, 0)]), "no address for the slots from 0 on"),
+      (.list([range(0, 4, place, 65536)]), "no address for the slots from 0 on"),
+      (.list([range(0, 4, place, .max)]), "no address for the slots from 0 on"),
+      (.list([range(0, 4, text("a b"), 1)]), "no address for the slots from 0 on"),
       (
         .list([range(0, 4, text(String(repeating: "a", count: 256)), 1)]),
-        "no place of the slots from 0 on"
+        "no address for the slots from 0 on"
       ),
-      (.list([.list([.number(0), .number(1), .list([])])]), "no place of the slots from 0 on"),
+      (.list([.list([.number(0), .number(1), .list([])])]), "no address for the slots from 0 on"),
       (
-        .list([range(0, 4, place, 1), range(4, 5, place, 2)]), "two nodes that have the slot 4"
+        .list([range(0, 4, place, 1), range(4, 5, place, 2)]), "two nodes for slot 4"
       ),
     ] as [(RedisReply, String)] {
       #expect(fault { try RedisSlotMap(reply, from: "asked") } == said)

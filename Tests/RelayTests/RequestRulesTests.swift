@@ -265,7 +265,7 @@ import Testing
       var outcome = PushOutcome(position: 0, token: "00", kind: kind, reason: "Why")
       outcome.httpStatus = status
       outcome.goneSince = since
-      return OutcomeAnswer.of(.outcome(outcome), id: "the-id", header: "apns-id")
+      return OutcomeResponse.of(.outcome(outcome), id: "the-id", header: "apns-id")
     }
     #expect(answer(.accepted, 200) == ListenerResponse(200, headers: ["apns-id": "the-id"]))
     let gone = answer(.rejected, 410, since: 1_700_000_000)
@@ -275,7 +275,7 @@ import Testing
     for end in [PushOutcome.Kind.refused, .expired, .unknown, .dead] {
       #expect([400, 502].contains(answer(end).status), "\(end)")
     }
-    #expect(OutcomeAnswer.of(.none, id: "i", header: "apns-id").status == 202)
-    #expect(OutcomeAnswer.of(.isAnothers, id: "i", header: "apns-id").status == 400)
+    #expect(OutcomeResponse.of(.none, id: "i", header: "apns-id").status == 202)
+    #expect(OutcomeResponse.of(.isAnothers, id: "i", header: "apns-id").status == 400)
   }
 }

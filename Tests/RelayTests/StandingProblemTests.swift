@@ -46,7 +46,7 @@ import Testing
     }
     #expect(
       lines.taken == [
-        "error 1 nothing is pushed until somebody acts: no key",
+        "error 1 nothing is pushed until an operator acts: no key",
         "error 121 nothing is pushed for 60 s, after 121 failures: no key",
         "error 241 nothing is pushed for 120 s, after 241 failures: no key",
       ])
@@ -56,7 +56,7 @@ import Testing
     #expect(lines.taken == ["error 300 nothing is pushed for 180 s, after 300 failures: no key"])
     problem.end(at: 900_000, log)
     problem.end(at: 900_001, log)
-    #expect(lines.taken == ["notice 300 pushes go again after 900 s and 300 failures: no key"])
+    #expect(lines.taken == ["notice 300 pushes succeed again after 900 s and 300 failures: no key"])
     #expect(problem.words == nil)
   }
 
@@ -71,6 +71,6 @@ import Testing
     problem.look(at: 101_000, log)
     #expect(lines.taken == [])
     problem.look(at: 101_600, log)
-    #expect(lines.taken == ["error 1 nothing is pushed until somebody acts: one topic"])
+    #expect(lines.taken == ["error 1 nothing is pushed until an operator acts: one topic"])
   }
 }

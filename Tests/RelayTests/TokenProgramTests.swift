@@ -86,17 +86,18 @@ import Testing
   }
 
   @Test func whatIsNoTokenIsSaid() throws {
-    try assertFault("true", "it printed nothing")
+    try assertFault("true", "its output is empty")
     try assertFault(
       "echo hello",
-      "its token cannot be used: it is no JSON Web Token, which has three parts in base64url, with dots between"
+      "its token cannot be used: not a JSON Web Token: three base64url parts separated by dots"
     )
     try assertFault(
       "echo bearer \(jwt())",
-      "its token cannot be used: it is no JSON Web Token, which has three parts in base64url, with dots between"
+      "its token cannot be used: not a JSON Web Token: three base64url parts separated by dots"
     )
-    try assertFault("echo a.b.c", "its token cannot be used: its parts are no JSON in base64url")
-    try assertFault("printf '\\377'", "what it printed is no text")
+    try assertFault(
+      "echo a.b.c", "its token cannot be used: its parts are not base64url-encoded JSON")
+    try assertFault("printf '\\377'", "its output is not UTF-8")
     try assertFault("head -c 5000 /dev/zero", "it printed more than 4096 bytes")
     try assertFault("yes", "it printed more than 4096 bytes")
     try assertFault(
@@ -106,13 +107,13 @@ import Testing
       "echo \(jwt(#"{"alg":"RS256","kid":"ABC123DEFG"}"#))",
       "its token cannot be used: its alg is not ES256")
     try assertFault(
-      "echo \(jwt(#"{"alg":"ES256"}"#))", "its token cannot be used: it has no kid, the key's id")
+      "echo \(jwt(#"{"alg":"ES256"}"#))", "its token cannot be used: it has no kid, the key ID")
     try assertFault(
       "echo \(jwt(age: 3400))",
-      "its token cannot be used: it was made 56 minutes ago, and APNs takes none after 60")
+      "its token cannot be used: it is 56 minutes old, and APNs accepts none after 60")
     try assertFault(
       "echo \(jwt(iss: "OTHER12345"))",
-      "its token is another's: iss is 'OTHER12345', not 'DEF123GHIJ'")
+      "its token is for another key or team: iss is 'OTHER12345', not 'DEF123GHIJ'")
     #expect(
       fault { try program("echo \(jwt(age: -3600))").token(.first) }.contains(
         "ahead of this machine's clock"))

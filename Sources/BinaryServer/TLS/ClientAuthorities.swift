@@ -24,14 +24,14 @@ package final class ClientAuthorities: @unchecked Sendable {
   /// security level: 0 allows SHA-1 signatures and short keys.
   package func fault(of client: OpenSSLServerHandler, level: CInt) -> String? {
     defer { ERR_clear_error() }
-    guard let certificate = copenssl_peer_certificate(client.ssl) else { return "there is none" }
+    guard let certificate = copenssl_peer_certificate(client.ssl) else { return "no certificate" }
     defer { X509_free(certificate) }
-    guard let verification = X509_STORE_CTX_new() else { return "there is no memory" }
+    guard let verification = X509_STORE_CTX_new() else { return "out of memory" }
     defer { X509_STORE_CTX_free(verification) }
     guard
       X509_STORE_CTX_init(
         verification, store, certificate, SSL_get_peer_cert_chain(client.ssl)) == 1
-    else { return "there is no memory" }
+    else { return "out of memory" }
     let parameters = X509_STORE_CTX_get0_param(verification)
     X509_VERIFY_PARAM_set_auth_level(parameters, level)
     X509_VERIFY_PARAM_set_purpose(parameters, X509_PURPOSE_SSL_CLIENT)

@@ -53,15 +53,15 @@ extension BadTokenGuard.Withholding {
   /// The text of the alarm; nil if this is not an alarm.
   func alarm(app: String) -> String? {
     let what =
-      "such tokens are not remembered and not told as feedback. Look at the app's environment and "
+      "such tokens are neither recorded nor reported as feedback. Check the app's environment and "
       + "topic; if they are right: apns-relay guard --override \(app)"
     switch self {
     case .neverAccepted(let bad):
       return bad == 0
         ? nil
-        : "\(bad) answers say that a token is bad, and none of this app was ever accepted: \(what)"
+        : "\(bad) responses called a token bad, and no push of this app was ever accepted: \(what)"
     case .tooMany(let bad, let count):
-      return "\(bad) of the last \(count) answers say that a token is bad: \(what)"
+      return "\(bad) of the last \(count) responses called a token bad: \(what)"
     case .tooFew: return nil
     }
   }

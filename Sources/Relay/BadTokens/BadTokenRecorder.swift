@@ -110,7 +110,7 @@ struct BadTokenRecorder {
       log.warning("guard: \(alarm)")
     } else if withholding == nil {
       loggedKind = 0
-      log.notice("guard: tokens that the service calls bad count again")
+      log.notice("guard: bad tokens count again")
     }
   }
 
@@ -144,7 +144,9 @@ struct BadTokenRecorder {
     if overriddenUntil != guarding.overriddenUntil {
       guarding.overriddenUntil = overriddenUntil
       if overriddenUntil > now {
-        log.notice("guard: bad tokens count until \(TimeText.of(overriddenUntil)), as it was told")
+        log.notice(
+          "guard: bad tokens count until \(TimeText.of(overriddenUntil)), because an operator overrides the guard"
+        )
       }
     }
     look(at: now)

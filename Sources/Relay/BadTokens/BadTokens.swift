@@ -99,7 +99,7 @@ package final class BadTokens: @unchecked Sendable {
       }
       ended.signal()
     }
-    thread.name = "refused"
+    thread.name = "bad tokens"
     thread.stackSize = 1 << 20
     thread.start()
   }
@@ -116,7 +116,7 @@ package final class BadTokens: @unchecked Sendable {
       try read()
       hasLoggedFault = false
     } catch {
-      if !hasLoggedFault { log.warning("refused tokens cannot be read: \(error)") }
+      if !hasLoggedFault { log.warning("bad tokens cannot be read: \(error)") }
       hasLoggedFault = true
     }
     let now = RelayClock.monotonic

@@ -34,11 +34,11 @@ package struct BinaryListenerConfiguration: Equatable, Sendable {
   /// The path that the names of a created certificate's files begin with.
   package var madeCertificate = ""
   package var payloadMax = 2048
-  /// Answers a payload that is not JSON with status 7.
+  /// Rejects a payload that is not JSON with status 7.
   package var checksJSON = false
   /// Valid token sizes, in addition to those that APNs accepted; nil for any.
   package var tokenBytes: TokenSizes? = TokenSizes(32)
-  /// Answers tokens of invalid sizes with status 5, and bad tokens with status 8; if false, all are
+  /// Rejects tokens of invalid sizes with status 5, and bad tokens with status 8; if false, all are
   /// pushed.
   package var sendsTokenErrors = true
   /// The maximum for providers of all apps.

@@ -21,16 +21,17 @@ enum BinaryListenerReader {
     }
     listener.clientCA = try section.file("client_ca")
     if listener.app != nil, listener.clientCA != nil {
-      throw section.fault("client_ca", "tells apps apart, but all of this port is one app's")
+      throw section.fault(
+        "client_ca", "cannot be combined with app: every client of this port pushes as that app")
     }
     if listener.app == nil, listener.clientCA == nil, listener.fingerprints.isEmpty {
       throw section.fault(
-        "fingerprints", "is missing: give it, client_ca or app, or nobody gets in")
+        "fingerprints", "is missing: give it, client_ca or app, or no client is accepted")
     }
     listener.tls.certificate = try section.file("certificate")
     listener.tls.key = try section.file("key")
     if listener.tls.key != nil, listener.tls.certificate == nil {
-      throw section.fault("key", "belongs to a certificate, and there is none")
+      throw section.fault("key", "is set without a certificate")
     }
     listener.tls.min = try section.choice("min_tls", listener.tls.min)
     listener.tls.takesRSA = try section.flag("rsa_key_exchange", listener.tls.takesRSA)
@@ -56,7 +57,7 @@ enum BinaryListenerReader {
       : (directory as NSString).appendingPathComponent("\(name)-listener")
     // Files are named after the listener.
     if name.contains("/") {
-      throw section.fault("type", "a listener of this type has no '/' in its name")
+      throw section.fault("type", "the name of a binary listener must not contain '/'")
     }
     return listener
   }
@@ -86,11 +87,11 @@ enum BinaryListenerReader {
         guard let fingerprint = CertificateFingerprint.read(word) else {
           throw section.fault(
             app,
-            "'\(word)' is no fingerprint by SHA-256, which has 64 hex digits, as: "
+            "'\(word)' is not a SHA-256 fingerprint of 64 hex digits; get it with: "
               + "openssl x509 -noout -fingerprint -sha256 -in FILE")
         }
         if let other = all[fingerprint], other != app {
-          throw section.fault(app, "'\(word)' is \(other)'s too")
+          throw section.fault(app, "'\(word)' is listed for \(other) too")
         }
         all[fingerprint] = app
       }

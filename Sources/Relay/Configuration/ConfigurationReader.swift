@@ -16,7 +16,7 @@ package enum ConfigurationReader {
 
   private static func reason(_ error: any Error, _ file: String) -> String {
     FileManager.default.fileExists(atPath: file)
-      ? "it is no text in UTF-8, or not readable" : "there is no such file"
+      ? "it is not UTF-8, or not readable" : "the file does not exist"
   }
 
   package static func read(text: String, file: String) throws -> RelayConfiguration {
@@ -46,7 +46,7 @@ package enum ConfigurationReader {
     case .duplicatedKeysInMapping(let duplicates, let context):
       return ConfigurationFault(
         file: file, line: context.mark.line,
-        key: duplicates.first ?? "", message: "is there twice")
+        key: duplicates.first ?? "", message: "appears twice")
     case .reader(let problem, let offset, _, let yaml):
       // The text up to the unreadable part.
       let before = Array(yaml.unicodeScalars.prefix(offset ?? 0))
@@ -66,7 +66,7 @@ package enum ConfigurationReader {
       if let redis = try section.section("redis") {
         all.queue.redis = try Self.redis(redis)
         if all.queue.redis.url != nil, !all.queue.file.isEmpty {
-          throw section.fault("file", "is a queue of SQLite, and there is redis.url: give one")
+          throw section.fault("file", "is a SQLite queue, but redis.url is set too: give one")
         }
       }
       all.queue.sync = try section.choice("sync", all.queue.sync)
@@ -96,7 +96,7 @@ package enum ConfigurationReader {
     }
     all.drainS = try root.duration("drain_timeout", all.drainS, 0...86_400)
     guard let apps = try root.section("apps") else {
-      throw root.fault("apps", "is missing: a relay needs an app at least")
+      throw root.fault("apps", "is missing: a relay needs at least one app")
     }
     for name in apps.keys {
       try apps.checkName(name, of: "an app")
@@ -105,11 +105,11 @@ package enum ConfigurationReader {
       }
       // The keys of such an app would share no hash tag.
       if all.queue.redis.isCluster, name.hasPrefix("}") {
-        throw apps.fault(name, "begins with }, which a cluster of Redis does not keep together")
+        throw apps.fault(name, "begins with }, so a Redis Cluster would not keep its keys together")
       }
       all.apps.append(try app(name, section))
     }
-    if all.apps.isEmpty { throw root.fault("apps", "is empty: a relay needs an app at least") }
+    if all.apps.isEmpty { throw root.fault("apps", "is empty: a relay needs at least one app") }
     all.listeners = try ListenerReader.listeners(
       root.section("listeners"), apps: all.apps, queue: all.queue.file)
     try root.end()
@@ -128,7 +128,7 @@ package enum ConfigurationReader {
       redis.tls.key = try tls.file("key")
       redis.tls.serverName = try tls.text("server_name")
       if redis.tls.key != nil, redis.tls.certificate == nil {
-        throw tls.fault("key", "belongs to a certificate, and there is none")
+        throw tls.fault("key", "is set without a certificate")
       }
       try tls.end()
     }
@@ -140,15 +140,15 @@ package enum ConfigurationReader {
         throw section.fault("url", error.description)
       }
       if address.password != nil, redis.passwordFile != nil {
-        throw section.fault("password_file", "there is a password in url: give one")
+        throw section.fault("password_file", "url has a password too: give one")
       }
       if redis.tls != RedisTLS(), address.tls == nil {
-        throw section.fault("tls", "is for rediss://, and the url begins otherwise")
+        throw section.fault("tls", "needs a url that begins with rediss://")
       }
     } else if redis.passwordFile != nil {
-      throw section.fault("password_file", "belongs to a url, and there is none")
+      throw section.fault("password_file", "is set without url")
     } else if redis.tls != RedisTLS() {
-      throw section.fault("tls", "belongs to a url, and there is none")
+      throw section.fault("tls", "is set without url")
     }
     try section.end()
     return redis
@@ -179,7 +179,7 @@ package enum ConfigurationReader {
     }
     app.credentials = try credentials(who)
     if app.credentials.certificate == nil, app.topic == nil {
-      throw section.fault("topic", "is missing: without a certificate nothing else names the app")
+      throw section.fault("topic", "is missing: it is required without a certificate")
     }
     if let limits = try section.section("limits") {
       app.limits.window = try limits.integer("window", app.limits.window, 1...100_000)
@@ -220,11 +220,11 @@ package enum ConfigurationReader {
   ) throws {
     if who.p8 != nil || who.certificate != nil {
       throw section.fault(
-        "program", "takes the place of \(who.p8 != nil ? "p8" : "certificate"): give one")
+        "program", "cannot be combined with \(who.p8 != nil ? "p8" : "certificate"): give one")
     }
     if who.providerToken == .file {
       throw section.fault(
-        "provider_token", "is for a p8: a program's token is kept by queue or process")
+        "provider_token", "must be queue or process with a program; file is for a p8")
     }
     for (name, value) in [("key_id", who.keyID), ("team_id", who.teamID)] {
       if let value {
@@ -233,7 +233,9 @@ package enum ConfigurationReader {
         }
       } else if who.providerToken == .queue {
         throw section.fault(
-          name, "is missing: the queue keeps the token by it; 'provider_token: process' needs none")
+          name,
+          "is missing: the queue stores the token under it; not needed with 'provider_token: process'"
+        )
       }
     }
   }
@@ -259,7 +261,7 @@ package enum ConfigurationReader {
     }
     if !who.program.isEmpty { try checkProgram(who, section) }
     if who.key != nil, who.certificate == nil {
-      throw section.fault("key", "belongs to a certificate, and there is none")
+      throw section.fault("key", "is set without a certificate")
     }
     if who.p8 != nil {
       for (name, value) in [("key_id", who.keyID), ("team_id", who.teamID)] {

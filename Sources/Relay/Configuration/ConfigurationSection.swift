@@ -67,7 +67,7 @@ final class ConfigurationSection {
     asked.append(key)
     guard let node = nodes[key] else { return nil }
     guard let scalar = node.scalar else { throw fault(key, "expected one value") }
-    guard !scalar.string.utf8.contains(0) else { throw fault(key, "has a NUL in it") }
+    guard !scalar.string.utf8.contains(0) else { throw fault(key, "contains a NUL") }
     if scalar.string.contains(where: \.isNewline) || scalar.string.contains("-BEGIN"),
       let told = Redaction.told(scalar.string)
     {
@@ -85,7 +85,7 @@ final class ConfigurationSection {
     asked.append(key)
     return try list.map { node in
       guard let word = node.scalar?.string else { throw fault(key, "expected a list of words") }
-      guard !word.utf8.contains(0) else { throw fault(key, "has a NUL in it") }
+      guard !word.utf8.contains(0) else { throw fault(key, "contains a NUL") }
       return word
     }
   }
@@ -95,12 +95,12 @@ final class ConfigurationSection {
   func program(_ key: String) throws -> [String] {
     var words = try words(key)
     guard let name = words.first else { return [] }
-    guard !name.isEmpty else { throw fault(key, "the first word names the program, and is empty") }
+    guard !name.isEmpty else { throw fault(key, "the first word, the program's name, is empty") }
     if !name.contains("/") {
       let places = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin")
         .split(separator: ":")
       guard places.contains(where: { Self.fault(of: "\($0)/\(name)") == nil }) else {
-        throw fault(key, "\(name): there is no such program in the PATH")
+        throw fault(key, "\(name): not found in the PATH")
       }
       return words
     }
@@ -115,7 +115,7 @@ final class ConfigurationSection {
     guard stat(program, &status) == 0, access(program, X_OK) == 0 else {
       return String(cString: strerror(errno))
     }
-    return status.st_mode & S_IFMT == S_IFREG ? nil : "it is no file"
+    return status.st_mode & S_IFMT == S_IFREG ? nil : "not a regular file"
   }
 
   /// A file that must exist.
@@ -123,7 +123,7 @@ final class ConfigurationSection {
     guard let path = try path(key) else { return nil }
     guard access(path, R_OK) == 0 else {
       // The value may be the secret itself.
-      let shown = key.hasSuffix("_file") ? "the file, whose name is not shown" : path
+      let shown = key.hasSuffix("_file") ? "the file (name not shown)" : path
       throw fault(key, "\(shown): \(String(cString: strerror(errno)))")
     }
     return path
@@ -185,7 +185,7 @@ final class ConfigurationSection {
     return value
   }
 
-  /// Keys before 0.2.0, and what they are called now.
+  /// Keys before 0.2.0, and their current names.
   private static let renamed = [
     "answers": "responses", "deliveries": "max_deliveries", "doors": "listeners",
     "drain_s": "drain_timeout", "durable": "sync", "fleet_connections": "total_connections",
@@ -204,6 +204,6 @@ final class ConfigurationSection {
       let hasUnit = ["_ms", "_s", "_h", "_days"].contains { strange.hasSuffix($0) }
       throw fault(strange, "is now '\(name)'" + (hasUnit ? ", with a unit, such as 30s" : ""))
     }
-    throw fault(strange, "there is no such key here: \(asked.joined(separator: ", "))")
+    throw fault(strange, "unknown key; expected one of \(asked.joined(separator: ", "))")
   }
 }

@@ -15,7 +15,7 @@ package enum ConfigurationText {
   }
 
   package static func text(of all: RelayConfiguration) -> String {
-    var lines = ["# Names of files are looked for beside this file."]
+    var lines = ["# Relative paths start at this file's directory."]
     func say(_ depth: Int, _ key: String, _ value: String?, _ meaning: String) {
       let start = String(repeating: "  ", count: depth) + "\(key):" + (value.map { " \($0)" } ?? "")
       let room = max(1, 40 - start.count)
@@ -29,7 +29,7 @@ package enum ConfigurationText {
       return "\"" + text.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined() + "\""
     }
     head(0, "queue")
-    say(1, "file", quoted(all.queue.file), "SQLite; its directory has to exist")
+    say(1, "file", quoted(all.queue.file), "SQLite file; its directory must exist")
     head(1, "redis")
     say(
       2, "url", quoted(all.queue.redis.url.map(RedisAddress.shown)),
@@ -38,65 +38,69 @@ package enum ConfigurationText {
       2, "password_file", quoted(all.queue.redis.passwordFile), "its first line is the password")
     head(2, "tls")
     let tls = all.queue.redis.tls
-    say(3, "ca", quoted(tls.ca), "of rediss://: whom to trust, in PEM; default: the system's store")
-    say(3, "certificate", quoted(tls.certificate), "the relay's own, in PEM")
+    say(
+      3, "ca", quoted(tls.ca),
+      "for rediss://: CA certificates in PEM; default: the system's trust store")
+    say(3, "certificate", quoted(tls.certificate), "the relay's client certificate in PEM")
     say(3, "key", quoted(tls.key), "default: in the certificate's file")
     say(
       3, "server_name", quoted(tls.serverName),
       "the name in the server's certificate; default: host")
     say(
       1, "sync", all.queue.sync.rawValue,
-      "of SQLite; process: over kill -9; power: over a loss of power too")
+      "SQLite only; process survives kill -9, power also survives a power failure")
     say(
       1, "poll", DurationText.of(Double(all.queue.pollMS) / 1000),
-      "how often an idle relay looks for work")
+      "how often an idle relay polls the queue")
     say(
-      1, "lease", DurationText.of(all.queue.leaseS), "a worker silent for so long loses its entries"
+      1, "lease", DurationText.of(all.queue.leaseS),
+      "entries are reclaimed from a worker without a heartbeat for this long"
     )
     say(
       1, "max_deliveries", "\(all.queue.maxDeliveries)",
-      "an entry delivered more often is a dead letter")
+      "an entry delivered more often becomes a dead letter")
     say(
       1, "outcome_retention", DurationText.of(all.queue.outcomeRetentionS),
-      "how long outcomes are kept; 0: for ever")
+      "how long outcomes are kept; 0: forever")
     head(0, "status")
-    say(1, "host", quoted(all.status.host), "where /metrics, /healthz and /readyz are answered")
-    say(1, "port", "\(all.status.port ?? -1)", "0: a free one; -1: none")
-    say(1, "port_file", quoted(all.status.portFile), "where the port is written to")
+    say(1, "host", quoted(all.status.host), "serves /, /metrics, /healthz and /readyz")
+    say(1, "port", "\(all.status.port ?? -1)", "0: a free port; -1: no server")
+    say(1, "port_file", quoted(all.status.portFile), "file that receives the port")
     head(0, "log")
     say(
       1, "level", all.log.level.rawValue, "trace, debug, info, notice, warning, error or critical")
     say(1, "format", all.log.format.rawValue, "json or text, on standard error")
-    say(0, "drain_timeout", DurationText.of(all.drainS), "how long SIGTERM waits for answers")
+    say(0, "drain_timeout", DurationText.of(all.drainS), "how long SIGTERM waits for responses")
     head(0, "apps")
     for app in all.apps {
       head(1, app.name)
-      say(2, "topic", quoted(app.topic), "the app's identifier; default: the certificate's")
+      say(2, "topic", quoted(app.topic), "the app's bundle ID; default: the certificate's")
       say(2, "environment", app.environment.rawValue, "production or sandbox")
-      say(2, "host", quoted(app.host), "another service than Apple's, such as the simulator")
+      say(2, "host", quoted(app.host), "instead of Apple's, such as the simulator's")
       say(2, "port", "\(app.port)", "443, or 2197")
       say(2, "server_name", quoted(app.serverName), "the name in its certificate; default: host")
       head(2, "channels")
-      say(3, "host", quoted(app.channels.host), "where channels are managed; default: Apple's")
+      say(3, "host", quoted(app.channels.host), "for channel management; default: Apple's")
       say(3, "port", "\(app.channels.port)", "0: the environment's")
       say(3, "server_name", quoted(app.channels.serverName), "the name in its certificate")
       say(
         2, "delivery", app.delivery.rawValue,
-        "or at_most_once: what may have arrived is not delivered again")
+        "at_most_once: do not resend or redeliver what is in doubt")
       say(
         2, "collapse_by_id", "\(app.collapseByID)",
-        "the id is the collapse id too, so that a second one replaces the first")
+        "use the id as collapse ID too: a later notification replaces an earlier one")
       say(
         2, "keep_order", app.keepOrder.rawValue,
-        "device: notifications of a device one after the other, as they came")
+        "device: send the notifications of a device one at a time, in queue order")
       head(2, "credentials")
       let who = app.credentials
       say(3, "certificate", quoted(who.certificate), "PEM or PKCS#12, with its key or without")
-      say(3, "key", quoted(who.key), "the certificate's key, where it is in a file of its own")
+      say(3, "key", quoted(who.key), "the certificate's key, if it is in a separate file")
       say(
-        3, "passphrase_file", quoted(who.passphraseFile), "its first line opens certificate and key"
+        3, "passphrase_file", quoted(who.passphraseFile),
+        "its first line decrypts certificate and key"
       )
-      say(3, "p8", quoted(who.p8), "the key of provider tokens, instead of a certificate")
+      say(3, "p8", quoted(who.p8), "signing key (.p8), instead of a certificate")
       say(3, "key_id", quoted(who.keyID), "10 letters and digits")
       say(3, "team_id", quoted(who.teamID), "10 letters and digits")
       say(
@@ -104,35 +108,36 @@ package enum ConfigurationText {
         who.program.isEmpty ? "" : "[\(who.program.map { quoted($0) }.joined(separator: ", "))]",
         "prints provider tokens, instead of p8: [\"/path/program\", \"argument\"]")
       say(3, "program_timeout", DurationText.of(who.programS), "how long it may take")
-      say(3, "provider_token", who.providerToken.rawValue, "who keeps it: queue, file or process")
+      say(
+        3, "provider_token", who.providerToken.rawValue, "where it is kept: queue, file or process")
       say(
         3, "provider_token_cache", quoted(who.providerTokenCache),
         "the file of 'provider_token: file'")
-      say(3, "ca", quoted(who.ca), "whom to trust, in PEM; default: the system's store")
+      say(3, "ca", quoted(who.ca), "CA certificates in PEM; default: the system's trust store")
       head(2, "limits")
-      say(3, "window", "\(app.limits.window)", "notifications in flight at most")
-      say(3, "window_bytes", "\(app.limits.windowBytes)", "and their bytes")
-      say(3, "connections", "\(app.limits.connections)", "connections at most")
+      say(3, "window", "\(app.limits.window)", "maximum number of claimed notifications")
+      say(3, "window_bytes", "\(app.limits.windowBytes)", "maximum bytes of the session's window")
+      say(3, "connections", "\(app.limits.connections)", "maximum number of connections")
       say(
         3, "total_connections", "\(app.limits.totalConnections)",
-        "of all relays on the queue together; 0: each has its own")
+        "maximum for all relays on the queue together; 0: no common limit")
       head(2, "retry")
       say(
         3, "within", DurationText.of(app.retry.withinS),
-        "after 429 and 5xx the session tries again for so long")
+        "how long the session retries after 429 and 5xx")
       say(
         3, "max_deferrals", "\(app.retry.maxDeferrals)",
-        "then the entry waits in the queue, so many times at most"
+        "then the entry is deferred, at most this many times"
       )
       head(2, "guard")
       say(
         3, "remember", DurationText.of(app.guarding.rememberS),
-        "how long a binary listener answers 8 for a token that was refused")
+        "how long a binary listener returns 8 for a bad token")
       say(
         3, "share", number(app.guarding.share),
-        "if more of the last responses call a token bad, none of them counts")
-      say(3, "responses", "\(app.guarding.responses)", "how many responses that is")
-      say(3, "min_responses", "\(app.guarding.minResponses)", "and how many there have to be")
+        "ignore bad tokens while their share of recent responses exceeds this")
+      say(3, "responses", "\(app.guarding.responses)", "the number of recent responses")
+      say(3, "min_responses", "\(app.guarding.minResponses)", "the fewest responses to decide by")
       say(
         3, "wait", DurationText.of(app.guarding.waitS),
         "how long a bad token waits for other responses")
@@ -143,86 +148,90 @@ package enum ConfigurationText {
       head(1, listener.name)
       switch listener {
       case .http(let listener):
-        say(2, "type", "http", "Apple's requests, as HTTP/1.1 and HTTP/2 without TLS")
+        say(2, "type", "http", "Apple's requests over HTTP/1.1 and HTTP/2, without TLS")
         if listener.socket == nil {
-          say(2, "host", quoted(listener.host), "where it listens")
-          say(2, "port", "\(listener.port)", "0 takes a free one")
+          say(2, "host", quoted(listener.host), "the address to listen on")
+          say(2, "port", "\(listener.port)", "0: a free port")
         }
-        say(2, "port_file", quoted(listener.portFile), "where the port is written to")
-        say(2, "socket", quoted(listener.socket), "a UNIX socket, in place of host and port")
+        say(2, "port_file", quoted(listener.portFile), "file that receives the port")
+        say(2, "socket", quoted(listener.socket), "a UNIX socket, instead of host and port")
         say(2, "socket_mode", String(listener.socketMode, radix: 8), "its permissions")
         say(
-          2, "app", quoted(listener.app), "only this app's topics are pushed; default: those of all"
+          2, "app", quoted(listener.app), "accept only this app's topics; default: all apps'"
         )
         say(
           2, "authorization_file", quoted(listener.authorizationFile),
-          "a bearer token and its apps in each line; needed beyond this machine")
+          "a bearer token and its apps per line; required if other machines can connect")
         say(
           2, "wait", DurationText.of(listener.waitS),
-          "a request waits so long for the service's answer"
+          "how long a request waits for its outcome"
         )
         say(
           2, "idle_timeout", DurationText.of(listener.idleS),
-          "a silent connection is closed after so long")
-        say(2, "connections", "\(listener.connections)", "at most, at the same time")
+          "closes a silent connection after this time")
+        say(2, "connections", "\(listener.connections)", "maximum number")
       case .binary(let listener):
-        say(2, "type", "binary", "the interface that Apple switched off in 2021")
-        say(2, "host", quoted(listener.host), "where it listens")
-        say(2, "port", "\(listener.port)", "0 takes a free one")
-        say(2, "port_file", quoted(listener.portFile), "where the port is written to")
+        say(2, "type", "binary", "the binary interface, which Apple switched off in 2021")
+        say(2, "host", quoted(listener.host), "the address to listen on")
+        say(2, "port", "\(listener.port)", "0: a free port")
+        say(2, "port_file", quoted(listener.portFile), "file that receives the port")
         say(
           2, "feedback_port", "\(listener.feedbackPort ?? -1)",
-          "where it tells of devices; -1: nowhere"
+          "the feedback service; -1: none"
         )
         say(
           2, "feedback_port_file", quoted(listener.feedbackPortFile),
-          "where that port is written to")
+          "file that receives that port")
         let isEmpty = listener.fingerprints.isEmpty
-        say(2, "fingerprints", isEmpty ? "{}" : nil, "whose a client is, by its certificate")
+        say(2, "fingerprints", isEmpty ? "{}" : nil, "the app of each client certificate")
         for app in Set(listener.fingerprints.values).sorted() {
           let own = listener.fingerprints.filter { $0.value == app }.keys.sorted()
           say(
-            3, app, quoted(own.joined(separator: " ")), "of its clients' certificates, by SHA-256")
+            3, app, quoted(own.joined(separator: " ")),
+            "SHA-256 fingerprints of its clients' certificates")
         }
         say(
           2, "client_ca", quoted(listener.clientCA),
-          "who signs certificates with an app's topic as UID"
+          "CA for client certificates with an app's topic as UID"
         )
-        say(2, "app", quoted(listener.app), "whoever reaches the port pushes as this app")
+        say(2, "app", quoted(listener.app), "every client of the port pushes as this app")
         say(
-          2, "certificate", quoted(listener.tls.certificate), "the server's; default: one is made")
+          2, "certificate", quoted(listener.tls.certificate),
+          "the server's; default: the relay creates one")
         say(2, "key", quoted(listener.tls.key), "default: in the certificate's file")
         say(2, "min_tls", quoted(listener.tls.min.rawValue), "1.0, 1.1, 1.2 or 1.3")
-        say(2, "rsa_key_exchange", "\(listener.tls.takesRSA)", "old clients know nothing else")
+        say(
+          2, "rsa_key_exchange", "\(listener.tls.takesRSA)",
+          "for old clients that support nothing else")
         say(
           2, "dhe_key_exchange", "\(listener.tls.takesDHE)",
-          "finite-field Diffie-Hellman, where a client knows no curves")
-        say(2, "sha1", "\(listener.tls.takesSHA1)", "signatures by SHA-1, and keys of 1,024 bits")
+          "finite-field Diffie-Hellman, for clients without elliptic curves")
+        say(2, "sha1", "\(listener.tls.takesSHA1)", "SHA-1 signatures and 1,024-bit keys")
         say(
-          2, "payload_max", "\(listener.payloadMax)", "bytes; a larger one is answered by status 7")
+          2, "payload_max", "\(listener.payloadMax)", "bytes; a larger payload gets status 7")
         say(
           2, "json", "\(listener.checksJSON)", "true: status 7 for a payload that is not JSON"
         )
         say(
           2, "token_bytes", quoted(listener.tokenBytes?.text ?? "any"),
-          "sizes of tokens, beside those that APNs accepted; others get status 5")
+          "token sizes, in addition to those that APNs accepted; others get status 5")
         say(
           2, "token_errors", "\(listener.sendsTokenErrors)",
           "false: no status 5 or 8, for clients that read no error packets")
-        say(2, "connections", "\(listener.connections)", "of providers at most, at the same time")
+        say(2, "connections", "\(listener.connections)", "maximum number of provider connections")
         say(
           2, "app_connections", "\(listener.appConnections)",
-          "of one app; 0: all that are not kept for others")
+          "maximum for one app; 0: all that are not reserved for others")
         say(
           2, "address_connections", "\(listener.addressConnections)",
-          "of one app from one address; 0: three quarters of the app's")
+          "maximum for one app from one address; 0: three quarters of the app's")
         say(
           2, "feedback_connections", "\(listener.feedbackConnections)",
-          "beside these, to feedback_port"
+          "maximum for feedback_port, in addition"
         )
         say(
           2, "handshakes", "\(listener.handshakes)",
-          "TLS handshakes under way, beside all these")
+          "maximum number of pending TLS handshakes, in addition")
       }
     }
     // Listeners are never on by default.

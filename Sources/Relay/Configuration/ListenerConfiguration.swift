@@ -49,9 +49,9 @@ package struct HTTPListenerConfiguration: Equatable, Sendable {
   package var warnings: [String] {
     guard !isLocal, let authorizationFile else { return [] }
     return [
-      "\(host) is not this machine alone: from elsewhere, whoever has a token of "
+      "\(host) is reachable from other machines: anyone with a token of "
         + "\(authorizationFile) can push, and tokens and payloads cross the network without TLS, "
-        + "unless a tunnel or a proxy before it has TLS"
+        + "unless a tunnel or proxy in front of it adds TLS"
     ]
   }
 }

@@ -40,11 +40,11 @@ enum ListenerReader {
     let host = try section.text("host")
     let port = try section.text("port")
     if listener.socket != nil, host != nil || port != nil {
-      throw section.fault("socket", "takes the place of host and port: give one or the other")
+      throw section.fault("socket", "cannot be combined with host and port")
     }
     if let socket = listener.socket, socket.utf8.count > 107 {
       throw section.fault(
-        "socket", "has \(socket.utf8.count) bytes, but a path of a socket has 107")
+        "socket", "has \(socket.utf8.count) bytes; a socket path has at most 107")
     }
     listener.host = host ?? listener.host
     listener.port = try section.integer("port", listener.port, 0...65535)
@@ -63,7 +63,8 @@ enum ListenerReader {
     if !listener.isLocal, listener.authorizationFile == nil {
       throw section.fault(
         "authorization_file",
-        "is missing: \(listener.host) is not this machine alone, and whoever reaches it could push")
+        "is missing: \(listener.host) is reachable from other machines, and anyone there could push"
+      )
     }
     return listener
   }

@@ -38,8 +38,8 @@ package struct RelayConfiguration: Equatable, Sendable {
     package var warnings: [String] {
       guard port != nil, !Authority.isLoopback(host) else { return [] }
       return [
-        "\(host) is not this machine alone: whoever reaches the port reads which apps there are, "
-          + "their counts and their faults, whatever Host they ask for"
+        "\(host) is reachable from other machines: anyone who can connect reads the names of the apps, "
+          + "their counts and their errors, with any Host"
       ]
     }
   }

@@ -65,10 +65,10 @@ struct ProgramRun {
       throw fault("it printed more than \(Self.mostOutput) bytes")
     }
     guard let text = String(validating: printed, as: UTF8.self) else {
-      throw fault("what it printed is no text")
+      throw fault("its output is not UTF-8")
     }
     let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
-    guard !token.isEmpty else { throw fault("it printed nothing") }
+    guard !token.isEmpty else { throw fault("its output is empty") }
     return token
   }
 

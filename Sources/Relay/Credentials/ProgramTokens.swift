@@ -170,10 +170,10 @@ final class ProgramTokens: @unchecked Sendable {
     guard let log else { return }
     if let failure, before?.description != failure.description {
       log.warning(
-        "no provider token: \(failure); \(left.map { "the last one is good for \($0) minutes" } ?? "nothing can be sent until there is one")"
+        "no provider token: \(failure); \(left.map { "the last one is valid for \($0) minutes" } ?? "no push is sent until then")"
       )
     } else if made != nil, before != nil {
-      log.notice("the program gives provider tokens again")
+      log.notice("the program supplies provider tokens again")
     }
   }
 

@@ -29,24 +29,24 @@ struct ProviderJWT: Equatable {
     else {
       throw Fault(
         description:
-          "it is no JSON Web Token, which has three parts in base64url, with dots between")
+          "not a JSON Web Token: three base64url parts separated by dots")
     }
     guard let head = Self.object(parts[0]), let claims = Self.object(parts[1]) else {
-      throw Fault(description: "its parts are no JSON in base64url")
+      throw Fault(description: "its parts are not base64url-encoded JSON")
     }
     guard head["alg"] as? String == "ES256" else {
       throw Fault(description: "its alg is not ES256")
     }
     guard let key = head["kid"] as? String, !key.isEmpty else {
-      throw Fault(description: "it has no kid, the key's id")
+      throw Fault(description: "it has no kid, the key ID")
     }
     guard let team = claims["iss"] as? String, !team.isEmpty else {
-      throw Fault(description: "it has no iss, the team's id")
+      throw Fault(description: "it has no iss, the team ID")
     }
     guard let issued = claims["iat"] as? NSNumber,
       let issued = Int64(exactly: issued.doubleValue.rounded())
     else {
-      throw Fault(description: "it has no iat, the time at which it was made, in UNIX seconds")
+      throw Fault(description: "it has no iat, its time of issue in UNIX seconds")
     }
     guard issued <= now + Self.aheadS else {
       throw Fault(
@@ -54,7 +54,7 @@ struct ProviderJWT: Equatable {
     }
     guard issued >= now - Self.oldestS else {
       throw Fault(
-        description: "it was made \((now - issued) / 60) minutes ago, and APNs takes none after 60")
+        description: "it is \((now - issued) / 60) minutes old, and APNs accepts none after 60")
     }
     self.text = text
     keyID = key

@@ -107,7 +107,7 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
       EVP_DigestSign(context, &der, &length, message, message.count) == 1
     else { throw QueueFault(description: "the provider token could not be signed") }
     guard let signature = Self.rawSignature(der.prefix(length)) else {
-      throw QueueFault(description: "the provider token's signature is none")
+      throw QueueFault(description: "the provider token's signature is not valid DER")
     }
     return "\(head).\(claims).\(Self.base64URL(signature))"
   }

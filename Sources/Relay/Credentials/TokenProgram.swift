@@ -55,7 +55,8 @@ struct TokenProgram: Hashable, Sendable {
     ] {
       guard wanted == nil || wanted == found else {
         throw run.fault(
-          "its token is another's: \(name) is '\(found.prefix(20))', not '\(wanted ?? "")'")
+          "its token is for another key or team: \(name) is '\(found.prefix(20))', not '\(wanted ?? "")'"
+        )
       }
     }
     return token

@@ -40,7 +40,7 @@ package struct Campaign {
       payload = "{\"aps\":{\"alert\":\(RawJSON.quoted(alert))}}"
     }
     if let file = try section.file("payload") {
-      guard payload == nil else { throw section.fault("payload", "there is an alert already") }
+      guard payload == nil else { throw section.fault("payload", "alert is set too: give one") }
       payload = try TextFile.read(file)
     }
     list = try section.file("tokens")
@@ -76,7 +76,7 @@ package struct Campaign {
       var reader = RawJSON(String(decoding: PayloadTemplate(payload).sample, as: UTF8.self))
       _ = try reader.members()
     } catch {
-      throw QueueFault(description: "the payload is no JSON object: \(error)")
+      throw QueueFault(description: "the payload is not a JSON object: \(error)")
     }
     if PayloadTemplate(payload).isPlain, payload.utf8.count > Self.longestPayload {
       throw Self.tooLong(payload.utf8.count)
@@ -91,7 +91,7 @@ package struct Campaign {
       guard !text.isEmpty else { throw QueueFault(description: "\(name) is empty") }
       guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
         throw QueueFault(
-          description: "\(name) has a control character in it: \(RawJSON.quoted(text))")
+          description: "\(name) contains a control character: \(RawJSON.quoted(text))")
       }
     }
     if let priority, ![10, 5, 1].contains(priority) {
@@ -103,11 +103,11 @@ package struct Campaign {
     if let collapseID, collapseID.utf8.count > Self.longestCollapseID {
       throw QueueFault(
         description:
-          "collapse_id has \(collapseID.utf8.count) bytes, but at most \(Self.longestCollapseID) go"
+          "collapse_id has \(collapseID.utf8.count) bytes; the limit is \(Self.longestCollapseID)"
       )
     }
     for (name, time) in [("expiry", expiry), ("deadline", deadline)] {
-      guard time ?? 0 >= 0 else { throw QueueFault(description: "\(name) is below 0") }
+      guard time ?? 0 >= 0 else { throw QueueFault(description: "\(name) is negative") }
     }
   }
 
@@ -178,7 +178,7 @@ package struct Campaign {
   }
 
   private static func tooLong(_ count: Int) -> QueueFault {
-    QueueFault(description: "the payload has \(count) bytes, but at most \(longestPayload) go")
+    QueueFault(description: "the payload has \(count) bytes; the limit is \(longestPayload)")
   }
 
   /// The entries of one transaction.
@@ -229,7 +229,7 @@ package struct Campaign {
         throw QueueFault(
           description:
             "the queue knows the id \(total.id) with \(number == 1 ? "more" : "fewer") entries: the "
-            + "list, or --entry, is not what it was; give what is new another --id")
+            + "list, or --entry, has changed; give new devices another --id")
       }
     }
   }

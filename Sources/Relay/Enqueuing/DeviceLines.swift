@@ -83,11 +83,11 @@ package final class DeviceLines {
     var reader = RawJSON(words)
     let tokens = try reader.members().filter { $0.name == "token" }
     guard let token = tokens.last else {
-      throw QueueFault(description: "there is no token in it")
+      throw QueueFault(description: "\"token\" is missing")
     }
-    guard tokens.count == 1 else { throw QueueFault(description: "there are two tokens in it") }
+    guard tokens.count == 1 else { throw QueueFault(description: "\"token\" appears twice") }
     guard let text = try RawJSON.text(token.value) else {
-      throw QueueFault(description: "the token is no text")
+      throw QueueFault(description: "\"token\" is not a string")
     }
     if let wrong = fault(ofToken: text) { throw QueueFault(description: wrong) }
   }
@@ -138,7 +138,7 @@ package final class DeviceLines {
         throw fault(error.message)
       }
       guard try CSVLine.extend(&bytes, upTo: Self.longest, by: rawLine) else {
-        throw fault("a quoted field has no end")
+        throw fault("a quoted field is not closed")
       }
     }
   }
@@ -161,7 +161,9 @@ package final class DeviceLines {
     }
     guard isThere else { return nil }
     // UTF-16 without a byte order mark has NUL bytes.
-    guard !bytes.contains(0) else { throw fault("has a NUL in it, as UTF-16 has", at: line) }
+    guard !bytes.contains(0) else {
+      throw fault("contains a NUL byte; convert UTF-16 files to UTF-8", at: line)
+    }
     while bytes.last == 0x0D { bytes.removeLast() }
     // Spreadsheets begin a file with a byte order mark.
     if line == 1, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }

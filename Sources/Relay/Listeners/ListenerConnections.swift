@@ -57,7 +57,7 @@ final class ListenerConnections: Sendable {
   }
 
   private func refusal(_ why: String) -> QueueFault {
-    let text = "clients are turned away: \(why)"
+    let text = "clients are refused: \(why)"
     // The number differs each time, so it is ignored in the comparison.
     if warning.isDue(why.filter { !$0.isNumber }) { logger.warning("\(text)") }
     return QueueFault(description: text)

@@ -9,7 +9,7 @@ package final class ListenerFigures: Sendable {
     package var connections = 0
     package var waiting = 0
     /// The number of responses by status.
-    package var answers: [Int: Int] = [:]
+    package var responses: [Int: Int] = [:]
     /// Connections refused because there were too many.
     package var refusedConnections = 0
     /// Notifications that a binary listener queued. The HTTP listener counts requests instead.
@@ -66,17 +66,17 @@ package final class ListenerFigures: Sendable {
   package func addBackground(_ count: Int) { state.withLock { $0.silent += count } }
   package func discard() { state.withLock { $0.discarded += 1 } }
   package func refuse() { state.withLock { $0.refused += 1 } }
-  /// Counts an error packet, which answers no pending request.
-  package func answer(_ status: UInt8) {
-    state.withLock { $0.answers[Int(status), default: 0] += 1 }
+  /// Counts an error packet, which completes no pending request.
+  package func countErrorPacket(_ status: UInt8) {
+    state.withLock { $0.responses[Int(status), default: 0] += 1 }
   }
 
   package func began() { state.withLock { $0.waiting += 1 } }
 
-  package func answered(_ status: Int) {
+  package func responded(_ status: Int) {
     state.withLock { state in
       state.waiting -= 1
-      state.answers[status, default: 0] += 1
+      state.responses[status, default: 0] += 1
     }
   }
 }

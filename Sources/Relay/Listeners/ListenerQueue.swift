@@ -67,7 +67,7 @@ package final class ListenerQueue: @unchecked Sendable {
       let isEnding = isEnding
       change.unlock()
       guard !isEnding else { return done(.failed(QueueFault(description: "the relay stops"))) }
-      let fault = QueueFault(description: "it is slower than what comes")
+      let fault = QueueFault(description: "it is slower than the incoming notifications")
       return done(failed(fault))
     }
     submissions.append(Submission(entries: entries, done: done))
@@ -81,7 +81,7 @@ package final class ListenerQueue: @unchecked Sendable {
       let all = submissions.count == 1 ? submissions[0].entries : submissions.flatMap(\.entries)
       do {
         let added = try queue.enqueue(all, at: RelayClock.now)
-        if warning.isOver() { log.notice("notifications come into the queue again") }
+        if warning.isOver() { log.notice("notifications are queued again") }
         // The queue does not report which entries were known, so any of them may have been.
         for submission in submissions { submission.done(.taken(isNew: added == all.count)) }
       } catch {
@@ -103,7 +103,7 @@ package final class ListenerQueue: @unchecked Sendable {
   }
 
   private func failed(_ error: any Error) -> Taking {
-    let text = "notifications cannot be put into the queue: \(error)"
+    let text = "notifications cannot be queued: \(error)"
     if warning.isDue(text) { log.warning("\(text)") }
     return .failed(error)
   }

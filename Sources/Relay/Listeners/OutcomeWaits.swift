@@ -26,7 +26,7 @@ package final class OutcomeWaits: @unchecked Sendable {
     var askAt: Int64
     /// It does not wait for the outcome, only for the queue's record of its ID.
     var isImpatient = false
-    var tell: @Sendable (End) -> Void
+    var report: @Sendable (End) -> Void
   }
 
   /// The interval at which outcomes of other relays are looked up.
@@ -82,18 +82,18 @@ package final class OutcomeWaits: @unchecked Sendable {
       defer { waits = [:] }
       return waits
     }
-    for wait in rest.values.joined() { wait.tell(.none) }
+    for wait in rest.values.joined() { wait.report(.none) }
   }
 
   package var count: Int { waits.withLock { $0.values.reduce(0) { $0 + $1.count } } }
 
-  /// Call it before the entry is queued, so that no outcome is missed. `tell` is called at most
+  /// Call it before the entry is queued, so that no outcome is missed. `report` is called at most
   /// once, on any thread. Returns a number for `queued` and `forget`.
   package func wait(
-    app: String, id: String, target: String, _ tell: @escaping @Sendable (End) -> Void
+    app: String, id: String, target: String, _ report: @escaping @Sendable (End) -> Void
   ) -> Int {
     let number = numbers.add(1, ordering: .relaxed).newValue
-    let wait = Wait(number: number, target: target, until: .max, askAt: .max, tell: tell)
+    let wait = Wait(number: number, target: target, until: .max, askAt: .max, report: report)
     waits.withLock { $0[Key(app: app, id: id), default: []].append(wait) }
     if isResting.exchange(false, ordering: .sequentiallyConsistent) { news.signal() }
     return number
@@ -104,7 +104,7 @@ package final class OutcomeWaits: @unchecked Sendable {
   package func queued(app: String, id: String, _ number: Int, isNew: Bool, forMS: Int64) {
     let key = Key(app: app, id: id)
     if isNew, forMS == 0 {
-      for wait in take(key, { $0.number == number }) { wait.tell(.none) }
+      for wait in take(key, { $0.number == number }) { wait.report(.none) }
       return
     }
     let now = RelayClock.monotonic
@@ -133,21 +133,21 @@ package final class OutcomeWaits: @unchecked Sendable {
   }
 
   /// Reports outcomes that a worker has recorded.
-  func tell(_ updates: [EntryUpdate]) {
+  func report(_ updates: [EntryUpdate]) {
     guard waits.withLock({ !$0.isEmpty }) else { return }
     for update in updates {
       guard let outcome = update.outcomes.first(where: { $0.position == 0 }) else { continue }
-      tell(Key(app: update.app, id: update.id), outcome)
+      report(Key(app: update.app, id: update.id), outcome)
     }
   }
 
-  private func tell(_ key: Key, _ outcome: PushOutcome) {
+  private func report(_ key: Key, _ outcome: PushOutcome) {
     for wait in take(key, { _ in true }) {
       // Each wait has one target, so a higher position belongs to a list of tokens. The outcome of
       // a broadcast has no token.
       let isOther =
         outcome.position > 0 || !outcome.token.isEmpty && outcome.token.text != wait.target
-      wait.tell(isOther ? .isAnothers : .outcome(outcome))
+      wait.report(isOther ? .isAnothers : .outcome(outcome))
     }
   }
 
@@ -171,7 +171,7 @@ package final class OutcomeWaits: @unchecked Sendable {
         waits[key] = rest.isEmpty ? nil : rest
       }
     }
-    for wait in late { wait.tell(.none) }
+    for wait in late { wait.report(.none) }
     for (app, ids) in asked { ask(app, ids) }
   }
 
@@ -185,10 +185,10 @@ package final class OutcomeWaits: @unchecked Sendable {
       for (id, one) in known {
         let key = Key(app: app, id: id)
         if let outcome = one.outcome {
-          tell(key, outcome)
+          report(key, outcome)
         } else if let target = one.target {
           for wait in take(key, { $0.target != target || $0.isImpatient }) {
-            wait.tell(wait.target == target ? .none : .isAnothers)
+            wait.report(wait.target == target ? .none : .isAnothers)
           }
         }
       }

@@ -46,7 +46,7 @@ extension NewEntry {
     }
     // SQLite ends a text at a NUL, and would ignore the entry silently.
     guard !id.utf8.contains(0) else {
-      return QueueFault(description: "the id '\(id)' has a NUL in it")
+      return QueueFault(description: "the id '\(id)' contains a NUL")
     }
     guard (token == nil ? 0 : 1) + (tokens == nil ? 0 : 1) + (channel == nil ? 0 : 1) == 1 else {
       return QueueFault(description: "\(id): give one of token, tokens and channel")
@@ -61,7 +61,7 @@ package struct Entry: Equatable, Sendable {
   package var content: NewEntry
   /// The number of times that a worker received it, this time included.
   package var deliveries: Int
-  /// The number of those deliveries that ended with a response that asks for a later retry.
+  /// The number of those deliveries that ended with a response that requested a later retry.
   package var deferrals: Int
   /// The number of those deliveries that ended in a crash while other entries were held too.
   package var crashes = 0

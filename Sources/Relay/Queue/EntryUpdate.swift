@@ -9,7 +9,7 @@ package struct PushOutcome: Equatable, Sendable {
     case unknown
     /// Its expiry or deadline passed before it was sent.
     case expired
-    /// The relay refused it; `reason` has the fault of the entry.
+    /// The relay refused it; `reason` has the error of the entry.
     case refused
     /// It was delivered too often. The history is in `dead`.
     case dead
@@ -35,7 +35,7 @@ package struct EntryUpdate: Equatable, Sendable {
     case held
     /// Every notification has its outcome, and the entry is removed.
     case finished
-    /// The entry is deferred until this time. `isRequested` is true if APNs asked for that.
+    /// The entry is deferred until this time. `isRequested` is true if APNs requested that.
     case deferred(at: Int64, isRequested: Bool, line: String)
     /// It was not sent, and returns to the queue as if it had not been claimed.
     case released

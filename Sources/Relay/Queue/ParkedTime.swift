@@ -1,5 +1,5 @@
 /// The retry time of an entry that waits after a 5xx response without a Retry-After. Only such a
-/// time ends in 999 ms, so `bringBack` can find it when the service recovers.
+/// time ends in 999 ms, so `bringBack` can find it when APNs recovers.
 enum ParkedTime {
   static func of(_ time: Int64, isGuess: Bool) -> Int64 {
     let isMarked = time % 1000 == 999

@@ -85,7 +85,7 @@ package struct PayloadTemplate {
           case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"):
             throw EntryTargets.Fault(
               description:
-                "{{\(self.name(of: piece))}} is within a string: it has to be text, a number, true or false"
+                "{{\(self.name(of: piece))}} is within a string: it must be text, a number, true or false"
             )
           default: break
           }

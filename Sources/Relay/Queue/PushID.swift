@@ -1,6 +1,6 @@
 import Glibc
 
-/// The apns-id of a push as the service wrote it. The bytes are stored inline, so that an ID for
+/// The apns-id of a push as APNs wrote it. The bytes are stored inline, so that an ID for
 /// each push allocates no memory.
 package struct PushID: Sendable {
   /// The length of the field in the library's event, without its NUL.

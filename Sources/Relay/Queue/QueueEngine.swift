@@ -29,7 +29,7 @@ package protocol QueueEngine: AnyObject, Sendable {
   ) throws -> [Entry]
   /// Whether there may be entries to claim. Read-only.
   func isAnythingThere(app: String, at now: Int64) throws -> Bool
-  /// Makes entries due that wait only because the service failed (`ParkedTime`). Returns their
+  /// Makes entries due that wait only because APNs failed (`ParkedTime`). Returns their
   /// number.
   func bringBack(app: String, at now: Int64) throws -> Int
   /// Records outcomes and updates their entries, atomically.

@@ -23,7 +23,7 @@ final class TokenList {
     template = PayloadTemplate(payload)
     guard (1...NewEntry.mostTokens).contains(count) else {
       throw Fault(
-        description: "tokens: \(count) of them, but 1 to \(NewEntry.mostTokens) are one entry")
+        description: "tokens: \(count) of them; an entry has 1 to \(NewEntry.mostTokens)")
     }
   }
 
@@ -98,7 +98,7 @@ final class TokenList {
   private func token(_ members: [RawJSON.Member], _ own: Range<Int>) throws(Fault) -> Range<Int> {
     let member = Self.name.withUnsafeBufferPointer { json.last($0, of: members, own) }
     guard let member, json.isText(member.value) else {
-      throw Fault(description: "there is no token in it")
+      throw Fault(description: "\"token\" is missing")
     }
     return member.value
   }

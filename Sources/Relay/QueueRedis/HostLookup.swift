@@ -26,7 +26,7 @@ final class HostLookup: Sendable {
       (code, first) = try HostLookup().find(host, port, until)
     }
     guard code == 0, let first else {
-      throw .broken("the name \(host) is not found: \(String(cString: gai_strerror(code)))")
+      throw .broken("the name \(host) cannot be resolved: \(String(cString: gai_strerror(code)))")
     }
     var count = 0
     var next: UnsafeMutablePointer<addrinfo>? = first

@@ -38,7 +38,7 @@ package struct RedisAddress: Equatable, Sendable {
   package var tls: RedisTLS?
 
   private static let noAddress = Fault(
-    description: "is no address: a sign such as / or @ in a password is written as %2F or %40")
+    description: "is not a valid URL; percent-encode / and @ in a password as %2F and %40")
 
   /// Whether a text is a Redis URL and not a file name.
   package static func isOne(_ text: String) -> Bool {
@@ -81,12 +81,12 @@ package struct RedisAddress: Equatable, Sendable {
     var path = parts.first.map(String.init) ?? ""
     if path.hasPrefix("//") { path.removeFirst(2) }
     guard path.hasPrefix("/") else {
-      throw Fault(description: "unix: needs a path from the root, such as unix:/run/redis.sock")
+      throw Fault(description: "unix: needs an absolute path, such as unix:/run/redis.sock")
     }
     place = .socket(path)
     if parts.count == 2 {
       guard parts[1].hasPrefix("db=") else {
-        throw Fault(description: "behind the path there may be ?db=number, and nothing else")
+        throw Fault(description: "only ?db=number may follow the path")
       }
       database = try Self.database(parts[1].dropFirst(3))
     }
@@ -97,11 +97,13 @@ package struct RedisAddress: Equatable, Sendable {
       throw Self.noAddress
     }
     guard parts.query == nil, parts.fragment == nil else {
-      throw Fault(description: "there may be nothing behind the database's number")
+      throw Fault(description: "the database number must be last")
     }
     let isLiteral = host.hasPrefix("[") && host.hasSuffix("]")
     let port = parts.port ?? 6379
-    guard (1...65535).contains(port) else { throw Fault(description: "the port is 1 to 65535") }
+    guard (1...65535).contains(port) else {
+      throw Fault(description: "the port must be 1 to 65535")
+    }
     place = .host(isLiteral ? String(host.dropFirst().dropLast()) : host, port: port)
     user = parts.user.flatMap { $0.isEmpty ? nil : $0 }
     password = parts.password.flatMap { $0.isEmpty ? nil : $0 }
@@ -136,7 +138,7 @@ package struct RedisAddress: Equatable, Sendable {
     guard parts.count == 2, !parts[1].isEmpty else { return }
     let database = try Self.database(parts[1])
     guard database == 0 else {
-      throw Fault(description: "a cluster has only the database 0, and not \(database)")
+      throw Fault(description: "a cluster has only database 0, not \(database)")
     }
   }
 
@@ -169,7 +171,7 @@ package struct RedisAddress: Equatable, Sendable {
 
   private static func database(_ text: Substring) throws(Fault) -> Int {
     guard let number = Int(text), (0...9999).contains(number) else {
-      throw Fault(description: "the database is a number, such as 0")
+      throw Fault(description: "the database must be a number such as 0")
     }
     return number
   }

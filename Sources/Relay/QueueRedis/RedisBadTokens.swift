@@ -4,7 +4,7 @@ extension RedisQueue {
   private static let perMS: Int64 = 1000
   private static let mostAtOnce = 1000
 
-  private static let record = RedisScript(
+  private static let recordTokens = RedisScript(
     #"""
     call('ZCARD', bad_tokens) call('ZCARD', feedback)
     for index = 2, #ARGV, 2 do add_bad_token(ARGV[index], ARGV[index + 1], ARGV[1]) end
@@ -49,7 +49,7 @@ extension RedisQueue {
     while !rest.isEmpty {
       let some = rest.prefix(Self.mostAtOnce)
       rest = rest.dropFirst(some.count)
-      _ = try run(Self.record, app: app) { command in
+      _ = try run(Self.recordTokens, app: app) { command in
         command.add(now)
         for device in some {
           command.add(device.token)

@@ -59,7 +59,7 @@ extension RedisScript {
       if id == '' then return entry, 'the id is empty', weight end
       local count = #id
       if string.find(id, '[\128-\255]') then
-        if not is_text(id) then return entry, 'the id is no text in UTF-8', weight end
+        if not is_text(id) then return entry, 'the id is not UTF-8', weight end
         count = select(2, string.gsub(id, '[^\128-\191]', ''))
       end
       if count > LONGEST then return entry, 'the id has more than LONGEST characters', weight end

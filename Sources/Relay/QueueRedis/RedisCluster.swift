@@ -107,7 +107,7 @@ final class RedisCluster: Sendable {
           noteOutage(slot)
           throw absent
             ?? QueueFault(
-              description: "\(address.name): the nodes send \(key) to each other: \(refusal)")
+              description: "\(address.name): the nodes redirect \(key) to each other: \(refusal)")
         }
       } catch let unreachable as RedisUnreachable {
         absent = unreachable.fault
@@ -186,7 +186,7 @@ final class RedisCluster: Sendable {
     guard let owner else {
       noteOutage(slot)
       throw QueueFault(
-        description: "\(address.name): no node has the slot \(slot), to which \(key) belongs")
+        description: "\(address.name): no node has slot \(slot) of \(key)")
     }
     return Target(node: owner, version: newVersion)
   }
@@ -277,15 +277,15 @@ final class RedisCluster: Sendable {
         if let refusal = error as? RedisRefusal, refusal.words.contains("cluster support disabled")
         {
           throw QueueFault(
-            description: "\(refusal.name): it is no node of a cluster, and needs redis:// in "
-              + "place of redis+cluster://")
+            description: "\(refusal.name): not a node of a cluster: use redis:// instead "
+              + "of redis+cluster://")
         }
         faults.append("\(error)")
       }
     }
     guard let best else {
       throw QueueFault(
-        description: "\(address.name): no node says who has what: "
+        description: "\(address.name): no node returned a slot map: "
           + faults.prefix(4).joined(separator: "; "))
     }
     take(best)
@@ -319,7 +319,7 @@ final class RedisCluster: Sendable {
     do {
       return try RedisSlotMap(reply, from: host)
     } catch {
-      throw connection.fault("it tells \(error)")
+      throw connection.fault("invalid CLUSTER SLOTS reply: \(error)")
     }
   }
 

@@ -54,14 +54,14 @@ struct RedisCondition {
     var warnings: [String] = []
     if values["aof_enabled"] == "0" {
       warnings.append(
-        "\(name): appendonly is off, so a Redis that ends takes with it what came since its last "
+        "\(name): appendonly is off, so a Redis that stops loses everything since its last "
           + "snapshot")
     }
     if let policy = values["maxmemory_policy"], policy != "noeviction",
       values["maxmemory"] ?? "0" != "0"
     {
       warnings.append(
-        "\(name): maxmemory-policy is \(policy), so a full Redis may remove the queue; it has to "
+        "\(name): maxmemory-policy is \(policy), so a full Redis may remove the queue; it must "
           + "be noeviction")
     }
     return warnings

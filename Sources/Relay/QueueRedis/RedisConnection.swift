@@ -54,7 +54,7 @@ final class RedisConnection: @unchecked Sendable {
     } catch {
       let reason =
         switch error {
-        case .late: "nothing within \(limitS) s"
+        case .late: "no reply within \(limitS) s"
         case .broken(let words): words
         }
       throw QueueFault(description: "\(name): no connection: \(reason)")
@@ -77,7 +77,7 @@ final class RedisConnection: @unchecked Sendable {
     let reply = try ask(command)
     out.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
     if case .error(let words) = reply {
-      throw fault("it refuses user or password: \(words)")
+      throw fault("authentication failed: \(words)")
     }
   }
 
@@ -98,7 +98,7 @@ final class RedisConnection: @unchecked Sendable {
     // Limits the time, because later code adds and compares it.
     guard time.count == 2, (0...Self.lastSecond).contains(time[0]),
       (0..<1_000_000).contains(time[1])
-    else { throw fault("it does not tell its time") }
+    else { throw fault("invalid reply to TIME") }
     let difference = Double(time[0] * 1000 + time[1] / 1000 - RelayClock.now)
     aheadMS = Int64((difference / 1000).rounded()) * 1000
     nextLook = RelayClock.monotonic + Self.clockMS
@@ -159,14 +159,14 @@ final class RedisConnection: @unchecked Sendable {
       } catch let failure as RedisSocket.Failure {
         throw timeout(failure)
       } catch let error as RedisReplyReader.Fault {
-        throw RedisTimeout(fault("its answer is none of Redis: \(error)"))
+        throw RedisTimeout(fault("invalid Redis reply: \(error)"))
       }
     }
   }
 
   private func timeout(_ failure: RedisSocket.Failure) -> RedisTimeout {
     switch failure {
-    case .late: RedisTimeout(fault("no answer within \(answerS) s"), isLate: true)
+    case .late: RedisTimeout(fault("no reply within \(answerS) s"), isLate: true)
     case .broken(let words): RedisTimeout(fault("the connection is lost: \(words)"))
     }
   }

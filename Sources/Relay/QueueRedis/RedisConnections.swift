@@ -50,7 +50,7 @@ final class RedisConnections: Sendable {
 
   static func fault(ofNode words: String) -> QueueFault {
     QueueFault(
-      description: "\(words): it is a node of a cluster, which needs redis+cluster://host:port, or "
+      description: "\(words): it is a node of a cluster: use redis+cluster://host:port, or "
         + "rediss+cluster://")
   }
 

@@ -14,7 +14,7 @@ enum RedisEntry {
     func take(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
       guard let field = Field(name) else { return }
       guard let text = String(read: value) else {
-        faults.set(field, "is no text in UTF-8")
+        faults.set(field, "is not UTF-8")
         return
       }
       faults.set(field, nil)

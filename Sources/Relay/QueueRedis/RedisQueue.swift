@@ -385,7 +385,7 @@ package final class RedisQueue: QueueEngine {
         // are unresolved again, so the entry is not finished but redelivered for them.
         if known[place].lacks(someOf: believed), rest[place].disposition.isEnd {
           rest[place].disposition = .deferred(
-            at: now, isRequested: false, line: "the queue has forgotten outcomes of it")
+            at: now, isRequested: false, line: "the queue has lost outcomes of it")
         }
       }
     }
@@ -452,6 +452,7 @@ package final class RedisQueue: QueueEngine {
   }
 
   func strange(_ what: String) -> QueueFault {
-    QueueFault(description: "\(connections.address.name): no answer of a relay's queue to \(what)")
+    QueueFault(
+      description: "\(connections.address.name): invalid reply to \(what): not a relay's queue")
   }
 }

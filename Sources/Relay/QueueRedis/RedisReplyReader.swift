@@ -19,7 +19,7 @@ final class RedisReplyReader {
 
   init() throws(Fault) {
     guard let reader = redisReaderCreate() else {
-      throw Fault(description: "there is no memory")
+      throw Fault(description: "out of memory")
     }
     self.reader = reader
     elements = .allocate(capacity: 1)

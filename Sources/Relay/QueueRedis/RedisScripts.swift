@@ -221,7 +221,7 @@ struct RedisScript: Sendable {
     return 1
     """#)
 
-  /// ARGV: the time. Makes entries due that wait because the service failed.
+  /// ARGV: the time. Makes entries due that wait because APNs failed.
   static let bringBack = RedisScript(
     #"""
     local count = 0
@@ -342,7 +342,7 @@ struct RedisScript: Sendable {
         if group['pending'] > 0 then
           local first = call('XPENDING', out, group['name'])[2]
           local time, count = parts(first)
-          -- The record before it is the last one that was read.
+          -- The record before it was read last.
           keep_behind(count > 0 and string.format('%.0f-%.0f', time, count - 1)
             or string.format('%.0f-18446744073709551615', time - 1))
         end

@@ -27,12 +27,13 @@ struct RedisSentinels {
         if words.count == 2, let port = Int(words[1]), (1...65535).contains(port) {
           return .host(words[0], port: port)
         }
-        faults.append("\(sentinel.name): knows no \(primary)")
+        faults.append("\(sentinel.name): does not know \(primary)")
       } catch {
         faults.append("\(error)")
       }
     }
     throw QueueFault(
-      description: "\(name): no sentinel says where it is: \(faults.joined(separator: "; "))")
+      description: "\(name): no Redis Sentinel knows its address: \(faults.joined(separator: "; "))"
+    )
   }
 }

@@ -12,16 +12,16 @@ struct RedisSlotMap {
   /// host refers to.
   init(_ reply: RedisReply, from host: String) throws(Fault) {
     guard case .list(let ranges) = reply, ranges.count <= RedisSlot.count else {
-      throw Fault(description: "no map of a cluster")
+      throw Fault(description: "not a slot map")
     }
     var indices: [RedisAddress.Place: Int] = [:]
     for range in ranges {
       let parts = range.list
       guard parts.count >= 3, let start = parts[0].number, let end = parts[1].number,
         0 <= start, start <= end, end < Int64(RedisSlot.count)
-      else { throw Fault(description: "slots that there are not") }
+      else { throw Fault(description: "slot out of range") }
       guard let place = Self.place(parts[2].list, host) else {
-        throw Fault(description: "no place of the slots from \(start) on")
+        throw Fault(description: "no address for the slots from \(start) on")
       }
       let index = indices[place] ?? places.count
       if index == places.count {
@@ -30,7 +30,7 @@ struct RedisSlotMap {
       }
       for slot in Int(start)...Int(end) {
         guard owners[slot] < 0 else {
-          throw Fault(description: "two nodes that have the slot \(slot)")
+          throw Fault(description: "two nodes for slot \(slot)")
         }
         owners[slot] = index
       }

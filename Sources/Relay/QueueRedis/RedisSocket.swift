@@ -30,7 +30,7 @@ final class RedisSocket {
       // From here on deinit closes the connection.
       guard let tls else { break }
       try shake(hands: tls, host, until: until)
-    case .sentinels, .cluster: throw .broken("it is no single place")
+    case .sentinels, .cluster: throw .broken("not a single server")
     }
     // Not with TLS: OpenSSL would block until a TLS record is complete.
     if ssl == nil { waitWithinCalls() }
@@ -132,7 +132,7 @@ final class RedisSocket {
   }
 
   private func ended(_ words: String) -> Failure {
-    .broken(mayWantCertificate ? "\(words); perhaps it wants a client's certificate" : words)
+    .broken(mayWantCertificate ? "\(words); perhaps it requires a client certificate" : words)
   }
 
   private static func wait(_ descriptor: CInt, _ events: CInt, _ until: Int64) throws(Failure) {
@@ -174,7 +174,7 @@ final class RedisSocket {
     place.sun_family = sa_family_t(AF_UNIX)
     let bytes = Array(path.utf8)
     guard bytes.count < MemoryLayout.size(ofValue: place.sun_path) else {
-      throw .broken("the path is too long for a socket")
+      throw .broken("the socket path is too long")
     }
     withUnsafeMutableBytes(of: &place.sun_path) { $0.copyBytes(from: bytes) }
     return try withUnsafePointer(to: &place) { place throws(Failure) in

@@ -35,11 +35,11 @@ package struct RedisTLS: Equatable, Sendable {
     } else {
       switch SystemTrust.add(to: context) {
       case .found: break
-      case .noMemory: throw Self.fault("the system's store of certificates")
+      case .noMemory: throw Self.fault("the system's trust store")
       case .nothing:
         throw Fault(
           description:
-            "no authority is to be found on this system: install ca-certificates or set tls.ca")
+            "no CA certificates found on this system: install ca-certificates or set tls.ca")
       }
     }
     if let certificate {
@@ -86,9 +86,9 @@ package struct RedisTLS: Equatable, Sendable {
     let code = ERR_get_error()
     ERR_clear_error()
     guard code != 0 else { return nil }
-    if copenssl_is_not_tls(code) != 0 { return "what answers does not speak TLS" }
+    if copenssl_is_not_tls(code) != 0 { return "the server does not speak TLS" }
     if copenssl_is_end_without_close(code) != 0 { return "it closed the connection" }
-    if copenssl_is_no_more_pem(code) != 0 { return "there is nothing of that kind in it, in PEM" }
+    if copenssl_is_no_more_pem(code) != 0 { return "contains no matching PEM block" }
     return ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(code) of OpenSSL"
   }
 }

@@ -94,7 +94,7 @@ struct HotStatement: ~Copyable {
     guard let bytes = sqlite3_column_text(statement, column) else { return nil }
     let count = Int(sqlite3_column_bytes(statement, column))
     let text = String(read: UnsafeRawBufferPointer(start: bytes, count: count))
-    if text == nil, fault == nil { fault = "\(name) is no text in UTF-8" }
+    if text == nil, fault == nil { fault = "\(name) is not UTF-8" }
     return text
   }
 }

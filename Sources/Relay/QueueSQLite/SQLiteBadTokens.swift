@@ -17,11 +17,11 @@ extension SQLiteQueue {
 
   package func recordBadTokens(_ devices: [GoneToken], app: String, at now: Int64) throws {
     try change { database in
-      for device in devices { try Self.record(database, device, app, at: now) }
+      for device in devices { try Self.recordToken(database, device, app, at: now) }
     }
   }
 
-  static func record(_ database: Database, _ device: GoneToken, _ app: String, at now: Int64)
+  static func recordToken(_ database: Database, _ device: GoneToken, _ app: String, at now: Int64)
     throws
   {
     try database.cachedStatement(

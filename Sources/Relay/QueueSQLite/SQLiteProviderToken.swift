@@ -2,16 +2,16 @@ import Foundation
 import GRDB
 
 /// The provider token that all relays on the file share. Signing may take long, so it happens
-/// outside a transaction, and the relay that signs leaves a note for the others.
+/// outside a transaction, and the relay that signs leaves a marker for the others.
 extension SQLiteQueue {
-  /// A note with a later limit was written while the clock was ahead.
+  /// A marker with a later limit was written while the clock was ahead.
   private static let longestMS: Int64 = 600_000
 
   package func providerToken(
     team: String, key: String, madeAfter oldest: Int64, at now: Int64, within makingMS: Int64,
     make: () throws -> SharedToken
   ) throws -> SharedToken {
-    let note = "maker of the provider token \(team) \(key)"
+    let marker = "maker of the provider token \(team) \(key)"
     let mark = UUID().uuidString
     let began = RelayClock.monotonic
     let limit = began + 2 * makingMS
@@ -24,13 +24,14 @@ extension SQLiteQueue {
         }
         let time = RelayClock.now
         let maker = try String.fetchOne(
-          database, sql: "SELECT text FROM app_state WHERE app = '' AND name = ?", arguments: [note]
+          database, sql: "SELECT text FROM app_state WHERE app = '' AND name = ?",
+          arguments: [marker]
         )
         let until = maker.flatMap { Int64($0.prefix { $0 != " " }) } ?? 0
         if until > time, until < time + Self.longestMS { return (nil, false) }
         try database.execute(
           sql: "INSERT OR REPLACE INTO app_state (app, name, text) VALUES ('', ?, ?)",
-          arguments: [note, "\(time + makingMS) \(mark)"])
+          arguments: [marker, "\(time + makingMS) \(mark)"])
         return (nil, true)
       }
       if let token { return token }
@@ -40,7 +41,7 @@ extension SQLiteQueue {
           // Another relay may have taken over since.
           try database.execute(
             sql: "DELETE FROM app_state WHERE app = '' AND name = ? AND text LIKE ?",
-            arguments: [note, "% \(mark)"])
+            arguments: [marker, "% \(mark)"])
           guard database.changesCount == 1, case .success(let token) = made else { return false }
           try database.execute(
             sql: """

@@ -67,15 +67,15 @@ package final class SQLiteQueue: QueueEngine {
       let hasEntries = try database.tableExists("entries")
       guard version <= SQLiteSchema.version else {
         throw fault(
-          "it is a queue of version \(version), which a newer relay made; "
-            + "this one knows versions up to \(SQLiteSchema.version)")
+          "queue version \(version) is of a newer relay; "
+            + "this one supports up to \(SQLiteSchema.version)")
       }
       guard try number("application_id") == (version == 0 ? 0 : SQLiteSchema.applicationID),
         version > 0 || !hasEntries
-      else { throw fault("it is a database of another program, and no queue of a relay") }
+      else { throw fault("it is a database of another program, not a relay queue") }
       if version == SQLiteSchema.version, try SQLiteMigration.lack(database) == nil { return }
       if let surplus = try SQLiteMigration.surplus(database) {
-        throw fault("\(surplus), which no version of a queue has: it is left as it is")
+        throw fault("\(surplus), which no queue version has: the file was not changed")
       }
       // SQLite does not wait for another process that does the same now.
       for attempt in 1... {
@@ -151,7 +151,7 @@ package final class SQLiteQueue: QueueEngine {
     if let name {
       throw QueueFault(
         description: "\(room.file)\(name): it was removed or replaced while the relay had it open; "
-          + "put the file there that it had, or start it again with the other one")
+          + "restore that file, or restart the relay with the other one")
     }
   }
 
@@ -559,7 +559,7 @@ package final class SQLiteQueue: QueueEngine {
             try gone.execute(arguments: [update.app, outcome.token.text, since])
           }
           if let since = outcome.badSince {
-            try Self.record(
+            try Self.recordToken(
               database, GoneToken(token: outcome.token.text, since: since), update.app, at: now)
           }
         }

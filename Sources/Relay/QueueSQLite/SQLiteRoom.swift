@@ -83,7 +83,7 @@ extension SQLiteQueue {
         throw QueueFault(
           description:
             "\(room.file): \(max(0, found.beyondReserve) / 1024) KB are free on its file "
-            + "system, and nothing more is taken before there are \(wanted / 1024) KB",
+            + "system; it accepts more entries from \(wanted / 1024) KB on",
           lacksRoom: true)
       }
       _ = checkpoint()
@@ -119,7 +119,7 @@ extension SQLiteQueue {
     QueueFault(
       description:
         "\(room.file): \((room.look()?.all ?? 0) / 1024) KB are free on its file system, "
-        + "which is too little to record what would be pushed", lacksRoom: true)
+        + "which is too little to record more outcomes", lacksRoom: true)
   }
 }
 
@@ -149,9 +149,9 @@ extension QueueFault {
       case _ where isOfSystem && isReadOnly:
         "its file system is mounted read-only; for a service, ReadWritePaths= names its directory"
       case _ where isOfSystem && isRefused:
-        "this user may not write it, or not make files beside it"
-      case _ where error.lacksRoom: "no room is left on its file system"
-      case .SQLITE_BUSY: "another program writes to it, and does not come to an end"
+        "this user may not write it, or not create files next to it"
+      case _ where error.lacksRoom: "no space is left on its file system"
+      case .SQLITE_BUSY: "another program has locked it for too long"
       default: error.message ?? "\(error)"
       }
     description = "\(file): \(words)"

@@ -74,17 +74,18 @@ struct MetricsText {
           "\(count)")
       }
       all.add(
-        "apns_relay_dead_letters", "gauge", "Entries that were delivered too often.",
+        "apns_relay_dead_letters", "gauge", "Dead letters: entries that were delivered too often.",
         [("app", app)], "\(depth.dead)")
       all.add(
         "apns_relay_oldest_entry_age_seconds", "gauge",
-        "How long the oldest waiting entry has waited.",
+        "Age of the oldest ready entry.",
         [("app", app)], "\(depth.ageS)")
     }
     for (app, figures) in figures {
       for end in PushOutcome.Kind.allCases {
         all.add(
-          "apns_relay_outcomes_total", "counter", "Notifications that this relay recorded.",
+          "apns_relay_outcomes_total", "counter",
+          "Notifications with an outcome that this relay recorded.",
           [("app", app), ("outcome", end.rawValue)], "\(figures.outcomes[end] ?? 0)")
       }
       for (reason, count) in figures.reasons.sorted(by: { $0.key < $1.key }) {
@@ -95,14 +96,17 @@ struct MetricsText {
       for (name, help, count) in [
         ("claimed_entries", "Entries claimed.", figures.claimed),
         (
-          "deferred", "Entries that wait because the service asked for another try.",
+          "deferred", "Entries deferred because APNs requested a retry.",
           figures.deferred
         ),
         (
-          "redelivered", "Entries delivered again because a delivery had no answer.",
+          "redelivered", "Entries redelivered because a delivery got no response.",
           figures.redelivered
         ),
-        ("reclaimed_entries", "Entries taken from workers that are gone.", figures.reclaimed),
+        (
+          "reclaimed_entries", "Entries reclaimed from workers that ended or fell silent.",
+          figures.reclaimed
+        ),
         ("record_transactions", "Transactions in which outcomes were recorded.", figures.records),
       ] {
         all.add("apns_relay_\(name)_total", "counter", help, [("app", app)], "\(count)")
@@ -112,62 +116,64 @@ struct MetricsText {
         "Notifications claimed and without a recorded outcome.",
         [("app", app)], "\(figures.inHand)")
       all.add(
-        "apns_relay_ready", "gauge", "1 if nothing is known to be in the way.", [("app", app)],
+        "apns_relay_ready", "gauge", "1 if the worker can send and record outcomes.",
+        [("app", app)],
         figures.problem == nil ? "1" : "0")
       if let quota = figures.connectionQuota {
         all.add(
           "apns_relay_connection_quota", "gauge",
-          "Connections that this relay may have of those of the fleet.", [("app", app)],
+          "This relay's part of total_connections.", [("app", app)],
           "\(quota)")
       }
       if figures.remembers {
         all.add(
           "apns_relay_guard_alarm", "gauge",
-          "1 while tokens that the service calls bad do not count, because there are too many.",
+          "1 while bad tokens are ignored because there are too many.",
           [("app", app)], figures.guardAlarm == nil ? "0" : "1")
         all.add(
-          "apns_relay_guard_withheld_total", "counter", "Bad tokens that did not count.",
+          "apns_relay_guard_withheld_total", "counter", "Bad tokens that were ignored.",
           [("app", app)], "\(figures.withheld)")
       }
       all.add(
-        "apns_relay_stopped", "gauge", "1 while nothing is pushed until somebody acts.",
+        "apns_relay_stopped", "gauge", "1 while nothing is pushed until an operator acts.",
         [("app", app)], figures.isStopped ? "1" : "0")
       if let end = figures.certificateEnd {
         all.add(
           "apns_relay_certificate_expiry_timestamp_seconds", "gauge",
-          "Until when the certificate is valid, in UNIX seconds.", [("app", app)], "\(end)")
+          "Expiry of the certificate in UNIX seconds.", [("app", app)], "\(end)")
       }
     }
     for (name, figures) in listeners {
       let listener = ("listener", name)
       all.add(
-        "apns_relay_listener_connections", "gauge", "Connections that are open.", [listener],
+        "apns_relay_listener_connections", "gauge", "Open connections.", [listener],
         "\(figures.connections)")
       all.add(
-        "apns_relay_listener_waiting", "gauge", "Requests that have no answer yet.", [listener],
+        "apns_relay_listener_waiting", "gauge", "Requests without a response yet.", [listener],
         "\(figures.waiting)")
       all.add(
         "apns_relay_listener_rejected_connections_total", "counter",
-        "Connections that were closed at once, because there were too many.", [listener],
+        "Connections refused because there were too many.", [listener],
         "\(figures.refusedConnections)")
       for (name, help, count) in [
         ("queued", "Notifications that a binary listener queued.", figures.queued),
-        ("discarded", "Notifications that came behind a rejected one.", figures.discarded),
-        ("refused", "Clients that were not let in.", figures.refused),
-        ("silent", "Silent pushes that became background pushes of priority 5.", figures.silent),
+        ("discarded", "Notifications discarded after a rejected one.", figures.discarded),
+        ("refused", "Clients refused because they were not identified.", figures.refused),
+        ("silent", "Silent pushes sent as background pushes of priority 5.", figures.silent),
       ] {
         all.add("apns_relay_listener_\(name)_total", "counter", help, [listener], "\(count)")
       }
       all.add(
-        "apns_relay_listener_handshakes", "gauge", "Connections that are nobody's yet.", [listener],
+        "apns_relay_listener_handshakes", "gauge", "Connections without a known client yet.",
+        [listener],
         "\(figures.handshakes)")
       for limit in ListenerFigures.Limit.allCases {
         all.add(
           "apns_relay_listener_limited_total", "counter",
-          "Connections that ended because their quota was used up.",
+          "Connections closed because a limit was reached.",
           [listener, ("limit", limit.rawValue)], "\(figures.limited[limit] ?? 0)")
       }
-      for (status, count) in figures.answers.sorted(by: { $0.key < $1.key }) {
+      for (status, count) in figures.responses.sorted(by: { $0.key < $1.key }) {
         all.add(
           "apns_relay_listener_responses_total", "counter",
           "Responses and error packets by status.",

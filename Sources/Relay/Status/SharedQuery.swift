@@ -5,7 +5,7 @@ import Foundation
 final class SharedQuery<Value>: @unchecked Sendable {
   private static var patience: TimeInterval { 4 }
 
-  private let ask: @Sendable () -> Value
+  private let query: @Sendable () -> Value
   private let worker = StatusWorkers(1)
   private let change = NSCondition()
   // Guarded by `change`.
@@ -13,30 +13,30 @@ final class SharedQuery<Value>: @unchecked Sendable {
   private var count = 0
   private var last: Value?
 
-  init(_ ask: @escaping @Sendable () -> Value) { self.ask = ask }
+  init(_ query: @escaping @Sendable () -> Value) { self.query = query }
 
   /// The result, or the milliseconds for which the query has been running.
-  func get() -> (answer: Value?, silentMS: Int64) {
+  func get() -> (result: Value?, silentMS: Int64) {
     let limit = Date(timeIntervalSinceNow: Self.patience)
     change.lock()
     defer { change.unlock() }
     if began == nil {
       began = RelayClock.monotonic
       worker.add { [self] in
-        let said = ask()
+        let result = query()
         change.lock()
-        last = said
+        last = result
         count += 1
         began = nil
         change.broadcast()
         change.unlock()
       }
     }
-    let asked = count
-    while count == asked {
+    let before = count
+    while count == before {
       guard change.wait(until: limit) else { break }
     }
-    if count > asked { return (last, 0) }
+    if count > before { return (last, 0) }
     return (nil, began.map { RelayClock.monotonic - $0 } ?? 0)
   }
 }

@@ -7,9 +7,9 @@ enum StatusPage {
     "/metrics.js": ("text/javascript", PackageResources.metrics_js),
   ]
 
-  static func answer(_ path: String) -> StatusServer.Answer? {
+  static func response(_ path: String) -> StatusServer.Response? {
     files[path].map {
-      StatusServer.Answer(
+      StatusServer.Response(
         type: "\($0.type); charset=utf-8", body: String(decoding: $0.bytes, as: UTF8.self))
     }
   }

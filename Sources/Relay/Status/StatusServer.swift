@@ -7,7 +7,7 @@ import Synchronization
 /// open connections that they do not use. One thread reads all requests, so that silent clients
 /// block no others; each client has two seconds.
 final class StatusServer: @unchecked Sendable {
-  struct Answer {
+  struct Response {
     var status = 200
     var type = "text/plain; charset=utf-8"
     var body: String
@@ -21,7 +21,7 @@ final class StatusServer: @unchecked Sendable {
 
   let port: Int
   private let listener: CInt
-  private let answer: @Sendable (_ path: String) -> Answer?
+  private let response: @Sendable (_ path: String) -> Response?
   /// nil on an address beyond this machine, where any host name is accepted.
   private let names: ListenerNames?
   /// Paths that query the queue may block, so they have separate threads.
@@ -36,8 +36,8 @@ final class StatusServer: @unchecked Sendable {
   private static let longestRequest = 8192
   private static let patienceMS: Int64 = 2000
 
-  init(host: String, port: Int, answer: @escaping @Sendable (String) -> Answer?) throws {
-    self.answer = answer
+  init(host: String, port: Int, response: @escaping @Sendable (String) -> Response?) throws {
+    self.response = response
     names = Authority.isLoopback(host) ? ListenerNames(listeningOn: host) : nil
     var hints = addrinfo()
     hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE
@@ -45,7 +45,7 @@ final class StatusServer: @unchecked Sendable {
     var list: UnsafeMutablePointer<addrinfo>?
     guard getaddrinfo(host, "\(port)", &hints, &list) == 0, let found = list else {
       throw QueueFault(
-        description: "status.host: '\(host)' is no address, such as 127.0.0.1 or ::1")
+        description: "status.host: '\(host)' is not an IP address such as 127.0.0.1 or ::1")
     }
     defer { freeaddrinfo(list) }
     let listener = socket(
@@ -143,37 +143,37 @@ final class StatusServer: @unchecked Sendable {
     client.request += piece.prefix(count)
     let isWhole = client.request.suffix(count + end.count).contains(end)
     guard isWhole || client.request.count >= Self.longestRequest else { return true }
-    answer(client, isWhole: isWhole)
+    respond(to: client, isWhole: isWhole)
     return false
   }
 
-  private func answer(_ client: Client, isWhole: Bool) {
+  private func respond(to client: Client, isWhole: Bool) {
     let text = String(decoding: client.request, as: UTF8.self)
     let lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)
     let words = (lines.first ?? "").split(separator: " ")
     guard underWay.add(1, ordering: .relaxed).newValue <= Self.mostUnderWay else {
-      return end(client, words, Answer(status: 503, body: "busy\n"))
+      return end(client, words, Response(status: 503, body: "busy\n"))
     }
     let target: String
     do throws(Refusal) {
       target = try path(words, lines.dropFirst(), isWhole: isWhole)
     } catch {
-      return end(client, words, error.answer)
+      return end(client, words, error.response)
     }
     let path = String(target.prefix { $0 != "?" })
     let work = ["/metrics", "/status.metrics", "/readyz"].contains(path) ? slow : quick
     work.add { [self] in
-      let missing = Answer(status: 404, body: "there are /, /metrics, /healthz and /readyz\n")
-      let said = answer(path) ?? missing
+      let missing = Response(status: 404, body: "the paths are /, /metrics, /healthz and /readyz\n")
+      let found = response(path) ?? missing
       // Preparing the response may have taken long.
-      end(client, words, said, until: RelayClock.monotonic + Self.patienceMS)
+      end(client, words, found, until: RelayClock.monotonic + Self.patienceMS)
     }
   }
 
   private struct Refusal: Error {
-    var answer: Answer
+    var response: Response
 
-    init(_ status: Int, _ text: String) { answer = Answer(status: status, body: "\(text)\n") }
+    init(_ status: Int, _ text: String) { response = Response(status: status, body: "\(text)\n") }
   }
 
   /// The path of a request.
@@ -195,7 +195,7 @@ final class StatusServer: @unchecked Sendable {
     }
     guard words[0] == "GET" || words[0] == "HEAD" else { throw Refusal(405, "GET only") }
     if let names, let host = target.authority, !names.contains(host) {
-      throw Refusal(421, "the Host is foreign: ask for 127.0.0.1 or localhost")
+      throw Refusal(421, "the Host is foreign: use 127.0.0.1 or localhost")
     }
     if names != nil, target.authority == nil, words[2] != "HTTP/1.0" {
       throw Refusal(400, "Host is empty")
@@ -209,16 +209,16 @@ final class StatusServer: @unchecked Sendable {
   }
 
   private func end(
-    _ client: Client, _ words: [Substring], _ said: Answer, until deadline: Int64? = nil
+    _ client: Client, _ words: [Substring], _ response: Response, until deadline: Int64? = nil
   ) {
     let names = [
       200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found",
       405: "Method Not Allowed", 421: "Misdirected Request", 431: "Request Header Fields Too Large",
     ]
-    let body = Array(said.body.utf8)
+    let body = Array(response.body.utf8)
     let head =
-      "HTTP/1.1 \(said.status) \(names[said.status] ?? "Service Unavailable")\r\n"
-      + "Content-Type: \(said.type)\r\nContent-Length: \(body.count)\r\nConnection: close\r\n"
+      "HTTP/1.1 \(response.status) \(names[response.status] ?? "Service Unavailable")\r\n"
+      + "Content-Type: \(response.type)\r\nContent-Length: \(body.count)\r\nConnection: close\r\n"
       + "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
       + "Content-Security-Policy: default-src 'self'; img-src data:; frame-ancestors 'none'\r\n\r\n"
     // The thread that reads the requests must not block.

@@ -46,7 +46,7 @@ struct Agreement {
     isFirst = noted == own
     if isFirst { return agree(log) }
     let parts = (noted ?? "").split(separator: "\n", omittingEmptySubsequences: false)
-    // A note with our name is from this process, which may have read its configuration again; a
+    // A value with our name is from this process, which may have read its configuration again; a
     // relay that is gone does not count.
     guard parts.count == 4, let number = Int64(parts[0]), parts[1] != name,
       try queue.knows(WorkerID(number: number, app: workerID.app))

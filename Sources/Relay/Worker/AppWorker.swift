@@ -105,7 +105,7 @@ package final class AppWorker: @unchecked Sendable {
     let lines = ForwardedLines(log)
     forwarded = lines
     session = try ServiceSession(
-      app, credentials, log: SessionLines(upTo: APNS_LOG_DEBUG) { lines.tell($0) })
+      app, credentials, log: SessionLines(upTo: APNS_LOG_DEBUG) { lines.report($0) })
     agreement = Agreement(app, named: Self.name)
     quota = ConnectionQuota(app, leaseMS: Int64(settings.leaseS * 1000), session)
     if let badTokens, badTokens.isUsed {
@@ -207,7 +207,7 @@ package final class AppWorker: @unchecked Sendable {
         figures.certificateEnd = credentials.certificateEnd
         log.notice("new credentials")
       } catch {
-        log.error("the new credentials cannot be used, the old ones stay: \(error.message)")
+        log.error("the new credentials cannot be used, and the old ones stay: \(error.message)")
       }
     }
     return drainUntil
@@ -421,7 +421,7 @@ package final class AppWorker: @unchecked Sendable {
     do {
       let count = try queue.bringBack(app: app.name, at: RelayClock.now)
       if count > 0 {
-        log.notice("the service is well again: \(count) entries that were put off are sent now")
+        log.notice("APNs is healthy again: \(count) deferred entries are sent now")
         nextClaim = now
       }
     } catch {
@@ -462,7 +462,7 @@ package final class AppWorker: @unchecked Sendable {
       if try now >= nextLook || wasAway || !queue.knows(workerID) {
         nextLook = now + max(50, lease / 4)
         if try !queue.renew(workerID, at: clock) {
-          log.warning("this worker was silent for too long, and others have taken its entries")
+          log.warning("lease expired: other workers have reclaimed this worker's entries")
           // The new owners send what was not written yet.
           cutOutbox()
           session.cancelAll()
@@ -487,7 +487,7 @@ package final class AppWorker: @unchecked Sendable {
       let count = try queue.reclaim(silentSince: silentSince, at: clock)
       if count > 0 {
         figures.reclaimed += count
-        log.notice("\(count) entries taken from workers that are gone")
+        log.notice("\(count) entries reclaimed from workers that ended or fell silent")
       }
       clearProblem(.staying)
     } catch {

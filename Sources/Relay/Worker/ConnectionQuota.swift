@@ -29,7 +29,7 @@ struct ConnectionQuota {
     at now: Int64, _ log: Logger
   ) throws {
     if count > 0, now - renewedAt > leaseMS / 2 {
-      log.warning("the quota of the fleet's connections ends, because the queue was out of reach")
+      log.warning("the connection quota has expired, because the queue was unreachable")
       count = 0
       session.limitConnections(to: 0)
     }
@@ -43,8 +43,8 @@ struct ConnectionQuota {
     if (new == 0) != (count == 0) {
       log.notice(
         new == 0
-          ? "stands by: others have the \(most) connections of the fleet"
-          : "has \(new) of the \(most) connections of the fleet")
+          ? "idle: other relays hold all \(most) connections"
+          : "has \(new) of the \(most) connections")
     }
     count = new
     // Notifications in flight finish on the last connection, which still counts.

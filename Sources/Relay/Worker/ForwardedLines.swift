@@ -10,7 +10,7 @@ final class ForwardedLines {
 
   init(_ log: Logger) { self.log = log }
 
-  func tell(_ line: SessionLine) {
+  func report(_ line: SessionLine) {
     log.log(
       level: level(of: line), "\(line.text)",
       metadata: [

@@ -15,9 +15,9 @@ final class HeldEntry {
   // change, and only the worker's thread has access.
   /// Outcomes that are not recorded yet.
   @exclusivity(unchecked) var fresh: [PushOutcome] = []
-  /// The seconds until the retry, the longest that a response asked for; nil without one.
+  /// The seconds until the retry, the longest that a response requested; nil without one.
   var retryS: Int?
-  /// APNs asked for no time: it returned server errors.
+  /// APNs gave no time: it returned server errors.
   var isGuess = true
   /// The reason for the redelivery, from a response or from the library.
   var retryReason = ""
@@ -93,7 +93,7 @@ final class HeldEntry {
     if unresolved == 0 {
       disposition = .finished
     } else if let retryS {
-      let line = "\(retryReason), again in \(retryS) s"
+      let line = "\(retryReason), retry in \(retryS) s"
       if entry.deferrals + 1 > rules.tries {
         endRest(.dead, because: retryReason)
         disposition = .dead(line: "\(retryReason), for the \(entry.deferrals + 1)th time")
@@ -106,7 +106,7 @@ final class HeldEntry {
     } else if !retryReason.isEmpty {
       disposition = .deferred(
         at: now() + rules.redeliveryMS, isRequested: false,
-        line: "delivery \(entry.deliveries) without an answer: \(retryReason)")
+        line: "delivery \(entry.deliveries) without a response: \(retryReason)")
     } else {
       disposition = .released
     }
@@ -128,7 +128,7 @@ extension EntryUpdate {
 struct DeliveryRules {
   /// The most deliveries without a response; after more the entry becomes a dead letter.
   var deliveries: Int
-  /// The most retries that APNs may ask for.
+  /// The most retries that APNs may request.
   var tries: Int
   /// The pause before an entry in doubt is redelivered.
   var redeliveryMS: Int64 = 1000
@@ -182,13 +182,13 @@ struct DeliveryRules {
   func refuses(_ held: HeldEntry, now: @autoclosure () -> Int64) -> Bool {
     guard held.disposition == nil else { return true }
     if let last = held.entry.lastSecond, last < now() / 1000 {
-      held.endRest(.expired, because: "its time was over")
+      held.endRest(.expired, because: "its expiry or deadline had passed")
       held.disposition = .finished
       return true
     }
     let unanswered = held.entry.deliveries - held.entry.deferrals - held.entry.crashes
     if unanswered > deliveries {
-      let reason = "delivered \(unanswered - 1) times without an answer"
+      let reason = "delivered \(unanswered - 1) times without a response"
       held.endRest(.dead, because: reason)
       held.disposition = .dead(line: reason)
       return true

@@ -13,7 +13,7 @@ struct PushResult {
   var httpStatus = 0
   /// The seconds after which a retry makes sense; 0 if it makes none.
   var retryAfterS = 0
-  /// APNs asked for that time; otherwise it is a default.
+  /// APNs requested that time; otherwise it is a default.
   var isAsked = true
   var apnsID = PushID()
   var goneSince: Int64?

@@ -177,7 +177,7 @@ final class ServiceSession {
     default:
       result.kind = .unknown
       result.reason = text(of: &event.pointee.reason_text)
-      if result.reason.isEmpty { result.reason = "the connection ended before an answer" }
+      if result.reason.isEmpty { result.reason = "the connection ended before a response" }
     }
   }
 

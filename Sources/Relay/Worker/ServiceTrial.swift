@@ -35,7 +35,7 @@ struct ServiceTrial {
       try probe.push(credentials.handle)
     }
     guard let outcome else {
-      throw QueueFault(description: "\(app.serviceHost): it does not answer a push")
+      throw QueueFault(description: "\(app.serviceHost): it does not respond to a push")
     }
     guard outcome.isBadToken || outcome.kind == .accepted else {
       throw QueueFault(

@@ -26,7 +26,7 @@ package struct StandingProblem {
   private var lastGood: Int64?
   /// Responses that call a token bad, while there was no success yet.
   private var badTokens = 0
-  /// From this many on the tokens are not at fault.
+  /// With this many, the tokens are not the reason.
   private static let mostBadTokens = 100
 
   /// The current problem; nil without one.
@@ -43,7 +43,7 @@ package struct StandingProblem {
     look(at: now, log)
   }
 
-  /// A push was accepted, or rejected for its own fault.
+  /// A push was accepted, or rejected for a reason that concerns only it.
   package mutating func end(at now: Int64, _ log: Logger) {
     lastGood = now
     guard let stop else { return }
@@ -51,7 +51,7 @@ package struct StandingProblem {
     guard stands else { return }
     stands = false
     log.notice(
-      "pushes go again after \((now - stop.since) / 1000) s and \(stop.count) failures: \(stop.words)",
+      "pushes succeed again after \((now - stop.since) / 1000) s and \(stop.count) failures: \(stop.words)",
       metadata: Self.fields(stop))
   }
 
@@ -69,7 +69,7 @@ package struct StandingProblem {
     log.error(
       stands
         ? "nothing is pushed for \((now - stop.since) / 1000) s, after \(stop.count) failures: \(stop.words)"
-        : "nothing is pushed until somebody acts: \(stop.words)",
+        : "nothing is pushed until an operator acts: \(stop.words)",
       metadata: Self.fields(stop))
     stands = true
     stop.nextLine = now + Self.everyMS
@@ -104,7 +104,7 @@ extension StandingProblem {
   static func words(_ error: LibraryError) -> String {
     let isOurs = [APNS_CAUSE_CERTIFICATE_WANTED, APNS_CAUSE_CERTIFICATE_REFUSED].contains(
       error.cause)
-    return isOurs ? "the service refuses the certificate: \(error.message)" : error.message
+    return isOurs ? "APNs rejects the certificate: \(error.message)" : error.message
   }
 
   static func isOne(_ cause: apns_cause_t) -> Bool { causes.contains(cause.rawValue) }
@@ -129,21 +129,21 @@ extension StandingProblem {
 
   /// The configuration error that a response shows; nil if it concerns the notification or APNs.
   private func words(_ result: PushResult) -> String? {
-    if result.httpStatus == 403 { return "the service refuses the provider: \(result.reason)" }
+    if result.httpStatus == 403 { return "APNs rejects the provider: \(result.reason)" }
     // A topic in the entry is the producer's error.
     guard result.httpStatus == 400, result.held.entry.content.topic == nil else { return nil }
     switch result.code {
     case APNS_REASON_TOPIC_DISALLOWED, APNS_REASON_BAD_TOPIC, APNS_REASON_MISSING_TOPIC:
-      return "the service refuses the topic: \(result.reason)"
+      return "APNs rejects the topic: \(result.reason)"
     case APNS_REASON_BAD_CERTIFICATE, APNS_REASON_BAD_CERTIFICATE_ENVIRONMENT:
-      return "the service refuses the provider: \(result.reason)"
+      return "APNs rejects the provider: \(result.reason)"
     default:
       guard Self.badTokens.contains(result.code.rawValue), lastGood == nil,
         badTokens >= Self.mostBadTokens
       else { return nil }
       return
-        "the service has accepted nothing and calls each token bad, as where environment or topic is "
-        + "another one: \(result.reason)"
+        "APNs has accepted nothing and calls every token bad; check environment and topic: "
+        + "\(result.reason)"
     }
   }
 }

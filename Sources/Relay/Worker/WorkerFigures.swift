@@ -2,7 +2,7 @@
 package struct WorkerFigures: Sendable {
   package var outcomes: [PushOutcome.Kind: Int] = [:]
   package var reasons: [String: Int] = [:]
-  /// Entries deferred because APNs asked for that.
+  /// Entries deferred because APNs requested that.
   package var deferred = 0
   /// Entries redelivered because they were in doubt.
   package var redelivered = 0

@@ -16,8 +16,8 @@ final class BinaryListenerContext: Sendable {
   let batches = DispatchGroup()
   let connections: ListenerConnections
   /// The connection quotas of the gateway port and of the feedback port.
-  let gateway: ClientShares
-  let feedbackPort: ClientShares
+  let gateway: ClientQuotas
+  let feedbackPort: ClientQuotas
   let handshakes: OpenHandshakes
   let configuration: BinaryListenerConfiguration
   /// Refused token sizes and silent pushes are logged at most once a minute.
@@ -26,8 +26,8 @@ final class BinaryListenerContext: Sendable {
 
   /// Batches that wait for the queue and have lost their client. They stay in memory, so they have
   /// a limit, beyond which new clients are refused.
-  private let orphans = Atomic(0)
-  private static let mostOrphans = 500
+  private let abandonedBatches = Atomic(0)
+  private static let mostAbandonedBatches = 500
   private let warning = ThrottledWarning()
 
   private let over = Atomic(false)
@@ -43,35 +43,35 @@ final class BinaryListenerContext: Sendable {
     let limits = ConnectionLimits(listener, files: ListenerConnections.files)
     if limits.isCut {
       logger.warning(
-        "this process may open \(OpenFiles.limit) files: there are \(limits.gateway) connections at most, and \(limits.feedback) to the feedback port"
+        "this process may open \(OpenFiles.limit) files: at most \(limits.gateway) connections, and \(limits.feedback) to the feedback port"
       )
     }
-    gateway = ClientShares(
+    gateway = ClientQuotas(
       limits.gateway, mostOfApp: listener.appConnections,
       mostOfAddress: listener.addressConnections,
       logger)
-    feedbackPort = ClientShares(limits.feedback, logger)
+    feedbackPort = ClientQuotas(limits.feedback, logger)
     handshakes = OpenHandshakes(limits.handshakes, figures, logger)
     connections = ListenerConnections(figures, most: limits.all, logger)
     self.logger = logger
   }
 
   /// Gives a known client its part of the quota until it is closed. False if the quota is used up.
-  func admit(_ channel: any Channel, _ app: String, _ shares: ClientShares) -> Bool {
-    let client = ClientShares.Client(app: app, address: channel.remoteAddress?.host ?? "")
-    if let limit = shares.enter(client, of: clients.count(of: relay.apps())) {
-      figures.refuseConnection(by: shares === feedbackPort ? .feedback : limit)
+  func admit(_ channel: any Channel, _ app: String, _ quotas: ClientQuotas) -> Bool {
+    let client = ClientQuotas.Client(app: app, address: channel.remoteAddress?.host ?? "")
+    if let limit = quotas.enter(client, of: clients.count(of: relay.apps())) {
+      figures.refuseConnection(by: quotas === feedbackPort ? .feedback : limit)
       return false
     }
     handshakes.end(channel)
-    channel.closeFuture.whenComplete { _ in shares.leave(client) }
+    channel.closeFuture.whenComplete { _ in quotas.leave(client) }
     return true
   }
 
   func sayRefusedSize(_ size: Int, _ logger: Logger) {
     guard sizeWarning.isDue("") else { return }
     logger.warning(
-      "a token of \(size) bytes is answered by status 5: the service accepted none of that size yet. If devices have such tokens, set listeners.\(configuration.name).token_bytes"
+      "a token of \(size) bytes gets status 5: APNs has accepted none of that size yet. If devices have such tokens, set listeners.\(configuration.name).token_bytes"
     )
   }
 
@@ -79,7 +79,7 @@ final class BinaryListenerContext: Sendable {
     figures.addBackground(count)
     guard silentWarning.isDue("") else { return }
     logger.notice(
-      "silent pushes (content-available alone) of priority 10 go as background pushes of priority 5, as APNs takes them; \(figures.shown.silent) so far"
+      "silent pushes (content-available alone) of priority 10 are sent as background pushes of priority 5, which APNs requires; \(figures.shown.silent) so far"
     )
   }
 
@@ -87,14 +87,16 @@ final class BinaryListenerContext: Sendable {
   var isOver: Bool { over.load(ordering: .relaxed) }
   func end() { over.store(true, ordering: .relaxed) }
 
-  func adopt() { orphans.add(1, ordering: .relaxed) }
-  func release() { orphans.subtract(1, ordering: .relaxed) }
+  func adopt() { abandonedBatches.add(1, ordering: .relaxed) }
+  func release() { abandonedBatches.subtract(1, ordering: .relaxed) }
 
   /// Whether too many batches of lost clients wait for the queue.
   var isFull: Bool {
-    guard orphans.load(ordering: .relaxed) >= Self.mostOrphans else { return false }
+    guard abandonedBatches.load(ordering: .relaxed) >= Self.mostAbandonedBatches else {
+      return false
+    }
     let text =
-      "clients are turned away: the queue takes nothing, and notifications of clients that are gone "
+      "clients are refused: the queue accepts nothing, and notifications of disconnected clients "
       + "wait for it"
     if warning.isDue(text) { logger.warning("\(text)") }
     return true

@@ -32,13 +32,13 @@ final class FeedbackConnection: FeedbackDelegate {
       context.pipeline.syncOperations.openSSL, apps: listener.relay.apps())
     {
     case .app(let name, let how):
-      logger.info("a client of \(name) asks for feedback, \(how)")
+      logger.info("a client of \(name) requests feedback, \(how)")
       app = name
       guard listener.admit(context.channel, name, listener.feedbackPort) else {
         return context.eventLoop.makeFailedFuture(Fault())
       }
-    case .nobody(let why):
-      logger.notice("a client of feedback is turned away: \(why)")
+    case .unknown(let why):
+      logger.notice("a feedback client is refused: \(why)")
       listener.figures.refuse()
       return context.eventLoop.makeFailedFuture(Fault())
     }
@@ -62,7 +62,7 @@ final class FeedbackConnection: FeedbackDelegate {
     }.map { devices in
       if devices.count == Self.most {
         logger.notice(
-          "the list of \(app) is long: \(devices.count) devices are told now, and the rest to the next connections"
+          "the list of \(app) is long: \(devices.count) devices are sent now, the rest on the next connections"
         )
       }
       bound.value.told = devices
@@ -86,9 +86,9 @@ final class FeedbackConnection: FeedbackDelegate {
       Self.threads.async {
         do {
           try engine.forgetFeedback(told, app: app)
-          logger.info("tuples told and forgotten: \(told.count)")
+          logger.info("tuples sent and removed: \(told.count)")
         } catch {
-          logger.error("feedback that was told cannot be forgotten, and is told again: \(error)")
+          logger.error("sent feedback cannot be removed, and is sent again: \(error)")
         }
       }
     }
@@ -96,7 +96,7 @@ final class FeedbackConnection: FeedbackDelegate {
   }
 
   private func sayCutOff() {
-    logger.info("the client did not read the list to its end: it is told again")
+    logger.info("the client did not read the whole list: it is sent again")
   }
 
   func handshakeFailed() { listener.figures.refuse() }

@@ -44,7 +44,7 @@ struct ListenerCertificate {
     do {
       try make()
     } catch let error as ServerTLSError {
-      throw Self.fault(certificate, "cannot be made: \(error.text)")
+      throw Self.fault(certificate, "cannot be created: \(error.text)")
     }
     return true
   }

@@ -7,7 +7,7 @@ struct ListenerClients: Sendable {
   enum Finding {
     case app(String, how: String)
     /// No app was found, for this reason.
-    case nobody(String)
+    case unknown(String)
   }
 
   private let fingerprints: [String: String]
@@ -39,25 +39,25 @@ struct ListenerClients: Sendable {
   func find(_ client: OpenSSLServerHandler?, apps: [AppConfiguration]) -> Finding {
     guard let client, let certificate = client.peer else {
       if let app { return .app(app, how: "by the port, without a certificate") }
-      return .nobody("it shows no certificate")
+      return .unknown("it sent no certificate")
     }
     let fingerprint = CertificateFingerprint.text(of: certificate.fingerprint)
     let who = "\(certificate.subject), SHA-256 \(fingerprint)"
     if let app = fingerprints[fingerprint] { return .app(app, how: "by the fingerprint of \(who)") }
     if let app { return .app(app, how: "by the port, with \(who)") }
-    guard let authorities else { return .nobody("its fingerprint is not listed: \(who)") }
+    guard let authorities else { return .unknown("its fingerprint is not listed: \(who)") }
     if let fault = authorities.fault(of: client, level: level) {
-      return .nobody("its certificate is not to be trusted, \(fault): \(who)")
+      return .unknown("its certificate is not trusted, \(fault): \(who)")
     }
     guard let topic = certificate.subject.userIdentifier else {
-      return .nobody("there is no topic (UID) in its certificate: \(who)")
+      return .unknown("there is no topic (UID) in its certificate: \(who)")
     }
     let owners = apps.filter { $0.topic == topic }
     guard owners.count == 1 else {
-      return .nobody(
+      return .unknown(
         "\(owners.isEmpty ? "no app has" : "more than one app has") the topic '\(topic)': \(who)")
     }
-    return .app(owners[0].name, how: "by the authority that signed \(who)")
+    return .app(owners[0].name, how: "by the CA that signed \(who)")
   }
 }
 

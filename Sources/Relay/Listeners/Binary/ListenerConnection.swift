@@ -44,7 +44,7 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
   private var isOrphan = false
   private var isLeaving = false
   /// How the connection ends once the batch is queued.
-  private var farewell: Farewell?
+  private var ending: Ending?
 
   private struct Client {
     var app: String
@@ -53,7 +53,7 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     var hasPlainTopic: Bool
   }
 
-  private struct Farewell {
+  private struct Ending {
     var packet: ErrorPacket?
   }
 
@@ -89,8 +89,8 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
       logger.info("a client of \(name), \(how)")
       let isIn = listener.admit(context.channel, name, listener.gateway)
       if isLeaving || !isIn || listener.isFull { leave() }
-    case .nobody(let why):
-      logger.notice("a client is turned away: \(why)")
+    case .unknown(let why):
+      logger.notice("a client is refused: \(why)")
       listener.figures.refuse()
       self.context?.fireUserInboundEventTriggered(ConnectionDismissed(with: nil))
     }
@@ -108,7 +108,7 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     let checksJSON = listener.configuration.checksJSON
     guard let text = String(validating: frame.notification.payload, as: UTF8.self) else {
       return Rejection(
-        frame, status: checksJSON ? 7 : 1, reason: "payload: no text in UTF-8")
+        frame, status: checksJSON ? 7 : 1, reason: "payload: not UTF-8")
     }
     payload = text
     // Command 0 has no error packet: a client that was cut off could not know why, and would lose
@@ -131,7 +131,7 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     guard let badTokens = client?.badTokens, badTokens.contains(token, at: RelayClock.now) else {
       return nil
     }
-    return Rejection(frame, status: 8, reason: "the service refused the token")
+    return Rejection(frame, status: 8, reason: "APNs rejected the token")
   }
 
   func accepted(
@@ -166,7 +166,7 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
 
   /// The packet is sent once everything before it is queued.
   func close(with packet: ErrorPacket?, _ context: ChannelHandlerContext) {
-    farewell = Farewell(packet: packet)
+    ending = Ending(packet: packet)
     give()
     if !isBusy { finish() }
   }
@@ -223,11 +223,11 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
       }
       if isGone {
         logger.error(
-          "\(batch.count) notifications are lost: the queue fails, and the client is gone")
+          "\(batch.count) notifications are lost: the queue fails, and the client has disconnected")
       }
       // The client resends everything after the last queued one.
       isLeaving = true
-      farewell = farewell.map { _ in Farewell(packet: shutdown) }
+      ending = ending.map { _ in Ending(packet: shutdown) }
     }
     isBusy = false
     if isOrphan { listener.release() }
@@ -242,7 +242,7 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
 
   private func goOn() {
     guard let context else { return }
-    if farewell != nil {
+    if ending != nil {
       finish()
     } else if isLeaving {
       leave()
@@ -261,13 +261,13 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
   }
 
   private func finish() {
-    guard let context, let farewell else { return }
-    if let packet = farewell.packet {
-      listener.figures.answer(packet.status)
+    guard let context, let ending else { return }
+    if let packet = ending.packet {
+      listener.figures.countErrorPacket(packet.status)
       BinaryHandler.write(packet, context)
     }
     GentleClose.begin(
-      context.channel, after: farewell.packet == nil ? .zero : GentleClose.pause)
+      context.channel, after: ending.packet == nil ? .zero : GentleClose.pause)
   }
 
   // MARK: Channel events
@@ -306,7 +306,7 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
       isLeaving = true
       if client == nil {
         context.close(promise: nil)
-      } else if !isBusy, taken.isEmpty, farewell == nil {
+      } else if !isBusy, taken.isEmpty, ending == nil {
         leave()
       }
       return

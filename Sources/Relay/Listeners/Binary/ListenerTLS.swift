@@ -16,7 +16,7 @@ struct ListenerTLS {
       let own = ListenerCertificate(listener.madeCertificate)
       if try own.prepare() {
         news.append(
-          "a certificate was made, \(own.certificate); clients that verify the server trust "
+          "a certificate was created, \(own.certificate); clients that verify the server trust "
             + own.authority)
       }
       (certificate, key) = (own.certificate, own.key)
@@ -45,24 +45,24 @@ struct ListenerTLS {
     var warnings: [String] = []
     if listener.tls.min < .tls1_2 {
       warnings.append(
-        "min_tls \(listener.tls.min.rawValue): versions of TLS below 1.2 can be read and changed by one "
-          + "who is on the line; keep the way from the client to this port within your own network")
+        "min_tls \(listener.tls.min.rawValue): TLS versions below 1.2 can be read and changed in "
+          + "transit; keep the clients of this port within your own network")
     }
     if listener.tls.takesRSA {
       warnings.append(
-        "rsa_key_exchange: whoever gets the server's key later can read what was recorded before")
+        "rsa_key_exchange: anyone who gets the server's key later can decrypt recorded connections")
     }
     if listener.tls.takesDHE {
       warnings.append(
-        "dhe_key_exchange: each handshake costs more, and whoever reaches the port can cause them")
+        "dhe_key_exchange: each handshake costs more, and anyone who can connect can cause them")
     }
     if listener.tls.takesSHA1 {
       warnings.append(
-        "sha1: signatures by SHA-1 and keys of 1,024 bits are taken, which can be forged at a cost")
+        "sha1: SHA-1 signatures and 1,024-bit keys are accepted, which can be forged at a cost")
     }
     if let app = listener.app {
       warnings.append(
-        "app: whoever reaches this port pushes as \(app), with any certificate or none")
+        "app: anyone who can connect to this port pushes as \(app), with any certificate or none")
     }
     return warnings
   }

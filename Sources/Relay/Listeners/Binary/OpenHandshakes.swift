@@ -87,7 +87,7 @@ final class OpenHandshakes: Sendable {
       return (state.count, isOver)
     }
     channel.closeFuture.whenComplete { _ in self.end(channel) }
-    if isOver { logger.notice("TLS handshakes get their time again") }
+    if isOver { logger.notice("TLS handshakes have their full time again") }
     if count > most { look(Self.tries, forMS: count > 2 * most ? 0 : Self.patienceMS) }
   }
 
@@ -127,7 +127,7 @@ final class OpenHandshakes: Sendable {
     figures.refuseConnection(by: .handshakes)
     if isFirst {
       logger.warning(
-        "more than \(most) TLS handshakes are under way: those that wait longest for their clients end"
+        "more than \(most) TLS handshakes are pending: those that have waited longest for their clients are closed"
       )
     }
     channel.close(mode: .all, promise: nil)

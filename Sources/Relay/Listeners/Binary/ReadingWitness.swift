@@ -8,21 +8,21 @@ final class ReadingWitness: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
 
-  private var tell: ((Bool) -> Void)?
+  private var report: ((Bool) -> Void)?
   private var isBroken = false
   /// The client has sent close_notify, and every byte was acknowledged.
   private var isProven = false
 
-  /// Call it when everything is in the socket buffer. `tell` is called once, when the client has
+  /// Call it when everything is in the socket buffer. `report` is called once, when the client has
   /// closed the connection or it broke.
-  func expectEnd(_ tell: @escaping (Bool) -> Void) { self.tell = tell }
+  func expectEnd(_ report: @escaping (Bool) -> Void) { self.report = report }
 
   func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
     if mode == .output {
       // TLS has sent close_notify. TCP is closed only after the client closes, so that the kernel
       // can still report acknowledged bytes.
       promise?.succeed()
-    } else if tell != nil, !isProven, hasClientClosed(context) {
+    } else if report != nil, !isProven, hasClientClosed(context) {
       promise?.succeed()
       look(context) { me, context, isRead in
         me.isProven = isRead
@@ -42,7 +42,7 @@ final class ReadingWitness: ChannelDuplexHandler {
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     context.fireUserInboundEventTriggered(event)
     // A client that closes before the whole list was sent proves no reading.
-    guard case .inputClosed? = event as? ChannelEvent, tell != nil else { return }
+    guard case .inputClosed? = event as? ChannelEvent, report != nil else { return }
     look(context) { me, context, isRead in
       me.end(isRead)
       context.close(promise: nil)
@@ -75,8 +75,8 @@ final class ReadingWitness: ChannelDuplexHandler {
   }
 
   private func end(_ isRead: Bool) {
-    let tell = tell
-    self.tell = nil
-    tell?(isRead && !isBroken)
+    let report = report
+    self.report = nil
+    report?(isRead && !isBroken)
   }
 }

@@ -30,22 +30,22 @@ final class AuthorizationList: Sendable {
         QueueFault(description: "\(file):\(number): \(text)")
       }
       guard token.utf8.count >= 16 else {
-        throw fault("a token has \(token.utf8.count) characters, but fewer than 16 can be guessed")
+        throw fault("a token has \(token.utf8.count) characters; it needs at least 16")
       }
       guard words.count <= 2 else {
-        throw fault("a line is a token, a blank, and apps with commas between them")
+        throw fault("a line must be a token, a space, and apps separated by commas")
       }
       let client = Client(
         digest: SHA256Digest.of(Array(token.utf8)),
         apps: try Self.apps(words.dropFirst().first, apps, own: own, fault))
       // Only one of two lines with the same token could apply.
       guard !clients.contains(where: { $0.digest == client.digest }) else {
-        throw fault("the token is in another line too")
+        throw fault("the token appears in another line too")
       }
       clients.append(client)
     }
     guard !clients.isEmpty else {
-      throw QueueFault(description: "\(file): there is no token in it")
+      throw QueueFault(description: "\(file): contains no token")
     }
     self.clients = clients
   }
@@ -56,14 +56,14 @@ final class AuthorizationList: Sendable {
     guard let named else {
       if let only = own ?? (apps.count == 1 ? apps[0] : nil) { return [only] }
       throw fault(
-        "the token names no app, and the relay has \(apps.count): write them behind it, or * for all"
+        "the token names no app, and the relay has \(apps.count): write them after it, or * for all"
       )
     }
     if named == "*" { return nil }
     let wanted = named.split(separator: ",").map(String.init)
     for app in wanted where !apps.contains(app) { throw fault("there is no app '\(app)'") }
     if let own, wanted != [own] {
-      throw fault("the token is for \(named), but all requests here are \(own)'s")
+      throw fault("the token is for \(named), but every request here is for \(own)")
     }
     return Set(wanted)
   }

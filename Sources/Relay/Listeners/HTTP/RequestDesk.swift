@@ -6,7 +6,7 @@ import Synchronization
 final class RequestDesk: Sendable {
   private let listener: HTTPListenerConfiguration
   private let relay: ListenerRelay
-  private let channels: ChannelDesk
+  private let channels: ChannelManagement
   private let authorization: Mutex<AuthorizationList?>
   /// The accepted host names. nil on a UNIX socket, which no web page can reach, and on an address
   /// beyond this machine, where tokens are required and the machine's names are unknown.
@@ -17,7 +17,7 @@ final class RequestDesk: Sendable {
   init(_ listener: HTTPListenerConfiguration, _ relay: ListenerRelay) throws {
     self.listener = listener
     self.relay = relay
-    channels = ChannelDesk(relay.engine)
+    channels = ChannelManagement(relay.engine)
     names =
       listener.isLocal && listener.socket == nil ? ListenerNames(listeningOn: listener.host) : nil
     authorization = Mutex(try Self.authorization(listener, relay.apps()))
@@ -48,14 +48,14 @@ final class RequestDesk: Sendable {
     if request.header("origin") != nil
       || request.values("sec-fetch-site").contains(where: { $0 != "none" })
     {
-      throw .refusal(403, "Forbidden", "this listener is not for pages in a browser")
+      throw .refusal(403, "Forbidden", "this listener refuses requests of web pages")
     }
     guard let authorization = authorization.withLock({ $0 }) else { return nil }
     guard let said = request.header("authorization") else {
-      throw .refusal(403, "MissingProviderToken", "this listener asks for a bearer token")
+      throw .refusal(403, "MissingProviderToken", "this listener requires a bearer token")
     }
     guard let apps = authorization.client(said) else {
-      throw .refusal(403, "InvalidProviderToken", "the bearer token is not one of this listener's")
+      throw .refusal(403, "InvalidProviderToken", "the bearer token is not valid for this listener")
     }
     return apps
   }
@@ -77,17 +77,17 @@ final class RequestDesk: Sendable {
     }
     guard names.contains(authority) else {
       throw .refusal(
-        421, "Misdirected", "the Host is foreign: ask for 127.0.0.1, localhost or \(listener.host)")
+        421, "Misdirected", "the Host is foreign: use 127.0.0.1, localhost or \(listener.host)")
     }
     return target.path
   }
 
-  /// `tell` is called exactly once, on any thread.
-  func take(_ request: ListenerRequest, _ tell: @escaping @Sendable (ListenerResponse) -> Void) {
+  /// `report` is called exactly once, on any thread.
+  func take(_ request: ListenerRequest, _ report: @escaping @Sendable (ListenerResponse) -> Void) {
     figures.began()
     let answer: @Sendable (ListenerResponse) -> Void = { [figures] answer in
-      figures.answered(answer.status)
-      tell(answer)
+      figures.responded(answer.status)
+      report(answer)
     }
     do throws(ListenerResponse) {
       if hasShut { throw .refusal(503, "Shutdown", "the relay stops") }
@@ -105,10 +105,10 @@ final class RequestDesk: Sendable {
     }
   }
 
-  /// Counts a request that is answered before all of it was read, or that is unreadable.
+  /// Counts a request that gets its response before all of it was read, or that is unreadable.
   func refused(_ status: Int) {
     figures.began()
-    figures.answered(status)
+    figures.responded(status)
   }
 
   private func push(
@@ -120,7 +120,7 @@ final class RequestDesk: Sendable {
     let number = relay.waits.wait(
       app: app, id: id, target: entry.token ?? entry.channel ?? ""
     ) { end in
-      var said = OutcomeAnswer.of(end, id: id, header: header)
+      var said = OutcomeResponse.of(end, id: id, header: header)
       if answering.isPreferred, said.status == 202 {
         said = said.with("preference-applied", "respond-async")
       }

@@ -15,7 +15,7 @@ struct RequestRules {
   struct Answering: Equatable, Sendable {
     /// The longest wait for the outcome once the push is queued.
     var waitMS: Int64
-    /// Whether the request asked for a response before the outcome (RFC 7240, 4.1).
+    /// Whether the request wants a response before the outcome (RFC 7240, 4.1).
     var isPreferred = false
   }
 
@@ -32,7 +32,7 @@ struct RequestRules {
 
   func order(_ request: ListenerRequest) throws(ListenerResponse) -> Order {
     if let name = request.repeated {
-      throw .refusal(400, "DuplicateHeaders", "\(name) is there twice")
+      throw .refusal(400, "DuplicateHeaders", "\(name) appears twice")
     }
     if let name = request.unreadable { throw .refusal(400, "BadRequest", "\(name) is not UTF-8") }
     try Self.codings(request)
@@ -106,7 +106,7 @@ struct RequestRules {
       guard (1...Self.longestCollapseID).contains(collapse.utf8.count) else {
         throw .refusal(
           400, "BadCollapseId",
-          "apns-collapse-id has \(collapse.utf8.count) bytes, but 1 to \(Self.longestCollapseID) are one"
+          "apns-collapse-id has \(collapse.utf8.count) bytes; it needs 1 to \(Self.longestCollapseID)"
         )
       }
       entry.collapseID = collapse
@@ -144,10 +144,10 @@ struct RequestRules {
     guard request.body.count <= most else {
       throw .refusal(
         413, "PayloadTooLarge",
-        "the payload has \(request.body.count) bytes, but at most \(most) go")
+        "the payload has \(request.body.count) bytes; the limit is \(most)")
     }
     guard let text = String(validating: request.body, as: UTF8.self), !text.utf8.contains(0) else {
-      throw .refusal(400, "BadPayload", "the payload is no text in UTF-8")
+      throw .refusal(400, "BadPayload", "the payload is not UTF-8")
     }
     return text
   }
@@ -159,7 +159,7 @@ struct RequestRules {
       return UUID().uuidString.lowercased()
     }
     guard ServiceSession.isUUID(id) else {
-      throw .refusal(400, "BadMessageId", "\(name) is no UUID")
+      throw .refusal(400, "BadMessageId", "\(name) is not a UUID")
     }
     return id.lowercased()
   }

@@ -1,12 +1,12 @@
 /// Turns outcomes into the responses that APNs would have sent.
-enum OutcomeAnswer {
+enum OutcomeResponse {
   /// `header` is the name of the ID's header field: `apns-id` or `apns-request-id`.
   static func of(_ end: OutcomeWaits.End, id: String, header: String) -> ListenerResponse {
     switch end {
     case .outcome(let outcome):
       return answer(outcome).with(header, outcome.apnsID.isEmpty ? id : outcome.apnsID.text)
     case .isAnothers:
-      return .refusal(400, "BadMessageId", "\(header) \(id) was used for something else")
+      return .refusal(400, "BadMessageId", "\(header) \(id) was used for another notification")
         .with(header, id)
     case .none: return queued(id: id, header: header)
     }
@@ -21,7 +21,7 @@ enum OutcomeAnswer {
     switch outcome.kind {
     case .accepted: ListenerResponse(200)
     case .rejected where !(400..<600).contains(outcome.httpStatus):
-      .refusal(502, "Unknown", "the service answered \(outcome.httpStatus) \(outcome.reason)")
+      .refusal(502, "Unknown", "APNs returned \(outcome.httpStatus) \(outcome.reason)")
     case .rejected:
       .refusal(
         outcome.httpStatus, outcome.reason, timestampMS: outcome.goneSince.map { $0 * 1000 })

@@ -64,7 +64,7 @@ struct ManagementRequest: Sendable {
 }
 
 /// Runs channel management requests. They are not queued: the response follows that of APNs.
-final class ChannelDesk: Sendable {
+final class ChannelManagement: Sendable {
   private let engine: any QueueEngine
   /// Separate threads, because the library blocks while it waits for APNs.
   private let workers: OperationQueue
@@ -98,7 +98,7 @@ final class ChannelDesk: Sendable {
         guard said.httpStatus > 0 else {
           return .refusal(503, "ServiceUnavailable", error.message)
         }
-        // APNs accepted it, or answered with neither success nor an error, and the rest of the
+        // APNs accepted it, or returned neither success nor an error, and the rest of the
         // response is unreadable.
         guard (400..<600).contains(said.httpStatus) else {
           return .refusal(502, "Unknown", error.message)
@@ -138,7 +138,7 @@ final class ChannelDesk: Sendable {
           Int32($0.rawValue) == said.storage
         })
       else {
-        return .refusal(502, "Unknown", "the service describes the channel in words unknown here")
+        return .refusal(502, "Unknown", "the description of the channel is unknown to this relay")
       }
       return .json(
         "{\"message-storage-policy\":\(said.storage),\"push-type\":\"LiveActivity\"}")

@@ -4,7 +4,7 @@ import Synchronization
 /// The connection quotas of a port: limits for each app, and for each address of an app. Half of
 /// the connections are divided among the apps, so that no app locks another out; the rest is first
 /// come, first served.
-final class ClientShares: Sendable {
+final class ClientQuotas: Sendable {
   struct Client: Hashable, Sendable {
     var app: String
     /// The address without the port.
@@ -68,7 +68,7 @@ final class ClientShares: Sendable {
       }
       let count = limit == .app ? ofApp : ofClient
       return (
-        limit, (.warning, "clients of \(Self.words(who)) are turned away: \(count) are connected")
+        limit, (.warning, "clients of \(Self.words(who)) are refused: \(count) are connected")
       )
     }
     if let (level, text) = line { logger.log(level: level, "\(text)") }
@@ -81,7 +81,7 @@ final class ClientShares: Sendable {
     for who in [client, Client(app: client.app, address: "")] {
       guard let last = state.refused[who], now - last > quietMS else { continue }
       state.refused[who] = nil
-      return (.notice, "clients of \(words(who)) are let in again")
+      return (.notice, "clients of \(words(who)) are accepted again")
     }
     return nil
   }
