@@ -42,7 +42,9 @@ package final class RedisQueue: QueueEngine {
     self.connections = connections
     warnings = try RedisCondition(connections).warnings
     // Before anything reads them. An app that is unreachable now follows when a worker joins.
-    for app in (try? knownApps()) ?? [] { try? renameKeys(of: app) }
+    for app in (try? knownApps()) ?? [] where !connections.isUnreachable(Self.key(app)) {
+      try? renameKeys(of: app)
+    }
   }
 
   // MARK: Scripts

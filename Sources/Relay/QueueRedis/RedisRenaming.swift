@@ -14,7 +14,9 @@ extension RedisQueue {
     call('HDEL', KEYS[2], '')
     local merge = {
       stories = function(old, new) return new and old .. '\n' .. new or old end,
-      answers = function(old, new) return string.format('%.0f', old + (new or 0)) end,
+      answers = function(old, new)
+        return string.format('%.0f', (tonumber(old) or 0) + (tonumber(new) or 0))
+      end,
       notes = function(old, new) return new or old end,
     }
     for place = 1, #KEYS, 2 do
@@ -24,9 +26,8 @@ extension RedisQueue {
       elseif call('EXISTS', old) == 1 then
         local name = string.match(old, '([^:]*)$')
         if name == 'seats' then
-          if tonumber(call('GET', old)) > tonumber(call('GET', new)) then
-            call('SET', new, call('GET', old))
-          end
+          local count = tonumber(call('GET', old)) or 0
+          if count > (tonumber(call('GET', new)) or 0) then call('SET', new, call('GET', old)) end
         elseif name == 'bad' then
           call('ZUNIONSTORE', new, 2, old, new, 'AGGREGATE', 'MAX')
         else
