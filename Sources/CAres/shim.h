@@ -1,5 +1,5 @@
-/* What the core uses of c-ares, its statuses, which are macros or an enumeration
-   depending on the version, and its sockets behind one epoll descriptor. */
+/* c-ares for the core: functions for its statuses, which are macros or an enumeration depending on
+   the version, and one epoll descriptor for its sockets. */
 #ifndef APNS_CARES_SHIM_H
 #define APNS_CARES_SHIM_H
 
@@ -19,31 +19,31 @@ static inline int cares_is_cancelled(int status) { return status == ARES_ECANCEL
 static inline int cares_no_data(void) { return ARES_ENODATA; }
 static inline int cares_bad_name(void) { return ARES_EBADNAME; }
 
-/* A name server answered, and has no address for the name; or no name looks like that. */
+/* A name server answered, but has no address for the name; or the name is malformed. */
 static inline int cares_is_unknown_name(int status) {
   return status == ARES_ENOTFOUND || status == ARES_ENODATA || status == ARES_EBADNAME;
 }
 
-/* A channel that tells of its sockets. Everything else is as the system's files say. */
-static inline int cares_make(ares_channel *channel, ares_sock_state_cb tell, void *state) {
+/* A channel that reports its sockets to `report`. The system's files configure the rest. */
+static inline int cares_make(ares_channel *channel, ares_sock_state_cb report, void *state) {
   struct ares_options options = {0};
-  options.sock_state_cb = tell;
+  options.sock_state_cb = report;
   options.sock_state_cb_data = state;
   return ares_init_options(channel, &options, ARES_OPT_SOCK_STATE_CB);
 }
 
-/* Every address of the name, for stream sockets. */
-static inline void cares_ask(ares_channel channel, const char *name, ares_addrinfo_callback answer,
-                             void *state) {
+/* Resolves every address of the name, for stream sockets. */
+static inline void cares_resolve(ares_channel channel, const char *name,
+                                 ares_addrinfo_callback report, void *state) {
   struct ares_addrinfo_hints hints = {0};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
-  ares_getaddrinfo(channel, name, NULL, &hints, answer, state);
+  ares_getaddrinfo(channel, name, NULL, &hints, report, state);
 }
 
 static inline int cares_epoll(void) { return epoll_create1(EPOLL_CLOEXEC); }
 
-/* Waits for what c-ares wants of its socket, or for nothing any more. 0 or errno. */
+/* Watches a socket for reading or writing, or stops watching it. Returns 0 or errno. */
 static inline int cares_watch(int epoll, ares_socket_t descriptor, int reading, int writing) {
   struct epoll_event event = {0};
   event.events = (reading ? EPOLLIN : 0) | (writing ? EPOLLOUT : 0);
@@ -56,8 +56,7 @@ static inline int cares_watch(int epoll, ares_socket_t descriptor, int reading, 
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) ? errno : 0;
 }
 
-/* Has c-ares read and write what can be read and written now, and count what took too long. Not 0:
-   there was something to read. */
+/* Lets c-ares read, write and check its timeouts. Not 0 if there was something to read. */
 static inline int cares_process(ares_channel channel, int epoll) {
   int is_read = 0;
   struct epoll_event ready[16];
@@ -73,7 +72,7 @@ static inline int cares_process(ares_channel channel, int epoll) {
   return is_read;
 }
 
-/* Nanoseconds until c-ares asks again or gives up; negative where it waits for nothing. */
+/* Nanoseconds until c-ares retries or times out; negative if no query is pending. */
 static inline int64_t cares_due_ns(ares_channel channel) {
   struct timeval left;
   if (!ares_timeout(channel, NULL, &left)) return -1;

@@ -1,23 +1,23 @@
-/* What the simulator and the tool ask of certificates, where OpenSSL has only macros for it. */
+/* Functions for OpenSSL's macros about certificates, for the simulator and the tool. */
 #ifndef APNS_COPENSSL_CERTIFICATES_H
 #define APNS_COPENSSL_CERTIFICATES_H
 
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-/* As RFC 2253 writes it, but in UTF-8. */
+/* Prints a name in the format of RFC 2253, but in UTF-8. */
 static inline int copenssl_print_name(BIO *bio, const X509_NAME *name) {
   return X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253 & ~(unsigned long)ASN1_STRFLGS_ESC_MSB);
 }
 
-/* The names in subjectAltName; NULL where there are none. */
+/* The names in subjectAltName; NULL without that extension. */
 static inline GENERAL_NAMES *copenssl_alternative_names(const X509 *certificate) {
   return (GENERAL_NAMES *)X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
 }
 static inline int copenssl_name_count(const GENERAL_NAMES *names) {
   return names ? sk_GENERAL_NAME_num(names) : 0;
 }
-/* Where it is the name of a host, its text, and where it is an address, its bytes; else NULL. */
+/* The text of a host name, and the bytes of an address; NULL if it is something else. */
 static inline const ASN1_STRING *copenssl_host_name(const GENERAL_NAMES *names, int index) {
   const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, index);
   return name && name->type == GEN_DNS ? name->d.dNSName : NULL;
@@ -27,7 +27,7 @@ static inline const ASN1_STRING *copenssl_address(const GENERAL_NAMES *names, in
   return name && name->type == GEN_IPADD ? name->d.iPAddress : NULL;
 }
 
-/* Whether it says where its issuer's certificate can be had. */
+/* Whether it has the URL of its issuer's certificate. */
 static inline int copenssl_names_issuers_place(const X509 *certificate) {
   AUTHORITY_INFO_ACCESS *places =
       (AUTHORITY_INFO_ACCESS *)X509_get_ext_d2i(certificate, NID_info_access, NULL, NULL);
@@ -38,7 +38,7 @@ static inline int copenssl_names_issuers_place(const X509 *certificate) {
   return found;
 }
 
-/* 1 or 0; -1 where the certificate does not say what it is for. */
+/* 1 or 0; -1 if the certificate does not restrict its purpose. */
 static inline int copenssl_is_for_clients(X509 *certificate) {
   const uint32_t usage = X509_get_extended_key_usage(certificate);
   return usage == UINT32_MAX ? -1 : (usage & (XKU_SSL_CLIENT | XKU_ANYEKU)) != 0;

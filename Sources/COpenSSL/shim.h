@@ -19,7 +19,8 @@
 #include <openssl/kdf.h>
 #include <openssl/provider.h>
 
-/* What OpenSSL 3 has and 1.1.1 has not is asked for weakly, so that one archive serves both. */
+/* Weak references to functions that only OpenSSL 3 has, so that the archive works with 1.1.1 too.
+ */
 #pragma weak OSSL_LIB_CTX_new
 #pragma weak OSSL_LIB_CTX_free
 #pragma weak OSSL_PROVIDER_load
@@ -41,7 +42,7 @@
 #pragma weak EVP_RAND_free
 #endif
 
-/* An error's parts, which the two put into the number differently. */
+/* The parts of an error code, which 1.1.1 and 3 encode differently. */
 __attribute__((noinline)) static int copenssl_error_library(unsigned long code) {
   if (OpenSSL_version_num() < 0x30000000L) return (int)(code >> 24 & 0xFF);
   return code >> 31 & 1 ? ERR_LIB_SYS : (int)(code >> 23 & 0xFF);
@@ -56,19 +57,19 @@ static inline int copenssl_set_min_version(SSL_CTX *context, int version) {
 static inline int copenssl_set_max_version(SSL_CTX *context, int version) {
   return (int)SSL_CTX_set_max_proto_version(context, version);
 }
-/* A connection that is idle gives its buffers back. */
+/* An idle connection frees its buffers. */
 static inline void copenssl_release_buffers(SSL_CTX *context) {
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
 }
-/* A handshake is made once for each connection. */
+/* One handshake per connection. */
 static inline void copenssl_forbid_renegotiation(SSL_CTX *context) {
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
 }
-/* A public key that is nobody's and small. Of the old kind, because OpenSSL 3 takes long to put one
-   of its own into a certificate. NULL where there is no memory. */
+/* A small public key without an owner. An EC_KEY, because OpenSSL 3 is slow to put a provider's key
+   into a certificate. NULL if memory runs out. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-static inline EVP_PKEY *copenssl_nobodys_key(void) {
+static inline EVP_PKEY *copenssl_placeholder_key(void) {
   EC_KEY *point = EC_KEY_new_by_curve_name(NID_X9_62_prime256v1);
   EVP_PKEY *key = EVP_PKEY_new();
   if (point && key &&
@@ -80,33 +81,33 @@ static inline EVP_PKEY *copenssl_nobodys_key(void) {
   return NULL;
 }
 #pragma GCC diagnostic pop
-/* Puts that in place of the key in the certificate that the peer showed, once the handshake is
-   over: nothing asks for it any more, and with it a tenth of an idle connection's memory goes. */
+/* Replaces the public key in the peer's certificate after the handshake, when it is no longer
+   needed. This frees a tenth of an idle connection's memory. */
 static inline void copenssl_drop_peer_key(const SSL *ssl, EVP_PKEY *other) {
   X509 *peer = SSL_get_peer_certificate(ssl);
   if (peer && other) X509_set_pubkey(peer, other);
   X509_free(peer);
   ERR_clear_error();
 }
-/* Gives back the memory of a BIO that is empty, which only grows by itself. */
+/* Frees the memory of an empty BIO, which never shrinks on its own. */
 static inline void copenssl_empty_memory(BIO *bio) {
   BUF_MEM *fresh = BUF_MEM_new();
   if (fresh && BIO_set_mem_buf(bio, fresh, BIO_CLOSE) != 1) BUF_MEM_free(fresh);
 }
-/* A server shows its certificate as the file has it: by default OpenSSL adds what it trusts for
-   others, the root too. */
+/* A server sends only the certificates of its file. By default OpenSSL completes the chain from the
+   trust store, including the root. */
 static inline void copenssl_show_given_chain(SSL_CTX *context) {
   SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN);
 }
-/* A server keeps no sessions: they are in the tickets, if it sends any. */
+/* A server does not cache sessions; session tickets hold them, if it sends any. */
 static inline void copenssl_keep_no_sessions(SSL_CTX *context) {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
 }
-/* Groups as long as the server's key is strong. */
+/* Chooses groups as strong as the server's key. */
 static inline int copenssl_take_dhe(SSL_CTX *context) {
   return (int)SSL_CTX_set_dh_auto(context, 1);
 }
-/* In no version. The option alone only makes those of TLS 1.3 smaller. */
+/* Disables tickets in every version. The option alone only makes TLS 1.3 tickets smaller. */
 static inline int copenssl_forbid_tickets(SSL_CTX *context) {
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
   return SSL_CTX_set_num_tickets(context, 0);
@@ -123,19 +124,18 @@ static inline int copenssl_set_server_name(SSL *ssl, const char *name) {
 static inline void copenssl_set_state(SSL *ssl, void *state) { SSL_set_app_data(ssl, state); }
 static inline void *copenssl_state(const SSL *ssl) { return SSL_get_app_data(ssl); }
 
-/* The state of the connection whose peer is being verified. */
+/* The state of the connection that verifies its peer. */
 static inline void *copenssl_verified_state(X509_STORE_CTX *store) {
   SSL *ssl = (SSL *)X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
   return ssl ? SSL_get_app_data(ssl) : NULL;
 }
-/* Whether a context holds certificates to trust by; a directory is looked into only later. */
+/* Whether the trust store has certificates. OpenSSL reads a directory only later. */
 static inline int copenssl_trusts_anyone(SSL_CTX *context) {
   X509_STORE *store = SSL_CTX_get_cert_store(context);
   return sk_X509_OBJECT_num(X509_STORE_get0_objects(store)) > 0;
 }
-/* Has OpenSSL do what it would do in its first handshake, and for good not do again where it lacks
-   the memory then: fetch each kind of algorithm, and read the extensions of the certificates that
-   are trusted. */
+/* Fetches each kind of algorithm and parses the trusted certificates' extensions. OpenSSL would do
+   so in its first handshake, and would never retry if memory ran out then. */
 static inline void copenssl_prepare(SSL_CTX *context) {
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
 #define COPENSSL_FETCH(kind, name)                             \
@@ -157,8 +157,8 @@ static inline void copenssl_prepare(SSL_CTX *context) {
     if (one) X509_check_purpose(one, -1, 0);
   }
 }
-/* A note on the context's store that there was none, for the one that tells why a peer is not
-   trusted. 0 where there is no memory. */
+/* Marks the context's trust store as empty, for the message about an untrusted peer. 0 if memory
+   runs out. */
 static inline int copenssl_note_no_anchors(SSL_CTX *context) {
   static char note;
   return X509_STORE_set_ex_data(SSL_CTX_get_cert_store(context), 0, &note);
@@ -166,7 +166,7 @@ static inline int copenssl_note_no_anchors(SSL_CTX *context) {
 static inline int copenssl_has_no_anchors(X509_STORE_CTX *verified) {
   return X509_STORE_get_ex_data(X509_STORE_CTX_get0_store(verified), 0) != NULL;
 }
-/* The peer's own certificate, to be freed; NULL where it showed none. */
+/* The peer's certificate, which the caller frees; NULL if it sent none. */
 static inline X509 *copenssl_peer_certificate(const SSL *ssl) {
   return SSL_get_peer_certificate(ssl);
 }
@@ -178,21 +178,21 @@ static inline void copenssl_retry_write(BIO *bio) { BIO_set_retry_write(bio); }
 static inline void copenssl_retry_read(BIO *bio) { BIO_set_retry_read(bio); }
 static inline void copenssl_clear_retry(BIO *bio) { BIO_clear_retry_flags(bio); }
 
-/* The alert a TLS error came from, 0 when it was none. */
+/* The alert behind a TLS error; 0 if the error has another cause. */
 static inline int copenssl_alert(unsigned long code) {
   int reason = copenssl_error_reason(code);
   return copenssl_error_library(code) == ERR_LIB_SSL && reason > SSL_AD_REASON_OFFSET
              ? reason - SSL_AD_REASON_OFFSET
              : 0;
 }
-/* What came is no record of TLS. */
+/* The peer sent something other than a TLS record. */
 static inline int copenssl_is_not_tls(unsigned long code) {
   if (copenssl_error_library(code) != ERR_LIB_SSL) return 0;
   const int reason = copenssl_error_reason(code);
   return reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_PACKET_LENGTH_TOO_LONG ||
          reason == SSL_R_HTTP_REQUEST || reason == SSL_R_HTTPS_PROXY_REQUEST;
 }
-/* The peer chose a version that is not taken here. */
+/* The peer chose a TLS version that is not allowed here. */
 static inline int copenssl_is_other_version(unsigned long code) {
   if (copenssl_error_library(code) != ERR_LIB_SSL) return 0;
   const int reason = copenssl_error_reason(code);
@@ -212,8 +212,7 @@ static inline int copenssl_is_end_without_close(unsigned long code) {
 #endif
 }
 
-/* There was no memory, or no file descriptor, for it. The number of the first is 1.1.1's or
-   3's, by the library that runs. */
+/* Memory or file descriptors ran out. The code for memory depends on the OpenSSL that runs. */
 static inline int copenssl_is_exhausted(unsigned long code) {
   const int reason = copenssl_error_reason(code);
   if (copenssl_error_library(code) == ERR_LIB_SYS)
@@ -221,19 +220,19 @@ static inline int copenssl_is_exhausted(unsigned long code) {
   return reason == (OpenSSL_version_num() < 0x30000000L ? 65 : 0xC0100);
 }
 
-/* OpenSSL failed within itself, whatever the peer does: with memory enough it does not. Its own
-   reasons of that kind are numbered by themselves, in 1.1.1 from 65 to 71. */
+/* OpenSSL failed internally, not because of the peer; it does not with enough memory. These reasons
+   have a separate range of numbers: in 1.1.1, 65 to 71. */
 static inline int copenssl_is_internal(unsigned long code) {
   const int reason = copenssl_error_reason(code);
   if (copenssl_error_library(code) == ERR_LIB_EVP && reason == EVP_R_INITIALIZATION_ERROR) return 1;
-#ifdef EVP_R_NOT_ABLE_TO_COPY_CTX /* 1.1.1 has none */
+#ifdef EVP_R_NOT_ABLE_TO_COPY_CTX /* not in 1.1.1 */
   if (copenssl_error_library(code) == ERR_LIB_EVP && reason == EVP_R_NOT_ABLE_TO_COPY_CTX) return 1;
 #endif
   return OpenSSL_version_num() < 0x30000000L ? reason > 64 && reason < 72
                                              : (reason & 0xC0000) == 0xC0000;
 }
 
-/* A key was found to be another certificate's. */
+/* The key does not belong to the certificate. */
 static inline int copenssl_is_other_key(unsigned long code) {
   const int reason = copenssl_error_reason(code);
   return copenssl_error_library(code) == ERR_LIB_X509 &&
@@ -242,7 +241,7 @@ static inline int copenssl_is_other_key(unsigned long code) {
 
 /* ---- Certificates and keys ---------------------------------------------- */
 
-/* A stack of certificates and what is only a macro about it; NULL is an empty one. */
+/* A stack of certificates, for which OpenSSL has only macros. NULL is an empty stack. */
 static inline STACK_OF(X509) * copenssl_new_certificates(void) { return sk_X509_new_null(); }
 static inline void copenssl_free_certificates(STACK_OF(X509) * stack) {
   sk_X509_pop_free(stack, X509_free);
@@ -258,7 +257,7 @@ static inline int copenssl_append_certificate(STACK_OF(X509) * stack, X509 *cert
 }
 static inline void copenssl_bring_certificate_to_front(STACK_OF(X509) * stack, int index) {
   X509 *moved = sk_X509_delete(stack, index);
-  /* There is room for what was taken out just now. */
+  /* Cannot fail: the deletion left a free place. */
   if (moved) sk_X509_unshift(stack, moved);
 }
 
@@ -266,7 +265,7 @@ static inline void copenssl_drop_certificate(STACK_OF(X509) * stack, int index) 
   X509_free(sk_X509_delete(stack, index));
 }
 
-/* A stack of private keys, of the kind that 1.1.1 has too. */
+/* A stack of private keys, of a type that 1.1.1 also has. */
 static inline OPENSSL_STACK *copenssl_new_keys(void) { return OPENSSL_sk_new_null(); }
 static inline int copenssl_key_count(const OPENSSL_STACK *keys) { return OPENSSL_sk_num(keys); }
 static inline EVP_PKEY *copenssl_key(const OPENSSL_STACK *keys, int index) {
@@ -283,7 +282,7 @@ static inline void copenssl_free_keys(OPENSSL_STACK *keys) {
   OPENSSL_sk_free(keys);
 }
 
-/* Which of Apple's extensions for pushing a certificate has, 1.2.840.113635.100.6.3.n: bit n. */
+/* Apple's push extensions in a certificate: bit n for 1.2.840.113635.100.6.3.n. */
 static inline uint32_t copenssl_push_uses(const X509 *certificate) {
   static const unsigned char arc[] = {0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x03};
   uint32_t uses = 0;
@@ -295,13 +294,13 @@ static inline uint32_t copenssl_push_uses(const X509 *certificate) {
   }
   return uses;
 }
-/* The first entry of that kind in the subject; NULL where there is none. */
+/* The subject's first entry of that type; NULL without one. */
 static inline const ASN1_STRING *copenssl_subject_entry(const X509 *certificate, int nid) {
   X509_NAME *name = X509_get_subject_name(certificate);
   const int index = X509_NAME_get_index_by_NID(name, nid, -1);
   return index < 0 ? NULL : X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, index));
 }
-/* Both are for the same app in the same environments. */
+/* Whether both certificates are for the same app and environments. */
 static inline int copenssl_is_same_app(const X509 *one, const X509 *other) {
   const ASN1_STRING *app = copenssl_subject_entry(one, NID_userId);
   const ASN1_STRING *others = copenssl_subject_entry(other, NID_userId);
@@ -312,7 +311,7 @@ static inline int copenssl_ends_later(const X509 *one, const X509 *other) {
   return ASN1_TIME_compare(X509_get0_notAfter(one), X509_get0_notAfter(other)) > 0;
 }
 
-/* The subject as RFC 2253 writes it, but in UTF-8. */
+/* Prints the subject in the format of RFC 2253, but in UTF-8. */
 static inline int copenssl_print_subject(BIO *bio, X509 *certificate) {
   return X509_NAME_print_ex(bio, X509_get_subject_name(certificate), 0,
                             XN_FLAG_RFC2253 & ~(unsigned long)ASN1_STRFLGS_ESC_MSB);
@@ -330,7 +329,7 @@ static inline void copenssl_free(void *bytes) { OPENSSL_free(bytes); }
 static inline int copenssl_element_count(const ASN1_SEQUENCE_ANY *sequence) {
   return sequence ? sk_ASN1_TYPE_num(sequence) : 0;
 }
-/* The element where it is a text, else NULL. */
+/* The element if it is a string, else NULL. */
 static inline const ASN1_STRING *copenssl_text_element(const ASN1_SEQUENCE_ANY *sequence,
                                                        int index) {
   const ASN1_TYPE *element = sk_ASN1_TYPE_value(sequence, index);
@@ -349,7 +348,7 @@ static inline void copenssl_free_elements(ASN1_SEQUENCE_ANY *sequence) {
 
 /* ---- Provider tokens ---------------------------------------------------- */
 
-/* The key is of the curve P-256: as its public half says it, which both read alike. */
+/* Whether the key uses the curve P-256. Reads the public half, which works in 1.1.1 and 3. */
 static inline int copenssl_is_p256(EVP_PKEY *key) {
   X509_PUBKEY *half = NULL;
   X509_ALGOR *kind = NULL;
@@ -362,7 +361,7 @@ static inline int copenssl_is_p256(EVP_PKEY *key) {
   return fine;
 }
 
-/* The two numbers of a signature by ES256, 32 bytes each, of the DER that OpenSSL makes. */
+/* Converts an ES256 signature from OpenSSL's DER to two numbers of 32 bytes. */
 static inline int copenssl_read_es256(const unsigned char *der, size_t length, void *signature) {
   unsigned char *start = (unsigned char *)signature;
   const unsigned char *next = der;
@@ -373,7 +372,7 @@ static inline int copenssl_read_es256(const unsigned char *der, size_t length, v
   ECDSA_SIG_free(made);
   return fine;
 }
-/* Signs by ES256 with such a key. */
+/* Signs by ES256 with a P-256 key. */
 static inline int copenssl_sign_es256(EVP_MD_CTX *context, EVP_PKEY *key, const void *bytes,
                                       size_t count, void *signature) {
   unsigned char der[80];
@@ -386,7 +385,7 @@ static inline int copenssl_sign_es256(EVP_MD_CTX *context, EVP_PKEY *key, const 
 static inline int copenssl_sha256(const void *bytes, size_t count, void *digest) {
   return EVP_Digest(bytes, count, (unsigned char *)digest, NULL, EVP_sha256(), NULL);
 }
-/* SHA-256 of the public half, as SubjectPublicKeyInfo. */
+/* SHA-256 of the public key's SubjectPublicKeyInfo. */
 static inline int copenssl_public_digest(EVP_PKEY *key, void *digest) {
   X509_PUBKEY *half = NULL;
   unsigned char *bytes = NULL;
@@ -397,15 +396,15 @@ static inline int copenssl_public_digest(EVP_PKEY *key, void *digest) {
   return fine;
 }
 
-/* ---- What a peer has to fulfil ------------------------------------------ */
+/* ---- Requirements on a peer --------------------------------------------- */
 
-/* HelloRequest is answered by an alert: RFC 9113, 9.2.1, and nothing of ours needs one. */
+/* Answers HelloRequest with an alert (RFC 9113, 9.2.1). No protocol here needs renegotiation. */
 static inline void copenssl_refuse_renegotiation(SSL_CTX *context) {
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
 }
 
-/* How a name is compared. OpenSSL itself takes the common name where none of the alternative
-   names is a host's, even if there are others. */
+/* Ignores the common name if there are alternative names. By default OpenSSL uses it unless one of
+   them is a host name. */
 static inline void copenssl_compare_names_strictly(X509_STORE_CTX *verified) {
   unsigned flags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
   X509 *certificate = X509_STORE_CTX_get0_cert(verified);
@@ -418,7 +417,7 @@ static inline STACK_OF(X509) * copenssl_verified_chain(X509_STORE_CTX *verified)
   return X509_STORE_CTX_get0_chain(verified);
 }
 
-/* SHA-256 of the certificate's SubjectPublicKeyInfo; 0 where there is no memory for it. */
+/* SHA-256 of the certificate's SubjectPublicKeyInfo; 0 if memory runs out. */
 static inline int copenssl_key_digest(X509 *certificate, unsigned char *digest) {
   unsigned char *bytes = NULL;
   const int length = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &bytes);
@@ -428,8 +427,8 @@ static inline int copenssl_key_digest(X509 *certificate, unsigned char *digest) 
   return fine;
 }
 
-/* The lists of an issuer, from a store of their own: the one of the trust anchors would take
-   any certificate in the lists' directory for one of them. */
+/* Finds an issuer's revocation lists in a separate store. In the trust store, any certificate in
+   the lists' directory would count as a CA certificate. */
 __attribute__((noinline)) static STACK_OF(X509_CRL) *
     copenssl_look_up_lists(const X509_STORE_CTX *verified, const X509_NAME *issuer) {
   SSL *ssl = (SSL *)X509_STORE_CTX_get_ex_data((X509_STORE_CTX *)verified,
@@ -443,7 +442,7 @@ __attribute__((noinline)) static STACK_OF(X509_CRL) *
   return found;
 }
 
-/* Every certificate of a chain is looked up in the lists, which have to outlive the context. */
+/* Looks up every certificate of a chain in the lists, which must outlive the context. */
 static inline void copenssl_check_lists(SSL_CTX *context, X509_STORE *lists) {
   X509_STORE *anchors = SSL_CTX_get_cert_store(context);
   SSL_CTX_set_app_data(context, lists);
@@ -455,9 +454,9 @@ static inline int copenssl_add_list_directory(X509_STORE *lists, const char *dir
   return lookup && X509_LOOKUP_add_dir(lookup, directory, X509_FILETYPE_PEM) == 1;
 }
 
-/* ---- Files of old ------------------------------------------------------- */
+/* ---- Legacy files ------------------------------------------------------- */
 
-/* This OpenSSL, or the providers it was asked for, have not got a cipher or digest. */
+/* OpenSSL, or the loaded providers, lack a cipher or digest. */
 static inline int copenssl_is_unsupported(unsigned long code) {
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
   return copenssl_error_reason(code) == ERR_R_UNSUPPORTED ||
@@ -470,7 +469,7 @@ static inline int copenssl_is_unsupported(unsigned long code) {
 #endif
 }
 
-/* A context of our own with OpenSSL 3's legacy provider in it. */
+/* A library context with OpenSSL 3's legacy provider. */
 typedef struct copenssl_legacy {
   void *context, *base, *legacy;
 } copenssl_legacy_t;
@@ -485,11 +484,10 @@ static inline void copenssl_legacy_close(copenssl_legacy_t opened) {
 #endif
 }
 
-/* 1 where it is open; 0 where the provider is not installed, or in 1.1.1, which has
-   one kind of cipher only. */
+/* 1 if it is open; 0 if the provider is not installed, or in 1.1.1, which has no providers. */
 static inline int copenssl_legacy_open(copenssl_legacy_t *opened) {
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
-  /* By the version: a weak name may be that of another OpenSSL in the process. */
+  /* Checks the version, because a weak symbol may belong to another OpenSSL in the process. */
   OSSL_LIB_CTX *context = OpenSSL_version_num() >= 0x30000000L ? OSSL_LIB_CTX_new() : NULL;
   opened->context = context;
   opened->base = context ? OSSL_PROVIDER_load(context, "default") : NULL;
@@ -501,7 +499,7 @@ static inline int copenssl_legacy_open(copenssl_legacy_t *opened) {
   return 0;
 }
 
-/* `legacy` NULL: the default context. */
+/* Uses the default context if `legacy` is NULL. */
 static inline PKCS12 *copenssl_read_pkcs12(BIO *bio, const copenssl_legacy_t *legacy) {
   PKCS12 *file = NULL;
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
@@ -524,8 +522,8 @@ static inline PKCS8_PRIV_KEY_INFO *copenssl_unlock_pkcs8(const X509_SIG *locked,
   return PKCS8_decrypt(locked, passphrase, -1);
 }
 
-/* The parts of a PKCS#12 file, each encrypted for itself or not, and what is in one:
-   NULL where it cannot be opened. Parts of other kinds are taken for empty. */
+/* The parts of a PKCS#12 file, each encrypted separately or not at all, and the contents of a part:
+   NULL if it cannot be opened, empty if its type is unknown. */
 static inline void copenssl_free_safes(STACK_OF(PKCS7) * safes) {
   sk_PKCS7_pop_free(safes, PKCS7_free);
 }
@@ -557,15 +555,15 @@ static inline PKCS8_PRIV_KEY_INFO *copenssl_unlock_key(PKCS12_SAFEBAG *bag, cons
 #endif
   return PKCS12_decrypt_skey(bag, passphrase, length);
 }
-/* HTTP/2 by ALPN (RFC 7301), and whether the peer chose it. */
+/* Offers HTTP/2 by ALPN (RFC 7301). */
 static inline int copenssl_offer_http2(SSL *ssl) {
   return SSL_set_alpn_protos(ssl, (const unsigned char *)"\2h2", 3) == 0;
 }
-/* Has a function called with each of the peer's extensions, of which 16 is ALPN (RFC 7301). */
+/* Calls a function with each of the peer's extensions; number 16 is ALPN (RFC 7301). */
 typedef void (*copenssl_extension)(SSL *ssl, int from_server, int type, const unsigned char *data,
                                    int length, void *context);
-static inline void copenssl_hear_extensions(SSL *ssl, copenssl_extension hear, void *context) {
-  SSL_set_tlsext_debug_callback(ssl, hear);
+static inline void copenssl_watch_extensions(SSL *ssl, copenssl_extension report, void *context) {
+  SSL_set_tlsext_debug_callback(ssl, report);
   SSL_set_tlsext_debug_arg(ssl, context);
 }
 static inline int copenssl_has_http2(const SSL *ssl) {
@@ -574,7 +572,7 @@ static inline int copenssl_has_http2(const SSL *ssl) {
   SSL_get0_alpn_selected(ssl, &name, &length);
   return length == 2 && name[0] == 'h' && name[1] == '2';
 }
-/* A server that speaks it chooses it where the client offers it, and nothing where it does not. */
+/* A server with HTTP/2 chooses it if the client offers it, and no protocol otherwise. */
 __attribute__((noinline)) static int copenssl_choose_http2(SSL *ssl, const unsigned char **name,
                                                            unsigned char *length,
                                                            const unsigned char *offered,
@@ -588,27 +586,27 @@ static inline void copenssl_take_http2(SSL_CTX *context) {
   SSL_CTX_set_alpn_select_cb(context, copenssl_choose_http2, NULL);
 }
 
-/* Not a literal of Swift's, which would bring its String along. */
+/* In C, because a Swift literal would link Swift's String. */
 static inline const char *copenssl_empty_text(void) { return ""; }
 
-/* ---- What a passphrase costs --------------------------------------------- */
+/* ---- Cost of a passphrase ------------------------------------------------ */
 
-/* How a key is made of a passphrase, and about how long that takes. */
+/* How a key is derived from a passphrase, and about how long that takes. */
 typedef enum copenssl_derivation {
-  COPENSSL_PLAIN,   /* nothing is encrypted */
-  COPENSSL_UNKNOWN, /* by an algorithm that is not listed here */
-  COPENSSL_ROUNDS,  /* PBKDF1, PBKDF2 or that of PKCS#12 */
+  COPENSSL_PLAIN,   /* not encrypted */
+  COPENSSL_UNKNOWN, /* unknown algorithm */
+  COPENSSL_ROUNDS,  /* PBKDF1, PBKDF2 or PKCS#12's */
   COPENSSL_SCRYPT
 } copenssl_derivation_t;
 typedef struct copenssl_work {
   copenssl_derivation_t derivation;
-  uint64_t rounds; /* N of scrypt */
-  uint64_t r, p;   /* scrypt's */
-  uint64_t ns;     /* of an ordinary core without instructions for hashes */
+  uint64_t rounds; /* scrypt: N */
+  uint64_t r, p;   /* scrypt */
+  uint64_t ns;     /* on an ordinary core without hash instructions */
   uint64_t memory; /* in bytes */
 } copenssl_work_t;
 
-/* As far as 64 bits go. */
+/* Saturates at UINT64_MAX. */
 static inline uint64_t copenssl_times(uint64_t one, uint64_t other) {
   uint64_t product;
   return __builtin_mul_overflow(one, other, &product) ? UINT64_MAX : product;
@@ -616,7 +614,7 @@ static inline uint64_t copenssl_times(uint64_t one, uint64_t other) {
 static inline uint64_t copenssl_plus(uint64_t one, uint64_t other) {
   return one > UINT64_MAX - other ? UINT64_MAX : one + other;
 }
-/* One that is negative, or has more than 64 bits, is more than can be. */
+/* UINT64_MAX for a negative number or one of more than 64 bits. */
 static inline uint64_t copenssl_number(const ASN1_INTEGER *number, uint64_t missing) {
   uint64_t value;
   if (!number) return missing;
@@ -625,7 +623,7 @@ static inline uint64_t copenssl_number(const ASN1_INTEGER *number, uint64_t miss
   return UINT64_MAX;
 }
 
-/* What one round of a hash takes, in ns, and how many bytes it gives; 0: not listed. */
+/* How long a round of a hash takes, in ns, and its size in `bytes`; 0 if unknown. */
 static inline uint64_t copenssl_hash_ns(int nid, uint64_t *bytes) {
   switch (nid) {
     case NID_md5:
@@ -692,16 +690,15 @@ static inline copenssl_work_t copenssl_rounds(uint64_t rounds, uint64_t ns_each)
   return work;
 }
 
-/* Where the parameter is a sequence, its bytes; not by an ASN1_ITEM, which is data in 1.1.1
-   and a function in 3. */
+/* The bytes of a parameter that is a sequence. Avoids ASN1_ITEM, which is data in 1.1.1 and a
+   function in 3. */
 static inline long copenssl_sequence(const ASN1_TYPE *parameter, const unsigned char **bytes) {
   if (!parameter || parameter->type != V_ASN1_SEQUENCE) return 0;
   *bytes = parameter->value.sequence->data;
   return parameter->value.sequence->length;
 }
 
-/* Each round is two of the hash and what is around them, for each piece of the key's `length`
-   bytes. */
+/* A round costs two and a half hashes for each hash-sized piece of the key's `length` bytes. */
 static inline copenssl_work_t copenssl_pbkdf2(const ASN1_TYPE *parameter, uint64_t length) {
   const unsigned char *bytes = NULL;
   const long count = copenssl_sequence(parameter, &bytes);
@@ -729,7 +726,7 @@ static inline copenssl_work_t copenssl_scrypt(const ASN1_TYPE *parameter) {
     work.r = copenssl_number(given->blockSize, UINT64_MAX);
     work.p = copenssl_number(given->parallelizationParameter, UINT64_MAX);
     const uint64_t blocks = copenssl_times(work.r, work.p);
-    /* Its blocks are made by PBKDF2, and mixed. */
+    /* PBKDF2 makes the blocks, which are then mixed. */
     work.ns = copenssl_plus(copenssl_times(copenssl_times(work.rounds, blocks), 300),
                             copenssl_times(blocks, 1000));
     work.memory = copenssl_plus(copenssl_times(copenssl_times(work.rounds, work.r), 128),
@@ -747,10 +744,10 @@ static inline copenssl_work_t copenssl_algorithm_work(const X509_ALGOR *algorith
   const long count = copenssl_sequence(algorithm->parameter, &bytes);
   switch (OBJ_obj2nid(algorithm->algorithm)) {
     case NID_pbes2:
-    case NID_pbmac1: { /* which has the same two parts */
+    case NID_pbmac1: { /* has the same two parts */
       PBE2PARAM *given = count > 0 ? d2i_PBE2PARAM(NULL, &bytes, count) : NULL;
       if (given) {
-        /* No cipher or checksum takes a longer key; the usual ones take half of it. */
+        /* No cipher or checksum takes a longer key; common ciphers take at most half. */
         uint64_t length = 64;
         switch (OBJ_obj2nid(given->encryption->algorithm)) {
           case NID_aes_128_cbc:
@@ -785,7 +782,7 @@ static inline copenssl_work_t copenssl_algorithm_work(const X509_ALGOR *algorith
     case NID_pbeWithMD5AndRC2_CBC:
     case NID_pbeWithSHA1AndDES_CBC:
     case NID_pbeWithSHA1AndRC2_CBC: {
-      /* Salt and rounds; two pieces for the longest key, and one to begin with. */
+      /* Two pieces for the longest key, and one for the start. */
       PBEPARAM *given = count > 0 ? d2i_PBEPARAM(NULL, &bytes, count) : NULL;
       if (given) work = copenssl_rounds(copenssl_number(given->iter, 1), 3 * 150);
       PBEPARAM_free(given);
@@ -796,8 +793,8 @@ static inline copenssl_work_t copenssl_algorithm_work(const X509_ALGOR *algorith
   return work;
 }
 
-/* For one look at the checksum of a PKCS#12 file, for a key, one of the file's parts, a key in
-   a part. */
+/* The cost of checking a PKCS#12 file's checksum once, of a key, of a part, and of a key in a part.
+ */
 static inline copenssl_work_t copenssl_mac_work(const PKCS12 *file) {
   const ASN1_INTEGER *iterations = NULL;
   const X509_ALGOR *algorithm = NULL;
@@ -821,10 +818,10 @@ static inline copenssl_work_t copenssl_bag_work(const PKCS12_SAFEBAG *bag) {
   return copenssl_pkcs8_work(PKCS12_SAFEBAG_get0_pkcs8(bag));
 }
 
-/* ---- What a key costs ---------------------------------------------------- */
+/* ---- Cost of a key ------------------------------------------------------- */
 
-/* Kinds of keys for TLS. Others may take any time to be read: of one for DSA the public half
-   is computed, with numbers as long as the file. */
+/* Key types for TLS. Reading others may take any time: for DSA, OpenSSL computes the public half,
+   with numbers as long as the file. */
 static inline int copenssl_is_usual_kind(const ASN1_OBJECT *kind) {
   switch (OBJ_obj2nid(kind)) {
     case NID_rsaEncryption:
@@ -837,7 +834,7 @@ static inline int copenssl_is_usual_kind(const ASN1_OBJECT *kind) {
       return 0;
   }
 }
-/* The same, and how many bytes the key takes; 0 where it is of another kind. */
+/* The size of the key in bytes; 0 if it has another type. */
 static inline int copenssl_private_length(const PKCS8_PRIV_KEY_INFO *given) {
   const ASN1_OBJECT *kind = NULL;
   const unsigned char *bytes = NULL;
@@ -845,8 +842,8 @@ static inline int copenssl_private_length(const PKCS8_PRIV_KEY_INFO *given) {
   if (PKCS8_pkey_get0(&kind, &bytes, &length, NULL, given) != 1) return 0;
   return copenssl_is_usual_kind(kind) ? length : 0;
 }
-/* Whether a key of so many bytes signs in the time that such keys take: RSA has at most 16,384
-   bits, and no parts that are longer than its modulus lets them be. */
+/* Whether a key of `length` bytes signs in a normal time: RSA with at most 16,384 bits, and no part
+   longer than its modulus allows. */
 static inline int copenssl_is_quick(EVP_PKEY *key, long length) {
   X509_PUBKEY *half = NULL;
   ASN1_OBJECT *kind = NULL;

@@ -1,4 +1,4 @@
-/* What the core uses of libc, and functions for macros and variadic functions. */
+/* libc for the core, and functions for its macros and variadic functions. */
 #ifndef APNS_CSYSTEM_SHIM_H
 #define APNS_CSYSTEM_SHIM_H
 
@@ -29,8 +29,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* strerror_r, of which glibc has two: whether _GNU_SOURCE is defined is for the
-   headers that other modules share with us to decide, so it is not defined here. */
+/* glibc has two versions of strerror_r. The headers are shared with other modules, so _GNU_SOURCE,
+   which selects one, is not defined here. */
 static inline const char *csystem_error_text(int code, char *buffer, size_t size) {
 #ifdef __USE_GNU
   return strerror_r(code, buffer, size);
@@ -39,8 +39,8 @@ static inline const char *csystem_error_text(int code, char *buffer, size_t size
 #endif
 }
 
-/* A program that is started gets no files from this number on. Before glibc 2.34 it gets those that
-   are not marked as closed by exec. */
+/* A started program inherits no descriptors from this number on. Before glibc 2.34 it inherits
+   those without CLOEXEC. */
 #pragma weak posix_spawn_file_actions_addclosefrom_np
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
 static inline int csystem_spawn_close_from(posix_spawn_file_actions_t *actions, int from) {
@@ -48,7 +48,7 @@ static inline int csystem_spawn_close_from(posix_spawn_file_actions_t *actions, 
   return posix_spawn_file_actions_addclosefrom_np(actions, from);
 }
 
-/* memmem, which is GNU's. */
+/* memmem, which is a GNU extension. */
 static inline int csystem_contains(const void *bytes, size_t count, const void *part,
                                    size_t part_count) {
   const char *from = (const char *)bytes;
@@ -57,14 +57,13 @@ static inline int csystem_contains(const void *bytes, size_t count, const void *
   return 0;
 }
 
-/* memset that the compiler does not leave out where nobody reads the bytes any more. */
+/* A memset that the compiler keeps even if the bytes are never read again. */
 static inline void csystem_wipe(void *bytes, size_t count) {
   memset(bytes, 0, count);
   __asm__ __volatile__("" : : "r"(bytes) : "memory");
 }
 
-/* 1 where there is no memory at the moment. Not left out by a compiler that knows what malloc
-   and free come to together. */
+/* 1 if memory has run out. The compiler cannot remove the malloc and free. */
 __attribute__((noinline)) static int csystem_is_exhausted(void) {
   void *piece = malloc(4096);
   __asm__ __volatile__("" : : "r"(piece) : "memory");
@@ -72,15 +71,15 @@ __attribute__((noinline)) static int csystem_is_exhausted(void) {
   return !piece;
 }
 
-/* A line on standard error, written at once. */
-static inline void csystem_say(const char *peer, const char *words) {
+/* Writes a line to standard error, unbuffered. */
+static inline void csystem_log(const char *peer, const char *words) {
   dprintf(STDERR_FILENO, "apns: %s: %s\n", peer, words);
 }
 
 static inline int csystem_errno(void) { return errno; }
 static inline void csystem_set_errno(int value) { errno = value; }
 
-/* Fixed prototypes for what is variadic. */
+/* Fixed prototypes for variadic functions. */
 static inline int csystem_open_for_reading(const char *path) {
   return open(path, O_RDONLY | O_CLOEXEC);
 }
@@ -88,13 +87,13 @@ static inline int csystem_open_for_reading(const char *path) {
 static inline int csystem_open_directory(const char *path) {
   return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
-/* The name of its next entry, until another is asked for; NULL behind the last. */
+/* The name of the next entry, valid until the next call; NULL after the last. */
 static inline const char *csystem_next_name(DIR *directory) {
   const struct dirent *entry = readdir(directory);
   return entry ? entry->d_name : NULL;
 }
-/* A file in that directory, to be read, to be locked, or to be made. None is opened through a link,
-   and a FIFO holds nobody up. */
+/* Modes to open a file of a directory: to read, to lock, or to create. Links are not followed, and
+   opening a FIFO does not block. */
 enum {
   CSYSTEM_PRIVATE = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
   CSYSTEM_TO_READ = CSYSTEM_PRIVATE | O_RDONLY,
@@ -105,8 +104,8 @@ static inline int csystem_open_private(int directory, const char *name, int how)
   return openat(directory, name, how, 0600);
 }
 
-/* What an open file is; 0 where that cannot be said. Asks the kernel, because glibc has the
-   function fstat only since 2.33, and a structure of 64-bit systems is the kernel's own. */
+/* Fills in an open file's metadata; 0 on failure. Uses the system call, because glibc exports fstat
+   only since 2.33; on 64-bit systems the kernel has the same structure. */
 typedef struct csystem_file {
   uint32_t owner, permissions;
   int is_regular, is_directory;
@@ -127,21 +126,21 @@ static inline int csystem_inspect(int descriptor, csystem_file_t *file) {
   return 1;
 }
 
-/* A lock that the kernel drops when its holder dies: 1 where it was had, 0 where another has it,
-   -1 where there are no such locks. */
+/* Takes a lock, which the kernel releases when the process ends: 1 if taken, 0 if another process
+   holds it, -1 if the file system has no locks. */
 static inline int csystem_try_lock(int descriptor) {
   if (!flock(descriptor, LOCK_EX | LOCK_NB)) return 1;
   return errno == EWOULDBLOCK ? 0 : -1;
 }
-/* Not left to close(): a child may have a copy of the descriptor. */
+/* close() is not enough: a child may have a copy of the descriptor. */
 static inline void csystem_unlock(int descriptor) { flock(descriptor, LOCK_UN); }
 
-/* A TCP socket that waits for nothing by itself and is not inherited by exec. */
+/* A TCP socket that is non-blocking and CLOEXEC. */
 static inline int csystem_tcp_socket(int family) {
   return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
 }
 
-/* send and recv that neither wait nor raise SIGPIPE. */
+/* send and recv that neither block nor raise SIGPIPE. */
 static inline ssize_t csystem_send(int descriptor, const void *bytes, size_t count) {
   return send(descriptor, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -149,15 +148,15 @@ static inline ssize_t csystem_receive(int descriptor, void *bytes, size_t count)
   return recv(descriptor, bytes, count, MSG_DONTWAIT);
 }
 
-/* Takes bytes that nobody wants off a socket: all that are there, and so many at most. */
-static inline void csystem_discard(int descriptor, size_t most) {
+/* Discards the bytes that a socket has received, up to about `max`. */
+static inline void csystem_discard(int descriptor, size_t max) {
   char bytes[16384];
   ssize_t count = 1;
-  for (size_t taken = 0; taken < most && count > 0; taken += (size_t)count)
+  for (size_t taken = 0; taken < max && count > 0; taken += (size_t)count)
     count = recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
 }
 
-/* glibc's connect takes a transparent union, which Swift does not know. */
+/* glibc's connect takes a transparent union, which Swift does not support. */
 static inline int csystem_connect(int descriptor, const void *address, socklen_t size) {
   return connect(descriptor, (const struct sockaddr *)address, size);
 }
@@ -165,7 +164,7 @@ static inline int csystem_peer_address(int descriptor, void *address, socklen_t 
   return getpeername(descriptor, (struct sockaddr *)address, size);
 }
 
-/* The address in digits, without its port; an empty text where it has none. */
+/* The numeric address without its port; empty on failure. */
 static inline void csystem_address_text(const void *address, char *text, size_t size) {
   const sa_family_t family = ((const struct sockaddr *)address)->sa_family;
   const void *number = family == AF_INET6
@@ -188,7 +187,8 @@ static inline void csystem_set_port(void *address, uint16_t port) {
   if (family == AF_INET6) ((struct sockaddr_in6 *)address)->sin6_port = htons(port);
 }
 
-/* The address that the text is, which has no NUL; its size, or 0 where it is none. */
+/* Parses a numeric address, which need not end with a NUL. Returns the size of the result; 0 if it
+   is not an address. */
 static inline socklen_t csystem_parse_address(const void *text, size_t length,
                                               struct sockaddr_storage *address) {
   char copy[INET6_ADDRSTRLEN];
@@ -207,14 +207,14 @@ static inline socklen_t csystem_parse_address(const void *text, size_t length,
   return sizeof *ipv6;
 }
 
-/* The error a connection attempt left behind, 0 when it succeeded. */
+/* The error of a connection attempt; 0 if it succeeded. */
 static inline int csystem_socket_error(int descriptor) {
   int value = 0;
   socklen_t size = sizeof value;
   return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &value, &size) ? errno : value;
 }
 
-/* epoll, whose event has a union in it. `events` are poll()'s, which have the same numbers. */
+/* epoll without its union. `events` are those of poll(), which have the same numbers. */
 static inline int csystem_epoll(void) { return epoll_create1(EPOLL_CLOEXEC); }
 static inline int csystem_epoll_add(int epoll, int descriptor, int16_t events, uint32_t number) {
   struct epoll_event event = {.events = (uint16_t)events, .data = {.u32 = number}};
@@ -228,15 +228,16 @@ static inline void csystem_epoll_remove(int epoll, int descriptor) {
   struct epoll_event event = {.events = 0};
   epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, &event);
 }
-/* What is ready now, each with its number; the rest is ready again at the next look. */
-enum { csystem_most_ready = 64 };
+/* Descriptors that are ready now, each with its number. Further ones are reported by the next call.
+ */
+enum { csystem_max_ready = 64 };
 struct csystem_ready {
   uint32_t number;
   int16_t events;
 };
-static inline int csystem_epoll_look(int epoll, struct csystem_ready *ready, int most) {
-  struct epoll_event found[csystem_most_ready];
-  int count = epoll_wait(epoll, found, most < csystem_most_ready ? most : csystem_most_ready, 0);
+static inline int csystem_epoll_look(int epoll, struct csystem_ready *ready, int max) {
+  struct epoll_event found[csystem_max_ready];
+  int count = epoll_wait(epoll, found, max < csystem_max_ready ? max : csystem_max_ready, 0);
   for (int index = 0; index < count; index++) {
     ready[index].number = found[index].data.u32;
     ready[index].events = (int16_t)found[index].events;
@@ -244,8 +245,8 @@ static inline int csystem_epoll_look(int epoll, struct csystem_ready *ready, int
   return count;
 }
 
-/* A descriptor that is readable from a time of the monotonic clock on, and one that another
-   thread makes readable. Reading empties both. */
+/* A descriptor that becomes readable at a monotonic time, and a descriptor that another thread
+   makes readable. Reading resets both. */
 static inline int csystem_timer(void) {
   return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 }
@@ -254,12 +255,12 @@ static inline void csystem_timer_set(int timer, int64_t nanoseconds) {
       .it_value = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000}};
   timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
-static inline int csystem_bell(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
-/* In a signal handler too: errno stays. */
-static inline void csystem_ring(int bell) {
+static inline int csystem_wakeup(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+/* Keeps errno, so that a signal handler may call it. */
+static inline void csystem_wake(int wakeup) {
   uint64_t one = 1;
   int before = errno;
-  ssize_t written = write(bell, &one, sizeof one);
+  ssize_t written = write(wakeup, &one, sizeof one);
   (void)written;
   errno = before;
 }
@@ -269,19 +270,19 @@ static inline void csystem_empty(int descriptor) {
   (void)taken;
 }
 
-/* A number in scientific notation, with the locale's decimal point, and back. */
+/* Formats and parses a number in scientific notation, with the locale's decimal point. */
 static inline int csystem_format_double(char *text, size_t size, int digits, double value) {
   return snprintf(text, size, "%.*e", digits - 1, value);
 }
 static inline double csystem_parse_double(const char *text) { return strtod(text, NULL); }
 
-/* Enumerations in glibc, which Swift would import as types of their own. */
-/* The name service answered, and has no address for the name. The numbers are EAI_NODATA and
-   EAI_ADDRFAMILY, which glibc only names with _GNU_SOURCE. */
+/* The name service answered, but has no address for the name. The numbers are EAI_NODATA and
+   EAI_ADDRFAMILY, which glibc only defines with _GNU_SOURCE. */
 static inline int csystem_is_unknown_name(int code) {
   return code == EAI_NONAME || code == -5 || code == -9;
 }
 
+/* Functions, because Swift imports glibc's enumerations as types. */
 static inline int csystem_sock_stream(void) { return SOCK_STREAM; }
 static inline int csystem_shut_wr(void) { return SHUT_WR; }
 
@@ -291,7 +292,7 @@ static inline int64_t csystem_monotonic_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* The same clock in seconds, as of the last tick: for a fifth of the time it takes. */
+/* The same clock in seconds, as of the last tick, for a fifth of the cost. */
 static inline uint32_t csystem_monotonic_seconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -300,9 +301,8 @@ static inline uint32_t csystem_monotonic_seconds(void) {
 
 static inline int64_t csystem_unix_seconds(void) { return time(NULL); }
 
-/* Sixteen random bytes that the kernel gave this process when it began, unknown outside: no
-   file to open and nothing to fail. libc's own guards are made of them, so they are only ever
-   the key of a hash. */
+/* Sixteen secret random bytes that the kernel gave this process at its start: no file to open, and
+   no failure. libc derives its stack guards from them, so use them only as the key of a hash. */
 static inline void csystem_process_secret(uint64_t *one, uint64_t *other) {
   const char *bytes = (const char *)getauxval(AT_RANDOM);
   *one = *other = 0;
@@ -311,24 +311,24 @@ static inline void csystem_process_secret(uint64_t *one, uint64_t *other) {
   memcpy(other, bytes + sizeof *one, sizeof *other);
 }
 
-/* Numbers that several threads read and write. */
+/* Atomic operations on numbers that threads share. */
 static inline uint32_t csystem_atomic_load(const uint32_t *number) {
   return __atomic_load_n(number, __ATOMIC_ACQUIRE);
 }
 static inline void csystem_atomic_store(uint32_t *number, uint32_t value) {
   __atomic_store_n(number, value, __ATOMIC_RELEASE);
 }
-/* What it came to. */
+/* Returns the sum. */
 static inline uint32_t csystem_atomic_add(uint32_t *number, uint32_t value) {
   return __atomic_add_fetch(number, value, __ATOMIC_ACQ_REL);
 }
-/* 1 where it had the old value. */
+/* 1 if it had the old value. */
 static inline int csystem_atomic_replace(uint32_t *number, uint32_t old, uint32_t value) {
   return __atomic_compare_exchange_n(number, &old, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-/* A lock that waits by short sleeps, as its owner lets go of it while it waits for anything.
-   Returns 0 if this thread has it already. */
+/* Takes a lock, in short sleeps while another thread holds it: its owner releases it before it
+   waits for anything. Returns 0 if this thread already holds it. */
 static inline int csystem_claim(uintptr_t *owner) {
   const uintptr_t self = (uintptr_t)pthread_self();
   const struct timespec nap = {0, 20000};
@@ -344,7 +344,7 @@ static inline void csystem_release(uintptr_t *owner) {
   __atomic_store_n(owner, 0, __ATOMIC_RELEASE);
 }
 
-/* Less than a second; a signal ends it. */
+/* Sleeps for less than a second; a signal ends it. */
 static inline void csystem_pause(int64_t ns) {
   const struct timespec time = {0, (long)ns};
   nanosleep(&time, NULL);
@@ -358,7 +358,7 @@ static inline void csystem_pause(int64_t ns) {
 #define MADV_WIPEONFORK 18
 #endif
 
-/* A page that reads as zeros in every child, or NULL where the kernel cannot (before 4.14). */
+/* A page that reads as zeros in every child; NULL before Linux 4.14. */
 static inline void *csystem_map_wiped_on_fork(size_t size) {
   void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return NULL;
@@ -371,9 +371,9 @@ static inline void *csystem_map_wiped_on_fork(size_t size) {
 
 enum { CSYSTEM_UNBLOCK_SIGPIPE = 1, CSYSTEM_TAKE_SIGPIPE = 2 };
 
-/* Blocks SIGPIPE for this thread (on Linux sigprocmask is the thread's) and says
-   what csystem_restore_sigpipe() has to undo. One that was pending before is
-   blocked already, and not ours to take. */
+/* Blocks SIGPIPE for this thread (on Linux sigprocmask is per thread) and returns what
+   csystem_restore_sigpipe() has to undo. A SIGPIPE that was already pending is blocked, and is left
+   for the application. */
 static inline int csystem_block_sigpipe(void) {
   sigset_t pipe_only, before, pending;
   sigemptyset(&pending);
@@ -386,7 +386,7 @@ static inline int csystem_block_sigpipe(void) {
                                        : CSYSTEM_TAKE_SIGPIPE | CSYSTEM_UNBLOCK_SIGPIPE;
 }
 
-/* Undoes it; a SIGPIPE that our own write left pending is taken away first. */
+/* Undoes it, after it has consumed a SIGPIPE from our own write. */
 static inline void csystem_restore_sigpipe(int undo, int has_failed) {
   sigset_t pipe_only;
   struct timespec at_once = {0, 0};

@@ -1,4 +1,4 @@
-"""Reads a header of ours: what it declares, and the comments that say what that means."""
+"""Reads a libapns header: its declarations with their comments."""
 
 import pathlib
 import re
@@ -11,8 +11,8 @@ class Member:
 
     declaration: str
     name: str
-    group: str  # the comment above it, which is for those after it too
-    note: str  # the one beside it
+    group: str  # the comment above it, which applies to the following members too
+    note: str  # the comment on its line
 
 
 @dataclass
@@ -55,14 +55,14 @@ TOKEN = re.compile(
 
 
 def text_of(comment):
-    """What a comment says, without its stars; the indentation of code is kept."""
+    """The text of a comment, without its stars; the indentation of code is kept."""
     lines = re.sub(r"^/\*+<?|\*+/$", "", comment).split("\n")
     lines = [lines[0].strip()] + [re.sub(r"^\s*\* ?", "", line).rstrip() for line in lines[1:]]
     return "\n".join(lines).strip("\n")
 
 
 def inner_text(comment):
-    """The same of a comment within a declaration, whose lines have no stars."""
+    """The text of a comment within a declaration, where lines have no stars."""
     return " ".join(re.sub(r"^/\*+|\*+/$", "", comment).split())
 
 
@@ -84,7 +84,7 @@ def members_of(body, pattern):
 
 def item_of(declaration, comment):
     plain = " ".join(re.sub(r"/\*.*?\*/", "", declaration, flags=re.S).split())
-    # Another header's, of which a pointer is all that is wanted.
+    # A forward declaration of another header's structure.
     if re.fullmatch(r"struct \w+;", plain):
         return None
     if found := re.fullmatch(r"typedef struct (\w+) \1_t;", plain):
@@ -100,7 +100,7 @@ def item_of(declaration, comment):
     if found := re.fullmatch(r"(.*?[ *])(\w+)\((.*)\);", plain):
         arguments = [] if found[3] == "void" else [one.strip() for one in found[3].split(",")]
         return Item("function", found[2], comment, plain, [], found[1].strip(), arguments)
-    raise SystemExit(f"no declaration that is known here: {plain}")
+    raise SystemExit(f"unknown kind of declaration: {plain}")
 
 
 def read(path):

@@ -25,7 +25,7 @@ def line(text):
 
 
 def macro(before, name, words, after):
-    """A macro in running text, with what stands next to it without a space."""
+    """A macro in running text, with the characters attached to it."""
     parts = [*before] if all(one in OPENING for one in before) else ["No", argument(before), "Ns", name]
     out = "." + " ".join([name, *parts] if parts[:1] != ["No"] else parts)
     out += " " + " ".join(words)
@@ -79,7 +79,7 @@ def prose(text, special):
 
 
 def paragraphs(comment):
-    """What a comment is made of: ("text", lines), ("code", lines) and ("list", items)."""
+    """Splits a comment into ("text", lines), ("code", lines) and ("list", items)."""
     for block in re.split(r"\n\s*\n", comment):
         lines = block.split("\n")
         if lines[0].startswith("    "):

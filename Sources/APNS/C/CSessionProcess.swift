@@ -58,7 +58,7 @@ public func apns_session_wake(_ session: OpaquePointer?) -> apns_status_t {
     guard bell >= 0 else {
       throw Failure(APNS_ERR_ARGUMENT, "the session was made without nonblocking")
     }
-    csystem_ring(bell)
+    csystem_wake(bell)
   }
   return status
 }

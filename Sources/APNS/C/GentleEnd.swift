@@ -78,5 +78,5 @@ private func writeToStandardError(
   _ record: UnsafePointer<apns_log_record_t>?, _ context: UnsafeMutableRawPointer?
 ) {
   guard let record else { return }
-  csystem_say(record.pointee.peer, record.pointee.line)
+  csystem_log(record.pointee.peer, record.pointee.line)
 }

@@ -53,7 +53,7 @@ struct EventDescriptor: ~Copyable {
     watched.initialize(repeating: Watched(), count: count)
     let epoll = csystem_epoll()
     let timer = csystem_timer()
-    let bell = csystem_bell()
+    let bell = csystem_wakeup()
     guard epoll >= 0, timer >= 0, bell >= 0,
       csystem_epoll_add(epoll, timer, Readiness.reading.rawValue, Self.number(count)) == 0,
       csystem_epoll_add(epoll, bell, Readiness.reading.rawValue, Self.number(count &+ 1)) == 0
@@ -136,12 +136,12 @@ struct EventDescriptor: ~Copyable {
   mutating func hurry() {
     if isHurried || isSilent { return }
     isHurried = true
-    csystem_ring(bell)
+    csystem_wake(bell)
   }
 
   /// Passes on what is ready now, and forgets that the time has come or the bell was rung.
   mutating func look(_ found: (_ number: Int, _ events: Int16) -> Void) {
-    let most = min(count &+ 2, csystem_most_ready)
+    let most = min(count &+ 2, csystem_max_ready)
     let number = Int(csystem_epoll_look(descriptor, ready, CInt(truncatingIfNeeded: most)))
     for index in 0..<max(0, min(number, most)) {
       switch Int(ready[index].number) {

@@ -64,7 +64,7 @@ struct TLSConnection: ~Copyable {
     #if APNS_HTTP2
       if endpoint.speaksHTTP2 {
         guard copenssl_offer_http2(ssl) == 1 else { throw .outOfMemory }
-        copenssl_hear_extensions(ssl, noteProtocol, state)
+        copenssl_watch_extensions(ssl, noteProtocol, state)
         // Answers are short records, and many arrive at once.
         SSL_set_read_ahead(ssl, 1)
       }

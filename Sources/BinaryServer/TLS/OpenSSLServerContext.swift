@@ -3,8 +3,8 @@ import COpenSSL
 /// The TLS settings that a server's connections share. An SSL_CTX is thread-safe once it is set up.
 package final class OpenSSLServerContext: @unchecked Sendable {
   let pointer: OpaquePointer
-  /// Replaces the public key in a client certificate once it is no longer needed.
-  let nobodysKey = copenssl_nobodys_key()
+  /// Replaces the public key in a client certificate after the handshake.
+  let nobodysKey = copenssl_placeholder_key()
 
   package init(_ tls: ServerTLS) throws(ServerTLSError) {
     ERR_clear_error()

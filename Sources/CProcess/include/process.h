@@ -1,4 +1,4 @@
-/* Programs that this process starts inherit no descriptors, and no dump shows its keys. */
+/* Keeps descriptors out of child processes, and keys out of dumps. */
 #ifndef APNS_CPROCESS_H
 #define APNS_CPROCESS_H
 

@@ -69,7 +69,7 @@ struct CAresQuery: ~Copyable {
 
   private func ask() {
     state.pointee.isAnswered = false
-    cares_ask(channel, host, { CAresState.answer($0, $1, $3) }, state)
+    cares_resolve(channel, host, { CAresState.answer($0, $1, $3) }, state)
   }
 
   /// Nil while there is no answer.
