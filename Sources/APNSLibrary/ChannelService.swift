@@ -43,7 +43,7 @@ package final class ChannelService {
 
   deinit { apns_channels_free(handle) }
 
-  /// The identifier of a new channel.
+  /// The ID of a new channel.
   package func create(_ storage: apns_storage_t) throws(LibraryError) -> String {
     var id = [CChar](repeating: 0, count: Int(APNS_CHANNEL_ID_MAX) + 1)
     try calling { apns_channel_create(handle, storage, &id, id.count, $0) }
@@ -52,17 +52,17 @@ package final class ChannelService {
   }
 
   package func describe(_ id: String) throws(LibraryError) -> (storage: Int32, pushType: Int32) {
-    var said = apns_channel_description_t()
-    said.size = MemoryLayout<apns_channel_description_t>.size
-    try calling { apns_channel_describe(handle, id, &said, $0) }
-    return (said.storage, said.push_type)
+    var description = apns_channel_description_t()
+    description.size = MemoryLayout<apns_channel_description_t>.size
+    try calling { apns_channel_describe(handle, id, &description, $0) }
+    return (description.storage, description.push_type)
   }
 
   package func delete(_ id: String) throws(LibraryError) {
     try calling { apns_channel_delete(handle, id, $0) }
   }
 
-  /// Passes on the identifiers of all channels, one by one.
+  /// Passes on the IDs of all channels, one by one.
   package func list(_ take: (String) -> Void) throws(LibraryError) {
     try calling { apns_channels_list(handle, $0) }
     var id: UnsafePointer<CChar>?
@@ -70,11 +70,13 @@ package final class ChannelService {
   }
 
   package var answer: Answer {
-    var said = apns_channels_answer_t()
-    said.size = MemoryLayout<apns_channels_answer_t>.size
-    guard (try? calling { apns_channels_answer(handle, &said, $0) }) != nil else { return Answer() }
+    var response = apns_channels_answer_t()
+    response.size = MemoryLayout<apns_channels_answer_t>.size
+    guard (try? calling { apns_channels_answer(handle, &response, $0) }) != nil else {
+      return Answer()
+    }
     return Answer(
-      reason: text(of: &said.reason_text), httpStatus: said.http_status,
-      retryAfter: said.retry_after_s, requestIdentifier: text(of: &said.request_id))
+      reason: text(of: &response.reason_text), httpStatus: response.http_status,
+      retryAfter: response.retry_after_s, requestIdentifier: text(of: &response.request_id))
   }
 }

@@ -2,7 +2,7 @@ import CAPNS
 
 /// A device token as bytes, as the library reads and writes it.
 package enum DeviceToken {
-  package static let longest = Int(APNS_TOKEN_MAX)
+  package static let maxLength = Int(APNS_TOKEN_MAX)
 
   package static func hex(_ text: [UInt8]) throws(LibraryError) -> [UInt8] {
     try read(text, apns_token_from_hex)
@@ -22,12 +22,12 @@ package enum DeviceToken {
       UnsafeMutablePointer<apns_error_t>?
     ) -> apns_status_t
   ) throws(LibraryError) -> [UInt8] {
-    var token = [UInt8](repeating: 0, count: longest)
+    var token = [UInt8](repeating: 0, count: maxLength)
     var length = 0
     let error = text.withUnsafeBytes { text in
       libraryError {
         reader(
-          text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count, &token, longest,
+          text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count, &token, maxLength,
           &length, $0)
       }
     }
@@ -42,7 +42,7 @@ package enum DeviceToken {
       UnsafeMutablePointer<apns_error_t>?
     ) -> apns_status_t
   ) -> String {
-    var text = [CChar](repeating: 0, count: 2 * longest + 1)
+    var text = [CChar](repeating: 0, count: 2 * maxLength + 1)
     var length = 0
     guard writer(token, token.count, &text, text.count, &length, nil) == APNS_OK else { return "" }
     return String(decoding: text.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)

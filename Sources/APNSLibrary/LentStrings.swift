@@ -12,7 +12,7 @@ package final class LentStrings {
     return UnsafePointer(copy)
   }
 
-  // Wiped, because some are passwords.
+  // Wipes them, because some are passwords.
   deinit {
     for copy in copies {
       explicit_bzero(copy, strlen(copy))

@@ -44,7 +44,7 @@ package func libraryError(
 }
 
 extension LibraryError {
-  /// What a call that failed wrote.
+  /// The error that a failed call wrote.
   package init(_ status: apns_status_t, _ error: apns_error_t) {
     var error = error
     let message = text(of: &error.message)

@@ -2,13 +2,13 @@ import CAPNS
 
 /// The address to connect to, and the proxy. Zero and nil are the library's defaults.
 package struct Peer {
-  /// Nil: Apple's, of the environment.
+  /// Nil for Apple's host in this environment.
   package var host: String?
   package var isSandbox = false
   package var serverName: String?
   package var port: UInt16 = 0
   package var connectTimeoutMS: UInt32 = 0
-  /// As a URL, perhaps with a password.
+  /// A URL, perhaps with a password.
   package var proxy: String?
 
   package init(host: String? = nil, serverName: String? = nil) {
@@ -20,7 +20,7 @@ package struct Peer {
     Int32((isSandbox ? APNS_ENVIRONMENT_SANDBOX : APNS_ENVIRONMENT_PRODUCTION).rawValue)
   }
 
-  /// The library's, with strings that live as long as `strings`.
+  /// Converts it to the library's peer, which points to strings in `strings`.
   package func lent(_ strings: LentStrings) -> apns_peer_t {
     var peer = apns_peer_t()
     peer.host = strings.lend(host)

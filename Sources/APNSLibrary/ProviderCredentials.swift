@@ -70,9 +70,9 @@ package final class ProviderCredentials {
       options.passphrase_callback = { file, buffer, capacity, context in
         guard let buffer, let context,
           let ask = Unmanaged<PassphraseCallback>.fromOpaque(context).takeUnretainedValue().ask,
-          let said = ask(file.map { String(cString: $0) } ?? "the key")
+          let passphrase = ask(file.map { String(cString: $0) } ?? "the key")
         else { return -1 }
-        let bytes = Array(said.utf8)
+        let bytes = Array(passphrase.utf8)
         guard bytes.count <= capacity else { return -1 }
         UnsafeMutableRawPointer(buffer).copyMemory(from: bytes, byteCount: bytes.count)
         return CInt(bytes.count)
@@ -94,18 +94,18 @@ package final class ProviderCredentials {
   deinit { apns_credentials_free(handle) }
 
   package func describe() throws(LibraryError) -> Description {
-    var said = apns_credentials_description_t()
-    said.size = MemoryLayout<apns_credentials_description_t>.size
-    try calling { apns_credentials_describe(handle, &said, $0) }
+    var description = apns_credentials_description_t()
+    description.size = MemoryLayout<apns_credentials_description_t>.size
+    try calling { apns_credentials_describe(handle, &description, $0) }
     return Description(
-      subject: said.subject.map { String(cString: $0) },
-      topics: (0..<Int(said.topic_count)).compactMap {
-        said.topics[$0].map { String(cString: $0) }
+      subject: description.subject.map { String(cString: $0) },
+      topics: (0..<Int(description.topic_count)).compactMap {
+        description.topics[$0].map { String(cString: $0) }
       },
-      notBefore: said.not_before, notAfter: said.not_after,
-      isForSandbox: said.environments & 1 << APNS_ENVIRONMENT_SANDBOX.rawValue != 0,
-      isForProduction: said.environments & 1 << APNS_ENVIRONMENT_PRODUCTION.rawValue != 0,
-      chainLength: Int(said.chain_length))
+      notBefore: description.not_before, notAfter: description.not_after,
+      isForSandbox: description.environments & 1 << APNS_ENVIRONMENT_SANDBOX.rawValue != 0,
+      isForProduction: description.environments & 1 << APNS_ENVIRONMENT_PRODUCTION.rawValue != 0,
+      chainLength: Int(description.chain_length))
   }
 }
 

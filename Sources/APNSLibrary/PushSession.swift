@@ -42,16 +42,16 @@ package struct SendOutcome {
   package var status: Int32 = 0
   package var httpStatus: UInt16 = 0
   package var timestamp: Int64 = 0
-  /// The seconds after which a resend makes sense; 0 if it makes none, or the time is unknown.
+  /// The seconds after which a resend makes sense; 0 if it makes no sense, or the time is unknown.
   package var retryAfter: UInt32 = 0
   /// The reason in APNs' last HTTP/2 response for it; empty without a response.
   package var lastReason = ""
   /// The notification's apns-id, or the apns-request-id of a broadcast.
   package var apnsIdentifier = ""
-  /// Apple's console finds it by this; empty if the service sent none.
+  /// The ID under which Apple's console lists it; empty if the service sent none.
   package var uniqueIdentifier = ""
   /// The UNIX second of the rejection.
-  package var heard: Int64 = 0
+  package var rejectedAt: Int64 = 0
 
   package init(sent: SentNotification, kind: Kind, reason: String = "") {
     self.sent = sent
@@ -60,7 +60,7 @@ package struct SendOutcome {
   }
 }
 
-/// The library's session.
+/// A session of the library.
 package final class PushSession {
   package struct Options {
     package var peer = Peer()
@@ -69,7 +69,7 @@ package final class PushSession {
     package var windowBytes: UInt32 = 0
     package var payloadMax: UInt32 = 0
     package var connections: UInt32 = 0
-    /// Nothing is sent again that may have arrived.
+    /// Reports notifications in doubt as unknown instead of resending them.
     package var deliversAtMostOnce = false
     /// Notifications to one device are sent one at a time.
     package var keepsOrder = false
@@ -95,9 +95,9 @@ package final class PushSession {
   /// The number of consecutive calls that ended at their wait limit.
   private var slices: UInt32 = 0
   private var notification = apns_notification_t()
-  /// The library's message about an unreachable service; nil once it was reached. A queued
-  /// notification proves nothing: it may wait in the window.
-  package private(set) var trouble: String?
+  /// The library's message about an unreachable service; nil once the service was reached. A queued
+  /// notification does not clear it, because it may wait in the window.
+  package private(set) var problem: String?
 
   package convenience init(
     _ wanted: Options, credentials: ProviderCredentials, delivery: Delivery
@@ -132,7 +132,7 @@ package final class PushSession {
     tuning.size = MemoryLayout<apns_tuning_t>.size
     tuning.payload_max = wanted.payloadMax
     tuning.retry_timeout_ms = wanted.sendsOnce ? 1 : 0
-    wanted.log?.ask(in: &options)
+    wanted.log?.register(in: &options)
     var handle: OpaquePointer?
     try withExtendedLifetime(strings) { () throws(LibraryError) in
       try withUnsafePointer(to: binary) { (binary) throws(LibraryError) in
@@ -168,21 +168,23 @@ package final class PushSession {
 
   private func note(_ error: LibraryError?) {
     guard let error else {
-      trouble = nil
+      problem = nil
       slices = 0
       return
     }
     guard error.isConnection, error.cause != APNS_CAUSE_ANSWER_TIMEOUT else { return }
-    // A connection that takes longer than one slice of the wait is not worth a message.
+    // A connection attempt may take longer than one slice of the wait without a message.
     slices += 1
-    if error.status != APNS_ERR_TIMEOUT || slices * waitMaxMS >= Self.telling || waitMaxMS == 0 {
-      trouble = error.message
+    if error.status != APNS_ERR_TIMEOUT || slices * waitMaxMS >= Self.messageDelayMS
+      || waitMaxMS == 0
+    {
+      problem = error.message
     }
   }
 
-  private static let telling: UInt32 = 2000
+  private static let messageDelayMS: UInt32 = 2000
 
-  /// Does not write immediately, because more notifications follow.
+  /// Leaves the notification in the buffer, because more follow.
   package func send(_ sent: SentNotification, _ payload: [UInt8]) throws(LibraryError) {
     let held = Unmanaged.passRetained(sent)
     notification.token_length = sent.token.count
@@ -247,7 +249,7 @@ package final class PushSession {
       outcome.kind = .rejected
       outcome.status = event.reject
       outcome.timestamp = event.timestamp
-      outcome.heard = Int64(time(nil))
+      outcome.rejectedAt = Int64(time(nil))
       outcome.reason = outcome.lastReason
       if outcome.reason.isEmpty {
         outcome.reason = String(
@@ -260,8 +262,8 @@ package final class PushSession {
       let last = outcome.lastReason
       outcome.reason =
         event.http_status == 0
-        ? "the connection ended before an answer"
-        : "the service's last answer was \(last.isEmpty ? "HTTP \(event.http_status)" : last)"
+        ? "the connection ended before a response"
+        : "the service's last response was \(last.isEmpty ? "HTTP \(event.http_status)" : last)"
     }
     return outcome
   }

@@ -7,16 +7,16 @@ package enum Redaction {
   package static func of(_ message: String, given: [String] = []) -> String {
     var text = message
     for value in given.flatMap({ [$0, String($0.drop { $0 != "=" }.dropFirst())] }) {
-      guard value.utf8.count > 16, let told = told(value) else { continue }
+      guard value.utf8.count > 16, let replacement = replacement(value) else { continue }
       for form in [value, String(value.map { $0.isNewline ? " " : $0 })] {
-        text = text.replacing(form, with: told)
+        text = text.replacing(form, with: replacement)
       }
     }
     return withoutDigits(withoutPEM(text))
   }
 
   /// The replacement for the value; nil if the value may be quoted.
-  package static func told(_ value: String) -> String? {
+  package static func replacement(_ value: String) -> String? {
     var value = value
     let count = value.utf8.count
     let why = value.withUTF8 { apns_why_unquoted($0.baseAddress, $0.count) }
@@ -50,7 +50,7 @@ package enum Redaction {
       if run.utf8.count < 40 {
         out += run
       } else {
-        out += told(String(run)) ?? String(run)
+        out += replacement(String(run)) ?? String(run)
       }
       rest = rest[run.endIndex...]
       if let other = rest.popFirst() { out.append(other) }

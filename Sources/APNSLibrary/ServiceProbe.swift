@@ -3,7 +3,7 @@ import Glibc
 
 /// Tries a service with a separate connection.
 package struct ServiceProbe {
-  /// No service knows this device.
+  /// A token that no service knows.
   package static let noDevice = [UInt8](repeating: 0, count: 32)
   private static let silentPush = Array(#"{"aps":{"content-available":1}}"#.utf8)
 
@@ -11,33 +11,35 @@ package struct ServiceProbe {
 
   package init(_ options: PushSession.Options) { self.options = options }
 
-  private var patienceMS: Int {
+  private var timeoutMS: Int {
     options.peer.connectTimeoutMS == 0 ? 10_000 : Int(options.peer.connectTimeoutMS)
   }
 
   /// Connects and shakes hands. True if SETTINGS arrived, the first frame of an HTTP/2 server.
   package func connect(_ credentials: OpaquePointer) throws(LibraryError) -> Bool {
     var options = options
-    let heard = Heard()
+    let settings = SettingsFlag()
     if options.isHTTP2 {
       options.log = SessionLines(upTo: APNS_LOG_TRACE) { line in
-        if line.text.contains("< SETTINGS"), !line.text.contains("ACK") { heard.isHeard = true }
+        if line.text.contains("< SETTINGS"), !line.text.contains("ACK") {
+          settings.hasArrived = true
+        }
       }
     }
     let session = try PushSession(options, credentials: credentials, delivery: Delivery())
     try session.connect()
-    var left = patienceMS
+    var left = timeoutMS
     // The connection may end meanwhile: the caller notices, and gets the reason.
-    while options.isHTTP2, !heard.isHeard, left > 0, session.trouble == nil {
+    while options.isHTTP2, !settings.hasArrived, left > 0, session.problem == nil {
       _ = try? session.next(within: 0)
       usleep(10_000)
       left -= 10
     }
     session.close(within: 0)
-    return heard.isHeard
+    return settings.hasArrived
   }
 
-  private final class Heard { var isHeard = false }
+  private final class SettingsFlag { var hasArrived = false }
 
   /// The reason in the service's response to a silent push to an impossible device; nil without a
   /// response.
@@ -49,7 +51,7 @@ package struct ServiceProbe {
     try session.send(
       SentNotification(number: 1, token: Self.noDevice, isAgain: false), Self.silentPush)
     try session.flush()
-    _ = try session.drain(within: Int32(clamping: patienceMS))
+    _ = try session.drain(within: Int32(clamping: timeoutMS))
     return try session.next(within: 0)
   }
 }

@@ -10,25 +10,25 @@ package struct SessionLine {
   package var text: String
 }
 
-/// Receives a session's log lines. The session keeps it.
+/// Receives a session's log lines. The session keeps a reference to it.
 package final class SessionLines {
   private let level: apns_log_level_t
-  private let tell: (SessionLine) -> Void
+  private let report: (SessionLine) -> Void
 
   package init(
-    upTo level: apns_log_level_t, _ tell: @escaping (SessionLine) -> Void
+    upTo level: apns_log_level_t, _ report: @escaping (SessionLine) -> Void
   ) {
     self.level = level
-    self.tell = tell
+    self.report = report
   }
 
-  package func ask(in options: inout apns_session_options_t) {
+  package func register(in options: inout apns_session_options_t) {
     options.log_level = Int32(level.rawValue)
     options.log_context = Unmanaged.passUnretained(self).toOpaque()
     options.log = { record, context in
       guard let record = record?.pointee, let context else { return }
       let lines = Unmanaged<SessionLines>.fromOpaque(context).takeUnretainedValue()
-      lines.tell(
+      lines.report(
         SessionLine(
           level: apns_log_level_t(rawValue: UInt32(bitPattern: record.level)),
           kind: apns_log_kind_t(rawValue: UInt32(bitPattern: record.kind)),

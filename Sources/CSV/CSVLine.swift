@@ -3,10 +3,10 @@ package enum CSVLine {
   /// The most frequent separator in a list's first line.
   package static func separator(of line: [UInt8]) -> UInt8 {
     var best = UInt8(ascii: ",")
-    var most = 0
+    var highest = 0
     for candidate in [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")] {
       let count = line.count { $0 == candidate }
-      if count > most { (best, most) = (candidate, count) }
+      if count > highest { (best, highest) = (candidate, count) }
     }
     return best
   }
@@ -56,11 +56,11 @@ package enum CSVLine {
 
   /// Appends the lines in which the record's quoted field continues, up to the line that ends it.
   /// Only then does the caller read the record again. False if the field does not end within
-  /// `longest` bytes.
+  /// `maxLength` bytes.
   package static func extend<Fault: Error>(
-    _ record: inout [UInt8], upTo longest: Int, by nextLine: () throws(Fault) -> [UInt8]?
+    _ record: inout [UInt8], upTo maxLength: Int, by nextLine: () throws(Fault) -> [UInt8]?
   ) throws(Fault) -> Bool {
-    while record.count <= longest, let line = try nextLine() {
+    while record.count <= maxLength, let line = try nextLine() {
       record += [0x0A] + line
       if line.count(where: { $0 == UInt8(ascii: "\"") }) % 2 == 1 { return true }
     }

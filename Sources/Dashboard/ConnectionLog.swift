@@ -31,7 +31,7 @@ package final class ConnectionLog: Sendable {
     kept.withLock { kept in
       kept.last += 1
       kept.lines.append(Line(number: kept.last, connection: connection, text: text))
-      // Not every time, because it moves everything that stays.
+      // Not on every call, because it moves all remaining elements.
       if kept.lines.count > 2 * Self.keeps { kept.lines.removeFirst(Self.keeps) }
     }
   }
@@ -51,7 +51,7 @@ private struct ConnectionLogHandler: LogHandler {
   }
 
   func log(event: LogEvent) {
-    // The logger passes on every level that one of its handlers wants.
+    // A logger passes on every level that one of its handlers logs.
     if event.level < logLevel { return }
     log.add("\(event.message)", connection: metadata["connection"].map { "\($0)" })
   }

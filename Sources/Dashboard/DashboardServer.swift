@@ -25,7 +25,7 @@ package enum DashboardServer {
     let router = PageRouter(simulator: simulator, configuration: configuration, wire: wire)
     let originCheck = OriginCheck(names: ListenerNames(listeningOn: configuration.host))
     do {
-      return try await PageServer { await originCheck.answer($0, router) }
+      return try await PageServer { await originCheck.respond($0, router) }
         .listen(on: configuration.host, configuration.port)
     } catch {
       throw ListenError(error, .dashboard, configuration.host, configuration.port)

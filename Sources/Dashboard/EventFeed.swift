@@ -21,8 +21,8 @@ struct EventFeed: Sendable {
   func write(to writer: BodyWriter) async throws {
     var epoch: Int?
     var last = 0
-    // A new page never had the pushes deleted before.
-    var deletions = service.ledger.recentPushes?.news(after: .max, limit: 0).deletions ?? 0
+    // A new page never showed the pushes deleted before.
+    var deletions = service.ledger.recentPushes?.changes(after: .max, limit: 0).deletions ?? 0
     var lastLine = 0
     var state = ""
     var silence = 0
@@ -30,25 +30,25 @@ struct EventFeed: Sendable {
     try await send("hello", hello, to: writer)
     while true {
       var isSilent = true
-      if let news = service.ledger.recentPushes?.news(
+      if let changes = service.ledger.recentPushes?.changes(
         after: last, deletions: deletions, limit: Self.batch)
       {
-        if let epoch, epoch != news.epoch { try await send("reset", "{}", to: writer) }
-        epoch = news.epoch
-        deletions = news.deletions
-        if !news.deleted.isEmpty {
-          let numbers = news.deleted.map { "\($0)" }.joined(separator: ",")
+        if let epoch, epoch != changes.epoch { try await send("reset", "{}", to: writer) }
+        epoch = changes.epoch
+        deletions = changes.deletions
+        if !changes.deleted.isEmpty {
+          let numbers = changes.deleted.map { "\($0)" }.joined(separator: ",")
           try await send("deleted", "[\(numbers)]", to: writer)
           isSilent = false
         }
-        if news.last > last {
-          last = news.last
-          let pushes = news.recentPushes.map {
+        if changes.last > last {
+          last = changes.last
+          let pushes = changes.recentPushes.map {
             PushJSON.summary($0, configuration.languages.strings(for: language))
           }
           try await send(
             "pushes",
-            "{\"skipped\":\(news.skipped),\"pushes\":[\(pushes.joined(separator: ","))]}",
+            "{\"skipped\":\(changes.skipped),\"pushes\":[\(pushes.joined(separator: ","))]}",
             to: writer)
           isSilent = false
         }

@@ -16,7 +16,7 @@ package struct Languages: Sendable {
 
   func strings(for language: String?) -> LocalizedStrings? { language.flatMap { files[$0] } }
 
-  /// Adds an `xx.lproj` folder with its Localizable.strings, or all in a folder.
+  /// Adds an `xx.lproj` folder with its Localizable.strings, or all such folders in a folder.
   package mutating func add(_ folder: String) throws(LanguageError) {
     var path = folder[...]
     while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }

@@ -6,9 +6,9 @@ import NIOHTTP1
 struct OriginCheck: Sendable {
   let names: ListenerNames
 
-  func answer(_ request: Request, _ router: PageRouter) async -> Response {
+  func respond(_ request: Request, _ router: PageRouter) async -> Response {
     if let fault = fault(of: request) { return JSONResponse.fault(.forbidden, fault) }
-    var response = await router.answer(request)
+    var response = await router.respond(request)
     for (name, value) in Self.headers { response.headers.replaceOrAdd(name: name, value: value) }
     return response
   }
@@ -28,15 +28,15 @@ struct OriginCheck: Sendable {
     ("cross-origin-opener-policy", "same-origin"),
   ]
 
-  /// Why the request is refused; nil if it is not.
+  /// The reason to refuse the request; nil to accept it.
   func fault(of request: Request) -> String? {
     guard let authority = request.authority, names.contains(authority) else {
-      return "the Host is foreign"
+      return "foreign Host"
     }
     if request.headers["origin"].contains(where: { !authority.isOrigin($0) }) {
-      return "the Origin is foreign"
+      return "foreign Origin"
     }
-    // Requests of foreign pages without an Origin, such as images. Links are allowed.
+    // Refuses requests of foreign pages without an Origin, such as images. Links are allowed.
     let isForeign = request.headers["sec-fetch-site"].contains {
       $0 != "same-origin" && $0 != "none"
     }

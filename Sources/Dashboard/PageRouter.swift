@@ -27,13 +27,13 @@ struct PageRouter: Sendable {
   private static let controls = ["/accepted", "/counters", "/faults", "/reset", "/unregistered"]
   private static let connections = "/connections/"
 
-  func answer(_ request: Request) async -> Response {
+  func respond(_ request: Request) async -> Response {
     let path = request.path
     if path.hasPrefix(Self.control + "/") {
       return await control(String(path.dropFirst(Self.control.count)), request)
     }
     if let pushes, PushRouter.takes(path) {
-      return response(await pushes.answer(request.method.rawValue, path, request.query))
+      return response(await pushes.respond(request.method.rawValue, path, request.query))
     }
     guard request.method == .GET else {
       return JSONResponse.fault(.methodNotAllowed, "\(path) takes GET")
@@ -41,31 +41,31 @@ struct PageRouter: Sendable {
     if let file = PageFile.all.first(where: { $0.path == path }) { return file.response }
     if path == "/events" { return events(request) }
     if path == "/fault-fields" { return JSONResponse.make(FaultFields.json) }
-    return JSONResponse.fault(.notFound, "there is nothing here")
+    return JSONResponse.fault(.notFound, "not found")
   }
 
   /// Runs the code of the control API.
   private func control(_ path: String, _ request: Request) async -> Response {
     guard Self.controls.contains(path) || path.hasPrefix(Self.connections) else {
-      return JSONResponse.fault(.notFound, "there is nothing here")
+      return JSONResponse.fault(.notFound, "not found")
     }
     guard let body = request.body else {
       return JSONResponse.fault(.payloadTooLarge, "a body of more than \(Request.bodyMax) bytes")
     }
-    let answer = await simulator.service.answer(
-      ControlService.Request(
+    let result = await simulator.service.response(
+      to: ControlService.Request(
         method: request.method.rawValue, path: path, query: request.query, body: body))
-    return JSONResponse.make(answer.json, status: HTTPResponseStatus(statusCode: answer.status))
+    return JSONResponse.make(result.json, status: HTTPResponseStatus(statusCode: result.status))
   }
 
-  private func response(_ answer: PushesResponse) -> Response {
-    var headers: HTTPHeaders = ["content-type": answer.type]
-    if let name = answer.fileName {
+  private func response(_ result: PushesResponse) -> Response {
+    var headers: HTTPHeaders = ["content-type": result.type]
+    if let name = result.fileName {
       headers.add(name: "content-disposition", value: "attachment; filename=\"\(name)\"")
     }
     return Response(
-      status: HTTPResponseStatus(statusCode: answer.status), headers: headers,
-      body: .whole(answer.bytes))
+      status: HTTPResponseStatus(statusCode: result.status), headers: headers,
+      body: .whole(result.bytes))
   }
 
   private func events(_ request: Request) -> Response {

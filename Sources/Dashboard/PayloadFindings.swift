@@ -4,9 +4,9 @@ import Simulator
 
 /// The findings of the library's payload check, as JSON.
 enum PayloadFindings {
-  private static let most = 64
+  private static let limit = 64
 
-  /// The number of findings and whether one is an error, for a list.
+  /// The number of findings, and whether one is an error, for the list.
   static func summary(of push: RecentPush) -> String {
     let payload = Array(push.payloadBytes)
     if payload.isEmpty { return "\"findings\":0,\"error\":false" }
@@ -17,7 +17,7 @@ enum PayloadFindings {
   static func all(of push: RecentPush) -> [String] {
     let payload = Array(push.payloadBytes)
     if payload.isEmpty { return [] }
-    return LibraryFinding.all(in: payload, limit: limit(push)).prefix(most).map { finding in
+    return LibraryFinding.all(in: payload, limit: limit(push)).prefix(limit).map { finding in
       """
       {"severity":"\(finding.isError ? "error" : "warning")","offset":\(finding.offset),\
       "line":\(finding.line),"column":\(finding.column),\

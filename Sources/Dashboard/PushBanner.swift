@@ -13,9 +13,9 @@ struct PushBanner {
   var level: String?
   /// The event of a Live Activity: start, update or end.
   var event: String?
-  /// Wakes the app and shows nothing.
+  /// Wakes the app without a banner.
   var isSilent = false
-  /// The reasons why it will not look as intended.
+  /// The reasons why it will not appear as intended.
   var problems: [String] = []
 
   /// nil if the payload cannot be read.
@@ -50,7 +50,7 @@ struct PushBanner {
     _ name: String, of alert: JSONValue, _ strings: LocalizedStrings?
   ) -> String? {
     var (source, prefix) = (alert, name == "body" ? "" : name + "-")
-    // In the alert of a Live Activity.
+    // For the alert of a Live Activity.
     if let text = alert[name], case .object = text.content { (source, prefix) = (text, "") }
     guard let key = source["\(prefix)loc-key"]?.string else { return source[name]?.string }
     var arguments: [String] = []

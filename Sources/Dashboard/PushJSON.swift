@@ -2,7 +2,7 @@ import Simulator
 
 /// A notification as JSON for the page.
 enum PushJSON {
-  /// For a list and a lock screen.
+  /// For the list and the lock screen.
   static func summary(_ push: RecentPush, _ strings: LocalizedStrings?) -> String {
     let banner = PushBanner(push.payloadBytes, strings)?.json ?? "null"
     return """
@@ -48,7 +48,7 @@ enum PushJSON {
   private static func head(_ push: RecentPush) -> String {
     """
     "number":\(push.number),"time":\(push.time),"connection":\(push.connection),\
-    \(form(push.form)),"fate":"\(push.fate)",\
+    \(form(push.form)),"fate":"\(push.outcome)",\
     "status":\(push.status.map(String.init) ?? "null"),"reason":\(text(push.reason)),\
     "duplicate":\(push.isDuplicate),"token":"\(TokenField.hex(push.token))",\
     "topic":\(text(push.topic)),"unique_id":\(text(push.uniqueIdentifier)),\

@@ -16,7 +16,7 @@ final class PushRepeater: Sendable {
 
   private static let waitingMax = 16
   private static let connectTimeMS: UInt32 = 5_000
-  private static let answerTimeMS: Int32 = 10_000
+  private static let responseTimeoutMS: Int32 = 10_000
   /// A binary gateway is silent about accepted notifications. A sentinel would prove acceptance,
   /// but would also appear in the list next to the push.
   private static let quietPeriodMS: UInt32 = 300
@@ -25,11 +25,11 @@ final class PushRepeater: Sendable {
 
   init(gateway: String) { self.gateway = try? JSONParser.read(gateway.utf8) }
 
-  func answer(_ push: RecentPush) async -> PushesResponse {
+  func respond(_ push: RecentPush) async -> PushesResponse {
     if let fault = push.repetitionFault { return .fault(409, fault) }
     guard waiting.add(1, ordering: .relaxed).newValue <= Self.waitingMax else {
       waiting.subtract(1, ordering: .relaxed)
-      return .fault(429, "\(Self.waitingMax) pushes are already waiting to be sent again")
+      return .fault(429, "\(Self.waitingMax) pushes are already waiting to be resent")
     }
     defer { waiting.subtract(1, ordering: .relaxed) }
     return await withCheckedContinuation { continuation in
@@ -50,10 +50,10 @@ final class PushRepeater: Sendable {
         number: push.number, token: push.token, channel: push.broadcast?.channel, isAgain: true)
       try session.send(sent, Array(push.payloadBytes))
       try session.flush()
-      _ = try? session.drain(within: Self.answerTimeMS)
+      _ = try? session.drain(within: Self.responseTimeoutMS)
       guard let outcome = try? session.next(within: 0) else {
         return .fault(
-          504, "the gateway did not answer it within \(Self.answerTimeMS / 1000) seconds")
+          504, "the gateway did not respond within \(Self.responseTimeoutMS / 1000) seconds")
       }
       let reason = outcome.kind == .unknown ? outcome.lastReason : outcome.reason
       return .json(
@@ -116,7 +116,7 @@ final class PushRepeater: Sendable {
       }
     }
     if let expiry {
-      // Keeps the lifetime of the first one.
+      // Keeps the original's time to live.
       let left = min(expiry &- push.time / 1000, Self.lifetimeMaxS)
       delivery.expiry = left > 0 ? Int64(time(nil)) &+ left : Int64(APNS_EXPIRY_ONCE)
     }

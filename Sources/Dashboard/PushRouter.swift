@@ -34,14 +34,15 @@ struct PushRouter: Sendable {
 
   static func takes(_ path: String) -> Bool { path == Self.path || path.hasPrefix(Self.path + "/") }
 
-  func answer(_ method: String, _ path: String, _ query: [String: String]) async -> PushesResponse {
+  func respond(_ method: String, _ path: String, _ query: [String: String]) async -> PushesResponse
+  {
     if path == Self.path {
       return method == "GET" ? page(query) : .fault(405, "\(path) takes GET")
     }
     let parts = path.dropFirst(Self.path.count + 1)
       .split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count <= 2, let number = Int(parts[0]) else {
-      return .fault(404, "there is nothing here")
+      return .fault(404, "not found")
     }
     let verb = parts.count == 2 ? String(parts[1]) : ""
     guard
@@ -49,7 +50,7 @@ struct PushRouter: Sendable {
         "": ["GET", "DELETE"], "payload": ["GET"], "frame": ["GET"],
         "repeat": ["POST"],
       ][verb]
-    else { return .fault(404, "there is nothing here") }
+    else { return .fault(404, "not found") }
     guard methods.contains(method) else {
       return .fault(405, "\(path) takes \(methods.joined(separator: ", "))")
     }
@@ -59,10 +60,10 @@ struct PushRouter: Sendable {
     switch verb {
     case "payload": return file(Array(push.payloadBytes), "push-\(number)-payload")
     case "frame": return file(push.bytes, "push-\(number)-frame")
-    case "repeat": return await repeater.answer(push)
+    case "repeat": return await repeater.respond(push)
     default:
       if method == "GET" { return .json(PushJSON.details(push)) }
-      // Another page may have deleted it meanwhile.
+      // Another page may have deleted it.
       return recentPushes.delete(number)
         ? .json("{\"deleted\":\(number)}") : .fault(404, "push \(number) is no longer kept")
     }

@@ -12,7 +12,7 @@ package struct RequestTarget: Sendable {
       case .severalHosts: "the request has several Hosts"
       case .malformedHost: "Host is not a host with or without a port"
       case .malformedTarget: "the target is neither a path nor an address that begins with http://"
-      case .otherScheme: "only http is spoken here"
+      case .otherScheme: "only http is supported here"
       }
     }
   }
@@ -31,7 +31,7 @@ package struct RequestTarget: Sendable {
     var named: Authority?
     if let host = hosts.first {
       named = Authority(host)
-      // It is empty if the client has no host name, as on a UNIX socket.
+      // Empty if the client has no host name, as on a UNIX socket.
       guard named != nil || host.isEmpty else { throw .malformedHost }
     }
     if hosts.isEmpty, needsHost { throw .missingHost }

@@ -55,7 +55,7 @@ final class UpgradeFilter: ChannelInboundHandler {
     return bytes.count
   }
 
-  /// False if the rest of the name has not arrived.
+  /// False if the rest of the name is still missing.
   private func rename() -> Bool {
     let start = pending.readableBytesView.prefix(Self.name.count)
     guard place.isInHead, zip(start, Self.name).allSatisfy({ $0 | 0x20 == $1 | 0x20 }) else {

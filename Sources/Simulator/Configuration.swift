@@ -5,39 +5,40 @@ extension SimulatedGateway {
     package var host = "127.0.0.1"
     /// 0 takes a free port.
     package var http2Port = 8443
-    /// The binary interface; nil: not there.
+    /// The port of the binary interface; nil without it.
     package var gatewayPort: Int?
     package var feedbackPort: Int?
-    /// Where channels are managed, over HTTP/2; nil: nowhere.
+    /// The port of channel management over HTTP/2; nil without it.
     package var channelsPort: Int?
     /// How many channels an app may have.
     package var channelsMax = 10_000
     /// Apps that are not enabled for broadcasts.
     package var appsWithoutBroadcasts: [String] = []
     package var subscriptions: [Subscription] = []
-    /// Answers over HTTP/2 are those of the sandbox.
+    /// Responses over HTTP/2 are those of the sandbox.
     package var isSandbox = true
-    /// Accepted beside the key in the certificates' directory.
+    /// Accepted in addition to the key in the certificates' directory.
     package var providerKeys: [ProviderKey] = []
     package var certificates: CertificateDirectory
-    /// Over the binary ports.
+    /// For the binary ports.
     package var tlsMax = TLSBound.tls1_2
     package var tlsMin = TLSBound.tls1_2
-    /// Session tickets over the binary ports, right behind the handshake. Old clients take these
-    /// bytes for an error, wait for the rest of them, or answer them with RST.
+    /// Session tickets on the binary ports, right after the handshake. Legacy clients take these
+    /// bytes for an error packet, wait for the rest of it, or answer with RST.
     package var sendsTickets = false
     package var rules = GatewayRules()
     package var feedback: [FeedbackEntry] = []
     /// Records accepted notifications.
     package var record: RecordFile?
-    /// Records what became of every notification.
+    /// Records the outcome of every notification.
     package var ledger: RecordFile?
     package var faults = FaultRules()
-    /// All that is left to chance follows from it.
+    /// The seed of all random numbers.
     package var seed: UInt64 = 0
-    /// The control interface listens on loopback only. 0 takes a free port, nil: none.
+    /// The port of the control API, which listens on loopback only; 0 takes a free port, nil turns
+    /// it off.
     package var controlPort: Int?
-    /// How many accepted notifications the control interface can list.
+    /// How many accepted notifications the control API can list.
     package var controlKeeps = 100_000
     /// Keeps the newest notifications for the page; nil without a page.
     package var recentPushes: RecentPushes?

@@ -1,13 +1,13 @@
 import BinaryServer
 
-/// Why a service cannot listen.
+/// The reason why a service cannot listen.
 package struct ListenError: Error, CustomStringConvertible {
   package enum Service: String, Sendable {
     case gateway, feedback, http2, channels, control, dashboard
   }
 
   private let failure: ListenFailure
-  /// The option that is to blame.
+  /// The option that caused it.
   package let option: String
 
   package init(_ error: any Error, _ service: Service, _ host: String, _ port: Int) {

@@ -6,23 +6,23 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// A gateway and a feedback service that behave like Apple's, and as badly as their faults require.
-/// Runs from `start` to `stop`.
+/// A gateway and a feedback service that behave like Apple's, except for their faults. Runs from
+/// `start` to `stop`.
 package final class SimulatedGateway: Sendable {
-  /// nil if there is no binary interface.
+  /// nil without the binary interface.
   package var gatewayPort: Int? { listeners[.gateway]?.port }
   package var feedbackPort: Int? { listeners[.feedback]?.port }
   package let http2Port: Int
-  /// nil if there is no management of channels.
+  /// nil without channel management.
   package var channelsPort: Int? { listeners[.channels]?.port }
-  /// nil if there is no control interface.
+  /// nil without the control API.
   package var controlPort: Int? { controlListener?.port }
   package let ledger: Ledger
   package let feedback: FeedbackList
   package let faults: FaultsInForce
-  /// The control interface without HTTP.
+  /// The control API without HTTP.
   package let service: ControlService
-  /// The control interface asks for the end of the run. The caller decides.
+  /// Requests to end the run from the control API. The caller decides.
   package let shutdownRequests: AsyncStream<Void>
 
   private let listeners: [ListenError.Service: Listener]
@@ -49,7 +49,7 @@ package final class SimulatedGateway: Sendable {
     channels = [service.gatewayChannels, service.feedbackChannels]
   }
 
-  /// Listens when it returns. Makes missing certificates.
+  /// Listens once it returns. Makes missing certificates.
   package static func start(
     _ configuration: Configuration, logger: Logger
   ) async throws -> SimulatedGateway {
@@ -66,7 +66,7 @@ package final class SimulatedGateway: Sendable {
     let feedback = FeedbackList(configuration.feedback)
     let unregistered = UnregisteredDevices(configuration.feedback)
     let broadcasts = Broadcasts(
-      seed: configuration.seed, most: configuration.channelsMax,
+      seed: configuration.seed, channelsMax: configuration.channelsMax,
       disabled: configuration.appsWithoutBroadcasts, subscriptions: configuration.subscriptions)
     let records = RecordFiles(
       accepted: configuration.record, ledger: configuration.ledger)
@@ -123,7 +123,7 @@ package final class SimulatedGateway: Sendable {
       for (name, port) in ports {
         let service: ConnectionFaults.Service = name == .channels ? .channels : .http2
         var services = services
-        services.takesOrders = name == .channels
+        services.managesChannels = name == .channels
         let theirs = services
         listeners[name] = try await listen(name, on: port, configuration.host, group, logger) {
           channel in
@@ -164,12 +164,12 @@ package final class SimulatedGateway: Sendable {
 
   /// Cuts all connections. Everything they sent is recorded when it returns.
   package func stop() async -> Totals {
-    // Before the event loops end: TLS still needs one to send close_notify.
-    // The control interface goes first, because it may reopen listeners.
+    // Before the event loops end: TLS still needs one to send close_notify. The control API stops
+    // first, because it may reopen listeners.
     await controlListener?.close()
     await visitLoops()
     await service.controlChannels.cut()
-    await service.answersUnderWay.end()
+    await service.pendingResponses.end()
     for listener in listeners.values { await listener.close() }
     await visitLoops()
     for channels in channels { await channels.cut() }
@@ -218,7 +218,7 @@ package final class SimulatedGateway: Sendable {
           .serverChannelOption(.backlog, value: 1024)
           .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
           .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-          // A client that closes its side may still wait for the answer.
+          // A client that half-closes may still wait for the response.
           .childChannelOption(.allowRemoteHalfClosure, value: true)
           .childChannelInitializer { channel in
             channel.eventLoop.makeCompletedFuture { try addHandlers(channel) }

@@ -5,7 +5,7 @@ struct APNSCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "apns", abstract: "Push notifications to Apple devices: tools for providers.",
     discussion: """
-      Each command's --help begins with an example that works.
+      Each command's --help begins with a working example.
 
       \(Exit.text)
       """,
@@ -19,11 +19,11 @@ struct APNSCommand: AsyncParsableCommand {
 @main
 enum Program {
   static func main() async {
-    // Swift reads them there. Taken for none, they would be answered by a page of help and success.
+    // Swift reads the arguments there. Without them the tool would print the help and succeed.
     if CommandLine.arguments.isEmpty {
       Exit.end(with: Exit.refusal("the arguments cannot be read: /proc is not mounted here"))
     }
-    // The parser would only report an unexpected argument.
+    // Otherwise the parser would only report an unexpected argument.
     if let fault = CommandNames.fault(in: CommandLine.arguments.dropFirst()) {
       let status = Exit.refusal(fault)
       StandardStream.error.write("  See 'apns --help' for more information.\n")

@@ -2,7 +2,7 @@ import BinaryServer
 import Glibc
 import Simulator
 
-/// What the simulator prints when it listens.
+/// The text that the simulator prints when it is ready.
 struct Announcement {
   var host: String
   var gatewayPort: Int?
@@ -19,7 +19,7 @@ struct Announcement {
     host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
   }
 
-  /// The address to connect to, if the host means all addresses.
+  /// An address to connect to if the host stands for all addresses.
   private var peer: String { Self.reachable(host) }
 
   private static func reachable(_ host: String) -> String {
@@ -51,7 +51,7 @@ struct Announcement {
     """
   }
 
-  /// All open ports.
+  /// The open ports.
   private var ready: String {
     let services: [(name: String, port: Int?, host: String)] = [
       ("gateway", gatewayPort, host), ("feedback", feedbackPort, host), ("http2", http2Port, host),

@@ -3,11 +3,11 @@ enum Build {
   #if DEBUG
     static let name = "debug"
     static let text = """
-      This is a debug build: a push over HTTP/2 costs many times what it costs a \
-      release build. Measure with that: swift build -c release --product apns.
+      This is a debug build: a push over HTTP/2 costs many times what it costs a release build. \
+      Measure with a release build: swift build -c release --product apns.
       """
   #else
     static let name = "release"
-    static let text = "This is a release build, which is the one to measure with."
+    static let text = "This is a release build, as needed for measurements."
   #endif
 }

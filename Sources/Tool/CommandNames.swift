@@ -1,12 +1,12 @@
 import ArgumentParser
 
-/// The names of the subcommands, and guesses at misspelt ones.
+/// The names of the subcommands, and suggestions for misspelled ones.
 enum CommandNames {
   /// The problem with a word in a subcommand's place; nil if it is a subcommand.
   static func fault(in arguments: ArraySlice<String>) -> String? {
     var words = arguments
     guard let first = words.popFirst() else { return nil }
-    // "apns help WORD" asks for a subcommand too.
+    // "apns help WORD" names a subcommand too.
     let word = first == "help" ? words.first : first
     if first != "help", let second = words.first, let known = below[first] {
       return fault(second, known, of: " of \(first)", elsewhere: otherChannelNames)
@@ -21,8 +21,8 @@ enum CommandNames {
       return nil
     }
     let text = "'\(word)' is not a subcommand\(parent)"
-    if let meant = nearest(to: word, known, elsewhere) {
-      return "\(text). Did you mean '\(meant)'?"
+    if let suggestion = nearest(to: word, known, elsewhere) {
+      return "\(text). Did you mean '\(suggestion)'?"
     }
     return "\(text): the subcommands are \(known.joined(separator: ", "))"
   }
@@ -35,7 +35,7 @@ enum CommandNames {
     command.configuration.subcommands.map { $0._commandName }
   }
 
-  /// Names that other programs use for the same.
+  /// Names that other programs use for these subcommands.
   private static let elsewhere = [
     "push": "send", "notify": "send", "check": "doctor", "diagnose": "doctor", "server": "simulate",
     "gateway": "simulate", "version": "--version", "completion": "completions",
@@ -60,7 +60,8 @@ enum CommandNames {
     return begun.count == 1 ? begun[0] : nil
   }
 
-  /// Letters added, left out, changed, or swapped with the next one (Damerau and Levenshtein).
+  /// The number of letters added, removed, changed, or swapped with the next one (Damerau and
+  /// Levenshtein).
   private static func slips(between one: String, and other: String) -> Int {
     let (one, other) = (Array(one.unicodeScalars.prefix(64)), Array(other.unicodeScalars))
     var before: [Int] = []

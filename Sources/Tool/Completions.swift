@@ -4,9 +4,9 @@ extension CompletionShell: @retroactive ExpressibleByArgument {}
 
 struct Completions: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print a script that lets a shell complete commands and options.",
+    abstract: "Print a script with which a shell completes commands and options.",
     discussion: """
-      For this shell, until it ends:
+      For the current shell:
 
           source <(apns completions bash)
 

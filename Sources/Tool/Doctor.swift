@@ -5,13 +5,13 @@ import Glibc
 
 struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Check certificate, key, network and service, and say what to do about each problem.",
+    abstract: "Check certificate, key, network and service, and suggest a remedy for each problem.",
     discussion: """
-      Check everything, from the files to the service's answer:
+      Check everything, from the files to the service's response:
 
           apns doctor --certificate provider.pem
 
-      The key of provider tokens, with Apple's sandbox:
+      A signing key (.p8), with Apple's sandbox:
 
           apns doctor --p8 AuthKey_ABCDE12345.p8 --team-id TEAM123456 --sandbox
 
@@ -19,38 +19,36 @@ struct Doctor: ParsableCommand {
 
           apns doctor --p12 provider.p12 --passphrase-file passphrase --offline
 
-      A gateway or the simulator, which says where its certificates are:
+      A gateway or the simulator, which prints the paths of its certificates:
 
           apns doctor --host 127.0.0.1 --port 8443 --try-push \\
             --ca simulator-certificates/ca.pem \\
             --certificate simulator-certificates/provider.pem
 
-      A relay's listeners, as a program finds them that speaks the binary interface and that nobody \
-      can change any more:
+      A relay's listeners, as a legacy program that speaks the binary interface sees them:
 
           apns doctor --relay 192.168.1.10 --certificate old-provider.pem
 
-      It connects once or a few times, shakes hands, waits for the SETTINGS of HTTP/2, and pushes \
-      nothing. A service only judges a provider token and the topic when it gets a push: --try-push \
-      sends one to a device that cannot be, --token a silent one to that device. What was not tried \
-      is told as skipped.
+      It connects once or a few times, performs the handshake, waits for the HTTP/2 SETTINGS, and \
+      pushes nothing. A service checks the provider token and the topic only when it gets a push: \
+      --try-push sends one to a nonexistent device, --token a silent one to that device. Checks \
+      that were not made are listed as skipped.
 
-      A device token does not show its environment. If you allow it, the push also goes to the \
-      other one, and the answers tell:
+      A device token does not show its environment. With --other-environment the push also goes to \
+      the other one, and the responses show which it is:
 
           apns doctor --p8 AuthKey_ABCDE12345.p8 --team-id TEAM123456 \\
             --topic com.example.app --other-environment sandbox \\
             --token 5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412
 
-      Each finding is a problem or a warning, and says what to do. With --json it has a "cause", \
-      a name that does not change.
+      Each finding is a problem or a warning, with a remedy. With --json it has a "cause", a name \
+      that does not change.
 
       THE CLOCK is compared with the certificates of both sides and with the age of this program, \
       and with --time-server if that is given.
 
       EXIT STATUS: 0 if nothing is wrong; 1 if there are findings; 2 if the command line cannot be \
-      used; 3 if the service could not be reached or the handshake failed, whatever else was \
-      found.
+      used; 3 if the service could not be reached or the handshake failed, even with other findings.
       """)
 
   @OptionGroup(title: "Provider") var provider: ProviderOptions
@@ -58,12 +56,13 @@ struct Doctor: ParsableCommand {
   @OptionGroup(title: "Relay") var listeners: RelayListenerOptions
 
   @Option(
-    name: .customLong("protocol"), help: "HTTP/2, or the binary interface that Apple switched off.")
+    name: .customLong("protocol"),
+    help: "HTTP/2, or the binary interface, which Apple switched off.")
   var wire = WireProtocol.http2
 
   @Option(
     help: ArgumentHelp(
-      "The app to push to: the certificate has to be for it.", valueName: "id"))
+      "The app to push to, for which the certificate must be valid.", valueName: "id"))
   var topic: String?
 
   @Option(
@@ -73,22 +72,22 @@ struct Doctor: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Also send a silent push to this device, and explain the service's answer.",
+      "Also send a silent push to this device, and explain the service's response.",
       valueName: "token"))
   var token: String?
 
   @Option(
     help: ArgumentHelp(
       """
-      Where --token is unknown (BadDeviceToken), also push to it there, and say which environment \
-      it is of: production, sandbox, or a host.
+      If --token is unknown (BadDeviceToken), also push to it in this environment (production, \
+      sandbox or a host), and report which one it belongs to.
       """, valueName: "environment"))
   var otherEnvironment: String?
 
   @Flag(
     help: """
-      Also send a silent push to a device that cannot be, and explain the service's answer. \
-      Nobody gets it.
+      Also send a silent push to a nonexistent device, and explain the service's response. No \
+      device gets it.
       """)
   var tryPush = false
 
@@ -107,7 +106,7 @@ struct Doctor: ParsableCommand {
       throw ValidationError("--try-push cannot be used with \(offline ? "--offline" : "--token")")
     }
     if let otherEnvironment {
-      if token == nil { throw ValidationError("--other-environment is for --token: give one") }
+      if token == nil { throw ValidationError("--other-environment needs --token") }
       if wire == .binary {
         throw ValidationError(
           "--other-environment is for HTTP/2 only: it cannot be used with --protocol binary")
@@ -116,7 +115,8 @@ struct Doctor: ParsableCommand {
         service.sandbox == (otherEnvironment == "sandbox")
       {
         throw ValidationError(
-          "--other-environment \(otherEnvironment) is the one that is checked: name the other one")
+          "--other-environment \(otherEnvironment) is the environment that is checked: name the other one"
+        )
       }
       do throws(ServiceAddress.Fault) {
         _ = try ServiceAddress(otherEnvironment)
@@ -125,13 +125,13 @@ struct Doctor: ParsableCommand {
       }
     }
     if offline, provider.certificate == nil, provider.p12 == nil, provider.p8 == nil,
-      provider.authority == nil
+      provider.caFile == nil
     {
       throw ValidationError("--offline checks files: give --certificate, --p12, --p8 or --ca")
     }
   }
 
-  /// Refuses the options that do not go with --relay.
+  /// Refuses options that cannot be used with --relay.
   private func demandOldProgram() throws {
     let others: [(String, Bool)] = [
       ("--host", service.host != nil), ("--port", service.port != nil),
@@ -148,7 +148,7 @@ struct Doctor: ParsableCommand {
     }
   }
 
-  /// Connected to as the service is.
+  /// The options for connecting to it.
   private var other: Peer? {
     otherEnvironment.flatMap { name in
       var peer = service.peer
@@ -174,12 +174,12 @@ struct Doctor: ParsableCommand {
     }
     var sources = try provider.sources()
     sources.ask = sources.ask.map { ask in
-      // Files are opened more than once, and a person asked once.
-      var said: [String: String?] = [:]
+      // Files are opened more than once, but the prompt appears once.
+      var passphrases: [String: String?] = [:]
       return { file in
-        if let known = said[file] { return known }
+        if let known = passphrases[file] { return known }
         let answer = ask(file)
-        said[file] = answer
+        passphrases[file] = answer
         return answer
       }
     }
@@ -193,12 +193,12 @@ struct Doctor: ParsableCommand {
     let beforeService = report.lines.count
     if offline {
       report.isReachable = nil
-      report.skip("service", "not connected to, and nothing was pushed: --offline")
+      report.skip("service", "no connection and no push: --offline")
       let isHTTP2 = wire == .http2
       let place = ServicePlace(service.peer, isHTTP2: isHTTP2)
       report.add(AppleAddress(place, isHTTP2: isHTTP2)?.finding)
     } else if !isTrusting {
-      report.skip("service", "not connected to, and nothing was pushed: fix --ca first")
+      report.skip("service", "no connection and no push: fix --ca first")
     } else {
       let isHTTP2 = wire == .http2
       let check = ServiceCheck(
@@ -209,16 +209,17 @@ struct Doctor: ParsableCommand {
       if let theirs = check.run(&report) { times.append(theirs) }
     }
     if provider.namesNobody, !offline {
-      NobodyCheck(isHTTP2: wire == .http2, target: target).run(&report, before: beforeService)
+      MissingCredentialsCheck(isHTTP2: wire == .http2, target: target).run(
+        &report, before: beforeService)
     }
     ClockCheck(
       times: times, server: timeServer, timeoutMS: Int(service.connectTimeout * 1000)
     ).run(&report)
-    try say(report)
+    try show(report)
   }
 
   private func runRelay() throws {
-    // Listeners close as they like.
+    // Listeners may close at any time.
     signal(SIGPIPE, SIG_IGN)
     var report = Report()
     do {
@@ -228,10 +229,10 @@ struct Doctor: ParsableCommand {
         Finding(
           cause: fault.cause, about: fault.about, message: fault.message, remedy: fault.remedy))
     }
-    try say(report)
+    try show(report)
   }
 
-  private func say(_ report: Report) throws {
+  private func show(_ report: Report) throws {
     StandardStream.output.write(
       json ? report.json : report.text(columns: Terminal.columns(of: .output)))
     if report.isReachable == false { throw Exit.unreachable }

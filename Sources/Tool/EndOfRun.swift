@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 
-/// Waits for SIGINT, SIGTERM or the end of the process that wanted the run.
+/// Waits for SIGINT, SIGTERM or the end of the parent process.
 struct EndOfRun {
   private let reasons: AsyncStream<String>
   /// Ends the run for a reason other than a signal.
@@ -9,13 +9,13 @@ struct EndOfRun {
   private let signals: [SignalWatch]
   private let timer: (any DispatchSourceTimer)?
 
-  /// From here on signals no longer end the process by themselves.
+  /// From here on, these signals no longer end the process.
   init(parent: pid_t?) {
     let (stream, continuation) = AsyncStream.makeStream(of: String.self)
     let queue = DispatchQueue(label: "end")
     reasons = stream
     request = { continuation.yield($0) }
-    // If the output's reader is gone, the run still ends with totals.
+    // If the output's reader has ended, the run still ends with totals.
     signal(SIGPIPE, SIG_IGN)
     signals = [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM")].map { number, name in
       SignalWatch(number, on: queue) { continuation.yield(name) }
@@ -25,7 +25,7 @@ struct EndOfRun {
       let timer = DispatchSource.makeTimerSource(queue: queue)
       timer.schedule(deadline: .now(), repeating: .milliseconds(100))
       timer.setEventHandler {
-        if !watched.isAlive { continuation.yield("process \(parent) is gone") }
+        if !watched.isAlive { continuation.yield("process \(parent) has ended") }
       }
       timer.activate()
       return timer
@@ -34,11 +34,11 @@ struct EndOfRun {
 
   func wait() async -> String {
     for await reason in reasons { return reason }
-    return "nothing to wait for"
+    return "the process does not exist"
   }
 }
 
-/// Tells a process from a later one with the same number.
+/// Distinguishes a process from a later one with the same number.
 struct WatchedProcess: Sendable {
   private let pid: pid_t
   private let started: Substring?
@@ -52,10 +52,10 @@ struct WatchedProcess: Sendable {
     guard let started else { return false }
     errno = 0
     guard let status = Self.status(pid) else {
-      // Without a descriptor nobody can look: not a reason to end.
+      // Without a free descriptor the process cannot be checked, which is not a reason to end.
       return errno == EMFILE || errno == ENFILE
     }
-    // A process that nobody has waited for is still listed.
+    // A zombie process is still listed.
     return status.started == started && status.state != "Z" && status.state != "X"
   }
 

@@ -15,31 +15,31 @@ enum Exit {
     """
 
   static let ofChannels = """
-    EXIT STATUS: 0 if all was done; 1 if the service refused something, or if the answer to a \
-    new channel was lost; 2 if the command line, a file or the credentials cannot be used; 3 if \
-    the service could not be reached.
+    EXIT STATUS: 0 if everything was done; 1 if the service rejected a request, or if the response \
+    for a new channel was lost; 2 if the command line, a file or the credentials cannot be used; 3 \
+    if the service could not be reached.
     """
 
-  /// For a command that only prints.
+  /// For commands that only print.
   static let ofPrinting =
     "EXIT STATUS: 0 if it was printed; 2 if the command line cannot be used."
 
   static func end(with status: ExitCode) -> Never { exit(status.rawValue) }
 
-  /// Ends as for a wrong option, but without the usage, which would not help with a wrong file.
-  static func refusal(_ message: String) -> ExitCode { said(message, usage) }
+  /// Ends as after a wrong option, but without the usage, which does not help with a wrong file.
+  static func refusal(_ message: String) -> ExitCode { report(message, usage) }
 
   /// Ends with the library's error about the service, and explains an alert in the handshake.
   static func unreached(_ error: LibraryError, _ shown: AlertCause.Shown) -> ExitCode {
     guard error.isConnection else { return refusal(error.message) }
-    let status = said(error.message, unreachable)
+    let status = report(error.message, unreachable)
     if let words = AlertCause.words(error, shown) {
       StandardStream.error.write("  \(Printable.line(words))\n")
     }
     return status
   }
 
-  static func said(_ message: String, _ status: ExitCode) -> ExitCode {
+  static func report(_ message: String, _ status: ExitCode) -> ExitCode {
     StandardStream.error.write("Error: \(Printable.line(message))\n")
     return status
   }

@@ -1,6 +1,6 @@
 import Simulator
 
-/// The help text about faults and the control interface.
+/// The help text about faults and the control API.
 enum FaultText {
   /// The width of the text.
   private static let indent = 6
@@ -17,47 +17,47 @@ enum FaultText {
     entry("GET /counters", "the totals so far"),
     entry(
       "GET /accepted?from=0&limit=1000",
-      "accepted notifications; \"next\" is where the next page begins"),
+      "accepted notifications; \"next\" is the start of the next page"),
     entry(
       "GET /connections",
-      "open connections to the gateway, with their protocol and what each has sent"),
+      "open connections to the gateway, with their protocol and their counts"),
     entry(
       "DELETE /connections/N?end=fin",
       "ends connection N: close_notify, fin, reset or stall; default: fin"),
     entry(
       "GET /channels",
-      "the broadcast channels, with their subscribers and what is stored for later ones"),
-    entry("GET /subscriptions", "which devices subscribe to which channels"),
+      "the broadcast channels, with their subscribers and stored messages"),
+    entry("GET /subscriptions", "the channels to which devices subscribe"),
     entry(
       "POST /subscriptions",
       """
-      a device subscribes to a channel, {"token": hex, "channel": identifier}, and is sent what \
-      the channel has stored; DELETE ends that
+      subscribes a device to a channel, {"token": hex, "channel": ID}, and delivers the channel's \
+      stored message; DELETE ends the subscription
       """),
     entry(
       "GET /activities",
-      "the Live Activities of all devices: state, content, updates, and how many came out of order"
+      "the Live Activities of all devices: state, content, and numbers of updates and of outdated ones"
     ),
     entry("GET /faults", "the faults in force, and the seed"),
     entry("PUT /faults", "replaces the faults: an object, or an array of rules"),
     entry("PATCH /faults", "adds these faults to those in force; null removes one"),
-    entry("DELETE /faults", "removes all faults: a closed port opens, what was stalled goes on"),
-    entry("GET /unregistered", "the devices that the feedback service will report"),
+    entry("DELETE /faults", "removes all faults: closed ports open, stalled connections continue"),
+    entry("GET /unregistered", "the devices that the feedback service will send"),
     entry(
       "POST /unregistered",
       """
       adds a device, {"token": hex, "timestamp": UNIX seconds}, default: now; over the binary \
-      interface pushes to it are accepted; over HTTP/2 they are answered with "reason", \
+      interface pushes to it are accepted; over HTTP/2 they are rejected with "reason", \
       Unregistered (default) or ExpiredToken
       """),
     entry("DELETE /unregistered", "removes all of them"),
     entry(
       "POST /reset",
-      "forgets counters, accepted, unregistered and Live Activities; faults and channels stay"),
+      "clears counters, accepted, unregistered and Live Activities; faults and channels stay"),
     entry("POST /shutdown", "ends the run"),
   ].joined(separator: "\n")
 
-  /// A name and, below it, its meaning.
+  /// A name with its meaning below it.
   static func entry(_ name: String, _ text: String) -> String {
     let margin = String(repeating: " ", count: indent)
     var lines = ["    " + name]

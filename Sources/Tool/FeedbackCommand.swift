@@ -5,30 +5,31 @@ import CAPNS
 struct FeedbackCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "feedback",
-    abstract: "List the devices that are gone, and remove them from a list.",
+    abstract: "List gone devices, and remove them from a list.",
     discussion: """
       Read the feedback service, and write the list without those devices:
 
           apns feedback --certificate provider.pem --host feedback.example.com \\
             --prune devices.csv --output devices.new.csv
 
-      Over HTTP/2 there is no such service: the answers to pushes say which devices are gone, and \
-      the results of apns send have them:
+      HTTP/2 has no feedback service: responses to pushes report gone devices, and the results of \
+      apns send contain them:
 
           apns feedback --from results.jsonl --prune devices.csv --in-place
 
-      READING THE LIST CLEARS IT at the service. So the list to prune is checked first, and \
-      --save keeps the service's answer, for --from.
+      READING THE LIST CLEARS IT at the service. So the list to prune is checked first, and --save \
+      keeps the service's list for --from.
 
       A DEVICE THAT REGISTERED after the service found it gone stays in the list: the column \
-      registered says when each device did, in UNIX seconds or as 2026-11-21T14:00:00Z. A device \
-      without a time stays too, and is counted; --ignore-registration removes all of them. Lists \
-      have the form that apns send reads. What stays is written unchanged and in the same order.
+      registered has the time of each registration, in UNIX seconds or as 2026-11-21T14:00:00Z. A \
+      device without a time stays too, and is counted; --ignore-registration removes all of them. \
+      Lists have the format that apns send reads. The remaining lines are written unchanged and in \
+      the same order.
 
-      REJECTED TOKENS do not count as gone: the service says that they are bad, not that a device \
-      is gone. --also-rejected removes them too. But the service rejects every good token in the \
-      same way if sandbox and production are confused, or if the topic belongs to another app. So \
-      there is always a warning, and if the results have more rejected than accepted \
+      REJECTED TOKENS do not count as gone: the service reports that they are bad, not that a \
+      device is gone. --also-rejected removes them too. But the service rejects every good token \
+      in the same way if sandbox and production are confused, or if the topic belongs to another \
+      app. So there is always a warning, and if the results have more rejected than accepted \
       notifications, --in-place changes nothing.
 
           apns feedback --from results.jsonl --also-rejected \\
@@ -42,13 +43,13 @@ struct FeedbackCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Read the gone devices from this file, not from a service: what --save, --json or --csv of this command wrote, or results of apns send.",
+      "Read the gone devices from this file, not from a service: the output of --save, --json or --csv, or results of apns send.",
       valueName: "file"),
     completion: .file())
   var from: String?
 
   @Option(
-    help: ArgumentHelp("Keep the service's answer, as JSON lines.", valueName: "file"),
+    help: ArgumentHelp("Save the service's list as JSON lines.", valueName: "file"),
     completion: .file())
   var save: String?
 
@@ -71,10 +72,11 @@ struct FeedbackCommand: ParsableCommand {
   var tokenColumn = "token"
 
   @Option(
-    help: ArgumentHelp("The name of its column with the time of registration.", valueName: "name"))
+    help: ArgumentHelp(
+      "The name of the list's column with the time of registration.", valueName: "name"))
   var registeredColumn = "registered"
 
-  @Flag(help: "Remove every device that is gone, whenever it registered.")
+  @Flag(help: "Remove every gone device, whenever it registered.")
   var ignoreRegistration = false
 
   @Flag(
@@ -96,7 +98,7 @@ struct FeedbackCommand: ParsableCommand {
     }
     if alsoRejected, csv {
       throw ValidationError(
-        "--csv has no column for --also-rejected: use --json, which tells them apart")
+        "--csv has no column for --also-rejected: use --json, which distinguishes them")
     }
     if csv, json { throw ValidationError("give either --csv or --json, not both") }
     if prune == nil {
@@ -117,15 +119,15 @@ struct FeedbackCommand: ParsableCommand {
     if from == nil, provider.p8 != nil, provider.certificate == nil, provider.p12 == nil {
       throw ValidationError(
         "--p8 is for HTTP/2 only, and the feedback service needs a certificate; over HTTP/2 the "
-          + "results of apns send say which devices are gone: --from")
+          + "results of apns send have the gone devices: --from")
     }
     if from != nil, save != nil {
-      throw ValidationError("--save keeps what a service says: it cannot be used with --from")
+      throw ValidationError("--save saves the list of a service: it cannot be used with --from")
     }
   }
 
   func run() throws {
-    // Everything that could fail here comes first: the service tells its list only once.
+    // Everything that can fail comes first, because the service sends its list only once.
     let pruning = try named("--prune") { () throws(FileFault) in
       try prune.map { (path) throws(FileFault) in
         try Pruning(
@@ -134,33 +136,34 @@ struct FeedbackCommand: ParsableCommand {
       }
     }
     var gone = GoneDeviceList(takesRejected: alsoRejected)
-    var broken: LibraryError?
+    var truncation: LibraryError?
     if let from {
       try named("--from") { () throws(FileFault) in try gone.read(from) }
       try weigh(gone.rejected)
     } else {
-      broken = try ask(&gone)
+      truncation = try readService(&gone)
     }
     let isPrunedHere = pruning != nil && output == nil && !inPlace
     if !isPrunedHere { show(gone) }
     if let pruning {
       let kept = try named("--prune") { () throws(FileFault) in try pruning.run(gone) }
-      tell(kept)
+      report(kept)
     }
-    if let broken {
-      throw Exit.said("the list broke off: \(broken.message)", Exit.unreachable)
+    if let truncation {
+      throw Exit.report("the list was truncated: \(truncation.message)", Exit.unreachable)
     }
   }
 
-  /// The provider itself may have caused such rejections, and then every token would be lost.
+  /// A wrong provider setup may cause such rejections, and then every token would be lost.
   private func weigh(_ rejected: RejectedTokens) throws {
     let count = rejected.all.count
     guard count > 0 else { return }
     if inPlace, rejected.isDoubtful {
       throw Exit.refusal(
-        "--also-rejected: the results have \(OutcomeCounts.grouped(rejected.rejections)) such rejections and "
-          + "\(OutcomeCounts.grouped(rejected.accepted)) accepted, so the provider is probably configured wrongly: "
-          + "\(Self.otherCause). Nothing was changed; --output writes a list to check")
+        "--also-rejected: the results have \(OutcomeCounts.grouped(rejected.rejections)) such "
+          + "rejections and \(OutcomeCounts.grouped(rejected.accepted)) accepted, so the provider "
+          + "is probably configured wrongly: \(Self.otherCause). The list is unchanged; --output "
+          + "writes a list to check")
     }
     StandardStream.error.write(
       "Warning: \(OutcomeCounts.grouped(count)) rejected tokens are removed as if they were gone: "
@@ -171,8 +174,8 @@ struct FeedbackCommand: ParsableCommand {
     "the service rejects good tokens too if sandbox and production are confused, or if the topic "
     + "belongs to another app"
 
-  /// The service's list, and the error if it broke off.
-  private func ask(_ gone: inout GoneDeviceList) throws -> LibraryError? {
+  /// The service's list, and the error if it was truncated.
+  private func readService(_ gone: inout GoneDeviceList) throws -> LibraryError? {
     try provider.demand(of: service)
     let credentials = try provider.credentials()
     let file = try named("--save") { () throws(FileFault) in
@@ -184,25 +187,25 @@ struct FeedbackCommand: ParsableCommand {
     } catch {
       throw Exit.unreached(error, provider.shown)
     }
-    var broken: LibraryError?
+    var truncation: LibraryError?
     do throws(LibraryError) {
       while let device = try stream.next() {
         gone.add(device)
         try? file?.write(Array((device.json + "\n").utf8))
       }
     } catch {
-      broken = error
+      truncation = error
     }
     try named("--save") { () throws(FileFault) in try file?.finish() }
-    return broken
+    return truncation
   }
 
   private func show(_ gone: GoneDeviceList) {
     var text = csv ? "token,timestamp\n" : ""
     let rejected = gone.rejected.all
-    let isNobody = gone.told.isEmpty && rejected.isEmpty
-    if !csv, !json { text = isNobody ? "No device is gone.\n" : "gone since            token\n" }
-    for device in gone.told {
+    let isEmpty = gone.devices.isEmpty && rejected.isEmpty
+    if !csv, !json { text = isEmpty ? "No gone devices.\n" : "gone since            token\n" }
+    for device in gone.devices {
       if json {
         text += device.json + "\n"
       } else if csv {
@@ -226,7 +229,7 @@ struct FeedbackCommand: ParsableCommand {
     StandardStream.output.write(text)
   }
 
-  private func tell(_ kept: Pruning.Counts) {
+  private func report(_ kept: Pruning.Counts) {
     if json {
       var members = JSONMembers()
       members.add("kept", number: kept.kept)
@@ -246,7 +249,7 @@ struct FeedbackCommand: ParsableCommand {
     text += "\n"
     if kept.unknown > 0 {
       text +=
-        "Warning: \(OutcomeCounts.grouped(kept.unknown)) gone devices were kept, because the list does not say whether they registered later (first in line \(kept.firstUnknown)): --ignore-registration removes them\n"
+        "Warning: \(OutcomeCounts.grouped(kept.unknown)) gone devices were kept, because the list does not show whether they registered later (first in line \(kept.firstUnknown)): --ignore-registration removes them\n"
     }
     if kept.notRead > 0 {
       text +=

@@ -1,12 +1,12 @@
 import APNSLibrary
 import Glibc
 
-/// Options that name a file, and were given what belongs into it.
+/// Options that expect a file name but were given the file's contents.
 enum FileArguments {
   private static let names = ["certificate", "p12", "key", "p8", "passphrase-file", "ca", "crl"]
 
-  /// Why the arguments cannot be used. The parser would take PEM for an option, because it begins
-  /// with hyphens. Nil: there is nothing of that kind.
+  /// The reason why the arguments are unusable; nil if no file's contents are among them. The
+  /// parser would take PEM for an option, because it begins with hyphens.
   static func fault(in arguments: ArraySlice<String>) -> String? {
     for (index, argument) in zip(arguments.indices, arguments) {
       guard argument.hasPrefix("--") else { continue }
@@ -16,11 +16,11 @@ enum FileArguments {
       let value =
         parts.count == 2
         ? String(parts[1]) : index + 1 < arguments.endIndex ? arguments[index + 1] : ""
-      guard let told = Redaction.told(value) else { continue }
+      guard let replacement = Redaction.replacement(value) else { continue }
       // A path may be as long, or as mixed.
       if exists(value) { continue }
-      return "--\(parts[0]) takes the name of a file, and was given text \(told): "
-        + "write that into a file that only its user may read"
+      return "--\(parts[0]) needs a file name, but was given text \(replacement): write that to a "
+        + "file that only its user may read"
     }
     return nil
   }

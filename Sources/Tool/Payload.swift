@@ -6,19 +6,19 @@ import Simulator
 struct Payload: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract:
-      "Check a payload and its size against each limit, and show it as a device would.",
+      "Check a payload and its size, and show it as a device would.",
     usage: "apns payload [<options>] [<file>]",
     discussion: """
       A payload as a device shows it in French:
 
           apns payload push.json --strings fr.lproj/Localizable.strings
 
-      Errors have line and column, as a compiler's do:
+      Errors have line and column, like a compiler's:
 
           echo '{"aps":{"alert":"Hello","bagde":9}}' | apns payload
 
-      A warning is about something that a device ignores. If the strings do not have a loc-key, \
-      the key itself is shown, as on a device.
+      A warning is about content that devices ignore. If a loc-key is missing in the strings, the \
+      key itself is shown, as on a device.
 
       \(Exit.text)
       """)
@@ -41,7 +41,7 @@ struct Payload: ParsableCommand {
       valueName: "bytes"))
   var limit = Int(APNS_PAYLOAD_MAX_HTTP2)
 
-  @Option(help: ArgumentHelp("The app's name, as its banner shows it.", valueName: "name"))
+  @Option(help: ArgumentHelp("The app's name in the banner.", valueName: "name"))
   var app = "App"
 
   @Flag(help: "Print one JSON object.") var json = false
@@ -60,7 +60,7 @@ struct Payload: ParsableCommand {
     } catch {
       throw Exit.refusal("\(error)")
     }
-    // Leaves out the line feed that editors put at the end.
+    // Removes the line feed that editors add at the end.
     while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
     var localization: StringsFile?
     if let strings {

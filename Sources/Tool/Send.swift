@@ -12,7 +12,7 @@ enum PushKind: String, CaseIterable, ExpressibleByArgument {
   case alert, background, location, voip, complication, fileprovider, mdm, liveactivity
   case pushtotalk, widgets, controls
 
-  /// The library's number for it.
+  /// The library's constant.
   var pushType: apns_push_type_t {
     apns_push_type_t(rawValue: UInt32(Self.allCases.firstIndex(of: self)! + 1))
   }
@@ -20,7 +20,7 @@ enum PushKind: String, CaseIterable, ExpressibleByArgument {
 
 struct Send: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Send notifications, to a few devices or to a list of any length.",
+    abstract: "Send notifications to a few devices or to a list of any length.",
     discussion: """
       One notification, over HTTP/2:
 
@@ -28,8 +28,8 @@ struct Send: ParsableCommand {
             --topic com.example.app --alert 'Hello' \\
             5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412
 
-      A list, with a text of its own for each device. The outcomes go to a file, and --resume \
-      continues a run that was interrupted, even by SIGKILL:
+      A list, with a different text for each device. The outcomes go to a file, and --resume \
+      continues an interrupted run, even after SIGKILL:
 
           apns send --certificate provider.pem --alert 'Hello {{name}}' \\
             --tokens devices.csv --results results.jsonl
@@ -37,7 +37,7 @@ struct Send: ParsableCommand {
           apns send --certificate provider.pem --alert 'Hello {{name}}' \\
             --tokens devices.csv --results results.jsonl --resume
 
-      To the simulator, which says where its certificates are:
+      To the simulator, which prints the paths of its certificates:
 
           apns send --host 127.0.0.1 --port 8443 \\
             --ca simulator-certificates/ca.pem \\
@@ -45,18 +45,18 @@ struct Send: ParsableCommand {
             5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412
 
       THE PROVIDER identifies itself with a certificate (--certificate or --p12), over HTTP/2 and \
-      the binary interface, or with the key of provider tokens (--p8 with --team-id), over HTTP/2 \
-      only. Apple's services accept nothing from anyone else.
+      the binary interface, or with a signing key (--p8 with --team-id), over HTTP/2 only. Apple's \
+      services accept no pushes without either.
 
-      A LIST is CSV whose first line has the names of its columns, one of them token; CSV without \
-      that line, where the first field is the token; or JSON lines, each an object with a token. \
-      {{name}} in the payload is replaced by the device's field of that name: as text within a \
-      string, as a JSON value elsewhere. So {"aps":{"badge":{{badge}}}} gets a number, and \
-      --payload with nothing but {{payload}} gets a whole payload for each device. Without names \
-      the second column is {{2}}.
+      A LIST is CSV with column names in the first line, one of them token; CSV without that line, \
+      in which the first field is the token; or JSON lines, each an object with a token. {{name}} \
+      in the payload is replaced by the device's field of that name: as text within a string, as a \
+      JSON value elsewhere. So {"aps":{"badge":{{badge}}}} gets a number, and a --payload that is \
+      only {{payload}} gets a whole payload for each device. Without names the second column is \
+      {{2}}.
 
       A LIVE ACTIVITY is started by its app's push-to-start token, and updated and ended by the \
-      token of the activity or by a channel. Push type and topic are right by themselves, and the \
+      token of the activity or by a channel. Push type and topic are set automatically, and the \
       timestamp is now:
 
           apns send --p8 AuthKey_ABCDE12345.p8 --team-id TEAM123456 \\
@@ -64,35 +64,36 @@ struct Send: ParsableCommand {
             --content-state state.json --stale-date +900 \\
             5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412
 
-      In a list, --content-state '{{state}}' gives each device its own.
+      With a list, --content-state '{{state}}' takes each device's state from the list.
 
-      A BROADCAST goes to all Live Activities that follow a channel (--channel), or to the \
-      channels of a list (--channels), whose lines name them as "channel". It updates and ends \
+      A BROADCAST goes to all Live Activities that subscribe to a channel (--channel), or to the \
+      channels in a list (--channels), in which the column is "channel". It updates and ends \
       activities; it cannot start one. The service keeps a broadcast for later (--expires-in) only \
       if the channel stores messages.
 
-      RESULTS are JSON lines, one object in each line. The first line names the list ("list", \
-      "bytes") and the run ("run"). A line with "sending_to" says up to which device the list may \
-      have been sent. Every other line is the outcome of a device, in the order in which outcomes \
-      came. If a device has two, the later one counts:
+      RESULTS are JSON lines, one object per line. The first line identifies the list ("list", \
+      "bytes") and the run ("run"). A line with "sending_to" has the last device to which the list \
+      may have been sent. Every other line is the outcome of a device, in order of arrival. If a \
+      device has two, the later one applies:
 
       \(ResultText.members)
 
-      Apple's console, \(AppleConsole.address), finds a delivery in the sandbox by its unique id.
+      Apple's console, \(AppleConsole.address), lists deliveries in the sandbox under their unique \
+      IDs.
 
-      --resume skips each device that has an outcome, except unknown ones. Notifications that \
-      were in flight when the run was killed, at most one window (4 MiB of notifications, see \
-      --window), may have arrived: they are sent again and marked "again", or, with \
-      --at-most-once, not sent and marked unknown. Summary and exit status are those of the whole \
-      list: 1 if an earlier run had rejections, even if nothing is left to send. In JSON "this_run" \
-      has the figures of this run.
+      --resume skips each device that has an outcome, except unknown ones. Notifications that were \
+      in flight when the run was killed, at most one window (4 MiB of notifications, see \
+      --window), may have arrived: they are resent and marked "again", or, with --at-most-once, \
+      not sent and marked unknown. Summary and exit status cover the whole list: 1 if an earlier \
+      run had rejections, even if nothing is left to send. In JSON "this_run" has the figures of \
+      this run.
 
-      PROGRESS counts outcomes: the bar is the share of the list that has one, the rate is \
-      outcomes in a second, and the time left follows from both. A gateway of the binary interface \
-      gives most outcomes at the end.
+      PROGRESS counts outcomes: the bar shows the share of the list that has one, the rate is \
+      outcomes per second, and the time left follows from both. Over the binary interface most \
+      outcomes come at the end.
 
-      Ctrl-C stops reading the list, says what it waits for, waits for the outcomes of what is in \
-      flight, and reports. A second Ctrl-C does not wait, and ends within a second.
+      Ctrl-C stops reading the list, waits for the outcomes of the notifications in flight, and \
+      reports. After a second Ctrl-C it does not wait, and ends within a second.
 
       \(Exit.text)
       """)
@@ -113,14 +114,14 @@ struct Send: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "In place of tokens: broadcast to all that follow this channel; may be repeated. HTTP/2 only.",
+      "Instead of tokens: broadcast to all subscribers of this channel; may be repeated. HTTP/2 only.",
       valueName: "id"))
   var channel: [String] = []
 
   @Option(
     name: .customLong("channels"),
     help: ArgumentHelp(
-      "A list of channels in place of one of devices; - reads standard input.", valueName: "file"),
+      "A list of channels instead of devices; - reads standard input.", valueName: "file"),
     completion: .file())
   var channelList: String?
 
@@ -128,20 +129,22 @@ struct Send: ParsableCommand {
   var tokenColumn = "token"
 
   @Option(
-    name: .customLong("protocol"), help: "HTTP/2, or the binary interface that Apple switched off.")
+    name: .customLong("protocol"),
+    help: "HTTP/2, or the binary interface, which Apple switched off.")
   var wire = WireProtocol.http2
 
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "The app's identifier, for HTTP/2. Default: the certificate's.", valueName: "id"))
+      "The app's bundle ID, for HTTP/2. Default: the certificate's.", valueName: "id"))
   var topic: String?
 
-  @Option(help: "The kind of push. Default: that of topic, certificate and payload. HTTP/2 only.")
+  @Option(help: "The push type. Default: from topic, certificate and payload. HTTP/2 only.")
   var pushType: PushKind?
 
   @Option(
-    help: ArgumentHelp("10 at once, 5 saves the device's power, 1 saves more.", valueName: "n"))
+    help: ArgumentHelp(
+      "10 delivers immediately, 5 saves the device's power, 1 saves more.", valueName: "n"))
   var priority: UInt8?
 
   @Option(
@@ -151,7 +154,7 @@ struct Send: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Replaces an earlier notification with the same id. HTTP/2 only.", valueName: "id"))
+      "Replace an earlier notification with the same ID. HTTP/2 only.", valueName: "id"))
   var collapseID: String?
 
   @Option(
@@ -166,24 +169,23 @@ struct Send: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Keep the session's statistics in this file, for Prometheus.", valueName: "file"),
+      "Keep the session's metrics in this file, for Prometheus.", valueName: "file"),
     completion: .file())
   var metrics: String?
 
   @Flag(help: "Continue the list where --results ends.")
   var resume = false
 
-  @Flag(help: "Do not send again what may have arrived: report it as unknown.")
+  @Flag(help: "Report notifications in doubt as unknown instead of resending them.")
   var atMostOnce = false
 
   @Flag(
     help: """
-      Send the notifications to one device one after the other, each when the one before it has \
-      its outcome.
+      Send notifications to the same device one at a time, each after the outcome of the one before.
       """)
   var keepOrder = false
 
-  @Option(help: ArgumentHelp("Send at most this many in a second.", valueName: "n"))
+  @Option(help: ArgumentHelp("Send at most this many per second.", valueName: "n"))
   var rate: Double?
 
   @Option(help: ArgumentHelp("Connections in parallel, at most 64.", valueName: "n"))
@@ -191,7 +193,7 @@ struct Send: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Memory for notifications in flight, which is also how many may arrive twice.",
+      "Memory for notifications in flight, which also limits how many may arrive twice.",
       valueName: "bytes"))
   var window: UInt32 = 4 << 20
 
@@ -211,7 +213,7 @@ struct Send: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Seconds between lines of progress if there is no terminal; 0 prints no progress.",
+      "Seconds between progress lines without a terminal; 0 prints no progress.",
       valueName: "seconds"))
   var progress: Double = 10
 
@@ -226,8 +228,8 @@ struct Send: ParsableCommand {
   @Flag(
     name: .shortAndLong,
     help: """
-      Say on standard error what the session does: connections, what is sent again, pauses and \
-      why. Given twice, every frame too, without payloads and with tokens shortened.
+      Log the session on standard error: connections, resends, and backoff with its reason. Given \
+      twice, also every frame, without payloads and with shortened tokens.
       """)
   var verbose: Int
 
@@ -235,7 +237,7 @@ struct Send: ParsableCommand {
     if isBroadcast {
       try validateBroadcast()
     } else if tokens.isEmpty, list == nil {
-      throw ValidationError("no device: give tokens or --tokens")
+      throw ValidationError("no devices: give tokens or --tokens")
     } else if !tokens.isEmpty, list != nil {
       throw ValidationError("give either tokens or --tokens, not both")
     }
@@ -259,7 +261,7 @@ struct Send: ParsableCommand {
     }
     if keepOrder, wire == .binary, connections > 1 {
       throw ValidationError(
-        "--keep-order takes one connection over the binary interface: leave out --connections")
+        "--keep-order uses one connection over the binary interface: leave out --connections")
     }
     if window < 16384 { throw ValidationError("--window must be at least 16384") }
     if let priority, ![1, 5, 10].contains(priority) {
@@ -286,7 +288,7 @@ struct Send: ParsableCommand {
     }
   }
 
-  /// A broadcast to channels, which stand in place of devices.
+  /// A broadcast to channels instead of devices.
   var isBroadcast: Bool { kind == .channel }
   var kind: Addressee.Kind { channel.isEmpty && channelList == nil ? .device : .channel }
   var listFile: String? { list ?? channelList }
@@ -356,7 +358,7 @@ struct Send: ParsableCommand {
     } else {
       if payload.payload == nil, isatty(0) == 1 {
         throw Exit.refusal(
-          "there is nothing to send: give --alert or another flag of the payload, or --payload FILE"
+          "no payload: give --alert or another payload option, or --payload FILE"
         )
       }
       do throws(FileFault) {
@@ -368,8 +370,8 @@ struct Send: ParsableCommand {
       guard !source.isEmpty else {
         let place = payload.payload.map { $0 == "-" ? "standard input" : $0 } ?? "standard input"
         throw Exit.refusal(
-          "there is no payload: \(place) is empty, and no flag makes one "
-            + "(--alert TEXT, --badge N, --payload FILE)")
+          "no payload: \(place) is empty, and no option makes one (--alert TEXT, --badge N, "
+            + "--payload FILE)")
       }
     }
     return Template(source, hasFields: listFile != nil)

@@ -1,11 +1,11 @@
 import Dispatch
 
-/// Does something whenever a signal comes, until it is cancelled.
+/// Calls a function for each signal until it is cancelled.
 struct SignalWatch {
   private let source: any DispatchSourceSignal
 
   /// libdispatch takes over a signal on another thread, some time after the call. This waits for
-  /// it: an earlier signal would end the process or, if ignored, be lost.
+  /// that, because an earlier signal would end the process or, if ignored, be lost.
   init(_ number: CInt, on queue: DispatchQueue, _ act: @escaping @Sendable () -> Void) {
     let isTaken = DispatchSemaphore(value: 0)
     source = DispatchSource.makeSignalSource(signal: number, queue: queue)

@@ -10,7 +10,7 @@ import Simulator
 extension TLSBound: ExpressibleByArgument {}
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// The device tokens that count as well formed.
+/// The valid sizes of device tokens.
 enum TokenSize: String, CaseIterable, ExpressibleByArgument {
   case apple = "32-100"
   case bytes32 = "32"
@@ -25,7 +25,7 @@ enum TokenSize: String, CaseIterable, ExpressibleByArgument {
   }
 }
 
-/// Which of Apple's services HTTP/2 stands in for.
+/// The Apple service that HTTP/2 simulates.
 enum SimulatedEnvironment: String, CaseIterable, ExpressibleByArgument {
   case sandbox
   case production
@@ -41,7 +41,7 @@ struct Simulate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run a simulated APNs: HTTP/2, the binary gateway and the feedback service.",
     discussion: """
-      HTTP/2, and a page that shows what arrives:
+      HTTP/2, and a page that shows notifications as they arrive:
 
           apns simulate --dashboard-port 8191
 
@@ -49,49 +49,48 @@ struct Simulate: AsyncParsableCommand {
 
           apns simulate --fault bad_every=100 --fault bad_reason=BadDeviceToken
 
-      The binary interface too, with error packets that come late:
+      The binary interface too, with delayed error packets:
 
           apns simulate --binary --fault bad_every=100 \\
             --fault error_delay_ms=200,1000
 
       The first start makes certificates. Each start prints how to connect, then a line that \
-      begins with "ready". SIGINT and SIGTERM end the run and print what it saw; SIGHUP and \
-      SIGUSR1 print that and let the run go on. Logs go to standard error. As a service of systemd \
-      (Type=notify) it says when it is ready.
+      begins with "ready". SIGINT and SIGTERM end the run and print its totals; SIGHUP and SIGUSR1 \
+      print them and the run continues. Logs go to standard error. As a systemd service \
+      (Type=notify) it reports when it is ready.
 
-      Without faults it behaves well. It is as strict as APNs: about the size of tokens, and about \
-      payloads, which have to be JSON.
+      Without faults it behaves like APNs. It is as strict about the size of tokens, and about \
+      payloads, which must be JSON.
 
       FAULTS are given as --fault name=value, or as members of a JSON object in a --rules file or \
-      sent to /faults of the control interface. The JSON may be an array of such objects: then \
-      the first whose connections and connection_share match a connection applies to it, and a \
-      connection that none matches has no faults. --fault changes each of them. Counts begin \
-      when the run begins, and again when faults change. A value is drawn from a range such as \
-      10-20, in JSON also [10,20].
+      in a request to /faults of the control API. The JSON may be an array of such objects: then \
+      the first with a matching connections and connection_share applies to a connection, and a \
+      connection without a match has no faults. --fault changes each of them. Counts start when \
+      the run starts, and again when faults change. A value is drawn from a range such as 10-20, \
+      in JSON also [10,20].
 
       \(FaultText.list)
 
-      HTTP/2, on --http2-port: POST /3/device/<hex token>, with a client certificate or a \
-      provider token. Some faults are for HTTP/2 only; all others apply too, except those of error \
-      packets. Devices in the feedback, from --feedback or /unregistered, are answered with 410. \
-      A key for provider tokens is kept beside the certificates.
+      HTTP/2, on --http2-port: POST /3/device/<hex token>, with a client certificate or a provider \
+      token. Some faults are for HTTP/2 only; all others apply too, except those of error packets. \
+      Pushes to devices in the feedback, from --feedback or /unregistered, get 410. The \
+      certificates' directory also has a signing key for provider tokens.
 
-      BROADCASTS, with --channels-port: channels are managed there over HTTP/2, at \
-      /1/apps/<bundle id>/channels and /all-channels, with the same authorization. Broadcasts come \
-      to --http2-port: POST /4/broadcasts/apps/<bundle id>. Devices subscribe by --subscriptions, \
-      by /subscriptions, or as a push that starts a Live Activity with input-push-channel tells \
-      them. /activities has what their lock screens show.
+      BROADCASTS, with --channels-port: that port manages channels over HTTP/2, at /1/apps/<bundle \
+      ID>/channels and /all-channels, with the same authorization. Broadcasts go to --http2-port: \
+      POST /4/broadcasts/apps/<bundle ID>. Devices subscribe by --subscriptions, by \
+      /subscriptions, or by a push that starts a Live Activity with input-push-channel. \
+      /activities lists the Live Activities on their lock screens.
 
-      CONTROL INTERFACE, with --control-port: HTTP on 127.0.0.1, only for this machine, with \
-      JSON; an error is explained in "error". Changed faults apply to open connections too, \
-      except feedback_cut_bytes and those about how connections begin, which apply to later \
-      connections.
+      CONTROL API, with --control-port: HTTP on 127.0.0.1, only for this machine, with JSON; \
+      errors have a member "error". Changed faults apply to open connections too, except \
+      feedback_cut_bytes and those for the start of a connection, which apply to new connections.
 
       \(FaultText.control)
 
-      THE BINARY PORTS speak at most TLS 1.2 unless --tls-max allows more. Over HTTP/2 it is 1.3, \
-      with session tickets. Over the binary ports those are readable bytes without data, which \
-      break old clients: they come with --session-tickets only, right after the handshake.
+      THE BINARY PORTS speak at most TLS 1.2 unless --tls-max allows more. HTTP/2 uses TLS 1.3, \
+      with session tickets. On the binary ports, tickets are readable bytes without data, which \
+      break legacy clients: they are sent only with --session-tickets, right after the handshake.
 
       \(Build.text)
       """)
@@ -128,18 +127,17 @@ struct Simulate: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      The port for the management of broadcast channels, over HTTP/2, which is off by default; 0 \
-      picks a free one.
+      The port for managing broadcast channels over HTTP/2, off by default; 0 picks a free one.
       """, valueName: "port"))
   var channelsPort: UInt16?
 
-  @Option(help: ArgumentHelp("How many channels an app may have.", valueName: "n"))
+  @Option(help: ArgumentHelp("The maximum number of channels of an app.", valueName: "n"))
   var channelsMax = 10_000
 
   @Option(
     help: ArgumentHelp(
       """
-      An app that is not enabled for broadcasts: they and its channels are answered with \
+      An app that is not enabled for broadcasts: requests for these and for its channels get \
       FeatureNotEnabled. May be repeated.
       """, valueName: "bundle-id"))
   var noBroadcasts: [String] = []
@@ -147,15 +145,15 @@ struct Simulate: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      Devices that subscribe to channels: lines of <token hex> <channel identifier>. The same \
-      seed makes the same channels.
+      Devices that subscribe to channels: lines of <token hex> <channel ID>. The same seed makes \
+      the same channels.
       """, valueName: "file"),
     completion: .file())
   var subscriptions: String?
 
   @Option(
     help: """
-      Which service answers over HTTP/2: sandbox or production. Answers of the sandbox have \
+      The service to simulate over HTTP/2: sandbox or production. Responses of the sandbox have \
       apns-unique-id.
       """)
   var environment = SimulatedEnvironment.sandbox
@@ -170,22 +168,23 @@ struct Simulate: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The directory of certificates and keys, which are made if there are none.", valueName: "dir")
+      "The directory of certificates and keys, which are made if they are missing.",
+      valueName: "dir")
   )
   var certificates = "simulator-certificates"
 
   @Option(
-    help: "The lowest version of TLS: \(TLSBound.allCases.map(\.rawValue).joined(separator: ", "))."
+    help: "The lowest TLS version: \(TLSBound.allCases.map(\.rawValue).joined(separator: ", "))."
   )
   var tlsMin = TLSBound.tls1_2
 
-  @Option(help: "The highest version of TLS over the binary ports.")
+  @Option(help: "The highest TLS version on the binary ports.")
   var tlsMax = TLSBound.tls1_2
 
   @Flag(
     help: """
-      Send session tickets of TLS 1.3 right after the handshake of the binary ports, as many \
-      servers do. Old clients mistake them for an answer. Implies --tls-max 1.3.
+      Send TLS 1.3 session tickets right after the handshake on the binary ports, as many servers \
+      do. Legacy clients mistake them for an error packet. Implies --tls-max 1.3.
       """
   )
   var sessionTickets = false
@@ -206,19 +205,19 @@ struct Simulate: AsyncParsableCommand {
   @Flag(
     inversion: .prefixedNo,
     help: """
-      Accept only payloads that are JSON with an object aps, or MDM; others are answered with \
-      status 1, or PayloadEmpty over HTTP/2.
+      Accept only payloads that are JSON with an object aps, or MDM; others get status 1, or \
+      PayloadEmpty over HTTP/2.
       """)
   var checkPayload = true
 
   @Option(
     help: ArgumentHelp(
       """
-      Demand this topic, or "any", in the client's certificate (its UID): without a topic the \
-      answer is status 3, with one longer than 255 bytes 6, with another one 8. Over HTTP/2 the \
-      topic of the push counts, including what Apple appends for .voip and other kinds, and the \
-      answer to another one is DeviceTokenNotForTopic. May be repeated, or name several with \
-      commas: a certificate for one of them is valid for all of them.
+      Require this topic, or "any", in the client's certificate (its UID): without a topic the \
+      status is 3, with one longer than 255 bytes 6, with another one 8. Over HTTP/2 the topic of \
+      the push applies, including suffixes such as .voip, and another one gets \
+      DeviceTokenNotForTopic. May be repeated, or list several with commas: a certificate for one \
+      of them is valid for all.
       """, valueName: "topic"))
   var topic: [String] = []
 
@@ -227,8 +226,8 @@ struct Simulate: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      An app of the team that signs provider tokens. With them the answer to an app that is none \
-      of these is TopicDisallowed. May be repeated, or name several with commas. Default: all apps.
+      An app of the team that signs provider tokens. With a provider token, other apps get \
+      TopicDisallowed. May be repeated, or list several with commas. Default: all apps.
       """, valueName: "topic"))
   var teamTopic: [String] = []
 
@@ -238,21 +237,21 @@ struct Simulate: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Device tokens to answer with status 8: hex, one in each line; # begins a comment.",
+      "Device tokens to reject with status 8: hex, one per line; # starts a comment.",
       valueName: "file"),
     completion: .file())
   var badTokens: String?
 
   @Option(
     help: ArgumentHelp(
-      "What the feedback service reports, once: lines of <unix seconds> <token hex>.",
+      "The devices that the feedback service sends, once: lines of <unix seconds> <token hex>.",
       valueName: "file"),
     completion: .file())
   var feedback: String?
 
   @Option(
     help: ArgumentHelp(
-      "Record accepted notifications in this file, one JSON object in each line; emptied at the start.",
+      "Record accepted notifications in this file, one JSON object per line; emptied at the start.",
       valueName: "file"),
     completion: .file())
   var accepted: String?
@@ -260,9 +259,9 @@ struct Simulate: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      Record every notification in this file with its outcome: accepted, rejected with its \
-      status, discarded after an error, or ignored. A duplicate is an accepted one whose token \
-      and payload were accepted before. The file ends with a summary; emptied at the start.
+      Record every notification in this file with its outcome: accepted, rejected with its status, \
+      discarded after an error, or ignored. A duplicate has the token and payload of an earlier \
+      accepted one. The file ends with a summary; emptied at the start.
       """, valueName: "file"),
     completion: .file())
   var ledger: String?
@@ -280,32 +279,32 @@ struct Simulate: AsyncParsableCommand {
     name: .customLong("seed"),
     help: ArgumentHelp(
       """
-      The seed of all chance: the same seed and the same client give the same run, except where \
-      the order depends on timing.
+      The seed of random numbers: the same seed and the same client give the same run, unless the \
+      order depends on timing.
       """, valueName: "seed"))
   var chance = Seed.random
   private var seed: UInt64 { chance.number }
 
   @Option(
-    help: ArgumentHelp("The control interface's port; 0 picks a free one.", valueName: "port"))
+    help: ArgumentHelp("The control API's port; 0 picks a free one.", valueName: "port"))
   var controlPort: UInt16?
 
   @Option(
     help: ArgumentHelp(
-      "How many accepted notifications the control interface remembers.", valueName: "n"))
+      "How many accepted notifications the control API remembers.", valueName: "n"))
   var controlKeeps = 100_000
 
   @Option(
     help: ArgumentHelp(
-      "The port of a web page that shows what arrives; 0 picks a free one.",
+      "The port of a web page that shows notifications as they arrive; 0 picks a free one.",
       valueName: "port"))
   var dashboardPort: UInt16?
 
   @Option(
     help: ArgumentHelp(
       """
-      The name or address that the page listens on. Anyone who can reach it sees all pushes and can \
-      do everything that the control interface can.
+      The name or address that the page listens on. Anyone who can reach it sees all pushes and \
+      has the powers of the control API.
       """, valueName: "host"))
   var dashboardHost = "127.0.0.1"
 
@@ -321,7 +320,7 @@ struct Simulate: AsyncParsableCommand {
   @Flag(help: "Print only one JSON object when ready, and one with the totals at the end.")
   var json = false
 
-  @Option(help: ArgumentHelp("End when this process has ended.", valueName: "pid"))
+  @Option(help: ArgumentHelp("End when this process ends.", valueName: "pid"))
   var parent: Int32?
 
   @Option(help: "The lowest level to log: trace, debug, info, notice, warning, error, critical.")
@@ -366,7 +365,7 @@ struct Simulate: AsyncParsableCommand {
     var logger = Logger(label: "apns")
     let wire = ConnectionLog()
     if dashboardPort != nil {
-      // The page gets its lines at any log level.
+      // The page gets log lines at any log level.
       logger = Logger(label: "apns") { label in
         var handler = StreamLogHandler.standardError(label: label)
         handler.logLevel = level
@@ -389,13 +388,13 @@ struct Simulate: AsyncParsableCommand {
         StandardStream.output.write(summary(simulator.ledger.totals))
       }
     }
-    // Signals may come as soon as this is printed.
+    // Signals may arrive as soon as this is printed.
     StandardStream.output.write(json ? announcement.json : announcement.text)
     let manager = ServiceManager()
     manager.say("READY=1")
     let request = end.request
     let requests = Task {
-      for await _ in simulator.shutdownRequests { request("asked to end by the control interface") }
+      for await _ in simulator.shutdownRequests { request("end requested by the control API") }
     }
     var status = ExitCode.success
     let reason = await end.wait()
@@ -405,7 +404,7 @@ struct Simulate: AsyncParsableCommand {
     manager.say("STOPPING=1")
     let totals = await simulator.stop()
     StandardStream.output.write(summary(totals))
-    // A script that relies on a record has to learn that it is incomplete.
+    // A script that relies on a record must learn that it is incomplete.
     for (option, record) in [
       ("--ledger", configuration.ledger), ("--accepted", configuration.record),
     ] {
@@ -423,8 +422,8 @@ struct Simulate: AsyncParsableCommand {
     return languages
   }
 
-  /// Starts the page if it is wanted. It ends with the process: browsers reconnect all the time, and
-  /// stopping the server under such a connection makes trouble.
+  /// Starts the page if requested. It ends with the process: browsers reconnect all the time, and
+  /// stopping the server during a connection is error-prone.
   private func serveDashboard(
     _ simulator: SimulatedGateway, _ languages: Languages, _ wire: ConnectionLog,
     _ announcement: inout Announcement, _ logger: Logger
@@ -444,7 +443,7 @@ struct Simulate: AsyncParsableCommand {
     }
   }
 
-  /// An IPv6 address may be in brackets, as before a port.
+  /// An IPv6 address may have brackets, as before a port.
   private static func bare(_ host: String) -> String {
     host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
   }
@@ -506,7 +505,7 @@ struct Simulate: AsyncParsableCommand {
     return configuration
   }
 
-  /// The file's faults come first, so that the command line can change them.
+  /// Reads the file first, so that the command line can change its faults.
   private func faults() throws -> FaultRules {
     var faults = FaultRules()
     if let rules { faults = try named("--rules") { try FaultRules(at: rules) } }
@@ -543,7 +542,7 @@ struct Simulate: AsyncParsableCommand {
     }
   }
 
-  /// Ends as for a wrong option, but without the usage, which would not help with a wrong file.
+  /// Ends as after a wrong option, but without the usage, which does not help with a wrong file.
   private func refusal(_ message: String) -> ExitCode {
     StandardStream.error.write("Error: \(message)\n")
     return .validationFailure

@@ -1,12 +1,12 @@
 import APNSLibrary
 import Glibc
 
-/// Writes without a buffer: whoever waits for the ready line may read from a pipe.
+/// Writes without a buffer, because the reader of the ready line may use a pipe.
 enum StandardStream: CInt {
   case output = 1
   case error = 2
 
-  /// Redacts messages, so that none quotes a key.
+  /// Redacts keys in messages.
   func write(_ text: String) {
     let isMessage = self == .error
     write(Array((isMessage ? Redaction.of(text, given: CommandLine.arguments) : text).utf8))

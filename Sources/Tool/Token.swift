@@ -8,20 +8,20 @@ enum TokenForm: String, CaseIterable, ExpressibleByArgument {
 
 struct Token: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show device tokens as text and as bytes, what looks wrong, and duplicates.",
+    abstract: "Show device tokens as text and as bytes, with suspicious ones and duplicates.",
     usage: "apns token [<options>] [<token> ...]",
     discussion: """
-      A token in all its notations:
+      A token in all notations:
 
           apns token \\
           '<5f79cfda 4d01aa3a 11c833f9 7b52df2a 7a210252 e21b01fa a73d3463 9ee0e412>'
 
-      Text is hex, also as NSData prints it, or base64. To bytes and back:
+      Text is hex, also as printed by NSData, or base64. To bytes and back:
 
           apns token --as raw 5f79cfda4d01aa3a > token.bin
           apns token --as hex --raw token.bin
 
-      Errors in a list, and devices that it has more than once:
+      Errors and duplicates in a list:
 
           apns token --list devices.csv
 
@@ -46,10 +46,10 @@ struct Token: ParsableCommand {
   @Option(help: ArgumentHelp("The name of the list's token column.", valueName: "name"))
   var tokenColumn = "token"
 
-  @Option(name: .customLong("as"), help: "Write only this form, one in each line.")
+  @Option(name: .customLong("as"), help: "Write only this form, one per line.")
   var form: TokenForm?
 
-  @Flag(help: "Print JSON, one object in each line.") var json = false
+  @Flag(help: "Print JSON, one object per line.") var json = false
 
   func validate() throws {
     let ways = [!tokens.isEmpty, raw != nil, list != nil].count { $0 }
@@ -57,12 +57,12 @@ struct Token: ParsableCommand {
     if list != nil, form != nil { throw ValidationError("--as cannot be used with --list") }
     if form != nil, json { throw ValidationError("give either --as or --json, not both") }
     if form == .raw, tokens.count > 1 {
-      throw ValidationError("--as raw can only write one token: nothing would separate several")
+      throw ValidationError("--as raw can write only one token, because it has no separator")
     }
   }
 
   func run() throws {
-    if let list { throw try look(through: list) }
+    if let list { throw try checkList(list) }
     var isWrong = false
     for token in try given() {
       switch token {
@@ -71,7 +71,7 @@ struct Token: ParsableCommand {
         isWrong = true
         if json {
           var members = JSONMembers()
-          members.add("text", text: Redaction.told(fault.text) ?? fault.text)
+          members.add("text", text: Redaction.replacement(fault.text) ?? fault.text)
           members.add("error", text: fault.message)
           StandardStream.output.write(members.object + "\n")
         } else {
@@ -87,9 +87,10 @@ struct Token: ParsableCommand {
     if let raw {
       do throws(FileFault) {
         let bytes = try WholeText.read(raw)
-        guard !bytes.isEmpty, bytes.count <= DeviceToken.longest else {
+        guard !bytes.isEmpty, bytes.count <= DeviceToken.maxLength else {
           throw FileFault(
-            path: raw, message: "\(bytes.count) bytes, but a token has 1 to \(DeviceToken.longest)")
+            path: raw,
+            message: "\(bytes.count) bytes, but a token has 1 to \(DeviceToken.maxLength)")
         }
         return [.success(ReadToken(bytes: bytes, isBase64: false))]
       } catch {
@@ -136,7 +137,7 @@ struct Token: ParsableCommand {
     StandardStream.output.write(text)
   }
 
-  private func look(through path: String) throws -> ExitCode {
+  private func checkList(_ path: String) throws -> ExitCode {
     var survey = ListSurvey()
     do throws(FileFault) {
       try survey.read(path, token: tokenColumn)

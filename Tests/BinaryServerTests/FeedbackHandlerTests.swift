@@ -41,7 +41,7 @@ import Testing
     #expect(
       try channel.readOutbound(as: ByteBuffer.self)
         == ByteBuffer(bytes: [0, 0, 0, 1, 0, 2, 2, 3]))
-    channel.embeddedEventLoop.advanceTime(by: GentleClose.pause)
+    channel.embeddedEventLoop.advanceTime(by: GracefulClose.pause)
     #expect(closes.modes == [.output])
   }
 

@@ -168,6 +168,6 @@ def test_a_malformed_broadcast_cannot_be_sent_again(start, show, provide):  # no
         assert page.run("document.getElementById('repeat').disabled && document.getElementById('copy').disabled"), number
         status, told = page.run(f"fetch('pushes/{number}/repeat', {{ method: 'POST' }}).then(async (answer) => [answer.status, await answer.json()])")
         assert status == 409 and told == {"error": fetched(page, number)["repetition_fault"]}, number
-    assert fetched(page, 1)["repetition_fault"] == "push 1 is a malformed broadcast (MissingChannelId), which cannot be sent again"
-    assert fetched(page, count)["repetition_fault"] == f"push {count} has a payload that is not kept whole"
+    assert fetched(page, 1)["repetition_fault"] == "push 1 is a malformed broadcast (MissingChannelId), which cannot be resent"
+    assert fetched(page, count)["repetition_fault"] == f"push {count} has a payload that was truncated"
     assert page.run(ROWS) == count

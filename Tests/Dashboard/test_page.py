@@ -205,7 +205,7 @@ def test_a_fault_switched_on_affects_a_client(simulator, show):
     # The gateway's log line is shown too.
     page.wait("document.getElementById('wire').textContent.includes('identifier 2 rejected: status 8')")
     page.click("#fault-bad_every")
-    page.wait("document.getElementById('fault-count').textContent === 'none is on'")
+    page.wait("document.getElementById('fault-count').textContent === 'no faults'")
     finish(simulator.connect(), enhanced(1) + enhanced(2) + enhanced(3))
     assert simulator.control("GET", "/faults")[1]["faults"] == {}
 

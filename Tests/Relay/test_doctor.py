@@ -62,10 +62,10 @@ def test_all_in_order(open_listener, people, doctor, tmp_path):  # noqa: F811
     status, said = doctor(*at(listener, "--certificate", people.listed, "--ca", ca, "--json"))
     assert (status, json.loads(said)["ok"]) == (0, True), said
     status, said = doctor(*at(listener, "--certificate", people.expired, "--ca", ca))
-    assert status == 0 and said.endswith("Nothing is wrong.\n"), said
+    assert status == 0 and said.endswith("No problems found.\n"), said
     for words in [
-        f"a program that trusts {ca} takes it for gateway.push.apple.com", "TLS 1.2 and 1.3; not 1.0 and 1.1; no key exchange by RSA",
-        "is let in", "answered by status 2", "it and feedback.push.apple.com lead to the relay", "the feedback service answers",
+        f"a program that trusts {ca} accepts it for gateway.push.apple.com", "TLS 1.2 and 1.3; not 1.0 and 1.1; no RSA key exchange",
+        "is accepted (", "gets status 2", "it and feedback.push.apple.com lead to the relay", "the feedback service responds",
     ]:
         assert words in said
     # The doctor queued nothing.
@@ -75,7 +75,7 @@ def test_all_in_order(open_listener, people, doctor, tmp_path):  # noqa: F811
     (tmp_path / "passphrase").write_text("secret\n")
     shut = ["--certificate", people.directory / "listed.crt", "--key", tmp_path / "shut.key", "--passphrase-file", tmp_path / "passphrase"]
     status, said = doctor(*at(listener, *shut))
-    assert status == 0 and "is let in" in said
+    assert status == 0 and "is accepted (" in said
     (tmp_path / "passphrase").write_text("sacred\n")
     status, said = doctor(*at(listener, *shut, "--json"))
     assert (status, causes(said)) == (1, ["key-missing"])
@@ -88,8 +88,8 @@ def test_who_is_nobody_learns_what_to_write_down(open_listener, people, doctor):
     status, said = doctor(*at(listener, "--certificate", people.stranger, "--ca", people.ca))
     assert status == 1
     printed = people.openssl("x509", "-in", "stranger.crt", "-noout", "-fingerprint", "-sha256").partition("=")[2].strip()
-    assert f"reload the relay: {printed}" in said and "without a word: it is nobody's" in said
-    assert f"a program that trusts {people.ca} does not take it: self-signed certificate in certificate chain" in said
+    assert f"reload the relay: {printed}" in said and "the certificate belongs to no app" in said
+    assert f"a program that trusts {people.ca} rejects it: self-signed certificate in certificate chain" in said
     # After adding the printed fingerprint, the listener accepts the client.
     listener.relay.listeners["gateway"]["fingerprints"] = {"shop": printed}
     listener.relay.write()
@@ -99,7 +99,7 @@ def test_who_is_nobody_learns_what_to_write_down(open_listener, people, doctor):
     listener.relay.wait_said("reloaded, with")
     wait_until(lambda: all(file.exists() and file.read_text() for file in listener.files.values()), "the listener does not open again")
     status, said = doctor(*at(listener, "--certificate", people.stranger))
-    assert status == 0 and "is let in" in said
+    assert status == 0 and "is accepted (" in said
 
 
 def test_names_that_lead_elsewhere(open_listener, people, doctor):  # noqa: F811
@@ -109,7 +109,7 @@ def test_names_that_lead_elsewhere(open_listener, people, doctor):  # noqa: F811
     assert "127.0.0.2, not to the relay at 127.0.0.1" in said
     gateway, feedback = OWN.split()
     status, said = doctor(*at(listener, "--json"), hosts=f"127.0.0.1 {gateway}\n127.0.0.2 {feedback} {SANDBOX}")
-    assert (status, causes(said)) == (1, ["old-name-elsewhere"]) and "hears of devices that are gone" in said
+    assert (status, causes(said)) == (1, ["old-name-elsewhere"]) and "no feedback about gone devices" in said
     status, said = doctor(*at(listener, "--json"), hosts=f"127.0.0.1 {feedback}\n127.0.0.2 {gateway} {SANDBOX}")
     assert (status, causes(said)) == (1, ["old-name-elsewhere"]) and "nothing is pushed" in said
 
@@ -121,7 +121,7 @@ def test_what_the_options_open(open_listener, people, doctor):  # noqa: F811
     for _ in range(3):
         status, said = doctor(*at(listener, "--json"))
         assert (status, causes(said)) == (1, ["old-tls-open", "rsa-key-exchange-open", "listener-of-anybody"])
-    assert "it takes TLS 1.0" in said and "TLS 1.0, 1.1, 1.2 and 1.3" in said
+    assert "it accepts TLS 1.0" in said and "TLS 1.0, 1.1, 1.2 and 1.3" in said
     listener.relay.stop()
     assert listener.queue.rows("SELECT token FROM feedback") == [(token(1),)]
 
@@ -152,9 +152,9 @@ def test_an_http_listener(open_listener, people, doctor, tmp_path):  # noqa: F81
     listener.relay.write()
     listener.start()
     status, said = doctor(*at(listener, "--http-listener", sock))
-    assert status == 0 and f"{sock}: an HTTP listener of a relay: whoever reaches it can push" in said
+    assert status == 0 and f"{sock}: an HTTP listener of a relay: anyone who can reach it can push" in said
     status, said = doctor(*at(listener, "--http-listener", f"127.0.0.1:{(tmp_path / 'other.port').read_text().strip()}"))
-    assert status == 0 and "it wants a bearer token" in said
+    assert status == 0 and "it requires a bearer token" in said
     status, said = doctor(*at(listener, "--http-listener", f"127.0.0.1:{listener.relay.port_file.read_text().strip()}", "--json"))
     assert (status, causes(said)) == (1, ["http-listener-other"])
     status, said = doctor(*at(listener, "--http-listener", tmp_path / "nothing", "--json"))
@@ -240,7 +240,7 @@ def test_the_command_line(doctor):
     for words, wanted in [
         (["--relay", "127.0.0.1", "--host", "x"], "--host cannot be used with --relay"),
         (["--relay", "127.0.0.1", "--offline", "--ca", "x"], "--offline cannot be used with --relay"),
-        (["--feedback-port", "2196"], "give --relay"),
+        (["--feedback-port", "2196"], "need --relay"),
         (["--relay", "127.0.0.1:0"], "1 to 65535"),
         (["--relay", "127.0.0.1", "--http-listener", "web"], "HOST:PORT"),
         (["--relay", "127.0.0.1", "--ca", "/nowhere.pem"], "--ca: /nowhere.pem: No such file"),

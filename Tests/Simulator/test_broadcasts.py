@@ -235,7 +235,7 @@ def test_channel_ids(simulator):
     bad = ["", "A", "AA", "AA=", "AB==", "AA===", "A===", "AA==AA==", "-_==", "AA==\n", "A A="]
     for channel in [*bad, base64.b64encode(bytes(17)).decode()]:
         status, told = simulator.control("POST", "/subscriptions", {"token": TOKEN.hex(), "channel": channel})
-        assert status == 400 and "is no channel's identifier" in told["error"], channel
+        assert status == 400 and "is not a channel ID" in told["error"], channel
 
 
 # ---- Broadcasts ------------------------------------------------------------
@@ -360,8 +360,8 @@ def test_subscriptions(start, tmp_path):
 
 
 @pytest.mark.parametrize("line, place", [
-    ("00ff", ":1:5: expected a token, then a channel's identifier"), ("00fg " + STRANGER, ":1:4: 'g' is not a hex digit"),
-    ("00ff x=", ":1:6: x= is no channel's identifier")])
+    ("00ff", ":1:5: expected a token, then a channel ID"), ("00fg " + STRANGER, ":1:4: 'g' is not a hex digit"),
+    ("00ff x=", ":1:6: x= is not a channel ID")])
 def test_a_wrong_list_of_subscriptions(certificates, tmp_path, line, place):
     from simulator import tool
 

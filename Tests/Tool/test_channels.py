@@ -129,7 +129,7 @@ def test_unreachable_service(tool, start):
 
 @pytest.mark.parametrize("words, said", [
     (["show"], "Missing expected argument '<channel> ...'"), (["delete"], "Missing expected argument"),
-    (["show", "match 1"], "'match 1' is not a channel's id"), (["delete", "x y"], "is not a channel's id"),
+    (["show", "match 1"], "'match 1' is not a channel ID"), (["delete", "x y"], "is not a channel ID"),
     (["create", "--storage", "all"], "one of 'none' and 'latest'"),
     (["list", "--p8", "AuthKey_ABCDE12345.p8", "--team-id", "TEAM123456"], "--p8 needs --topic"),
     (["list"], "neither a certificate nor a key"),

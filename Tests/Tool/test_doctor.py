@@ -276,7 +276,7 @@ def clock_years_ahead(setup):
     return http2(setup.shared())
 
 
-@broken("clock-wrong", 1, "was made at")
+@broken("clock-wrong", 1, "was built at")
 def clock_years_behind(setup):
     setup.env |= {"LD_PRELOAD": str(shifted_clock(setup.directory)), "CLOCK_AHEAD": str(-20 * 365 * DAY)}
     return files("--certificate", setup.made.both)
@@ -304,7 +304,7 @@ PLAIN = {
         [*pair(setup, setup.made.root.provider("sandbox", marks=[SANDBOX])), "--host", "api.push.apple.com"]),
     "another-app": ("topic-not-covered", 1, "com.example.app, not for", lambda setup:
         files("--certificate", setup.made.both, "--topic", "com.example.other")),
-    "no-push-certificate": ("certificate-without-topic", 1, "names no app", lambda setup:
+    "no-push-certificate": ("certificate-without-topic", 1, "has no topic", lambda setup:
         pair(setup, setup.made.root.issue("developer", "/CN=Somebody"))),
     "a-servers-certificate": ("certificate-not-for-clients", 1, "extended key usage", lambda setup:
         pair(setup, setup.made.server) + ["--topic", "com.example.app"]),
@@ -320,7 +320,7 @@ PLAIN = {
         files("--p8", setup.made.p8, "--key-id", "ZZZZZ12345", "--team-id", "5FGHI67890")),
     "unknown-name": (unknown_name_cause, 3, "getent hosts gateway.invalid", lambda setup:
         ["--host", "gateway.invalid", "--certificate", setup.made.both]),
-    "port-closed": ("connection-refused", 3, "nobody listens", lambda setup: at(setup.services.closed(), setup.made)),
+    "port-closed": ("connection-refused", 3, "no server listens", lambda setup: at(setup.services.closed(), setup.made)),
     "blackhole": ("connection-timeout", 3, "firewall", lambda setup: at(setup.services.blackhole(), setup.made, "--connect-timeout", 0.5)),
     "silence": ("handshake-timeout", 3, "does not answer", lambda setup: at(setup.services.silent(), setup.made, "--connect-timeout", 0.5)),
     "closes-at-once": ("handshake-closed", 3, "closes", lambda setup: at(setup.services.closes(), setup.made)),
@@ -358,13 +358,13 @@ PLAIN = {
         at(setup.services.tls(*setup.made.server, authority=setup.made.stranger.certificate, lowest=ssl.TLSVersion.TLSv1_3), setup.made, "--protocol", "binary")),
     "no-certificate": ("certificate-wanted", 3, "--certificate", lambda setup:
         unnamed(setup.shared(), "gateway_port", "--protocol", "binary")),
-    "a-token-key-where-a-certificate-is-wanted": ("certificate-wanted", 3, "is not shown in a handshake", lambda setup:
+    "a-token-key-where-a-certificate-is-wanted": ("certificate-wanted", 3, "is not used in the handshake", lambda setup:
         unnamed(setup.shared(), "gateway_port", "--p8", setup.made.p8, "--team-id", "TEAM123456")),
     # Without credentials a service still accepts the connection.
     "nobody-pushes": ("credentials-missing", 1, "HTTP/2 only", lambda setup: unnamed(setup.shared(), "http2_port")),
     "revoked": ("alert-certificate-revoked", 3, "a new certificate", lambda setup:
         http2(setup.shared({"handshake_alert": "certificate_revoked"}))),
-    "turned-away": ("alert-access-denied", 3, "does not let it in", lambda setup:
+    "turned-away": ("alert-access-denied", 3, "denies access", lambda setup:
         binary(setup.shared({"handshake_alert": "access_denied"}))),
     "another-environments-token": ("push-bad-device-token", 1, "--sandbox", lambda setup: pushed(setup, "BadDeviceToken")),
     "token-of-another-time": ("push-expired-provider-token", 1, "clock", lambda setup: pushed(setup, "ExpiredProviderToken")),
@@ -503,7 +503,7 @@ def test_healthy_setups(tool, setup, name):
     if name == "token":  # a second run would make another token
         return
     ran = tool("doctor", *words)
-    assert ran.returncode == 0 and ran.stdout.endswith(f"Nothing is wrong.{' 1 was not tried.' if untried else ''}\n")
+    assert ran.returncode == 0 and ran.stdout.endswith(f"No problems found.{' 1 check was skipped.' if untried else ''}\n")
 
 
 def test_every_rejection_is_explained(tool, setup):
@@ -586,7 +586,7 @@ def test_the_channel_service_accepts_no_pushes(tool, setup):
     host = "api-manage-broadcast.push.apple.com"
     ran = tool("doctor", *led(setup, host), "--host", f"{host}:2196", "--token", "5f79cfda" * 8, "--json")
     told = json.loads(ran.stdout)
-    assert ran.returncode == 0 and [one for one in told["checks"] if one["state"] == "skipped" and "takes no pushes" in one["message"]], told
+    assert ran.returncode == 0 and [one for one in told["checks"] if one["state"] == "skipped" and "accepts no pushes" in one["message"]], told
 
 
 # The environment of a token.
@@ -624,7 +624,7 @@ def test_the_environment_of_a_token(tool, setup):
     ran = tool("doctor", *words, "--token", nobodys, "--json")
     found = [one for one in json.loads(ran.stdout)["checks"] if "cause" in one]
     assert [one["cause"] for one in found] == ["push-bad-device-token"] and place in found[0]["message"], found
-    assert "typing errors" in found[0]["remedy"]
+    assert "apns token" in found[0]["remedy"]
 
     # Without the option, the other environment gets no push.
     before = received(second)
@@ -650,12 +650,12 @@ def test_an_inconclusive_environment(tool, setup):
     words[-1] = f"127.0.0.1:{setup.services.closed()}"
     told = json.loads(tool("doctor", *words, "--token", token, "--json").stdout)["checks"]
     assert [one["cause"] for one in told if "cause" in one] == ["push-bad-device-token"]
-    assert [one for one in told if one["state"] == "skipped" and "gave no answer" in one["message"]], told
+    assert [one for one in told if one["state"] == "skipped" and "did not respond" in one["message"]], told
 
 
 @pytest.mark.parametrize("words, said", [
-    ([], "--other-environment is for --token"), (["--token", "5f", "--protocol", "binary"], "for HTTP/2 only"),
-    (["--token", "5f", "--sandbox"], "is the one that is checked"),
+    ([], "--other-environment needs --token"), (["--token", "5f", "--protocol", "binary"], "for HTTP/2 only"),
+    (["--token", "5f", "--sandbox"], "is the environment that is checked"),
 ])
 def test_usage_of_the_other_environment(tool, words, said):
     ran = tool("doctor", "--other-environment", "sandbox", *words)
@@ -666,4 +666,4 @@ def test_a_scoped_key(tool, setup):
     simulator = setup.shared({"bad_every": 1, "bad_reason": "BadEnvironmentKeyIdInToken"})
     ran = tool("doctor", *http2(simulator), "--token", "5f79cfda" * 8)
     told = " ".join(ran.stdout.split())
-    assert ran.returncode == 1 and "other environment, or for certain topics" in told and "add or leave out --sandbox, give a --topic" in told
+    assert ran.returncode == 1 and "other environment, or for certain topics" in told and "add or leave out --sandbox, give one of the key's topics" in told

@@ -57,7 +57,7 @@ def test_deferred_until_the_end(tool, shared):
     simulator = shared({"bad_every": 1, "bad_reason": "TooManyProviderTokenUpdates"})
     words = ["send", *token_words(simulator), "--topic", "com.example.app", "--alert", "Hello", "--drain", 1, HEX]
     ran = tool(*words)
-    assert ran.returncode == 1 and "unknown: the service's last answer was TooManyProviderTokenUpdates" in ran.stdout, ran
+    assert ran.returncode == 1 and "unknown: the service's last response was TooManyProviderTokenUpdates" in ran.stdout, ran
     told = json.loads(tool(*words, "--json").stdout.splitlines()[0])
     assert (told["outcome"], told["http_status"]) == ("unknown", 429) and "TooManyProviderTokenUpdates" in told["reason"]
 
@@ -90,7 +90,7 @@ def test_a_certificate_for_voip(tool, start, tmp_path):
         ran = tool("send", *peer, *words, "--alert", "A call", HEX)
         assert ran.returncode == 0, ran
         ran = tool("doctor", *peer, *words, "--token", HEX)
-        assert ran.returncode == 0 and ran.stdout.endswith("Nothing is wrong.\n"), ran
+        assert ran.returncode == 0 and ran.stdout.endswith("No problems found.\n"), ran
     pushes = simulator.control("GET", "/accepted?from=0&limit=10")[1]["notifications"]
     assert [one["push_type"] for one in pushes] == ["voip"] * 6
     ran = tool("send", *peer, "--push-type", "alert", "--alert", "A call", HEX)

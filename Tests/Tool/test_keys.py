@@ -58,8 +58,8 @@ def test_the_message_names_the_option_and_asks_for_a_file(tool, pem, form):
     done = tool("send", *(word.replace("KEY", pem) for word in form), "--team-id", "DEF123GHIJ", "ab")
     assert done.returncode == 2
     assert done.stderr == (
-        f"Error: --p8 takes the name of a file, and was given text ({len(pem)} bytes, not shown: PEM): "
-        "write that into a file that only its user may read\n")
+        f"Error: --p8 needs a file name, but was given text ({len(pem)} bytes, not shown: PEM): "
+        "write that to a file that only its user may read\n")
 
 
 def doctor(tool, *words):

@@ -130,7 +130,7 @@ UPDATE = ["--live-activity", "update", "--content-state", "{}"]
     ([*UPDATE, "--attributes", "{}"], "--attributes is for --live-activity start only"),
     ([*UPDATE, "--dismissal-date", "0"], "--dismissal-date is for --live-activity end only"),
     ([*START, "--input-push-token", "--input-push-channel", NEW], "either --input-push-token or"),
-    ([*START, "--input-push-channel", "match 1"], "'match 1' is not a channel's id"),
+    ([*START, "--input-push-channel", "match 1"], "'match 1' is not a channel ID"),
     ([*UPDATE, "--stale-date", "tomorrow"], "--stale-date must be UNIX seconds"),
     ([*UPDATE, "--stale-date", "1800000000000"], "looks like milliseconds"),
     ([*UPDATE, "--stale-date", "900"], "'900' looks like a duration: give +900, from now"),
@@ -156,9 +156,9 @@ def test_usage(tool, tmp_path, words, said):
 @pytest.mark.parametrize("words, said", [
     ([HEX], "to devices or to a channel, not both: leave out the tokens"),
     (["--tokens", "x"], "not both: leave out --tokens"), (["--channels", "x"], "either --channel or --channels"),
-    (["--collapse-id", "x"], "a broadcast has none"), (["--push-type", "alert"], "cannot have --push-type alert"),
+    (["--collapse-id", "x"], "a broadcast cannot have it"), (["--push-type", "alert"], "cannot have --push-type alert"),
     (START, "cannot start a Live Activity"), (["--protocol", "binary"], "--channel is for HTTP/2 only"),
-    (["--channel", "no channel"], "'no channel' is not a channel's id"),
+    (["--channel", "no channel"], "'no channel' is not a channel ID"),
     (["--p8", "AuthKey_ABCDE12345.p8", "--team-id", "TEAM123456"], "needs --topic"),
 ])
 def test_usage_of_broadcasts(tool, words, said):
@@ -199,7 +199,7 @@ def test_where_apple_shows_deliveries(tool, state, made):
                  "--host", "api.sandbox.push.apple.com", "--port", 443, "--server-name", "localhost",
                  "--proxy", f"127.0.0.1:{services.proxy(to=simulator.ready['http2_port'])}"]
         ran = tool(*words)
-        assert ran.returncode == 0 and f"by its unique id: {CONSOLE}\n" in ran.stderr, ran
+        assert ran.returncode == 0 and f"under their unique IDs: {CONSOLE}\n" in ran.stderr, ran
         assert json.loads(tool(*words, "--json").stdout.splitlines()[-1])["console"] == CONSOLE
     finally:
         services.close()

@@ -59,7 +59,7 @@ def test_keys_missing_from_the_strings(tool, tmp_path):
 
 def test_a_silent_push(tool):
     ran = tool("payload", stdin='{"aps":{"content-available":1}}')
-    assert ran.returncode == 0 and "Nothing is shown, the app is woken" in ran.stdout
+    assert ran.returncode == 0 and "No banner: the app is woken" in ran.stdout
 
 
 def test_foreign_text_cannot_control_the_terminal(tool, tmp_path):

@@ -77,12 +77,12 @@ def test_files_are_named_from_the_profiles_directory(profiles):
 @pytest.mark.parametrize("text, said", [
     ("topic = x\n", ":1: before the first [PROFILE]"),
     ("[default]\ntopic x\n", ":2: a line is NAME = VALUE"),
-    ("[default]\n\n# x\ntopik = x\n", ":4: this is none of the options of a profile"),
-    ("[default]\npassphrase = hunter2\n", ":2: no profile has a passphrase"),
-    ("[default]\nsandbox = yes\n", ":2: sandbox is true or false"),
-    ("[default]\ntopic = a\ntopic = b\n", ":3: topic is there twice"),
+    ("[default]\n\n# x\ntopik = x\n", ":4: not an option of a profile"),
+    ("[default]\npassphrase = hunter2\n", ":2: a profile cannot have a passphrase"),
+    ("[default]\nsandbox = yes\n", ":2: sandbox must be true or false"),
+    ("[default]\ntopic = a\ntopic = b\n", ":3: duplicate option topic"),
     ("[default]\ntopic =\n", ":2: topic has no value"),
-    ("[work]\n[work]\n", ":2: the profile 'work' is there twice"),
+    ("[work]\n[work]\n", ":2: duplicate profile 'work'"),
     ("[]\n", ":1: a profile is [NAME]"),
 ])
 def test_an_invalid_file_is_named_with_the_line(profiles, text, said):
@@ -92,7 +92,7 @@ def test_an_invalid_file_is_named_with_the_line(profiles, text, said):
 
 def test_a_missing_profile(profiles):
     ran = profiles("send", "-p", "wrok", "--alert", "x", TOKEN, text="[work]\n[home]\n")
-    assert ran.returncode == 2 and f"{profiles.file}: there is no profile 'wrok', but: home, work" in ran.stderr
+    assert ran.returncode == 2 and f"{profiles.file}: profile 'wrok' does not exist; the file has: home, work" in ran.stderr
     profiles.file.unlink()
     ran = profiles("send", "--alert", "x", TOKEN, env={"APNS_PROFILE": "work"})
     assert ran.returncode == 2 and str(profiles.file) in ran.stderr
@@ -105,7 +105,7 @@ def test_an_error_in_an_option_not_typed_names_its_source(profiles):
     assert ran.returncode == 2 and f"--topic (APNS_TOPIC), --port (profile default of {profiles.file})" in ran.stderr
     key = "[default]\np8 = -----BEGIN PRIVATE KEY-----MIGTAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBHkwdwIBAQQg-----END PRIVATE KEY-----\n"
     ran = profiles("send", "--alert", "x", TOKEN, text=key)
-    assert ran.returncode == 2 and "--p8 takes the name of a file" in ran.stderr and "MIGT" not in ran.stderr
+    assert ran.returncode == 2 and "--p8 needs a file name" in ran.stderr and "MIGT" not in ran.stderr
 
 
 def test_channels_do_not_use_the_push_service_s_host(profiles):

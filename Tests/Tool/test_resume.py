@@ -129,7 +129,7 @@ def test_notifications_in_doubt_are_resent_and_named(tool, start, tmp_path):
     running.communicate()
     ran = tool(*words, "--resume")
     assert ran.returncode == 0, ran.stderr
-    assert "that an earlier run may have sent; sent again" in ran.stderr
+    assert "that an earlier run may have sent; resent" in ran.stderr
     simulator.stop()
     times, duplicates = acceptances(tmp_path / "ledger")
     twice = {n for n, count in times.items() if count > 1}

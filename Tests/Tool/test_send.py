@@ -231,7 +231,7 @@ def test_control_c_without_responses(tool, shared, tmp_path, speaks, window):
     words = ["send", *speaks(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--window", window, "--payload-max", 1000, "--results", "results"]
     terminal = tool.terminal(*words, columns=120)
     terminal.until("waiting").interrupt()
-    terminal.until(r"Interrupted: waiting for the outcomes of [\d,]+ notifications that were sent; a second Ctrl-C ends at once")
+    terminal.until(r"Interrupted: waiting for the outcomes of [\d,]+ notifications in flight; a second Ctrl-C ends immediately")
     began = time.monotonic()
     assert terminal.interrupt().end() == 1
     # within a second, with time for other programs on this machine
@@ -365,7 +365,7 @@ def test_no_payload(tool, shared, tmp_path):
     for more, stdin, named in ([], "", "standard input is empty"), (["--payload", "-"], "\n", "standard input is empty"), (
             ["--payload", "blank"], "", "blank is empty"):
         ran = tool("send", *words, *more, HEX, stdin=stdin)
-        assert ran.returncode == 2 and f"there is no payload: {named}" in ran.stderr and "--alert" in ran.stderr, ran.stderr
+        assert ran.returncode == 2 and f"no payload: {named}" in ran.stderr and "--alert" in ran.stderr, ran.stderr
 
 
 @pytest.mark.parametrize("form", ["{0}:{1}", "https://{0}:{1}", "https://{0}:{1}/", "HTTPS://{0}:{1}", "ssl://{0}:{1}", "tls://{0}:{1}"])
@@ -379,9 +379,9 @@ def test_a_host_with_its_port(tool, simulator, form):
 
 @pytest.mark.parametrize("host, said", [
     ("https://api.push.apple.com/3/device/", "'/3/device/' is a path"), ("api.push.apple.com/?x", "'/?x' is a path"),
-    ("http://api.push.apple.com", "without TLS"), ("ftp://x", "'ftp://'"), ("x:0", "':0' is not a port"), ("x:65536", "not a port"),
-    ("x:", "not a port"), ("x:+1", "not a port"), ("", "names no host"), ("https://", "names no host"), ("https://:443", "names no host"), ("a b", "space"),
-    ("me:secret@x", "a user before '@'"), ("[::1", "no ']'"), ("[::1]443", "after ']'"), ("[]:1", "names no host"),
+    ("http://api.push.apple.com", "has no TLS"), ("ftp://x", "'ftp://'"), ("x:0", "':0' is not a port"), ("x:65536", "not a port"),
+    ("x:", "not a port"), ("x:+1", "not a port"), ("", "has no host"), ("https://", "has no host"), ("https://:443", "has no host"), ("a b", "space"),
+    ("me:secret@x", "a user before '@'"), ("[::1", "no ']'"), ("[::1]443", "after ']'"), ("[]:1", "has no host"),
     ("x:2197 --port 443", "--host has port 2197, but --port is 443")])
 def test_invalid_hosts(tool, host, said):
     host, *more = host.split(" --") if " --" in host else [host]
@@ -406,7 +406,7 @@ def test_without_credentials(tool, start):
     trust = ["--host", "127.0.0.1", "--ca", simulator.ready["ca"], "--alert", "x", HEX]
     ran = tool("send", "--protocol", "binary", "--port", simulator.gateway[1], *trust)
     assert ran.returncode == 3 and "Warning: neither a certificate nor a key is given" in ran.stderr
-    assert "it wants a certificate and got none" in ran.stderr and "--certificate" in ran.stderr.splitlines()[-1], ran.stderr
+    assert "it requires a certificate and got none" in ran.stderr and "--certificate" in ran.stderr.splitlines()[-1], ran.stderr
     ran = tool("send", "--port", simulator.ready["http2_port"], "--topic", "a.b", *trust)
     assert ran.returncode == 1 and "Warning: neither" in ran.stderr and "MissingProviderToken" in ran.stdout
     ran = tool("send", "--p8", "AuthKey_ABCDE12345.p8", "--team-id", "TEAM123456", "--protocol", "binary", *trust)

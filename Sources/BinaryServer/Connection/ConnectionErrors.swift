@@ -16,7 +16,7 @@ package enum ConnectionErrors {
       logger.notice("refused in the handshake: \(reason)")
       return true
     case .halfClose?:
-      logger.debug("the client left without close_notify")
+      logger.debug("the client closed without close_notify")
     default:
       logger.debug("the connection broke: \(error)")
     }

@@ -9,7 +9,7 @@ package protocol FeedbackDelegate: AnyObject {
   func takeEntries(_ context: ChannelHandlerContext) -> EventLoopFuture<[FeedbackEntry]>
   /// May change the data, which has one buffer for each TLS record.
   func willSend(_ records: inout [ByteBuffer])
-  /// Everything is in the socket buffer, or the connection has ended.
+  /// The whole list is in the socket buffer, or the connection has ended.
   func close(_ channel: any Channel)
   /// The TLS handshake failed.
   func handshakeFailed()
@@ -19,7 +19,7 @@ extension FeedbackDelegate {
   package func willSend(_ records: inout [ByteBuffer]) {}
 
   package func close(_ channel: any Channel) {
-    GentleClose.begin(channel, after: GentleClose.pause)
+    GracefulClose.begin(channel, after: GracefulClose.pause)
   }
 }
 
@@ -28,11 +28,11 @@ package final class FeedbackHandler: ChannelInboundHandler {
   package typealias InboundIn = ByteBuffer
   package typealias OutboundOut = ByteBuffer
 
-  /// The maximum size of a TLS record. Old clients cannot parse a tuple that spans two records.
+  /// The maximum size of a TLS record. Legacy clients cannot parse a tuple that spans two records.
   private static let recordSize = 16384
 
   /// How long a client may take to read the list.
-  private static let patience = TimeAmount.seconds(30)
+  private static let timeout = TimeAmount.seconds(30)
 
   private let delegate: any FeedbackDelegate
   private let logger: Logger
@@ -49,7 +49,7 @@ package final class FeedbackHandler: ChannelInboundHandler {
         let (me, context) = bound.value
         switch taken {
         case .success(let entries): me.answer(entries, context)
-        case .failure: GentleClose.begin(context.channel, after: .zero)
+        case .failure: GracefulClose.begin(context.channel, after: .zero)
         }
       }
     }
@@ -76,7 +76,7 @@ package final class FeedbackHandler: ChannelInboundHandler {
       context.channel, NIOLoopBound(delegate, eventLoop: context.eventLoop)
     )
     // Closes a client that never reads.
-    let deadline = context.eventLoop.scheduleTask(in: Self.patience) {
+    let deadline = context.eventLoop.scheduleTask(in: Self.timeout) {
       channel.close(promise: nil)
     }
     written.futureResult.whenComplete { _ in

@@ -1,13 +1,13 @@
 import APNS
 import NIOCore
 
-/// A server's decisions about a connection of the binary interface, and the events of it.
-/// `BinaryHandler` parses, validates and sends error packets; the delegate handles accepted notifications. All
-/// calls are made on the connection's event loop.
+/// A server's decisions about a binary connection, and that connection's events. `BinaryHandler`
+/// parses, validates and answers; the delegate handles accepted notifications. All calls are made
+/// on the connection's event loop.
 package protocol BinaryConnectionDelegate: AnyObject {
   /// The TLS handshake is done.
   func connected(_ context: ChannelHandlerContext)
-  /// This many bytes arrived.
+  /// Bytes arrived: their number.
   func received(_ count: Int)
   /// Notifications are about to be validated.
   func beginBatch()
@@ -19,7 +19,7 @@ package protocol BinaryConnectionDelegate: AnyObject {
   /// `bytes` begin with the frame.
   func accepted(_ frame: Frame, _ bytes: UnsafeRawBufferPointer, _ context: ChannelHandlerContext)
     -> AfterAcceptance
-  /// May change the rejection. `bytes` begin with the rejected frame.
+  /// May change the answer. `bytes` begin with the rejected frame.
   func rejected(_ rejection: inout Rejection, _ bytes: UnsafeRawBufferPointer) -> AfterRejection
   /// A frame after a rejection, on a connection that is closing.
   func discarded(_ frame: UnsafeRawBufferPointer)
@@ -33,7 +33,7 @@ package protocol BinaryConnectionDelegate: AnyObject {
 extension BinaryConnectionDelegate {
   package func close(with packet: ErrorPacket?, _ context: ChannelHandlerContext) {
     if let packet { BinaryHandler.write(packet, context) }
-    GentleClose.begin(context.channel, after: packet == nil ? .zero : GentleClose.pause)
+    GracefulClose.begin(context.channel, after: packet == nil ? .zero : GracefulClose.pause)
   }
 }
 
@@ -48,7 +48,7 @@ package enum AfterAcceptance {
 }
 
 package enum AfterRejection {
-  /// Sends the packet, closes, and discards further input.
+  /// Answers, closes, and discards what follows.
   case answer
   /// Skips the notification as if it had not arrived.
   case ignore

@@ -10,7 +10,7 @@ package final class BinaryHandler: ChannelInboundHandler {
   package typealias OutboundOut = ByteBuffer
 
   private enum Phase {
-    case judging
+    case validating
     /// Leaves further input in its buffer.
     case paused
     /// Skips the rest of one notification, then validates again.
@@ -28,7 +28,7 @@ package final class BinaryHandler: ChannelInboundHandler {
   private let delegate: any BinaryConnectionDelegate
   private let logger: Logger
 
-  private var phase = Phase.judging
+  private var phase = Phase.validating
   /// An incomplete frame.
   private var pending = ByteBuffer()
   /// The server is closing the connection.
@@ -47,7 +47,7 @@ package final class BinaryHandler: ChannelInboundHandler {
       delegate.connected(context)
     }
     if event is ReadingResumed, phase == .paused {
-      phase = .judging
+      phase = .validating
       var nothing = ByteBuffer()
       take(&nothing, context)
     }
@@ -98,7 +98,7 @@ package final class BinaryHandler: ChannelInboundHandler {
   }
 
   package func channelInactive(context: ChannelHandlerContext) {
-    if pending.readableBytes > 0, phase == .judging {
+    if pending.readableBytes > 0, phase == .validating {
       logger.info("the connection ended within a frame, \(pending.readableBytes) bytes into it")
     }
     logger.debug("closed")
@@ -128,8 +128,8 @@ package final class BinaryHandler: ChannelInboundHandler {
   @inline(__always)
   private func step(_ bytes: UnsafeRawBufferPointer, _ context: ChannelHandlerContext) -> Int {
     switch phase {
-    case .judging:
-      switch rules.judge(bytes, limits: limits) {
+    case .validating:
+      switch rules.check(bytes, limits: limits) {
       case .incomplete: return 0
       case .accepted(let frame):
         if let rejection = delegate.rejection(of: frame) {
@@ -142,7 +142,7 @@ package final class BinaryHandler: ChannelInboundHandler {
         case .close(let ending):
           phase = .discarding
           isClosing = true
-          GentleClose.begin(context.channel, after: .zero, ending: ending)
+          GracefulClose.begin(context.channel, after: .zero, ending: ending)
         }
         return frame.length
       case .rejected(let rejection):
@@ -155,7 +155,7 @@ package final class BinaryHandler: ChannelInboundHandler {
         if phase == .discarding {
           delegate.discarded(UnsafeRawBufferPointer(rebasing: bytes[..<length]))
         }
-        phase = phase == .ignoring ? .judging : .discarding
+        phase = phase == .ignoring ? .validating : .discarding
         return length
       case .unknown:
         phase = .lost

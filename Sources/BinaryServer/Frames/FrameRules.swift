@@ -9,7 +9,7 @@ package struct FrameRules: Sendable {
   package var framedPayloadMax = 2048
   /// Tokens rejected with status 8.
   package var badTokens: TokenSet
-  /// Returns a payload's fault other than its size; nil if it is valid. Such notifications are
+  /// Returns a payload's error other than its size; nil if it is valid. Such notifications are
   /// rejected with status 1, processing error, because Apple's list has no specific status.
   package var payloadFault: (@Sendable (WireNotification) -> String?)?
 
@@ -28,7 +28,7 @@ package struct FrameRules: Sendable {
   }
 
   /// Checks the frame at the start of `bytes`.
-  func judge(_ bytes: UnsafeRawBufferPointer, limits: FrameLimits) -> FrameVerdict {
+  func check(_ bytes: UnsafeRawBufferPointer, limits: FrameLimits) -> FrameCheck {
     let frame: Frame
     do throws(WireError) {
       guard let whole = try FrameDecoder.decode(bytes, limits: limits) else { return .incomplete }
@@ -46,7 +46,7 @@ package struct FrameRules: Sendable {
   }
 }
 
-enum FrameVerdict {
+enum FrameCheck {
   /// The frame is incomplete.
   case incomplete
   case accepted(Frame)

@@ -20,7 +20,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
   /// The maximum size of a TLS record.
   private static let recordSize = 16384
   /// How long sending the last bytes may take before the connection is closed without them.
-  private static let patience = TimeAmount.milliseconds(200)
+  private static let timeout = TimeAmount.milliseconds(200)
 
   private let context: OpenSSLServerContext
   let ssl: OpaquePointer
@@ -67,8 +67,8 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
   /// The client's certificate.
   package var peer: Certificate? { copenssl_peer_certificate(ssl).map(Certificate.init) }
 
-  /// Call it once the client is known: its certificate is kept, but without its public key, to save
-  /// memory.
+  /// Call it once the client is known. Keeps the client's certificate without its public key, to
+  /// save memory.
   package func dropPeerKey() { copenssl_drop_peer_key(ssl, context.nobodysKey) }
 
   // MARK: Receiving
@@ -165,7 +165,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     switch phase {
     case .handshaking:
       phase = .dead
-      context.fireErrorCaught(ServerTLSError.handshake("the client left"))
+      context.fireErrorCaught(ServerTLSError.handshake("the client closed"))
     case .open: if !hasSentCloseNotify { context.fireErrorCaught(ServerTLSError.halfClose) }
     case .dead: break
     }
@@ -235,7 +235,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     context.flush()
     let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
     // Closes anyway if the client does not read.
-    let end = context.eventLoop.scheduleTask(in: Self.patience) {
+    let end = context.eventLoop.scheduleTask(in: Self.timeout) {
       if mode == .all { bound.value.close(mode: .all, promise: nil) }
     }
     sent.futureResult.whenComplete { _ in

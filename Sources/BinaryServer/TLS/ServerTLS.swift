@@ -18,7 +18,7 @@ package struct ServerTLS: Sendable {
   package var max: TLSBound
   package var clientCertificate = ClientCertificate.required
   package var speaksHTTP2 = false
-  /// OpenSSL's cipher string. Versions below 1.2 and the short keys of old clients need security
+  /// OpenSSL's cipher string. Versions below 1.2 and the short keys of legacy clients need security
   /// level 0.
   package var ciphers = "DEFAULT:@SECLEVEL=0"
   /// Sends session tickets at the end of the handshake: bytes without data, which legacy clients

@@ -7,7 +7,7 @@ import NIOPosix
 struct PageServer: Sendable {
   typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
 
-  let answer: @Sendable (Request) async -> Response
+  let respond: @Sendable (Request) async -> Response
 
   /// Listens when it returns its port, until the process ends.
   func listen(on host: String, _ port: Int) async throws -> Int {
@@ -37,7 +37,7 @@ struct PageServer: Sendable {
       do {
         while let request = try await Self.next(&parts, outbound) {
           let isLast = !request.head.isKeepAlive
-          try await Self.write(await answer(request), to: request.head, outbound)
+          try await Self.write(await respond(request), to: request.head, outbound)
           if isLast { break }
         }
       } catch  where error is HTTPParserError || error is RequestTarget.Fault {

@@ -10,9 +10,9 @@ import NIOHTTP1
 /// A complete HTTP/1 request.
 struct Request: Sendable {
   let head: HTTPRequestHead
-  /// The host that it is for; nil if it names none.
+  /// The host in the request; nil without one.
   let authority: Authority?
-  /// As it came, without the query.
+  /// Unchanged, without the query.
   let path: String
   let query: [String: String]
   /// nil if it is longer than `bodyMax`.

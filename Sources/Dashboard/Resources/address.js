@@ -1,5 +1,5 @@
-// The page's address says what is shown: #push=12&search=outcome:rejected. So a push can be
-// linked to, and the browser's back button leads to the one before.
+// The page's address names the push and the search: #push=12&search=outcome:rejected. So a link can
+// lead to a push, and the back button to the previous one.
 
 export function read() {
   const parts = new URLSearchParams(location.hash.slice(1));

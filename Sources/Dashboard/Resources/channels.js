@@ -2,7 +2,7 @@ import { appName, byId, clock, devices, foreign, make, reconcile, shortChannel, 
 
 /** The number of subscribers that are drawn; others are only counted. */
 const DRAWN = 12;
-/** The time for which a broadcast is visible on its way. */
+/* * How long a broadcast is drawn on its way. */
 const FLIGHT = 1200;
 
 /** The broadcast channels: each with its devices, and broadcasts on their way to them. */

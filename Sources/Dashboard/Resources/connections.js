@@ -14,8 +14,8 @@ export class Connections {
     const end = make("select", { "aria-label": `How connection ${number} ends` }, ...ENDS.map((word) => make("option", {}, word)));
     const cut = make("button", { type: "button", class: "cut", "aria-label": `Cut connection ${number}` }, "Cut");
     cut.addEventListener("click", async () => {
-      const answer = await order("DELETE", `control/connections/${number}?end=${end.value}`);
-      if (answer.ok) say(`connection ${number}: ${end.value}`);
+      const response = await order("DELETE", `control/connections/${number}?end=${end.value}`);
+      if (response.ok) say(`connection ${number}: ${end.value}`);
     });
     return make("li", { class: "card" },
       make("strong", {}, `Connection ${number}`), make("span", { class: "facts" }),

@@ -2,7 +2,7 @@ import { addressee, appName, byId, devices, exact, foreign, make, reconcile } fr
 
 const SHOWN = 100;
 
-/** A line for each push over HTTP/2: its addressee and the identifiers that find it again. */
+/* * A line for each push over HTTP/2: its addressee and its identifiers. */
 export class Deliveries {
   constructor(pick) {
     this.list = byId("deliveries");
@@ -28,7 +28,7 @@ export class Deliveries {
   }
 
   draw() {
-    // Hidden, so the next time is early enough.
+    // Hidden: drawing it the next time is early enough.
     if (byId("panel-channels").hidden) return;
     const shown = new Map(this.pushes.slice(-SHOWN).reverse().map((push) => [push.number, push]));
     byId("no-deliveries").hidden = shown.size > 0;
@@ -40,11 +40,11 @@ export class Deliveries {
 function line(push) {
   const event = push.banner?.event ?? null;
   const what = (push.channel === null ? "push" : "broadcast") + (event === null ? "" : ` ${event}`);
-  const fate = push.fate + (push.status === null ? "" : ` ${push.status}`) + (push.reason === null ? "" : ` ${push.reason}`);
+  const outcome = push.fate + (push.status === null ? "" : ` ${push.status}`) + (push.reason === null ? "" : ` ${push.reason}`);
   return make("li", { class: push.fate },
     make("button", { type: "button", class: "delivery-line", "data-number": push.number },
       `${exact(push.time)} ${what} `, foreign(appName(push.topic)), " to ", foreign(addressee(push)),
-      push.channel === null ? " " : `, ${devices(push.devices)} `, make("span", { class: "fate" }, foreign(fate)),
+      push.channel === null ? " " : `, ${devices(push.devices)} `, make("span", { class: "fate" }, foreign(outcome)),
       make("span", { class: "ids" }, push.channel === null ? " apns-id=" : " apns-request-id=", foreign(push.identifier)),
       push.unique_id === null ? "" : make("span", { class: "ids" }, ` apns-unique-id=${push.unique_id}`)));
 }

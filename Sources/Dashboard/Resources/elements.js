@@ -1,4 +1,4 @@
-// Everything in a push is inserted as text: no function here makes markup of it.
+// Inserts the content of pushes as text, never as markup.
 
 export const byId = (id) => document.getElementById(id);
 
@@ -70,17 +70,17 @@ export function say(text) {
 
 /** Sends a request to the simulator, and shows what went wrong. */
 export async function order(method, path, body) {
-  let answer;
+  let response;
   let json;
   try {
-    answer = await fetch(path, { method, body: body === undefined ? undefined : JSON.stringify(body) });
-    json = await answer.json();
+    response = await fetch(path, { method, body: body === undefined ? undefined : JSON.stringify(body) });
+    json = await response.json();
   } catch {
-    say("the simulator does not answer");
+    say("the simulator does not respond");
     return { ok: false, json: {} };
   }
-  if (!answer.ok) say(json.error ?? `status ${answer.status}`);
-  return { ok: answer.ok, json };
+  if (!response.ok) say(json.error ?? `status ${response.status}`);
+  return { ok: response.ok, json };
 }
 
 const TIME = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };

@@ -26,7 +26,7 @@ export class Faults {
     this.inForce = {};
     this.lines = [];
     byId("behave").addEventListener("click", async () => {
-      if ((await order("DELETE", "control/faults")).ok) say("no fault is on");
+      if ((await order("DELETE", "control/faults")).ok) say("no faults");
     });
     this.ready = this.load();
   }
@@ -62,9 +62,9 @@ export class Faults {
   }
 
   async set(name, value) {
-    const answer = await order("PATCH", "control/faults", { [name]: value });
-    if (answer.ok) {
-      this.draw(answer.json.faults);
+    const response = await order("PATCH", "control/faults", { [name]: value });
+    if (response.ok) {
+      this.draw(response.json.faults);
       say(name in this.inForce ? `${name} is on: ${JSON.stringify(value)}`
         : value === null ? `${name} is off` : `${name} is ${JSON.stringify(value)} anyway`);
     }
@@ -78,7 +78,7 @@ export class Faults {
 
   show() {
     const names = Object.keys(this.inForce);
-    byId("fault-count").textContent = names.length === 0 ? "none is on" : `on: ${names.join(", ")}`;
+    byId("fault-count").textContent = names.length === 0 ? "no faults" : `on: ${names.join(", ")}`;
     for (const [name, { toggle, input, details }] of this.switches) {
       const isOn = name in this.inForce;
       if (isOn === (toggle.getAttribute("aria-checked") === "true")) continue;

@@ -17,14 +17,14 @@ export class Inspector {
   async show(number) {
     this.number = number;
     if (number === null) return this.fill(empty("Pick a push to see its bytes."));
-    const answer = await fetch(`pushes/${number}`);
-    const push = await answer.json();
+    const response = await fetch(`pushes/${number}`);
+    const push = await response.json();
     // The user has picked another push meanwhile.
     if (this.number !== number) return;
-    this.fill(...(answer.ok ? this.parts(push) : [empty(push.error)]));
+    this.fill(...(response.ok ? this.parts(push) : [empty(push.error)]));
     this.section.scrollTop = 0;
     this.reveal();
-    if (answer.ok) say(`push ${number}, ${push.fate}`);
+    if (response.ok) say(`push ${number}, ${push.fate}`);
   }
 
   fill(...parts) {
@@ -42,10 +42,10 @@ export class Inspector {
   }
 
   parts(push) {
-    const fate = push.fate + (push.status === null ? "" : `, status ${push.status}`) + (push.reason ? `: ${push.reason}` : "");
+    const outcome = push.fate + (push.status === null ? "" : `, status ${push.status}`) + (push.reason ? `: ${push.reason}` : "");
     const words = meaning(push);
     return [
-      make("p", { class: `verdict ${push.fate}` }, `Push ${push.number} at `, fullMoment(push.time), ` over connection ${push.connection}: `, foreign(fate),
+      make("p", { class: `verdict ${push.fate}` }, `Push ${push.number} at `, fullMoment(push.time), ` over connection ${push.connection}: `, foreign(outcome),
         push.duplicate ? "; the same push was accepted before" : ""),
       words === "" ? null : make("p", { class: "meaning" }, words),
       this.delivery(push),
@@ -56,7 +56,7 @@ export class Inspector {
     ].filter(Boolean);
   }
 
-  /** The identifiers by which Apple's console, and this one, finds it. */
+  /* * The identifiers under which Apple's console, and this page, list it. */
   delivery(push) {
     if (push.protocol !== "http2") return null;
     const parts = [];
@@ -149,7 +149,7 @@ export class Inspector {
     const { kind, text } = readable(payloadBytes(push));
     return [
       make("h3", {}, kind === "" ? "Payload" : `Payload (${kind})`),
-      make("ul", { class: "findings", tabindex: "0", role: "list", "aria-label": "What the payload check says" },
+      make("ul", { class: "findings", tabindex: "0", role: "list", "aria-label": "Findings of the payload check" },
         ...(findings.length > 0 ? findings : [make("li", { class: "fine" }, "The payload check finds nothing.")])),
       make("pre", { class: "json", dir: "ltr", tabindex: "0", "aria-label": "Payload" }, text),
     ];

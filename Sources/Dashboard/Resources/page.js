@@ -64,7 +64,7 @@ function listen() {
     seen.begin(hello.gateway);
     chart.begin(hello.minute, hello.counters);
     if (!isRouted) route();
-    // Everything kept is sent again.
+    // The simulator sends everything that it kept again.
     stream.forget();
     lock.forget();
     deliveries.forget();
@@ -142,7 +142,7 @@ function count(counters) {
 
 // ---- Input -----------------------------------------------------------------
 
-// The page always shows what its address names, however the address changed.
+// The page follows its address, however that changed.
 let isRouted = false;
 function route() {
   isRouted = true;

@@ -14,14 +14,14 @@ export class Pager {
     this.generation = (this.generation ?? 0) + 1;
   }
 
-  /** The pushes before a number, the oldest first; [] without any. */
+  /* * The pushes before a number, the oldest first; may be empty. */
   async before(number) {
     const generation = this.generation;
     const query = new URLSearchParams({ before: number, limit: PIECE });
     if (this.language) query.set("language", this.language);
-    const answer = await fetch(`pushes?${query}`);
-    if (!answer.ok || generation !== this.generation) return [];
-    const { older, pushes } = await answer.json();
+    const response = await fetch(`pushes?${query}`);
+    if (!response.ok || generation !== this.generation) return [];
+    const { older, pushes } = await response.json();
     if (generation !== this.generation) return [];
     this.hasOlder = older;
     return pushes;

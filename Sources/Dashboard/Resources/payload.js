@@ -5,7 +5,7 @@ export const bytesOf = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) =
 export const payloadBytes = (push) =>
   bytesOf(push.bytes).subarray(push.payload_offset, push.payload_offset + push.payload_length);
 
-/** The payload for people: JSON in lines, everything else as it came. */
+/* * The payload for people: JSON on indented lines, anything else unchanged. */
 export function readable(bytes) {
   let text;
   try {
@@ -17,12 +17,12 @@ export function readable(bytes) {
   try {
     JSON.parse(text);
   } catch {
-    return { kind: "not JSON; shown as it came", text: visible(text) };
+    return { kind: "not JSON; shown unchanged", text: visible(text) };
   }
   return { kind: "", text: visible(pretty(text)) };
 }
 
-/** The same JSON in lines: every key and number as it came, repeated keys too. */
+/* * The same JSON on indented lines: every key and number unchanged, repeated keys too. */
 function pretty(text) {
   const tokens = text.match(/"(?:[^"\\]|\\.)*"?|[{}[\],:]|[^\s{}[\],:"]+/gs) ?? [];
   let depth = 0;

@@ -3,10 +3,8 @@ import { payloadBytes } from "./payload.js";
 /** The longest --expires-in, in seconds. */
 const LONGEST = 0xffffffff;
 
-/**
- * The command that repeats a push. One line of printable ASCII, quoted so that no content of the
- * push has a meaning to a shell or a terminal.
- */
+/* * The command that repeats a push: one line of printable ASCII, quoted so that the push's content
+   has no meaning to a shell or a terminal. */
 export function repeatCommand(push, gateway) {
   const isHTTP2 = push.protocol === "http2";
   const isBroadcast = push.channel !== null;
@@ -24,14 +22,14 @@ export function repeatCommand(push, gateway) {
     option("team-id", gateway.token_team_id);
   } else option("certificate", gateway.provider);
   if (isHTTP2) {
-    // A broadcast has its app in the path.
+    // A broadcast's path names the app.
     if (isBroadcast) option("topic", push.topic);
     for (const name of isBroadcast ? ["push-type", "priority"] : ["topic", "push-type", "priority", "collapse-id"]) {
       if (header(`apns-${name}`) !== undefined) option(name, header(`apns-${name}`));
     }
   } else if (push.priority !== null) option("priority", push.priority);
   const expiry = isHTTP2 ? header("apns-expiration") : push.expiry;
-  // Keeps this one's lifetime.
+  // Keeps this push's time to live.
   if (expiry !== undefined && expiry !== null) {
     const left = Number(expiry) - Math.floor(push.time / 1000);
     option("expires-in", Math.min(Math.max(0, left) || 0, LONGEST));
@@ -47,7 +45,7 @@ export function format(bytes) {
   return [...bytes].map((byte, index) => {
     const letter = String.fromCharCode(byte);
     if (letter === "%") return "%%";
-    // Some shells take "!" for history, and printf takes a leading "-" for an option.
+    // Some shells expand "!" from the history, and printf reads a leading "-" as an option.
     const isPlain = byte >= 0x20 && byte < 0x7f && !"'\\!".includes(letter) && !(letter === "-" && index === 0);
     return isPlain ? letter : `\\${byte.toString(8).padStart(3, "0")}`;
   }).join("");

@@ -20,7 +20,7 @@ export class Seen {
       this.upTo = Number.isSafeInteger(upTo) ? upTo : 0;
       this.numbers = new Set(Array.isArray(numbers) ? numbers : []);
     } catch {
-      // A browser without storage shows all as new.
+      // A browser without storage shows all pushes as new.
     }
   }
 
@@ -44,11 +44,11 @@ export class Seen {
     try {
       sessionStorage.setItem(this.key, JSON.stringify({ upTo: this.upTo, numbers: [...this.numbers] }));
     } catch {
-      // Forgotten with the page.
+      // Forgotten when the page closes.
     }
   }
 
-  /** The number of new ones, in the title that a background tab shows. */
+  /* * The number of new pushes, in the tab's title. */
   tell(count, hasMore) {
     const title = count === 0 ? TITLE : `(${count}${hasMore ? "+" : ""}) ${TITLE}`;
     if (document.title !== title) document.title = title;

@@ -32,11 +32,11 @@ export class Stream {
     byId("pause").addEventListener("click", (event) => {
       this.isPaused = !this.isPaused;
       event.target.setAttribute("aria-pressed", String(this.isPaused));
-      say(this.isPaused ? "paused; new pushes are only counted" : "goes on");
+      say(this.isPaused ? "paused; new pushes are only counted" : "resumed");
       this.draw();
     });
     byId("forget").addEventListener("click", async () => {
-      if ((await order("POST", "control/reset")).ok) say("counters, pushes, feedback and Live Activities are forgotten");
+      if ((await order("POST", "control/reset")).ok) say("counters, pushes, feedback and Live Activities are cleared");
     });
     byId("all-seen").addEventListener("click", () => {
       this.seen.addAll(this.pushes.at(-1)?.number ?? 0);
@@ -69,11 +69,11 @@ export class Stream {
     this.trim();
   }
 
-  /** Not every time, because it moves everything that stays. */
+  /* * Not on every call, because it moves all remaining elements. */
   trim() {
-    const most = this.pages.length === 0 ? HELD : HELD_MOST;
-    if (this.pushes.length <= most * 1.5) return;
-    this.pushes.splice(0, this.pushes.length - most);
+    const limit = this.pages.length === 0 ? HELD : HELD_MOST;
+    if (this.pushes.length <= limit * 1.5) return;
+    this.pushes.splice(0, this.pushes.length - limit);
     this.pager.hasOlder = true;
   }
 
@@ -89,12 +89,12 @@ export class Stream {
     return [search.trim(), ...more].filter(Boolean).join(" ");
   }
 
-  /** The newest matches first, at most `most`. */
-  matches(most) {
+  /** The newest matches first, at most `limit`. */
+  matches(limit) {
     const isMeant = compile(this.query());
     const seen = (number) => this.seen.has(number);
     const found = [];
-    for (let index = this.pushes.length - 1; index >= 0 && found.length < most; index -= 1) {
+    for (let index = this.pushes.length - 1; index >= 0 && found.length < limit; index -= 1) {
       const push = this.pushes[index];
       if (push.number <= this.anchor && isMeant(push, seen)) found.push(push);
     }
@@ -132,7 +132,7 @@ export class Stream {
         const before = this.pushes[0]?.number ?? Number.MAX_SAFE_INTEGER;
         const older = await this.pager.before(before);
         if (older.length === 0) break;
-        // The list may have changed meanwhile.
+        // The list may have changed.
         if ((this.pushes[0]?.number ?? Infinity) !== before && this.pushes.length > 0) break;
         this.pushes.unshift(...older);
       }

@@ -69,9 +69,9 @@ final class ConfigurationSection {
     guard let scalar = node.scalar else { throw fault(key, "expected one value") }
     guard !scalar.string.utf8.contains(0) else { throw fault(key, "contains a NUL") }
     if scalar.string.contains(where: \.isNewline) || scalar.string.contains("-BEGIN"),
-      let told = Redaction.told(scalar.string)
+      let replacement = Redaction.replacement(scalar.string)
     {
-      throw fault(key, "has text \(told): write that into a file, and give the file's name")
+      throw fault(key, "has text \(replacement): write that into a file, and give the file's name")
     }
     let isNull = scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
     return isNull || scalar.string.isEmpty ? nil : scalar.string

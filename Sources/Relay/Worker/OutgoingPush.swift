@@ -6,7 +6,7 @@ import Glibc
 /// entry, into unmanaged memory, because Swift's checks would cost more than the writing.
 final class OutgoingPush {
   private let notification = UnsafeMutablePointer<apns_notification_t>.allocate(capacity: 1)
-  private let token = UnsafeMutablePointer<UInt8>.allocate(capacity: DeviceToken.longest)
+  private let token = UnsafeMutablePointer<UInt8>.allocate(capacity: DeviceToken.maxLength)
   private let error = UnsafeMutablePointer<apns_error_t>.allocate(capacity: 1)
   /// The notification's strings, each with a final NUL.
   private var texts = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
@@ -105,7 +105,7 @@ final class OutgoingPush {
     if notification.pointee.token != nil {
       let status = apns_token_from_hex(
         text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count, token,
-        DeviceToken.longest, &notification.pointee.token_length, error)
+        DeviceToken.maxLength, &notification.pointee.token_length, error)
       guard status == APNS_OK else { return status }
     }
     notification.pointee.payload = payload.baseAddress

@@ -46,7 +46,7 @@ final class ServiceSession {
     var tuning = apns_tuning_t()
     tuning.size = MemoryLayout<apns_tuning_t>.size
     tuning.retry_timeout_ms = UInt32(max(1, app.retry.withinS * 1000))
-    log?.ask(in: &options)
+    log?.register(in: &options)
     var handle: OpaquePointer?
     try withExtendedLifetime(strings) { () throws(LibraryError) in
       try withUnsafePointer(to: tuning) { (tuning) throws(LibraryError) in

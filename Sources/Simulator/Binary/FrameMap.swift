@@ -1,6 +1,6 @@
 import APNS
 
-/// The fields of a frame and their places. In a broken frame, only those before the damage.
+/// The fields of a frame and their positions. For a broken frame, only those before the error.
 package struct FrameMap: Sendable {
   package struct Field: Sendable {
     package var name: String
@@ -57,7 +57,7 @@ package struct FrameMap: Sendable {
 
   private static func priority(_ value: Int) -> String {
     switch value {
-    case 10: "10, at once"
+    case 10: "10, immediately"
     case 5: "5, power-considerate"
     default: "\(value)"
     }

@@ -20,14 +20,14 @@ final class SimulatedConnection: BinaryConnectionDelegate {
   // The batch not yet handed to the ledger, the records and the page.
   private var tally = ConnectionTally()
   private var accepted: NotificationLines?
-  private var fates: NotificationLines?
+  private var ledgerLines: NotificationLines?
   private var recentPushes: [RecentPush] = []
   private let keepsRecentPushes: Bool
   /// The topic of the client's certificate.
   private var topic: String?
-  /// Answers every notification if the certificate is not one for this gateway.
+  /// The status of every notification if the certificate is not valid for this gateway.
   private var topicStatus: UInt8?
-  /// Accepted on this connection, and the identifier of the last one.
+  /// The number accepted on this connection, and the last one's identifier.
   private var acceptedCount = 0
   private var lastIdentifier: UInt32?
 
@@ -44,9 +44,9 @@ final class SimulatedConnection: BinaryConnectionDelegate {
     self.logger = logger
     keepsRecentPushes = ledger.recentPushes != nil
     if records.accepted != nil || ledger.keeps > 0 {
-      accepted = NotificationLines(tellsFate: false)
+      accepted = NotificationLines(hasOutcome: false)
     }
-    if records.ledger != nil { fates = NotificationLines(tellsFate: true) }
+    if records.ledger != nil { ledgerLines = NotificationLines(hasOutcome: true) }
   }
 
   func connected(_ context: ChannelHandlerContext) {
@@ -69,15 +69,15 @@ final class SimulatedConnection: BinaryConnectionDelegate {
 
   func beginBatch() {
     accepted?.beginBatch(connection: number)
-    fates?.beginBatch(connection: number)
+    ledgerLines?.beginBatch(connection: number)
   }
 
-  /// Hands over a whole batch at once, so that no notification costs a lock.
+  /// Hands over a whole batch, so that a notification does not need a lock.
   func endBatch() {
     ledger.add(&tally, of: number, ledger.keeps > 0 ? accepted : nil)
     ledger.recentPushes?.add(&recentPushes)
     if let record = records.accepted { accepted?.hand(to: record) } else { accepted?.clear() }
-    if let record = records.ledger { fates?.hand(to: record) }
+    if let record = records.ledger { ledgerLines?.hand(to: record) }
   }
 
   // MARK: Notifications
@@ -86,8 +86,8 @@ final class SimulatedConnection: BinaryConnectionDelegate {
     if let status = topicStatus {
       return Rejection(frame, status: status, reason: "the certificate's topic")
     }
-    if faults.isJudging, let status = faults.badStatus(frame.notification.token) {
-      return Rejection(frame, status: status, reason: "a bad token, as a fault demands")
+    if faults.mayReject, let status = faults.badStatus(frame.notification.token) {
+      return Rejection(frame, status: status, reason: "a bad token, by a fault")
     }
     return nil
   }
@@ -99,7 +99,7 @@ final class SimulatedConnection: BinaryConnectionDelegate {
     acceptedCount += 1
     lastIdentifier = frame.notification.identifier
     accepted?.append(frame)
-    let isDuplicate = ledger.watchesDuplicates && recordFate(frame)
+    let isDuplicate = ledger.watchesDuplicates && recordAccepted(frame)
     if keepsRecentPushes { keep(bytes, frame.length, .accepted, isDuplicate: isDuplicate) }
     switch faults.endAfterAcceptance() {
     case nil: return .readOn
@@ -113,34 +113,35 @@ final class SimulatedConnection: BinaryConnectionDelegate {
   }
 
   /// True if it is a duplicate.
-  private func recordFate(_ frame: Frame) -> Bool {
+  private func recordAccepted(_ frame: Frame) -> Bool {
     let isDuplicate = ledger.isDuplicate(frame.notification.token, frame.notification.payload)
     if isDuplicate { tally.duplicates += 1 }
-    fates?.append(frame, .accepted, isDuplicate: isDuplicate)
+    ledgerLines?.append(frame, .accepted, isDuplicate: isDuplicate)
     return isDuplicate
   }
 
   func rejected(_ rejection: inout Rejection, _ bytes: UnsafeRawBufferPointer) -> AfterRejection {
-    var fate = Fate.rejected(rejection.status)
+    var outcome = Outcome.rejected(rejection.status)
     if rejection.isSentinel {
       switch faults.faults.sentinel {
       case .own: break
       case .zero: rejection.carried = rejection.carried.map { _ in 0 }
-      case .none: fate = .ignored
+      case .none: outcome = .ignored
       }
       rejection.status = faults.faults.sentinelStatus
-      if case .rejected = fate { fate = .rejected(rejection.status) }
+      if case .rejected = outcome { outcome = .rejected(rejection.status) }
     }
     if let frame = rejection.frame {
-      fates?.append(frame, fate)
+      ledgerLines?.append(frame, outcome)
     } else {
-      fates?.append(command: rejection.command, identifier: rejection.carried, fate)
+      ledgerLines?.append(command: rejection.command, identifier: rejection.carried, outcome)
     }
     if keepsRecentPushes {
       keep(
-        bytes, rejection.extent(in: bytes, atMost: Self.shownMax), fate, because: rejection.reason)
+        bytes, rejection.extent(in: bytes, atMost: Self.shownMax), outcome,
+        because: rejection.reason)
     }
-    if case .ignored = fate {
+    if case .ignored = outcome {
       tally.ignored += 1
       return .ignore
     }
@@ -151,26 +152,26 @@ final class SimulatedConnection: BinaryConnectionDelegate {
   func discarded(_ bytes: UnsafeRawBufferPointer) {
     tally.discarded += 1
     if keepsRecentPushes { keep(bytes, bytes.count, .discarded) }
-    if fates == nil { return }
+    if ledgerLines == nil { return }
     if let frame = try? FrameDecoder.decode(bytes, limits: limits) {
-      fates?.append(frame, .discarded)
+      ledgerLines?.append(frame, .discarded)
     } else {
-      fates?.append(command: bytes.first ?? 0, identifier: nil, .discarded)
+      ledgerLines?.append(command: bytes.first ?? 0, identifier: nil, .discarded)
     }
   }
 
   /// Keeps the bytes for the page, even without a complete frame.
   private func keep(
-    _ bytes: UnsafeRawBufferPointer, _ length: Int, _ fate: Fate, isDuplicate: Bool = false,
+    _ bytes: UnsafeRawBufferPointer, _ length: Int, _ outcome: Outcome, isDuplicate: Bool = false,
     because reason: String? = nil
   ) {
     let bytes = Array(bytes.prefix(length))
     let map = FrameMap(bytes)
     var push = RecentPush(
       time: WallClock.milliseconds, connection: number, form: map.form, topic: topic,
-      token: Array(bytes[map.token]), bytes: bytes, payload: map.payload, fate: "",
+      token: Array(bytes[map.token]), bytes: bytes, payload: map.payload, outcome: "",
       isDuplicate: isDuplicate)
-    push.take(fate)
+    push.take(outcome)
     if let reason { push.reason = push.reason.map { "\($0): \(reason)" } ?? reason }
     recentPushes.append(push)
   }
@@ -206,7 +207,7 @@ final class SimulatedConnection: BinaryConnectionDelegate {
     _ answer: ConnectionFaults.RejectionAnswer, _ context: ChannelHandlerContext
   ) {
     guard let packet = answer.packet else {
-      GentleClose.begin(context.channel, after: answer.pause, fault: answer.ending)
+      GracefulClose.begin(context.channel, after: answer.pause, fault: answer.ending)
       return
     }
     let pipeline = context.pipeline.syncOperations
@@ -215,7 +216,7 @@ final class SimulatedConnection: BinaryConnectionDelegate {
     let shaper = segments?.handler as? SegmentShaper
     shaper?.hold()
     BinaryHandler.write(packet, context)
-    GentleClose.begin(context.channel, after: answer.pause, fault: answer.ending)
+    GracefulClose.begin(context.channel, after: answer.pause, fault: answer.ending)
     if let segments {
       // A reset would destroy corked bytes.
       shaper?.release(context: segments, isCorked: answer.ending != .reset)

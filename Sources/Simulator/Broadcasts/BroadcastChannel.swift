@@ -9,7 +9,7 @@ struct BroadcastChannel: Sendable {
 
   struct StoredMessage: Sendable {
     var payload: [UInt8]
-    /// UNIX seconds; gone from then on.
+    /// UNIX seconds; expires then.
     var expiration: Int64
   }
 
@@ -32,14 +32,14 @@ struct Subscribers: Sendable {
   private(set) var tokens: [[UInt8]] = []
   private var known: Set<[UInt8]> = []
 
-  /// False if it subscribes already.
+  /// False if it is already subscribed.
   mutating func insert(_ token: [UInt8]) -> Bool {
     guard known.insert(token).inserted else { return false }
     tokens.append(token)
     return true
   }
 
-  /// False if it does not subscribe.
+  /// False if it is not subscribed.
   @discardableResult
   mutating func remove(_ token: [UInt8]) -> Bool {
     guard known.remove(token) != nil else { return false }

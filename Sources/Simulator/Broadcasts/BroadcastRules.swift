@@ -1,11 +1,11 @@
 import APNS
 import NIOCore
 
-/// Which broadcasts the HTTP/2 gateway accepts. Judges requests and knows no channel.
+/// Validates broadcast requests to the HTTP/2 gateway without looking at channels.
 enum BroadcastRules {
   private static let pushType = "liveactivity"
 
-  /// Why the request is malformed; nil if it is not.
+  /// The reason if the request is malformed; nil otherwise.
   static func fault(of request: ReceivedPush) -> PushReason? {
     guard let app = request.broadcastApp, !app.contains("/") else { return .badPath }
     if request.method != "POST" { return .methodNotAllowed }

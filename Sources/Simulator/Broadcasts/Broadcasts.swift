@@ -8,22 +8,23 @@ package final class Broadcasts: Sendable {
     var channels: [String: BroadcastChannel] = [:]
     /// Identifiers in the order of creation, by app.
     var order: [String: [String]] = [:]
-    /// By channel. A device may subscribe before the channel exists, and does not learn that the
-    /// channel is deleted.
+    /// By channel. A device may subscribe before the channel exists, and is not informed when it is
+    /// deleted.
     var subscribers: [String: Subscribers] = [:]
     var activities = LiveActivities()
   }
 
   private let state: NIOLockedValueBox<State>
   /// The number of channels that an app may have.
-  private let most: Int
+  private let channelsMax: Int
   /// Apps whose topics are not enabled for broadcasts.
   private let disabled: Set<String>
 
   package init(
-    seed: UInt64, most: Int = 10_000, disabled: [String] = [], subscriptions: [Subscription] = []
+    seed: UInt64, channelsMax: Int = 10_000, disabled: [String] = [],
+    subscriptions: [Subscription] = []
   ) {
-    self.most = most
+    self.channelsMax = channelsMax
     self.disabled = Set(disabled)
     var state = State(generator: SplitMix64(seed: SplitMix64.mix(seed &+ 3)))
     for subscription in subscriptions {
@@ -35,30 +36,30 @@ package final class Broadcasts: Sendable {
 
   // MARK: Management
 
-  /// Why an app's provider may do nothing with channels; nil if it may.
+  /// The reason to reject an app's channel management requests; nil if they are allowed.
   func fault(ofApp app: String) -> PushReason? {
     disabled.contains(app) ? .featureNotEnabled : nil
   }
 
-  /// Why the order cannot be carried out; nil if it can.
-  func fault(of order: ChannelOrder) -> PushReason? {
-    state.withLockedValue { fault(of: order, $0) }
+  /// The reason to reject the request; nil if it can be carried out.
+  func fault(of request: ChannelRequest) -> PushReason? {
+    state.withLockedValue { fault(of: request, $0) }
   }
 
-  private func fault(of order: ChannelOrder, _ state: State) -> PushReason? {
-    switch order {
+  private func fault(of request: ChannelRequest, _ state: State) -> PushReason? {
+    switch request {
     case .create(let app, _):
-      state.order[app, default: []].count >= most ? .cannotCreateChannelConfig : nil
+      state.order[app, default: []].count >= channelsMax ? .cannotCreateChannelConfig : nil
     case .show(let app, let channel), .delete(let app, let channel):
       state.channels[channel]?.app == app ? nil : .channelNotRegistered
     case .list: nil
     }
   }
 
-  func carryOut(_ order: ChannelOrder) -> Result<ChannelResult, PushFault> {
+  func carryOut(_ request: ChannelRequest) -> Result<ChannelResult, PushFault> {
     state.withLockedValue { state in
-      if let reason = fault(of: order, state) { return .failure(PushFault(reason: reason)) }
-      switch order {
+      if let reason = fault(of: request, state) { return .failure(PushFault(reason: reason)) }
+      switch request {
       case .create(let app, let storage):
         var identifier = ChannelIdentifier.make(&state.generator)
         while state.channels[identifier] != nil {
@@ -89,7 +90,7 @@ package final class Broadcasts: Sendable {
 
   // MARK: Messages
 
-  /// Why a broadcast is refused; nil if it is not.
+  /// The reason to reject a broadcast; nil if it is accepted.
   func fault(ofBroadcast request: ReceivedPush) -> PushReason? {
     state.withLockedValue { fault(ofBroadcast: request, $0) }
   }
@@ -156,7 +157,7 @@ package final class Broadcasts: Sendable {
 
   // MARK: Subscriptions
 
-  /// False if the device subscribes already.
+  /// False if the device is already subscribed.
   @discardableResult
   private static func subscribe(
     _ subscription: Subscription, at now: Int64, _ state: inout State
@@ -177,14 +178,14 @@ package final class Broadcasts: Sendable {
     state.withLockedValue { _ = Self.subscribe(subscription, at: now, &$0) }
   }
 
-  /// False if the device does not subscribe.
+  /// False if the device is not subscribed.
   func unsubscribe(_ subscription: Subscription) -> Bool {
     state.withLockedValue {
       $0.subscribers[subscription.channel]?.remove(subscription.token) == true
     }
   }
 
-  /// Forgets what devices show and the stored messages. Channels and subscriptions stay, because
+  /// Clears the Live Activities and the stored messages. Channels and subscriptions stay, because
   /// providers and devices know them.
   func reset() {
     state.withLockedValue { state in
@@ -199,13 +200,15 @@ package final class Broadcasts: Sendable {
   // MARK: State for the page
 
   /// The newest channels of each app, with their newest subscribers.
-  package func channelList(newest limit: Int = .max, subscribers most: Int = .max) -> String {
+  package func channelList(newest limit: Int = .max, subscribers subscriberLimit: Int = .max)
+    -> String
+  {
     let now = WallClock.milliseconds / 1000
     let (channels, count) = state.withLockedValue { state in
       let shown = state.order.sorted { $0.key < $1.key }.flatMap { $0.value.suffix(limit) }
       let texts = shown.compactMap { name in
         state.channels[name].map {
-          Self.json($0, state.subscribers[name]?.tokens ?? [], newest: most, at: now)
+          Self.json($0, state.subscribers[name]?.tokens ?? [], newest: subscriberLimit, at: now)
         }
       }
       return (texts, state.channels.count)

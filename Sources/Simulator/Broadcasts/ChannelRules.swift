@@ -1,13 +1,13 @@
 import NIOCore
 
-/// Validates channel management requests. Checks requests without looking at channels.
+/// Validates channel management requests without looking at channels.
 enum ChannelRules {
   /// The longest request body; Apple names no limit.
   private static let bodyMax = 4096
   private static let prefix = "/1/apps/"
   private static let pushType = "LiveActivity"
 
-  /// What a path of its names.
+  /// What a path refers to.
   private enum Place {
     case channels(app: String)
     case all(app: String)
@@ -25,8 +25,10 @@ enum ChannelRules {
     }
   }
 
-  /// Why the request is malformed; nil if it is not. Fills in the order.
-  static func fault(of request: ReceivedPush, _ order: inout ChannelOrder?) -> PushReason? {
+  /// The reason if the request is malformed; nil otherwise. Fills in `channelRequest`.
+  static func fault(of request: ReceivedPush, _ channelRequest: inout ChannelRequest?)
+    -> PushReason?
+  {
     guard let place = place(request.path) else { return .badPath }
     switch (place, request.method) {
     case (.channels, "POST"), (.channels, "GET"), (.channels, "DELETE"), (.all, "GET"): break
@@ -39,13 +41,13 @@ enum ChannelRules {
     switch place {
     case .all(let app):
       if !PushRules.isTopic(app) { return .badTopic }
-      order = .list(app: app)
+      channelRequest = .list(app: app)
     case .channels(let app):
       if !PushRules.isTopic(app) { return .badTopic }
-      if request.method == "POST" { return faultOfNew(request, app, &order) }
+      if request.method == "POST" { return faultOfNew(request, app, &channelRequest) }
       guard let channel = request.channel, !channel.isEmpty else { return .missingChannelId }
       if ChannelIdentifier.bytes(of: channel) == nil { return .badChannelId }
-      order =
+      channelRequest =
         request.method == "GET"
         ? .show(app: app, channel: channel) : .delete(app: app, channel: channel)
     }
@@ -55,7 +57,7 @@ enum ChannelRules {
   /// Apple lists no reason for another kind of body or an unknown policy. Both get PayloadEmpty,
   /// like a push that `--check-payload` rejects.
   private static func faultOfNew(
-    _ request: ReceivedPush, _ app: String, _ order: inout ChannelOrder?
+    _ request: ReceivedPush, _ app: String, _ channelRequest: inout ChannelRequest?
   ) -> PushReason? {
     if request.payloadCount > bodyMax { return .payloadTooLarge }
     guard let body = try? JSONParser.read(request.payload.readableBytesView),
@@ -67,7 +69,7 @@ enum ChannelRules {
       let storage = body["message-storage-policy"]?.integer.flatMap(
         BroadcastChannel.Storage.init(rawValue:))
     else { return .payloadEmpty }
-    order = .create(app: app, storage)
+    channelRequest = .create(app: app, storage)
     return nil
   }
 }

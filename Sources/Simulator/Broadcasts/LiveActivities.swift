@@ -7,13 +7,13 @@ struct LiveActivities: Sendable {
     var channel: String?
   }
 
-  private let most: Int
+  private let limit: Int
   private var all: [Int: LiveActivity] = [:]
   /// The numbers of the activities that have not ended.
   private var running: [Listener: [Int]] = [:]
   private var last = 0
 
-  init(most: Int = 20_000) { self.most = most }
+  init(limit: Int = 20_000) { self.limit = limit }
 
   var count: Int { all.count }
 
@@ -50,12 +50,12 @@ struct LiveActivities: Sendable {
       number: last, token: listener.token, app: listener.app, channel: listener.channel, first,
       at: now)
     running[listener, default: []].append(last)
-    // Not every time, because it visits all of them.
-    if all.count > most + most / 2 { forgetOldest() }
+    // Not on every call, because it visits all of them.
+    if all.count > limit + limit / 2 { forgetOldest() }
   }
 
   private mutating func forgetOldest() {
-    let gone = Set(all.keys.sorted().prefix(all.count - most))
+    let gone = Set(all.keys.sorted().prefix(all.count - limit))
     for number in gone { all[number] = nil }
     for (listener, numbers) in running {
       let left = numbers.filter { !gone.contains($0) }
@@ -68,7 +68,8 @@ struct LiveActivities: Sendable {
     running[Listener(token: token, app: app, channel: channel)] != nil
   }
 
-  /// Keeps counting, so that the page does not take a new activity for an old one.
+  /// Does not restart the numbers, so that the page does not confuse a new activity with an old
+  /// one.
   mutating func forget() {
     all = [:]
     running = [:]

@@ -1,4 +1,4 @@
-/// A Live Activity on one device, as its lock screen would have it.
+/// A Live Activity on one device, as its lock screen would show it.
 struct LiveActivity: Sendable {
   enum State: String, Sendable {
     case active
@@ -6,19 +6,21 @@ struct LiveActivity: Sendable {
     case stale
     /// Its last update is shown for a while.
     case ended
-    /// Gone from the lock screen.
+    /// Removed from the lock screen.
     case dismissed
   }
 
-  /// How long an ended one stays on the lock screen at most, and where no date says otherwise.
+  /// How long an ended activity stays on the lock screen: the maximum, and the default without a
+  /// date.
   private static let lingers: Int64 = 4 * 3600
 
   let number: Int
   let token: [UInt8]
   let app: String
-  /// The channel that it listens to; nil if it is pushed to.
+  /// The channel that it subscribes to; nil if it gets pushes to its token.
   let channel: String?
-  /// By a push; otherwise the app itself began it, and its first update told of it.
+  /// Started by a push; otherwise the app itself started it, and the simulator learned of it by its
+  /// first update.
   let isStartedByPush: Bool
   let attributesType: String?
   let attributes: String?
@@ -31,7 +33,7 @@ struct LiveActivity: Sendable {
   private(set) var relevance: Double?
   private(set) var changed: Int64
   private(set) var updates = 0
-  /// Updates that were older than the one before; the device leaves them out.
+  /// Updates older than the one before, which the device ignores.
   private(set) var outdated = 0
   private(set) var isEnded = false
   private var dismissal: Int64?
@@ -56,7 +58,7 @@ struct LiveActivity: Sendable {
     if !isStartedByPush { updates = 1 }
   }
 
-  /// `now` in UNIX milliseconds. False if the update is older than what the device has.
+  /// `now` is in UNIX milliseconds. False if the update is older than the device's state.
   @discardableResult
   mutating func take(_ update: LiveActivityUpdate, at now: Int64) -> Bool {
     if update.timestamp < timestamp {

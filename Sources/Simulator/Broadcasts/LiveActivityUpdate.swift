@@ -1,11 +1,11 @@
-/// What a payload says about a Live Activity.
+/// The part of a payload about a Live Activity.
 struct LiveActivityUpdate: Sendable {
   enum Event: String, Sendable {
     case start, update, end
   }
 
   var event: Event
-  /// UNIX seconds, as the following ones.
+  /// UNIX seconds, like the following dates.
   var timestamp: Int64
   var staleDate: Int64?
   var dismissalDate: Int64?
@@ -15,10 +15,10 @@ struct LiveActivityUpdate: Sendable {
   var attributesType: String?
   /// As JSON.
   var attributes: String?
-  /// The channel that the activity listens to from its start on.
+  /// The channel that the activity subscribes to when it starts.
   var inputChannel: String?
 
-  /// nil if it says nothing about one.
+  /// nil if the payload is not about a Live Activity.
   init?(_ payload: UnsafeRawBufferPointer) {
     guard let json = try? JSONParser.read(payload), let aps = json["aps"],
       let event = aps["event"]?.string.flatMap(Event.init(rawValue:))
@@ -38,7 +38,7 @@ struct LiveActivityUpdate: Sendable {
     value?.number.flatMap { Int64(exactly: $0.rounded(.down)) }
   }
 
-  /// As it was written.
+  /// The original text.
   private static func object(_ value: JSONValue?, in payload: UnsafeRawBufferPointer) -> String? {
     guard let value, case .object = value.content else { return nil }
     return String(decoding: payload[value.offset..<value.end], as: UTF8.self)

@@ -6,8 +6,7 @@ extension CertificateDirectory {
       certificateFile: server, keyFile: serverKey, clientAuthorityFile: ca, min: min, max: max)
   }
 
-  /// For the binary ports: a client has to show a certificate that the directory's authority
-  /// signed.
+  /// For the binary ports: a client needs a certificate signed by the directory's CA.
   func context(
     min: TLSBound, max: TLSBound, sendsTickets: Bool
   ) throws(CertificateError) -> OpenSSLServerContext {
@@ -16,8 +15,8 @@ extension CertificateDirectory {
     return try context(tls)
   }
 
-  /// For HTTP/2: a provider token may take the place of the client's certificate. Session tickets
-  /// harm nobody.
+  /// For HTTP/2: a provider token may replace the client's certificate. Session tickets are
+  /// harmless.
   func http2Context(min: TLSBound, max: TLSBound) throws(CertificateError) -> OpenSSLServerContext {
     var tls = serverTLS(min: min, max: max)
     tls.clientCertificate = .optional

@@ -1,7 +1,7 @@
 import BinaryServer
 import Glibc
 
-/// Why the certificates of a directory cannot be used.
+/// The reason why a directory's certificates are unusable.
 package struct CertificateError: Error, CustomStringConvertible {
   package var path: String
   package var message: String
@@ -9,7 +9,7 @@ package struct CertificateError: Error, CustomStringConvertible {
   package var description: String { "\(path): \(message)" }
 }
 
-/// The directory of the gateway's certificates and of those for its providers.
+/// The directory with the certificates of the gateway and its providers.
 package struct CertificateDirectory: Sendable {
   package let path: String
 
@@ -148,7 +148,7 @@ package struct CertificateDirectory: Sendable {
     guard now < certificate.validUntil else {
       throw CertificateError(
         path: file,
-        message: "expired; remove the directory's files, then new ones are made")
+        message: "expired; remove the directory's files to have new ones made")
     }
     return certificate
   }
@@ -157,7 +157,7 @@ package struct CertificateDirectory: Sendable {
     _ certificate: Certificate, at file: String, key keyFile: String, issuer: Certificate
   ) throws(CertificateError) {
     guard certificate.isSigned(by: issuer) else {
-      throw CertificateError(path: file, message: "not issued by the authority in \(ca)")
+      throw CertificateError(path: file, message: "not issued by the CA in \(ca)")
     }
     guard let key = KeyPair.privateKey(in: try section(of: keyFile, "PRIVATE KEY")) else {
       throw CertificateError(path: keyFile, message: "not a private key")

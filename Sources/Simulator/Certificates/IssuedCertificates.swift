@@ -21,7 +21,7 @@ struct IssuedCertificates {
     "DNS:api.sandbox.push.apple.com",
   ].joined(separator: ",")
 
-  /// All RSA: some clients know nothing else.
+  /// All RSA: some clients support nothing else.
   static func issue() throws(CertificateError) -> IssuedCertificates {
     do throws(ServerTLSError) {
       return try made()
@@ -66,7 +66,7 @@ struct IssuedCertificates {
       provider: provider.certificate.pem, providerKey: provider.key.pem)
   }
 
-  /// A key for provider tokens in the form Apple issues it.
+  /// A signing key in the format that Apple issues.
   static func tokenKey() throws(CertificateError) -> String {
     guard let key = KeyPair(.p256) else { throw failure(.setUp(CertifiedParty.lastError)) }
     return key.pem

@@ -24,7 +24,7 @@ package struct ProviderKey: Sendable {
       !parts[2].isEmpty
     else {
       throw ListError(
-        path: option, message: "expected KEYID:TEAMID:FILE, both ids of \(Self.count) characters")
+        path: option, message: "expected KEYID:TEAMID:FILE, both IDs of \(Self.count) characters")
     }
     try self.init(identifier: parts[0], team: parts[1], path: parts[2])
   }

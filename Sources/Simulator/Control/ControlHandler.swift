@@ -40,7 +40,7 @@ final class ControlHandler: ChannelInboundHandler {
     case .end:
       guard let head else { return }
       self.head = nil
-      answer(head, context)
+      respond(head, context)
     }
   }
 
@@ -48,7 +48,7 @@ final class ControlHandler: ChannelInboundHandler {
     context.close(promise: nil)
   }
 
-  private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+  private func respond(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
     let target: RequestTarget
     do throws(RequestTarget.Fault) {
       target = try head.target()
@@ -69,31 +69,31 @@ final class ControlHandler: ChannelInboundHandler {
     logger.debug("control: \(head.method.rawValue) \(head.uri)")
     let service = service
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-    let answer = context.eventLoop.makeFutureWithTask { await service.answer(request) }
-    service.answersUnderWay.add(answer)
-    answer.whenSuccess { answer in
+    let response = context.eventLoop.makeFutureWithTask { await service.response(to: request) }
+    service.pendingResponses.add(response)
+    response.whenSuccess { response in
       let (me, context) = bound.value
-      me.send(answer, head, context)
+      me.send(response, head, context)
     }
   }
 
   private func send(
-    _ answer: ControlService.Answer, _ head: HTTPRequestHead, _ context: ChannelHandlerContext
+    _ response: ControlService.Response, _ head: HTTPRequestHead, _ context: ChannelHandlerContext
   ) {
     guard context.channel.isActive else { return }
     var headers = HTTPHeaders()
     headers.add(name: "content-type", value: "application/json")
-    headers.add(name: "content-length", value: "\(answer.json.utf8.count + 1)")
+    headers.add(name: "content-length", value: "\(response.json.utf8.count + 1)")
     headers.add(name: "cache-control", value: "no-store")
     headers.add(name: "x-content-type-options", value: "nosniff")
     context.write(
       wrapOutboundOut(
         .head(
           HTTPResponseHead(
-            version: head.version, status: HTTPResponseStatus(statusCode: answer.status),
+            version: head.version, status: HTTPResponseStatus(statusCode: response.status),
             headers: headers))), promise: nil)
     context.write(
-      wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: answer.json + "\n")))), promise: nil)
+      wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: response.json + "\n")))), promise: nil)
     let sent = context.eventLoop.makePromise(of: Void.self)
     context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: sent)
     let channel = context.channel
@@ -101,17 +101,17 @@ final class ControlHandler: ChannelInboundHandler {
     let service = service
     sent.futureResult.whenComplete { _ in
       if isLast { channel.close(promise: nil) }
-      if answer.endsRun { service.requestShutdown() }
+      if response.endsRun { service.requestShutdown() }
     }
   }
 
-  /// Why the request is refused; nil if it is not.
+  /// The reason to refuse the request; nil to accept it.
   private static func fault(of head: HTTPRequestHead, _ authority: Authority?) -> String? {
-    guard let authority, names.contains(authority) else { return "the Host is foreign" }
+    guard let authority, names.contains(authority) else { return "foreign Host" }
     for origin in head.headers["origin"] where !authority.isOrigin(origin) {
-      return "the Origin is foreign"
+      return "foreign Origin"
     }
-    // Requests of foreign pages without an Origin, such as images.
+    // Refuses requests of foreign pages without an Origin, such as images.
     for site in head.headers["sec-fetch-site"] where site != "same-origin" && site != "none" {
       return "the request is from a foreign page"
     }

@@ -1,18 +1,18 @@
 import BinaryServer
 
-/// What the control interface shows and does, without HTTP.
+/// The control API without HTTP.
 package struct ControlService: Sendable {
   /// An HTTP status and a JSON text.
-  package struct Answer: Sendable {
+  package struct Response: Sendable {
     package var status: Int
     package var json: String
-    /// The run ends once the answer is sent.
+    /// The run ends once the response is sent.
     package var endsRun = false
 
-    static func ok(_ json: String) -> Answer { Answer(status: 200, json: json) }
+    static func ok(_ json: String) -> Response { Response(status: 200, json: json) }
 
-    static func fault(_ status: Int, _ message: String) -> Answer {
-      Answer(status: status, json: "{\"error\":\(JSONLiteral.string(message))}")
+    static func fault(_ status: Int, _ message: String) -> Response {
+      Response(status: status, json: "{\"error\":\(JSONLiteral.string(message))}")
     }
   }
 
@@ -40,9 +40,9 @@ package struct ControlService: Sendable {
   let listeners: [Listener]
   let gatewayChannels: OpenChannels
   let feedbackChannels: OpenChannels
-  /// Connections to the control interface.
+  /// Connections to the control API.
   let controlChannels = OpenChannels()
-  let answersUnderWay = AnswersUnderWay()
+  let pendingResponses = PendingResponses()
   let requestShutdown: @Sendable () -> Void
 
   private static let methods: [String: [String]] = [
@@ -55,12 +55,12 @@ package struct ControlService: Sendable {
   /// Followed by a connection's number.
   private static let connectionPath = "/connections/"
 
-  package func answer(_ request: Request) async -> Answer {
+  package func response(to request: Request) async -> Response {
     if request.path.hasPrefix(Self.connectionPath) { return end(request) }
     guard let methods = Self.methods[request.path] else {
       return .fault(
         404,
-        "there is nothing here; there are \(Self.methods.keys.sorted().joined(separator: ", ")) and \(Self.connectionPath)N"
+        "not found; there are \(Self.methods.keys.sorted().joined(separator: ", ")) and \(Self.connectionPath)N"
       )
     }
     guard methods.contains(request.method) else {
@@ -71,7 +71,7 @@ package struct ControlService: Sendable {
       case "/accepted": return try accepted(request.query)
       case "/activities": return .ok(broadcasts.activityList())
       case "/channels": return .ok(broadcasts.channelList())
-      case "/subscriptions": return try answerSubscriptions(request)
+      case "/subscriptions": return try subscriptionsResponse(request)
       case "/connections": return .ok(connections())
       case "/counters": return .ok(counters)
       case "/faults": return try await faults(request)
@@ -81,8 +81,8 @@ package struct ControlService: Sendable {
         unregistered.forget()
         broadcasts.reset()
         return .ok(counters)
-      case "/shutdown": return Answer(status: 202, json: counters, endsRun: true)
-      default: return try answerUnregistered(request)
+      case "/shutdown": return Response(status: 202, json: counters, endsRun: true)
+      default: return try unregisteredResponse(request)
       }
     } catch {
       let place = error.place(in: request.body)
@@ -113,7 +113,7 @@ package struct ControlService: Sendable {
   }
 
   /// One page, from an index on. `next` is where the next page begins.
-  private func accepted(_ query: [String: String]) throws(JSONError) -> Answer {
+  private func accepted(_ query: [String: String]) throws(JSONError) -> Response {
     let from = try number("from", in: query) ?? 0
     let limit = min(try number("limit", in: query) ?? 1000, Self.pageMax)
     let page = ledger.accepted(from: from, limit: limit)
@@ -136,8 +136,8 @@ package struct ControlService: Sendable {
     return number
   }
 
-  /// Closes the connection of that number.
-  private func end(_ request: Request) -> Answer {
+  /// Closes the connection with that number.
+  private func end(_ request: Request) -> Response {
     let text = request.path.dropFirst(Self.connectionPath.count)
     guard request.method == "DELETE" else { return .fault(405, "\(request.path) takes DELETE") }
     let word = request.query["end"] ?? Faults.Ending.fin.rawValue
@@ -145,14 +145,14 @@ package struct ControlService: Sendable {
       let words = Faults.Ending.allCases.map(\.rawValue).joined(separator: ", ")
       return .fault(400, "end=\(word): expected one of \(words)")
     }
-    guard let number = Int(text), gatewayChannels.tell(.cut(ending), to: number) else {
+    guard let number = Int(text), gatewayChannels.send(.cut(ending), to: number) else {
       return .fault(404, "no connection \(text) is open")
     }
     return .ok("{\"number\":\(number),\"end\":\"\(word)\"}")
   }
 
   /// PUT sets these faults and clears all others, PATCH changes these, DELETE clears all.
-  private func faults(_ request: Request) async throws(JSONError) -> Answer {
+  private func faults(_ request: Request) async throws(JSONError) -> Response {
     switch request.method {
     case "PUT": try await set(FaultRules(try JSONParser.read(request.body)), reopens: true)
     case "PATCH":
@@ -176,8 +176,8 @@ package struct ControlService: Sendable {
     } catch {
       throw JSONError("\(error)", at: 0)
     }
-    gatewayChannels.tell(.changed)
-    feedbackChannels.tell(.changed)
+    gatewayChannels.send(.changed)
+    feedbackChannels.send(.changed)
     for listener in listeners {
       if let time = wanted.refuseTime, time > 0 {
         await listener.refuse(for: time)
@@ -188,7 +188,7 @@ package struct ControlService: Sendable {
   }
 
   /// POST subscribes a device to a channel, DELETE ends that.
-  private func answerSubscriptions(_ request: Request) throws(JSONError) -> Answer {
+  private func subscriptionsResponse(_ request: Request) throws(JSONError) -> Response {
     if request.method == "GET" { return .ok(broadcasts.subscriptionList()) }
     let json = try JSONParser.read(request.body)
     guard case .object(let members) = json.content, let text = json["token"]?.string,
@@ -201,7 +201,7 @@ package struct ControlService: Sendable {
     }
     if ChannelIdentifier.bytes(of: channel) == nil {
       throw JSONError(
-        "channel: \(channel) is no channel's identifier", at: json["channel"]?.offset ?? 0)
+        "channel: \(channel) is not a channel ID", at: json["channel"]?.offset ?? 0)
     }
     let token: [UInt8]
     do throws(TextFault) {
@@ -213,13 +213,13 @@ package struct ControlService: Sendable {
     if request.method == "POST" {
       broadcasts.subscribe(subscription)
     } else if !broadcasts.unsubscribe(subscription) {
-      return .fault(404, "the device does not subscribe to \(channel)")
+      return .fault(404, "the device is not subscribed to \(channel)")
     }
     return .ok(broadcasts.subscriptionList())
   }
 
-  /// A device that is gone is in the feedback once. Only HTTP/2 refuses pushes to it.
-  private func answerUnregistered(_ request: Request) throws(JSONError) -> Answer {
+  /// A gone device is in the feedback once. Only HTTP/2 rejects pushes to it.
+  private func unregisteredResponse(_ request: Request) throws(JSONError) -> Response {
     if request.method == "DELETE" {
       _ = feedback.takeAll()
       unregistered.forget()
@@ -243,7 +243,7 @@ package struct ControlService: Sendable {
     return "{\"unregistered\":[\(entries.joined(separator: ","))]}"
   }
 
-  /// Why HTTP/2 refuses pushes to a device as gone; nil if it does not.
+  /// The reason with which HTTP/2 rejects pushes to a gone device; nil if the device is not gone.
   package func reasonGone(_ token: [UInt8]) -> String? { unregistered[token]?.reason.word }
 
   private func goneReason(_ json: JSONValue) throws(JSONError) -> PushReason {

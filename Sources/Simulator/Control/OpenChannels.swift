@@ -17,19 +17,19 @@ final class OpenChannels: Sendable {
   func cut() async {
     let open = channels.withLockedValue { Array($0.values) }
     for channel in open {
-      channel.eventLoop.execute { GentleClose.atOnce(channel) }
+      channel.eventLoop.execute { GracefulClose.atOnce(channel) }
     }
     for channel in open { try? await channel.closeFuture.get() }
   }
 
-  func tell(_ event: FaultEvent) {
+  func send(_ event: FaultEvent) {
     for channel in channels.withLockedValue({ Array($0.values) }) {
       channel.pipeline.fireUserInboundEventTriggered(event)
     }
   }
 
   /// False if the connection does not exist.
-  func tell(_ event: FaultEvent, to number: Int) -> Bool {
+  func send(_ event: FaultEvent, to number: Int) -> Bool {
     guard let channel = channels.withLockedValue({ $0[number] }) else { return false }
     channel.pipeline.fireUserInboundEventTriggered(event)
     return true

@@ -2,12 +2,12 @@ import APNS
 import BinaryServer
 import NIOCore
 
-/// The faults of one connection. Its random numbers follow from the seed and its number, so other
-/// connections have no influence on them.
+/// The faults of one connection. Its random numbers depend on the seed and its number only, not on
+/// other connections.
 final class ConnectionFaults {
-  /// How a rejection is answered.
+  /// The answer to a rejected notification.
   struct RejectionAnswer {
-    /// Passes before the packet leaves, or before the connection closes without one.
+    /// The time before the packet is sent, or before the connection closes without one.
     var delay: TimeAmount
     var packet: ErrorPacket?
     var pause: TimeAmount
@@ -18,10 +18,10 @@ final class ConnectionFaults {
   /// Why a connection ends after an accepted notification.
   enum ScheduledEnd { case shutdown, cut }
 
-  /// Which port a connection came to.
+  /// The port of a connection.
   enum Service: String, Sendable {
     case binary, http2
-    /// HTTP/2 too, for the management of channels.
+    /// HTTP/2 for channel management.
     case channels
 
     var isHTTP2: Bool { self != .binary }
@@ -37,10 +37,10 @@ final class ConnectionFaults {
   /// No faults if this connection is spared.
   private(set) var faults = Faults()
   private(set) var tls: OpenSSLServerContext
-  private(set) var isJudging = false
+  private(set) var mayReject = false
   /// Counts the client's bytes since the handshake or the last change of faults.
   private(set) var stallAfter: Int?
-  /// nil: forever.
+  /// nil stalls forever.
   private(set) var stallTime: TimeAmount?
   private(set) var cutAfterBytes: Int?
   private(set) var handshakeDelay: TimeAmount?
@@ -48,7 +48,7 @@ final class ConnectionFaults {
   var isConnected = false
 
   // Counted since the faults last changed.
-  private var judged = 0
+  private var counted = 0
   private var resets = 0
   private var accepted = 0
   private var next: (limit: Int, end: ScheduledEnd)?
@@ -61,7 +61,7 @@ final class ConnectionFaults {
     refresh()
   }
 
-  /// Adopts faults that have changed meanwhile.
+  /// Adopts changed faults.
   func refresh() {
     if faultsInForce.generation == generation { return }
     let snapshot = faultsInForce.current
@@ -71,8 +71,8 @@ final class ConnectionFaults {
         &* 0x9e37_79b9_7f4a_7c15
     )
     choose(snapshot)
-    isJudging = faults.isJudging
-    // Drawn even if they are not used, so that another fault does not change the others.
+    mayReject = faults.mayReject
+    // Drawn even if unused, so that one fault does not change the random numbers of the others.
     stallAfter = draw(faults.stallAfter)
     stallTime = draw(faults.stallTime).map(Self.milliseconds)
     cutAfterBytes = draw(faults.cutAfterBytes)
@@ -83,7 +83,7 @@ final class ConnectionFaults {
     next = [service.isHTTP2 ? goaway : shutdown, cut].compactMap { $0 }.min {
       $0.limit < $1.limit
     }
-    judged = 0
+    counted = 0
     resets = 0
     accepted = 0
   }
@@ -108,7 +108,7 @@ final class ConnectionFaults {
   /// False if the fault has happened as often as `times` allows.
   func mayStrike() -> Bool { counts?.strike() ?? true }
 
-  /// Neither closes nor stalls at a byte any more: `times` is used up.
+  /// Disables closing and stalling at a byte: `times` is used up.
   func spareBytes() {
     stallAfter = nil
     cutAfterBytes = nil
@@ -132,12 +132,12 @@ final class ConnectionFaults {
 
   /// The status that answers a well-formed notification; nil accepts it.
   func badStatus(_ token: UnsafeRawBufferPointer) -> UInt8? {
-    judge(token) ? drawn(faults.badStatuses) : nil
+    countAndCheck(token) ? drawn(faults.badStatuses) : nil
   }
 
-  /// The same over HTTP/2.
+  /// The reason that rejects a well-formed push over HTTP/2; nil accepts it.
   func badReason(_ token: UnsafeRawBufferPointer) -> PushReason? {
-    judge(token) ? drawn(faults.badReasons) : nil
+    countAndCheck(token) ? drawn(faults.badReasons) : nil
   }
 
   /// True if the next good push is answered by RST_STREAM.
@@ -147,14 +147,14 @@ final class ConnectionFaults {
     return faults.resetShare > 0 && generator.happens(faults.resetShare)
   }
 
-  /// True if an accepted push gets no answer.
-  func isUnanswered() -> Bool { faults.noAnswer > 0 && generator.happens(faults.noAnswer) }
+  /// True if an accepted push gets no response.
+  func dropsResponse() -> Bool { faults.noAnswer > 0 && generator.happens(faults.noAnswer) }
 
   func answerDelay() -> TimeAmount {
     faults.answerDelay == nil ? .zero : Self.milliseconds(draw(faults.answerDelay) ?? 0)
   }
 
-  /// Separate generators: making identifiers must not change what else is drawn.
+  /// Separate generators: making identifiers must not change other random numbers.
   func identifiers(_ kind: IdentifierKind) -> SplitMix64 {
     SplitMix64(
       seed: SplitMix64.mix(faultsInForce.seed &+ kind.rawValue)
@@ -168,8 +168,8 @@ final class ConnectionFaults {
   }
 
   /// Counts one more notification; true if it is bad.
-  private func judge(_ token: UnsafeRawBufferPointer) -> Bool {
-    judged = faults.counting == .connection ? judged + 1 : counts?.judge() ?? 0
+  private func countAndCheck(_ token: UnsafeRawBufferPointer) -> Bool {
+    counted = faults.counting == .connection ? counted + 1 : counts?.count() ?? 0
     return isBad(token)
   }
 
@@ -183,12 +183,12 @@ final class ConnectionFaults {
     return RejectionAnswer(
       delay: Self.milliseconds(delay), packet: packet,
       pause: faults.oneSegment
-        ? .zero : pause.map(Self.milliseconds) ?? (packet == nil ? .zero : GentleClose.pause),
+        ? .zero : pause.map(Self.milliseconds) ?? (packet == nil ? .zero : GracefulClose.pause),
       ending: faults.ending, isJoined: faults.oneSegment)
   }
 
   private func isBad(_ token: UnsafeRawBufferPointer) -> Bool {
-    if let every = faults.badEvery, judged % every == 0 { return true }
+    if let every = faults.badEvery, counted % every == 0 { return true }
     if faults.badTokenSet.contains(token) { return true }
     if faults.badPrefixes.contains(where: { token.starts(with: $0) }) { return true }
     guard faults.badShare > 0 else { return false }

@@ -1,22 +1,21 @@
 import BinaryServer
 
-/// An event for the handlers of a connection, beside the bytes that come over it.
-/// `ReadingResumed` tells them that a stall is over.
+/// An event for a connection's handlers. `ReadingResumed` ends a stall.
 enum FaultEvent {
-  /// Other faults are in force.
+  /// The faults have changed.
   case changed
   /// The connection closes now.
   case cut(Faults.Ending)
-  /// Nothing more is read.
+  /// The connection is not read any more.
   case stall(Stall)
 }
 
 /// Why a connection is not read.
 enum Stall {
-  /// It has read so many bytes.
+  /// It has reached the number of bytes.
   case bytes
-  /// It has accepted so many notifications.
+  /// It has reached the number of accepted notifications.
   case notifications
-  /// It stalls in place of closing.
+  /// It stalls instead of closing.
   case end
 }

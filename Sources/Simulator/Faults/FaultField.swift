@@ -1,6 +1,6 @@
 import BinaryServer
 
-/// One fault as options, rules files and the control interface name it.
+/// A fault, as options, rules files and the control API name it.
 package struct FaultField: Sendable {
   package let name: String
   package let value: String
@@ -20,84 +20,84 @@ package struct FaultField: Sendable {
       [
         .range(
           "connections", \.connections, 1, "n|first-last",
-          "only on these connections, counted from 1: those to the gateway, in both protocols, "
-            + "and to the management of channels, and those to the feedback service"),
+          "only on these connections, counted from 1: those to the gateway, over both protocols, "
+            + "and to channel management, and those to the feedback service"),
         .choice(
           "services", \.services,
-          "only on connections for pushes and feedback, or only on those for the management of "
-            + "channels; default: all"),
+          "only on connections for pushes and feedback, or only on those for channel "
+            + "management; default: all"),
         .share("connection_share", \.connectionShare, "only on this share of connections"),
         .count(
           "times", \.times, 1,
-          "how often cut_after, cut_after_bytes, shutdown_after and stall_after_bytes strike in "
+          "how often cut_after, cut_after_bytes, shutdown_after and stall_after_bytes happen in "
             + "total; default: every time"),
         .choice(
           "count_over", \.counting,
-          "whether bad_every, cut_after, shutdown_after and goaway_after count the notifications of "
-            + "each connection or of the whole run; default: bad_every the run, the others each "
+          "whether bad_every, cut_after, shutdown_after and goaway_after count the notifications "
+            + "of each connection or of the whole run; default: bad_every the run, the others each "
             + "connection"),
       ]
     ),
     (
       "Which notifications are bad",
       [
-        .tokens("bad_tokens", \.badTokens, "those to these tokens"),
-        .tokens("bad_prefixes", \.badPrefixes, "those to tokens that begin like this"),
+        .tokens("bad_tokens", \.badTokens, "notifications to these tokens"),
+        .tokens("bad_prefixes", \.badPrefixes, "notifications to tokens with these prefixes"),
         .count(
           "bad_every", \.badEvery, 1,
-          "every n-th of those that nothing else is wrong with, over all connections unless "
-            + "count_over says connection"),
+          "every n-th valid notification, over all connections unless "
+            + "count_over is connection"),
         .share(
           "bad_share", \.badShare,
-          "those to this share of all tokens; the same seed picks the same tokens"),
+          "notifications to this share of all tokens; the same seed picks the same tokens"),
         .statuses(
           "bad_status", \.badStatuses,
-          "the status that answers them; if several, one is drawn; default: 8"),
+          "the status with which they are rejected; if several, one is drawn; default: 8"),
         .choice(
           "sentinel", \.sentinel,
-          "how to answer a notification whose token is missing or empty: with its own identifier, "
+          "how to answer a notification without a token or with an empty one: with its identifier, "
             + "with identifier 0, or not at all; default: own"),
         .status("sentinel_status", \.sentinelStatus, "the status of that answer; default: 2"),
       ]
     ),
     (
-      "How they are answered",
+      "Error packets",
       [
-        .range("error_delay_ms", \.errorDelay, 0, "n|min-max", "how late the error packet comes"),
+        .range("error_delay_ms", \.errorDelay, 0, "n|min-max", "the delay of the error packet"),
         .share(
           "no_packet", \.noPacket, "this share of rejections ends the connection without a packet"),
         .share("identifier_zero", \.identifierZero, "this share of error packets has identifier 0"),
         .range(
           "close_delay_ms", \.closeDelay, 0, "n|min-max",
-          "the time between packet and end, in which everything that arrives is discarded; "
+          "the time between packet and close; input that arrives meanwhile is discarded; "
             + "default: 50"),
-        .flag("one_segment", \.oneSegment, "packet and end are sent together"),
+        .flag("one_segment", \.oneSegment, "sends the packet and the close together"),
         .choice(
           "close", \.ending,
-          "how the connection ends after a packet, or instead of it; stall: it stays open, but "
-            + "nothing more is read; default: close_notify"),
+          "how the connection ends after the packet, or instead of it; with stall it stays open "
+            + "and is not read any more; default: close_notify"),
       ]
     ),
     (
-      "Ends that no notification causes",
+      "Closes without a rejection",
       [
         .range(
           "shutdown_after", \.shutdownAfter, 1, "n|min-max",
-          "status 10 after n accepted notifications, then the end that `close` names; for HTTP/2 "
-            + "there is goaway_after"),
+          "sends status 10 after n accepted notifications, then closes as `close` says; for HTTP/2 "
+            + "use goaway_after"),
         .range(
           "cut_after", \.cutAfter, 1, "n|min-max",
-          "the end that `cut` names after n accepted notifications, without a packet"),
+          "closes as `cut` says after n accepted notifications, without a packet"),
         .range(
           "cut_after_bytes", \.cutAfterBytes, 0, "n|min-max",
-          "the same after n bytes, within a frame or not"),
+          "the same after n bytes, even within a frame"),
         .choice(
           "cut", \.cutEnding,
-          "how the connection ends then; stall: it stays open, but nothing more is read, for "
+          "how the connection ends then; with stall it stays open and is not read for "
             + "stall_ms; default: fin"),
         .count(
           "feedback_cut_bytes", \.feedbackCut, 0,
-          "the same after n bytes of feedback, within a tuple or not; the rest of the list is lost"),
+          "the same after n bytes of feedback, even within a tuple; the rest of the list is lost"),
       ]
     ),
     (
@@ -105,46 +105,46 @@ package struct FaultField: Sendable {
       [
         .count(
           "streams_max", \.streamsMax, 0,
-          "how many streams at once; open connections are told too; default: 1000, and 1 until a "
-            + "provider token was valid"),
+          "the maximum number of open streams, sent to open connections too; default: 1000, and 1 "
+            + "until a provider token was valid"),
         .count(
           "window_bytes", \.windowSize, 0,
-          "the window of each stream; open connections are told too; default: 65535"),
+          "the flow-control window of each stream, sent to open connections too; default: 65535"),
         .count(
           "connection_window_bytes", \.connectionWindowSize, 1,
-          "the window of each later connection; default: 65535; a smaller one is made by "
-            + "withholding credit"),
+          "the flow-control window of each new connection; a smaller one works by "
+            + "withholding credit; default: 65535"),
         .share(
           "credit_share", \.creditShare,
-          "the share of a window that is used up before credit is given for it; default: 0.5"),
-        .flag("no_pong", \.noPong, "PING is not answered"),
+          "the share of a window that is used before credit is given; default: 0.5"),
+        .flag("no_pong", \.noPong, "does not acknowledge PING"),
       ]
     ),
     (
-      "HTTP/2: how pushes are answered",
+      "HTTP/2: responses",
       [
         .reasons(
           "bad_reason", \.badReasons,
-          "the answer to bad ones: one of Apple's reasons, or a status and any other word, such as "
-            + "\"418 Teapot\"; if several, one is drawn; default: BadDeviceToken; a 410 also puts the "
-            + "device into the feedback"),
+          "the response to bad pushes: one of Apple's reasons, or a status and any other word, "
+            + "such as \"418 Teapot\"; if several, one is drawn; default: BadDeviceToken; a 410 "
+            + "also puts the device into the feedback"),
         .share(
-          "reset_share", \.resetShare, "this share of good ones is answered with RST_STREAM"),
+          "reset_share", \.resetShare, "this share of good pushes gets RST_STREAM"),
         .count(
-          "reset_every", \.resetEvery, 1, "every n-th of a connection is answered with RST_STREAM"),
+          "reset_every", \.resetEvery, 1, "every n-th good push of a connection gets RST_STREAM"),
         .status(
           "reset_code", \.resetCode,
           "the code of RST_STREAM; default: 7, REFUSED_STREAM; with any other code the push was "
             + "accepted"),
-        .share("no_answer", \.noAnswer, "this share of accepted ones is never answered"),
-        .range("answer_delay_ms", \.answerDelay, 0, "n|min-max", "how late answers come"),
+        .share("no_answer", \.noAnswer, "this share of accepted pushes gets no response"),
+        .range("answer_delay_ms", \.answerDelay, 0, "n|min-max", "the delay of responses"),
         .choice(
           "answers", \.answers,
-          "which answers are sent together: those to everything that one read brought, each alone "
-            + "in a write and TLS record of its own, or all within answer_batch_ms; default: read"),
+          "which responses are sent together: those to everything received in one read, each alone "
+            + "in a separate write and TLS record, or all within answer_batch_ms; default: read"),
         .count(
           "answer_batch_ms", \.answerBatchTime, 0,
-          "counted from the first answer that waits; default: 20"),
+          "the time since the first pending response; default: 20"),
       ]
     ),
     (
@@ -152,12 +152,12 @@ package struct FaultField: Sendable {
       [
         .range(
           "goaway_after", \.goawayAfter, 1, "n|min-max",
-          "after n accepted notifications; what came after the last of them is not processed"),
+          "sends GOAWAY after n accepted notifications; later ones are not processed"),
         .choice(
           "goaway", \.goaway,
-          "when the end that `close` names follows: graceful, once everything before it is "
-            + "answered; immediate, which leaves the last one and all that wait without an answer; "
-            + "or open, never; default: graceful"),
+          "when the connection then closes as `close` says: graceful, once all earlier pushes have "
+            + "a response; immediate, without responses to the last one and to all pending ones; "
+            + "open, never; default: graceful"),
         .status("goaway_error", \.goawayError, "the code of GOAWAY; default: 0, NO_ERROR"),
         .text("goaway_reason", \.goawayReason, "GOAWAY contains {\"reason\": \"…\"}"),
       ]
@@ -167,52 +167,52 @@ package struct FaultField: Sendable {
       [
         .seconds(
           "token_age_max_s", \.tokenAge,
-          "older ones are answered with ExpiredProviderToken; default: 3600"),
+          "older tokens get ExpiredProviderToken; default: 3600"),
         .seconds(
           "token_renewal_min_s", \.tokenRenewal,
-          "one issued sooner after another is answered with TooManyProviderTokenUpdates; default: "
+          "a token issued sooner after another gets TooManyProviderTokenUpdates; default: "
             + "1200; 0 accepts all"),
         .choice(
           "token_renewal_over", \.tokenScope,
-          "which others count: those of the same connection, those of the same key, or those of the "
+          "which other tokens count: those of the same connection, of the same key, or of the "
             + "same key from the same address; default: connection"),
       ]
     ),
     (
-      "How bytes are read and sent",
+      "Reading and sending",
       [
-        .range("stall_after_bytes", \.stallAfter, 0, "n|min-max", "reads n bytes and stops"),
+        .range("stall_after_bytes", \.stallAfter, 0, "n|min-max", "stops reading after n bytes"),
         .range(
           "stall_ms", \.stallTime, 0, "n|min-max",
-          "how long every stall lasts; default: for good"),
-        .count("read_bytes_per_second", \.readRate, 1, "reads no faster than this"),
-        .count("record_bytes", \.recordSize, 1, "the most that goes into one TLS record"),
+          "how long each stall lasts; default: forever"),
+        .count("read_bytes_per_second", \.readRate, 1, "reads at most this fast"),
+        .count("record_bytes", \.recordSize, 1, "the maximum size of a TLS record"),
         .count(
           "segment_bytes", \.segmentSize, 1,
-          "the most that goes into one TCP segment after the handshake"),
+          "the maximum size of a TCP segment after the handshake"),
         .count(
           "segment_gap_ms", \.segmentGap, 0, "the time between two segments; default: 1"),
       ]
     ),
     (
-      "How connections begin",
+      "Start of a connection",
       [
         .count(
           "refuse_ms", \.refuseTime, 0,
           "refuses all connections, on both ports, for this long after it is set"),
         .range(
           "handshake_delay_ms", \.handshakeDelay, 0, "n|min-max",
-          "waits this long before it reads the client's hello"),
+          "delays reading the client's hello by this"),
         .alert(
           "handshake_alert", \.handshakeAlert,
-          "answers the client's hello with a fatal alert: a number, or a name such as "
+          "answers the client's hello with this fatal alert: a number, or a name such as "
             + "handshake_failure"),
-        .bound("tls_min", \.tlsMin, "the lowest version of TLS"),
-        .bound("tls_max", \.tlsMax, "the highest version of TLS"),
+        .bound("tls_min", \.tlsMin, "the lowest TLS version"),
+        .bound("tls_max", \.tlsMax, "the highest TLS version"),
         .flag(
           "session_tickets", \.sessionTickets,
-          "session tickets right after the handshake, readable bytes without data; not over HTTP/2; "
-            + "implies TLS 1.3"),
+          "sends session tickets, readable bytes without data, right after the handshake; not over "
+            + "HTTP/2; implies TLS 1.3"),
       ]
     ),
   ]
@@ -243,30 +243,30 @@ package struct FaultField: Sendable {
   }
 
   private static func count(
-    _ name: String, _ path: Path<Int?>, _ least: Int, _ text: String
+    _ name: String, _ path: Path<Int?>, _ minimum: Int, _ text: String
   ) -> FaultField {
-    field(name, path, "n", text, { (json) throws(JSONError) in try number(json, least) }) {
+    field(name, path, "n", text, { (json) throws(JSONError) in try number(json, minimum) }) {
       $0.map { "\($0)" }
     }
   }
 
   private static func range(
-    _ name: String, _ path: Path<ClosedRange<Int>?>, _ least: Int, _ value: String, _ text: String
+    _ name: String, _ path: Path<ClosedRange<Int>?>, _ minimum: Int, _ value: String, _ text: String
   ) -> FaultField {
     field(name, path, value, text) { (json) throws(JSONError) in
       let range = json.string.flatMap { FaultRange.bounds(in: $0, at: json.offset) } ?? json
       if case .string = range.content {
-        throw JSONError("expected a number, or two of them such as 10-20", at: json.offset)
+        throw JSONError("expected a number, or a range such as 10-20", at: json.offset)
       }
       guard case .array(let bounds) = range.content else {
-        let only = try number(json, least)
+        let only = try number(json, minimum)
         return only...only
       }
       guard bounds.count == 2 else {
-        throw JSONError("expected a number or two of them", at: json.offset)
+        throw JSONError("expected a number or a range", at: json.offset)
       }
-      let low = try number(bounds[0], least)
-      let high = try number(bounds[1], least)
+      let low = try number(bounds[0], minimum)
+      let high = try number(bounds[1], minimum)
       if low > high { throw JSONError("\(low) is above \(high)", at: bounds[0].offset) }
       return low...high
     } _: {
@@ -446,10 +446,10 @@ package struct FaultField: Sendable {
     }
   }
 
-  private static func number(_ json: JSONValue, _ least: Int) throws(JSONError) -> Int {
-    // Nobody means a larger time or size, and sums cannot overflow.
-    guard let number = json.integer, number >= least, number <= 1 << 40 else {
-      throw JSONError("expected a whole number from \(least) on", at: json.offset)
+  private static func number(_ json: JSONValue, _ minimum: Int) throws(JSONError) -> Int {
+    // Larger times and sizes make no sense, and sums cannot overflow.
+    guard let number = json.integer, number >= minimum, number <= 1 << 40 else {
+      throw JSONError("expected a whole number of at least \(minimum)", at: json.offset)
     }
     return number
   }

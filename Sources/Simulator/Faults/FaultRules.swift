@@ -34,24 +34,24 @@ package struct FaultRules: Sendable {
     }
   }
 
-  /// Changes the faults that a JSON object names in all rules.
+  /// Changes the faults in a JSON object in all rules.
   package mutating func adopt(_ json: JSONValue) throws(JSONError) {
     var changed = all
     for index in changed.indices { try changed[index].adopt(json) }
     all = changed
   }
 
-  /// Changes the fault that a command line option names in all rules.
+  /// Changes the fault in a command line option in all rules.
   package mutating func adopt(option: String) throws(JSONError) {
     var changed = all
     for index in changed.indices { try changed[index].adopt(option: option) }
     all = changed
   }
 
-  /// How long connections are refused; nil if they are not.
+  /// How long connections are refused; nil if the port is open.
   package var refuseTime: Int? { all.compactMap(\.refuseTime).max() }
 
-  /// An earlier refusal must not begin again.
+  /// An earlier refusal must not start again.
   mutating func forgetRefusal() {
     for index in all.indices { all[index].refuseTime = nil }
   }

@@ -7,15 +7,15 @@ extension Faults {
     var changed = self
     for member in members {
       guard let field = FaultField.all.first(where: { $0.name == member.name }) else {
-        throw JSONError("there is no fault named \(member.name)", at: member.offset)
+        throw JSONError("unknown fault \(member.name)", at: member.offset)
       }
       try field.read(member.value, &changed)
     }
     self = changed
   }
 
-  /// Reads one fault of the command line: `name=value`. The value is JSON or a word; several are
-  /// separated by commas.
+  /// Reads a fault from the command line: `name=value`. The value is JSON or a word, or several
+  /// words separated by commas.
   package mutating func adopt(option: String) throws(JSONError) {
     let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else { throw JSONError("expected name=value", at: 0) }
@@ -26,7 +26,7 @@ extension Faults {
   }
 
   private static func value(_ text: String, isHex: Bool) -> JSONValue {
-    // Hex may look like a number.
+    // Hex, because it may look like a number.
     if !isHex || text.hasPrefix("["), let json = try? JSONParser.read(text.utf8) { return json }
     let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { part in
       isHex

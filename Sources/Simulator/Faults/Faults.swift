@@ -1,6 +1,6 @@
 import BinaryServer
 
-/// Everything the gateway may do wrong. By default it does nothing wrong.
+/// The gateway's faults; none by default.
 package struct Faults: Sendable {
   /// How a connection ends.
   package enum Ending: String, Sendable, CaseIterable {
@@ -8,31 +8,31 @@ package struct Faults: Sendable {
     /// FIN without close_notify.
     case fin
     case reset
-    /// It does not end: nothing more is read, and nobody closes.
+    /// The connection stays open but is not read any more.
     case stall
   }
 
-  /// Over what notifications are counted.
+  /// The notifications that count.
   package enum Counting: String, Sendable, CaseIterable {
     case connection
     case run
   }
 
-  /// How a notification with a zero-length token is answered.
+  /// The answer to a notification with an empty token.
   package enum Sentinel: String, Sendable, CaseIterable {
     case own
-    /// With identifier 0.
+    /// An error packet with identifier 0.
     case zero
-    /// Not at all.
+    /// No answer.
     case none
   }
 
-  /// Connections to which ports.
+  /// The ports with faults.
   package enum Services: String, Sendable, CaseIterable {
     case all
-    /// The gateway in both protocols, and the feedback service.
+    /// The gateway over both protocols, and the feedback service.
     case pushes
-    /// The management of channels.
+    /// Channel management.
     case channels
   }
 
@@ -40,31 +40,31 @@ package struct Faults: Sendable {
   package var services = Services.all
   package var connections: ClosedRange<Int>?
   package var connectionShare = 1.0
-  /// nil: each connection, and the run for `bad_every`.
+  /// nil counts per connection, and for `bad_every` over the run.
   package var counting: Counting?
   package var times: Int?
 
   /// How GOAWAY ends an HTTP/2 connection.
   package enum Goaway: String, Sendable, CaseIterable {
-    /// Closes once all earlier pushes are answered.
+    /// Closes once all earlier pushes have responses.
     case graceful
-    /// Closes at once.
+    /// Closes immediately.
     case immediate
     /// Does not close.
     case open
   }
 
-  /// When answers over HTTP/2 leave.
+  /// When HTTP/2 responses are sent.
   package enum Answers: String, Sendable, CaseIterable {
-    /// The answers to one read together.
+    /// Together with the responses to everything from the same read.
     case read
     /// Each in its own write and TLS record.
     case each
-    /// All that come within a time together.
+    /// Together with all responses within a time.
     case batch
   }
 
-  /// Which earlier provider tokens a new one must keep its distance from.
+  /// The earlier provider tokens that limit how soon a new one may follow.
   package enum TokenScope: String, Sendable, CaseIterable {
     /// Earlier tokens of the same connection.
     case connection
@@ -74,7 +74,7 @@ package struct Faults: Sendable {
     case address
   }
 
-  // Bad tokens, beside those of the gateway's rules.
+  // Bad tokens, in addition to those of the gateway's rules.
   package var badTokens: [[UInt8]] = [] { didSet { badTokenSet = TokenSet(badTokens) } }
   package private(set) var badTokenSet = TokenSet()
   package var badPrefixes: [[UInt8]] = []
@@ -82,7 +82,7 @@ package struct Faults: Sendable {
   package var badShare = 0.0
   package var badStatuses: [UInt8] = [8]
 
-  // The error packet and what follows it.
+  // The error packet, and the close after it.
   package var errorDelay: ClosedRange<Int>?
   package var noPacket = 0.0
   package var identifierZero = 0.0
@@ -93,12 +93,12 @@ package struct Faults: Sendable {
   package var sentinel = Sentinel.own
   package var sentinelStatus: UInt8 = 2
 
-  // How bytes are sent.
+  // Sending.
   package var recordSize: Int?
   package var segmentSize: Int?
   package var segmentGap: Int?
 
-  // How bytes are read.
+  // Reading.
   package var readRate: Int?
   package var stallAfter: ClosedRange<Int>?
   package var stallTime: ClosedRange<Int>?
@@ -106,7 +106,7 @@ package struct Faults: Sendable {
   package var cutAfterBytes: ClosedRange<Int>?
   package var cutEnding = Ending.fin
 
-  // How a connection begins.
+  // Start of a connection.
   package var refuseTime: Int?
   package var handshakeDelay: ClosedRange<Int>?
   package var handshakeAlert: UInt8?
@@ -121,7 +121,7 @@ package struct Faults: Sendable {
   package var creditShare = 0.5
   package var noPong = false
 
-  // HTTP/2: its answers.
+  // HTTP/2: responses.
   package var badReasons = [PushReason.badDeviceToken]
   package var resetShare = 0.0
   package var resetEvery: Int?
@@ -137,7 +137,7 @@ package struct Faults: Sendable {
   package var goawayError: UInt8 = 0
   package var goawayReason: String?
 
-  // HTTP/2: the greatest age of a provider token and the least time between two, in seconds.
+  // HTTP/2: the maximum age of a provider token and the minimum time between two, in seconds.
   package var tokenAge = 3600
   package var tokenRenewal = 1200
   package var tokenScope = TokenScope.connection
@@ -147,7 +147,7 @@ package struct Faults: Sendable {
 
   package init() {}
 
-  var isJudging: Bool {
+  var mayReject: Bool {
     !badTokens.isEmpty || !badPrefixes.isEmpty || badEvery != nil || badShare > 0
   }
 }

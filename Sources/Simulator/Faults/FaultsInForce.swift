@@ -3,7 +3,7 @@ import NIOConcurrencyHelpers
 
 /// The faults in force. They may change while connections are open.
 package final class FaultsInForce: Sendable {
-  /// TLS with the same versions for either protocol.
+  /// TLS contexts of the same versions for both protocols.
   struct Contexts: Sendable {
     var binary: OpenSSLServerContext
     var http2: OpenSSLServerContext
@@ -21,7 +21,7 @@ package final class FaultsInForce: Sendable {
     var counts: [RunCounts]
     /// For connections that match no rule.
     var sparedTLS: Contexts
-    /// Goes up with every change.
+    /// Incremented by every change.
     var generation = 0
   }
 
@@ -57,7 +57,7 @@ package final class FaultsInForce: Sendable {
 
   var current: Snapshot { state.withLockedValue { $0 } }
 
-  /// The faults are the same as long as this is.
+  /// Changes whenever the faults do.
   var generation: Int { state.withLockedValue { $0.generation } }
 
   func set(_ rules: FaultRules) throws {

@@ -13,14 +13,14 @@ extension Faults.Ending {
   }
 }
 
-extension GentleClose {
-  /// Closes as a fault says, or stalls in place of closing.
+extension GracefulClose {
+  /// Closes as the fault demands, or stalls instead.
   static func begin(
     _ channel: any Channel, after pause: TimeAmount, fault ending: Faults.Ending,
-    patience: TimeAmount = patience
+    timeout: TimeAmount = timeout
   ) {
     if let ending = ending.connectionEnding {
-      begin(channel, after: pause, ending: ending, patience: patience)
+      begin(channel, after: pause, ending: ending, timeout: timeout)
     } else if pause == .zero {
       channel.pipeline.fireUserInboundEventTriggered(FaultEvent.stall(.end))
     } else {
@@ -30,7 +30,7 @@ extension GentleClose {
     }
   }
 
-  /// Closes now, without what still waits to leave in TLS or in `SegmentShaper`.
+  /// Closes immediately, and drops pending output in TLS and in `SegmentShaper`.
   static func atOnce(_ channel: any Channel) {
     let shaper = try? channel.pipeline.syncOperations.context(handlerType: SegmentShaper.self)
     if let shaper {

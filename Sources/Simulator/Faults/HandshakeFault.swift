@@ -44,7 +44,7 @@ final class HandshakeFault: ChannelInboundHandler, RemovableChannelHandler {
         go(on: context)
       }
     }
-    // The client is gone, and TLS has not seen it yet.
+    // The client has closed, and TLS does not know it yet.
     if case .inputClosed = event as? ChannelEvent { context.close(promise: nil) }
     context.fireUserInboundEventTriggered(event)
   }
@@ -54,12 +54,12 @@ final class HandshakeFault: ChannelInboundHandler, RemovableChannelHandler {
   private func go(on context: ChannelHandlerContext) {
     guard context.channel.isActive else { return }
     if let alert {
-      logger.info("answered the hello with alert \(alert)")
+      logger.info("answered the client's hello with alert \(alert)")
       let record = ByteBuffer(bytes: TLSAlert.record(alert))
       hello.clear()
       context.writeAndFlush(wrapOutboundOut(record), promise: nil)
       // Closes the socket below TLS, which would send an alert.
-      GentleClose.begin(context.channel, after: .zero, ending: .fin)
+      GracefulClose.begin(context.channel, after: .zero, ending: .fin)
     } else {
       context.fireChannelRead(wrapInboundOut(hello))
       context.fireChannelReadComplete()

@@ -3,9 +3,9 @@ import NIOConcurrencyHelpers
 /// Counts over all connections of one rule.
 final class RunCounts: Sendable {
   private struct Counts {
-    var judged = 0
+    var counted = 0
     var accepted = 0
-    /// How often the fault may still happen; nil: without limit.
+    /// How often the fault may still happen; nil without a limit.
     var strikes: Int?
   }
 
@@ -13,11 +13,11 @@ final class RunCounts: Sendable {
 
   init(_ faults: Faults) { counts = NIOLockedValueBox(Counts(strikes: faults.times)) }
 
-  /// Returns the number of one more judged notification.
-  func judge() -> Int {
+  /// Counts one more notification, and returns their number.
+  func count() -> Int {
     counts.withLockedValue { counts in
-      counts.judged += 1
-      return counts.judged
+      counts.counted += 1
+      return counts.counted
     }
   }
 

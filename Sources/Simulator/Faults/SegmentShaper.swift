@@ -2,7 +2,7 @@ import Glibc
 import NIOCore
 
 /// Sits between TLS and the socket. Sends bytes in small pieces one after the other, or holds them
-/// until all can leave at once.
+/// until all can be sent together.
 final class SegmentShaper: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
@@ -25,7 +25,7 @@ final class SegmentShaper: ChannelDuplexHandler {
   /// Sends nothing until `release`.
   func hold() { isHolding = true }
 
-  /// When corked, the FIN of a close leaves in the same segment as the held bytes.
+  /// When corked, a close sends FIN in the same segment as the held bytes.
   func release(context: ChannelHandlerContext, isCorked: Bool) {
     isHolding = false
     if isCorked { cork(context, 1) }

@@ -28,10 +28,10 @@ final class StreamFaults: ChannelDuplexHandler {
   /// Bytes passed on since the faults last changed.
   private var count = 0
   private var generation: Int
-  /// Came during a stall, or faster than it may read.
+  /// Arrived during a stall, or faster than the reading rate.
   private var held = ByteBuffer()
   private var wantsRead = false
-  /// Waits before it may pass on more.
+  /// Waits for the reading rate.
   private var isPacing = false
   private var end: Scheduled<Void>?
   /// The client has closed its side. A slow reader gets this event later.
@@ -89,7 +89,7 @@ final class StreamFaults: ChannelDuplexHandler {
 
   private var isStalled: Bool { if case .stalled = phase { true } else { false } }
 
-  /// Adopts changed faults. A stall that they do not ask for ends.
+  /// Adopts changed faults, which may end a stall.
   private func adapt(_ context: ChannelHandlerContext) {
     faults.refresh()
     if faults.generation == generation { return }
@@ -119,13 +119,13 @@ final class StreamFaults: ChannelDuplexHandler {
     }
   }
 
-  /// Passes on some of the held bytes, and more after a while.
+  /// Passes on some of the held bytes, and schedules the next ones.
   private func pace(_ context: ChannelHandlerContext) {
     guard phase == .open, !isPacing, held.readableBytes > 0 else { return }
     let rate = faults.faults.readRate
     let share = min(rate.map { max(1, $0 / 20) } ?? .max, held.readableBytes)
     guard var piece = held.readSlice(length: share) else { return }
-    // Set first, because the next handler may want to read at once.
+    // Set first, because the next handler may read immediately.
     isPacing = rate != nil
     pass(&piece, context)
     context.fireChannelReadComplete()
@@ -148,7 +148,7 @@ final class StreamFaults: ChannelDuplexHandler {
     }
   }
 
-  /// Leaves in `buffer` the bytes that a stall keeps back.
+  /// Leaves the bytes that a stall holds in `buffer`.
   private func pass(_ buffer: inout ByteBuffer, _ context: ChannelHandlerContext) {
     let toCut = faults.cutAfterBytes.map { max(0, $0 - count) } ?? .max
     let toStall = hasStalled ? .max : faults.stallAfter.map { max(0, $0 - count) } ?? .max
@@ -183,8 +183,8 @@ final class StreamFaults: ChannelDuplexHandler {
     held = ByteBuffer()
     end?.cancel()
     logger.info("ends after \(count) bytes: \(ending.rawValue)")
-    GentleClose.begin(context.channel, after: .zero, fault: ending)
-    // Reads on, to notice when the client leaves.
+    GracefulClose.begin(context.channel, after: .zero, fault: ending)
+    // Continues to read, to notice when the client closes.
     readOn(context)
   }
 
@@ -210,11 +210,11 @@ final class StreamFaults: ChannelDuplexHandler {
     guard isStalled else { return }
     end?.cancel()
     phase = .open
-    logger.info("reads again")
+    logger.info("resumes reading")
     switch stall {
     case .bytes: break
     case .notifications: context.fireUserInboundEventTriggered(ReadingResumed())
-    case .end: GentleClose.begin(context.channel, after: .zero)
+    case .end: GracefulClose.begin(context.channel, after: .zero)
     }
     if phase != .open { return }
     pace(context)

@@ -23,7 +23,7 @@ final class SimulatedFeedback: FeedbackDelegate {
     return context.eventLoop.makeSucceededFuture(entries)
   }
 
-  /// Leaves no more bytes than the faults allow.
+  /// Truncates the list to the bytes that the faults allow.
   func willSend(_ records: inout [ByteBuffer]) {
     guard var left = faults.faults.feedbackCut else { return }
     for index in records.indices {
@@ -33,12 +33,12 @@ final class SimulatedFeedback: FeedbackDelegate {
       left -= min(size, left)
     }
     records.removeAll { $0.readableBytes == 0 }
-    if isCut { logger.info("the feedback is cut off") }
+    if isCut { logger.info("the feedback was truncated") }
   }
 
   func close(_ channel: any Channel) {
-    GentleClose.begin(
-      channel, after: GentleClose.pause, fault: isCut ? faults.faults.cutEnding : .closeNotify)
+    GracefulClose.begin(
+      channel, after: GracefulClose.pause, fault: isCut ? faults.faults.cutEnding : .closeNotify)
   }
 
   func handshakeFailed() { ledger.refuse() }

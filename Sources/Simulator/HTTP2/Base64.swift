@@ -24,13 +24,13 @@ enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// nil if the text is not exactly what the bytes are written as.
+  /// nil if the text is not the exact encoding of the bytes.
   static func bytes(of text: String) -> [UInt8]? {
     let swapped = text.utf8.map { byte in
       switch byte {
       case UInt8(ascii: "+"): UInt8(ascii: "-")
       case UInt8(ascii: "/"): UInt8(ascii: "_")
-      // No byte of either alphabet.
+      // Not a character of either alphabet.
       case UInt8(ascii: "-"), UInt8(ascii: "_"): UInt8(ascii: " ")
       default: byte
       }

@@ -14,7 +14,7 @@ enum Base64URL {
         bytes.append(UInt8(truncatingIfNeeded: group >> UInt32(bits)))
       }
     }
-    // A single character does not make a byte.
+    // A single remaining character cannot be decoded.
     return bits == 6 ? nil : bytes
   }
 

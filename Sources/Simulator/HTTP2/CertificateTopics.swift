@@ -7,7 +7,7 @@ enum CertificateTopics {
   /// The subject's UID comes first.
   static func all(of certificate: Certificate) -> [String] {
     var topics = TopicRule.topic(of: certificate).map { [$0] } ?? []
-    // The extension has each topic as a text, followed by a sequence with the kind of app.
+    // The extension has each topic as a string, followed by a sequence with the kind of app.
     for topic in certificate.texts(inExtension: list)
     where !topics.contains(topic) {
       topics.append(topic)

@@ -1,8 +1,8 @@
 /// The provider behind a connection, and its topics.
 final class ConnectionAuthority {
-  /// The topics of the client's certificate; nil if it showed none.
+  /// The topics of the client's certificate; nil without a certificate.
   let topics: [String]?
-  /// Apps whose topics with a suffix it covers as well.
+  /// Apps for which it also covers topics with a suffix.
   fileprivate let apps: [String]
   /// The topics that provider tokens cover; nil for all.
   private let teamTopics: [String]?
@@ -16,9 +16,9 @@ final class ConnectionAuthority {
 
   init(topics: [String]?, rules: GatewayRules, tokens: ProviderTokens, address: String) {
     self.topics = topics
-    // A certificate that lists several topics lists those with a suffix too.
+    // A certificate with several topics also lists those with a suffix.
     var apps = topics?.count == 1 ? topics ?? [] : []
-    // The simulator issues one certificate only, so it covers the gateway's other apps too.
+    // The simulator issues only one certificate, so that one covers the gateway's other apps too.
     if case .only(let names)? = rules.topic, topics?.contains(where: names.contains) == true {
       apps += names
     }
@@ -28,17 +28,18 @@ final class ConnectionAuthority {
     origin = TokenOrigin(address: address)
   }
 
-  /// The key that the last good token was signed with.
+  /// The signing key of the last good token.
   var lastKey: String? { last?.token.key }
 
-  /// Why the provider may not push; nil if it may. With a certificate the header means nothing.
+  /// The reason why the provider may not push; nil if it may. With a certificate the header is
+  /// ignored.
   func fault(of request: ReceivedPush, at now: Int64, _ faults: Faults) -> PushReason? {
     if topics != nil { return nil }
     guard let authorization = request.authorization else { return .missingProviderToken }
     if let last, last.authorization == authorization {
       return tokens.isExpired(last.token, now, from: &origin, faults) ? .expiredProviderToken : nil
     }
-    switch tokens.judge(authorization, at: now, from: &origin, faults) {
+    switch tokens.validate(authorization, at: now, from: &origin, faults) {
     case .refused(let reason): return reason
     case .good(let token):
       if let key, key != token.key { return .unrelatedKeyIdInToken }
@@ -65,7 +66,7 @@ final class ConnectionAuthority {
 }
 
 extension ConnectionAuthority {
-  /// Why certificate or token do not let the provider do this to an app's channels; nil if they do.
+  /// The reason why certificate or token do not cover an app's channels; nil if they do.
   func fault(ofApp app: String) -> PushReason? {
     (topics.map { $0 + apps } ?? teamTopics).flatMap { TopicKind.fault(of: app, among: $0) }
   }

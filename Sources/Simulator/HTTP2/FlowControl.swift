@@ -9,13 +9,13 @@ struct FlowControl {
 
   init(faults: ConnectionFaults) { self.faults = faults }
 
-  /// The bytes that a DATA frame takes from the windows.
+  /// The bytes that a DATA frame takes from the flow-control windows.
   static func size(of data: HTTP2Frame.FramePayload.Data) -> Int {
     data.data.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
   }
 
-  /// The credit to begin a connection with, 0 for none. A window smaller than the protocol's comes
-  /// about by withheld credit.
+  /// The initial credit of a connection, or 0. A window smaller than the protocol's works by
+  /// withholding credit.
   mutating func begin() -> Int {
     guard let window = faults.faults.connectionWindowSize else { return 0 }
     let difference = min(window, Int(Int32.max)) - PushSettings.window
@@ -26,7 +26,7 @@ struct FlowControl {
   /// Credit was given on the connection.
   mutating func granted(_ credit: Int) { window.grant(credit) }
 
-  /// NIO's own account of the connection's window.
+  /// The connection's window according to NIO.
   mutating func windowUpdated(_ left: Int) { window.left = left }
 
   mutating func received(_ size: Int) { window.count(size) }
@@ -34,7 +34,7 @@ struct FlowControl {
   /// Bytes that NIO took from the window without passing them on.
   mutating func takeIgnored() -> Int { window.takeIgnored() }
 
-  /// The share of a window after whose use credit is given.
+  /// The used share of a window at which credit is given.
   var share: Double { faults.faults.creditShare }
 
   /// The credit to give on the connection now that `size` bytes were read; 0 if it is too early.

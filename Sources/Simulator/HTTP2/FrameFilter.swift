@@ -1,7 +1,7 @@
 import NIOCore
 
 /// Sits between TLS and NIO's HTTP/2. After GOAWAY it drops frames of streams above the last one,
-/// which NIO would answer with errors. Notes which SETTINGS the client acknowledges.
+/// which NIO would answer with errors. Records which SETTINGS the client acknowledges.
 final class FrameFilter: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -16,17 +16,17 @@ final class FrameFilter: ChannelInboundHandler {
   private let faults: ConnectionFaults
   private let limit: StreamsLimit
   private var hasBegun = false
-  /// NIO's first SETTINGS never reach the client. They are acknowledged in its place behind its own
-  /// first SETTINGS.
+  /// NIO's first SETTINGS never reach the client. This handler acknowledges them for the client,
+  /// after the client's first SETTINGS.
   private var owesAck = false
   /// Part of a frame's head.
   private var pending = ByteBuffer()
   /// Bytes left of the current frame.
   private var left = preface
   private var isDropping = false
-  /// nil: everything passes.
+  /// nil lets everything pass.
   private var last: UInt32?
-  /// Requests that were dropped.
+  /// The number of dropped requests.
   private var dropped = 0
   private var droppedData = 0
 
@@ -63,11 +63,11 @@ final class FrameFilter: ChannelInboundHandler {
     } else if let whole = frames(&bytes) {
       context.fireChannelRead(wrapInboundOut(whole))
     }
-    // Copied, not kept: TLS wants its buffer back.
+    // A copy, because TLS reuses its buffer.
     pending.writeBuffer(&bytes)
   }
 
-  /// All bytes up to an incomplete head.
+  /// Consumes all bytes up to an incomplete head.
   private func frames(_ bytes: inout ByteBuffer) -> ByteBuffer? {
     var at = bytes.readerIndex
     let end = bytes.writerIndex

@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Sits between NIO's HTTP/2 and TLS. Joins what is written between two flushes, because TLS would
-/// make a record of each frame. Adds the limit of streams to SETTINGS. Drops the answers to PING if
-/// a fault says so.
+/// Sits between NIO's HTTP/2 and TLS. Joins everything written between two flushes, because TLS
+/// would make a record of each frame. Adds the stream limit to SETTINGS. Drops PING
+/// acknowledgements if a fault demands it.
 final class FrameWriter: ChannelOutboundHandler {
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -35,14 +35,14 @@ final class FrameWriter: ChannelOutboundHandler {
       return
     }
     if Self.isSettings(bytes) {
-      // NIO's own first SETTINGS, which take its limit away, are not for the client.
-      // `FrameFilter` acknowledges them.
+      // NIO's first SETTINGS, which remove its limit, are not for the client. `FrameFilter`
+      // acknowledges them.
       guard hasBegun else {
         hasBegun = true
         promise?.succeed()
         return
       }
-      if let most = limit.tell() { Self.add(most, to: &bytes) }
+      if let streams = limit.takeNext() { Self.add(streams, to: &bytes) }
     }
     joined.writeBuffer(&bytes)
     if let promise { promises.append(promise) }

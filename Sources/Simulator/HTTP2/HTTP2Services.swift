@@ -1,6 +1,6 @@
 import BinaryServer
 
-/// What all HTTP/2 connections share.
+/// State that all HTTP/2 connections share.
 struct HTTP2Services: Sendable {
   var rules: PushRules
   var ledger: Ledger
@@ -9,8 +9,8 @@ struct HTTP2Services: Sendable {
   var unregistered: UnregisteredDevices
   var tokens: ProviderTokens
   var broadcasts: Broadcasts
-  /// It is the management of channels, which takes no pushes.
-  var takesOrders = false
-  /// Answers carry `apns-unique-id`, as the sandbox's do.
+  /// The port is for channel management and accepts no pushes.
+  var managesChannels = false
+  /// Responses have `apns-unique-id`, as in the sandbox.
   var isSandbox = true
 }

@@ -1,31 +1,31 @@
 import NIOConcurrencyHelpers
 
-/// Where provider tokens come from.
+/// The origin of provider tokens.
 struct TokenOrigin: Sendable {
   /// Tokens of this connection, by key.
-  var connection: [String: TokenRenewals] = [:]
+  var connection: [String: TokenRefreshes] = [:]
   /// The client's address without the port.
   var address: String
 }
 
-/// The provider tokens that were good, and when others may follow: on each connection, or for all
-/// connections that share a key, or a key and an address.
+/// The good provider tokens, and when the next may follow: per connection, per key, or per key and
+/// address.
 final class ProviderTokens: Sendable {
-  enum Verdict {
+  enum Decision {
     case good(ReceivedProviderToken)
     case refused(PushReason)
   }
 
   private struct State {
     var good: [String: ReceivedProviderToken] = [:]
-    var byKey: [String: TokenRenewals] = [:]
-    var byAddress: [String: [String: TokenRenewals]] = [:]
+    var byKey: [String: TokenRefreshes] = [:]
+    var byAddress: [String: [String: TokenRefreshes]] = [:]
   }
 
-  /// How far the provider's clock may be ahead.
+  /// How far ahead the provider's clock may be.
   private static let ahead: Int64 = 300
-  /// More than anyone uses.
-  private static let most = 10_000
+  /// More than any provider uses.
+  private static let limit = 10_000
 
   private let keys: [String: ProviderKey]
   private let state = NIOLockedValueBox(State())
@@ -35,15 +35,15 @@ final class ProviderTokens: Sendable {
   }
 
   /// `authorization` is the header's value.
-  func judge(
+  func validate(
     _ authorization: String, at now: Int64, from origin: inout TokenOrigin, _ faults: Faults
-  ) -> Verdict {
+  ) -> Decision {
     guard let text = Self.token(in: authorization) else {
       return .refused(authorization.isEmpty ? .missingProviderToken : .invalidProviderToken)
     }
     if text.isEmpty { return .refused(.missingProviderToken) }
     let name = String(text)
-    // The signature is verified once for all connections.
+    // A signature is verified once for all connections.
     guard
       let token = state.withLockedValue({ $0.good[name] })
         ?? ReceivedProviderToken(text, keys: keys),
@@ -58,13 +58,13 @@ final class ProviderTokens: Sendable {
     }
     if !isTaken { return .refused(.tooManyProviderTokenUpdates) }
     state.withLockedValue { state in
-      if state.good.count >= Self.most { state.good = [:] }
+      if state.good.count >= Self.limit { state.good = [:] }
       state.good[name] = token
     }
     return .good(token)
   }
 
-  /// A provider with an expired token may renew it at once.
+  /// A provider with an expired token may refresh it immediately.
   func isExpired(
     _ token: ReceivedProviderToken, _ now: Int64, from origin: inout TokenOrigin, _ faults: Faults
   ) -> Bool {
@@ -73,28 +73,28 @@ final class ProviderTokens: Sendable {
     return true
   }
 
-  /// The tokens that `token` has to keep its distance from.
+  /// The earlier tokens that limit when `token` may follow.
   private func renewals<Result>(
     of token: ReceivedProviderToken, from origin: inout TokenOrigin, _ faults: Faults,
-    _ act: (inout TokenRenewals) -> Result
+    _ act: (inout TokenRefreshes) -> Result
   ) -> Result {
     switch faults.tokenScope {
     case .connection:
-      return act(&origin.connection[token.key, default: TokenRenewals()])
+      return act(&origin.connection[token.key, default: TokenRefreshes()])
     case .key:
-      return state.withLockedValue { act(&$0.byKey[token.key, default: TokenRenewals()]) }
+      return state.withLockedValue { act(&$0.byKey[token.key, default: TokenRefreshes()]) }
     case .address:
       let address = origin.address
       return state.withLockedValue { state in
-        if state.byAddress.count >= Self.most, state.byAddress[address] == nil {
+        if state.byAddress.count >= Self.limit, state.byAddress[address] == nil {
           state.byAddress = [:]
         }
-        return act(&state.byAddress[address, default: [:]][token.key, default: TokenRenewals()])
+        return act(&state.byAddress[address, default: [:]][token.key, default: TokenRefreshes()])
       }
     }
   }
 
-  /// The text behind `bearer`; nil for another scheme.
+  /// The text after `bearer`; nil for another scheme.
   private static func token(in authorization: String) -> Substring? {
     let parts = authorization.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts[0].lowercased() == "bearer" else { return nil }

@@ -1,10 +1,10 @@
 import NIOHTTP2
 
-/// One push or channel order: what was received on its stream, and what it turned out to be.
+/// A push or a channel management request: the data received on its stream, and the parsed result.
 struct Push {
   var id: HTTP2StreamID
   var request: ReceivedPush
-  /// Its `apns-id`, or `apns-request-id`: the provider's or one made here.
+  /// The `apns-id` or `apns-request-id`: the provider's, or a generated one.
   var identifier: String
   /// `apns-unique-id`; nil before it is accepted, and in production.
   var uniqueIdentifier: String?
@@ -13,8 +13,8 @@ struct Push {
   /// How many devices a broadcast went to.
   var devices = 0
   /// It came to the management of channels.
-  var isOrder = false
-  var order: ChannelOrder?
+  var isChannelRequest = false
+  var channelRequest: ChannelRequest?
   var result: ChannelResult?
 
   /// The bytes of the device token or channel ID, which identify the addressee.
@@ -23,11 +23,11 @@ struct Push {
   }
 
   /// The app whose channel a broadcast or an order is for.
-  var app: String? { order?.app ?? request.broadcastApp.map(String.init) }
+  var app: String? { channelRequest?.app ?? request.broadcastApp.map(String.init) }
 
   /// The topic that the request names itself.
   var namedTopic: String? { request.broadcastApp.map(String.init) ?? request.topic }
 
-  /// `apns-id` belongs to pushes to a device.
-  var hasRequestIdentifier: Bool { isOrder || request.broadcastApp != nil }
+  /// Only pushes to a device have `apns-id`.
+  var hasRequestIdentifier: Bool { isChannelRequest || request.broadcastApp != nil }
 }

@@ -8,8 +8,8 @@ import NIOTLS
 /// One provider's connection to the HTTP/2 gateway. Handles the frames of all its streams itself:
 /// a channel for each stream would cost several times as much.
 ///
-/// `PushJudge` decides what becomes of a push, `AnswerScheduler` when its answer leaves,
-/// `PushRecorder` counts and records it, `FlowControl` gives credit for what was read.
+/// `PushValidator` decides the outcome of a push, `ResponseScheduler` when its response is sent.
+/// `PushRecorder` counts and records it, and `FlowControl` gives credit for the bytes read.
 final class PushHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTP2Frame
   typealias OutboundIn = Never
@@ -18,17 +18,17 @@ final class PushHandler: ChannelDuplexHandler {
   private enum Phase {
     /// Before the end of the handshake, and after the end of the connection.
     case closed
-    case judging
+    case validating
     /// Keeps further input for later.
     case stalled
-    /// GOAWAY is sent. Streams that came before it are still answered.
-    case leaving
+    /// GOAWAY is sent. Earlier streams still get their responses.
+    case draining
     /// Counts and discards all further input.
     case discarding
   }
 
-  /// How long a client may take to leave after GOAWAY: RST would destroy answers under way.
-  private static let patience = TimeAmount.seconds(10)
+  /// How long a client may take to close after GOAWAY: RST would destroy responses in flight.
+  private static let timeout = TimeAmount.seconds(10)
 
   private let connection: Int
   private let services: HTTP2Services
@@ -36,27 +36,27 @@ final class PushHandler: ChannelDuplexHandler {
   private let logger: Logger
 
   private var phase = Phase.closed
-  private var judge: PushJudge?
-  /// The client has a certificate, or an answer to a good provider token has left.
+  private var validator: PushValidator?
+  /// The client has a certificate, or a response to a good provider token was sent.
   private var isAuthorized = false
   private var settings: PushSettings?
   private var streams: [HTTP2StreamID: PushStream] = [:]
-  /// Came while it is stalled.
+  /// Arrived during a stall.
   private var held: [HTTP2Frame] = []
   private let filter: FrameFilter
   private let writer: FrameWriter
-  private lazy var scheduler = AnswerScheduler(faults: faults, sender: self)
+  private lazy var scheduler = ResponseScheduler(faults: faults, sender: self)
   private let recorder: PushRecorder
   private var flow: FlowControl
   private let limit = StreamsLimit()
-  /// As the protocol counts them.
+  /// The open streams, as the protocol counts them.
   private var openStreams = 0
-  /// The highest stream that was begun.
+  /// The highest stream ID so far.
   private var lastBegun = HTTP2StreamID.rootStream
-  /// Streams that were too many when they began.
+  /// Streams over the limit.
   private var excess: Set<HTTP2StreamID> = []
-  /// The highest stream whose request was judged.
-  private var lastJudged = HTTP2StreamID.rootStream
+  /// The highest stream with a validated request.
+  private var lastValidated = HTTP2StreamID.rootStream
   private var identifiers: SplitMix64
   private var uniqueIdentifiers: SplitMix64
   /// A fault or an error closes the connection.
@@ -78,11 +78,11 @@ final class PushHandler: ChannelDuplexHandler {
     uniqueIdentifiers = faults.identifiers(.unique)
   }
 
-  // MARK: Beginning and end
+  // MARK: Start and end
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     switch event {
-    // These come with every push, and no other handler wants them.
+    // Not passed on: they come with every push, and no other handler needs them.
     case let event as StreamClosedEvent:
       streams[event.streamID] = nil
       openStreams -= 1
@@ -110,7 +110,7 @@ final class PushHandler: ChannelDuplexHandler {
     services.ledger.connect(connection)
     guard negotiated == "h2" else {
       logger.notice("no ALPN h2")
-      GentleClose.begin(context.channel, after: .zero)
+      GracefulClose.begin(context.channel, after: .zero)
       return
     }
     let pipeline = context.pipeline.syncOperations
@@ -119,14 +119,14 @@ final class PushHandler: ChannelDuplexHandler {
     let authority = ConnectionAuthority(
       topics: topics, rules: services.rules.rules, tokens: services.tokens,
       address: context.channel.remoteAddress?.host ?? "")
-    judge = PushJudge(authority: authority, services: services, faults: faults)
+    validator = PushValidator(authority: authority, services: services, faults: faults)
     isAuthorized = topics != nil
     if services.ledger.tellsConnections {
       services.ledger.identify(connection, tls: peer.tls, subject: peer.subject)
     }
     let settings = PushSettings(faults.faults, isAuthorized: isAuthorized)
     self.settings = settings
-    phase = .judging
+    phase = .validating
     logger.debug("connected")
     do {
       try pipeline.addHandlers(
@@ -145,7 +145,7 @@ final class PushHandler: ChannelDuplexHandler {
     }
   }
 
-  /// Tells the client of settings that have changed.
+  /// Sends changed settings to the client.
   private func adapt(_ context: ChannelHandlerContext) {
     guard phase != .closed, let old = settings else { return }
     let new = PushSettings(faults.faults, isAuthorized: isAuthorized)
@@ -176,7 +176,7 @@ final class PushHandler: ChannelDuplexHandler {
       close(context, .closeNotify)
     default:
       if ConnectionErrors.log(error, to: logger) { services.ledger.refuse() }
-      // After a half close an event tells whether the connection ends.
+      // After a half-close, an event decides whether the connection ends.
       if !ConnectionErrors.isHalfClose(error) { context.close(promise: nil) }
     }
   }
@@ -186,14 +186,14 @@ final class PushHandler: ChannelDuplexHandler {
     isClosing = true
     phase = .discarding
     scheduler.forget()
-    GentleClose.begin(
+    GracefulClose.begin(
       context.channel, after: .zero, fault: ending,
-      patience: hasSentGoAway ? Self.patience : GentleClose.patience)
+      timeout: hasSentGoAway ? Self.timeout : GracefulClose.timeout)
   }
 
   /// After a half-close or GOAWAY, a client gets its pending responses first.
   private func closeIfDone(_ context: ChannelHandlerContext) {
-    if phase == .leaving, streams.isEmpty {
+    if phase == .draining, streams.isEmpty {
       close(context, faults.faults.ending)
     } else if hasClientClosed, !isClosing, scheduler.isEmpty, phase != .stalled {
       context.close(promise: nil)
@@ -202,7 +202,7 @@ final class PushHandler: ChannelDuplexHandler {
 
   // MARK: Reading
 
-  /// Does not read while the client does not: the answers would pile up.
+  /// Does not read from a client that does not read: responses would pile up.
   func read(context: ChannelHandlerContext) {
     if context.channel.isWritable { context.read() } else { wantsRead = true }
   }
@@ -247,7 +247,7 @@ final class PushHandler: ChannelDuplexHandler {
 
   private func resume(_ context: ChannelHandlerContext) {
     guard phase == .stalled else { return }
-    phase = .judging
+    phase = .validating
     let frames = held
     held = []
     recorder.beginBatch()
@@ -302,30 +302,30 @@ final class PushHandler: ChannelDuplexHandler {
 
   private func grant(_ credit: Int, on id: HTTP2StreamID, _ context: ChannelHandlerContext) {
     write(.windowUpdate(windowSizeIncrement: credit), on: id, context)
-    // Not before: while it writes, NIO may still report the window as it was.
+    // Only now: while it writes, NIO may still report the old window.
     if id == .rootStream { flow.granted(credit) }
   }
 
   // MARK: One push
 
-  /// The whole request has come.
+  /// The request is complete.
   private func finish(_ id: HTTP2StreamID, _ context: ChannelHandlerContext) {
     guard let stream = streams[id], !stream.isWhole else { return }
     streams[id]?.isWhole = true
     let request = stream.request
-    // From here on the stream only waits for its answer.
+    // From here on the stream only waits for its response.
     streams[id]?.request.payload = ByteBuffer()
     var push = Push(
       id: id, request: request, identifier: identifier(of: request),
-      isOrder: services.takesOrders)
+      isChannelRequest: services.managesChannels)
     if phase == .discarding {
       push.topic = push.namedTopic
-      recorder.discard(push, key: judge?.lastKey)
+      recorder.discard(push, key: validator?.lastKey)
       streams[id] = nil
       return
     }
-    lastJudged = max(lastJudged, id)
-    switch judge?.judge(&push) ?? .refused(.missingProviderToken, since: nil) {
+    lastValidated = max(lastValidated, id)
+    switch validator?.validate(&push) ?? .refused(.missingProviderToken, since: nil) {
     case .accepted: accept(push, context)
     case .refused(let reason, let time): refuse(push, reason, since: time, context)
     case .reset: reset(push, context)
@@ -333,21 +333,21 @@ final class PushHandler: ChannelDuplexHandler {
   }
 
   private func identifier(of request: ReceivedPush) -> String {
-    let isPush = !services.takesOrders && request.broadcastApp == nil
+    let isPush = !services.managesChannels && request.broadcastApp == nil
     return (isPush ? request.identifier : request.requestIdentifier)
       ?? PushIdentifier.make(&identifiers)
   }
 
   private func accept(_ push: Push, _ context: ChannelHandlerContext) {
     var push = push
-    if let reason = judge?.carryOut(&push) { return refuse(push, reason, since: nil, context) }
-    if services.isSandbox, !push.isOrder {
+    if let reason = validator?.carryOut(&push) { return refuse(push, reason, since: nil, context) }
+    if services.isSandbox, !push.isChannelRequest {
       push.uniqueIdentifier = PushIdentifier.make(&uniqueIdentifiers)
     }
-    recorder.accept(push, key: judge?.lastKey)
+    recorder.accept(push, key: validator?.lastKey)
     // GOAWAY is sent once.
     switch hasSentGoAway ? nil : faults.endAfterAcceptance() {
-    case nil: answer(push, nil, since: nil, context)
+    case nil: respond(push, nil, since: nil, context)
     case .shutdown: goAway(push, context)
     case .cut: cut(push, context)
     }
@@ -357,8 +357,8 @@ final class PushHandler: ChannelDuplexHandler {
     _ push: Push, _ reason: PushReason, since time: Int64?, _ context: ChannelHandlerContext
   ) {
     logger.info("stream \(Int(push.id)) refused: \(reason.status) \(reason.word)")
-    recorder.refuse(push, reason, key: judge?.lastKey)
-    answer(push, reason, since: time, context)
+    recorder.refuse(push, reason, key: validator?.lastKey)
+    respond(push, reason, since: time, context)
   }
 
   /// Refuses a stream over the limit. The rest of its input is discarded.
@@ -368,65 +368,67 @@ final class PushHandler: ChannelDuplexHandler {
     let request = received(headers)
     var push = Push(
       id: id, request: request, identifier: identifier(of: request),
-      isOrder: services.takesOrders)
+      isChannelRequest: services.managesChannels)
     push.topic = push.namedTopic
     // Only fills in the token: the stream is refused anyway.
     _ = services.rules.fault(of: request, &push.token)
-    recorder.ignore(push, key: judge?.lastKey)
-    logger.info("stream \(Int(id)) refused: more than \(limit.inForce) at once")
+    recorder.ignore(push, key: validator?.lastKey)
+    logger.info("stream \(Int(id)) refused: more than \(limit.inForce) open streams")
     write(.rstStream(.refusedStream), on: id, context)
   }
 
   private func reset(_ push: Push, _ context: ChannelHandlerContext) {
     let code = HTTP2ErrorCode(networkCode: Int(faults.faults.resetCode))
     if code == .refusedStream {
-      recorder.ignore(push, key: judge?.lastKey)
+      recorder.ignore(push, key: validator?.lastKey)
     } else {
       var push = push
-      if let reason = judge?.carryOut(&push) { return refuse(push, reason, since: nil, context) }
-      recorder.accept(push, key: judge?.lastKey)
+      if let reason = validator?.carryOut(&push) {
+        return refuse(push, reason, since: nil, context)
+      }
+      recorder.accept(push, key: validator?.lastKey)
     }
     logger.info("stream \(Int(push.id)) reset: \(code)")
     streams[push.id] = nil
     write(.rstStream(code), on: push.id, context)
   }
 
-  // MARK: Closing by order
+  // MARK: Closing by faults
 
   private func goAway(_ push: Push, _ context: ChannelHandlerContext) {
     recorder.shutDown()
     hasSentGoAway = true
     let manner = faults.faults.goaway
     logger.info(
-      "GOAWAY, \(manner.rawValue), after \(recorder.acceptedCount) accepted, stream \(Int(lastJudged))"
+      "GOAWAY, \(manner.rawValue), after \(recorder.acceptedCount) accepted, stream \(Int(lastValidated))"
     )
-    if manner != .immediate { answer(push, nil, since: nil, context) }
+    if manner != .immediate { respond(push, nil, since: nil, context) }
     endBatch()
     scheduler.sendAll(context)
-    let above = streams.keys.filter { $0 > lastJudged }
+    let above = streams.keys.filter { $0 > lastValidated }
     recorder.discard(above.count)
     for id in above { streams[id] = nil }
-    filter.close(above: manner == .immediate ? 0 : UInt32(Int(lastJudged)))
+    filter.close(above: manner == .immediate ? 0 : UInt32(Int(lastValidated)))
     writer.goAway(
-      last: UInt32(Int(lastJudged)), error: faults.faults.goawayError,
+      last: UInt32(Int(lastValidated)), error: faults.faults.goawayError,
       reason: faults.faults.goawayReason)
     switch manner {
     case .open: break
-    case .graceful: phase = .leaving
+    case .graceful: phase = .draining
     case .immediate: close(context, faults.faults.ending)
     }
   }
 
-  /// Closes or stalls without a word.
+  /// Closes or stalls without GOAWAY.
   private func cut(_ push: Push, _ context: ChannelHandlerContext) {
     let ending = faults.faults.cutEnding
     logger.info(
       "\(ending.rawValue) after \(recorder.acceptedCount) accepted, stream \(Int(push.id))")
-    // Earlier pushes get their answers; this one does not.
+    // Earlier pushes get their responses; this one does not.
     endBatch()
     scheduler.sendAll(context)
     if ending == .stall {
-      answer(push, nil, since: nil, context)
+      respond(push, nil, since: nil, context)
       phase = .stalled
       context.pipeline.fireUserInboundEventTriggered(FaultEvent.stall(.notifications))
     } else {
@@ -434,20 +436,20 @@ final class PushHandler: ChannelDuplexHandler {
     }
   }
 
-  // MARK: Answering
+  // MARK: Responding
 
-  private func answer(
+  private func respond(
     _ push: Push, _ reason: PushReason?, since time: Int64?, _ context: ChannelHandlerContext
   ) {
-    if reason == nil, faults.isUnanswered() { return }
-    scheduler.add(PushAnswer(push, reason, since: time), on: push.id, context)
+    if reason == nil, faults.dropsResponse() { return }
+    scheduler.add(PushResponse(push, reason, since: time), on: push.id, context)
   }
 
   private func write(
-    _ answer: PushAnswer, on id: HTTP2StreamID, _ context: ChannelHandlerContext
+    _ response: PushResponse, on id: HTTP2StreamID, _ context: ChannelHandlerContext
   ) {
-    let body = answer.body
-    write(.headers(.init(headers: answer.headers, endStream: body == nil)), on: id, context)
+    let body = response.body
+    write(.headers(.init(headers: response.headers, endStream: body == nil)), on: id, context)
     if let body {
       let data = IOData.byteBuffer(ByteBuffer(string: body))
       write(.data(.init(data: data, endStream: true)), on: id, context)
@@ -461,17 +463,17 @@ final class PushHandler: ChannelDuplexHandler {
   }
 }
 
-extension PushHandler: AnswerSender {
-  var isAnswering: Bool { phase != .closed && !isClosing }
+extension PushHandler: ResponseSender {
+  var canRespond: Bool { phase != .closed && !isClosing }
 
   func sentLate(_ context: ChannelHandlerContext) { closeIfDone(context) }
 
-  func send(_ answers: [(HTTP2StreamID, PushAnswer)], _ context: ChannelHandlerContext) {
+  func send(_ responses: [(HTTP2StreamID, PushResponse)], _ context: ChannelHandlerContext) {
     let isEach = faults.faults.answers == .each
-    for (id, answer) in answers where streams[id] != nil {
+    for (id, response) in responses where streams[id] != nil {
       streams[id] = nil
-      write(answer, on: id, context)
-      if judge?.isAuthorityProven == true, !isAuthorized {
+      write(response, on: id, context)
+      if validator?.isAuthorityProven == true, !isAuthorized {
         isAuthorized = true
         adapt(context)
       }

@@ -9,11 +9,11 @@ final class PushRecorder {
 
   private var tally = ConnectionTally()
   private var accepted: NotificationLines?
-  private var fates: NotificationLines?
+  private var ledgerLines: NotificationLines?
   private var recentPushes: [RecentPush] = []
-  /// For the page, which shows headers too.
+  /// For the page, which also shows headers.
   let keepsRecentPushes: Bool
-  /// Accepted on this connection.
+  /// The number accepted on this connection.
   private(set) var acceptedCount = 0
 
   init(connection: Int, services: HTTP2Services) {
@@ -22,32 +22,32 @@ final class PushRecorder {
     records = services.records
     keepsRecentPushes = ledger.recentPushes != nil
     if records.accepted != nil || ledger.keeps > 0 {
-      accepted = NotificationLines(tellsFate: false)
+      accepted = NotificationLines(hasOutcome: false)
     }
-    if records.ledger != nil { fates = NotificationLines(tellsFate: true) }
+    if records.ledger != nil { ledgerLines = NotificationLines(hasOutcome: true) }
   }
 
   func beginBatch() {
     accepted?.beginBatch(connection: connection)
-    fates?.beginBatch(connection: connection)
+    ledgerLines?.beginBatch(connection: connection)
   }
 
   func endBatch() {
     ledger.add(&tally, of: connection, ledger.keeps > 0 ? accepted : nil)
     ledger.recentPushes?.add(&recentPushes)
     if let record = records.accepted { accepted?.hand(to: record) } else { accepted?.clear() }
-    if let record = records.ledger { fates?.hand(to: record) }
+    if let record = records.ledger { ledgerLines?.hand(to: record) }
   }
 
   func receive(_ byteCount: Int) { tally.bytes += byteCount }
   func shutDown() { tally.shutdowns += 1 }
-  /// Streams that were dropped before their requests were whole.
+  /// Streams dropped before their requests were complete.
   func discard(_ count: Int) { tally.discarded += count }
 
-  /// `key` is that of the provider token.
+  /// `key` is the provider token's signing key.
   func accept(_ push: Push, key: String?) {
     acceptedCount += 1
-    if push.isOrder { return }
+    if push.isChannelRequest { return }
     tally.accepted += 1
     if push.request.broadcastApp != nil {
       tally.broadcasts += 1
@@ -65,33 +65,33 @@ final class PushRecorder {
   }
 
   func refuse(_ push: Push, _ reason: PushReason, key: String?) {
-    if push.isOrder { return }
+    if push.isChannelRequest { return }
     tally.reasons[reason.word, default: 0] += 1
-    fates?.append(push, topic: push.namedTopic, key: key, .refused(reason))
+    ledgerLines?.append(push, topic: push.namedTopic, key: key, .refused(reason))
     keep(push, .refused(reason), key: key)
   }
 
   func ignore(_ push: Push, key: String?) {
-    if push.isOrder { return }
+    if push.isChannelRequest { return }
     tally.ignored += 1
     record(push, .ignored, key: key)
   }
 
-  /// Nobody judged it, so no key of a provider token is recorded with it.
+  /// It was not validated, so no signing key is recorded with it.
   func discard(_ push: Push, key: String?) {
-    if push.isOrder { return }
+    if push.isChannelRequest { return }
     tally.discarded += 1
-    fates?.append(push, topic: push.topic, key: nil, .discarded)
+    ledgerLines?.append(push, topic: push.topic, key: nil, .discarded)
     keep(push, .discarded, key: key)
   }
 
-  private func record(_ push: Push, _ fate: Fate, key: String?, isDuplicate: Bool = false) {
-    fates?.append(push, topic: push.topic, key: key, fate, isDuplicate: isDuplicate)
-    keep(push, fate, key: key, isDuplicate: isDuplicate)
+  private func record(_ push: Push, _ outcome: Outcome, key: String?, isDuplicate: Bool = false) {
+    ledgerLines?.append(push, topic: push.topic, key: key, outcome, isDuplicate: isDuplicate)
+    keep(push, outcome, key: key, isDuplicate: isDuplicate)
   }
 
   /// Keeps the push for the page.
-  private func keep(_ push: Push, _ fate: Fate, key: String?, isDuplicate: Bool = false) {
+  private func keep(_ push: Push, _ outcome: Outcome, key: String?, isDuplicate: Bool = false) {
     if !keepsRecentPushes { return }
     let payload = Array(push.request.payload.readableBytesView)
     let headers = (push.request.headers ?? [:]).map { name, value, _ in
@@ -102,14 +102,14 @@ final class PushRecorder {
       time: WallClock.milliseconds, connection: connection,
       form: .http2(stream: Int(push.id), identifier: push.identifier, headers: headers),
       topic: push.topic ?? push.namedTopic, token: push.token, bytes: payload,
-      payload: payload.indices, fate: "", isDuplicate: isDuplicate)
+      payload: payload.indices, outcome: "", isDuplicate: isDuplicate)
     recent.isCut = push.request.payloadCount > payload.count
     recent.uniqueIdentifier = push.uniqueIdentifier
     if push.request.broadcastApp != nil {
       recent.broadcast = RecentPush.Broadcast(
         channel: push.request.channel ?? "", devices: push.devices)
     }
-    recent.take(fate)
+    recent.take(outcome)
     recentPushes.append(recent)
   }
 

@@ -1,7 +1,7 @@
-/// One stream: what has come of its request, and whether it waits for its answer.
+/// A stream: the part of its request that has arrived, and whether it waits for its response.
 struct PushStream {
   var request: ReceivedPush
-  /// The whole request has come.
+  /// The request is complete.
   var isWhole = false
   var credit = WindowCredit()
 }

@@ -1,4 +1,4 @@
-/// A JWT whose signature was verified with the key it names.
+/// A provider token with a signature that was verified with the key it names.
 struct ReceivedProviderToken: Sendable {
   var key: String
   var team: String

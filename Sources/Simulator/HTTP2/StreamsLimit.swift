@@ -1,38 +1,38 @@
-/// How many streams a client may have open at once, as far as the client can know: a lower limit
-/// applies once it has acknowledged the SETTINGS, a higher one as soon as they are sent.
+/// How many open streams a client may have. A lower limit applies once the client has acknowledged
+/// the SETTINGS, a higher one as soon as they are sent.
 ///
 /// NIO closes the connection of a client that opens one stream too many. So NIO has no limit,
 /// `FrameWriter` adds it to SETTINGS, and `PushHandler` refuses only the stream.
 final class StreamsLimit {
-  /// NIO's own limit.
+  /// The limit for NIO.
   static let none = Int(UInt32.max)
-  /// Applies until the first SETTINGS are acknowledged, so that a client that never does so cannot
-  /// fill the memory.
+  /// Applies until the first SETTINGS are acknowledged. Limits memory if a client never
+  /// acknowledges them.
   static let firstFlight = 4000
 
-  private var known = firstFlight
+  private var current = firstFlight
   /// The limits in unacknowledged SETTINGS, the oldest first; nil for SETTINGS without one.
-  private var told: [Int?] = []
+  private var unacknowledged: [Int?] = []
   /// The limit for the next SETTINGS.
-  private var untold: Int?
+  private var next: Int?
 
-  var inForce: Int { told.reduce(known) { max($0, $1 ?? 0) } }
+  var inForce: Int { unacknowledged.reduce(current) { max($0, $1 ?? 0) } }
 
-  /// SETTINGS are not acknowledged yet.
-  var isWaiting: Bool { !told.isEmpty }
+  /// Whether SETTINGS are unacknowledged.
+  var isWaiting: Bool { !unacknowledged.isEmpty }
 
-  func set(_ most: Int) { untold = most }
+  func set(_ limit: Int) { next = limit }
 
-  /// SETTINGS are sent now. Returns the limit to put into them.
-  func tell() -> Int? {
-    defer { untold = nil }
-    told.append(untold)
-    return untold
+  /// Call it when SETTINGS are sent. Returns the limit to put into them.
+  func takeNext() -> Int? {
+    defer { next = nil }
+    unacknowledged.append(next)
+    return next
   }
 
   /// The client has acknowledged the oldest SETTINGS.
   func acknowledge() {
-    if told.isEmpty { return }
-    if let most = told.removeFirst() { known = most }
+    if unacknowledged.isEmpty { return }
+    if let limit = unacknowledged.removeFirst() { current = limit }
   }
 }

@@ -1,8 +1,8 @@
 import BinaryServer
 import NIOConcurrencyHelpers
 
-/// The devices that get 410 over HTTP/2. The feedback service has a separate list, which it sends
-/// once.
+/// The devices that get 410 over HTTP/2. The feedback service has a separate list, which is cleared
+/// when it is sent.
 final class UnregisteredDevices: Sendable {
   struct Entry: Sendable {
     var reason: PushReason

@@ -1,8 +1,9 @@
-/// How much of a window is used for which no credit was given yet.
+/// The used part of a flow-control window for which no credit was given yet.
 struct WindowCredit {
   private var used = 0
 
-  /// The credit to give now: everything used, once that is `share` of the window; else 0.
+  /// The credit to give now: everything used, if that is at least `share` of the window; otherwise
+  /// 0.
   mutating func use(_ count: Int, of window: Int, share: Double) -> Int {
     used += count
     guard used > 0, used >= Int(Double(window) * share) else { return 0 }
@@ -22,7 +23,7 @@ struct WindowUse {
   private var granted = PushSettings.window
   private var used = 0
 
-  /// NIO reports the window when bytes are taken from it, not when credit is given.
+  /// NIO reports the window when it shrinks, not when credit is given.
   mutating func grant(_ count: Int) {
     granted += count
     left += count

@@ -1,7 +1,7 @@
 /// Reads JSON strictly as RFC 8259 defines it.
 package struct JSONParser {
   /// How deep arrays and objects may nest, to protect the stack.
-  private static let deepest = 128
+  private static let maxDepth = 128
 
   private let bytes: UnsafeRawBufferPointer
   private var offset = 0
@@ -16,7 +16,7 @@ package struct JSONParser {
 
   package static func read(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
     var reader = JSONParser(bytes: bytes)
-    // A byte order mark does not belong to the text.
+    // Skips a byte order mark.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.offset = 3 }
     reader.skipSpace()
     let value = try reader.value(depth: 0)
@@ -48,7 +48,7 @@ package struct JSONParser {
   }
 
   private mutating func value(depth: Int) throws(JSONError) -> JSONValue {
-    if depth > Self.deepest { throw fault("nested deeper than \(Self.deepest)") }
+    if depth > Self.maxDepth { throw fault("nested deeper than \(Self.maxDepth)") }
     let start = offset
     let content: JSONValue.Content =
       switch next {

@@ -1,4 +1,4 @@
-/// A parsed JSON text. Every value knows where it began.
+/// A parsed JSON text. Every value has its position.
 package struct JSONValue: Sendable {
   package enum Content: Sendable {
     case null
@@ -16,9 +16,9 @@ package struct JSONValue: Sendable {
   }
 
   package var content: Content
-  /// In bytes from the beginning of the text.
+  /// In bytes from the start of the text.
   package var offset: Int
-  /// Where it ends in the text; its beginning if it was not read from one.
+  /// The end in the text; the start if the value was not parsed.
   package var end: Int
 
   package init(_ content: Content, at offset: Int = 0, end: Int? = nil) {
@@ -49,7 +49,7 @@ package struct JSONValue: Sendable {
   }
 }
 
-/// Why a text is not the expected JSON, and where.
+/// The reason why a text is not the expected JSON, and the position.
 package struct JSONError: Error, Equatable {
   package var message: String
   package var offset: Int

@@ -1,6 +1,6 @@
 import BinaryServer
 
-/// Why a list cannot be read, and where it stopped making sense.
+/// The reason why a list cannot be read, and the position.
 package struct ListError: Error, CustomStringConvertible {
   package var path: String
   /// Both counted from 1; 0 for the file as a whole.
@@ -13,7 +13,7 @@ package struct ListError: Error, CustomStringConvertible {
   }
 }
 
-/// Lists of one thing per line; `#` begins a comment.
+/// Lists with one item per line; `#` starts a comment.
 package enum ListFile {
   /// Device tokens in hex.
   package static func tokens(at path: String) throws(ListError) -> TokenSet {
@@ -50,12 +50,12 @@ package enum ListFile {
     try eachLine(of: path) { (line) throws(TextFault) in
       guard let blank = line.lastIndex(where: isBlank) else {
         throw TextFault(
-          message: "expected a token, then a channel's identifier", offset: line.count)
+          message: "expected a token, then a channel ID", offset: line.count)
       }
       let channel = String(decoding: line[(blank + 1)...], as: UTF8.self)
       let offset = blank + 1 - line.startIndex
       if ChannelIdentifier.bytes(of: channel) == nil {
-        throw TextFault(message: "\(channel) is no channel's identifier", offset: offset)
+        throw TextFault(message: "\(channel) is not a channel ID", offset: offset)
       }
       subscriptions.append(
         Subscription(token: try TokenField.bytes(of: line[..<blank]), channel: channel))
@@ -63,7 +63,7 @@ package enum ListFile {
     return subscriptions
   }
 
-  /// Hands over each line that is not empty, without blanks and comment.
+  /// Passes on each non-empty line, without surrounding blanks and comment.
   private static func eachLine(
     of path: String, _ take: (ArraySlice<UInt8>) throws(TextFault) -> Void
   ) throws(ListError) {

@@ -1,14 +1,13 @@
 import APNS
 
-/// Why a piece of text cannot be read, and where.
+/// The reason why a text cannot be read, and the position.
 struct TextFault: Error, Equatable {
   var message: String
-  /// In bytes from the beginning of the text.
+  /// In bytes from the start of the text.
   var offset: Int
 }
 
-/// A device token as an operator writes it: hex as the core reads it, with tabs allowed beside
-/// spaces.
+/// A device token in hex as the core reads it, but with tabs as well as spaces.
 package enum TokenField {
   static func bytes(of text: some Collection<UInt8>) throws(TextFault) -> [UInt8] {
     let spaced = text.map { $0 == UInt8(ascii: "\t") ? UInt8(ascii: " ") : $0 }
@@ -44,7 +43,8 @@ extension TextFault {
         (0x21...0x7e).contains(byte)
         ? "'\(Character(UnicodeScalar(byte)))'" : "byte \(byte)"
       self.init(message: "\(name) is not a hex digit", offset: position)
-    case .description: self.init(message: "this is how Data is printed, and no token", offset: 0)
+    case .description:
+      self.init(message: "this is the description of a Data, not a token", offset: 0)
     case .oddDigits:
       let digits = text.indices.filter { Self.isDigit(text[$0]) }
       self.init(message: "the number of hex digits is odd", offset: digits.last ?? 0)

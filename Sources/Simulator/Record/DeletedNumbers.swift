@@ -3,19 +3,19 @@ struct DeletedNumbers: Sendable {
   private static let keeps = 20_000
 
   private var numbers: [Int] = []
-  /// How many were dropped before the first one kept.
+  /// How many were dropped before the first one here.
   private var dropped = 0
 
   mutating func add(_ number: Int) {
     numbers.append(number)
-    // Not every time, because it moves everything that stays.
+    // Not on every call, because it moves all remaining elements.
     if numbers.count > 2 * Self.keeps {
       numbers.removeFirst(Self.keeps)
       dropped += Self.keeps
     }
   }
 
-  /// All after the first `count`, and how many there were in all.
+  /// All after the first `count`, and the total number.
   func numbers(after count: Int) -> ([Int], Int) {
     let from = min(max(0, count - dropped), numbers.count)
     return (Array(numbers[from...]), dropped + numbers.count)

@@ -1,15 +1,15 @@
-/// How many notifications each of the last sixty seconds brought.
+/// The number of notifications in each of the last sixty seconds.
 package struct LastMinute: Sendable {
   package struct Second: Sendable, Equatable {
     package var accepted = 0
     package var rejected = 0
-    /// Discarded and ignored ones.
+    /// Discarded and ignored notifications.
     package var other = 0
   }
 
   package static let length = 60
 
-  /// Indexed by UNIX second modulo sixty; `time` holds the second that a place belongs to.
+  /// Indexed by UNIX second modulo sixty; `time` is the element's second.
   private var places = [(time: Int64, second: Second)](
     repeating: (.min, Second()), count: length)
 
@@ -24,7 +24,7 @@ package struct LastMinute: Sendable {
     // Batches of several connections may come a little late, but never a minute.
     if time < places[place].time { return }
     if time > places[place].time { places[place] = (time, Second()) }
-    switch recentPush.fate {
+    switch recentPush.outcome {
     case "accepted": places[place].second.accepted += 1
     case "rejected": places[place].second.rejected += 1
     default: places[place].second.other += 1

@@ -16,12 +16,12 @@ struct ConnectionTally {
   var reasons: [String: Int] = [:]
 }
 
-/// What happened so far, over all connections.
+/// The totals so far, over all connections.
 package struct Totals: Sendable, Equatable {
   /// Connections whose handshake succeeded.
   package var connections = 0
   /// The highest number of connections open at the same time.
-  package var connectionsMost = 0
+  package var connectionsMax = 0
   package var refused = 0
   package var feedbackConnections = 0
   package var feedbackTuples = 0
@@ -34,9 +34,10 @@ package struct Totals: Sendable, Equatable {
   package var discarded = 0
   /// Unanswered sentinels, and pushes that HTTP/2 refused with RST_STREAM.
   package var ignored = 0
-  /// Accepted although one with the same token and payload had been; nil if that is not watched.
+  /// Accepted notifications with the token and payload of an earlier one; nil if duplicates are not
+  /// recognized.
   package var duplicates: Int?
-  /// Error packets with status 10, and GOAWAY frames that a fault asked for.
+  /// Error packets with status 10, and GOAWAY frames by faults.
   package var shutdowns = 0
   /// Accepted pushes that went to a channel.
   package var broadcasts = 0
@@ -78,7 +79,7 @@ package final class Ledger: Sendable {
     var standing = 0
     /// Accepted notifications as JSON lines, the oldest first.
     var kept: [[UInt8]] = []
-    /// How many were dropped before the first one kept.
+    /// How many were dropped before the first one here.
     var dropped = 0
   }
 
@@ -87,7 +88,7 @@ package final class Ledger: Sendable {
   private let seen = NIOLockedValueBox(Set<UInt64>())
   /// Whether duplicates are recognized.
   let watchesDuplicates: Bool
-  /// How many accepted notifications are kept for the control interface.
+  /// How many accepted notifications are kept for the control API.
   let keeps: Int
   /// nil if there is no page.
   package let recentPushes: RecentPushes?
@@ -140,7 +141,7 @@ package final class Ledger: Sendable {
       guard let index = state.open.index(forKey: connection) else { return }
       state.open.values[index].isHandshakeDone = true
       state.standing += 1
-      state.totals.connectionsMost = max(state.totals.connectionsMost, state.standing)
+      state.totals.connectionsMax = max(state.totals.connectionsMax, state.standing)
     }
   }
 
@@ -207,7 +208,7 @@ package final class Ledger: Sendable {
       state.kept.append(Array(lines.text[start..<end - 1]))
       start = end
     }
-    // Not every time, because it moves everything that stays.
+    // Not on every call, because it moves all remaining elements.
     if state.kept.count > keeps + keeps / 2 + 64 {
       let surplus = state.kept.count - keeps
       state.kept.removeFirst(surplus)
@@ -225,11 +226,11 @@ package final class Ledger: Sendable {
     }
   }
 
-  /// Forgets everything but the open connections.
+  /// Clears everything but the open connections.
   func reset() {
     state.withLockedValue { state in
       state.totals = Totals()
-      state.totals.connectionsMost = state.standing
+      state.totals.connectionsMax = state.standing
       if watchesDuplicates { state.totals.duplicates = 0 }
       state.kept = []
       state.dropped = 0

@@ -1,12 +1,12 @@
 import APNS
 
 /// The outcome of a notification.
-enum Fate {
+enum Outcome {
   case accepted
   case rejected(UInt8)
   /// Rejected over HTTP/2.
   case refused(PushReason)
-  /// Came after a rejection.
+  /// Arrived after a rejection.
   case discarded
   /// A fault left it unanswered.
   case ignored
@@ -14,21 +14,21 @@ enum Fate {
 
 /// Writes notifications as JSON, one to a line.
 struct NotificationLines {
-  private let tellsFate: Bool
+  private let hasOutcome: Bool
   private(set) var text: [UInt8] = []
-  /// Where each line ends, its newline included.
+  /// The end of each line, including its newline.
   private(set) var ends: [Int] = []
-  /// Every line of a batch begins with it: time and connection.
+  /// The start of every line of a batch: time and connection.
   private var head: [UInt8] = []
 
-  init(tellsFate: Bool) { self.tellsFate = tellsFate }
+  init(hasOutcome: Bool) { self.hasOutcome = hasOutcome }
 
   mutating func beginBatch(connection: Int) {
     head.removeAll(keepingCapacity: true)
     head += "{\"time\":\(WallClock.secondsText()),\"connection\":\(connection)".utf8
   }
 
-  mutating func append(_ frame: Frame, _ fate: Fate = .accepted, isDuplicate: Bool = false) {
+  mutating func append(_ frame: Frame, _ outcome: Outcome = .accepted, isDuplicate: Bool = false) {
     let notification = frame.notification
     begin()
     number(UInt32(frame.command.rawValue))
@@ -36,13 +36,14 @@ struct NotificationLines {
     field("expiry", notification.expiry)
     field("priority", notification.priority.map(UInt32.init))
     contents(notification.token, notification.payload)
-    end(fate, isDuplicate)
+    end(outcome, isDuplicate)
   }
 
-  /// A push over HTTP/2: its headers as they came, and its actual `apns-id` and topic. A broadcast
+  /// A push over HTTP/2 with its unchanged headers and its actual `apns-id` and topic. A broadcast
   /// has its `apns-request-id` there, and its channel instead of a token.
   mutating func append(
-    _ push: Push, topic: String?, key: String?, _ fate: Fate = .accepted, isDuplicate: Bool = false
+    _ push: Push, topic: String?, key: String?, _ outcome: Outcome = .accepted,
+    isDuplicate: Bool = false
   ) {
     let request = push.request
     text += head
@@ -64,7 +65,7 @@ struct NotificationLines {
     push.token.withUnsafeBytes { token in
       request.payload.withUnsafeReadableBytes { contents(token, $0) }
     }
-    end(fate, isDuplicate)
+    end(outcome, isDuplicate)
   }
 
   private mutating func contents(
@@ -86,11 +87,11 @@ struct NotificationLines {
   }
 
   /// A notification with no other readable field.
-  mutating func append(command: UInt8, identifier: UInt32?, _ fate: Fate) {
+  mutating func append(command: UInt8, identifier: UInt32?, _ outcome: Outcome) {
     begin()
     number(UInt32(command))
     field("identifier", identifier)
-    end(fate, false)
+    end(outcome, false)
   }
 
   mutating func hand(to record: RecordFile) {
@@ -109,9 +110,9 @@ struct NotificationLines {
     text += ",\"command\":".utf8
   }
 
-  private mutating func end(_ fate: Fate, _ isDuplicate: Bool) {
-    if tellsFate {
-      switch fate {
+  private mutating func end(_ outcome: Outcome, _ isDuplicate: Bool) {
+    if hasOutcome {
+      switch outcome {
       case .accepted: text += ",\"fate\":\"accepted\"".utf8
       case .rejected(let status):
         text += ",\"fate\":\"rejected\"".utf8

@@ -1,13 +1,13 @@
 import Glibc
 
 /// Files that may hold device tokens. A new file is readable by its owner only. An existing file
-/// keeps its mode, has to belong to the user, and must not be a link.
+/// keeps its mode, must belong to the user, and must not be a link.
 package enum PrivateFile {
   package struct Refusal: Error {
     package let message: String
   }
 
-  /// Opens the file with `flags`, and creates it if it is missing. Its contents stay.
+  /// Opens the file with `flags`, and creates it if it is missing. Keeps its contents.
   package static func open(_ path: String, _ flags: CInt) throws(Refusal) -> CInt {
     let descriptor = Glibc.open(path, flags | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
@@ -44,8 +44,8 @@ package enum PrivateFile {
     try check(status)
   }
 
-  /// In a directory open to everybody, another user may have put a file or pipe there to read what
-  /// is written.
+  /// In a world-writable directory, another user may have created a file or pipe there to read the
+  /// output.
   private static func check(_ status: stat) throws(Refusal) {
     let kind = status.st_mode & S_IFMT
     guard kind == S_IFREG || kind == S_IFIFO else { return }

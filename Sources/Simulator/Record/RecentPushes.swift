@@ -1,11 +1,11 @@
 import BinaryServer
 import NIOConcurrencyHelpers
 
-/// One notification as it came, and its outcome.
+/// A notification as received, and its outcome.
 package struct RecentPush: Sendable {
   package enum Form: Sendable {
     case binary(command: UInt8, identifier: UInt32?, expiry: UInt32?, priority: UInt8?)
-    /// The headers as they came, without the secret of a provider token.
+    /// The unchanged headers, without the secret of a provider token.
     case http2(stream: Int, identifier: String, headers: [Header])
   }
 
@@ -16,9 +16,9 @@ package struct RecentPush: Sendable {
 
   /// To a channel instead of a device.
   package struct Broadcast: Sendable {
-    /// As the header named it.
+    /// The channel in the header.
     package var channel: String
-    /// How many devices it went to.
+    /// The number of devices that got it.
     package var devices: Int
   }
 
@@ -37,10 +37,10 @@ package struct RecentPush: Sendable {
   /// The payload was longer than the part kept.
   package var isCut = false
   /// accepted, rejected, discarded or ignored.
-  package var fate: String
+  package var outcome: String
   /// The status of an error packet or an HTTP response.
   package var status: Int?
-  /// Apple's reason, or what the gateway found.
+  /// Apple's reason, or the gateway's error.
   package var reason: String?
   package var isDuplicate = false
   /// `apns-unique-id`; nil without one.
@@ -50,24 +50,24 @@ package struct RecentPush: Sendable {
 
   package var payloadBytes: ArraySlice<UInt8> { bytes[payload] }
 
-  mutating func take(_ fate: Fate) {
-    switch fate {
-    case .accepted: self.fate = "accepted"
+  mutating func take(_ outcome: Outcome) {
+    switch outcome {
+    case .accepted: self.outcome = "accepted"
     case .rejected(let status):
-      self.fate = "rejected"
+      self.outcome = "rejected"
       self.status = Int(status)
       reason = RejectStatus.text(status)
     case .refused(let reason):
-      self.fate = "rejected"
+      self.outcome = "rejected"
       status = reason.status
       self.reason = reason.word
-    case .discarded: self.fate = "discarded"
-    case .ignored: self.fate = "ignored"
+    case .discarded: self.outcome = "discarded"
+    case .ignored: self.outcome = "ignored"
     }
   }
 }
 
-/// A device that was pushed to.
+/// A device that got pushes.
 package struct PushedDevice: Sendable {
   package var token: [UInt8]
   package var topic: String?
@@ -76,7 +76,7 @@ package struct PushedDevice: Sendable {
   package var last = 0
   /// UNIX milliseconds.
   package var time: Int64 = 0
-  package var fate = ""
+  package var outcome = ""
 }
 
 /// The newest notifications with all their bytes, for the page. Older ones are dropped here; the
@@ -86,7 +86,7 @@ package final class RecentPushes: Sendable {
     /// The oldest first. Deleted ones leave gaps in the numbers.
     var kept: [RecentPush] = []
     var last = 0
-    /// Goes up with every reset.
+    /// Incremented by every reset.
     var epoch = 0
     var devices: [[UInt8]: PushedDevice] = [:]
     var deleted = DeletedNumbers()
@@ -129,7 +129,7 @@ package final class RecentPushes: Sendable {
         state.minute.add(recentPushes[index])
       }
       state.kept += recentPushes
-      // Not every time, because it moves everything that stays.
+      // Not on every call, because it moves all remaining elements.
       if state.kept.count > keeps + keeps / 2 + 64 {
         state.kept.removeFirst(state.kept.count - keeps)
       }
@@ -143,7 +143,7 @@ package final class RecentPushes: Sendable {
     device.pushes += 1
     device.last = recentPush.number
     device.time = recentPush.time
-    device.fate = recentPush.fate
+    device.outcome = recentPush.outcome
     device.topic = recentPush.topic ?? device.topic
     state.devices[recentPush.token] = device
     if state.devices.count > devicesMax {
@@ -153,7 +153,7 @@ package final class RecentPushes: Sendable {
   }
 
   /// The changes that a page has not received yet.
-  package struct News: Sendable {
+  package struct Changes: Sendable {
     package var epoch = 0
     package var last = 0
     package var recentPushes: [RecentPush] = []
@@ -166,16 +166,16 @@ package final class RecentPushes: Sendable {
   }
 
   /// The newest pushes after `number`, and the numbers deleted after the first `deletions`.
-  package func news(after number: Int, deletions: Int = 0, limit: Int) -> News {
+  package func changes(after number: Int, deletions: Int = 0, limit: Int) -> Changes {
     state.withLockedValue { state in
-      var news = News(epoch: state.epoch, last: state.last)
-      (news.deleted, news.deletions) = state.deleted.numbers(after: deletions)
-      if state.last <= number { return news }
+      var changes = Changes(epoch: state.epoch, last: state.last)
+      (changes.deleted, changes.deletions) = state.deleted.numbers(after: deletions)
+      if state.last <= number { return changes }
       let first = state.index(after: number)
-      news.recentPushes = Array(state.kept[max(first, state.kept.count - limit)...])
+      changes.recentPushes = Array(state.kept[max(first, state.kept.count - limit)...])
       let gone = state.deleted.count { $0 > number }
-      news.skipped = max(0, state.last - number - news.recentPushes.count - gone)
-      return news
+      changes.skipped = max(0, state.last - number - changes.recentPushes.count - gone)
+      return changes
     }
   }
 
@@ -189,7 +189,7 @@ package final class RecentPushes: Sendable {
     }
   }
 
-  /// False if it is not kept. Counters, ledger and control interface still have it.
+  /// False if it is not kept. Counters, ledger and control API still have it.
   package func delete(_ number: Int) -> Bool {
     state.withLockedValue { state in
       guard let index = state.index(of: number) else { return false }
@@ -199,7 +199,7 @@ package final class RecentPushes: Sendable {
     }
   }
 
-  /// How many pushes each second of the last minute brought.
+  /// The number of pushes in each second of the last minute.
   package func lastMinute() -> [LastMinute.Second] {
     let now = WallClock.milliseconds / 1000
     return state.withLockedValue { $0.minute.seconds(until: now) }

@@ -24,7 +24,7 @@ package final class RecordFile: Sendable {
     } catch {
       throw ListError(path: path, message: error.message)
     }
-    // Not with O_TRUNC: only now we know whose file it is. A pipe has no length.
+    // Without O_TRUNC, because only now the owner is known. A pipe has no length.
     guard ftruncate(descriptor, 0) == 0 || errno == EINVAL else {
       let failure = Errno.last
       Glibc.close(descriptor)
@@ -45,14 +45,14 @@ package final class RecordFile: Sendable {
     if mustSchedule { writer.async { self.writeOut() } }
   }
 
-  /// Why appended lines are missing from the file; nil if none are.
+  /// The reason why appended lines are missing from the file; nil if the file is complete.
   package var failure: ListError? {
     state.withLockedValue { $0.failure }.map {
-      ListError(path: path, message: "\($0); notifications after that are not recorded")
+      ListError(path: path, message: "\($0); later notifications are not recorded")
     }
   }
 
-  /// Returns once everything appended is in the file.
+  /// Returns once all appended lines are in the file.
   package func flush() { writer.sync { writeOut() } }
 
   private func writeOut() {
@@ -69,7 +69,7 @@ package final class RecordFile: Sendable {
           written += count
         } else if errno != EINTR {
           let failure = Errno.last
-          logger.error("\(path): \(failure); nothing more is recorded")
+          logger.error("\(path): \(failure); recording stopped")
           state.withLockedValue { $0.failure = failure }
           return
         }

@@ -1,4 +1,4 @@
-/// The files that notifications are recorded in.
+/// The files that record notifications.
 struct RecordFiles {
   var accepted: RecordFile?
   var ledger: RecordFile?

@@ -26,7 +26,7 @@ extension Totals {
     let words = reasons.sorted { $0.key < $1.key }
       .map { "\(JSONLiteral.string($0.key)):\($0.value)" }.joined(separator: ",")
     return """
-      {"connections":\(connections),"connections_most":\(connectionsMost),"refused":\(refused),\
+      {"connections":\(connections),"connections_most":\(connectionsMax),"refused":\(refused),\
       "received":\(received),\
       "accepted":\(accepted),"rejected":{\(statuses)},"reasons":{\(words)},"discarded":\(discarded),\
       "ignored":\(ignored),"duplicates":\(duplicates.map(String.init) ?? "null"),"shutdowns":\(shutdowns),\

@@ -4,7 +4,7 @@ import BinaryServer
 /// Validates notifications, for both protocols.
 package struct GatewayRules: Sendable {
   package var frames: FrameRules
-  /// Payloads have to be JSON with an object `aps`, or a text `mdm`.
+  /// Payloads must be JSON with an object `aps` or a string `mdm`.
   package var checksPayloads = false {
     didSet { frames.payloadFault = checksPayloads ? Self.payloadFault : nil }
   }
@@ -13,7 +13,7 @@ package struct GatewayRules: Sendable {
   package var teamTopics: [String]?
 
   private static let payloadFault: @Sendable (WireNotification) -> String? = {
-    PayloadJudge.fault(of: $0)
+    PayloadValidator.fault(of: $0)
   }
 
   package init(

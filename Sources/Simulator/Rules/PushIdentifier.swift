@@ -1,6 +1,6 @@
-/// An `apns-id`: a UUID as RFC 4122 writes it.
+/// An `apns-id`: a UUID in the format of RFC 4122.
 enum PushIdentifier {
-  /// In upper or lower case: some platforms only write capitals.
+  /// In upper or lower case: some platforms write capitals only.
   static func isOne(_ text: String) -> Bool {
     var position = 0
     for byte in text.utf8 {
@@ -13,7 +13,7 @@ enum PushIdentifier {
     return position == 36
   }
 
-  /// Makes a random one, in lower case.
+  /// A random one, in lower case.
   static func make(_ generator: inout SplitMix64) -> String {
     var (high, low) = (generator.next(), generator.next())
     high = high & ~0xF000 | 0x4000

@@ -41,7 +41,7 @@ package struct PushReason: Sendable, Hashable {
   static let unregistered = PushReason(410, "Unregistered")
   static let tooManyProviderTokenUpdates = PushReason(429, "TooManyProviderTokenUpdates")
 
-  /// All that Apple lists. Those without a name above only come as faults.
+  /// All reasons that Apple lists. Those without a name above are used by faults only.
   package static let all: [PushReason] = [
     badCollapseId, badDeviceToken, badExpirationDate, badMessageId, badPriority, badTopic,
     deviceTokenNotForTopic, duplicateHeaders, PushReason(400, "IdleTimeout"), invalidPushType,
@@ -58,7 +58,7 @@ package struct PushReason: Sendable, Hashable {
     missingChannelId, missingPushType, topicMismatch,
   ]
 
-  /// Reads one of Apple's by its word, or any other as `status word`.
+  /// Parses one of Apple's words, or `status word` for any other reason.
   init?(text: String) {
     if let known = Self.all.first(where: { $0.word == text }) {
       self = known
@@ -71,9 +71,9 @@ package struct PushReason: Sendable, Hashable {
     self.init(status, String(parts[1]))
   }
 
-  /// As `init(text:)` reads it.
+  /// The text that `init(text:)` parses.
   var text: String { Self.all.contains(self) ? word : "\(status) \(word)" }
 
-  /// The device is gone, and the response has the time.
+  /// Whether the response has the time since when the device is gone.
   var tellsTime: Bool { status == 410 }
 }

@@ -18,7 +18,7 @@ package struct PushRules {
   private static let topicBytes = Set(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_".utf8)
 
-  /// Why the request is malformed; nil if it is not. Fills in the token.
+  /// The reason if the request is malformed; nil otherwise. Fills in the token.
   func fault(of request: ReceivedPush, _ token: inout [UInt8]) -> PushReason? {
     guard let text = request.tokenText else { return .badPath }
     if request.method != "POST" { return .methodNotAllowed }
@@ -48,7 +48,7 @@ package struct PushRules {
     return nil
   }
 
-  /// Why pushes to the device are refused; nil if they are not.
+  /// The reason to reject pushes to the device; nil if they are accepted.
   func fault(ofToken token: [UInt8]) -> PushReason? {
     if !rules.frames.tokenSizes.contains(token.count) { return .badDeviceToken }
     return token.withUnsafeBytes(rules.frames.badTokens.contains) ? .badDeviceToken : nil
@@ -61,10 +61,10 @@ package struct PushRules {
   ) -> PushReason? {
     guard rules.checksPayloads else { return nil }
     let needsAps = TopicKind.needsAps(type, topic ?? "")
-    return PayloadJudge.fault(of: payload, needsAps: needsAps) == nil ? nil : .payloadEmpty
+    return PayloadValidator.fault(of: payload, needsAps: needsAps) == nil ? nil : .payloadEmpty
   }
 
-  /// Why no device token belongs to the topic; nil if they do or if no topics are set.
+  /// The reason if no device token belongs to the topic; nil if tokens do, or if no topics are set.
   func fault(ofTopic topic: String) -> PushReason? {
     guard case .only(let names)? = rules.topic else { return nil }
     return names.contains { TopicKind.belongs(topic, to: $0) } ? nil : .deviceTokenNotForTopic
@@ -74,7 +74,8 @@ package struct PushRules {
     !text.isEmpty && text.utf8.count <= topicMax && text.utf8.allSatisfy(topicBytes.contains)
   }
 
-  /// Why the provider may not do this to an app's channels; nil if it may or if no topics are set.
+  /// The reason why the provider may not use an app's channels; nil if it may, or if no topics are
+  /// set.
   func fault(ofApp app: String) -> PushReason? {
     guard case .only(let names)? = rules.topic else { return nil }
     return TopicKind.fault(of: app, among: names)

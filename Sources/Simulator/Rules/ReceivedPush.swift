@@ -13,7 +13,7 @@ struct ReceivedPush {
   var expiration: String?
   var priority: String?
   var collapse: String?
-  /// `apns-request-id`, which broadcasts and channel orders have instead of `apns-id`.
+  /// `apns-request-id`, which broadcasts and channel management requests have instead of `apns-id`.
   var requestIdentifier: String?
   /// `apns-channel-id`.
   var channel: String?

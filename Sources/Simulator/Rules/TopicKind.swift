@@ -1,6 +1,6 @@
 /// The suffixes that Apple appends to an app's topic for kinds of pushes other than alerts.
 enum TopicKind {
-  /// With the push type that each is for.
+  /// The suffixes with their push types.
   private static let suffixes = [
     ".voip": "voip", ".voip-ptt": "pushtotalk", ".complication": "complication",
     ".pushkit.fileprovider": "fileprovider", ".location-query": "location",
@@ -11,13 +11,13 @@ enum TopicKind {
 
   private static let liveActivities = ".push-type.liveactivity"
 
-  /// The app whose Live Activities a topic is for.
+  /// The app to which a topic for Live Activities belongs.
   static func app(ofLiveActivities topic: String) -> String {
     topic.hasSuffix(liveActivities) ? String(topic.dropLast(liveActivities.count)) : topic
   }
 
   /// The reason to reject an app that is not among these; nil if it is. Broadcasts name the app in
-  /// the path, where a wrong capital has a separate reason.
+  /// the path, and wrong capitals there have a separate reason.
   static func fault(of app: String, among names: [String]) -> PushReason? {
     if names.contains(app) { return nil }
     let plain = app.lowercased()
@@ -37,9 +37,9 @@ enum TopicKind {
     return ["alert", "background", "liveactivity", "widgets", "controls", "mdm"].contains(type)
   }
 
-  /// Whether a push of this type may go to the topic: one with a suffix takes only its own type,
-  /// and a type with a suffix goes to no other topic. `topics` are the certificate's: what others
-  /// of them begin with is an app's own name, even if it ends in `.voip`.
+  /// Whether a push of this type may go to the topic: a topic with a suffix accepts only that
+  /// suffix's type, and such a type needs that suffix. `topics` are the certificate's: a topic that
+  /// begins others of them is an app's bundle ID, even if it ends in `.voip`.
   static func takes(_ type: String, _ topic: String, among topics: [String]) -> Bool {
     if topic.hasPrefix(management) { return type == "mdm" }
     let isApp = topics.contains { $0 != topic && belongs($0, to: topic) }

@@ -2,7 +2,7 @@ import APNSLibrary
 import ArgumentParser
 import CAPNS
 
-/// What a channel keeps for devices that follow it later.
+/// What a channel stores for devices that subscribe later.
 enum ChannelStorage: String, CaseIterable, ExpressibleByArgument {
   case none, latest
 
@@ -18,7 +18,7 @@ struct ChannelCommand: ParsableCommand {
     commandName: "channel",
     abstract: "Create, show, list and delete the channels that broadcasts go to.",
     discussion: """
-      A channel for a match, and an update to all who follow it:
+      A channel for a match, and an update to all subscribers:
 
           channel=$(apns channel create --storage latest --topic com.example.app \\
             --p8 AuthKey_ABCDE12345.p8 --team-id TEAM123456)
@@ -26,11 +26,11 @@ struct ChannelCommand: ParsableCommand {
             --p8 AuthKey_ABCDE12345.p8 --team-id TEAM123456 \\
             --live-activity update --content-state state.json
 
-      Channels belong to an app and an environment: --sandbox has channels of its own. An app \
-      has at most 10,000 in each. Apple manages them on hosts of their own, at port 2196, and 2195 \
-      for the sandbox.
+      Channels belong to an app and an environment: the sandbox (--sandbox) has separate channels. \
+      An app has at most 10,000 in each. Apple manages them on separate hosts, at port 2196, and \
+      2195 for the sandbox.
 
-      JSON, with --json, is one object in each line:
+      JSON, with --json, is one object per line:
 
       \(ChannelOptions.members)
 
@@ -40,11 +40,11 @@ struct ChannelCommand: ParsableCommand {
 
   struct Create: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Create a channel, and print its identifier.",
+      abstract: "Create a channel, and print its ID.",
       discussion: """
             apns channel create --certificate provider.pem --storage latest
 
-        Nothing is asked twice: where the answer was lost, the channel may be there, and apns \
+        The request is not repeated: if the response was lost, the channel may exist, and apns \
         channel list shows it.
 
         \(Exit.ofChannels)
@@ -54,8 +54,8 @@ struct ChannelCommand: ParsableCommand {
 
     @Option(
       help: """
-        What the channel stores for devices that follow it later: nothing, or the latest \
-        broadcast until it expires.
+        What the channel stores for devices that subscribe later: none, or the latest broadcast \
+        until it expires.
         """)
     var storage = ChannelStorage.none
 
@@ -75,7 +75,7 @@ struct ChannelCommand: ParsableCommand {
 
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Show what channels are for, and what they store.",
+      abstract: "Show the push type of channels, and what they store.",
       discussion: """
             apns channel show --certificate provider.pem dHN0LXNyY2gtY2hubA==
 
@@ -83,7 +83,7 @@ struct ChannelCommand: ParsableCommand {
         """)
 
     @OptionGroup var options: ChannelOptions
-    @Argument(help: ArgumentHelp("The channel's identifier.", valueName: "channel"))
+    @Argument(help: ArgumentHelp("The channel ID.", valueName: "channel"))
     var ids: [String]
 
     func validate() throws { try ChannelOptions.check(ids) }
@@ -94,11 +94,12 @@ struct ChannelCommand: ParsableCommand {
       for id in ids {
         let isDone = try ChannelRequest(options: options, service: service, id: id).isDone {
           members throws(LibraryError) in
-          let said = try service.describe(id)
-          let storage = ChannelStorage.name(said.storage)
-          let type = apns_push_type_t(rawValue: UInt32(bitPattern: said.pushType))
+          let description = try service.describe(id)
+          let storage = ChannelStorage.name(description.storage)
+          let type = apns_push_type_t(rawValue: UInt32(bitPattern: description.pushType))
           let kind =
-            said.pushType == 0 ? "another kind" : String(cString: apns_push_type_text(type))
+            description.pushType == 0
+            ? "another push type" : String(cString: apns_push_type_text(type))
           members.add("storage", text: storage)
           members.add("push_type", text: kind)
           return "\(id)  \(kind), storage \(storage)\n"
@@ -111,19 +112,19 @@ struct ChannelCommand: ParsableCommand {
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "List the app's channels, one in each line.",
+      abstract: "List the app's channels, one per line.",
       discussion: """
-        How many there are:
+        The number of channels:
 
             apns channel list --certificate provider.pem | wc -l
 
-        All of them get this update:
+        An update to all of them:
 
             apns channel list --certificate provider.pem | \\
               apns send --certificate provider.pem --channels - \\
                 --live-activity end --dismissal-date +60
 
-        With --json each line is an object with a channel, and the last one has their number.
+        With --json each line is an object with a channel, and the last line has their number.
 
         \(Exit.ofChannels)
         """)
@@ -160,14 +161,14 @@ struct ChannelCommand: ParsableCommand {
       discussion: """
             apns channel delete --certificate provider.pem dHN0LXNyY2gtY2hubA==
 
-        Activities that follow a channel get no more updates. Each is told of, and the others are \
-        deleted even if there is one that is not there.
+        Live Activities that subscribe to a deleted channel get no more updates. There is a line \
+        for each channel, and if one does not exist, the others are deleted all the same.
 
         \(Exit.ofChannels)
         """)
 
     @OptionGroup var options: ChannelOptions
-    @Argument(help: ArgumentHelp("The channel's identifier.", valueName: "channel"))
+    @Argument(help: ArgumentHelp("The channel ID.", valueName: "channel"))
     var ids: [String]
 
     func validate() throws { try ChannelOptions.check(ids) }

@@ -9,18 +9,18 @@ struct ChannelOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The app's bundle identifier. Default: the certificate's.", valueName: "id"))
+      "The app's bundle ID. Default: the certificate's.", valueName: "id"))
   var topic: String?
 
   @Flag(help: "Print JSON.") var json = false
 
   func validate() throws {
     if topic == nil, provider.p8 != nil {
-      throw ValidationError("--p8 needs --topic, the bundle identifier of the channels' app")
+      throw ValidationError("--p8 needs --topic, the bundle ID of the channels' app")
     }
   }
 
-  /// Connects with its first request.
+  /// Connects when it sends its first request.
   func open() throws -> ChannelService {
     try provider.demand(of: service)
     let credentials = try provider.credentials()
@@ -34,7 +34,7 @@ struct ChannelOptions: ParsableArguments {
     }
   }
 
-  /// A channel that was named on the command line.
+  /// A channel in the command line.
   static func check(_ ids: [String]) throws {
     for id in ids where ChannelID(id.utf8) == nil {
       throw ValidationError("'\(id)' \(ChannelID.fault)")
@@ -42,15 +42,15 @@ struct ChannelOptions: ParsableArguments {
   }
 
   static let members = [
-    FaultText.entry("channel", "its identifier"),
+    FaultText.entry("channel", "its ID"),
     FaultText.entry(
       "outcome",
-      "accepted; rejected, by the service; unknown, if the connection ended before an answer"),
-    FaultText.entry("storage", "none or latest: what the channel stores"),
-    FaultText.entry("push_type", "what it is for: liveactivity"),
-    FaultText.entry("reason", "of a rejection, in the service's words"),
-    FaultText.entry("http_status", "of the answer, such as 201 or 400"),
-    FaultText.entry("retry_after", "after how many seconds it may be asked again"),
-    FaultText.entry("request_id", "the request's identifier, for questions to Apple"),
+      "accepted; rejected, by the service; unknown, if the connection ended before a response"),
+    FaultText.entry("storage", "what the channel stores: none or latest"),
+    FaultText.entry("push_type", "its push type: liveactivity"),
+    FaultText.entry("reason", "the service's reason for a rejection"),
+    FaultText.entry("http_status", "the response's status, such as 201 or 400"),
+    FaultText.entry("retry_after", "the seconds after which to repeat the request"),
+    FaultText.entry("request_id", "the request's ID, for questions to Apple"),
   ].joined(separator: "\n")
 }

@@ -5,21 +5,21 @@ import CAPNS
 struct ChannelRequest {
   var options: ChannelOptions
   var service: ChannelService
-  /// The channel; nil where it is a new one, or all.
+  /// The channel; nil for a new one, or for all.
   var id: String?
 
-  /// Whether it was accepted. Without a service to speak to nothing else is tried.
+  /// Whether it was accepted. Ends the program if the service is unreachable.
   func isDone(
-    _ ask: (inout JSONMembers) throws(LibraryError) -> String
+    _ send: (inout JSONMembers) throws(LibraryError) -> String
   ) throws -> Bool {
     var members = JSONMembers()
     members.add("channel", text: id)
     do throws(LibraryError) {
       var more = members
-      let text = try ask(&more)
+      let text = try send(&more)
       if options.json {
         more.add("outcome", text: SendOutcome.Kind.accepted.rawValue)
-        tell(&more)
+        addResponse(&more)
       } else {
         StandardStream.output.write(text)
       }
@@ -32,10 +32,10 @@ struct ChannelRequest {
       case APNS_ERR_IN_DOUBT:
         if options.json {
           members.add("outcome", text: SendOutcome.Kind.unknown.rawValue)
-          tell(&members)
+          addResponse(&members)
         }
-        _ = Exit.said(error.message, Exit.someRejected)
-        StandardStream.error.write("  apns channel list shows which channels there are\n")
+        _ = Exit.report(error.message, Exit.someRejected)
+        StandardStream.error.write("  apns channel list shows the existing channels\n")
         return false
       default: throw Exit.unreached(error, options.provider.shown)
       }
@@ -47,18 +47,18 @@ struct ChannelRequest {
     if options.json {
       members.add("outcome", text: SendOutcome.Kind.rejected.rawValue)
       if !answer.reason.isEmpty { members.add("reason", text: answer.reason) }
-      tell(&members)
+      addResponse(&members)
     }
     let name = id.map { "\($0): " } ?? ""
     let request = answer.requestIdentifier.isEmpty ? "" : " (request \(answer.requestIdentifier))"
-    _ = Exit.said("\(name)\(error.message)\(request)", Exit.someRejected)
+    _ = Exit.report("\(name)\(error.message)\(request)", Exit.someRejected)
     if let words = ReasonCause.words(answer.reason) {
       StandardStream.error.write("  \(Printable.line(words))\n")
     }
   }
 
-  /// A line with what the service answered.
-  private func tell(_ members: inout JSONMembers) {
+  /// A line with the service's response.
+  private func addResponse(_ members: inout JSONMembers) {
     let answer = service.answer
     if answer.httpStatus != 0 { members.add("http_status", number: answer.httpStatus) }
     if answer.retryAfter != 0 { members.add("retry_after", number: answer.retryAfter) }

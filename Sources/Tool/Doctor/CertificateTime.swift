@@ -2,23 +2,23 @@ import BinaryServer
 import Glibc
 import Simulator
 
-/// From when and until when a certificate is valid, by this machine's clock.
+/// The validity of a certificate by this machine's clock.
 struct CertificateTime {
   enum Side { case early, late }
 
   var from: Int64
   var until: Int64
-  var whose: String
+  var subject: String
 
-  init(from: Int64, until: Int64, whose: String) {
-    (self.from, self.until, self.whose) = (from, until, whose)
+  init(from: Int64, until: Int64, subject: String) {
+    (self.from, self.until, self.subject) = (from, until, subject)
   }
 
-  init(_ certificate: Certificate, whose: String) {
-    self.init(from: certificate.validFrom, until: certificate.validUntil, whose: whose)
+  init(_ certificate: Certificate, subject: String) {
+    self.init(from: certificate.validFrom, until: certificate.validUntil, subject: subject)
   }
 
-  /// A month is enough to have it renewed.
+  /// A month is enough time to renew it.
   private static let soon: Int64 = 30 * 86_400
 
   var side: Side? {
@@ -33,22 +33,22 @@ struct CertificateTime {
       return Finding(
         cause: "certificate-not-yet-valid", about: about,
         message:
-          "\(whose) is not yet valid: it is valid from \(Clock.written(from)), and the clock says \(Clock.written(now))",
+          "\(subject) is not valid yet: it is valid from \(Clock.written(from)), and this machine's time is \(Clock.written(now))",
         remedy: "set the clock if it is wrong; otherwise use the previous certificate until then")
     case .late:
       return Finding(
         cause: "certificate-expired", about: about,
         message:
-          "\(whose) has expired: it was valid until \(Clock.written(until)), and the clock says \(Clock.written(now))",
+          "\(subject) has expired: it was valid until \(Clock.written(until)), and this machine's time is \(Clock.written(now))",
         remedy:
-          "renew it on Apple's account page, with a new request or the old one, and replace this one with it"
+          "renew it on Apple's account page, with a new request or the old one, and replace this file"
       )
     case nil:
       guard until - now < Self.soon, until - from > 2 * Self.soon else { return nil }
       return Finding(
         cause: "certificate-expires-soon", severity: .warning, about: about,
-        message: "\(whose) expires in \((until - now) / 86_400) days, at \(Clock.written(until))",
-        remedy: "renew it before then: afterwards the gateway refuses it")
+        message: "\(subject) expires in \((until - now) / 86_400) days, at \(Clock.written(until))",
+        remedy: "renew it before then: afterwards the gateway rejects it")
     }
   }
 }

@@ -3,12 +3,12 @@ import BinaryServer
 import CAPNS
 import Simulator
 
-/// Why a service's certificate is not taken: which one is missing, or what is wrong with it.
+/// The reason why a service's certificate is rejected.
 struct ChainCause {
   var place: ServicePlace
   var trust: TrustCheck
 
-  func finding(_ error: LibraryError, _ look: TLSLook) -> Finding {
+  func finding(_ error: LibraryError, _ probe: TLSProbe) -> Finding {
     func found(_ cause: String, _ remedy: String) -> Finding {
       Finding(cause: cause, about: place.name, message: error.message, remedy: remedy)
     }
@@ -16,7 +16,7 @@ struct ChainCause {
     case APNS_CAUSE_PEER_NOT_PINNED:
       return found(
         "service-not-pinned",
-        "ask its operator whether it has a new key; if so, give that with --pin; if not, somebody intercepts the connection"
+        "ask its operator whether it has a new key; if so, give that with --pin; otherwise the connection is intercepted"
       )
     case APNS_CAUSE_PEER_REVOKED:
       return found("service-revoked", "its operator needs a new certificate")
@@ -24,36 +24,36 @@ struct ChainCause {
       return found(
         "revocation-list-missing",
         "give --crl a current list of each issuer in its chain, in PEM")
-    case APNS_CAUSE_PEER_NAME: return name(look)
-    case APNS_CAUSE_PEER_EXPIRED, APNS_CAUSE_PEER_NOT_YET_VALID: return time(error, look)
+    case APNS_CAUSE_PEER_NAME: return name(probe)
+    case APNS_CAUSE_PEER_EXPIRED, APNS_CAUSE_PEER_NOT_YET_VALID: return time(error, probe)
     case APNS_CAUSE_PEER_NOT_TRUSTED:
-      if let chain = chain(look.certificates) {
+      if let chain = chain(probe.certificates) {
         return missing(chain.own, chain.top, chain.count)
       }
     default: break
     }
     return found(
       "service-not-verified",
-      "have the service's operator fix its certificate; check that --ca is its authority")
+      "have the service's operator fix its certificate; check that --ca is its CA")
   }
 
-  private func name(_ look: TLSLook) -> Finding {
-    let names = look.certificates.first?.names ?? []
+  private func name(_ probe: TLSProbe) -> Finding {
+    let names = probe.certificates.first?.names ?? []
     let list = names.isEmpty ? "no name" : names.prefix(8).joined(separator: ", ")
     return Finding(
       cause: "service-name-mismatch", about: place.name,
       message: "its certificate is for \(list), not for \(place.serverName)",
       remedy: names.isEmpty
-        ? "have a new one issued with its name as subjectAltName"
-        : "use one of these names as --host, or as --server-name if the address is right"
+        ? "have a new certificate issued with the name as subjectAltName"
+        : "use one of these names as --host, or as --server-name if the address is correct"
     )
   }
 
-  private func time(_ error: LibraryError, _ look: TLSLook) -> Finding {
-    for (number, certificate) in look.certificates.enumerated() {
+  private func time(_ error: LibraryError, _ probe: TLSProbe) -> Finding {
+    for (number, certificate) in probe.certificates.enumerated() {
       let time = CertificateTime(
         certificate,
-        whose: number == 0 ? "the service's certificate" : "in its chain \(certificate.subject)")
+        subject: number == 0 ? "the service's certificate" : "in its chain \(certificate.subject)")
       guard let side = time.side, let fault = time.fault(place.name) else { continue }
       return Finding(
         cause: side == .early ? "service-not-yet-valid" : "service-expired", about: place.name,
@@ -68,7 +68,7 @@ struct ChainCause {
       remedy: "check that this machine's clock is right (date -u) and --ca is up to date")
   }
 
-  /// The service's certificate, and the last issuer that follows from it, in any order of the list.
+  /// The service's certificate, and the last issuer in its chain, for any order of the list.
   private func chain(_ sent: [Certificate]) -> (own: Certificate, top: Certificate, count: Int)? {
     guard let own = sent.first else { return nil }
     var (top, count) = (own, 1)
@@ -85,7 +85,7 @@ struct ChainCause {
     if known.isEmpty, trust.sources.ca == nil, !TrustCheck.hasDirectory {
       return Finding(
         cause: "trust-store-empty", about: place.name,
-        message: "this machine trusts no authority: its certificate store is empty or missing",
+        message: "this machine trusts no CA: its trust store is empty or missing",
         remedy: "install it (Debian: ca-certificates), in containers too, or give --ca")
     }
     if top.isSelfSigned {
@@ -97,13 +97,13 @@ struct ChainCause {
           : "the root of its chain is not trusted here: \(top.subject)\(elsewhere(top.subject))",
         remedy: root(count == 1))
     }
-    // A known certificate has this name, but another key.
+    // A trusted certificate has this name, but another key.
     if known.contains(where: { $0.subject == top.issuer }) {
       return Finding(
         cause: "service-root-differs", about: place.name,
         message:
-          "it is issued by \(top.issuer), but the trusted authority of that name has another key",
-        remedy: "get that authority's current certificate for --ca")
+          "it is issued by \(top.issuer), but the trusted CA of that name has another key",
+        remedy: "get that CA's current certificate for --ca")
     }
     let isIncomplete =
       own.namesIssuersPlace
@@ -114,9 +114,9 @@ struct ChainCause {
       return Finding(
         cause: "service-chain-incomplete", about: place.name,
         message:
-          "it sends only its own certificate, and not that of \(top.issuer), which issued it",
+          "it sends only its own certificate, and not that of its issuer \(top.issuer)",
         remedy:
-          "the service's operator has to add the intermediate certificate after its own (a full chain); until then put it into --ca"
+          "the service's operator must add the intermediate certificate after its own (a full chain); until then put it into --ca"
       )
     }
     return Finding(
@@ -127,16 +127,18 @@ struct ChainCause {
   }
 
   private func root(_ isOwn: Bool) -> String {
-    if isOwn { return "if it is yours, give that certificate with --ca; otherwise do not trust it" }
+    if isOwn {
+      return "if it is yours, give that certificate with --ca; otherwise do not trust the service"
+    }
     return trust.sources.ca == nil
-      ? "give that authority's certificate with --ca (the simulator prints where its own is); if it is a public one, update the system's store (Debian: ca-certificates)"
-      : "--ca has to contain that authority's certificate; it replaces the system's store"
+      ? "give that CA's certificate with --ca (the simulator prints its path); for a public CA, update the system's trust store (Debian: ca-certificates)"
+      : "--ca must contain that CA's certificate; it replaces the system's trust store"
   }
 
   private func elsewhere(_ name: CertificateName) -> String {
     guard trust.sources.ca != nil, TrustCheck.system.contains(where: { $0.subject == name }) else {
       return ""
     }
-    return "; the system's store has it, but --ca replaces that store"
+    return "; the system's trust store has it, but --ca replaces that store"
   }
 }

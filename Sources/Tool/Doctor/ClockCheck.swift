@@ -1,40 +1,41 @@
 import Glibc
 
-/// Whether this machine's clock can be right.
+/// Checks whether this machine's clock can be right.
 struct ClockCheck {
-  /// The times of the certificates of provider and service, which are independent of each other.
+  /// How the certificates of provider and service, which are independent, compare with the clock.
   var times: [CertificateTime]
   var server: String?
   var timeoutMS: Int
 
-  /// More than certificates and tokens forgive, less than a person would see.
-  private static let most: Int64 = 60
+  /// More than certificates and tokens tolerate, less than a person would notice.
+  private static let tolerance: Int64 = 60
 
   func run(_ report: inout Report) {
     let now = Int64(time(nil))
     if let server {
-      guard let answer = TimeServer.ask(server, within: timeoutMS) else {
+      guard let answer = TimeServer.request(server, within: timeoutMS) else {
         report.add(
           Finding(
             cause: "time-server-silent", severity: .warning, about: server,
-            message: "it gives no time", remedy: "name another SNTP server with --time-server"))
+            message: "it does not send the time",
+            remedy: "name another SNTP server with --time-server"))
         return
       }
       let ahead = now - answer
-      guard abs(ahead) > Self.most else {
-        report.fine("clock", "\(Clock.written(now)), as \(server) says")
+      guard abs(ahead) > Self.tolerance else {
+        report.fine("clock", "\(Clock.written(now)), as \(server) reports")
         return
       }
       report.add(
         wrong(
-          "the clock says \(Clock.written(now)), and \(server) says \(Clock.written(answer)): it is \(Self.span(abs(ahead))) \(ahead > 0 ? "ahead" : "behind")"
+          "the clock shows \(Clock.written(now)), and \(server) sends \(Clock.written(answer)): the clock is \(Self.span(abs(ahead))) \(ahead > 0 ? "ahead" : "behind")"
         ))
       return
     }
     if let built = Self.built, now < built - 86_400 {
       report.add(
         wrong(
-          "the clock says \(Clock.written(now)), and this program was made at \(Clock.written(built))"
+          "the clock shows \(Clock.written(now)), and this program was built at \(Clock.written(built))"
         ))
       return
     }
@@ -46,14 +47,14 @@ struct ClockCheck {
         ))
       return
     }
-    report.fine("clock", "\(Clock.written(now)), which agrees with everything seen here")
+    report.fine("clock", "\(Clock.written(now)), consistent with the certificates and this program")
   }
 
   private func wrong(_ message: String) -> Finding {
     Finding(
       cause: "clock-wrong", about: "clock", message: message,
       remedy:
-        "set it, and keep it set with NTP (timedatectl set-ntp true): certificates and provider tokens are judged by it"
+        "set it, and keep it set with NTP (timedatectl set-ntp true): certificates and provider tokens depend on it"
     )
   }
 
@@ -62,7 +63,7 @@ struct ClockCheck {
     return seconds < 172_800 ? "\(seconds / 3600) hours" : "\(seconds / 86_400) days"
   }
 
-  /// When this program's file was written.
+  /// The modification time of this program's file.
   private static var built: Int64? {
     var status = stat()
     return stat("/proc/self/exe", &status) == 0 ? Int64(status.st_mtim.tv_sec) : nil

@@ -2,7 +2,7 @@ import APNSLibrary
 import CAPNS
 import Glibc
 
-/// Why the library does not come through, as a finding.
+/// Turns a connection failure of the library into a finding.
 struct ConnectionCause {
   var place: ServicePlace
   var peer: Peer
@@ -10,14 +10,14 @@ struct ConnectionCause {
   var shown: AlertCause.Shown
   var isHTTP2: Bool
 
-  /// Whether a look at TLS can tell more of this error: its way leads as far as that.
+  /// Whether a TLS probe can explain the error better, because the connection got that far.
   static func isAtTLS(_ error: LibraryError) -> Bool {
     // After a handshake timeout, a TLS probe would only time out again.
     error.status == APNS_ERR_TLS || error.status == APNS_ERR_PROTOCOL
       || error.cause == APNS_CAUSE_HANDSHAKE_ENDED
   }
 
-  func finding(_ error: LibraryError, _ look: TLSLook) -> Finding {
+  func finding(_ error: LibraryError, _ probe: TLSProbe) -> Finding {
     func found(_ cause: String, _ message: String, _ remedy: String) -> Finding {
       Finding(cause: cause, about: place.name, message: message, remedy: remedy)
     }
@@ -32,45 +32,45 @@ struct ConnectionCause {
     case APNS_CAUSE_PEER_EXPIRED, APNS_CAUSE_PEER_NOT_YET_VALID, APNS_CAUSE_PEER_NAME,
       APNS_CAUSE_PEER_NOT_TRUSTED, APNS_CAUSE_PEER_REVOKED, APNS_CAUSE_PEER_REVOCATION_LIST,
       APNS_CAUSE_PEER_NOT_PINNED, APNS_CAUSE_PEER_UNFIT:
-      return ChainCause(place: place, trust: trust).finding(error, look)
+      return ChainCause(place: place, trust: trust).finding(error, probe)
     default: break
     }
     if isHTTP2, error.cause == APNS_CAUSE_NO_HTTP2 || error.status == APNS_ERR_PROTOCOL {
       return found(
         "no-http2",
-        "the service does not speak HTTP/2 (ALPN h2); it took \(look.application ?? "no protocol")",
-        "use --protocol binary if it is a gateway of the binary interface; otherwise check --port")
+        "the service does not speak HTTP/2 (ALPN h2); it chose \(probe.application ?? "no protocol")",
+        "use --protocol binary if it is a binary gateway; otherwise check --port")
     }
-    if !look.hello.isEmpty, !look.hello.isTLS {
+    if !probe.hello.isEmpty, !probe.hello.isTLS {
       return found(
-        "not-tls", "what answers there does not speak TLS; it begins with \"\(look.hello.line)\"",
+        "not-tls", "the server at this port does not speak TLS; it sends \"\(probe.hello.line)\"",
         "check --port; if it is a proxy, give it with --proxy and the service with --host")
     }
-    if let version = look.hello.version, version < "1.2" {
+    if let version = probe.hello.version, version < "1.2" {
       return found(
         "tls-too-old",
-        "the service speaks TLS \(version), and the lowest version accepted here is 1.2",
-        "have the service speak TLS 1.2 or 1.3; no option allows less")
+        "the service speaks TLS \(version), but at least 1.2 is required",
+        "enable TLS 1.2 or 1.3 in the service; no option allows less")
     }
     if let alert = error.alert {
       return AlertCause.finding(alert, about: place.name, shown)
     }
     if error.cause == APNS_CAUSE_NOT_TLS {
       return found(
-        "not-tls", "what answers there does not speak TLS: \(error.message)",
+        "not-tls", "the server at this port does not speak TLS: \(error.message)",
         "check --port; if it is a proxy, give it with --proxy and the service with --host")
     }
     if error.cause == APNS_CAUSE_HANDSHAKE_TIMEOUT {
       return found(
         "handshake-timeout",
         "it accepts connections but does not answer the handshake",
-        "check --port: what listens there may expect another protocol; a firewall may drop TLS; otherwise raise --connect-timeout"
+        "check --port: the server there may expect another protocol; a firewall may drop TLS; otherwise raise --connect-timeout"
       )
     }
     if error.cause == APNS_CAUSE_HANDSHAKE_ENDED {
       return found(
         "handshake-closed", "it closes the connection during the handshake",
-        "an address list, a limit or a firewall may reject this machine: ask its operator; check --port"
+        "an address list, a limit or a firewall may block this machine: ask its operator; check --port"
       )
     }
     if error.status == APNS_ERR_TLS {
@@ -88,8 +88,8 @@ struct ConnectionCause {
       cause: isDown ? "name-service-down" : "name-not-found", about: name,
       message: error.message,
       remedy: isDown
-        ? "no name server answers: see /etc/resolv.conf, in a container too; getent hosts \(name)"
-        : "check the spelling of the name; getent hosts \(name) asks the same question on this machine"
+        ? "no name server responds: see /etc/resolv.conf, in a container too; getent hosts \(name)"
+        : "check the spelling of the name; getent hosts \(name) resolves it on this machine"
     )
   }
 
@@ -99,22 +99,22 @@ struct ConnectionCause {
     case APNS_CAUSE_CONNECTION_REFUSED:
       (cause, remedy) = (
         "connection-refused",
-        "nobody listens there: check --port (\(isHTTP2 ? "443 or 2197" : "2195")), and that the service is up"
+        "no server listens there: check --port (\(isHTTP2 ? "443 or 2197" : "2195")), and that the service is up"
       )
     case APNS_CAUSE_UNREACHABLE:
       (cause, remedy) = (
         "no-route",
-        "this machine has no route there: see ip route, and ip -6 route for an IPv6 address"
+        "this machine has no route to it: see ip route, and ip -6 route for an IPv6 address"
       )
     case _ where error.systemError == EACCES || error.systemError == EPERM:
-      (cause, remedy) = ("connection-forbidden", "this machine's own firewall blocks it")
+      (cause, remedy) = ("connection-forbidden", "this machine's firewall blocks it")
     case _ where error.systemError == ECONNRESET:
-      (cause, remedy) = ("connection-reset", "a firewall or the service rejects this machine")
+      (cause, remedy) = ("connection-reset", "a firewall or the service blocks this machine")
     default:
       if error.status == APNS_ERR_TIMEOUT {
         (cause, remedy) = (
           "connection-timeout",
-          "something on the way drops the packets, mostly a firewall: have port \(place.port) opened to the outside\(isHTTP2 ? ", or try --port 2197" : ""), or go through a proxy with --proxy"
+          "something on the network path drops the packets, usually a firewall: have port \(place.port) opened to the outside\(isHTTP2 ? ", or try --port 2197" : ""), or go through a proxy with --proxy"
         )
       } else {
         (cause, remedy) = ("connection-failed", "try again; ask the service's operator")
@@ -134,7 +134,7 @@ struct ConnectionCause {
     case APNS_CAUSE_PROXY_AUTHENTICATION:
       (cause, remedy) = (
         "proxy-authentication",
-        "the proxy wants a user and a password: --proxy USER@HOST:PORT, and the password in APNS_PROXY_PASSWORD"
+        "the proxy requires a user and a password: --proxy USER@HOST:PORT, and the password in APNS_PROXY_PASSWORD"
       )
     case APNS_CAUSE_PROXY_NO_ROUTE:
       (cause, remedy) = (
@@ -147,7 +147,7 @@ struct ConnectionCause {
         "the proxy does not allow connections to \(place.name): have its operator allow CONNECT there"
       )
     case APNS_CAUSE_PROXY_NOT_HTTP:
-      (cause, remedy) = ("proxy-not-http", "check the port in --proxy: it has to be an HTTP proxy")
+      (cause, remedy) = ("proxy-not-http", "check the port in --proxy: it must be an HTTP proxy")
     case APNS_CAUSE_PROXY_TIMEOUT:
       (cause, remedy) = ("proxy-timeout", "the proxy cannot reach it either: ask its operator")
     default:

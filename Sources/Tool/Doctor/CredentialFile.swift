@@ -8,7 +8,7 @@ import Simulator
   import Foundation
 #endif
 
-/// A certificate or key file as it lies there, before anybody opens it.
+/// The raw content of a certificate or key file.
 struct CredentialFile {
   enum Form { case pem, pkcs12, der, other }
 
@@ -16,7 +16,7 @@ struct CredentialFile {
   private let bytes: [UInt8]
   private let mode: mode_t
 
-  /// Nil where it cannot be read: the library says why.
+  /// nil if the file cannot be read; the library reports the reason.
   init?(_ path: String) {
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= 1 << 20,
@@ -27,13 +27,13 @@ struct CredentialFile {
     mode = status.st_mode
   }
 
-  /// The labels after BEGIN, in order.
+  /// The PEM labels after BEGIN, in order.
   var labels: [String] { PEMBlock.all(in: bytes).map(\.label) }
 
   var form: Form {
     if !PEMBlock.all(in: bytes).isEmpty { return .pem }
     guard bytes.first == 0x30 else { return .other }
-    // A PFX begins with its version, an INTEGER of 3; a certificate with a SEQUENCE.
+    // A PFX begins with its version, the INTEGER 3; a certificate with a SEQUENCE.
     let header = bytes.count > 1 && bytes[1] & 0x80 != 0 ? 2 + Int(bytes[1] & 0x7F) : 2
     return bytes.dropFirst(header).starts(with: [0x02, 0x01, 0x03]) ? .pkcs12 : .der
   }
@@ -58,7 +58,7 @@ struct CredentialFile {
     }
   }
 
-  /// Anybody may read a key.
+  /// A warning if other users may read the key.
   var exposure: Finding? {
     guard holdsSecret, mode & (S_IROTH | S_IWOTH) != 0 else { return nil }
     return Finding(
@@ -68,7 +68,7 @@ struct CredentialFile {
       remedy: "chmod 600 \(path), and make the user that sends the pushes its owner")
   }
 
-  /// The same of what opens one.
+  /// The same warning for a passphrase file.
   static func exposure(ofPassphrase path: String) -> Finding? {
     guard let file = CredentialFile(path), file.mode & (S_IROTH | S_IWOTH) != 0 else { return nil }
     return Finding(

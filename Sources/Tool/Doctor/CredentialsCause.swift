@@ -2,8 +2,7 @@ import APNSLibrary
 import CAPNS
 import Glibc
 
-/// Why the library does not take a file, as a finding: it says what is wrong, this says what
-/// to do.
+/// Turns the library's error about a file into a finding, with a remedy.
 enum CredentialsCause {
   static func finding(_ error: LibraryError, about: String, file: CredentialFile?) -> Finding {
     func found(_ cause: String, _ remedy: String) -> Finding {
@@ -18,9 +17,9 @@ enum CredentialsCause {
     case EACCES:
       return found(
         "file-unreadable",
-        "let the user that sends the pushes read it: chown it, or run this as that user")
+        "make it readable for the user that sends the pushes: chown it, or run this as that user")
     case 0: break
-    default: return found("file-unreadable", "name a file that can be read")
+    default: return found("file-unreadable", "give a readable file")
     }
     switch error.cause {
     case APNS_CAUSE_REVOCATION_LIST:
@@ -30,14 +29,14 @@ enum CredentialsCause {
     case APNS_CAUSE_LEGACY_PROVIDER:
       return found(
         "legacy-provider-missing",
-        "install it (Debian: openssl-provider-legacy, elsewhere legacy.so beside OpenSSL 3), or export the file again with AES"
+        "install it (Debian: openssl-provider-legacy, elsewhere OpenSSL 3's legacy.so), or export the file again with AES"
       )
     case APNS_CAUSE_PASSPHRASE_MISSING:
       return found("passphrase-missing", "give it with --passphrase-file or in APNS_PASSPHRASE")
     case APNS_CAUSE_PASSPHRASE_WRONG:
       return found(
         "passphrase-wrong",
-        "give the passphrase that was typed at the export; look for blanks and a line break at its end"
+        "give the passphrase of the export; look for blanks and a line break at its end"
       )
     case APNS_CAUSE_KEY_MISMATCH:
       return found(
@@ -61,13 +60,13 @@ enum CredentialsCause {
     case APNS_CAUSE_SEVERAL_IDENTITIES:
       return found(
         "several-identities",
-        "export one of them from Keychain, or give the key of the one that is meant with --key")
+        "export one of them from Keychain, or give the right one's key with --key")
     case APNS_CAUSE_FILE_UNREADABLE:
       return found("file-is-text", "write the text into a file that only its user may read")
     case APNS_CAUSE_CERTIFICATE_MISSING where error.message.contains("a .p8 from Apple"):
       return found(
         "certificate-missing",
-        "give a .p8 from Apple with --p8, --key-id and --team-id, and another key with --key beside its certificate\(contents(file))"
+        "give a .p8 from Apple with --p8, --key-id and --team-id, and another key with --key and its certificate\(contents(file))"
       )
     case APNS_CAUSE_CERTIFICATE_MISSING:
       let isRequest = file?.labels.contains { $0.hasSuffix("CERTIFICATE REQUEST") } ?? false
@@ -81,11 +80,11 @@ enum CredentialsCause {
         ? found(
           "ca-not-pem",
           "the file is DER: openssl x509 -inform DER -in \(about) -out ca.pem converts it to PEM")
-        : found("ca-not-pem", "give the authority's certificate in PEM\(contents(file))")
+        : found("ca-not-pem", "give the CA certificate in PEM\(contents(file))")
     case APNS_CAUSE_CERTIFICATE_UNFIT:
       return found(
         "certificate-too-weak",
-        "OpenSSL refuses it on this machine, mostly because of a short key or SHA-1: have a new one issued with RSA 2048 or EC P-256"
+        "OpenSSL on this machine refuses it, usually because of a short key or SHA-1: have a new one issued with RSA 2048 or EC P-256"
       )
     case APNS_CAUSE_HTTP2_NOT_BUILT_IN:
       return found("no-http2-here", "use a library built with HTTP/2, or a certificate")

@@ -1,13 +1,13 @@
-/// Something that is wrong, and what to do about it.
+/// A problem or warning, with a remedy.
 struct Finding {
   enum Severity: String {
-    /// It cannot work so.
+    /// Prevents pushes.
     case problem
-    /// It works, or may, and should not stay so.
+    /// Pushes work, or may work, but it should be changed.
     case warning
   }
 
-  /// For scripts, such as "certificate-expired"; stays the same.
+  /// A stable name for scripts, such as "certificate-expired".
   var cause: String
   var severity = Severity.problem
   /// The subject: a file, a name, a service.

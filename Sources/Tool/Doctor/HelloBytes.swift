@@ -1,10 +1,11 @@
-/// The first bytes that a service sent: TLS in clear (RFC 8446, 4.1.3 and 5.1), or no TLS at all.
+/// The first bytes that a service sent: unencrypted TLS (RFC 8446, 4.1.3 and 5.1), or another
+/// protocol.
 struct HelloBytes: Sendable {
-  private static let most = 4096
+  private static let limit = 4096
   private(set) var bytes: [UInt8] = []
 
   mutating func add(_ more: some Sequence<UInt8>) {
-    bytes += more.prefix(max(0, Self.most - bytes.count))
+    bytes += more.prefix(max(0, Self.limit - bytes.count))
   }
 
   var isEmpty: Bool { bytes.isEmpty }
@@ -24,7 +25,7 @@ struct HelloBytes: Sendable {
     }
   }
 
-  /// The second byte of what the extension supported_versions says.
+  /// The second byte of the version in the extension supported_versions.
   private var supported: UInt8? {
     var next = 44 + Int(bytes[43]) + 3
     func number(_ index: Int) -> Int? {

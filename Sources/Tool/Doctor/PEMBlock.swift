@@ -7,7 +7,7 @@
 /// A block between BEGIN and END in a text.
 struct PEMBlock {
   var label: String
-  /// Empty where it is encrypted in the old way, or broken.
+  /// Empty if it is broken, or encrypted in the legacy format.
   var bytes: [UInt8]
 
   static func all(in text: [UInt8]) -> [PEMBlock] {

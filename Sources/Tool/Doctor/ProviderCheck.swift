@@ -9,7 +9,7 @@ struct ProviderCheck {
   var target: PushTarget
   var topic: String?
 
-  /// The time of what was found, for the clock; nil where the certificate cannot be used.
+  /// The certificate's validity, for the clock check; nil if the certificate is unusable.
   func run(_ report: inout Report) -> CertificateTime? {
     guard let path = sources.certificate else { return nil }
     let file = CredentialFile(path)
@@ -23,38 +23,39 @@ struct ProviderCheck {
     only.ask = sources.ask
     // The check itself reports expired certificates, so that they do not hide other problems.
     only.acceptsExpired = true
-    let said: ProviderCredentials.Description
+    let description: ProviderCredentials.Description
     do throws(LibraryError) {
-      said = try ProviderCredentials(only).describe()
+      description = try ProviderCredentials(only).describe()
     } catch {
       let isKeys = isKeys(error, certificate: file)
       report.add(
         CredentialsCause.finding(
           error, about: isKeys ? sources.key ?? path : path, file: isKeys ? keyFile : file))
-      // Its time may be over as well.
+      // It may have expired as well.
       if let first = file?.certificates.first {
-        report.add(CertificateTime(first, whose: "the certificate").fault(path))
+        report.add(CertificateTime(first, subject: "the certificate").fault(path))
       }
       return nil
     }
     let time = CertificateTime(
-      from: said.notBefore, until: said.notAfter, whose: "the provider's certificate")
+      from: description.notBefore, until: description.notAfter,
+      subject: "the provider's certificate")
     report.add(file?.oldCipher)
     var isFine = true
-    func judge(_ finding: Finding?) {
+    func add(_ finding: Finding?) {
       if finding != nil { isFine = false }
       report.add(finding)
     }
-    judge(time.fault(path))
-    judge(environment(said, path))
-    judge(topics(said, path))
-    judge(usage(file, path))
-    judge(purpose(said, file, path))
-    if isFine { report.fine(path, text(of: said)) }
+    add(time.fault(path))
+    add(environment(description, path))
+    add(topics(description, path))
+    add(usage(file, path))
+    add(purpose(description, file, path))
+    if isFine { report.fine(path, text(of: description)) }
     return time
   }
 
-  /// Whether the key's own file is at fault. The library reads the certificate first.
+  /// Whether the key's file caused the error. The library reads the certificate first.
   private func isKeys(_ error: LibraryError, certificate: CredentialFile?) -> Bool {
     guard sources.key != nil, let path = sources.certificate else { return false }
     switch error.cause {
@@ -70,36 +71,40 @@ struct ProviderCheck {
     }
   }
 
-  private func environment(_ said: ProviderCredentials.Description, _ path: String) -> Finding? {
-    guard let isSandbox = target.isSandbox, said.isForSandbox || said.isForProduction,
-      isSandbox ? !said.isForSandbox : !said.isForProduction
+  private func environment(_ description: ProviderCredentials.Description, _ path: String)
+    -> Finding?
+  {
+    guard let isSandbox = target.isSandbox, description.isForSandbox || description.isForProduction,
+      isSandbox ? !description.isForSandbox : !description.isForProduction
     else { return nil }
     let (its, other) = isSandbox ? ("production", "sandbox") : ("sandbox", "production")
     return Finding(
       cause: "environment-mismatch", about: path,
-      message: "the certificate is for Apple's \(its) service only, and \(other) was connected to",
+      message:
+        "the certificate is for Apple's \(its) service only, but the connection was to \(other)",
       remedy: isSandbox
         ? "leave out --sandbox, or get a certificate for it; production and the sandbox have different device tokens"
-        : "add --sandbox for apps that Xcode put on the device, or get a certificate for production"
+        : "add --sandbox for apps that Xcode installed, or get a certificate for production"
     )
   }
 
-  private func topics(_ said: ProviderCredentials.Description, _ path: String) -> Finding? {
+  private func topics(_ description: ProviderCredentials.Description, _ path: String) -> Finding? {
     if let topic {
-      // The library appends what a certificate for VoIP only needs.
-      guard !said.topics.isEmpty, !said.topics.contains(topic), said.topics != [topic + ".voip"]
+      // The library appends the suffix that a VoIP-only certificate needs.
+      guard !description.topics.isEmpty, !description.topics.contains(topic),
+        description.topics != [topic + ".voip"]
       else { return nil }
       return Finding(
         cause: "topic-not-covered", about: path,
         message:
-          "the certificate is for \(said.topics.joined(separator: ", ")), not for \(topic)",
+          "the certificate is for \(description.topics.joined(separator: ", ")), not for \(topic)",
         remedy: "give --topic as one of these, or the certificate of that app")
     }
-    guard said.topics.isEmpty, target.isApple else { return nil }
+    guard description.topics.isEmpty, target.isApple else { return nil }
     return Finding(
       cause: "certificate-without-topic", about: path,
       message:
-        "the certificate (\(said.subject ?? "")) names no app: it is probably not a push certificate",
+        "the certificate (\(description.subject ?? "")) has no topic: it is probably not a push certificate",
       remedy: "give the app's push certificate, \"Apple Push Services: …\" on the account page")
   }
 
@@ -115,30 +120,35 @@ struct ProviderCheck {
 
   /// If a file has several certificates, the library prefers one for pushing.
   private func purpose(
-    _ said: ProviderCredentials.Description, _ file: CredentialFile?, _ path: String
+    _ description: ProviderCredentials.Description, _ file: CredentialFile?, _ path: String
   ) -> Finding? {
-    guard target.isApple, !said.topics.isEmpty,
-      let shown = file?.certificates.first(where: { $0.subject.description == said.subject }),
+    guard target.isApple, !description.topics.isEmpty,
+      let shown = file?.certificates.first(where: { $0.subject.description == description.subject }
+      ),
       !shown.isForPushing
     else { return nil }
     return Finding(
       cause: "certificate-not-for-pushing", about: path,
-      message: "the certificate (\(said.subject ?? "")) has none of Apple's extensions for pushing",
+      message:
+        "the certificate (\(description.subject ?? "")) has none of Apple's extensions for pushing",
       remedy: "give the app's push certificate, \"Apple Push Services: …\" on the account page")
   }
 
-  private func text(of said: ProviderCredentials.Description) -> String {
-    var words = [said.subject ?? "a certificate", "its key fits"]
-    if !said.topics.isEmpty { words.append("for " + said.topics.joined(separator: ", ")) }
-    switch (said.isForSandbox, said.isForProduction) {
+  private func text(of description: ProviderCredentials.Description) -> String {
+    var words = [description.subject ?? "a certificate", "its key matches"]
+    if !description.topics.isEmpty {
+      words.append("for " + description.topics.joined(separator: ", "))
+    }
+    switch (description.isForSandbox, description.isForProduction) {
     case (true, true): words.append("sandbox and production")
     case (true, false): words.append("sandbox")
     case (false, true): words.append("production")
     case (false, false): break
     }
-    words.append("until \(Clock.written(said.notAfter))")
+    words.append("until \(Clock.written(description.notAfter))")
     words.append(
-      said.chainLength == 1 ? "without its chain" : "a chain of \(said.chainLength) certificates")
+      description.chainLength == 1
+        ? "without its chain" : "a chain of \(description.chainLength) certificates")
     return words.joined(separator: "; ")
   }
 }

@@ -1,6 +1,6 @@
 import APNSLibrary
 
-/// One silent push to a device, for the service's word on who pushes and where to.
+/// A silent push to a device, to learn whether the service accepts provider, topic and token.
 struct PushAttempt {
   private static let about = "push"
   private static let payload = Array(#"{"aps":{"content-available":1}}"#.utf8)
@@ -11,14 +11,14 @@ struct PushAttempt {
   var answerMS: Int32
   var isByToken: Bool
 
-  /// What came of it.
-  enum Answer {
+  /// The result.
+  enum Response {
     case accepted(by: PushAttempt)
     case refused(SendOutcome, Finding)
-    /// There was no answer.
+    /// No response.
     case failed(Finding)
 
-    func tell(_ report: inout Report) {
+    func add(to report: inout Report) {
       switch self {
       case .accepted(let attempt):
         report.fine(
@@ -28,7 +28,7 @@ struct PushAttempt {
     }
   }
 
-  func answer(_ credentials: () throws(LibraryError) -> ProviderCredentials) -> Answer {
+  func send(_ credentials: () throws(LibraryError) -> ProviderCredentials) -> Response {
     let about = Self.about
     var options = options
     options.topic = topic
@@ -44,10 +44,10 @@ struct PushAttempt {
         return .failed(
           Finding(
             cause: "push-unanswered", about: about,
-            message: "the service does not answer a push to this device",
+            message: "the service does not respond to a push to this device",
             remedy: isByToken
-              ? "wait 20 minutes: each run of a program makes a provider token, and a second one within that time is answered with TooManyProviderTokenUpdates"
-              : "try again; the gateway may not answer the notification that proves acceptance: ask its operator"
+              ? "wait 20 minutes: each run of a program makes a provider token, and a second one within that time gets TooManyProviderTokenUpdates"
+              : "try again; the gateway may not answer the sentinel: ask its operator"
           ))
       }
       return outcome.kind == .accepted
@@ -61,7 +61,7 @@ struct PushAttempt {
       return .failed(
         Finding(
           cause: "push-not-sent", about: about, message: error.message,
-          remedy: "check what you send with apns send --dry-run; try again"))
+          remedy: "check your notification with apns send --dry-run; try again"))
     }
   }
 }

@@ -1,7 +1,7 @@
-/// The service that the files are for, if it matters for the findings about them.
+/// The service for which the files are checked.
 struct PushTarget {
   var isApple: Bool
-  /// Nil if it is neither of Apple's, or unknown.
+  /// nil if it is not Apple's, or unknown.
   var isSandbox: Bool?
 
   init(host: String?, sandbox: Bool, offline: Bool) {

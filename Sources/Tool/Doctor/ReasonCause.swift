@@ -1,6 +1,6 @@
 import APNSLibrary
 
-/// What to do about the service's word on a push.
+/// The meaning of the service's reason for a rejection, with a remedy.
 enum ReasonCause {
   static func finding(_ outcome: SendOutcome, about: String) -> Finding {
     let known = all.first { $0.reasons.contains(outcome.reason) }
@@ -12,7 +12,7 @@ enum ReasonCause {
       remedy: known?.remedy ?? "try again later; ask the service's operator")
   }
 
-  /// The same in a line, for those who did not ask the doctor; nil: it says all there is to say.
+  /// The same in one line, for other commands; nil if the reason needs no explanation.
   static func words(_ reason: String) -> String? {
     all.first { $0.reasons.contains(reason) }.map { "\($0.meaning): \($0.remedy)" }
   }
@@ -42,7 +42,7 @@ enum ReasonCause {
       remedy: "set this machine's clock: timedatectl set-ntp true; --time-server compares it"),
     Known(
       reasons: ["InvalidProviderToken"],
-      meaning: "key, key identifier and team do not belong together",
+      meaning: "the key, its ID and the team do not belong together",
       remedy:
         "check --key-id and --team-id on the account page, and that the key was not revoked there"),
     Known(
@@ -51,17 +51,17 @@ enum ReasonCause {
       remedy: "give --certificate, or --p8 with --team-id"),
     Known(
       reasons: ["UnrelatedKeyIdInToken"],
-      meaning: "this connection began with tokens of another key",
-      remedy: "use one key for each connection"),
+      meaning: "this connection began with tokens signed with another key",
+      remedy: "use one key per connection"),
     Known(
       reasons: ["BadEnvironmentKeyIdInToken"],
       meaning: "the key is scoped: it is for Apple's other environment, or for certain topics",
       remedy:
-        "see on the account page (Keys) what the key is for; add or leave out --sandbox, give a --topic of the key's, or make a key for both environments and the whole team"
+        "check the key's scope on the account page (Keys); add or leave out --sandbox, give one of the key's topics with --topic, or make a key for both environments and the whole team"
     ),
     Known(
       reasons: ["TooManyProviderTokenUpdates"], meaning: "new provider tokens come too often",
-      remedy: "let everything that pushes share one session or its credentials, and wait 20 minutes"
+      remedy: "share one session or its credentials among all senders, and wait 20 minutes"
     ),
     Known(
       reasons: ["BadCertificateEnvironment"],
@@ -76,22 +76,22 @@ enum ReasonCause {
         "give a --topic of the certificate, or one of the --team-id's apps; a key can be for certain topics only (account page, Keys)"
     ),
     Known(
-      reasons: ["MissingTopic", "missing topic"], meaning: "no app is named",
-      remedy: "give --topic, the app's bundle identifier"),
+      reasons: ["MissingTopic", "missing topic"], meaning: "the topic is missing",
+      remedy: "give --topic, the app's bundle ID"),
     Known(
-      reasons: ["BadTopic", "invalid topic size"], meaning: "there is no such app",
+      reasons: ["BadTopic", "invalid topic size"], meaning: "no app has this topic",
       remedy:
-        "give --topic, the app's bundle identifier; the library adds what a --push-type needs"),
+        "give --topic, the app's bundle ID; the library adds the suffix that a --push-type needs"),
     Known(
-      reasons: ["InvalidPushType"], meaning: "the push type is not the topic's",
+      reasons: ["InvalidPushType"], meaning: "the push type does not fit the topic",
       remedy:
-        "leave out --push-type: it follows the topic and the certificate; .voip at a topic's end is for VoIP, the app's own topic for alerts"
+        "leave out --push-type: it follows the topic and the certificate; a topic that ends in .voip is for VoIP, the app's bundle ID for alerts"
     ),
     Known(
       reasons: ["DeviceTokenNotForTopic"],
       meaning: "the token belongs to another app, or to another kind of push",
       remedy:
-        "give the --topic of the app that the token belongs to; tokens of PushKit (VoIP) are for the topic that ends in .voip, others are not"
+        "give the topic of the token's app with --topic; PushKit (VoIP) tokens need the topic that ends in .voip, and only they"
     ),
     Known(
       reasons: ["BadDeviceToken", "invalid token", "invalid token size"],
@@ -105,29 +105,31 @@ enum ReasonCause {
     Known(
       reasons: ["ChannelNotRegistered", "BadChannelId", "MissingChannelId"],
       meaning: "the service does not know the channel",
-      remedy: "give a channel of this app and this service: sandbox and production have their own"),
+      remedy:
+        "give a channel of this app and this service: sandbox and production have separate channels"
+    ),
     Known(
       reasons: ["CannotCreateChannelConfig"], meaning: "the app has 10,000 channels",
       remedy: "delete channels that are no longer used"),
     Known(
       reasons: ["FeatureNotEnabled"], meaning: "broadcasts are not enabled for the app",
-      remedy: "enable Broadcast for the app's identifier on Apple's account page"),
+      remedy: "enable Broadcast for the app's bundle ID on Apple's account page"),
     Known(
-      reasons: ["TopicMismatch"], meaning: "the topic is not the channel's",
-      remedy: "give --topic as the account page writes the bundle identifier, capitals too"),
+      reasons: ["TopicMismatch"], meaning: "the topic does not match the channel",
+      remedy: "give the bundle ID with --topic exactly as on the account page, capitals too"),
     Known(
       reasons: ["TooManyRequests"], meaning: "too many pushes came for this device",
       remedy: "wait, and push less often to it"),
     Known(
-      reasons: ["MissingDeviceToken"], meaning: "the request names no device",
+      reasons: ["MissingDeviceToken"], meaning: "the request has no device token",
       remedy: "give --token; do not use a proxy that changes paths"),
     Known(
-      reasons: ["PayloadEmpty", "missing payload"], meaning: "there was no payload",
-      remedy: "check that nothing on the way removes the body"),
+      reasons: ["PayloadEmpty", "missing payload"], meaning: "the payload is missing",
+      remedy: "check that no proxy removes the body"),
     Known(
       reasons: ["PayloadTooLarge", "invalid payload size"],
-      meaning: "the service accepts less than was sent",
-      remedy: "apns payload says how long a payload is; give it the service's --limit"),
+      meaning: "the service's limit is smaller than the payload",
+      remedy: "check the payload's size with apns payload --limit"),
     Known(
       reasons: [
         "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "DuplicateHeaders",
@@ -136,10 +138,10 @@ enum ReasonCause {
       remedy: "check that --host is APNs or compatible with it, and that no proxy changes headers"),
     Known(
       reasons: ["IdleTimeout"], meaning: "the service closed an unused connection",
-      remedy: "nothing: the library sends it again by itself; otherwise try again"),
+      remedy: "none: the library resends automatically; otherwise try again"),
     Known(
       reasons: ["InternalServerError", "ServiceUnavailable", "Shutdown", "processing error"],
       meaning: "the service has an internal problem, or is shutting down",
-      remedy: "try again later; Apple says 15 minutes"),
+      remedy: "try again later; Apple recommends 15 minutes"),
   ]
 }

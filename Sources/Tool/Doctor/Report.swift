@@ -4,13 +4,13 @@ import APNSLibrary
 struct Report {
   enum Line {
     case fine(about: String, String)
-    /// Not looked at, and why.
+    /// A skipped check, with the reason.
     case skipped(about: String, String)
     case found(Finding)
   }
 
   private(set) var lines: [Line] = []
-  /// Nil if the check did not connect.
+  /// nil if the check did not connect.
   var isReachable: Bool?
 
   mutating func fine(_ about: String, _ message: String) {
@@ -28,7 +28,7 @@ struct Report {
     add(finding)
   }
 
-  /// Ahead of the line with this number.
+  /// Inserts it before the line with this number.
   mutating func add(_ finding: Finding, before line: Int) {
     lines.insert(.found(Self.redacted(finding)), at: min(line, lines.count))
   }
@@ -49,7 +49,7 @@ struct Report {
     lines.compactMap { if case .found(let finding) = $0 { finding } else { nil } }
   }
 
-  /// For a person; wrapped where there is a terminal.
+  /// The text for people, wrapped on a terminal.
   func text(columns: Int?) -> String {
     var text = ""
     func add(_ label: String, _ words: String) {
@@ -77,8 +77,9 @@ struct Report {
     if warnings > 0 { counts.append(warnings == 1 ? "1 warning" : "\(warnings) warnings") }
     let skipped = lines.count { if case .skipped = $0 { true } else { false } }
     let untried =
-      skipped == 0 ? "" : skipped == 1 ? " 1 was not tried." : " \(skipped) were not tried."
-    return (counts.isEmpty ? "Nothing is wrong." : counts.joined(separator: ", ") + ".") + untried
+      skipped == 0
+      ? "" : skipped == 1 ? " 1 check was skipped." : " \(skipped) checks were skipped."
+    return (counts.isEmpty ? "No problems found." : counts.joined(separator: ", ") + ".") + untried
   }
 
   private static func wrapped(_ text: String, _ indent: String, _ columns: Int?) -> String {

@@ -1,7 +1,7 @@
 import APNSLibrary
 import CAPNS
 
-/// The way to the service: name, connection, proxy, TLS, and what it says to the provider.
+/// Checks the service: name, connection, proxy, TLS, and its response to the provider.
 struct ServiceCheck {
   var sources: ProviderCredentials.Sources
   var peer: Peer
@@ -9,17 +9,17 @@ struct ServiceCheck {
   /// Whether the sources have a usable certificate, and a usable signing key.
   var hasCertificate: Bool
   var hasTokenKey: Bool
-  /// To be pushed to.
+  /// The device to push to.
   var device: [UInt8]?
-  /// Push to a device that cannot be.
+  /// Push to a nonexistent device.
   var triesPush: Bool
   var topic: String?
-  /// Where the push may go too, to find out which environment the device's token is of.
+  /// The other environment to push to, to find out which one knows the token.
   var other: Peer?
 
   private var place: ServicePlace { ServicePlace(peer, isHTTP2: isHTTP2) }
 
-  /// The time of the service's certificate.
+  /// The validity of the service's certificate.
   func run(_ report: inout Report) -> CertificateTime? {
     let named = peer.proxyAddress?.host ?? place.host
     let addresses = AddressList.of(named)
@@ -29,7 +29,7 @@ struct ServiceCheck {
     var hasSettings = true
     let error = connect(&hasSettings)
     let isAtTLS = error.map(ConnectionCause.isAtTLS) ?? true
-    let look = isAtTLS ? TLSLook.take(place, peer: peer, isHTTP2: isHTTP2) : TLSLook()
+    let probe = isAtTLS ? TLSProbe.take(place, peer: peer, isHTTP2: isHTTP2) : TLSProbe()
     report.isReachable = error == nil
     let cause = ConnectionCause(
       place: place, peer: peer, trust: TrustCheck(sources: sources),
@@ -39,32 +39,32 @@ struct ServiceCheck {
       isHTTP2: isHTTP2)
     let apple = AppleAddress(place, isHTTP2: isHTTP2)
     if let error {
-      // Why nobody answers where Apple no longer is says more than how.
-      report.add(apple?.finding ?? cause.finding(error, look))
-      report.skip(Self.push, "not tried: the service was not reached")
+      // For an address that Apple has retired, that fact explains more than the error.
+      report.add(apple?.finding ?? cause.finding(error, probe))
+      report.skip(Self.push, "not tried: the service is unreachable")
     } else {
-      report.fine(place.name, text(of: look, hasSettings: hasSettings))
+      report.fine(place.name, text(of: probe, hasSettings: hasSettings))
       if let finding = apple?.finding {
         report.add(finding, severity: .warning)
       }
-      if let refusal = refusal(look) {
-        report.add(cause.finding(refusal, look))
+      if let refusal = refusal(probe) {
+        report.add(cause.finding(refusal, probe))
         report.isReachable = false
-        report.skip(Self.push, "not tried: the service does not let this provider in")
+        report.skip(Self.push, "not tried: the service rejects this provider")
       } else if !hasSettings {
         report.add(
           Finding(
             cause: "no-settings", about: place.name,
             message:
-              "it agrees to HTTP/2 (ALPN h2) in the handshake, but sends no SETTINGS, with which HTTP/2 begins",
+              "it chooses HTTP/2 (ALPN h2) in the handshake, but does not send SETTINGS, which must come first",
             remedy:
-              "check --port; ask the service's operator whether the server behind its TLS speaks HTTP/2; otherwise raise --connect-timeout"
+              "check --port; ask the service's operator whether its TLS proxy leads to an HTTP/2 server; otherwise raise --connect-timeout"
           ))
         report.isReachable = false
         report.skip(Self.push, "not tried: the service does not speak HTTP/2")
       } else if apple?.isForChannels == true {
         report.skip(
-          Self.push, "this service manages channels and takes no pushes, broadcasts included")
+          Self.push, "this service manages channels and accepts no pushes, nor broadcasts")
       } else if let device {
         push(to: device, &report)
       } else if triesPush {
@@ -72,11 +72,13 @@ struct ServiceCheck {
       } else {
         report.skip(
           Self.push,
-          "not tried: what the service says of \(hasTokenKey ? "the provider token" : "the provider") and the topic shows only when something is pushed; --try-push pushes to a device that cannot be, --token to one of yours"
+          "not tried: the service checks \(hasTokenKey ? "the provider token" : "the provider") and the topic only for a push; --try-push pushes to a nonexistent device, --token to one of yours"
         )
       }
     }
-    return look.certificates.first.map { CertificateTime($0, whose: "the service's certificate") }
+    return probe.certificates.first.map {
+      CertificateTime($0, subject: "the service's certificate")
+    }
   }
 
   private static let push = "push"
@@ -93,18 +95,19 @@ struct ServiceCheck {
         report.add(
           Finding(
             cause: "push-unanswered", about: Self.push,
-            message: "the service does not answer a push to a device that cannot be",
+            message: "the service does not respond to a push to a nonexistent device",
             remedy: "try again; ask the service's operator"))
         return
       }
       if outcome.isBadToken {
         report.fine(
           Self.push,
-          "a device that cannot be is all that it refuses (\(outcome.reason)): it takes pushes of this provider; whether a device belongs to the topic is not tried (--token)"
+          "it rejects only the nonexistent device (\(outcome.reason)), so it accepts pushes of this provider; whether a device belongs to the topic is not tried (--token)"
         )
       } else if outcome.kind == .accepted {
         report.fine(
-          Self.push, "accepted, though there is no such device: the service does not judge tokens")
+          Self.push,
+          "accepted, although the device does not exist: the service does not check tokens")
       } else {
         report.add(ReasonCause.finding(outcome, about: Self.push))
       }
@@ -112,7 +115,7 @@ struct ServiceCheck {
       report.add(
         Finding(
           cause: "push-not-sent", about: Self.push, message: error.message,
-          remedy: "check what you send with apns send --dry-run; try again"))
+          remedy: "check your notification with apns send --dry-run; try again"))
     }
   }
 
@@ -120,24 +123,24 @@ struct ServiceCheck {
     var attempt = PushAttempt(
       token: device, topic: topic, options: options, answerMS: Int32(peer.connectTimeoutMS),
       isByToken: hasTokenKey)
-    let first = attempt.answer { () throws(LibraryError) in try credentials() }
+    let first = attempt.send { () throws(LibraryError) in try credentials() }
     guard let other else {
-      first.tell(&report)
+      first.add(to: &report)
       return
     }
     attempt.options.peer = other
     TokenEnvironment(other: ServicePlace(other, isHTTP2: true), own: place, attempt: attempt)
-      .judge(first, &report) { () throws(LibraryError) in try credentials() }
+      .evaluate(first, &report) { () throws(LibraryError) in try credentials() }
   }
 
   /// The library's error for a connection with the usable credentials.
   private func connect(_ hasSettings: inout Bool) -> LibraryError? {
     do throws(LibraryError) {
       let who = try credentials()
-      let heard = try withExtendedLifetime(who) { () throws(LibraryError) in
+      let hasSettingsFrame = try withExtendedLifetime(who) { () throws(LibraryError) in
         try ServiceProbe(options).connect(who.handle)
       }
-      hasSettings = heard || !isHTTP2
+      hasSettings = hasSettingsFrame || !isHTTP2
       return nil
     } catch {
       return error
@@ -174,19 +177,19 @@ struct ServiceCheck {
     return try ProviderCredentials(usable)
   }
 
-  /// With TLS 1.3 a service judges the provider's certificate when the handshake is over
-  /// for the client; with 1.2, which most speak too, as part of it.
-  private func refusal(_ look: TLSLook) -> LibraryError? {
-    guard hasCertificate, look.hello.version == "1.3" else { return nil }
+  /// With TLS 1.3 a service checks the provider's certificate after the client's handshake; with
+  /// 1.2, which most also speak, as part of it.
+  private func refusal(_ probe: TLSProbe) -> LibraryError? {
+    guard hasCertificate, probe.hello.version == "1.3" else { return nil }
     var error = connect(belowTLS13: true)
-    // It does not speak 1.2, which some call a handshake failure.
+    // The service does not speak 1.2, which some servers report as handshake_failure.
     if error?.alert == 70 || error?.alert == 40 { error = wordAfterHandshake() }
     guard let alert = error?.alert, (42...49).contains(alert) || alert == 116 else { return nil }
     return error
   }
 
-  /// The error of a connection that only listens. If a service sends its alert later than this, its
-  /// opinion of the certificate stays unknown.
+  /// The error of a connection that only waits. If the alert comes later than this, the check does
+  /// not see it.
   private func wordAfterHandshake() -> LibraryError? {
     var peer = peer
     (peer.host, peer.port) = (place.host, place.port)
@@ -198,12 +201,12 @@ struct ServiceCheck {
     }
   }
 
-  private func text(of look: TLSLook, hasSettings: Bool) -> String {
+  private func text(of probe: TLSProbe, hasSettings: Bool) -> String {
     var words = ["connected"]
     if let proxy = peer.proxyAddress?.host { words[0] += " through the proxy \(proxy)" }
-    if let version = look.hello.version { words.append("TLS \(version)") }
+    if let version = probe.hello.version { words.append("TLS \(version)") }
     if isHTTP2 { words.append(hasSettings ? "HTTP/2 with its SETTINGS" : "HTTP/2 agreed") }
-    if let own = look.certificates.first {
+    if let own = probe.certificates.first {
       words.append(
         "\(own.subject), issued by \(own.issuer), until \(Clock.written(own.validUntil))")
     }

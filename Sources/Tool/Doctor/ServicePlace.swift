@@ -1,7 +1,7 @@
 import APNSLibrary
 import CAPNS
 
-/// Where the service is, with what the library takes for granted said.
+/// The service's address, with the library's defaults filled in.
 struct ServicePlace {
   var host: String
   var port: UInt16

@@ -1,12 +1,12 @@
 import Glibc
 
-/// The time as a server says it by SNTP (RFC 4330).
+/// The time from an SNTP server (RFC 4330).
 enum TimeServer {
-  /// From 1900 to 1970.
+  /// The seconds from 1900 to 1970.
   private static let epoch: Int64 = 2_208_988_800
 
-  /// UNIX seconds; nil where nothing that is one comes.
-  static func ask(_ server: String, within milliseconds: Int) -> Int64? {
+  /// UNIX seconds; nil without a valid response.
+  static func request(_ server: String, within milliseconds: Int) -> Int64? {
     var (host, port) = (server, "123")
     if let colon = server.lastIndex(of: ":"), server.firstIndex(of: ":") == colon {
       (host, port) = (String(server[..<colon]), String(server[server.index(after: colon)...]))
@@ -19,7 +19,7 @@ enum TimeServer {
     let descriptor = socket(first.ai_family, first.ai_socktype, 0)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    // Version 4, a client; what it brings back of the last bytes shows that it is an answer.
+    // A client request of version 4. A response repeats the last bytes.
     var request = [UInt8](repeating: 0, count: 48)
     request[0] = 0x23
     for index in 40..<48 { request[index] = .random(in: 0...255) }
@@ -33,7 +33,7 @@ enum TimeServer {
       answer[1] != 0, answer[24..<32] == request[40..<48]
     else { return nil }
     let seconds = answer[40..<44].reduce(Int64(0)) { $0 << 8 | Int64($1) }
-    // Before 2036 the first bit is set, and then it begins anew.
+    // The first bit is set until 2036, when the seconds wrap around.
     return (seconds & 1 << 31 == 0 ? seconds + 1 << 32 : seconds) - epoch
   }
 }

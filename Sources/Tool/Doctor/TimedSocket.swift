@@ -1,12 +1,12 @@
 import Glibc
 
-/// A connection that nothing waits for longer than its time.
+/// A connection with a deadline for all its operations.
 struct TimedSocket: ~Copyable {
   struct Fault: Error {
-    /// nil: the name has no address.
+    /// nil if the name has no address.
     var number: CInt?
 
-    var text: String { number.map { String(cString: strerror($0)) } ?? "no address is known" }
+    var text: String { number.map { String(cString: strerror($0)) } ?? "the name has no address" }
   }
 
   let descriptor: CInt
@@ -19,8 +19,8 @@ struct TimedSocket: ~Copyable {
 
   deinit { _ = Glibc.close(descriptor) }
 
-  /// By the first address that answers. All of it takes no longer than `seconds`, of which each
-  /// address has its share.
+  /// Connects to the first address that answers. All attempts together take at most `seconds`,
+  /// divided among the addresses.
   static func connect(host: String, port: UInt16, seconds: Double) throws(Fault) -> TimedSocket {
     var hints = addrinfo()
     hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
@@ -83,7 +83,7 @@ struct TimedSocket: ~Copyable {
     return .success(descriptor)
   }
 
-  /// False: its time is over.
+  /// False if the time is over.
   borrowing func wait(for events: Int32) -> Bool { Self.wait(descriptor, for: events, until: end) }
 
   private static func wait(_ descriptor: CInt, for events: Int32, until end: Double) -> Bool {
@@ -108,21 +108,21 @@ struct TimedSocket: ~Copyable {
     }
   }
 
-  /// The next bytes; empty if the peer has ended, or the time is over.
-  borrowing func read(most: Int = 4096) -> [UInt8] {
-    var piece = [UInt8](repeating: 0, count: most)
+  /// The next bytes; empty if the peer closed or the time is over.
+  borrowing func read(limit: Int = 4096) -> [UInt8] {
+    var piece = [UInt8](repeating: 0, count: limit)
     while wait(for: POLLIN) {
-      let count = recv(descriptor, &piece, most, 0)
+      let count = recv(descriptor, &piece, limit, 0)
       if count < 0, errno == EAGAIN || errno == EINTR { continue }
       return Array(piece.prefix(max(0, count)))
     }
     return []
   }
 
-  /// All that comes until the other side ends, `most` bytes are there, or its time is over.
-  borrowing func readAll(most: Int) -> [UInt8] {
+  /// All that comes until the other side ends, `limit` bytes are there, or its time is over.
+  borrowing func readAll(limit: Int) -> [UInt8] {
     var all: [UInt8] = []
-    while all.count < most {
+    while all.count < limit {
       let piece = read()
       if piece.isEmpty { break }
       all += piece
@@ -130,7 +130,7 @@ struct TimedSocket: ~Copyable {
     return all
   }
 
-  /// When it is closed the other side gets an RST: it learns that nothing was read.
+  /// Closing sends RST, so the peer learns that its data was not read.
   borrowing func endByReset() {
     var option = linger(l_onoff: 1, l_linger: 0)
     setsockopt(

@@ -3,27 +3,27 @@ import CAPNS
 
 /// Finds the Apple environment that knows a device token.
 struct TokenEnvironment {
-  /// The other one's, where the push may go as well.
+  /// The options for the other environment.
   var other: ServicePlace
   var own: ServicePlace
-  /// Pushes to the other one.
+  /// A push to the other environment.
   var attempt: PushAttempt
 
-  /// After the first environment's answer, which the push was made for.
-  func judge(
-    _ first: PushAttempt.Answer, _ report: inout Report,
+  /// Evaluates the response of the first environment.
+  func evaluate(
+    _ first: PushAttempt.Response, _ report: inout Report,
     _ credentials: () throws(LibraryError) -> ProviderCredentials
   ) {
     if case .accepted = first {
-      first.tell(&report)
-      report.fine("token", "of \(Self.name(own)), which accepts a push to it")
+      first.add(to: &report)
+      report.fine("token", "belongs to \(Self.name(own)), which accepts a push to it")
       return
     }
     guard case .refused(let refusal, let finding) = first, refusal.reason == "BadDeviceToken" else {
-      first.tell(&report)
+      first.add(to: &report)
       return
     }
-    switch attempt.answer(credentials) {
+    switch attempt.send(credentials) {
     case .accepted:
       report.add(
         Finding(
@@ -36,23 +36,23 @@ struct TokenEnvironment {
         Finding(
           cause: finding.cause, about: finding.about,
           message: "rejected: BadDeviceToken, in \(Self.name(own)) and in \(Self.name(other))",
-          remedy: "apns token finds typing errors; otherwise have the app send its token again"))
+          remedy: "check the token with apns token; otherwise have the app send its token again"))
     case .refused(let second, _):
-      first.tell(&report)
+      first.add(to: &report)
       report.skip(
-        "token", "its environment is not known: \(Self.name(other)) answers \(second.reason)")
+        "token", "its environment is unknown: \(Self.name(other)) responds with \(second.reason)")
     case .failed(let fault):
-      first.tell(&report)
+      first.add(to: &report)
       report.skip(
         "token",
-        "its environment is not known: \(Self.name(other)) gave no answer, \(fault.message)")
+        "its environment is unknown: \(Self.name(other)) did not respond: \(fault.message)")
     }
   }
 
   private var remedy: String {
     switch other.host {
     case APNS_HOST_SANDBOX:
-      "push to it with --sandbox: Xcode installed the app, and its tokens are of the sandbox"
+      "push to it with --sandbox: Xcode installed the app, so its tokens belong to the sandbox"
     case APNS_HOST_PRODUCTION:
       "push to it without --sandbox: TestFlight, the App Store or a company installed the app"
     default: "push to it with --host \(other.name)"

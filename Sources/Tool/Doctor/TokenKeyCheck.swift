@@ -1,11 +1,11 @@
 import APNSLibrary
 import CAPNS
 
-/// The key that signs provider tokens, as a file.
+/// Checks the file with the signing key.
 struct TokenKeyCheck {
   var sources: ProviderCredentials.Sources
 
-  /// Whether it can be used.
+  /// Whether it is usable.
   func run(_ report: inout Report) -> Bool {
     guard let path = sources.tokenKey else { return false }
     let file = CredentialFile(path)
@@ -25,7 +25,7 @@ struct TokenKeyCheck {
     report.add(name(path))
     report.fine(
       path,
-      "an EC key on P-256; tokens say key \(sources.keyIdentifier ?? ""), team \(sources.team ?? "")"
+      "an EC key on P-256; tokens have key ID \(sources.keyIdentifier ?? ""), team \(sources.team ?? "")"
     )
     return true
   }
@@ -49,9 +49,9 @@ struct TokenKeyCheck {
     case APNS_CAUSE_FILE_MALFORMED:
       return found(
         "token-key-broken",
-        "give the whole .p8, from BEGIN to END; Apple lets it be downloaded once, so a copy of it, or a new key (Keys)"
+        "give the whole .p8, from BEGIN to END; Apple allows only one download, so use a copy, or make a new key (Keys)"
       )
-    // The library looks at key_id first.
+    // The library checks key_id first.
     case APNS_CAUSE_TOKEN_IDENTIFIER where isIdentifier(sources.keyIdentifier):
       return found(
         "team-id-invalid",
@@ -70,16 +70,16 @@ struct TokenKeyCheck {
     return text.utf8.count == 10 && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
   }
 
-  /// Apple puts the identifier into the file's name.
+  /// Apple puts the key ID into the file's name.
   private func name(_ path: String) -> Finding? {
-    guard let told = sources.keyIdentifier, let name = path.split(separator: "/").last,
+    guard let given = sources.keyIdentifier, let name = path.split(separator: "/").last,
       name.hasPrefix("AuthKey_"), name.hasSuffix(".p8"),
-      name.dropFirst(8).dropLast(3) != told
+      name.dropFirst(8).dropLast(3) != given
     else { return nil }
     return Finding(
       cause: "key-id-differs", severity: .warning, about: path,
       message:
-        "the file's name has the key's identifier \(name.dropFirst(8).dropLast(3)), and --key-id is \(told)",
+        "the file's name has the key ID \(name.dropFirst(8).dropLast(3)), but --key-id is \(given)",
       remedy: "leave out --key-id if the file's name is right")
   }
 }

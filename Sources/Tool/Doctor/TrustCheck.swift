@@ -8,14 +8,14 @@ import Simulator
 struct TrustCheck {
   var sources: ProviderCredentials.Sources
 
-  /// Whether it can be used.
+  /// Whether they are usable.
   func run(_ report: inout Report) -> Bool {
     var only = ProviderCredentials.Sources()
     only.ca = sources.ca
     do throws(LibraryError) {
       _ = try ProviderCredentials(only)
     } catch {
-      let path = sources.ca ?? "the system's store"
+      let path = sources.ca ?? "the system's trust store"
       report.add(
         CredentialsCause.finding(
           error, about: path, file: sources.ca.flatMap { CredentialFile($0) }))
@@ -26,7 +26,7 @@ struct TrustCheck {
       report.add(
         Finding(
           cause: "any-peer", severity: .warning, about: "--dangerously-accept-any-peer",
-          message: "anyone on the network path can read and change what is sent",
+          message: "anyone on the network path can read and change the data",
           remedy: "leave it out and give --ca"))
     }
     return true
@@ -43,7 +43,7 @@ struct TrustCheck {
         Finding(
           cause: "pin-malformed", about: "--pin", message: error.message,
           remedy:
-            "sha256// and what openssl x509 -in CERTIFICATE -noout -pubkey | openssl pkey -pubin -outform DER | openssl dgst -sha256 -binary | base64 prints"
+            "sha256// and the output of openssl x509 -in CERTIFICATE -noout -pubkey | openssl pkey -pubin -outform DER | openssl dgst -sha256 -binary | base64"
         ))
       return false
     }
@@ -68,10 +68,10 @@ struct TrustCheck {
     return Self.system
   }
 
-  /// The usual files of CA certificates, unless SSL_CERT_FILE names another.
+  /// The usual CA certificate files, unless SSL_CERT_FILE names another.
   static var system: [Certificate] {
-    if let said = getenv("SSL_CERT_FILE") {
-      return CredentialFile(String(cString: said))?.certificates ?? []
+    if let path = getenv("SSL_CERT_FILE") {
+      return CredentialFile(String(cString: path))?.certificates ?? []
     }
     return (0...).lazy.map(SystemTrust.place).prefix { $0 != nil }
       .compactMap { $0.flatMap { CredentialFile("\($0)")?.certificates } }.first { !$0.isEmpty }

@@ -1,4 +1,4 @@
-/// A push in a terminal, as a device's banner.
+/// Draws a push in a terminal like a device's banner.
 struct BannerDrawing {
   var app: String
 
@@ -28,9 +28,9 @@ struct BannerDrawing {
       text += frame.corner[2] + bar + frame.corner[3] + "\n"
     }
     if push.isSilent {
-      text += push.wakesApp ? "Nothing is shown, the app is woken\n" : "Nothing is shown\n"
+      text += push.wakesApp ? "No banner: the app is woken\n" : "No banner\n"
     } else if push.wakesApp {
-      text += "The app is woken too\n"
+      text += "The app is also woken\n"
     }
     if let badge = push.badge {
       text += badge == 0 ? "The badge is removed\n" : "Badge \(badge)\n"
@@ -44,7 +44,7 @@ struct BannerDrawing {
       text += Printable.line(note).prefix(1).uppercased() + Printable.line(note).dropFirst() + "\n"
     }
     for key in push.missing {
-      text += "Shown as the key, because the strings do not have it: \(Printable.line(key))\n"
+      text += "Shown as the key, which is missing in the strings: \(Printable.line(key))\n"
     }
     return text
   }
@@ -55,7 +55,7 @@ struct BannerDrawing {
 
   private func spaces(_ count: Int) -> String { String(repeating: " ", count: max(0, count)) }
 
-  /// Breaks lines at spaces, and words that are too long anywhere.
+  /// Breaks lines at spaces, and overlong words anywhere.
   private func lines(_ text: String) -> [String] {
     var lines: [String] = []
     for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false) {

@@ -1,7 +1,7 @@
 import APNSLibrary
 import Simulator
 
-/// What a device shows for a payload.
+/// A device's display of a payload.
 struct ShownPush {
   private(set) var title: String?
   private(set) var subtitle: String?
@@ -36,13 +36,13 @@ struct ShownPush {
       if case .number(1)? = critical["critical"]?.content { isCritical = true }
     }
     if case .number(1)? = aps["content-available"]?.content { wakesApp = true }
-    for (key, said) in [
+    for (key, prefix) in [
       ("category", "category"), ("thread-id", "grouped with"), ("interruption-level", "level"),
     ] {
-      if let text = Self.string(aps[key]) { notes.append("\(said) \(text)") }
+      if let text = Self.string(aps[key]) { notes.append("\(prefix) \(text)") }
     }
     if case .number(1)? = aps["mutable-content"]?.content {
-      notes.append("the app's extension may change it")
+      notes.append("the app's extension may modify it")
     }
     isSilent = title == nil && subtitle == nil && body == nil && badge == nil && sound == nil
   }

@@ -3,21 +3,21 @@ import CAPNS
 
 /// The device or channel that a notification goes to.
 struct Addressee {
-  /// What the lines of a list name.
+  /// The kind of addressee that a list names.
   enum Kind {
     case device, channel
   }
 
   var token: [UInt8] = []
-  /// In place of a token: a broadcast goes to all that follow the channel.
+  /// Instead of a token: a broadcast goes to all subscribers of the channel.
   var channel: String?
 }
 
 extension Addressee.Kind {
-  /// Under this name a list has them.
+  /// The name of their column in a list.
   var field: [UInt8] { self == .device ? DeviceList.token : Array("channel".utf8) }
 
-  /// Whether a list without names can begin with this field.
+  /// Whether a list without column names can begin with this field.
   func begins(with field: [UInt8]) -> Bool {
     switch self {
     // Several tokens in a line are reported when the line is read.
@@ -26,18 +26,18 @@ extension Addressee.Kind {
         || (field.split { $0 == 0x20 }.first.map {
           $0.count >= 32 && (try? DeviceToken.hex(Array($0))) != nil
         }) == true
-    // A word could be base64 too. The identifiers of channels have 24 characters.
+    // A word could be base64 too. Channel IDs have 24 characters.
     case .channel: field.count >= 16 && field.count % 4 == 0 && ChannelID(field) != nil
     }
   }
 }
 
-/// A channel's identifier: base64, as the service gave it.
+/// A channel ID: base64, as the service sent it.
 struct ChannelID {
   let text: String
 
   static let fault =
-    "is not a channel's id, which is base64 such as dHN0LXNyY2gtY2hubA== (apns channel list)"
+    "is not a channel ID, which is base64 such as dHN0LXNyY2gtY2hubA== (apns channel list)"
 
   init?(_ bytes: some Collection<UInt8>) {
     let ending = bytes.reversed().prefix { $0 == UInt8(ascii: "=") }.count

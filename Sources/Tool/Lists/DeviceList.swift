@@ -2,8 +2,8 @@ import APNSLibrary
 import CSV
 import Simulator
 
-/// A list of devices or channels: CSV with a first line of names, CSV without one where the first
-/// field is a token or a channel, or JSON lines. Read as a stream.
+/// A list of devices or channels, read as a stream: CSV with column names in its first line, CSV
+/// that begins with a token or channel, or JSON lines.
 final class DeviceList {
   private enum Form {
     case csv(separator: UInt8, names: [[UInt8]])
@@ -17,17 +17,17 @@ final class DeviceList {
   private var form: Form?
   private var held: (text: [UInt8], line: Int)?
   private var number = 0
-  /// The first line with the names, unchanged; nil for a list without names.
+  /// The unchanged first line with the column names; nil for a list without names.
   private(set) var header: [UInt8]?
-  /// The record as it is in the file, without the end of its last line.
+  /// The unchanged record, without its last line end.
   private(set) var source: [UInt8] = []
 
-  /// False if the next record has not begun to come within the time.
+  /// False if the next record has not started to arrive within the time.
   func isReady(within milliseconds: CInt) -> Bool {
     held != nil || lines.isReady(within: milliseconds)
   }
 
-  /// `token`: the name under which the list has the tokens.
+  /// `token` is the name of the list's token column.
   init(
     _ path: String, of kind: Addressee.Kind = .device, token: String = "token"
   ) throws(FileFault) {
@@ -67,7 +67,7 @@ final class DeviceList {
         path: path, line: lines.line,
         message: kind == .device
           ? "the first line has no column '\(token)', nor does it begin with a token"
-          : "the first line has no column 'channel', nor does it begin with a channel's id")
+          : "the first line has no column 'channel', nor does it begin with a channel ID")
     }
   }
 
@@ -123,18 +123,18 @@ final class DeviceList {
         let count = tokens(in: fields)
         guard count < 2 else {
           throw FileFault(
-            path: path, line: line, message: "\(count) tokens in one line: give each its own")
+            path: path, line: line, message: "\(count) tokens in one line: write one per line")
         }
         guard fields.count <= names.count else {
           throw FileFault(
             path: path, line: line,
-            message: "\(fields.count) fields, but there are \(names.count) columns")
+            message: "\(fields.count) fields, but the list has \(names.count) columns")
         }
         source = text
         return DeviceRecord(
           number: number, line: line, names: names, fields: fields.map { .text($0) })
       }
-      let hasEnd = try CSVLine.extend(&text, upTo: LineReader.longest) { () throws(FileFault) in
+      let hasEnd = try CSVLine.extend(&text, upTo: LineReader.maxLength) { () throws(FileFault) in
         try lines.next()
       }
       guard hasEnd else {
@@ -143,25 +143,26 @@ final class DeviceList {
     }
   }
 
-  /// How many tokens there are where one belongs: in a field, or in a list without names in several.
+  /// The number of tokens in place of one: in a field, or in several fields of a list without
+  /// names.
   private func tokens(in fields: [[UInt8]]) -> Int {
     let isNamed = header != nil
     guard isDevices else { return 0 }
-    var most = 0
+    var highest = 0
     var inLine = 0
     for field in fields {
       let words = field.split { $0 == 0x20 || $0 == 0x09 || $0 == 0x2C || $0 == 0x3B }
       let found = words.count {
-        $0.count >= Self.shortest && (try? DeviceToken.hex(Array($0))) != nil
+        $0.count >= Self.minDigits && (try? DeviceToken.hex(Array($0))) != nil
       }
-      most = max(most, found == words.count ? found : 0)
+      highest = max(highest, found == words.count ? found : 0)
       if found == 1, words.count == 1 { inLine += 1 }
     }
-    return isNamed ? most : max(most, inLine)
+    return isNamed ? highest : max(highest, inLine)
   }
 
   /// The number of hex digits. `NSData` prints a blank after every eight.
-  private static let shortest = 32
+  private static let minDigits = 32
 
   private func record(json text: [UInt8], _ line: Int) throws(FileFault) -> DeviceRecord {
     let members: [JSONValue.Member]
@@ -176,7 +177,7 @@ final class DeviceList {
     }
     var record = DeviceRecord(number: number, line: line, names: [], fields: [])
     for (index, member) in members.enumerated() {
-      // Between a value and the next name, or the end, there are blanks and one sign.
+      // Blanks and one character separate a value from the next name or the end.
       let isLast = index + 1 == members.count
       var raw = text[member.value.offset..<(isLast ? text.count : members[index + 1].offset)]
       while let last = raw.last, Self.isBlank(last) { raw.removeLast() }

@@ -6,18 +6,18 @@ struct DeviceRecord {
   enum Field {
     /// In CSV everything is text.
     case text([UInt8])
-    /// JSON as it is in the list.
+    /// The unchanged JSON from the list.
     case json([UInt8])
   }
 
-  /// From 1.
+  /// Counted from 1.
   var number: Int
   var line: Int
   var names: [[UInt8]]
   var fields: [Field]
 
   subscript(name: [UInt8]) -> Field? {
-    // A line of CSV may end before the last columns.
+    // A CSV line may end before the last columns.
     guard let index = names.lastIndex(of: name), index < fields.count else { return nil }
     return fields[index]
   }

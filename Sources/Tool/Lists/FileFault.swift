@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why a file cannot be used, and where in it.
+/// The reason why a file is unusable, and the position.
 struct FileFault: Error, CustomStringConvertible {
   var path: String
   /// Counted from 1; 0 for the file as a whole.

@@ -2,8 +2,8 @@ import Glibc
 
 /// A file of any length, line by line, in constant memory. "-" is standard input.
 final class LineReader {
-  /// No list has longer lines.
-  static let longest = 1 << 20
+  /// Longer lines are not from a list.
+  static let maxLength = 1 << 20
 
   let path: String
   /// In bytes; nil if unknown, as for a pipe.
@@ -37,14 +37,14 @@ final class LineReader {
     buffer.deallocate()
   }
 
-  /// False if nothing came within the time, from a pipe for example.
+  /// False if no data arrived within the time, for example from a pipe.
   func isReady(within milliseconds: CInt) -> Bool {
     if from < to || size != nil { return true }
     var look = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&look, 1, milliseconds) != 0
   }
 
-  /// Without its end, LF or CRLF; nil at the end of the file, or when interrupted.
+  /// A line without its end, LF or CRLF; nil at the end of the file, or when interrupted.
   func next() throws(FileFault) -> [UInt8]? {
     var text: [UInt8] = []
     while true {
@@ -63,9 +63,9 @@ final class LineReader {
       text += UnsafeRawBufferPointer(start: start, count: to - from)
       position += to - from
       from = to
-      if text.count > Self.longest {
+      if text.count > Self.maxLength {
         throw FileFault(
-          path: path, line: line + 1, message: "a line of more than \(Self.longest) bytes")
+          path: path, line: line + 1, message: "a line of more than \(Self.maxLength) bytes")
       }
     }
     line += 1
@@ -102,7 +102,7 @@ enum TextMark {
   static let fault = "is in UTF-16: save it as UTF-8, or convert it (iconv -f UTF-16 -t UTF-8)"
   private static let utf8: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-  /// Leaves out a mark of UTF-8, and returns it.
+  /// Removes a UTF-8 byte order mark, and returns it.
   static func cut(_ text: inout [UInt8]) -> [UInt8] {
     guard text.starts(with: utf8) else { return [] }
     text.removeFirst(utf8.count)
@@ -125,7 +125,7 @@ enum WholeText {
     return text
   }
 
-  static let longest = 1 << 24
+  static let maxLength = 1 << 24
 
   static func read(_ path: String) throws(FileFault) -> [UInt8] {
     let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
@@ -141,7 +141,7 @@ enum WholeText {
         throw FileFault.system(path)
       }
       text += piece.prefix(count)
-      if text.count > longest { throw FileFault(path: path, message: "larger than 16 MiB") }
+      if text.count > maxLength { throw FileFault(path: path, message: "larger than 16 MiB") }
     }
   }
 }

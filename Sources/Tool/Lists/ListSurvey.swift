@@ -1,7 +1,7 @@
 import APNSLibrary
 import Simulator
 
-/// Looks a list through for bad tokens and duplicates.
+/// Checks a list for bad tokens and duplicates.
 struct ListSurvey {
   private var tokens = 0
   private var firstLines: [[UInt8]: Int] = [:]

@@ -1,6 +1,6 @@
 import APNSLibrary
 
-/// A token as a person wrote it, with hints at what may be wrong with it.
+/// A token as a person typed it, with notes about possible errors.
 struct ReadToken {
   var bytes: [UInt8]
   var isBase64: Bool
@@ -15,7 +15,8 @@ struct ReadToken {
     do throws(LibraryError) {
       self.init(bytes: try DeviceToken.hex(characters), isBase64: false)
     } catch let fault {
-      // Misspelt hex may be valid base64, so only a text that is clearly no hex is read as such.
+      // Misspelled hex may be valid base64, so a text is read as base64 only if it is clearly not
+      // hex.
       let strange = characters.count {
         !UnicodeScalar($0).properties.isASCIIHexDigit && !" <>=".utf8.contains($0)
       }
@@ -57,7 +58,7 @@ struct ReadToken {
     var hints: [String] = []
     if isBase64 { hints.append("read as base64") }
     if bytes.count > 1, bytes.allSatisfy({ $0 == bytes[0] }) {
-      hints.append("all bytes are the same: somebody made it up, it is no device's token")
+      hints.append("all bytes are the same: it is made up, not a device's token")
     }
     if bytes.allSatisfy({ UnicodeScalar($0).properties.isASCIIHexDigit }), bytes.count % 2 == 0,
       let inner = try? DeviceToken.hex(bytes), bytes.count >= 16

@@ -1,7 +1,7 @@
 import Simulator
 
-/// A payload with {{name}} where a device's own field goes: within a string as text, elsewhere
-/// as a JSON value.
+/// A payload with placeholders, {{name}}, for a device's fields: text within a string, a JSON value
+/// elsewhere.
 struct Template {
   private enum Piece {
     case bytes([UInt8])
@@ -10,8 +10,8 @@ struct Template {
 
   private var pieces: [Piece] = []
   let source: [UInt8]
-  /// The template's identity, which is the same when the same command is given again; the time in
-  /// `source` changes.
+  /// The template's identity, which stays the same if the command is repeated; the time in `source`
+  /// changes.
   let identity: [UInt8]
 
   static func isNamePart(_ byte: UInt8) -> Bool {
@@ -24,13 +24,13 @@ struct Template {
     }
   }
 
-  /// The text is {{name}} and nothing else.
+  /// The text is one placeholder.
   static func isPlaceholder(_ text: String) -> Bool {
     text.hasPrefix("{{") && text.hasSuffix("}}") && text.utf8.count > 4
       && text.utf8.dropFirst(2).dropLast(2).allSatisfy { isNamePart($0) }
   }
 
-  /// `hasFields`: a list fills it in; otherwise it is taken as it is.
+  /// `hasFields` is true if a list fills it in; otherwise it is used unchanged.
   init(_ source: [UInt8], identity: [UInt8]? = nil, hasFields: Bool) {
     self.source = source
     self.identity = identity ?? source
@@ -98,7 +98,7 @@ struct Template {
       switch raw.first {
       case UInt8(ascii: "\""): out += raw.dropFirst().dropLast()
       case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"):
-        throw fault(name, "is within a string, so it has to be text, a number, true or false")
+        throw fault(name, "is within a string, so it must be text, a number, true or false")
       default: out += raw
       }
     }

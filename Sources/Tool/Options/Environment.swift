@@ -1,7 +1,7 @@
 import Glibc
 
 enum Environment {
-  /// Nil also if it is empty.
+  /// nil also if it is empty.
   static func value(_ name: String) -> String? {
     guard let found = getenv(name), found.pointee != 0 else { return nil }
     return String(cString: found)

@@ -6,13 +6,13 @@ enum LiveActivityEvent: String, CaseIterable, ExpressibleByArgument {
   case start, update, end
 }
 
-/// A Live Activity's payload in flags. Its alert is made of the other flags of the payload.
+/// A Live Activity's payload in options. The other payload options make its alert.
 struct LiveActivityOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      Start, update or end a Live Activity. Push type and topic are then those of Live Activities; \
-      --title, --alert and --sound, or --title-loc-key and --loc-key, make its alert.
+      Start, update or end a Live Activity. This sets push type and topic; --title, --alert and \
+      --sound, or --title-loc-key and --loc-key, make its alert.
       """, valueName: "event"))
   var liveActivity: LiveActivityEvent?
 
@@ -25,7 +25,7 @@ struct LiveActivityOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      When this state is of: a device ignores older ones. UNIX seconds, a date and time, or \
+      The time of this state: devices ignore older ones. UNIX seconds, a date and time, or \
       +seconds from now. Default: now.
       """, valueName: "time"))
   var timestamp: String?
@@ -35,16 +35,17 @@ struct LiveActivityOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "When an activity that has ended is removed; a time in the past removes it at once.",
+      "When an ended activity is removed; a time in the past removes it immediately.",
       valueName: "time"))
   var dismissalDate: String?
 
   @Option(
-    help: ArgumentHelp("The highest of the app's activities is shown first.", valueName: "number"))
+    help: ArgumentHelp(
+      "The app's activity with the highest score is shown first.", valueName: "number"))
   var relevanceScore: String?
 
   @Option(
-    help: ArgumentHelp("To start: the app's type of the attributes.", valueName: "name"))
+    help: ArgumentHelp("To start: the app's attributes type.", valueName: "name"))
   var attributesType: String?
 
   @Option(
@@ -53,11 +54,11 @@ struct LiveActivityOptions: ParsableArguments {
       valueName: "file"), completion: .file(extensions: ["json"]))
   var attributes: String?
 
-  @Flag(help: "To start: the activity asks for a token of its own, for updates.")
+  @Flag(help: "To start: request a separate token for updates.")
   var inputPushToken = false
 
   @Option(
-    help: ArgumentHelp("To start: the channel that its updates come from.", valueName: "id"))
+    help: ArgumentHelp("To start: the channel for its updates.", valueName: "id"))
   var inputPushChannel: String?
 
   private var times: [(name: String, text: String?)] {
@@ -91,7 +92,7 @@ struct LiveActivityOptions: ParsableArguments {
       }
       if inputPushToken, inputPushChannel != nil {
         throw ValidationError(
-          "give either --input-push-token or --input-push-channel: updates come one way")
+          "give either --input-push-token or --input-push-channel, not both")
       }
     } else if let first = forStart.first(where: { $0.isThere }) {
       throw ValidationError("\(first.name) is for --live-activity start only")
@@ -117,7 +118,7 @@ struct LiveActivityOptions: ParsableArguments {
 
   var readsStandardInput: Bool { contentState == "-" || attributes == "-" }
 
-  /// The payload with this alert, as JSON. Without `now` it is the same for each run of the command.
+  /// The payload with this alert, as JSON. Without `now` it is the same for every run.
   func json(
     _ payload: PayloadOptions, contentState: String?, attributes: String?, now: Int64?
   ) -> String {
@@ -137,7 +138,7 @@ struct LiveActivityOptions: ParsableArguments {
   }
 }
 
-/// A time in a Live Activity's payload, as somebody typed it.
+/// A time in a Live Activity's payload, as typed.
 enum ActivityTime {
   /// The reason why the text is not a time; nil if it is.
   static func fault(_ text: String) -> String? {
@@ -152,7 +153,7 @@ enum ActivityTime {
       : "'\(text)' looks like seconds since 2001: give \(seconds + 978_307_200)"
   }
 
-  /// A time from now stays as it was typed where `now` is nil.
+  /// A relative time stays as typed if `now` is nil.
   static func written(_ text: String, _ now: Int64?) -> String {
     guard let now else { return text }
     return seconds(text, now: now).map { "\($0)" } ?? text

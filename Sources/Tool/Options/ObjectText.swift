@@ -1,8 +1,8 @@
 import Simulator
 
-/// A JSON object in a file, or as it was typed, without the blanks that make a payload longer.
+/// A JSON object, from a file or as typed, without the blanks that make a payload longer.
 enum ObjectText {
-  /// As a template it may have {{name}} where no JSON would.
+  /// A template may have {{name}} where JSON does not allow it.
   static func read(_ given: String, isTemplate: Bool) throws(FileFault) -> String {
     let isTyped = given.hasPrefix("{")
     let text = isTyped ? Array(given.utf8) : try WholeText.readText(given)

@@ -1,11 +1,11 @@
 import ArgumentParser
 import Simulator
 
-/// A payload in flags, or the place to read it from.
+/// A payload in options, or its file.
 struct PayloadOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The payload, as JSON; - reads standard input, as does a command without any flag of the payload.",
+      "The payload, as JSON; - reads standard input, as does a command without payload options.",
       valueName: "file"),
     completion: .file())
   var payload: String?
@@ -44,13 +44,13 @@ struct PayloadOptions: ParsableArguments {
   @Flag(help: "Let the app's extension change the notification.") var mutableContent = false
   @Option(
     help: ArgumentHelp(
-      "One of the app's own keys and its value, JSON or plain text; may be repeated.",
+      "A custom key and its value, JSON or plain text; may be repeated.",
       valueName: "name=value"))
   var custom: [String] = []
 
   func validate() throws {
     if payload != nil, hasFlags {
-      throw ValidationError("--payload is the whole payload: other flags cannot add to it")
+      throw ValidationError("--payload is the whole payload: other options cannot add to it")
     }
     if let badge, Int64(badge) == nil, !Template.isPlaceholder(badge) {
       throw ValidationError("--badge must be a number, or {{field}} of the list")
@@ -64,7 +64,7 @@ struct PayloadOptions: ParsableArguments {
     }
     if custom.contains(where: { $0.hasPrefix("aps=") }) {
       throw ValidationError(
-        "--custom aps=...: aps belongs to Apple and is made from the other flags")
+        "--custom aps=...: aps belongs to Apple and is made from the other options")
     }
   }
 
@@ -75,7 +75,7 @@ struct PayloadOptions: ParsableArguments {
     ].contains { $0 != nil } || contentAvailable || mutableContent || !custom.isEmpty
   }
 
-  /// The JSON that the flags say.
+  /// The JSON from the options.
   var json: String {
     var parts = JSONMembers()
     parts.add("title", text: title)
@@ -102,7 +102,7 @@ struct PayloadOptions: ParsableArguments {
     return whole(aps)
   }
 
-  /// With the app's own keys beside Apple's.
+  /// With the custom keys and Apple's.
   func whole(_ aps: JSONMembers) -> String {
     var all = JSONMembers()
     all.add("aps", json: aps.object)
@@ -124,7 +124,7 @@ struct PayloadOptions: ParsableArguments {
     ].first { $0.1 }?.0
   }
 
-  /// A Live Activity's: the device localizes title and body, and the sound is part of it.
+  /// A Live Activity's alert: the device localizes title and body, and the sound is part of it.
   var activityAlert: String? {
     func part(_ text: String?, _ key: String?, _ arguments: [String]) -> String? {
       guard let key else { return text.map { JSONLiteral.string($0) } }

@@ -1,7 +1,7 @@
 import APNSLibrary
 import ArgumentParser
 
-/// Where to connect to: the same for every command that does.
+/// The options for connecting, shared by all commands that do.
 struct PeerOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -22,18 +22,18 @@ struct PeerOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      An HTTP proxy (CONNECT) to go through, with USER@ before it if it wants a user; the \
-      password is taken from APNS_PROXY_PASSWORD in the environment. Default: https_proxy in the \
-      environment, unless no_proxy names the service; "none" uses no proxy.
+      An HTTP proxy (CONNECT), with USER@ first if it requires a user; the password is \
+      APNS_PROXY_PASSWORD in the environment. Default: https_proxy in the environment, unless \
+      no_proxy names the service; "none" uses no proxy.
       """, valueName: "host:port"))
   var proxy: String?
 
-  @Option(help: ArgumentHelp("How long connecting may take.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("The timeout for connecting.", valueName: "seconds"))
   var connectTimeout: Double = 10
 
   func validate() throws {
     if sandbox, host != nil {
-      throw ValidationError("--sandbox is Apple's service: it cannot be used with --host")
+      throw ValidationError("--sandbox is for Apple's service: it cannot be used with --host")
     }
     if let host {
       let named: ServiceAddress

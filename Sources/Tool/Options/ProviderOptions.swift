@@ -2,14 +2,14 @@ import APNSLibrary
 import ArgumentParser
 import Glibc
 
-/// The provider's credentials: the same options for every command that connects.
+/// The provider's credentials: options shared by all commands that connect.
 struct ProviderOptions: ParsableArguments {
   @Option(
     name: [.customShort("p"), .long],
     help: ArgumentHelp(
       """
-      The profile that gives options you leave out. Default: APNS_PROFILE in the environment, or the \
-      one named default.
+      The profile with defaults for omitted options. Default: APNS_PROFILE in the environment, or \
+      the profile named default.
       """, valueName: "name"))
   var profile: String?
 
@@ -26,30 +26,30 @@ struct ProviderOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Certificate and key as Keychain exports them; the same as --certificate.", valueName: "file"),
+      "Certificate and key, as exported by Keychain; the same as --certificate.", valueName: "file"),
     completion: .file(extensions: ["p12", "pfx"]))
   var p12: String?
 
   @Option(
     help: ArgumentHelp(
-      "The key that signs provider tokens, for HTTP/2, as Apple issues it.", valueName: "file"),
+      "Signing key (.p8) for provider tokens, for HTTP/2, as Apple issues it.", valueName: "file"),
     completion: .file(extensions: ["p8"]))
   var p8: String?
 
   @Option(
     help: ArgumentHelp(
-      "The identifier of the --p8 key. Default: taken from the name AuthKey_<id>.p8.",
+      "The ID of the --p8 key. Default: from the file name AuthKey_<id>.p8.",
       valueName: "id"))
   var keyID: String?
 
-  @Option(help: ArgumentHelp("The team that the --p8 key belongs to.", valueName: "id"))
+  @Option(help: ArgumentHelp("The team of the --p8 key.", valueName: "id"))
   var teamID: String?
 
   @Option(
     help: ArgumentHelp(
       """
-      A file whose first line is the passphrase of the key or the .p12. Default: APNS_PASSPHRASE \
-      in the environment; without it the terminal asks.
+      A file with the passphrase of the key or the .p12 in its first line. Default: \
+      APNS_PASSPHRASE in the environment, or a prompt on the terminal.
       """, valueName: "file"),
     completion: .file())
   var passphraseFile: String?
@@ -57,16 +57,16 @@ struct ProviderOptions: ParsableArguments {
   @Option(
     name: .customLong("ca"),
     help: ArgumentHelp(
-      "The authorities to trust, in PEM. Default: the system's store.", valueName: "file"),
+      "The CA certificates to trust, in PEM. Default: the system's trust store.", valueName: "file"),
     completion: .file())
-  var authority: String?
+  var caFile: String?
 
   @Option(
     name: .customLong("crl"),
     help: ArgumentHelp(
       """
-      Certificate revocation lists in PEM, or a directory of them as openssl rehash makes it: \
-      one list of each issuer in the service's chain.
+      Certificate revocation lists in PEM, or a directory of them made by openssl rehash: one list \
+      for each issuer in the service's chain.
       """, valueName: "path"),
     completion: .file())
   var revocations: String?
@@ -75,14 +75,14 @@ struct ProviderOptions: ParsableArguments {
     name: .customLong("pin"),
     help: ArgumentHelp(
       """
-      A public key that has to be in the service's chain, as sha256//BASE64. May be repeated: one \
-      of them is enough.
+      A public key that the service's chain must contain, as sha256//BASE64. May be repeated; one \
+      match is enough.
       """, valueName: "hash"))
   var pins: [String] = []
 
   @Flag(
     help:
-      "Accept any service without checking it. Anyone on the network path can then read everything."
+      "Accept any server certificate. Anyone on the network path can then read everything."
   )
   var dangerouslyAcceptAnyPeer = false
 
@@ -104,19 +104,19 @@ struct ProviderOptions: ParsableArguments {
     }
   }
 
-  /// Neither certificate nor key is named.
+  /// Neither certificate nor key is given.
   var namesNobody: Bool { certificate == nil && p12 == nil && p8 == nil }
 
   static let p8IsForHTTP2 =
     "--p8 is for HTTP/2 only: --protocol binary needs a certificate"
   static let nobody =
-    "neither a certificate nor a key is given, so the service cannot know the provider"
-  /// What to do about that.
+    "neither a certificate nor a key is given, so the service cannot identify the provider"
+  /// The remedy.
   static let whom =
     "give --certificate FILE or --p12 FILE, which are for HTTP/2 and the binary interface, "
     + "or --p8 FILE with --team-id, which is for HTTP/2 only"
 
-  /// Apple takes nothing from nobody. Another service may, and its operator knows.
+  /// Apple accepts no pushes without credentials. Another service may, and its operator knows.
   func demand(of service: PeerOptions) throws {
     guard namesNobody else { return }
     guard service.host != nil else { throw Exit.refusal("\(Self.nobody): \(Self.whom)") }
@@ -129,7 +129,7 @@ struct ProviderOptions: ParsableArguments {
       certificate: certificate != nil || p12 != nil, isUnusable: false, tokenKey: p8 != nil)
   }
 
-  /// The library's credentials; what cannot be used of them is a matter of the command line.
+  /// The library's credentials. Errors in them count as errors of the command line.
   func credentials() throws -> ProviderCredentials {
     let sources = try sources()
     do {
@@ -144,7 +144,7 @@ struct ProviderOptions: ParsableArguments {
     var sources = ProviderCredentials.Sources()
     sources.certificate = certificate ?? p12
     sources.key = key
-    sources.ca = authority
+    sources.ca = caFile
     sources.revocations = revocations
     sources.pins = pins
     sources.tokenKey = p8
@@ -158,11 +158,11 @@ struct ProviderOptions: ParsableArguments {
       do throws(FileFault) {
         sources.passphrase = try SecretFile.firstLine(of: passphraseFile)
       } catch {
-        // The option's value may be the passphrase itself.
-        throw Exit.refusal("--passphrase-file, whose name is not shown: \(error.message)")
+        // Not shown, because the option's value may be the passphrase itself.
+        throw Exit.refusal("--passphrase-file (name not shown): \(error.message)")
       }
-    } else if let said = getenv("APNS_PASSPHRASE") {
-      sources.passphrase = String(cString: said)
+    } else if let value = getenv("APNS_PASSPHRASE") {
+      sources.passphrase = String(cString: value)
     } else {
       sources.ask = { Prompt.secret("Passphrase of \($0): ") }
     }

@@ -1,14 +1,14 @@
 import APNSLibrary
 
-/// An HTTP proxy, as --proxy or an environment has it.
+/// An HTTP proxy from --proxy or the environment.
 struct ProxyAddress {
   var user: String?
   var password: String?
   var host: String
   var port: UInt16
 
-  /// [http://][USER[:PASSWORD]@]HOST:PORT. A password is for the environment only: a command line can be
-  /// seen by others.
+  /// [http://][USER[:PASSWORD]@]HOST:PORT. A password is allowed in the environment only, because
+  /// other users can see a command line.
   init?(_ text: String, mayHavePassword: Bool = false, defaultPort: UInt16? = nil) {
     var rest = text[...]
     if rest.lowercased().hasPrefix("http://") { rest = rest.dropFirst(7) }
@@ -34,7 +34,7 @@ struct ProxyAddress {
     host = String(rest)
   }
 
-  /// As the library takes it.
+  /// The URL for the library.
   var url: String {
     var text = "http://"
     if let user { text += Self.encoded(user) + ":" + Self.encoded(password ?? "") + "@" }
@@ -51,7 +51,7 @@ struct ProxyAddress {
     }.joined()
   }
 
-  /// Without %XX.
+  /// Decodes %XX.
   private static func decoded(_ text: Substring) -> String {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]

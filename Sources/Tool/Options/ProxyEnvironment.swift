@@ -1,6 +1,7 @@
-/// The proxy that https_proxy names, read as curl does. As in Go, connections to this machine use none.
+/// The proxy in https_proxy, parsed like curl does. As in Go, connections to this machine use no
+/// proxy.
 enum ProxyEnvironment {
-  /// The variable, and its text.
+  /// The variable and its value.
   struct Named {
     let variable: String
     let text: String
@@ -15,7 +16,7 @@ enum ProxyEnvironment {
     }
   }
 
-  /// Nil: none is named for this host.
+  /// nil if no proxy is set for this host.
   static func proxy(for host: String) -> Named? {
     if isExcepted(host.lowercased()) { return nil }
     for variable in ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {

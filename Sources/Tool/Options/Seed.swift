@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// Where chance begins.
+/// The seed of random numbers.
 struct Seed: ExpressibleByArgument {
   var number: UInt64
-  /// Help and manual say so: the number is another one each time.
+  /// For the help and the manual, because the number differs each time.
   private(set) var defaultValueDescription: String
 
   init(_ number: UInt64, described: String? = nil) {
@@ -16,7 +16,7 @@ struct Seed: ExpressibleByArgument {
     self.init(number)
   }
 
-  /// Small enough to be typed.
+  /// Small enough to type.
   static var random: Seed {
     Seed(.random(in: 0...UInt64(UInt32.max)), described: "random, and printed")
   }

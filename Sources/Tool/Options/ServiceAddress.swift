@@ -1,14 +1,14 @@
 import APNSLibrary
 
-/// Where a service is, taken out of what people have at hand: a name or an address, one with a
-/// port, or a URL such as https://api.push.apple.com or ssl://gateway.example:2195.
+/// A service's address, from a name or an address, with or without a port, or a URL such as
+/// https://api.push.apple.com or ssl://gateway.example:2195.
 struct ServiceAddress {
   struct Fault: Error {
     var message: String
   }
 
   var host: String
-  /// Nil if the text has no port.
+  /// nil if the text has no port.
   var port: UInt16?
 
   private static let schemes = ["https", "tls", "ssl"]
@@ -20,21 +20,21 @@ struct ServiceAddress {
         message:
           "a user before '@' is for a proxy: the provider is identified by certificate or key")
     }
-    // Its parts would be quoted, which are too short to be known as those of a key.
-    if let told = Redaction.told(text) {
-      throw Fault(message: "\(told) is not the name of a host")
+    // Otherwise parts of it would be quoted that are too short to be recognized as a key's.
+    if let replacement = Redaction.replacement(text) {
+      throw Fault(message: "\(replacement) is not a host name")
     }
     if let slash = rest.firstIndex(where: { "/?#".contains($0) }) {
       let path = rest[slash...]
       rest = rest[..<slash]
       guard path == "/" else {
-        throw Fault(message: "'\(path)' is a path: give only the host, the tool makes the path")
+        throw Fault(message: "'\(path)' is a path: give only the host")
       }
     }
     let (host, port) = try Self.parts(rest)
-    guard !host.isEmpty else { throw Fault(message: "'\(text)' names no host") }
+    guard !host.isEmpty else { throw Fault(message: "'\(text)' has no host") }
     guard host.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F }) else {
-      throw Fault(message: "'\(text)' is not a name or an address: there is a space in it")
+      throw Fault(message: "'\(text)' is not a name or an address: it contains a space")
     }
     self.host = String(host)
     self.port = port
@@ -48,8 +48,8 @@ struct ServiceAddress {
     guard schemes.contains(scheme) else {
       throw Fault(
         message: scheme == "http"
-          ? "http:// is without TLS, but the service only speaks TLS: use https://"
-          : "'\(scheme)://' is not a push service: name the host, or https://HOST")
+          ? "http:// has no TLS, which the service requires: use https://"
+          : "'\(scheme)://' is not a push service: give the host, or https://HOST")
     }
     return text[colon...].dropFirst(3)
   }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Where the tool keeps the provider token that the processes of this machine share. The bindings
-/// have the same rules: Sources/Extensions/php/token_cache.h.
+/// The file with the provider token that this machine's processes share. The bindings have the same
+/// rules: Sources/Extensions/php/token_cache.h.
 enum TokenCacheFile {
   /// The file for this key and team; nil without one.
   static func path(key: String, team: String) -> String? {

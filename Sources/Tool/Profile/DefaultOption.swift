@@ -1,4 +1,4 @@
-/// An option that the environment or a profile may give, by its long name.
+/// An option that the environment or a profile may set, by its long name.
 enum DefaultOption: String, CaseIterable {
   case certificate, key, p12, p8
   case keyID = "key-id"
@@ -18,7 +18,7 @@ enum DefaultOption: String, CaseIterable {
     "APNS_" + rawValue.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
   }
 
-  /// The commands that take it. A push service is named, and it manages no channels.
+  /// The commands that have it. A host names a push service, which manages no channels.
   func isTaken(by command: String) -> Bool {
     switch self {
     case .topic: ["send", "channel", "doctor"].contains(command)
@@ -28,8 +28,8 @@ enum DefaultOption: String, CaseIterable {
     }
   }
 
-  /// Options that a weaker source may not add to this one: they would concern another key, or
-  /// another service.
+  /// Options that a lower-priority source may not add to this one, because they are for another key
+  /// or service.
   var excludes: [DefaultOption] {
     switch self {
     case .p8: [.certificate, .p12, .key, .p8, .keyID, .passphraseFile]

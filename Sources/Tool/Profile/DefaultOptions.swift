@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the command line leaves out: the environment says it, or a profile.
+/// The options that the environment or a profile adds to the command line.
 struct DefaultOptions {
   /// The command line with these added.
   private(set) var arguments: [String]
@@ -12,11 +12,11 @@ struct DefaultOptions {
     guard let command = arguments.first,
       ["send", "channel", "doctor", "feedback"].contains(command)
     else { return }
-    // They stand behind the names of command and subcommand.
+    // Inserted after the names of command and subcommand.
     let words = command == "channel" ? 2 : 1
     guard arguments.count >= words, !arguments[words - 1].hasPrefix("-") else { return }
     let typed = Self.typed(arguments)
-    // Help needs nothing, and a relay is checked with what an old program has.
+    // Help needs no options, and a relay is checked with a legacy program's credentials.
     if !typed.isDisjoint(with: ["help", "h", "version", "relay"]) { return }
 
     var excluded = Set(
@@ -28,7 +28,7 @@ struct DefaultOptions {
         values[$0] != nil && !excluded.contains($0) && $0.isTaken(by: command)
       }
       for option in chosen {
-        // A flag that is false only keeps a weaker source from setting it.
+        // A false flag only prevents a lower-priority source from setting it.
         if values[option] == "false", option.isFlag {
           excluded.insert(option)
           continue
@@ -61,18 +61,23 @@ struct DefaultOptions {
   private static func profile(
     named typed: String?
   ) throws(FileFault) -> (String, String, [DefaultOption: String])? {
-    let asked = typed ?? Environment.value("APNS_PROFILE")
+    let requested = typed ?? Environment.value("APNS_PROFILE")
     guard let path = ProfileFile.path else {
-      guard let asked else { return nil }
-      throw FileFault(path: "profile \(asked)", message: "neither XDG_CONFIG_HOME nor HOME is set")
+      guard let requested else { return nil }
+      throw FileFault(
+        path: "profile \(requested)", message: "neither XDG_CONFIG_HOME nor HOME is set")
     }
-    if asked == nil, access(path, F_OK) != 0 { return nil }
+    if requested == nil, access(path, F_OK) != 0 { return nil }
     let file = try ProfileFile(path)
-    if let values = file.sections[asked ?? "default"] { return (asked ?? "default", path, values) }
-    guard let asked else { return nil }
+    if let values = file.sections[requested ?? "default"] {
+      return (requested ?? "default", path, values)
+    }
+    guard let requested else { return nil }
     let names = file.sections.keys.sorted().joined(separator: ", ")
     throw FileFault(
-      path: path, message: "there is no profile '\(asked)', but: \(names.isEmpty ? "none" : names)")
+      path: path,
+      message:
+        "profile '\(requested)' does not exist; the file has: \(names.isEmpty ? "none" : names)")
   }
 
   /// The names of the options that were typed.

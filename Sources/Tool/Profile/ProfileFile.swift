@@ -1,4 +1,4 @@
-/// The user's file of profiles: sections in brackets, and in each the long options without their hyphens.
+/// The user's file of profiles: sections in brackets, each with long options without their hyphens.
 ///
 ///     [default]
 ///     p8 = AuthKey_ABCDE12345.p8
@@ -31,12 +31,12 @@ struct ProfileFile {
       if line.hasPrefix("[") {
         let name = Self.trimmed(line.dropFirst().dropLast())
         guard line.hasSuffix("]"), !name.isEmpty else { throw fault("a profile is [NAME]") }
-        guard sections[name] == nil else { throw fault("the profile '\(name)' is there twice") }
+        guard sections[name] == nil else { throw fault("duplicate profile '\(name)'") }
         sections[name] = [:]
         section = name
         continue
       }
-      // The text may be a secret in the wrong place, so it is not quoted.
+      // Not quoted, because the text may be a misplaced secret.
       guard let equals = line.firstIndex(of: "=") else {
         throw fault("a line is NAME = VALUE, [PROFILE], or a comment after #")
       }
@@ -45,22 +45,23 @@ struct ProfileFile {
       guard let option = DefaultOption(rawValue: name) else {
         if ["passphrase", "password"].contains(name) {
           throw fault(
-            "no profile has a passphrase: write it into a file, and name that as passphrase-file")
+            "a profile cannot have a passphrase: write it to a file, and give that as passphrase-file"
+          )
         }
         let known = DefaultOption.allCases.map(\.rawValue)
-        throw fault("this is none of the options of a profile: \(known.joined(separator: ", "))")
+        throw fault("not an option of a profile; expected one of \(known.joined(separator: ", "))")
       }
-      guard sections[section]![option] == nil else { throw fault("\(name) is there twice") }
+      guard sections[section]![option] == nil else { throw fault("duplicate option \(name)") }
       let value = Self.trimmed(line[line.index(after: equals)...])
       if option.isFlag, !["true", "false"].contains(value) {
-        throw fault("\(name) is true or false")
+        throw fault("\(name) must be true or false")
       }
       guard !value.isEmpty else { throw fault("\(name) has no value") }
       sections[section]![option] = option.isFile ? absolute(value) : value
     }
   }
 
-  /// A file is named as from the directory of the profiles, or with ~/.
+  /// File names are relative to the profiles' directory, or begin with ~/.
   private func absolute(_ name: String) -> String {
     if name.hasPrefix("/") { return name }
     if name.hasPrefix("~/"), let home = Environment.value("HOME") { return home + name.dropFirst() }

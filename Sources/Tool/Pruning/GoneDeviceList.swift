@@ -1,20 +1,21 @@
 import APNSLibrary
 import Simulator
 
-/// The devices that are gone, with the last time each was found gone.
+/// Gone devices, with the last time each was found gone.
 struct GoneDeviceList {
-  /// In the order in which they came.
-  private(set) var told: [GoneDevice] = []
+  /// In order of arrival.
+  private(set) var devices: [GoneDevice] = []
   private var last: [[UInt8]: Int64] = [:]
-  /// Rejected because of their tokens. Nobody says that these devices are gone. Empty unless wanted.
+  /// Devices rejected because of their tokens, which are not known to be gone. Empty unless
+  /// requested.
   private(set) var rejected = RejectedTokens()
   private let takesRejected: Bool
 
   init(takesRejected: Bool = false) { self.takesRejected = takesRejected }
 
-  /// Why a device must no longer be pushed to.
+  /// The reason to stop pushing to a device.
   struct End {
-    /// UNIX seconds of the last report; nil if it had no time.
+    /// UNIX seconds of the last report; nil without a time.
     var since: Int64?
   }
 
@@ -24,7 +25,7 @@ struct GoneDeviceList {
   }
 
   mutating func add(_ device: GoneDevice) {
-    told.append(device)
+    devices.append(device)
     last[device.token] = max(device.since, last[device.token] ?? device.since)
   }
 

@@ -1,14 +1,15 @@
 import Glibc
 import Simulator
 
-/// A file that appears complete or not at all: it is written beside its place and moved there.
+/// A file that appears complete or not at all: it is written next to its destination and then
+/// renamed.
 final class OutputFile {
   private let path: String
   private let made: String
   private let descriptor: CInt
   private var isFinished = false
 
-  /// `mode` is that of a file that was not there.
+  /// `mode` is for a new file.
   init(_ path: String, mode: mode_t = 0o600) throws(FileFault) {
     let replaced: stat?
     do throws(PrivateFile.Refusal) {
@@ -17,7 +18,7 @@ final class OutputFile {
       throw FileFault(path: path, message: error.message)
     }
     var name = Array((path + ".XXXXXX").utf8CString)
-    // Readable by its owner only, until it is known who else may.
+    // Readable by its owner only until it gets its final mode.
     descriptor = mkstemp(&name)
     guard descriptor >= 0 else { throw FileFault.system(path) }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

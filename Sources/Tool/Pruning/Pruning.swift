@@ -1,12 +1,12 @@
 import APNSLibrary
 
-/// Writes a list without the devices that are gone.
+/// Writes a list without the gone devices.
 struct Pruning {
   struct Counts {
     var kept = 0
     var removed = 0
     var registeredLater = 0
-    /// Gone, but kept because it is unknown when they registered or were rejected.
+    /// Gone, but kept because the time of their registration or rejection is unknown.
     var unknown = 0
     var firstUnknown = 0
     var notRead = 0
@@ -26,7 +26,7 @@ struct Pruning {
       throw FileFault(
         path: path,
         message:
-          "there is no column '\(String(decoding: column, as: UTF8.self))' with the time of registration, so a device that registered again would be lost (name another with --registered-column, or use --ignore-registration)"
+          "the column '\(String(decoding: column, as: UTF8.self))' with the time of registration is missing, so a device that registered again would be lost (name another with --registered-column, or use --ignore-registration)"
       )
     }
     output = try target.map { (path) throws(FileFault) in try OutputFile(path) }

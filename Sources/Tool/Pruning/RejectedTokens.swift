@@ -14,7 +14,8 @@ struct RejectedTokens {
   }
 
   private var last: [[UInt8]: Rejection] = [:]
-  /// How many notifications in the results speak for and against the provider's own setup.
+  /// The numbers of accepted and rejected notifications, which show whether the provider's setup is
+  /// correct.
   private(set) var accepted = 0
   private(set) var rejections = 0
 
@@ -22,7 +23,7 @@ struct RejectedTokens {
 
   var all: [Rejection] { last.values.sorted { $0.order < $1.order } }
 
-  /// Notes an outcome in the results. The newest one for a token counts.
+  /// Counts an outcome in the results. The newest one for a token applies.
   mutating func note(_ outcome: JSONValue, of token: [UInt8]) {
     guard case .string(let text)? = outcome["outcome"]?.content,
       let kind = SendOutcome.Kind(rawValue: text)
@@ -44,12 +45,12 @@ struct RejectedTokens {
     }
   }
 
-  /// If so, the provider's setup is more likely wrong than all those tokens.
+  /// True if a wrong provider setup is more likely than this number of bad tokens.
   var isDoubtful: Bool { rejections > accepted }
 }
 
 extension RejectedTokens.Rejection {
-  /// As in the results.
+  /// The reason in the results.
   var json: String {
     var members = JSONMembers()
     members.add("token", text: DeviceToken.hex(of: token))

@@ -1,11 +1,11 @@
 import ArgumentParser
 import Glibc
 
-/// The program apns-relay, which is built apart: it has packages that nothing else needs.
+/// The program apns-relay, which is built separately because of its additional packages.
 enum RelayProgram {
   static let name = "apns-relay"
 
-  /// Becomes that program. Returns only if it is not installed.
+  /// Replaces this process with that program. Returns only if it is not installed.
   static func become(_ arguments: [String]) -> ExitCode {
     for path in places {
       var words = ([name] + arguments).map { strdup($0) } + [nil]
@@ -17,8 +17,8 @@ enum RelayProgram {
       }
     }
     return Exit.refusal(
-      "there is no \(name), neither beside this program nor in the PATH: "
-        + "Sources/compile apns-relay builds it")
+      "\(name) was found neither next to this program nor in the PATH: Sources/compile apns-relay "
+        + "builds it")
   }
 
   /// Next to this program, then the directories of PATH. An empty entry is ignored: a program in
@@ -39,22 +39,21 @@ enum RelayProgram {
 struct RelayStart: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "relay",
-    abstract: "Push what is in a queue, and lose nothing over a crash.",
+    abstract: "Deliver notifications from a durable queue.",
     discussion: """
-      Starts the program apns-relay, which is built apart (Documentation/RELAY.md), with these \
-      options:
+      Starts the separate program apns-relay (Documentation/RELAY.md) with these options:
 
           apns relay --print-config > relay.yaml
           apns relay --config relay.yaml --check
           apns relay --config relay.yaml
 
-      EXIT STATUS: 0 if it ended in order; 1 if a check found a fault; 2 if the command line, the \
-      configuration, the credentials or the queue cannot be used, or if there is no apns-relay.
+      EXIT STATUS: 0 if it ended normally; 1 if a check found an error; 2 if the command line, the \
+      configuration, the credentials or the queue cannot be used, or if apns-relay is missing.
       """)
 
   @Argument(
     parsing: .captureForPassthrough,
-    help: ArgumentHelp("What apns-relay is told; --help says more.", valueName: "option"))
+    help: ArgumentHelp("Arguments for apns-relay; see --help.", valueName: "option"))
   var options: [String] = []
 
   func run() throws { throw RelayProgram.become(options) }
@@ -65,18 +64,17 @@ struct EnqueueStart: ParsableCommand {
     commandName: "enqueue",
     abstract: "Put notifications into a relay's queue.",
     discussion: """
-      Starts the program apns-relay, which is built apart (Documentation/RELAY.md), with these \
-      options:
+      Starts the separate program apns-relay (Documentation/RELAY.md) with these options:
 
           apns enqueue --config relay.yaml --app shop --id sale-1 --alert Hello 5f79cfda4d01aa3a
 
-      EXIT STATUS: 0 if all is in the queue; 2 if the command line, a file or the queue cannot be \
-      used, or if there is no apns-relay.
+      EXIT STATUS: 0 if everything is in the queue; 2 if the command line, a file or the queue \
+      cannot be used, or if apns-relay is missing.
       """)
 
   @Argument(
     parsing: .captureForPassthrough,
-    help: ArgumentHelp("What apns-relay is told; --help says more.", valueName: "option"))
+    help: ArgumentHelp("Arguments for apns-relay; see --help.", valueName: "option"))
   var options: [String] = []
 
   func run() throws { throw RelayProgram.become(["enqueue"] + options) }

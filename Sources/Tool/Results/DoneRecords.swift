@@ -1,16 +1,16 @@
 import APNSLibrary
 
-/// Which of a list's devices have an outcome, counted from 1. Outcomes come nearly in the list's
+/// The numbers of a list's devices that have an outcome, from 1. Outcomes come nearly in the list's
 /// order, so this needs little memory even for a long list.
 struct DoneRecords {
-  /// All up to this one are done.
+  /// All devices up to this one have an outcome.
   private(set) var through = 0
   private var beyond: Set<Int> = []
-  /// Outcome unknown: nobody knows whether they arrived.
+  /// Devices with the outcome unknown.
   private(set) var doubtful: Set<Int> = []
   /// The outcomes, the last one of each device.
   private(set) var counts = OutcomeCounts()
-  /// Rejected or refused. Nothing is sent to them again.
+  /// Rejected or refused; not resent.
   var failed: Int { counts[.rejected] + counts[.refused] }
 
   mutating func insert(_ number: Int, as kind: SendOutcome.Kind, _ reason: String) {
@@ -28,7 +28,7 @@ struct DoneRecords {
 
   func contains(_ number: Int) -> Bool { number <= through || beyond.contains(number) }
 
-  /// How many of the first ones have no outcome.
+  /// The number without an outcome among the first ones.
   func missing(in first: Int) -> Int {
     max(0, first - through - beyond.count { $0 <= first })
   }

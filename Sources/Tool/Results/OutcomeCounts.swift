@@ -4,9 +4,9 @@ import APNSLibrary
 struct OutcomeCounts {
   private(set) var counts: [SendOutcome.Kind: Int] = [:]
   private(set) var reasons: [String: Int] = [:]
-  /// Sent again although they may have arrived.
+  /// Accepted in this run, although an earlier run may already have sent them.
   private(set) var again = 0
-  /// The service gave identifiers that its console knows.
+  /// The service sent IDs that its console lists.
   private(set) var hasUniqueIdentifiers = false
 
   subscript(kind: SendOutcome.Kind) -> Int { counts[kind] ?? 0 }
@@ -24,7 +24,7 @@ struct OutcomeCounts {
     if kind == .rejected, !reason.isEmpty { reasons[reason, default: 0] += 1 }
   }
 
-  /// These and the others; what only one run knows is that of the others.
+  /// The sum of both; values of a single run are the other's.
   func with(_ others: OutcomeCounts) -> OutcomeCounts {
     var sum = others
     sum.counts.merge(counts, uniquingKeysWith: +)
@@ -32,7 +32,7 @@ struct OutcomeCounts {
     return sum
   }
 
-  /// A device of unknown outcome gets another one.
+  /// A device with the outcome unknown gets another outcome.
   mutating func forgetUnknown() { counts[.unknown, default: 0] -= 1 }
 
   var isAllAccepted: Bool { self[.accepted] == ended }

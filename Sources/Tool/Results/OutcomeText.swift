@@ -13,7 +13,7 @@ extension SendOutcome {
     if httpStatus != 0 { members.add("http_status", number: httpStatus) }
     if retryAfter != 0 { members.add("retry_after", number: retryAfter) }
     if timestamp != 0 { members.add("timestamp", number: timestamp) }
-    if heard != 0 { members.add("time", number: heard) }
+    if rejectedAt != 0 { members.add("time", number: rejectedAt) }
     if !apnsIdentifier.isEmpty {
       members.add(sent.channel == nil ? "apns_id" : "request_id", text: apnsIdentifier)
     }
@@ -25,11 +25,11 @@ extension SendOutcome {
   var text: String {
     var name = sent.channel ?? DeviceToken.hex(of: sent.token)
     if name.isEmpty { name = "\(sent.number)" }
-    let said = reason.isEmpty ? kind.rawValue : "\(kind.rawValue): \(reason)"
+    let outcome = reason.isEmpty ? kind.rawValue : "\(kind.rawValue): \(reason)"
     var names: [String] = []
     if sent.channel != nil, !apnsIdentifier.isEmpty { names.append("request \(apnsIdentifier)") }
     if !uniqueIdentifier.isEmpty { names.append("unique id \(uniqueIdentifier)") }
     return Printable.line(
-      "\(name)  \(said)" + (names.isEmpty ? "" : "  (\(names.joined(separator: ", ")))"))
+      "\(name)  \(outcome)" + (names.isEmpty ? "" : "  (\(names.joined(separator: ", ")))"))
   }
 }

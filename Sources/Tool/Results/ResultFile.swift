@@ -7,8 +7,7 @@ import Simulator
 ///
 /// Before a device is sent to, a line records how far the list may have been sent ("sending_to").
 /// An outcome is written before anything more is sent. So a device up to "sending_to" without an
-/// outcome may have got its notification, and there are never more of these than the session's
-/// window holds.
+/// outcome may have got its notification. Their number is limited by the session's window.
 final class ResultFile {
   /// How far ahead "sending_to" is written.
   private static let step = 1024
@@ -16,7 +15,7 @@ final class ResultFile {
   struct Beginning {
     var list: String
     var size: Int?
-    /// Covers everything that would make it a different run.
+    /// A hash of everything that identifies the run.
     var fingerprint: UInt64
   }
 
@@ -77,7 +76,7 @@ final class ResultFile {
     try flush()
   }
 
-  /// Corrects "sending_to" when a run ends in order.
+  /// Corrects "sending_to" when a run ends normally.
   func end(_ lastSent: Int) throws(FileFault) {
     waiting += "{\"sending_to\":\(max(sentBefore, lastSent))}\n".utf8
     try flush()
@@ -107,13 +106,13 @@ final class ResultFile {
     let lines = try LineReader(path)
     var whole = 0
     while let line = try lines.next() {
-      // A line without a line feed was cut off.
+      // A line without a line feed was truncated.
       guard lines.position > whole + line.count else { break }
       if lines.line == 1 {
         guard line == first else {
           throw FileFault(
             path: path, line: 1,
-            message: "the results are of another run: a different list, payload or service")
+            message: "the results belong to another run: a different list, payload or service")
         }
         isResumed = true
       } else {
@@ -130,7 +129,7 @@ final class ResultFile {
   /// False if the line does not belong in such a file.
   private func take(_ object: JSONValue) -> Bool {
     if case .number(let to)? = object["sending_to"]?.content {
-      // The last one counts: a run that ended in order has corrected it.
+      // The last one applies: a run that ended normally has corrected it.
       sentBefore = Int(exactly: to) ?? 0
       return true
     }

@@ -15,7 +15,7 @@ final class DeviceSource {
   private var named: ArraySlice<String>
   private var number = 0
 
-  /// `named`: on the command line, if there is no list.
+  /// `named` has the devices or channels in the command line, without a list.
   init(_ kind: Addressee.Kind, named: [String], list: DeviceList?, template: Template) {
     self.kind = kind
     self.template = template
@@ -23,16 +23,16 @@ final class DeviceSource {
     self.named = named[...]
   }
 
-  /// How much of the list has been read; nil where nobody knows how long it is.
+  /// The share of the list that has been read; nil if its length is unknown.
   var share: Double? {
     guard let list, let size = list.size, size > 0 else { return nil }
     return min(1, Double(list.position) / Double(size))
   }
 
-  /// False if the list's next line has not begun to come within the time.
+  /// False if the list's next line has not started to arrive within the time.
   func isReady(within milliseconds: CInt) -> Bool { list?.isReady(within: milliseconds) ?? true }
 
-  /// `wanted` says which devices are worth their work; nil is handed out for the others.
+  /// Returns nil for devices that `wanted` rejects, to save their work.
   func next(where wanted: (Int) -> Bool) throws(FileFault) -> (number: Int, device: Device?)? {
     number += 1
     guard let list else {

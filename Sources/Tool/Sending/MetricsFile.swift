@@ -1,9 +1,9 @@
 import APNSLibrary
 import Glibc
 
-/// A session's statistics for Prometheus' node_exporter, in a file that is always whole.
+/// A session's metrics for Prometheus' node_exporter, in a file that is always complete.
 struct MetricsFile {
-  /// A scrape comes every 15 seconds or so.
+  /// Prometheus reads it about every 15 seconds.
   private static let interval = 5.0
 
   private let path: String
@@ -13,7 +13,7 @@ struct MetricsFile {
 
   var isDue: Bool { Clock.now - written >= Self.interval }
 
-  /// node_exporter is another user, so anybody may read it.
+  /// Readable by all, because node_exporter runs as another user.
   mutating func write(_ session: PushSession) throws(FileFault) {
     written = Clock.now
     guard let text = session.metrics else { throw FileFault.system(path, ENOMEM) }

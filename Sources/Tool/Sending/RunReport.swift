@@ -1,6 +1,6 @@
 import APNSLibrary
 
-/// What a run came to, for machines and for people.
+/// The result of a run, as JSON and as text.
 struct RunReport {
   /// The outcomes of this run.
   var tally: OutcomeCounts
@@ -8,7 +8,7 @@ struct RunReport {
   var whole: OutcomeCounts
   var elapsed: Double
   var passedOver = 0
-  /// The skipped devices that no earlier run got accepted.
+  /// The skipped devices without an accepted notification in earlier runs.
   var failedBefore = 0
   var inDoubt = 0
   var isAtMostOnce = false
@@ -16,9 +16,9 @@ struct RunReport {
   var isResumable = false
   var resent = 0
   var failure: String?
-  /// The list came to its end.
+  /// The end of the list was reached.
   var isWhole = true
-  /// It was Apple's service.
+  /// The service was Apple's.
   var isApples = true
 
   init(tally: OutcomeCounts, whole: OutcomeCounts, elapsed: Double) {
@@ -40,7 +40,8 @@ struct RunReport {
       lines.append("  rejected: \(reason), \(OutcomeCounts.grouped(count))")
     }
     if namesConsole {
-      lines.append("Apple's console finds a delivery by its unique id: \(AppleConsole.address)")
+      lines.append(
+        "Apple's console lists deliveries under their unique IDs: \(AppleConsole.address)")
     }
     if passedOver > 0 {
       lines.append(
@@ -51,9 +52,9 @@ struct RunReport {
     if inDoubt > 0 {
       lines.append(
         isAtMostOnce
-          ? "In doubt: \(OutcomeCounts.grouped(inDoubt)) that an earlier run may have sent; not sent again"
-          : "In doubt: \(OutcomeCounts.grouped(inDoubt)) that an earlier run may have sent; sent again, "
-            + "\(OutcomeCounts.grouped(tally.again)) accepted now and perhaps earlier too")
+          ? "In doubt: \(OutcomeCounts.grouped(inDoubt)) that an earlier run may have sent; not resent"
+          : "In doubt: \(OutcomeCounts.grouped(inDoubt)) that an earlier run may have sent; "
+            + "resent, \(OutcomeCounts.grouped(tally.again)) accepted now and perhaps before")
     }
     if let failure { lines.append("Error: \(failure)") }
     if !isWhole {

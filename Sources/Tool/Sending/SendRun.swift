@@ -7,8 +7,9 @@ struct SendRun {
   /// The number of notifications between two checks for outcomes.
   private static let batch = 64
   /// The seconds without an outcome after which the service is probed.
-  private static let patienceForWord = 10.0
-  /// How many ms a call of the session may wait, so that progress is drawn and Ctrl-C heard.
+  private static let timeUntilProbe = 10.0
+  /// How many ms a call of the session may wait, so that the tool draws progress and notices
+  /// Ctrl-C.
   private static let slice: UInt32 = 200
 
   private let command: Send
@@ -31,12 +32,12 @@ struct SendRun {
   private var passedOver = 0
   private var inDoubt = 0
   private var skippedShare = 0.0
-  private var lastWord = Clock.now
-  private var lastAsked = Clock.now
+  private var lastOutcome = Clock.now
+  private var lastProbe = Clock.now
   private var nextDue = 0.0
   private var failure: LibraryError?
-  private var hasSaidInterrupted = false
-  private var hasSaidMetrics = false
+  private var hasReportedInterruption = false
+  private var hasReportedMetrics = false
 
   init(_ command: Send, _ credentials: ProviderCredentials, _ template: Template) throws {
     self.command = command
@@ -98,7 +99,7 @@ struct SendRun {
     }
     self.session = session
     do {
-      // A file that cannot be written is found out before anything is sent.
+      // Detects an unwritable file before anything is sent.
       do throws(FileFault) {
         try metrics?.write(session)
       } catch {
@@ -106,19 +107,19 @@ struct SendRun {
       }
       try sendAll(session)
       try settle(session)
-      tellMetrics(session)
+      writeMetrics(session)
       if lastSent > 0 { try results?.end(lastSent) }
     } catch let fault as FileFault {
       progress.clear()
       session.close(within: 0)
-      throw Exit.said(fault.description, Exit.usage)
+      throw Exit.report(fault.description, Exit.usage)
     }
     report()
     if failure != nil { return Exit.unreachable }
     return whole.isAllAccepted && Interruption.times == 0 ? .success : Exit.someRejected
   }
 
-  /// What the session does, on standard error, between two drawings of the progress.
+  /// The session's log on standard error, between two updates of the progress.
   private func lines(_ verbosity: Int) -> SessionLines {
     let progress = progress
     return SessionLines(upTo: verbosity > 1 ? APNS_LOG_TRACE : APNS_LOG_INFO) { line in
@@ -136,7 +137,7 @@ struct SendRun {
     }
   }
 
-  /// Not accepted in earlier runs, and not sent again. The exit status covers the whole list.
+  /// Not accepted in earlier runs, and not resent. The exit status covers the whole list.
   private var failedBefore: Int {
     guard let done = results?.done else { return 0 }
     return done.failed + (command.atMostOnce ? done.doubtful.count : 0)
@@ -144,8 +145,8 @@ struct SendRun {
 
   // MARK: Sending
 
-  /// Connects before the first one is sent. If all have outcomes, no connection is needed. False if
-  /// it was interrupted.
+  /// Connects before the first notification. If all have outcomes, no connection is needed. False
+  /// if interrupted.
   private mutating func connect(_ session: PushSession) throws -> Bool {
     let limit = Clock.now + command.service.connectTimeout
     while !isConnected {
@@ -167,7 +168,7 @@ struct SendRun {
     while Interruption.times == 0 {
       while !source.isReady(within: CInt(Self.slice)), Interruption.times == 0 {
         _ = try? session.flush()
-        try look(session, within: 0)
+        try takeOutcomes(session, within: 0)
       }
       let results = results
       let isAtMostOnce = command.atMostOnce
@@ -212,17 +213,17 @@ struct SendRun {
       sinceLook += 1
       if sinceLook >= Self.batch {
         sinceLook = 0
-        try look(session, within: 0)
+        try takeOutcomes(session, within: 0)
       }
     }
   }
 
-  /// False if it was not sent, because the service is lost for good or the run interrupted.
+  /// False if it was not sent, because the service stays unreachable or the run was interrupted.
   private mutating func send(
     _ sent: SentNotification, _ payload: [UInt8], _ session: PushSession
   ) throws -> Bool {
     var lostSince: Double?
-    var hasSaidLost = false
+    var hasReportedLoss = false
     while true {
       do throws(LibraryError) {
         try session.send(sent, payload)
@@ -240,16 +241,16 @@ struct SendRun {
           }
           let isSlice = error.status == APNS_ERR_TIMEOUT
           if isSlice, Interruption.times > 0 { return false }
-          // An answer shows that it is not lost.
-          let since = max(lostSince ?? Clock.now, lastWord)
+          // A response shows that the service is reachable.
+          let since = max(lostSince ?? Clock.now, lastOutcome)
           lostSince = since
           let lost = Clock.now - since
-          let isWorthTelling =
+          let isReportable =
             !isSlice
             || error.cause != APNS_CAUSE_ANSWER_TIMEOUT && lost >= command.service.connectTimeout
-          if isWorthTelling, !hasSaidLost {
-            say("\(explained(error)); trying again")
-            hasSaidLost = true
+          if isReportable, !hasReportedLoss {
+            show("\(explained(error)); retrying")
+            hasReportedLoss = true
           }
           if lost >= command.patience || Interruption.times > 0 {
             failure = error
@@ -257,7 +258,7 @@ struct SendRun {
           }
           if !isSlice { Clock.pause(0.1) }
         }
-        try look(session, within: 0)
+        try takeOutcomes(session, within: 0)
       }
     }
   }
@@ -265,28 +266,28 @@ struct SendRun {
   /// Waits until the next notification is due.
   private mutating func pace(_ session: PushSession) throws {
     guard let rate = command.rate else { return }
-    // A delay is not made up for by a burst.
+    // A delay is not compensated by a burst.
     nextDue = max(nextDue, Clock.now - 0.05)
     while Clock.now < nextDue, Interruption.times == 0 {
       _ = try? session.flush()
-      try look(session, within: Int32(min(100, max(1, (nextDue - Clock.now) * 1000))))
+      try takeOutcomes(session, within: Int32(min(100, max(1, (nextDue - Clock.now) * 1000))))
     }
     nextDue += 1 / rate
   }
 
-  /// Sending matters more than its statistics: a disk that is full stops nobody.
-  private mutating func tellMetrics(_ session: PushSession) {
+  /// Sending is more important than its metrics: a full disk does not stop it.
+  private mutating func writeMetrics(_ session: PushSession) {
     do throws(FileFault) {
       try metrics?.write(session)
     } catch {
-      if !hasSaidMetrics { say("Warning: --metrics: \(error)") }
-      hasSaidMetrics = true
+      if !hasReportedMetrics { show("Warning: --metrics: \(error)") }
+      hasReportedMetrics = true
     }
   }
 
   /// Takes the available outcomes and records them before anything else is sent.
-  private mutating func look(_ session: PushSession, within milliseconds: Int32) throws {
-    if metrics?.isDue ?? false { tellMetrics(session) }
+  private mutating func takeOutcomes(_ session: PushSession, within milliseconds: Int32) throws {
+    if metrics?.isDue ?? false { writeMetrics(session) }
     var wait = milliseconds
     do throws(LibraryError) {
       while let outcome = try session.next(within: wait) {
@@ -294,20 +295,20 @@ struct SendRun {
         wait = 0
       }
     } catch {
-      // The next notification meets the same error, and waits for it to pass.
+      // The next notification gets the same error, and waits until it is resolved.
       if milliseconds > 0 { Clock.pause(Double(milliseconds) / 1000) }
     }
-    if Clock.now - max(lastWord, lastAsked) > Self.patienceForWord {
-      lastAsked = Clock.now
+    if Clock.now - max(lastOutcome, lastProbe) > Self.timeUntilProbe {
+      lastProbe = Clock.now
       if session.unresolved > 0 { _ = try? session.drain(within: 1000) }
     }
     try write()
-    sayInterrupted(session)
+    reportInterruption(session)
     let ended = tally.ended + passedOver
     progress.show(
       whole, ended: tally.ended, waiting: session.unresolved,
       share: source.share.map { $0 * Double(ended) / Double(max(begun, 1)) },
-      skipped: skippedShare, trouble: session.trouble)
+      skipped: skippedShare, problem: session.problem)
   }
 
   /// The outcomes of the whole list.
@@ -316,7 +317,7 @@ struct SendRun {
   private mutating func take(_ outcome: SendOutcome) {
     tally.add(outcome)
     if results?.done.doubtful.contains(outcome.sent.number) ?? false { earlier.forgetUnknown() }
-    lastWord = Clock.now
+    lastOutcome = Clock.now
     if let results {
       results.write(outcome.json)
     } else if command.json {
@@ -341,31 +342,31 @@ struct SendRun {
     while session.unresolved > 0, Interruption.times < 2, failure == nil || Clock.now - began < 5,
       Clock.now - began < command.drain
     {
-      sayInterrupted(session)
+      reportInterruption(session)
       do throws(LibraryError) {
         _ = try session.drain(within: 200)
       } catch {
         if !error.isConnection || Clock.now - began >= command.patience { failure = error }
         Clock.pause(0.1)
       }
-      try look(session, within: 0)
+      try takeOutcomes(session, within: 0)
     }
     let limit = Clock.now + 2
     while Interruption.times < 2, Clock.now < limit {
       if session.close(within: Int32((limit - Clock.now) * 1000)) { break }
-      try look(session, within: 0)
+      try takeOutcomes(session, within: 0)
     }
     session.close(within: 0)
-    try look(session, within: 0)
+    try takeOutcomes(session, within: 0)
     progress.clear()
   }
 
-  private mutating func sayInterrupted(_ session: PushSession) {
-    guard Interruption.times > 0, !hasSaidInterrupted, session.unresolved > 0 else { return }
-    hasSaidInterrupted = true
-    say(
+  private mutating func reportInterruption(_ session: PushSession) {
+    guard Interruption.times > 0, !hasReportedInterruption, session.unresolved > 0 else { return }
+    hasReportedInterruption = true
+    show(
       "Interrupted: waiting for the outcomes of \(OutcomeCounts.grouped(session.unresolved)) "
-        + "notifications that were sent; a second Ctrl-C ends at once")
+        + "notifications in flight; a second Ctrl-C ends immediately")
   }
 
   /// The library's message, and what an alert in the handshake means.
@@ -374,7 +375,7 @@ struct SendRun {
     return error.message + (words.map { ": \($0)" } ?? "")
   }
 
-  private func say(_ text: String) {
+  private func show(_ text: String) {
     progress.clear()
     StandardStream.error.write(Printable.line(text) + "\n")
   }
@@ -386,14 +387,14 @@ struct SendRun {
     for finding in LibraryFinding.all(in: payload, limit: command.limit) {
       let text = "payload:\(finding.line):\(finding.column): \(finding.message)"
       if finding.isError { throw Exit.refusal(text) }
-      say("Warning: \(text)")
+      show("Warning: \(text)")
     }
   }
 
-  /// --dry-run: everything but the connection.
+  /// --dry-run does everything but connect.
   private mutating func check() throws -> ExitCode {
     do throws(LibraryError) {
-      // The session itself finds options that do not fit.
+      // The session itself reports incompatible options.
       session = try PushSession(
         command.sessionOptions(credentials), credentials: credentials, delivery: command.delivery)
     } catch {
@@ -418,7 +419,7 @@ struct SendRun {
         try write()
       }
     } catch let fault as FileFault {
-      throw Exit.said(fault.description, Exit.usage)
+      throw Exit.report(fault.description, Exit.usage)
     }
     if command.json {
       var totals = JSONMembers()

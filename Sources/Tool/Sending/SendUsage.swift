@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What of the command line does not go together for broadcasts and Live Activities.
+/// Checks for incompatible options of broadcasts and Live Activities.
 extension Send {
   func validateBroadcast() throws {
     if !tokens.isEmpty || list != nil {
@@ -19,15 +19,15 @@ extension Send {
         "a broadcast is for Live Activities: it cannot have --push-type \(pushType.rawValue)")
     }
     if collapseID != nil {
-      throw ValidationError("--collapse-id is for devices: a broadcast has none")
+      throw ValidationError("--collapse-id is for devices: a broadcast cannot have it")
     }
     if activity.liveActivity == .start {
       throw ValidationError(
-        "a broadcast cannot start a Live Activity: start it with a push to each device, "
-          + "and --input-push-channel lets it follow the channel")
+        "a broadcast cannot start a Live Activity: start it with a push to each device, and "
+          + "--input-push-channel subscribes it to the channel")
     }
     if topic == nil, provider.p8 != nil {
-      throw ValidationError("a broadcast with --p8 needs --topic, the app's bundle identifier")
+      throw ValidationError("a broadcast with --p8 needs --topic, the app's bundle ID")
     }
   }
 

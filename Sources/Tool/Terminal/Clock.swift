@@ -2,7 +2,7 @@ import Glibc
 
 /// Reads, counts and writes times.
 enum Clock {
-  /// Seconds of a clock that nobody sets.
+  /// Seconds of the monotonic clock.
   static var now: Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -24,8 +24,8 @@ enum Clock {
       + "T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))Z"
   }
 
-  /// UNIX seconds, with a fraction or not, or a date and time as databases write them
-  /// (2026-11-21 14:00:00, T between them, Z or an offset behind; without one it is UTC).
+  /// Parses UNIX seconds, with or without a fraction, or a date and time in a database's format
+  /// (2026-11-21 14:00:00, also with T between them, and with Z or an offset; the default is UTC).
   static func read(_ text: [UInt8]) -> Int64? {
     let digits = text.prefix { isDigit($0) }
     if digits.count == text.count || text[digits.count] == UInt8(ascii: "."), !digits.isEmpty {

@@ -1,4 +1,4 @@
-/// Makes foreign text safe for a terminal: nothing in it moves, hides or reverses other text.
+/// Makes foreign text safe for a terminal, so that it cannot move, hide or reverse other text.
 enum Printable {
   static func line(_ text: String) -> String {
     var out = ""
@@ -14,7 +14,7 @@ enum Printable {
     return out
   }
 
-  /// How many columns of a terminal it takes up.
+  /// The number of terminal columns it takes.
   static func width(_ text: String) -> Int { text.reduce(0) { $0 + width($1) } }
 
   /// The longest prefix that fits into `columns`.

@@ -9,7 +9,7 @@ final class ProgressLine {
   private var last = Clock.now
   private var isDrawn = false
 
-  /// `every`: seconds between plain lines; 0 for none at all.
+  /// `every` is the number of seconds between plain lines; 0 prints none.
   init(every: Double) {
     columns = every > 0 ? Terminal.columns(of: .error) : nil
     interval = columns == nil ? every : 0.1
@@ -17,11 +17,11 @@ final class ProgressLine {
 
   var elapsed: Double { Clock.now - began }
 
-  /// `ended`: how many outcomes this run has; `share`: how much of the list has one, if known;
-  /// `trouble`: why it waits.
+  /// `ended` is the number of outcomes in this run, `share` the part of the list that has one, if
+  /// known, and `problem` the reason for waiting.
   func show(
     _ tally: OutcomeCounts, ended: Int, waiting: Int, share: Double?, skipped: Double,
-    trouble: String?
+    problem: String?
   ) {
     let now = Clock.now
     guard interval > 0, now - last >= interval else { return }
@@ -37,15 +37,15 @@ final class ProgressLine {
     let speed = "\(OutcomeCounts.grouped(Int(rate)))/s\(left)"
     guard let columns else {
       let percent = share.map { "\(Int($0 * 100))%, " } ?? ""
-      let reason = trouble.map { "; \(Printable.line($0))" } ?? ""
+      let reason = problem.map { "; \(Printable.line($0))" } ?? ""
       StandardStream.error.write("\(percent)\(counts), \(speed)\(reason)\n")
       return
     }
     let columnsNow = Terminal.columns(of: .error) ?? columns
     var line = "\(counts), \(speed)"
-    if let trouble {
-      // Leaves out the speed, because the reason alone is longer than most terminals.
-      line = (share.map { "\(Int($0 * 100))% " } ?? "") + "\(counts); \(Printable.line(trouble))"
+    if let problem {
+      // Omits the speed, because the reason alone is wider than most terminals.
+      line = (share.map { "\(Int($0 * 100))% " } ?? "") + "\(counts); \(Printable.line(problem))"
     } else if let share {
       let room = columnsNow - line.count - 9
       let bar = room >= 8 ? Self.bar(share, width: min(room, 24)) + " " : ""

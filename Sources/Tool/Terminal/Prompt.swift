@@ -1,8 +1,8 @@
 import Glibc
 
-/// Asks at the terminal, wherever the standard streams go.
+/// Asks on the terminal, even if the standard streams are redirected.
 enum Prompt {
-  /// nil if there is no terminal or no answer.
+  /// nil without a terminal or an answer.
   static func secret(_ question: String) -> String? {
     let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard terminal >= 0 else { return nil }
@@ -16,9 +16,9 @@ enum Prompt {
     defer { tcsetattr(terminal, TCSAFLUSH, &before) }
     let bytes = Array(Printable.line(question).utf8)
     _ = write(terminal, bytes, bytes.count)
-    var said: [UInt8] = []
+    var answer: [UInt8] = []
     var byte: UInt8 = 0
-    while read(terminal, &byte, 1) == 1, byte != UInt8(ascii: "\n") { said.append(byte) }
-    return said.isEmpty ? nil : String(decoding: said, as: UTF8.self)
+    while read(terminal, &byte, 1) == 1, byte != UInt8(ascii: "\n") { answer.append(byte) }
+    return answer.isEmpty ? nil : String(decoding: answer, as: UTF8.self)
   }
 }

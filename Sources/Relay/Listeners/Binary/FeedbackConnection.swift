@@ -92,7 +92,7 @@ final class FeedbackConnection: FeedbackDelegate {
         }
       }
     }
-    GentleClose.begin(channel, after: GentleClose.pause, patience: Self.patience)
+    GracefulClose.begin(channel, after: GracefulClose.pause, timeout: Self.patience)
   }
 
   private func sayCutOff() {

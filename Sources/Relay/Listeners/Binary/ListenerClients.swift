@@ -11,7 +11,7 @@ struct ListenerClients: Sendable {
   }
 
   private let fingerprints: [String: String]
-  private let authorities: ClientAuthorities?
+  private let authorities: ClientTrustStore?
   private let app: String?
   private let level: CInt
 
@@ -24,7 +24,7 @@ struct ListenerClients: Sendable {
       return
     }
     do throws(ServerTLSError) {
-      authorities = try ClientAuthorities(file: file)
+      authorities = try ClientTrustStore(file: file)
     } catch {
       throw QueueFault(description: "\(file): \(error.text)")
     }

@@ -266,8 +266,8 @@ final class ListenerConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
       listener.figures.countErrorPacket(packet.status)
       BinaryHandler.write(packet, context)
     }
-    GentleClose.begin(
-      context.channel, after: ending.packet == nil ? .zero : GentleClose.pause)
+    GracefulClose.begin(
+      context.channel, after: ending.packet == nil ? .zero : GracefulClose.pause)
   }
 
   // MARK: Channel events

@@ -1,4 +1,4 @@
-/// Asks a relay's HTTP listener what it refuses by itself. Nothing is pushed.
+/// Checks a relay's HTTP listener with a request that it refuses. It pushes no notification.
 struct HTTPListenerCheck {
   /// HOST:PORT, or the path of a UNIX socket.
   var place: String
@@ -17,14 +17,14 @@ struct HTTPListenerCheck {
         "POST /3/device/doctor HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"
           .utf8
       )
-      judge(String(decoding: socket.readAll(most: 4096), as: UTF8.self), &report)
+      evaluate(String(decoding: socket.readAll(limit: 4096), as: UTF8.self), &report)
       return true
     } catch {
       report.add(
         Finding(
           cause: "http-listener-unreachable", about: place, message: "no connection: \(error.text)",
           remedy:
-            "'type: http' has to be among the listeners in relay.yaml; without host it takes connections of its own machine only; a socket's directory and socket_mode say who may use it"
+            "relay.yaml must have a listener with 'type: http'; without host it accepts connections from its own machine only; a socket's directory and socket_mode restrict its users"
         ))
       return false
     }
@@ -37,26 +37,28 @@ struct HTTPListenerCheck {
       host: address?.host ?? "", port: address?.port ?? 0, seconds: seconds)
   }
 
-  private func judge(_ answer: String, _ report: inout Report) {
-    let status = answer.split(separator: " ").dropFirst().first.map(String.init) ?? ""
-    if status == "400", answer.contains("BadDeviceToken") {
-      report.fine(place, "an HTTP listener of a relay: whoever reaches it can push")
-    } else if status == "403", answer.contains("ProviderToken") {
+  private func evaluate(_ response: String, _ report: inout Report) {
+    let status = response.split(separator: " ").dropFirst().first.map(String.init) ?? ""
+    if status == "400", response.contains("BadDeviceToken") {
+      report.fine(place, "an HTTP listener of a relay: anyone who can reach it can push")
+    } else if status == "403", response.contains("ProviderToken") {
       report.fine(
-        place, "an HTTP listener of a relay: it wants a bearer token of its authorization_file")
+        place, "an HTTP listener of a relay: it requires a bearer token from its authorization_file"
+      )
     } else if status == "503" {
       report.add(
         Finding(
           cause: "http-listener-stops", about: place,
-          message: "the relay stops, or its queue fails",
+          message: "the relay is stopping, or its queue fails",
           remedy: "see the relay's log"))
     } else {
-      let line = answer.prefix { $0 != "\r\n" && $0 != "\n" }.prefix(80)
+      let line = response.prefix { $0 != "\r\n" && $0 != "\n" }.prefix(80)
       report.add(
         Finding(
           cause: "http-listener-other", about: place,
           message: line.isEmpty
-            ? "it says nothing" : "it is not an HTTP listener of a relay; it answers \"\(line)\"",
+            ? "no response"
+            : "it is not an HTTP listener of a relay; it sends \"\(line)\"",
           remedy: "check the address: 'port' or 'socket' of the listener in relay.yaml"))
     }
   }

@@ -11,8 +11,8 @@ final class LegacyConnection {
     var max = TLSBound.tls1_3
     var ciphers = "ALL"
     var credentials: LegacyCredentials?
-    /// A file of those whom it trusts.
-    var authority: String?
+    /// A file with its CA certificates.
+    var caFile: String?
   }
 
   enum Failure: Error {
@@ -24,7 +24,7 @@ final class LegacyConnection {
     case timeout
   }
 
-  /// How the conversation ended.
+  /// How the connection ended.
   enum End {
     case closeNotify
     /// Closed without close_notify.
@@ -44,16 +44,16 @@ final class LegacyConnection {
     ERR_clear_error()
   }
 
-  /// Takes the connection, and returns when the handshake is done.
+  /// Performs the handshake on the connection.
   init(_ socket: consuming TimedSocket, _ tls: TLS) throws(Failure) {
     ERR_clear_error()
     guard let context = SSL_CTX_new(TLS_client_method()) else { throw .impossible }
-    // A level of 0 is for this one's own: what old versions and certificates need.
+    // Security level 0 for the client's own settings, as old versions and certificates need.
     let isSet =
       SSL_CTX_set_cipher_list(context, tls.ciphers + ":@SECLEVEL=0") == 1
       && copenssl_set_min_version(context, tls.min.number) == 1
       && copenssl_set_max_version(context, tls.max.number) == 1
-      && tls.authority.map { SSL_CTX_load_verify_locations(context, $0, nil) == 1 } ?? true
+      && tls.caFile.map { SSL_CTX_load_verify_locations(context, $0, nil) == 1 } ?? true
       && tls.credentials?.use(in: context) ?? true
     SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nil)
     guard isSet, let ssl = SSL_new(context), SSL_set_fd(ssl, socket.descriptor) == 1 else {
@@ -66,7 +66,7 @@ final class LegacyConnection {
     tickets = .allocate(capacity: 1)
     tickets.initialize(to: 0)
     SSL_set_msg_callback(ssl) { isWritten, _, kind, bytes, count, ssl, _ in
-      // NewSessionTicket, which TLS 1.3 sends behind the handshake.
+      // NewSessionTicket, which TLS 1.3 sends after the handshake.
       guard isWritten == 0, kind == SSL3_RT_HANDSHAKE, count > 0,
         SSL_version(ssl) == TLS1_3_VERSION,
         bytes?.load(as: UInt8.self) == UInt8(SSL3_MT_NEWSESSION_TICKET),
@@ -81,7 +81,8 @@ final class LegacyConnection {
     throw failure(code)
   }
 
-  /// Waits for what OpenSSL wants. Returns its result, and its error where it failed.
+  /// Repeats the call until OpenSSL needs no more input or output. Returns its result, and its
+  /// error if it failed.
   private func drive(_ step: (OpaquePointer) -> CInt) -> (CInt, CInt) {
     while true {
       ERR_clear_error()
@@ -106,29 +107,29 @@ final class LegacyConnection {
     if copenssl_is_not_tls(error) != 0, SSL_get_state(ssl) == TLS_ST_CW_CLNT_HELLO {
       return .notTLS
     }
-    let said = ERR_reason_error_string(error).map { String(cString: $0) } ?? "TLS fails"
+    let reason = ERR_reason_error_string(error).map { String(cString: $0) } ?? "TLS fails"
     let alert = copenssl_alert(error)
-    // A setting that this side lacks never reached the peer.
+    // The peer never saw a setting that this machine's OpenSSL lacks.
     if alert == 0,
       SSL_get_state(ssl) == TLS_ST_BEFORE || SSL_get_state(ssl) == TLS_ST_CW_CLNT_HELLO,
       copenssl_is_other_version(error) == 0
     {
       return .impossible
     }
-    return .refused(said)
+    return .refused(reason)
   }
 
-  /// As OpenSSL writes it: TLSv1.2.
+  /// In OpenSSL's format: TLSv1.2.
   var version: String { SSL_get_version(ssl).map { String(cString: $0) } ?? "" }
 
   var cipher: String {
     SSL_CIPHER_get_name(SSL_get_current_cipher(ssl)).map { String(cString: $0) } ?? ""
   }
 
-  /// The server's own.
+  /// The server's certificate.
   var certificate: Certificate? { copenssl_peer_certificate(ssl).map(Certificate.init) }
 
-  /// The reason why a client that trusts the `authority` would reject the server's certificate; nil
+  /// The reason why a client that trusts the `caFile` would reject the server's certificate; nil
   /// if it would accept it.
   var distrust: String? {
     let result = SSL_get_verify_result(ssl)
@@ -136,16 +137,16 @@ final class LegacyConnection {
     return String(cString: X509_verify_cert_error_string(result))
   }
 
-  /// The number of TLS 1.3 session tickets read.
+  /// The number of session tickets read (TLS 1.3).
   var ticketCount: Int { tickets.pointee }
 
-  /// Writes, then reads to the end; `most` bytes of it are kept.
-  func talk(_ bytes: [UInt8], most: Int = 64) -> (answer: [UInt8], end: End) {
+  /// Writes, then reads to the end; `limit` bytes of it are kept.
+  func talk(_ bytes: [UInt8], limit: Int = 64) -> (answer: [UInt8], end: End) {
     // A peer that closes immediately may still have sent something, so a failed write is ignored.
     if !bytes.isEmpty { _ = drive { SSL_write($0, bytes, CInt(bytes.count)) } }
     var answer: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 1024)
-    while answer.count < most {
+    while answer.count < limit {
       let (result, code) = drive { SSL_read($0, &piece, CInt(piece.count)) }
       if result > 0 {
         answer += piece[..<Int(result)]
@@ -162,7 +163,7 @@ final class LegacyConnection {
     return (answer, .timeout)
   }
 
-  /// Once it is let go, the server knows that nothing it sent was read.
+  /// Closes so that the server learns that its data was not read.
   func abandon() { socket.endByReset() }
 }
 

@@ -1,7 +1,7 @@
 import BinaryServer
 import COpenSSL
 
-/// An old program's certificate and key, which may be expired and as weak as they were then.
+/// A legacy program's certificate and key, which may be expired or weak.
 final class LegacyCredentials {
   struct Fault: Error {
     var cause: String
@@ -15,7 +15,7 @@ final class LegacyCredentials {
 
   deinit { EVP_PKEY_free(key) }
 
-  /// The key is in its own file, or with the certificate.
+  /// The key is in a separate file, or in the certificate's.
   init(certificate path: String, key keyPath: String?, passphrase: String?) throws(Fault) {
     guard let file = CredentialFile(path) else {
       throw Fault(
@@ -24,14 +24,14 @@ final class LegacyCredentials {
     if file.form == .pkcs12 {
       throw Fault(
         cause: "certificate-not-pem", about: path,
-        message: "is PKCS#12, and old programs are looked at with PEM",
+        message: "is PKCS#12, but this check needs PEM",
         remedy:
           "openssl pkcs12 -legacy -in \(path) -nodes -out provider.pem, chmod 600 that, and give it"
       )
     }
     guard let certificate = file.certificates.first else {
       throw Fault(
-        cause: "certificate-missing", about: path, message: "there is no certificate in it",
+        cause: "certificate-missing", about: path, message: "contains no certificate",
         remedy: "give the program's certificate, in PEM")
     }
     let keyPath = keyPath ?? path
@@ -40,15 +40,15 @@ final class LegacyCredentials {
     else {
       throw Fault(
         cause: "key-missing", about: keyPath,
-        message: "there is no private key in it that could be opened",
+        message: "contains no private key that could be opened",
         remedy: "give the key's file with --key, and its passphrase with --passphrase-file")
     }
     guard X509_check_private_key(certificate.handle, key) == 1 else {
       EVP_PKEY_free(key)
       ERR_clear_error()
       throw Fault(
-        cause: "key-mismatch", about: keyPath, message: "the key does not fit the certificate",
-        remedy: "give the key that the certificate was made for")
+        cause: "key-mismatch", about: keyPath, message: "the key does not match the certificate",
+        remedy: "give the certificate's key")
     }
     (self.certificate, self.key) = (certificate, key)
   }
@@ -56,14 +56,14 @@ final class LegacyCredentials {
   private static func key(_ text: String, _ passphrase: String?) -> OpaquePointer? {
     MemoryBIO.reading(text) { bio in
       guard var bytes = passphrase.map({ Array($0.utf8) + [0] }) else {
-        // Does not ask for a passphrase at the terminal.
+        // Prevents a passphrase prompt on the terminal.
         return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
       }
       return PEM_read_bio_PrivateKey(bio, nil, nil, &bytes)
     }
   }
 
-  /// False: OpenSSL does not take them.
+  /// False if OpenSSL rejects them.
   func use(in context: OpaquePointer) -> Bool {
     SSL_CTX_use_certificate(context, certificate.handle) == 1
       && SSL_CTX_use_PrivateKey(context, key) == 1

@@ -1,6 +1,7 @@
-/// Where Apple's old names lead on this machine: it is all that changes for an old program.
+/// Checks the addresses of Apple's old names on this machine. For a legacy program only they
+/// change.
 struct OldNameCheck {
-  /// The relay, as it was named.
+  /// The relay's name or address in the command line.
   var host: String
   var resolve: (String) -> [String] = AddressList.of
 
@@ -27,7 +28,7 @@ struct OldNameCheck {
       report.add(
         Finding(
           cause: "old-names-elsewhere", severity: .warning, about: Self.pairs[0].0,
-          message: "\(said(places[Self.pairs[0].0])), not to the relay at \(relay[0])",
+          message: "\(addressText(places[Self.pairs[0].0])), not to the relay at \(relay[0])",
           remedy: remedy))
       return
     }
@@ -41,14 +42,14 @@ struct OldNameCheck {
           Finding(
             cause: "old-name-elsewhere", severity: .warning, about: wrong,
             message:
-              "\(said(places[wrong])), but \(right) leads to the relay at \(relay[0]): "
-              + (isGateway ? "no program hears of devices that are gone" : "nothing is pushed"),
+              "\(addressText(places[wrong])), but \(right) leads to the relay at \(relay[0]): "
+              + (isGateway ? "programs get no feedback about gone devices" : "nothing is pushed"),
             remedy: remedy))
       }
     }
   }
 
-  private func said(_ addresses: [String]?) -> String {
+  private func addressText(_ addresses: [String]?) -> String {
     guard let addresses, !addresses.isEmpty else { return "it has no address here" }
     return "it leads to \(addresses.joined(separator: ", "))"
   }

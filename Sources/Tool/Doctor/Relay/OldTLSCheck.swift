@@ -2,7 +2,7 @@ import BinaryServer
 
 /// The TLS versions and key exchanges that a listener accepts, each tried separately.
 struct OldTLSCheck {
-  /// Makes a connection that is let go.
+  /// Makes a connection and abandons it.
   var attempt: (LegacyConnection.TLS) -> LegacyConnection.Failure?
   var about: String
 
@@ -45,21 +45,22 @@ struct OldTLSCheck {
         closed.append(version)
       }
     }
-    if isByRSA == nil { untried.append("key exchange by RSA") }
-    var words = [open.isEmpty ? "no version of TLS" : "TLS \(Self.list(open))"]
+    if isByRSA == nil { untried.append("RSA key exchange") }
+    var words = [open.isEmpty ? "no TLS version" : "TLS \(Self.list(open))"]
     if !closed.isEmpty { words.append("not \(Self.list(closed))") }
-    if isByRSA == false { words.append("no key exchange by RSA") }
+    if isByRSA == false { words.append("no RSA key exchange") }
     report.fine(about, words.joined(separator: "; "))
     let old = closed.filter { $0 < .tls1_2 }
     if !old.isEmpty {
       report.fine(
         about,
-        "programs that know only TLS \(Self.list(old)) do not get in (OpenSSL before 1.0.1, Java 6, Windows before 7); if yours is one of them: min_tls: \"1.0\", and rsa_key_exchange: true for the oldest"
+        "programs limited to TLS \(Self.list(old)) cannot connect (OpenSSL before 1.0.1, Java 6, Windows before 7); for such a program set min_tls: \"1.0\", and rsa_key_exchange: true for the oldest"
       )
     }
     if !untried.isEmpty {
       report.skip(
-        about, "\(untried.joined(separator: ", ")) not tried: this machine's OpenSSL has it no more"
+        about,
+        "\(untried.joined(separator: ", ")) not tried: this machine's OpenSSL no longer supports it"
       )
     }
     if let oldest = open.first, oldest < .tls1_2 {
@@ -67,9 +68,9 @@ struct OldTLSCheck {
         Finding(
           cause: "old-tls-open", severity: .warning, about: about,
           message:
-            "it takes TLS \(oldest.rawValue), which one who is on the line can read and change",
+            "it accepts TLS \(oldest.rawValue), which an attacker on the network path can read and change",
           remedy:
-            "keep the way from the program to this port within your own network; if no program needs it, min_tls: \"1.2\""
+            "keep the path from the program to this port within your own network; if no program needs it, set min_tls: \"1.2\""
         ))
     }
     if isByRSA == true {
@@ -77,8 +78,8 @@ struct OldTLSCheck {
         Finding(
           cause: "rsa-key-exchange-open", severity: .warning, about: about,
           message:
-            "it takes key exchange by RSA: who gets the listener's key later can read what was recorded",
-          remedy: "if no program needs it, rsa_key_exchange: false"))
+            "it accepts RSA key exchange: anyone who gets the listener's key later can decrypt recorded traffic",
+          remedy: "if no program needs it, set rsa_key_exchange: false"))
     }
   }
 

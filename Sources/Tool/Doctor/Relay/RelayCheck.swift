@@ -8,10 +8,10 @@ struct RelayCheck {
   var port: UInt16
   var feedbackPort: UInt16
   var httpListener: String?
-  /// The program's.
+  /// The legacy program's credentials.
   var credentials: LegacyCredentials?
-  var authority: String?
-  /// What the program calls the listener.
+  var caFile: String?
+  /// The host name that the program uses.
   var serverName: String
   var seconds: Double
 
@@ -47,7 +47,7 @@ struct RelayCheck {
 
   private func gateway(_ report: inout Report) -> Bool {
     let about = name(port)
-    guard let shown = look(port, option: "port", &report) else { return false }
+    guard let shown = certificate(port, option: "port", &report) else { return false }
     shown.run(&report)
     OldTLSCheck(attempt: { attempt($0, port) }, about: about).run(&report)
     talk(about, &report)
@@ -55,27 +55,27 @@ struct RelayCheck {
   }
 
   /// The certificate on that port; nil if it could not be read, which is then in the report.
-  private func look(_ port: UInt16, option: String, _ report: inout Report)
+  private func certificate(_ port: UInt16, option: String, _ report: inout Report)
     -> ShownCertificateCheck?
   {
     let about = name(port)
     let failure: LegacyConnection.Failure
     do {
       var tls = LegacyConnection.TLS()
-      tls.authority = authority
+      tls.caFile = caFile
       let connection = try LegacyConnection(socket(port), tls)
       let (certificate, distrust) = (connection.certificate, connection.distrust)
       connection.abandon()
       guard let certificate else { return nil }
       return ShownCertificateCheck(
-        certificate: certificate, about: about, name: serverName, authority: authority,
+        certificate: certificate, about: about, name: serverName, caFile: caFile,
         distrust: distrust)
     } catch let fault as TimedSocket.Fault {
       report.add(
         Finding(
           cause: "listener-unreachable", about: about, message: "no connection: \(fault.text)",
           remedy:
-            "'type: binary' has to be among the listeners in relay.yaml, with this \(option); without host it takes connections of its own machine only; a firewall on the way has to let it through"
+            "relay.yaml must have a listener with 'type: binary' and this \(option); without host it accepts connections from its own machine only; firewalls must allow the port"
         ))
       return nil
     } catch let error as LegacyConnection.Failure {
@@ -93,30 +93,31 @@ struct RelayCheck {
     }
     switch failure {
     case .impossible:
-      return found("tls-failed", "this machine's OpenSSL cannot try it", "check its configuration")
+      return found(
+        "tls-failed", "this machine's OpenSSL does not support it", "check its configuration")
     case .notTLS:
       return found(
-        "not-tls", "what answers there does not speak TLS",
-        "check the port: it is that of a binary listener; --http-listener is for an HTTP listener")
+        "not-tls", "the server at this port does not speak TLS",
+        "check the port: it must be a binary listener's; --http-listener is for an HTTP listener")
     case .refused(let words):
       return found(
         "handshake-refused", "it ends the handshake: \(words)",
-        "check the port; see the relay's log, which says why")
+        "check the port; see the relay's log for the reason")
     case .closed:
       return found(
         "handshake-closed", "it closes the connection during the handshake",
-        "check the port; the listener may have as many connections as it takes (connections)")
+        "check the port; the listener may have reached its limit (connections)")
     case .timeout:
       return found(
         "handshake-timeout", "it accepts connections but does not answer the handshake",
-        "check the port, and that the relay is not stopped; otherwise raise --connect-timeout")
+        "check the port, and that the relay is not suspended; otherwise raise --connect-timeout")
     }
   }
 
   // MARK: What the program sees
 
   private static let identifier: UInt32 = 0x6170_6E73
-  /// Command 1 with an empty token, which nobody pushes: Apple answered it by status 2.
+  /// Command 1 with an empty token, which is never pushed. Apple answered it with status 2.
   private static let badFrame: [UInt8] =
     [1, 0x61, 0x70, 0x6E, 0x73, 0, 0, 0, 0, 0, 0, 0, 2, 0x7B, 0x7D]
 
@@ -138,7 +139,7 @@ struct RelayCheck {
         finding.message = "with this certificate, " + finding.message
         finding.cause = "client-refused"
         finding.remedy =
-          "a relay lets every certificate through the handshake: check that what answers there is one, and that nothing before it judges certificates"
+          "a relay accepts every certificate in the handshake: check that a relay listens there, and that no proxy in front of it checks certificates"
       }
       return report.add(finding)
     } catch {
@@ -152,32 +153,32 @@ struct RelayCheck {
         Finding(
           cause: "session-tickets", severity: .warning, about: about,
           message:
-            "it sends session tickets, which some old programs take for an error or the end",
+            "it sends session tickets, which some legacy programs take for an error packet or a close",
           remedy:
-            "a relay's listener sends none: turn them off in what answers before it, or connect to the listener itself"
+            "a relay's listener sends none: turn them off in the proxy in front of it, or connect to the listener directly"
         ))
     }
-    told(answer, end, "\(version), \(cipher)", about, &report)
+    evaluate(answer, end, "\(version), \(cipher)", about, &report)
   }
 
-  private func told(
+  private func evaluate(
     _ answer: [UInt8], _ end: LegacyConnection.End, _ words: String, _ about: String,
     _ report: inout Report
   ) {
     let packet =
       [8, 2] + withUnsafeBytes(of: Self.identifier.bigEndian) { Array($0) }
     if answer == packet {
-      letIn(words, about, &report)
+      accepted(words, about, &report)
       if end != .closeNotify {
         report.add(
           Finding(
             cause: "abrupt-end", severity: .warning, about: about,
             message:
-              "behind the error packet the connection ends without TLS's goodbye: some programs lose the packet by that",
-            remedy: "a relay's listener says goodbye: look at what answers before it"))
+              "after the error packet the connection ends without close_notify, so some programs lose the packet",
+            remedy: "a relay's listener sends close_notify: check the proxy in front of it"))
       }
     } else if answer.isEmpty, end != .timeout {
-      turnedAway(about, &report)
+      disconnected(about, &report)
     } else if answer.isEmpty {
       report.add(
         Finding(
@@ -191,61 +192,64 @@ struct RelayCheck {
       report.add(
         Finding(
           cause: "no-binary-listener", about: about,
-          message: "a bad frame is answered by \(hex.joined()), which no gateway of Apple's did",
-          remedy: "check the port: it is that of a binary listener"))
+          message: "it answers a bad frame with \(hex.joined()), unlike Apple's gateway",
+          remedy: "check the port: it must be a binary listener's"))
     }
   }
 
-  private func letIn(_ words: String, _ about: String, _ report: inout Report) {
+  private func accepted(_ words: String, _ about: String, _ report: inout Report) {
     if let credentials {
       report.fine(
         about,
-        "a client with the certificate \(credentials.certificate.subject) is let in (\(words)); a frame without a token is answered by status 2 and its identifier, then the end"
+        "a client with the certificate \(credentials.certificate.subject) is accepted (\(words)); a frame without a token gets status 2 with its identifier, then the connection closes"
       )
     } else {
       report.add(
         Finding(
           cause: "listener-of-anybody", severity: .warning, about: about,
-          message: "whoever reaches this port can push: a client without a certificate is let in",
+          message:
+            "anyone who can reach this port can push: a client without a certificate is accepted",
           remedy:
-            "keep the port behind a firewall; 'fingerprints' or 'client_ca' in place of 'app' lets in only who shows a certificate"
+            "protect the port with a firewall; 'fingerprints' or 'client_ca' instead of 'app' requires a certificate"
         ))
     }
   }
 
-  private func turnedAway(_ about: String, _ report: inout Report) {
+  private func disconnected(_ about: String, _ report: inout Report) {
     guard let credentials else {
       report.fine(
-        about, "a client without a certificate is closed after the handshake, without a word")
+        about, "a client without a certificate is disconnected after the handshake")
       return report.skip(
-        about, "whether the old program is let in: give its --certificate, and --key")
+        about, "whether the legacy program is accepted: give its --certificate, and --key")
     }
     let fingerprint = credentials.certificate.printedFingerprint
     report.add(
       Finding(
         cause: "client-unknown", about: about,
         message:
-          "a client with the certificate \(credentials.certificate.subject) is closed after the handshake, without a word: it is nobody's",
+          "a client with the certificate \(credentials.certificate.subject) is disconnected after the handshake: the certificate belongs to no app",
         remedy:
-          "list its fingerprint under the listener's fingerprints, by the name of its app, and reload the relay: \(fingerprint)"
+          "list its fingerprint under the listener's fingerprints, with the name of its app, and reload the relay: \(fingerprint)"
       ))
   }
 
   // MARK: Feedback
 
-  /// Without a certificate, and without reading: a list that was read is forgotten.
+  /// Connects without a certificate and reads nothing, because reading a list clears it.
   private func feedback(_ report: inout Report) -> Bool {
-    guard let shown = look(feedbackPort, option: "feedback_port", &report) else { return false }
+    guard let shown = certificate(feedbackPort, option: "feedback_port", &report) else {
+      return false
+    }
     report.fine(
       shown.about,
-      "the feedback service answers, with \(shown.certificate.subject); its list is not read here, because that clears it"
+      "the feedback service responds, with \(shown.certificate.subject); its list is not read, because reading clears it"
     )
     return true
   }
 }
 
 extension Certificate {
-  /// As openssl x509 -fingerprint -sha256 prints it.
+  /// In the format of openssl x509 -fingerprint -sha256.
   fileprivate var printedFingerprint: String {
     fingerprint.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }
       .joined(separator: ":")

@@ -2,14 +2,15 @@ import BinaryServer
 import COpenSSL
 import Glibc
 
-/// The certificate that a listener shows, and which programs take it.
+/// Checks which programs accept a listener's certificate.
 struct ShownCertificateCheck {
   var certificate: Certificate
   var about: String
-  /// What the program calls the listener.
+  /// The host name that the program uses.
   var name: String
-  /// A file of those whom the program trusts, and why by it the certificate is not to be trusted.
-  var authority: String?
+  /// A file with the program's CA certificates, and the reason why they do not cover the
+  /// certificate.
+  var caFile: String?
   var distrust: String?
 
   /// The last second that fits into 32 bits.
@@ -25,15 +26,16 @@ struct ShownCertificateCheck {
       report.add(
         Finding(
           cause: "listener-key-not-rsa", severity: .warning, about: about,
-          message: "its key is not RSA, and programs of before 2012 know nothing else",
+          message: "its key is not RSA, but programs from before 2012 support only RSA",
           remedy:
-            "give the listener an RSA certificate, or leave out certificate and key: one is made")
+            "give the listener an RSA certificate, or omit certificate and key: the relay then makes one"
+        )
       )
     }
-    guard authority != nil else {
+    guard caFile != nil else {
       report.fine(
         about,
-        "a program that does not verify the server takes it; one that does has to trust \(certificate.issuer): give what it trusts with --ca to try that"
+        "a program that does not verify the server accepts it; others must trust \(certificate.issuer): to check that, give their CA certificates with --ca"
       )
       return
     }
@@ -41,21 +43,21 @@ struct ShownCertificateCheck {
       report.add(
         Finding(
           cause: "listener-not-trusted", about: about,
-          message: "a program that trusts \(authority ?? "") does not take it: \(distrust)",
+          message: "a program that trusts \(caFile ?? "") rejects it: \(distrust)",
           remedy:
-            "add to that file what the listener's certificate was issued by; where the relay made it, that is NAME-listener-ca.pem beside the queue"
+            "add the CA of the listener's certificate to that file; if the relay made it, that is NAME-listener-ca.pem in the queue's directory"
         ))
     } else if !certificate.isFor(name) {
       report.add(
         Finding(
           cause: "listener-name-mismatch", about: about,
           message:
-            "a program that compares names does not take it: it is for \(names), not for \(name)",
+            "a program that checks names rejects it: it is for \(names), not for \(name)",
           remedy:
-            "have a certificate issued for \(name); what the relay makes itself is for Apple's old names; --server-name says what the program calls the listener"
+            "have a certificate issued for \(name); the relay's own certificate is for Apple's old names; give the name that the program uses with --server-name"
         ))
     } else {
-      report.fine(about, "a program that trusts \(authority ?? "") takes it for \(name)")
+      report.fine(about, "a program that trusts \(caFile ?? "") accepts it for \(name)")
     }
   }
 
@@ -65,17 +67,17 @@ struct ShownCertificateCheck {
   }
 
   private var time: Finding? {
-    var finding = CertificateTime(certificate, whose: "the listener's certificate").fault(about)
+    var finding = CertificateTime(certificate, subject: "the listener's certificate").fault(about)
     let isEarly = finding?.cause == "certificate-not-yet-valid"
     finding?.remedy =
       isEarly
       ? "set the clock if it is wrong"
-      : "replace it, and restart the relay; one that the relay made is made anew where its files are removed"
+      : "replace it, and restart the relay; if the relay made it, remove its files to have a new one made"
     if finding == nil, certificate.validUntil > Self.end32 {
       return Finding(
         cause: "listener-certificate-past-2038", severity: .warning, about: about,
-        message: "it is valid for longer than programs that count seconds in 32 bits can tell",
-        remedy: "have one issued that ends before 2038-01-19")
+        message: "it is valid for longer than 32-bit time values can represent",
+        remedy: "have one issued that expires before 2038-01-19")
     }
     return finding
   }
@@ -84,7 +86,7 @@ struct ShownCertificateCheck {
 extension Certificate {
   fileprivate var hasRSAKey: Bool { copenssl_is_rsa(handle) == 1 }
 
-  /// As OpenSSL compares names, or one of its addresses.
+  /// Compares names as OpenSSL does, or addresses.
   fileprivate func isFor(_ name: String) -> Bool {
     X509_check_host(handle, name, name.utf8.count, 0, nil) == 1
       || X509_check_ip_asc(handle, name, 0) == 1

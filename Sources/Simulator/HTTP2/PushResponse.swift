@@ -2,15 +2,15 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// The answer to a push or a channel order.
-struct PushAnswer {
+/// The response to a push or a channel management request.
+struct PushResponse {
   var identifier: String
-  /// It is an `apns-request-id`.
+  /// `identifier` is an `apns-request-id`.
   var isRequestIdentifier = false
   var uniqueIdentifier: String?
   /// nil if the push was accepted.
   var reason: PushReason?
-  /// UNIX milliseconds since when the device is gone, in answers of 410.
+  /// For 410: when the device was found gone, in UNIX milliseconds.
   var time: Int64?
   /// The result of a successful channel management request.
   var result: ChannelResult?

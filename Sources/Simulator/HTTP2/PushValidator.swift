@@ -1,21 +1,21 @@
 import BinaryServer
 import NIOCore
 
-/// Decides what becomes of each push of a connection: by its headers, by its body, and by the
-/// faults in force.
-final class PushJudge {
-  enum Verdict {
+/// Decides the outcome of each push of a connection by its headers, its body and the faults in
+/// force.
+final class PushValidator {
+  enum Decision {
     case accepted
-    /// UNIX milliseconds since when the device is gone, in answers of 410.
+    /// For 410: when the device was found gone, in UNIX milliseconds.
     case refused(PushReason, since: Int64?)
-    /// Answered by RST_STREAM.
+    /// Reset by RST_STREAM.
     case reset
   }
 
   private let authority: ConnectionAuthority
   private let services: HTTP2Services
   private let faults: ConnectionFaults
-  /// The client has a certificate, or showed a good provider token.
+  /// The client has a certificate, or sent a good provider token.
   private(set) var isAuthorityProven = false
 
   init(authority: ConnectionAuthority, services: HTTP2Services, faults: ConnectionFaults) {
@@ -24,18 +24,18 @@ final class PushJudge {
     self.faults = faults
   }
 
-  /// The key that the last good provider token was signed with.
+  /// The signing key of the last good provider token.
   var lastKey: String? { authority.lastKey }
 
-  /// Fills in the push's token and topic, or its order.
-  func judge(_ push: inout Push) -> Verdict {
+  /// Fills in the push's token and topic, or its channel management request.
+  func validate(_ push: inout Push) -> Decision {
     if let reason = faultOfHeaders(&push) ?? faultOfBody(push) ?? faultOfChannel(push) {
       return .refused(reason, since: nil)
     }
     if let device = services.unregistered[push.token] {
       return .refused(device.reason, since: device.time)
     }
-    if faults.isJudging, let reason = push.addressee.withUnsafeBytes(faults.badReason) {
+    if faults.mayReject, let reason = push.addressee.withUnsafeBytes(faults.badReason) {
       var time: Int64?
       if reason.tellsTime, !push.token.isEmpty {
         time = WallClock.milliseconds
@@ -74,34 +74,38 @@ final class PushJudge {
   }
 
   private func faultOfForm(_ push: inout Push) -> PushReason? {
-    if services.takesOrders { return ChannelRules.fault(of: push.request, &push.order) }
+    if services.managesChannels {
+      return ChannelRules.fault(of: push.request, &push.channelRequest)
+    }
     if push.request.broadcastApp != nil { return BroadcastRules.fault(of: push.request) }
     return services.rules.fault(of: push.request, &push.token)
   }
 
   private func faultOfBody(_ push: Push) -> PushReason? {
-    if push.isOrder { return nil }
+    if push.isChannelRequest { return nil }
     return push.request.payload.withUnsafeReadableBytes { payload in
       services.rules.fault(ofPayload: payload, push.request.type, topic: push.topic)
         ?? (push.app == nil ? nil : BroadcastRules.fault(ofPayload: payload))
     }
   }
 
-  /// Checked again when the push is accepted, because the channel may be deleted before.
+  /// Checked again on acceptance, because the channel may be deleted before.
   private func faultOfChannel(_ push: Push) -> PushReason? {
-    if let order = push.order { return services.broadcasts.fault(of: order) }
+    if let channelRequest = push.channelRequest {
+      return services.broadcasts.fault(of: channelRequest)
+    }
     return push.app == nil ? nil : services.broadcasts.fault(ofBroadcast: push.request)
   }
 
-  // MARK: What an accepted one does
+  // MARK: Effects of an accepted push
 
   private static let liveActivity = "liveactivity"
 
-  /// Carries out an order, or hands a push about a Live Activity to devices. Why that cannot be
-  /// done; nil if it was.
+  /// Carries out a channel management request, or delivers a push about a Live Activity to devices.
+  /// Returns the reason for a failure; nil on success.
   func carryOut(_ push: inout Push) -> PushReason? {
-    if let order = push.order {
-      switch services.broadcasts.carryOut(order) {
+    if let channelRequest = push.channelRequest {
+      switch services.broadcasts.carryOut(channelRequest) {
       case .success(let result): push.result = result
       case .failure(let fault): return fault.reason
       }

@@ -4,8 +4,8 @@
   import Foundation
 #endif
 
-/// Asks a proxy for a way to a place.
-struct ProxyKnock {
+/// Opens a tunnel through a proxy.
+struct ProxyTunnel {
   private static let longestAnswer = 8192
 
   let request: String
@@ -20,13 +20,13 @@ struct ProxyKnock {
     request = text + "\r\n"
   }
 
-  /// Whether the way is free.
+  /// Whether the proxy opened it.
   func isGranted(by proxy: borrowing TimedSocket) -> Bool {
     proxy.send(request.utf8)
     var answer: [UInt8] = []
     while !answer.suffix(4).elementsEqual("\r\n\r\n".utf8) {
-      // One by one: what is behind the answer comes from the place itself.
-      let byte = proxy.read(most: 1)
+      // Byte by byte, because everything after the response comes from the destination.
+      let byte = proxy.read(limit: 1)
       guard !byte.isEmpty, answer.count < Self.longestAnswer else { return false }
       answer += byte
     }

@@ -1,10 +1,10 @@
-/// That nobody is named who pushes. A service may let such a client in, and refuse each push.
-struct NobodyCheck {
+/// Reports missing credentials. A service may accept such a connection and reject every push.
+struct MissingCredentialsCheck {
   var isHTTP2: Bool
   var target: PushTarget
 
   func run(_ report: inout Report, before line: Int) {
-    // The service has said the same, and then that is enough.
+    // The service may have reported the same already.
     guard !report.findings.contains(where: { $0.cause == "certificate-wanted" }) else { return }
     report.add(
       Finding(
@@ -12,8 +12,8 @@ struct NobodyCheck {
         about: "provider",
         message: ProviderOptions.nobody
           + (isHTTP2
-            ? "; a service that accepts such a connection answers each push with MissingProviderToken"
-            : "; a gateway that accepts such a connection does not know whose pushes they are"),
+            ? "; a service that accepts such a connection rejects each push with MissingProviderToken"
+            : "; a gateway that accepts such a connection cannot identify the provider"),
         remedy: isHTTP2
           ? ProviderOptions.whom
           : "give --certificate FILE or --p12 FILE; a .p8 key is for HTTP/2 only"),

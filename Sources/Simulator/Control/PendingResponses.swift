@@ -1,13 +1,13 @@
 import Dispatch
 import NIOCore
 
-/// Answers that are not ready yet. They need their event loop, so it must not end before them.
-final class AnswersUnderWay: Sendable {
+/// Responses that are not ready yet. They need their event loop, so it must outlive them.
+final class PendingResponses: Sendable {
   private let group = DispatchGroup()
 
-  func add(_ answer: EventLoopFuture<ControlService.Answer>) {
+  func add(_ response: EventLoopFuture<ControlService.Response>) {
     group.enter()
-    answer.whenComplete { _ in self.group.leave() }
+    response.whenComplete { _ in self.group.leave() }
   }
 
   /// Returns when all are written.

@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// CAs for client certificates, for a server that accepts any certificate in the handshake and
-/// verifies it afterwards.
-package final class ClientAuthorities: @unchecked Sendable {
+/// CA certificates for a server that accepts any client certificate in the handshake and verifies
+/// it afterwards.
+package final class ClientTrustStore: @unchecked Sendable {
   private let store: OpaquePointer
 
   /// Trusts each certificate in the PEM file, intermediate ones included.
@@ -24,7 +24,9 @@ package final class ClientAuthorities: @unchecked Sendable {
   /// security level: 0 allows SHA-1 signatures and short keys.
   package func fault(of client: OpenSSLServerHandler, level: CInt) -> String? {
     defer { ERR_clear_error() }
-    guard let certificate = copenssl_peer_certificate(client.ssl) else { return "no certificate" }
+    guard let certificate = copenssl_peer_certificate(client.ssl) else {
+      return "the client sent none"
+    }
     defer { X509_free(certificate) }
     guard let verification = X509_STORE_CTX_new() else { return "out of memory" }
     defer { X509_STORE_CTX_free(verification) }

@@ -1,28 +1,28 @@
 import NIOCore
 import NIOHTTP2
 
-/// Whose answers `AnswerScheduler` keeps.
-protocol AnswerSender: AnyObject {
-  /// Answers may still leave.
-  var isAnswering: Bool { get }
-  func send(_ answers: [(HTTP2StreamID, PushAnswer)], _ context: ChannelHandlerContext)
-  /// Answers left outside of a read.
+/// The sender of the responses in a `ResponseScheduler`.
+protocol ResponseSender: AnyObject {
+  /// Responses may still be sent.
+  var canRespond: Bool { get }
+  func send(_ responses: [(HTTP2StreamID, PushResponse)], _ context: ChannelHandlerContext)
+  /// Responses were sent outside of a read.
   func sentLate(_ context: ChannelHandlerContext)
 }
 
-/// Decides when the answers of one connection leave: at once, late, together with those to the
-/// same read, or in batches.
-final class AnswerScheduler {
+/// Decides when a connection's responses are sent: immediately, late, together for one read, or in
+/// batches.
+final class ResponseScheduler {
   private let faults: ConnectionFaults
-  private unowned let sender: any AnswerSender
-  private var due: [(HTTP2StreamID, PushAnswer)] = []
-  /// How many wait for their delay to pass.
+  private unowned let sender: any ResponseSender
+  private var due: [(HTTP2StreamID, PushResponse)] = []
+  /// The number of delayed responses.
   private var delayed = 0
   private var isBatchTimed = false
-  /// The answers to one read leave when it ends.
+  /// The responses to a read are sent at its end.
   var isReading = false
 
-  init(faults: ConnectionFaults, sender: any AnswerSender) {
+  init(faults: ConnectionFaults, sender: any ResponseSender) {
     self.faults = faults
     self.sender = sender
   }
@@ -34,21 +34,21 @@ final class AnswerScheduler {
     delayed = 0
   }
 
-  func add(_ answer: PushAnswer, on id: HTTP2StreamID, _ context: ChannelHandlerContext) {
+  func add(_ response: PushResponse, on id: HTTP2StreamID, _ context: ChannelHandlerContext) {
     let delay = faults.answerDelay()
     if delay == .zero {
-      due.append((id, answer))
+      due.append((id, response))
       if !isReading || faults.faults.answers == .batch { schedule(context) }
       return
     }
     delayed += 1
-    // Also keeps the sender.
+    // Also retains the sender.
     let bound = NIOLoopBound((self, sender, context), eventLoop: context.eventLoop)
     context.eventLoop.scheduleTask(in: delay) {
       let (me, sender, context) = bound.value
-      guard sender.isAnswering else { return }
+      guard sender.canRespond else { return }
       me.delayed -= 1
-      me.due.append((id, answer))
+      me.due.append((id, response))
       me.schedule(context)
     }
   }
@@ -71,20 +71,20 @@ final class AnswerScheduler {
       context.eventLoop.scheduleTask(in: .milliseconds(time)) {
         let (me, sender, context) = bound.value
         me.isBatchTimed = false
-        guard sender.isAnswering else { return }
+        guard sender.canRespond else { return }
         me.sendAll(context)
         sender.sentLate(context)
       }
     }
   }
 
-  /// Sends in stream order, in which HTTP/2 finds streams fastest. A client that opens many streams
+  /// Sends in stream order, in which NIO finds streams fastest. A client that opens many streams
   /// together may end them in any order.
   func sendAll(_ context: ChannelHandlerContext) {
     if due.isEmpty { return }
-    var answers = due
+    var responses = due
     due.removeAll()
-    answers.sort { $0.0 < $1.0 }
-    sender.send(answers, context)
+    responses.sort { $0.0 < $1.0 }
+    sender.send(responses, context)
   }
 }

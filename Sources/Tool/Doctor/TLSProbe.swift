@@ -3,54 +3,54 @@ import BinaryServer
 import COpenSSL
 import Glibc
 
-/// A service as a client sees it that accepts any version and any certificate, shows none, and
-/// sends nothing: the library is strict and cannot report this.
-struct TLSLook {
-  /// What the service said first, in clear.
+/// Probes a service's TLS as a client that accepts any version and any certificate, has no
+/// certificate, and sends no data. The library is too strict for that.
+struct TLSProbe {
+  /// The service's first bytes, unencrypted.
   var hello = HelloBytes()
-  /// Its own first.
+  /// The service's certificate, then its chain.
   var certificates: [Certificate] = []
   var application: String?
 
-  /// Waits for no longer than the peer's time for connecting.
-  static func take(_ place: ServicePlace, peer: Peer, isHTTP2: Bool) -> TLSLook {
-    var look = TLSLook()
+  /// Waits at most for the peer's connect timeout.
+  static func take(_ place: ServicePlace, peer: Peer, isHTTP2: Bool) -> TLSProbe {
+    var probe = TLSProbe()
     let proxy = peer.proxyAddress
     let socket = try? TimedSocket.connect(
       host: proxy?.host ?? place.host, port: proxy?.port ?? place.port,
       seconds: Double(peer.connectTimeoutMS) / 1000)
-    guard let socket else { return look }
+    guard let socket else { return probe }
     if let proxy {
-      let knock = ProxyKnock(to: place, user: proxy.user, password: proxy.password)
-      guard knock.isGranted(by: socket) else { return look }
+      let tunnel = ProxyTunnel(to: place, user: proxy.user, password: proxy.password)
+      guard tunnel.isGranted(by: socket) else { return probe }
     }
     defer { ERR_clear_error() }
-    guard let context = SSL_CTX_new(TLS_client_method()) else { return look }
+    guard let context = SSL_CTX_new(TLS_client_method()) else { return probe }
     defer { SSL_CTX_free(context) }
     // The connection carries no data worth protecting.
     guard SSL_CTX_set_cipher_list(context, "DEFAULT:@SECLEVEL=0") == 1,
       copenssl_set_min_version(context, TLS1_VERSION) == 1, let ssl = SSL_new(context)
-    else { return look }
+    else { return probe }
     defer { SSL_free(ssl) }
     guard let incoming = BIO_new(BIO_s_mem()), let outgoing = BIO_new(BIO_s_mem()) else {
-      return look
+      return probe
     }
     SSL_set_bio(ssl, incoming, outgoing)
     SSL_set_connect_state(ssl)
-    if isHTTP2, copenssl_offer_http2(ssl) == 0 { return look }
+    if isHTTP2, copenssl_offer_http2(ssl) == 0 { return probe }
     if !isAddress(place.serverName) { _ = copenssl_set_server_name(ssl, place.serverName) }
-    look.shakeHands(ssl, incoming, outgoing, socket)
+    probe.shakeHands(ssl, incoming, outgoing, socket)
     let chain = SSL_get_peer_cert_chain(ssl)
-    look.certificates = (0..<copenssl_certificate_count(chain)).compactMap {
+    probe.certificates = (0..<copenssl_certificate_count(chain)).compactMap {
       guard let certificate = copenssl_certificate(chain, $0) else { return nil }
       X509_up_ref(certificate)
       return Certificate(certificate)
     }
-    if copenssl_has_http2(ssl) == 1 { look.application = "h2" }
-    return look
+    if copenssl_has_http2(ssl) == 1 { probe.application = "h2" }
+    return probe
   }
 
-  /// Until it is through, or it fails.
+  /// Until the handshake succeeds or fails.
   private mutating func shakeHands(
     _ ssl: OpaquePointer, _ incoming: OpaquePointer, _ outgoing: OpaquePointer,
     _ socket: borrowing TimedSocket
@@ -70,7 +70,7 @@ struct TLSLook {
     }
   }
 
-  /// SNI has no place for an address.
+  /// SNI does not allow addresses.
   private static func isAddress(_ name: String) -> Bool {
     var room = in6_addr()
     return inet_pton(AF_INET, name, &room) == 1 || inet_pton(AF_INET6, name, &room) == 1

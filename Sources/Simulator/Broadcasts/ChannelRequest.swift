@@ -1,5 +1,5 @@
 /// A channel management request.
-enum ChannelOrder {
+enum ChannelRequest {
   case create(app: String, BroadcastChannel.Storage)
   case show(app: String, channel: String)
   case delete(app: String, channel: String)
