@@ -121,7 +121,7 @@ final class SimulatedConnection: BinaryConnectionDelegate {
   }
 
   func rejected(_ rejection: inout Rejection, _ bytes: UnsafeRawBufferPointer) -> AfterRejection {
-    var outcome = Outcome.rejected(rejection.status)
+    var outcome = LedgerOutcome.rejected(rejection.status)
     if rejection.isSentinel {
       switch faults.faults.sentinel {
       case .own: break
@@ -162,7 +162,8 @@ final class SimulatedConnection: BinaryConnectionDelegate {
 
   /// Keeps the bytes for the page, even without a complete frame.
   private func keep(
-    _ bytes: UnsafeRawBufferPointer, _ length: Int, _ outcome: Outcome, isDuplicate: Bool = false,
+    _ bytes: UnsafeRawBufferPointer, _ length: Int, _ outcome: LedgerOutcome,
+    isDuplicate: Bool = false,
     because reason: String? = nil
   ) {
     let bytes = Array(bytes.prefix(length))

@@ -42,11 +42,11 @@ package final class Broadcasts: Sendable {
   }
 
   /// The reason to reject the request; nil if it can be carried out.
-  func fault(of request: ChannelRequest) -> PushReason? {
+  func fault(of request: ChannelManagementRequest) -> PushReason? {
     state.withLockedValue { fault(of: request, $0) }
   }
 
-  private func fault(of request: ChannelRequest, _ state: State) -> PushReason? {
+  private func fault(of request: ChannelManagementRequest, _ state: State) -> PushReason? {
     switch request {
     case .create(let app, _):
       state.order[app, default: []].count >= channelsMax ? .cannotCreateChannelConfig : nil
@@ -56,7 +56,7 @@ package final class Broadcasts: Sendable {
     }
   }
 
-  func carryOut(_ request: ChannelRequest) -> Result<ChannelResult, PushFault> {
+  func carryOut(_ request: ChannelManagementRequest) -> Result<ChannelResult, PushFault> {
     state.withLockedValue { state in
       if let reason = fault(of: request, state) { return .failure(PushFault(reason: reason)) }
       switch request {

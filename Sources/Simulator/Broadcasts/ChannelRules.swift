@@ -26,7 +26,7 @@ enum ChannelRules {
   }
 
   /// The reason if the request is malformed; nil otherwise. Fills in `channelRequest`.
-  static func fault(of request: ReceivedPush, _ channelRequest: inout ChannelRequest?)
+  static func fault(of request: ReceivedPush, _ channelRequest: inout ChannelManagementRequest?)
     -> PushReason?
   {
     guard let place = place(request.path) else { return .badPath }
@@ -57,7 +57,7 @@ enum ChannelRules {
   /// Apple lists no reason for another kind of body or an unknown policy. Both get PayloadEmpty,
   /// like a push that `--check-payload` rejects.
   private static func faultOfNew(
-    _ request: ReceivedPush, _ app: String, _ channelRequest: inout ChannelRequest?
+    _ request: ReceivedPush, _ app: String, _ channelRequest: inout ChannelManagementRequest?
   ) -> PushReason? {
     if request.payloadCount > bodyMax { return .payloadTooLarge }
     guard let body = try? JSONParser.read(request.payload.readableBytesView),

@@ -14,7 +14,7 @@ struct Push {
   var devices = 0
   /// It came to the management of channels.
   var isChannelRequest = false
-  var channelRequest: ChannelRequest?
+  var channelRequest: ChannelManagementRequest?
   var result: ChannelResult?
 
   /// The bytes of the device token or channel ID, which identify the addressee.

@@ -85,13 +85,16 @@ final class PushRecorder {
     keep(push, .discarded, key: key)
   }
 
-  private func record(_ push: Push, _ outcome: Outcome, key: String?, isDuplicate: Bool = false) {
+  private func record(
+    _ push: Push, _ outcome: LedgerOutcome, key: String?, isDuplicate: Bool = false
+  ) {
     ledgerLines?.append(push, topic: push.topic, key: key, outcome, isDuplicate: isDuplicate)
     keep(push, outcome, key: key, isDuplicate: isDuplicate)
   }
 
   /// Keeps the push for the page.
-  private func keep(_ push: Push, _ outcome: Outcome, key: String?, isDuplicate: Bool = false) {
+  private func keep(_ push: Push, _ outcome: LedgerOutcome, key: String?, isDuplicate: Bool = false)
+  {
     if !keepsRecentPushes { return }
     let payload = Array(push.request.payload.readableBytesView)
     let headers = (push.request.headers ?? [:]).map { name, value, _ in

@@ -1,7 +1,7 @@
 import APNS
 
 /// The outcome of a notification.
-enum Outcome {
+enum LedgerOutcome {
   case accepted
   case rejected(UInt8)
   /// Rejected over HTTP/2.
@@ -28,7 +28,9 @@ struct NotificationLines {
     head += "{\"time\":\(WallClock.secondsText()),\"connection\":\(connection)".utf8
   }
 
-  mutating func append(_ frame: Frame, _ outcome: Outcome = .accepted, isDuplicate: Bool = false) {
+  mutating func append(
+    _ frame: Frame, _ outcome: LedgerOutcome = .accepted, isDuplicate: Bool = false
+  ) {
     let notification = frame.notification
     begin()
     number(UInt32(frame.command.rawValue))
@@ -42,7 +44,7 @@ struct NotificationLines {
   /// A push over HTTP/2 with its unchanged headers and its actual `apns-id` and topic. A broadcast
   /// has its `apns-request-id` there, and its channel instead of a token.
   mutating func append(
-    _ push: Push, topic: String?, key: String?, _ outcome: Outcome = .accepted,
+    _ push: Push, topic: String?, key: String?, _ outcome: LedgerOutcome = .accepted,
     isDuplicate: Bool = false
   ) {
     let request = push.request
@@ -87,7 +89,7 @@ struct NotificationLines {
   }
 
   /// A notification with no other readable field.
-  mutating func append(command: UInt8, identifier: UInt32?, _ outcome: Outcome) {
+  mutating func append(command: UInt8, identifier: UInt32?, _ outcome: LedgerOutcome) {
     begin()
     number(UInt32(command))
     field("identifier", identifier)
@@ -110,7 +112,7 @@ struct NotificationLines {
     text += ",\"command\":".utf8
   }
 
-  private mutating func end(_ outcome: Outcome, _ isDuplicate: Bool) {
+  private mutating func end(_ outcome: LedgerOutcome, _ isDuplicate: Bool) {
     if hasOutcome {
       switch outcome {
       case .accepted: text += ",\"fate\":\"accepted\"".utf8

@@ -50,7 +50,7 @@ package struct RecentPush: Sendable {
 
   package var payloadBytes: ArraySlice<UInt8> { bytes[payload] }
 
-  mutating func take(_ outcome: Outcome) {
+  mutating func take(_ outcome: LedgerOutcome) {
     switch outcome {
     case .accepted: self.outcome = "accepted"
     case .rejected(let status):

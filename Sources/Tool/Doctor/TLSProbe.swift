@@ -21,8 +21,8 @@ struct TLSProbe {
       seconds: Double(peer.connectTimeoutMS) / 1000)
     guard let socket else { return probe }
     if let proxy {
-      let tunnel = ProxyTunnel(to: place, user: proxy.user, password: proxy.password)
-      guard tunnel.isGranted(by: socket) else { return probe }
+      let handshake = ProxyHandshake(to: place, user: proxy.user, password: proxy.password)
+      guard handshake.isGranted(by: socket) else { return probe }
     }
     defer { ERR_clear_error() }
     guard let context = SSL_CTX_new(TLS_client_method()) else { return probe }

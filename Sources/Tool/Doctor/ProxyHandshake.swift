@@ -5,7 +5,7 @@
 #endif
 
 /// Opens a tunnel through a proxy.
-struct ProxyTunnel {
+struct ProxyHandshake {
   private static let longestAnswer = 8192
 
   let request: String

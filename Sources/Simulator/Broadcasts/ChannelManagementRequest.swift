@@ -1,5 +1,5 @@
 /// A channel management request.
-enum ChannelRequest {
+enum ChannelManagementRequest {
   case create(app: String, BroadcastChannel.Storage)
   case show(app: String, channel: String)
   case delete(app: String, channel: String)
