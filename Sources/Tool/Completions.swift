@@ -4,7 +4,7 @@ extension CompletionShell: @retroactive ExpressibleByArgument {}
 
 struct Completions: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print a script with which a shell completes commands and options.",
+    abstract: "Print a script that lets a shell complete commands and options.",
     discussion: """
       For the current shell:
 

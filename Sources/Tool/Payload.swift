@@ -6,7 +6,7 @@ import Simulator
 struct Payload: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract:
-      "Check a payload and its size, and show it as a device would.",
+      "Check a payload and its size against each limit, and show it as a device would.",
     usage: "apns payload [<options>] [<file>]",
     discussion: """
       A payload as a device shows it in French:
