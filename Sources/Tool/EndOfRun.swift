@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 
-/// Waits for SIGINT, SIGTERM or the end of the parent process.
+/// Waits for SIGINT, SIGTERM or the end of the process in --parent.
 struct EndOfRun {
   private let reasons: AsyncStream<String>
   /// Ends the run for a reason other than a signal.

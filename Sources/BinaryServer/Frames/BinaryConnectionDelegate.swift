@@ -7,7 +7,7 @@ import NIOCore
 package protocol BinaryConnectionDelegate: AnyObject {
   /// The TLS handshake is done.
   func connected(_ context: ChannelHandlerContext)
-  /// Bytes arrived: their number.
+  /// Reports the number of bytes that arrived.
   func received(_ count: Int)
   /// Notifications are about to be validated.
   func beginBatch()

@@ -34,7 +34,7 @@ struct ChannelOptions: ParsableArguments {
     }
   }
 
-  /// A channel in the command line.
+  /// A channel on the command line.
   static func check(_ ids: [String]) throws {
     for id in ids where ChannelID(id.utf8) == nil {
       throw ValidationError("'\(id)' \(ChannelID.fault)")

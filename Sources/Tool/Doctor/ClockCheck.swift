@@ -2,7 +2,7 @@ import Glibc
 
 /// Checks whether this machine's clock can be right.
 struct ClockCheck {
-  /// How the certificates of provider and service, which are independent, compare with the clock.
+  /// The validity of the provider's and the service's certificates, which are independent.
   var times: [CertificateTime]
   var server: String?
   var timeoutMS: Int

@@ -3,7 +3,7 @@ struct Finding {
   enum Severity: String {
     /// Prevents pushes.
     case problem
-    /// Pushes work, or may work, but it should be changed.
+    /// Pushes work, or may work, but the setup should be changed.
     case warning
   }
 

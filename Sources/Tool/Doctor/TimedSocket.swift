@@ -119,7 +119,7 @@ struct TimedSocket: ~Copyable {
     return []
   }
 
-  /// All that comes until the other side ends, `limit` bytes are there, or its time is over.
+  /// Reads until the peer closes, `limit` bytes are there, or the time is over.
   borrowing func readAll(limit: Int) -> [UInt8] {
     var all: [UInt8] = []
     while all.count < limit {

@@ -15,7 +15,7 @@ final class DeviceSource {
   private var named: ArraySlice<String>
   private var number = 0
 
-  /// `named` has the devices or channels in the command line, without a list.
+  /// `named` has the devices or channels on the command line, if there is no list.
   init(_ kind: Addressee.Kind, named: [String], list: DeviceList?, template: Template) {
     self.kind = kind
     self.template = template
@@ -32,7 +32,7 @@ final class DeviceSource {
   /// False if the list's next line has not started to arrive within the time.
   func isReady(within milliseconds: CInt) -> Bool { list?.isReady(within: milliseconds) ?? true }
 
-  /// Returns nil for devices that `wanted` rejects, to save their work.
+  /// The device is nil if `wanted` rejects its number, which saves the work for it.
   func next(where wanted: (Int) -> Bool) throws(FileFault) -> (number: Int, device: Device?)? {
     number += 1
     guard let list else {

@@ -48,7 +48,7 @@ final class LegacyConnection {
   init(_ socket: consuming TimedSocket, _ tls: TLS) throws(Failure) {
     ERR_clear_error()
     guard let context = SSL_CTX_new(TLS_client_method()) else { throw .impossible }
-    // Security level 0 for the client's own settings, as old versions and certificates need.
+    // Security level 0 for this connection only, as old versions and certificates need.
     let isSet =
       SSL_CTX_set_cipher_list(context, tls.ciphers + ":@SECLEVEL=0") == 1
       && copenssl_set_min_version(context, tls.min.number) == 1
@@ -129,8 +129,8 @@ final class LegacyConnection {
   /// The server's certificate.
   var certificate: Certificate? { copenssl_peer_certificate(ssl).map(Certificate.init) }
 
-  /// The reason why a client that trusts the `caFile` would reject the server's certificate; nil
-  /// if it would accept it.
+  /// The reason why a client that trusts `caFile` would reject the server's certificate; nil if it
+  /// would accept it.
   var distrust: String? {
     let result = SSL_get_verify_result(ssl)
     if result == Int(X509_V_OK) { return nil }

@@ -1,7 +1,7 @@
 /// Checks the addresses of Apple's old names on this machine. For a legacy program only they
 /// change.
 struct OldNameCheck {
-  /// The relay's name or address in the command line.
+  /// The relay's name or address on the command line.
   var host: String
   var resolve: (String) -> [String] = AddressList.of
 
