@@ -1,8 +1,8 @@
-/* The example's writer, so that `apns send --metrics` writes the same as a C program. */
+/* The example's writer, so that `apns send --metrics` writes the same metrics as a C program. */
 #ifndef APNS_CMETRICS_SHIM_H
 #define APNS_CMETRICS_SHIM_H
 
-/* Included first: the example includes the installed header only if this one is missing. */
+/* The header comes first: otherwise the example includes the installed one. */
 /* clang-format off */
 #include "../../include/apns/apns.h"
 #include "../../Examples/c/metrics/prometheus.h"

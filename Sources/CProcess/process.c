@@ -8,9 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* SwiftNIO opens its sockets without SOCK_CLOEXEC and has no option for it. A child, such as a
-   backtrace writer, would keep their ports open. Setting the flag later leaves a gap, so these
-   functions override libc's in this process. */
+/* Programs that this process starts, such as a backtrace writer, would inherit its ports. SwiftNIO
+   opens sockets without SOCK_CLOEXEC and has no option for it, and marking them afterwards leaves a
+   gap. These functions therefore replace libc's in this process. */
 int socket(int family, int kind, int protocol) {
   return (int)syscall(SYS_socket, family, kind | SOCK_CLOEXEC, protocol);
 }
@@ -29,7 +29,7 @@ int epoll_create(int size) {
 }
 
 void process_forbid_dumps(void) {
-  /* Both, because a program that receives dumps from the kernel may ignore the limit. */
+  /* A program that receives dumps from the kernel may ignore the limit, so both. */
   const struct rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
   prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L);

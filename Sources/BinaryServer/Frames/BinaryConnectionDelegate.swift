@@ -2,8 +2,8 @@ import APNS
 import NIOCore
 
 /// A server's decisions about a binary connection, and that connection's events. `BinaryHandler`
-/// parses, validates and answers; the delegate handles accepted notifications. All calls are made
-/// on the connection's event loop.
+/// parses, validates and sends error packets; the delegate handles accepted notifications. All
+/// calls are made on the connection's event loop.
 package protocol BinaryConnectionDelegate: AnyObject {
   /// The TLS handshake is done.
   func connected(_ context: ChannelHandlerContext)
@@ -19,7 +19,7 @@ package protocol BinaryConnectionDelegate: AnyObject {
   /// `bytes` begin with the frame.
   func accepted(_ frame: Frame, _ bytes: UnsafeRawBufferPointer, _ context: ChannelHandlerContext)
     -> AfterAcceptance
-  /// May change the answer. `bytes` begin with the rejected frame.
+  /// May change the rejection. `bytes` begin with the rejected frame.
   func rejected(_ rejection: inout Rejection, _ bytes: UnsafeRawBufferPointer) -> AfterRejection
   /// A frame after a rejection, on a connection that is closing.
   func discarded(_ frame: UnsafeRawBufferPointer)
@@ -48,7 +48,7 @@ package enum AfterAcceptance {
 }
 
 package enum AfterRejection {
-  /// Answers, closes, and discards what follows.
+  /// Sends the packet, closes, and discards further input.
   case answer
   /// Skips the notification as if it had not arrived.
   case ignore

@@ -25,7 +25,7 @@ package final class ClientTrustStore: @unchecked Sendable {
   package func fault(of client: OpenSSLServerHandler, level: CInt) -> String? {
     defer { ERR_clear_error() }
     guard let certificate = copenssl_peer_certificate(client.ssl) else {
-      return "the client sent none"
+      return "no certificate"
     }
     defer { X509_free(certificate) }
     guard let verification = X509_STORE_CTX_new() else { return "out of memory" }
