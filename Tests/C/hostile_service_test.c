@@ -115,6 +115,7 @@ TEST(half_an_answer_is_none) {
     service_t *service = service_judging(answer_by_half, &answer);
     apns_session_options_t options = push_options(service);
     options.delivery = APNS_DELIVERY_AT_MOST_ONCE;
+    options.deadline_ms = -1;
     tuning_of(&options)->answer_timeout_ms = 1800000;
     apns_session_t *session = push_session(service, &options);
     apns_event_t event = APNS_EVENT_INIT;

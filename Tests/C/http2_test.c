@@ -607,6 +607,7 @@ TEST(silence_ends_as_unknown) {
   service_t *service = service_judging(judge_by_number, &verdict);
   apns_session_options_t given = push_options(service);
   tuning_of(&given)->answer_timeout_ms = 1800000;
+  given.deadline_ms = -1;
   given.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   apns_session_t *session = push_session(service, &given);
   send_range(session, 0, 20);
@@ -629,6 +630,7 @@ TEST(a_silent_stream_ends_no_connection) {
   service_t *service = service_judging(judge_by_number, &verdict);
   apns_session_options_t given = push_options(service);
   tuning_of(&given)->answer_timeout_ms = 1800000;
+  given.deadline_ms = -1;
   given.delivery = APNS_DELIVERY_AT_MOST_ONCE;
   apns_session_t *session = push_session(service, &given);
   apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;

@@ -260,6 +260,7 @@ TEST(a_quiet_period_that_is_broken_off) {
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second));
     apns_session_options_t options = options_for(gateway);
     binary_of(&options)->quiet_period_ms = 3600000;
+    options.deadline_ms = -1;
     options.delivery = delivery;
     apns_session_t *session = session_to(gateway, &options);
     size_t unresolved = 0;
@@ -337,6 +338,7 @@ static apns_session_t *session_of_age(const gateway_t *gateway, int32_t prove_af
                                       uint32_t connects_per_minute) {
   apns_session_options_t options = options_for(gateway);
   options.outcomes = APNS_OUTCOMES_EACH;
+  options.deadline_ms = -1;
   binary_of(&options)->prove_after_ms = prove_after_ms;
   tuning_of(&options)->connects_per_minute = connects_per_minute;
   return session_to(gateway, &options);

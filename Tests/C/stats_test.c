@@ -32,6 +32,7 @@ static void check_stats(const apns_session_t *session, apns_session_stats_t expe
       {"first_unresolved", found.first_unresolved, expected.first_unresolved},
       {"reserved32", found.reserved32, 0},
       {"cancelled", found.cancelled, expected.cancelled},
+      {"expired", found.expired, expected.expired},
   };
   for (size_t index = 0; index < sizeof fields / sizeof *fields; index++)
     if (fields[index].found != fields[index].expected) {

@@ -173,7 +173,9 @@ TEST(a_host_that_fails_says_for_how_long) {
   host_t host = {.token = "-", .renew_after_s = 3600};
   apns_credentials_t *credentials = hosted(&host);
   apns_session_t *session = signing_session(service, credentials);
-  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
+  apns_notification_t given = *notification(0);
+  given.deadline_ms = -1;
+  assert_ok(apns_session_send(session, &given, 0, NULL, &error));
   for (size_t n = 0; n < 3; n++) {
     assert_caused(APNS_ERR_CREDENTIALS, apns_session_flush(session, &error),
                   APNS_CAUSE_PROVIDER_TOKEN);

@@ -85,7 +85,7 @@ private final class FuzzedProvider {
         else { return require(false, "the notification is valid") }
         server.requests.append(Request(token: Array(token), payload: Array(payload)))
         identifier = try? session.pointee.take(
-          push, payloadCount: payload.count, userData: nil
+          push, payloadCount: payload.count, deadline: 0, userData: nil
         ) { _ in payload }
       }
     }

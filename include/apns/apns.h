@@ -1528,12 +1528,25 @@ typedef struct apns_session_options {
   const apns_tuning_t *tuning; /* NULL: all defaults */
 
   apns_user_data_free_t user_data_free; /* NULL: nobody frees it */
+  /* So many ms after a notification was taken it has its outcome, whatever became of the network;
+     0: 300,000, -1: no such limit. A notification may have its own (`deadline_ms`). One of which
+     nothing was written ends as APNS_EVENT_EXPIRED, and so does one that the service is known not
+     to have looked at: it is safe to send it again. One that waits for another try after a 429 or
+     5xx ends with that answer, as with retry_timeout_ms. Any other may have arrived, and ends as
+     APNS_EVENT_UNKNOWN; over HTTP/2 its stream is given up, and the connection and all others go
+     on. Over the binary interface proof is asked for before that: 5 seconds, or half of this if
+     that is less. A session does nothing between calls: a blocking one looks at the time in calls
+     that wait, write or take an event, and one with `nonblocking` is called in time
+     (apns_session_timeout_ms). What has arrived by then is read first, so a process that was
+     suspended loses no answer. */
+  int32_t deadline_ms;
+  int32_t reserved32; /* zero */
 } apns_session_options_t;
 
 #define APNS_SESSION_OPTIONS_INIT                                                                \
   {                                                                                              \
     sizeof(apns_session_options_t), APNS_PEER_INIT, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, \
-        0, NULL, NULL, NULL                                                                      \
+        0, NULL, NULL, NULL, 0, 0                                                                \
   }
 
 /**
@@ -1681,12 +1694,17 @@ typedef struct apns_notification {
   /* The channel in place of a token: base64, as apns_channel_create() gave it, with a NUL at its
      end. NULL or "": none. A binary session refuses it. */
   const char *channel_id;
+
+  /* So many ms after it was taken it has its outcome; 0: the session's deadline_ms, -1: no such
+     limit. */
+  int32_t deadline_ms;
+  int32_t reserved32; /* zero */
 } apns_notification_t;
 
 #define APNS_NOTIFICATION_INIT                                                                    \
   {                                                                                               \
     sizeof(apns_notification_t), NULL, 0, NULL, 0, NULL, 0, 0, 0, {0, 0, 0, 0, 0, 0}, NULL, NULL, \
-        NULL, NULL                                                                                \
+        NULL, NULL, 0, 0                                                                          \
   }
 
 /** For apns_session_send(): another one follows at once, so this one may wait for it. */
@@ -1782,10 +1800,11 @@ apns_status_t apns_session_cancel(apns_session_t *session, uint32_t identifier,
 
 /** How a notification ended. */
 typedef enum apns_event_kind {
-  APNS_EVENT_ACCEPTED = 1, /* not with APNS_OUTCOMES_FAILURES */
-  APNS_EVENT_REJECTED = 2, /* by the gateway; `reject` says why */
-  APNS_EVENT_UNKNOWN = 3,  /* the connection or the session ended before the gateway's answer */
-  APNS_EVENT_CANCELLED = 4 /* apns_session_cancel(): it did not arrive, and may be sent again */
+  APNS_EVENT_ACCEPTED = 1,  /* not with APNS_OUTCOMES_FAILURES */
+  APNS_EVENT_REJECTED = 2,  /* by the gateway; `reject` says why */
+  APNS_EVENT_UNKNOWN = 3,   /* the connection or the session ended before the gateway's answer */
+  APNS_EVENT_CANCELLED = 4, /* apns_session_cancel(): it did not arrive, and may be sent again */
+  APNS_EVENT_EXPIRED = 5    /* its deadline_ms: it did not arrive, and may be sent again */
 } apns_event_kind_t;
 
 typedef struct apns_event {
@@ -1799,7 +1818,7 @@ typedef struct apns_event {
      5xx, 1,200 after TooManyProviderTokenUpdates, and 60 after another 429 or a connection that
      the service closes. If the outcome is unknown or the notification cancelled, the same by the
      last answer that asked to send it again later, if no later try went without an answer. 0: there
-     is no point in sending it again as it is, or nobody knows whether it arrived. */
+     is no point in sending it again as it is, nobody knows whether it arrived, or it expired. */
   uint32_t retry_after_s;
   void *user_data; /* the notification's */
 
@@ -1808,7 +1827,8 @@ typedef struct apns_event {
      later, such as TooManyProviderTokenUpdates, or a 2xx other than 200, which APNs does not
      give; the text of a reason that is not listed is then "". If there was no such answer they
      are 0, and `reason_text` is the beginning of why the last connection ended, over the binary
-     interface too, or says that no answer came in time. */
+     interface too, or says that no answer came in time. For one that expired it is the beginning of
+     why the last connection ended or was not made. */
   int32_t reason;       /* apns_reason_t */
   uint16_t http_status; /* such as 200, 410 */
   uint16_t retry_asked; /* 1: the service said retry_after_s (retry-after) */
@@ -1854,7 +1874,8 @@ apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *eve
  *
  * If the time passes, or no retry can help, the session takes the notification back, as
  * apns_session_cancel() does. APNS_EVENT_CANCELLED means that none of it was written, so you may
- * send it again. APNS_EVENT_UNKNOWN means that it may have arrived. `reason_text` then begins with
+ * send it again, and so does APNS_EVENT_EXPIRED, where its deadline_ms was the shorter time.
+ * APNS_EVENT_UNKNOWN means that it may have arrived. `reason_text` then begins with
  * the cause, unless the service gave a reason. The session still counts a later answer, and notes a
  * device that is gone; until then the notification counts as `unresolved`. No other event follows.
  *
@@ -1876,7 +1897,8 @@ apns_status_t apns_session_push(apns_session_t *session, const apns_notification
 
 /**
  * Writes an outcome as one line of text with a NUL, for a log or a person: "accepted",
- * "rejected: BadDeviceToken (HTTP 400)", or "unknown: " or "cancelled: " with the cause.
+ * "rejected: BadDeviceToken (HTTP 400)", or "unknown: ", "cancelled: " or "expired: " with the
+ * cause.
  *
  * Returns the length of the whole line without the NUL, less than 160. A smaller `capacity` cuts
  * the line. The words may change: programs use `kind` and `reason`. Any thread may call it.
@@ -1885,7 +1907,7 @@ size_t apns_event_describe(const apns_event_t *event, char *text_out, size_t cap
 
 /**
  * Counts since the session was made. Each notification counts as exactly one of accepted,
- * rejected, unknown, cancelled and unresolved.
+ * rejected, unknown, cancelled, expired and unresolved.
  */
 typedef struct apns_session_stats {
   size_t size;    /* set by APNS_SESSION_STATS_INIT */
@@ -1908,10 +1930,11 @@ typedef struct apns_session_stats {
   uint32_t reserved32;
   uint64_t cancelled; /* by apns_session_cancel(), without having arrived */
   uint64_t forgotten; /* the accepted ones whose outcome gave way, see apns_outcomes_t */
+  uint64_t expired;   /* by their deadline_ms, without having arrived */
 } apns_session_stats_t;
 
 #define APNS_SESSION_STATS_INIT \
-  { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /**
  * Fills in the counts. Does no I/O. Any thread: beside a call of another thread it returns when
@@ -1986,7 +2009,7 @@ typedef struct apns_session_metrics {
   uint64_t goaways; /* that the service sent */
   uint64_t pings;   /* that the session sent, because a connection was silent */
   uint64_t resets;  /* streams that the service reset with an error */
-  uint64_t overdue; /* streams that were given up, see `answer_timeout_ms` */
+  uint64_t overdue; /* streams given up, see `answer_timeout_ms` and `deadline_ms` */
   uint64_t tokens;  /* provider tokens that the session used, one after the other */
 
   /* Connections now. A draining one begins nothing new and is only read from: after a GOAWAY,

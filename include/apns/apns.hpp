@@ -1226,6 +1226,7 @@ struct SessionOptions {
      std::quick_exit() destroy no local object. */
   std::uint32_t close_timeout_ms = 5000;
   apns_user_data_free_t user_data_free = nullptr; /* must not throw */
+  std::int32_t deadline_ms = 0;                   /* 0: five minutes, -1: none */
   BinaryOptions binary = {};
   Tuning tuning = {};
 };
@@ -1312,6 +1313,14 @@ struct Notification : apns_notification_t {
     return *this;
   }
 
+  /** So long after it was taken it has its outcome, whatever the session's `deadline_ms` says. */
+  Notification &within(std::chrono::milliseconds time) noexcept {
+    const auto most = std::chrono::milliseconds(INT32_MAX);
+    deadline_ms = static_cast<std::int32_t>((time < most ? time : most).count());
+    if (deadline_ms < 1) deadline_ms = 1;
+    return *this;
+  }
+
   /** 10: at once; 5: considers the device's power. */
   Notification &at_priority(std::uint8_t number) noexcept {
     priority = number;
@@ -1359,6 +1368,7 @@ struct Event : apns_event_t {
   bool is_rejected() const noexcept { return kind == APNS_EVENT_REJECTED; }
   bool is_unknown() const noexcept { return kind == APNS_EVENT_UNKNOWN; }
   bool is_cancelled() const noexcept { return kind == APNS_EVENT_CANCELLED; }
+  bool is_expired() const noexcept { return kind == APNS_EVENT_EXPIRED; }
 
   /** Why it was rejected, as the binary interface says it. */
   apns_reject_t reject() const noexcept { return static_cast<apns_reject_t>(apns_event_t::reject); }
@@ -1621,6 +1631,7 @@ class Session : public detail::Owner<apns_session_t> {
     given.log_level = options.log_level;
     given.close_timeout_ms = options.close_timeout_ms;
     given.user_data_free = options.user_data_free;
+    given.deadline_ms = options.deadline_ms;
     given.binary = &binary;
     given.tuning = &tuning;
     apns_session_t *made = nullptr;

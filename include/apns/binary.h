@@ -61,8 +61,8 @@ typedef struct apns_binary_options {
      is proven, by the notification known to be bad or by the quiet period, in the next call on the
      session. So a provider that sends now and then learns of acceptance too, and has little to
      send again when a connection is lost. The proof costs the connection, so it waits while
-     connects_per_minute allows no other. 0: 60,000; -1: only when a call needs it. The simple
-     format without quiet_period_ms has no proof. */
+     connects_per_minute allows no other. 0: 60,000; -1: only when a call or a deadline needs it.
+     The simple format without quiet_period_ms has no proof. */
   int32_t prove_after_ms;
 
   uint32_t reserved32; /* zero */

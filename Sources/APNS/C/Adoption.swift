@@ -27,7 +27,9 @@ extension apns_credentials_description_t: SizedStructure {
 }
 extension apns_session_options_t: SizedStructure {
   static var name: StaticString { "apns_session_options_t" }
-  var usedReserve: StaticString? { peer.usedReserve }
+  var usedReserve: StaticString? {
+    reserved32 != 0 ? "reserved32" : peer.usedReserve
+  }
 }
 extension apns_binary_options_t: SizedStructure {
   static var name: StaticString { "apns_binary_options_t" }
@@ -42,7 +44,9 @@ extension apns_feedback_options_t: SizedStructure {
 }
 extension apns_notification_t: SizedStructure {
   static var name: StaticString { "apns_notification_t" }
-  var usedReserve: StaticString? { usesReserve ? "reserved" : nil }
+  var usedReserve: StaticString? {
+    usesReserve ? "reserved" : reserved32 != 0 ? "reserved32" : nil
+  }
 
   /// Checked for each notification, so not byte by byte.
   var usesReserve: Bool {

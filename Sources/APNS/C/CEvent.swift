@@ -12,6 +12,7 @@ func tell(_ outcome: WaitingOutcome, in event: inout apns_event_t) {
     event.reject = Int32(reject)
   case .unknown: event.kind = Int32(bitPattern: APNS_EVENT_UNKNOWN.rawValue)
   case .cancelled: event.kind = Int32(bitPattern: APNS_EVENT_CANCELLED.rawValue)
+  case .expired: event.kind = Int32(bitPattern: APNS_EVENT_EXPIRED.rawValue)
   }
   #if APNS_HTTP2
     if let answer = outcome.answer { tellAnswer(answer, in: &event) }

@@ -32,6 +32,9 @@ private func describe(_ event: UnsafePointer<apns_event_t>, in line: inout Messa
   case APNS_EVENT_CANCELLED:
     line.append("cancelled: taken back, and it did not arrive")
     if event.pointee.http_status == 0 { tellEnd(of: event, in: &line) }
+  case APNS_EVENT_EXPIRED:
+    line.append("expired: its time ran out, and it did not arrive")
+    tellEnd(of: event, in: &line)
   default: break
   }
 }

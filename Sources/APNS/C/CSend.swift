@@ -188,6 +188,7 @@ private func tellPushed(
 ) throws(Failure) {
   var reason = Message()
   let outcome = try session.pointee.pushed(or: &reason)
+  if reason.count == 0 { reason = session.pointee.lastEnd }
   tellOne(outcome, &reason, in: &event.pointee)
 }
 
@@ -198,7 +199,8 @@ private func tellOne(
   tell(outcome, in: &event)
   guard outcome.answer == nil else { return }
   switch outcome.outcome {
-  case .unknown, .cancelled: withUnsafeMutableBytes(of: &event.reason_text) { reason.copy(to: $0) }
+  case .unknown, .cancelled, .expired:
+    withUnsafeMutableBytes(of: &event.reason_text) { reason.copy(to: $0) }
   default: break
   }
 }
@@ -268,7 +270,8 @@ private func takeChecked(
     if let traits { try session.pointee.check(notification, traits) }
   }
   return try session.pointee.take(
-    notification, payloadCount: count, userData: given.pointee.user_data
+    notification, payloadCount: count, deadline: given.pointee.deadline_ms,
+    userData: given.pointee.user_data
   ) { _ in payload }
 }
 
@@ -301,7 +304,8 @@ private func take(
     }
   }
   let number = try session.pointee.take(
-    notification, payloadCount: plan.size, userData: adopted.user_data
+    notification, payloadCount: plan.size, deadline: adopted.deadline_ms,
+    userData: adopted.user_data
   ) {
     builder.pointee.write(plan, to: $0)
     return UnsafeRawBufferPointer(start: $0, count: plan.size)

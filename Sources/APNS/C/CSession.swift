@@ -153,7 +153,7 @@ public func apns_session_next_event(
     }
     var told = apns_event_t()
     tell(outcome, in: &told)
-    if outcome.outcome == .unknown, outcome.answer == nil {
+    if outcome.outcome == .unknown || outcome.outcome == .expired, outcome.answer == nil {
       let end = try pass(LastEnd(), to: session)
       withUnsafeMutableBytes(of: &told.reason_text) { end.copy(to: $0) }
     }

@@ -160,6 +160,17 @@ struct HTTP2Connection {
       codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_CANCEL.rawValue)
   }
 
+  /// Nobody waits any longer for the answer to what the stream carries, whose slot may be used again.
+  /// False if nothing of it was written. The outbox is at work and not to be asked.
+  mutating func giveUp(_ stream: Int32, ends: UInt8, unsent: Int) -> Bool {
+    // nghttp2 knows a stream once its first frame was written.
+    let isBegun = nghttp2_session_get_stream_user_data(codec, stream) != nil
+    left(stream, ends: ends, unsent: unsent)
+    _ = nghttp2_submit_rst_stream(
+      codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_CANCEL.rawValue)
+    return isBegun
+  }
+
   // MARK: Asking
 
   /// It is not known yet how much the connection takes: the peer has not said how many streams it
@@ -274,7 +285,9 @@ struct HTTP2Connection {
     let next = outbox.pointee.slot(behind: last)
     if outbox.pointee.isInFlight(next, on: number, stream) { return next }
     guard let handle = nghttp2_session_get_stream_user_data(codec, stream) else { return nil }
-    return Int(bitPattern: handle) &- 1
+    let slot = Int(bitPattern: handle) &- 1
+    // Of a stream that was given up, another one may have it by now.
+    return outbox.pointee.isInFlight(slot, on: number, stream) ? slot : nil
   }
 
   /// Writes the frame with a request's header fields behind what is filled, in place of nghttp2's,
@@ -313,13 +326,7 @@ struct HTTP2Connection {
     // The outbox knows already about a request that was not sent.
     guard let slot = slot(codec, stream) else { return }
     let entry = outbox.pointee.entry(slot)
-    guard entry.pointee.state == .inFlight else { return }
-    left(slot)
-    if deferred == stream { deferred = 0 }
-    // Nothing else would make the peer say more.
-    if inFlight == 1 { resume() }
-    let payload = outbox.pointee.request(slot).payload.count
-    owed = max(0, owed &- (payload &- Int(entry.pointee.sent)))
+    left(stream, ends: entry.pointee.ends, unsent: outbox.pointee.unsent(slot))
     // A service that has begun to answer has looked at the request.
     entry.pointee.isRefused = refused && entry.pointee.status == 0
     // When all streams are turned away, this notification is not the reason.
@@ -339,9 +346,13 @@ struct HTTP2Connection {
     outbox.pointee.streamEnded(slot)
   }
 
-  private mutating func left(_ slot: Int) {
+  private mutating func left(_ stream: Int32, ends: UInt8, unsent: Int) {
     inFlight &-= 1
-    flightLimit.left(outbox.pointee.ends(slot))
+    flightLimit.left(ends)
+    if deferred == stream { deferred = 0 }
+    // Nothing else would make the peer say more.
+    if inFlight == 1 { resume() }
+    owed = max(0, owed &- unsent)
   }
 
   /// A request was submitted and can no longer be sent: it never had a stream, and no other will
@@ -352,10 +363,10 @@ struct HTTP2Connection {
     outbox.pointee.forEachInFlight(on: number) {
       if $0.stream($1) == stream { found = $1 }
     }
-    isLeaving = true
+    // It may be that nobody waits for it any more.
     guard let slot = found else { return }
-    left(slot)
-    owed = max(0, owed &- outbox.pointee.request(slot).payload.count)
+    isLeaving = true
+    left(stream, ends: outbox.pointee.ends(slot), unsent: outbox.pointee.unsent(slot))
     outbox.pointee.refuse(slot)
     outbox.pointee.streamEnded(slot)
   }

@@ -40,6 +40,8 @@ struct Outbox: ~Copyable {
   private var yielding = 0
   /// The one whose outcome a push returns, as slot plus one; 0: none.
   private var pushed: UInt32 = 0
+  /// When those without an end have to have one.
+  private var deadlines = Deadlines()
   /// The text of the answer that was told last.
   private var told: UnsafeMutablePointer<AnswerText>?
 
@@ -51,6 +53,7 @@ struct Outbox: ~Copyable {
   private(set) var rejected: UInt64 = 0
   private(set) var unknown: UInt64 = 0
   private(set) var cancelled: UInt64 = 0
+  private(set) var expired: UInt64 = 0
   private(set) var resent: UInt64 = 0
   /// For requests that come one at a time: where the answer is kept whole. Somebody else's.
   var whole: UnsafeMutablePointer<WholeAnswer>?
@@ -82,7 +85,7 @@ struct Outbox: ~Copyable {
     later = RetryQueue(
       ordering + (keepsOrder ? DeviceOrder.size(capacity: count) : 0), capacity: count)
     // Connections look at it before anything is taken.
-    entries.initialize(to: OutboxEntry(userData: nil, identifier: 0, place: 0, patientSince: 0))
+    entries.initialize(to: OutboxEntry(userData: nil, identifier: 0, place: 0))
   }
 
   /// What so many entries take besides their requests.
@@ -167,16 +170,16 @@ struct Outbox: ~Copyable {
   func address(_ place: Int) -> UnsafeMutableRawPointer { store.address(place) }
 
   /// Takes the request that was written to `place`. `id` is the caller's apns-id,
-  /// zero for none.
+  /// zero for none; `due` is its deadline, `max` for none.
   mutating func commit(
     _ place: Int, size: Int, identifier: UInt32, userData: UnsafeMutableRawPointer?,
-    id: InlineArray<16, UInt8>, at second: Seconds
+    id: InlineArray<16, UInt8>, due: Nanoseconds
   ) {
     let slot = takeEntry()
     let number = UInt32(truncatingIfNeeded: slot &+ 1)
     entries[slot] = OutboxEntry(
       userData: userData, identifier: identifier, place: UInt32(truncatingIfNeeded: place),
-      patientSince: second)
+      due: deadlines.add(due))
     entries[slot].id = id
     entries[slot].older = newest
     if newest == 0 { oldest = number } else { entries[Int(newest) &- 1].newer = number }
@@ -374,6 +377,8 @@ struct Outbox: ~Copyable {
     time.since(SendTime(entries[slot].sentAt, entries[slot].sentFraction))
   }
   func stream(_ slot: Int) -> Int32 { entries[slot].stream }
+  /// Bytes of its payload that its stream has not taken.
+  func unsent(_ slot: Int) -> Int { request(slot).payload.count &- Int(entries[slot].sent) }
   /// The number of the connection that it was last sent on.
   func connection(_ slot: Int) -> Int { Int(entries[slot].connection) }
   func isRefused(_ slot: Int) -> Bool { entries[slot].isRefused }
@@ -404,13 +409,9 @@ struct Outbox: ~Copyable {
 
   /// Some notification without an end names no topic.
   var lacksTopic: Bool {
-    var next = oldest
-    while next != 0 {
-      let slot = Int(next) &- 1
-      if request(slot).topic.count == 0 { return true }
-      next = entries[slot].newer
-    }
-    return false
+    var isLacking = false
+    forEachWithoutEnd { if request($0).topic.count == 0 { isLacking = true } }
+    return isLacking
   }
 
   /// Its stream has ended; `takeAnswered` returns it to be judged. If it was neither answered nor
@@ -420,14 +421,16 @@ struct Outbox: ~Copyable {
     inFlight &-= 1
     if !entries[slot].isAnswered {
       entries[slot].status = 0
-      if !entries[slot].isRefused {
-        // What an earlier answer asked for says nothing about this try.
-        entries[slot].lastStatus = 0
-        if entries[slot].doubts < .max { entries[slot].doubts &+= 1 }
-      }
+      if !entries[slot].isRefused { noteDoubt(slot) }
     }
     entries[slot].state = .answered
     entries.append(slot, to: &answered)
+  }
+
+  private func noteDoubt(_ slot: Int) {
+    // What an earlier answer asked for says nothing about this try.
+    entries[slot].lastStatus = 0
+    if entries[slot].doubts < .max { entries[slot].doubts &+= 1 }
   }
 
   mutating func takeAnswered() -> Int? { entries.takeFirst(of: &answered) }
@@ -518,6 +521,7 @@ struct Outbox: ~Copyable {
     case .rejected: rejected &+= 1
     case .unknown: unknown &+= 1
     case .cancelled: cancelled &+= 1
+    case .expired: expired &+= 1
     }
     entries[slot].outcome = outcome
     if order != nil { endTurn(slot) }
@@ -547,26 +551,111 @@ struct Outbox: ~Copyable {
       if !entries[slot].isCancelled { entries[slot].interest = .cancelled }
       if identifier != 0 { break }
     }
+    let before = unresolved
+    endTakenBack { _ in }
+    return before &- unresolved
+  }
+
+  /// What waits to be sent and is not wanted any more has its end.
+  @inline(never)
+  private mutating func endTakenBack(_ rejected: (Reason) -> Void) {
     entries.removeCancelled(from: &again)
     entries.removeCancelled(from: &apart)
     let entries = entries
     later.keep { !entries[$0].isCancelled }
-    let before = unresolved
-    next = oldest
+    var next = oldest
     while next != 0 {
       let slot = Int(next) &- 1
       next = entries[slot].newer
       guard entries[slot].isCancelled, entries[slot].state == .queued else { continue }
       if fresh == UInt32(truncatingIfNeeded: slot &+ 1) { fresh = next }
-      endCancelled(slot)
+      if entries[slot].interest == .expired { endDue(slot, rejected) } else { endCancelled(slot) }
     }
     if order != nil { passOver() }
-    return before &- unresolved
   }
 
   /// It is known not to have arrived, unless an earlier try may have.
   mutating func endCancelled(_ slot: Int) {
     end(slot, as: entries[slot].doubts == 0 ? .cancelled : .unknown)
+  }
+
+  // MARK: Deadlines
+
+  /// Nothing has to have its end before; `max`: nothing ever.
+  @inline(__always)
+  var nextDeadline: Nanoseconds { deadlines.first }
+
+  /// Gives those their ends that are due; where `onlyWaiting`, only if they are not in flight. `giveUp`
+  /// gives up the stream of one in flight, and says whether any of its request may have been written;
+  /// `rejected` hears of those that end by an answer that asked for another try.
+  @inline(never)
+  mutating func expire(
+    at now: Nanoseconds, onlyWaiting: Bool, giveUp: (inout Outbox, Int) -> Bool,
+    rejected: (Reason) -> Void
+  ) {
+    var (first, queued, looked) = (Nanoseconds.max, 0, 0)
+    var next = oldest
+    while next != 0 {
+      let slot = Int(next) &- 1
+      next = entries[slot].newer
+      looked &+= 1
+      let due = entries[slot].due.time(near: now)
+      if due > now {
+        first = min(first, due)
+        if deadlines.areSorted, due < .max { break }
+      } else if entries[slot].state == .queued {
+        entries[slot].interest = .expired
+        queued &+= 1
+      } else if onlyWaiting {
+        first = now
+      } else if entries[slot].state == .inFlight {
+        let isBegun = giveUp(&self, slot)
+        // The rest of its request was missing, of which nobody wants to know.
+        if entries[slot].isAnswered {
+          streamEnded(slot)
+        } else {
+          giveUpAnswer(slot, isBegun, rejected)
+        }
+        if entries[slot].state == .answered { first = now }
+      }
+    }
+    if queued > 0 { endTakenBack(rejected) }
+    // Where each has its own, all are looked at, so many not for each ms.
+    if !deadlines.areSorted, first < .max {
+      first = max(first, now &+ Int64(looked >> 13) &* 1_000_000)
+    }
+    deadlines.looked(first: first)
+  }
+
+  /// The slots of those that have no end.
+  func forEachWithoutEnd(_ body: (Int) -> Void) {
+    var next = oldest
+    while next != 0 {
+      body(Int(next) &- 1)
+      next = entries[Int(next) &- 1].newer
+    }
+  }
+
+  private mutating func giveUpAnswer(
+    _ slot: Int, _ isBegun: Bool, _ rejected: (Reason) -> Void
+  ) {
+    inFlight &-= 1
+    if isBegun { noteDoubt(slot) }
+    endDue(slot, rejected)
+  }
+
+  /// It is not sent again, for it is due.
+  func isDue(_ slot: Int, at now: Nanoseconds) -> Bool { entries[slot].due.time(near: now) <= now }
+
+  /// The last answer counts, if it asked for another try. Without one the notification is known not to
+  /// have arrived, unless a try is in doubt.
+  mutating func endDue(_ slot: Int, _ rejected: (Reason) -> Void) {
+    guard entries[slot].lastStatus != 0 else {
+      return end(slot, as: entries[slot].doubts == 0 ? .expired : .unknown)
+    }
+    if entries[slot].interest != .told { entries[slot].interest = .expired }
+    rejected(entries[slot].lastReason)
+    end(slot, as: .rejected(status: entries[slot].lastReason.reject))
   }
 
   /// Everything without an end gets one.
@@ -592,6 +681,7 @@ struct Outbox: ~Copyable {
     oldest = newer
     if newer == 0 {
       store.freeAll()
+      deadlines.forget()
     } else {
       store.begin(at: Int(entries[Int(newer) &- 1].place))
     }

@@ -44,9 +44,9 @@ struct OutboxEntry {
   var sent: UInt16 = 0
   /// The last status of the service that asked for another try; 0: none.
   var lastStatus: UInt16 = 0
-  /// Times of the monotonic clock: when it was taken, or since then when the service first asked for
-  /// another try; and when it was last sent.
-  var patientSince: Seconds
+  /// Times of the monotonic clock: when the service first asked for another try, and when it was last
+  /// sent.
+  var patientSince: Seconds = 0
   var sentAt: Seconds = 0
   /// After how many seconds its last answer asked to send it again; 0: not said.
   var asked: Seconds = 0
@@ -64,16 +64,19 @@ struct OutboxEntry {
   var outcome = Outcome.unknown
   /// What `sentAt` lacks to the whole time, see `SendTime`.
   var sentFraction: UInt16 = 0
-  /// The connection's record with the end of its payload. It fills the entry's last two bytes.
+  /// The connection's record with the end of its payload.
   var record: UInt16 = 0
+  /// By when it has its end. It fills the entry's last four bytes.
+  let due: ShortDeadline
 
   init(
-    userData: UnsafeMutableRawPointer?, identifier: UInt32, place: UInt32, patientSince: Seconds
+    userData: UnsafeMutableRawPointer?, identifier: UInt32, place: UInt32,
+    due: ShortDeadline = .none
   ) {
     self.userData = userData
     self.identifier = identifier
     self.place = place
-    self.patientSince = patientSince
+    self.due = due
   }
 
   /// It is not sent again.
@@ -92,7 +95,7 @@ struct OutboxEntry {
       return ServiceAnswer(
         status: status, reason: 0, reasonText: none, goneSince: 0, retryAfter: 0, isAsked: false,
         id: Self.words(id), unique: Self.words(unique))
-    case .rejected:
+    case .rejected where interest != .expired:
       return ServiceAnswer(
         status: status, reason: lastReason.number, reasonText: body?.text ?? none,
         goneSince: body?.pointee.goneSince ?? 0,
@@ -100,13 +103,13 @@ struct OutboxEntry {
           answered: Int(status), asked: body?.pointee.retryAfter ?? 0),
         isAsked: (body?.pointee.retryAfter ?? 0) > 0,
         id: Self.words(id), unique: Self.words(unique))
-    case .unknown, .cancelled:
+    case .rejected, .unknown, .cancelled, .expired:
       guard lastStatus != 0 else { return nil }
       return ServiceAnswer(
         status: lastStatus, reason: lastReason.number, reasonText: lastReason.text ?? none,
         goneSince: 0, retryAfter: lastReason.retryAfter(answered: Int(lastStatus), asked: asked),
-        isAsked: asked > 0,
-        id: (0, 0), unique: (0, 0))
+        isAsked: asked > 0, id: outcome.isRejected ? Self.words(id) : (0, 0),
+        unique: outcome.isRejected ? Self.words(unique) : (0, 0))
     }
   }
 
@@ -122,6 +125,8 @@ enum Interest: UInt8 {
   case cancelled
   /// Nor has it an event: a push gave up waiting for it and has said so.
   case told
+  /// Its deadline passed while it waited to be sent.
+  case expired
 }
 
 enum OutboxState: UInt8 {
@@ -265,7 +270,7 @@ extension UnsafeMutablePointer<OutboxEntry> {
     list.last = number
   }
 
-  /// Takes the cancelled ones out of a list.
+  /// Takes those out of a list that are not sent again.
   func removeCancelled(from list: inout OutboxList) {
     var rest = list
     list = OutboxList()

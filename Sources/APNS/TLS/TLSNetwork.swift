@@ -54,7 +54,7 @@ struct TLSNetwork: Network, ~Copyable {
   }
 
   var now: Nanoseconds { Deadline.now }
-  var second: Seconds { csystem_monotonic_seconds() }
+  var lately: Nanoseconds { csystem_monotonic_lately_ns() }
 
   /// Spreads the reconnects of many providers; no secret depends on it.
   @inline(never)

@@ -4,8 +4,8 @@ protocol Network: ~Copyable {
   /// Nanoseconds that only grow.
   var now: Nanoseconds { get }
 
-  /// The clock's seconds, as far as they are known without a system call: never ahead of `now`.
-  var second: Seconds { get }
+  /// The same for a fifth of the time it takes: some ms late, and never ahead.
+  var lately: Nanoseconds { get }
 
   mutating func random() -> UInt64
 
@@ -92,7 +92,7 @@ extension Network where Self: ~Copyable {
 
   var handshakes: Handshakes { Handshakes() }
 
-  var second: Seconds { UInt32(truncatingIfNeeded: now / 1_000_000_000) }
+  var lately: Nanoseconds { now }
 }
 
 /// How far a connection has been opened.

@@ -32,6 +32,10 @@ enum Outcome: Equatable {
   case unknown
   /// Taken back by the caller before the service looked at it.
   case cancelled
+  /// Its deadline passed before the service looked at it.
+  case expired
+
+  var isRejected: Bool { if case .rejected = self { true } else { false } }
 
   var word: UInt32 {
     switch self {
@@ -39,6 +43,7 @@ enum Outcome: Equatable {
     case .rejected(let status): 2 << 8 | UInt32(status)
     case .unknown: 3 << 8
     case .cancelled: 4 << 8
+    case .expired: 5 << 8
     }
   }
 
@@ -47,6 +52,7 @@ enum Outcome: Equatable {
     case 1: self = .accepted
     case 2: self = .rejected(status: UInt8(truncatingIfNeeded: word))
     case 4: self = .cancelled
+    case 5: self = .expired
     default: self = .unknown
     }
   }

@@ -15,6 +15,13 @@ struct Window: ~Copyable {
   private let memory: UnsafeMutableRawPointer
   private let entries: UnsafeMutablePointer<WindowEntry>
   private let mask: Int
+  /// Of each that has no outcome yet; and when the first is due.
+  private let dues: UnsafeMutablePointer<ShortDeadline>
+  private var deadlines = Deadlines()
+  /// The outcome of one that is due had no room; others have to be taken first.
+  private var hasOwed = false
+  /// Of those, the ones that had their outcome and are kept because the connection has them.
+  private var over = 0
   private(set) var ring: FrameRing
   private var outcomes = 0
   private var first = 0
@@ -42,6 +49,7 @@ struct Window: ~Copyable {
   private(set) var rejected: UInt64 = 0
   private(set) var unknown: UInt64 = 0
   private(set) var cancelled: UInt64 = 0
+  private(set) var expired: UInt64 = 0
   private(set) var resent: UInt64 = 0
   /// Of those, the ones whose connection ended and named nothing.
   private(set) var resentInDoubt: UInt64 = 0
@@ -54,12 +62,14 @@ struct Window: ~Copyable {
     // An eighth for bookkeeping suits frames of 112 bytes and more.
     var count = 64
     while count &* 2 &* MemoryLayout<WindowEntry>.stride <= bytes / 8 { count &*= 2 }
-    let bookkeeping = count &* MemoryLayout<WindowEntry>.stride
+    let entrySize = count &* MemoryLayout<WindowEntry>.stride
+    let bookkeeping = entrySize &+ count &* MemoryLayout<ShortDeadline>.stride
     guard bytes > bookkeeping, bytes <= Int(Int32.max), let memory = malloc(bytes)
     else { return nil }
     self.memory = memory
     entries = memory.bindMemory(to: WindowEntry.self, capacity: count)
     mask = count &- 1
+    dues = (memory + entrySize).bindMemory(to: ShortDeadline.self, capacity: count)
     ring = FrameRing(memory + bookkeeping, size: bytes &- bookkeeping)
     self.untaken = untaken
     telling = untaken.pointee.telling
@@ -84,7 +94,7 @@ struct Window: ~Copyable {
   /// The largest frame that fits into an empty window.
   var largestFrame: Int { ring.size }
   /// Notifications without an outcome.
-  var unresolved: Int { end &- first }
+  var unresolved: Int { end &- first &- over }
   var waitingOutcomes: Int { first &- outcomes }
   /// Nothing waits to be written or for an outcome.
   var isEmpty: Bool { first == end }
@@ -96,9 +106,13 @@ struct Window: ~Copyable {
   }
   var hasUnwritten: Bool { ring.unwritten > 0 }
   /// Notifications that the connection has in full and whose outcome is unknown.
-  var inFlight: Int { written &- first }
+  var inFlight: Int { max(0, written &- first &- over) }
   /// The oldest notification without an outcome.
-  var firstUnresolved: UInt32? { first < end ? entries[first & mask].identifier : nil }
+  var firstUnresolved: UInt32? {
+    var position = first
+    while position < end, dues[position & mask].isOver { position &+= 1 }
+    return position < end ? entries[position & mask].identifier : nil
+  }
   /// The connection has a notification in full whose outcome is unknown.
   var hasInFlight: Bool { written > first }
   /// Half of the room is taken, so the window may soon be full.
@@ -119,17 +133,18 @@ struct Window: ~Copyable {
     (end &- outcomes <= mask || yielding > 0) && ring.place(for: size, spare: 0) != nil
   }
 
-  /// Queues the frame that was put at `place`.
+  /// Queues the frame that was put at `place`. `due` is its deadline, `max` for none.
   @inline(__always)
   mutating func commit(
     _ place: Int, size: Int, identifier: UInt32, userData: UnsafeMutableRawPointer?,
-    hasUsualToken: Bool
+    hasUsualToken: Bool, due: Nanoseconds
   ) {
     // When the window is empty it starts again with the first entries, which are still in
     // the caches.
     if outcomes == end { beginAnew() }
     entries[end & mask] = WindowEntry(
       userData: userData, identifier: identifier, place: place)
+    dues[end & mask] = deadlines.add(due)
     ring.commit(place, size)
     end &+= 1
     taken &+= 1
@@ -181,6 +196,7 @@ struct Window: ~Copyable {
 
   private mutating func beginAnew() {
     (outcomes, first, end, oddTokensEnd) = (0, 0, 0, 0)
+    deadlines.forget()
     if hasDoubt(from: 0) { doubts = Doubts() }
   }
 
@@ -385,6 +401,9 @@ struct Window: ~Copyable {
   @inline(never)
   private mutating func restart(wasWritten: Int) {
     if first < end { ring.rewind(to: entries[first & mask].place) }
+    // It waits now, and its outcome has room.
+    if hasOwed { deadlines.looked(first: .min) }
+    hasOwed = false
     var again = wasWritten &- first
     if hasMarked { again &-= removeCancelled(writtenBefore: wasWritten) }
     if again > 0 { resent &+= UInt64(again) }
@@ -397,18 +416,27 @@ struct Window: ~Copyable {
   /// Returns how many got one. `pending` is how many bytes TLS was given without having written them:
   /// it has to be given the same bytes again.
   mutating func cancel(_ identifier: UInt32, pending: Int) -> Int {
-    var begun = written(and: pending)
-    // The rest of a frame has to follow its beginning.
-    if begun < end, boundary(begun) < ring.written &+ pending { begun &+= 1 }
+    let begun = begun(and: pending)
     let before = end
     if identifier != 0 {
       guard first < end, let position = find(identifier) else { return 0 }
-      if position >= begun { remove(position) } else { keepFromResending(position) }
+      if position >= begun {
+        remove(position, 1, as: .cancelled)
+      } else {
+        keepFromResending(position)
+      }
     } else {
-      while end > begun { remove(end &- 1) }
+      while end > begun { remove(end &- 1, 1, as: .cancelled) }
       for position in first..<max(first, begun) { keepFromResending(position) }
     }
     return before &- end
+  }
+
+  /// The first position of whose frame neither the connection nor TLS has a byte.
+  private func begun(and pending: Int) -> Int {
+    let begun = written(and: pending)
+    // The rest of a frame has to follow its beginning.
+    return begun < end && boundary(begun) < ring.written &+ pending ? begun &+ 1 : begun
   }
 
   private mutating func keepFromResending(_ position: Int) {
@@ -425,37 +453,181 @@ struct Window: ~Copyable {
       position &-= 1
       guard entries[position & mask].isCancelled else { continue }
       if position < written { count &+= 1 }
-      remove(position)
+      remove(position, 1, as: .cancelled)
     }
     return count
   }
 
-  /// Takes out a notification of which nothing is written on this connection. What may have arrived
-  /// on an earlier one stays unknown.
+  /// Takes out some notifications of which nothing is written on this connection, and which end as that.
+  /// What may have arrived on an earlier one is unknown.
   @inline(never)
-  private mutating func remove(_ position: Int) {
-    let outcome = hasDoubt(from: position) ? Outcome.unknown : .cancelled
-    if outcome == .cancelled { cancelled &+= 1 } else { unknown &+= 1 }
-    var removed = entries[position & mask]
-    let size = boundary(position &+ 1) &- boundary(position)
-    for behind in position &+ 1..<max(position &+ 1, end) {
+  private mutating func remove(_ position: Int, _ most: Int, as outcome: Outcome) {
+    var removed = InlineArray<64, WindowEntry>(
+      repeating: WindowEntry(userData: nil, identifier: 0, place: 0))
+    let start = entries[position & mask].place
+    var (count, size) = (0, 0)
+    // Their frames lie in one piece.
+    while count < min(most, removed.count),
+      entries[(position &+ count) & mask].place == start &+ size
+    {
+      let each = position &+ count
+      removed[count] = entries[each & mask]
+      if dues[each & mask].isOver {
+        over &-= 1
+      } else {
+        let end = hasDoubt(from: each) ? Outcome.unknown : outcome
+        self.count(1, as: end)
+        if !removed[count].isTold { removed[count].outcome = end }
+      }
+      size &+= boundary(each &+ 1) &- boundary(each)
+      count &+= 1
+    }
+    for behind in position &+ count..<max(position &+ count, end) {
       var moved = entries[behind & mask]
-      if ring.follows(moved.place, removed.place) { moved.move(by: size) }
-      entries[(behind &- 1) & mask] = moved
+      if ring.follows(moved.place, start) { moved.move(by: size) }
+      entries[(behind &- count) & mask] = moved
+      dues[(behind &- count) & mask] = dues[behind & mask]
     }
-    ring.remove(removed.place, size: size)
-    end &-= 1
-    doubts.remove(position)
-    if oddTokensEnd > position { oddTokensEnd &-= 1 }
-    if first == end { ring.freeAll() }
-    let isTold = removed.isTold
-    removed.outcome = outcome
-    if removed.identifier == pushed {
-      pushedEnd = removed
-    } else if !isTold {
+    ring.remove(start, size: size)
+    end &-= count
+    for _ in 0..<count {
+      doubts.remove(position)
+      if oddTokensEnd > position { oddTokensEnd &-= 1 }
+    }
+    if first == end { emptied() }
+    while count > 0 {
+      count &-= 1
+      if !removed[count].isTold { tellFirst(removed[count]) }
+    }
+  }
+
+  /// Its outcome is taken before others.
+  private mutating func tellFirst(_ entry: WindowEntry) {
+    if entry.identifier == pushed {
+      pushedEnd = entry
+    } else {
       outcomes &-= 1
-      entries[outcomes & mask] = removed
+      entries[outcomes & mask] = entry
     }
+  }
+
+  private mutating func emptied() {
+    hasMarked = false
+    ring.freeAll()
+    deadlines.forget()
+  }
+
+  // MARK: Deadlines
+
+  /// No notification has to have its end before; `max`: none ever.
+  var nextDeadline: Nanoseconds {
+    hasOwed && (end &- outcomes <= mask || yielding > 0) ? .min : deadlines.first
+  }
+
+  /// Gives those their outcomes that are due; where `onlyWaiting`, only if nothing of them was written.
+  /// Of those that the connection has in part, or not before all others, the frames are kept.
+  /// `pending` is as for `cancel`.
+  @inline(never)
+  mutating func expire(at now: Nanoseconds, onlyWaiting: Bool, pending: Int) {
+    if !onlyWaiting {
+      resolve(through: dueEnd(from: first, to: written, now), as: .unknown)
+      hasOwed = false
+      for position in first..<max(first, begun(and: pending)) {
+        if isDue(position, now), !endInFlight(position) { hasOwed = true }
+      }
+    }
+    let begun = begun(and: pending)
+    var position = begun
+    if begun == first {
+      // Nothing is in flight, so those that are the oldest need not be moved.
+      let dueEnd = dueEnd(from: first, to: end, now)
+      resolve(through: min(dueEnd, doubts.end), as: .unknown)
+      resolve(through: dueEnd, as: .expired)
+      position = first
+    }
+    while position < end {
+      let dueEnd = dueEnd(from: position, to: end, now)
+      if dueEnd > position {
+        remove(position, dueEnd &- position, as: .expired)
+      } else if deadlines.areSorted, dues[position & mask].time(near: now) < .max {
+        break
+      } else {
+        position &+= 1
+      }
+    }
+    lookAtDeadlines(near: now)
+  }
+
+  /// Finds out when the first is due. What is due and in flight is so at once, or when its outcome has
+  /// room.
+  mutating func lookAtDeadlines(near now: Nanoseconds) {
+    var next = Nanoseconds.max
+    let (areSorted, hasOwed) = (deadlines.areSorted, hasOwed)
+    forEachWithoutEnd(near: now) {
+      if $1 > now || !hasOwed { next = min(next, $1) }
+      return !areSorted || $1 <= now || $1 == .max
+    }
+    // Where each has its own, all are looked at, so many not for each ms.
+    if !deadlines.areSorted, next > now, next < .max {
+      next = max(next, now &+ Int64((end &- first) >> 13) &* 1_000_000)
+    }
+    deadlines.looked(first: next)
+  }
+
+  /// The identifiers of those that have no outcome, and when they are due, as long as that wants more.
+  func forEachWithoutEnd(near now: Nanoseconds, _ body: (UInt32, Nanoseconds) -> Bool) {
+    for position in first..<end where !dues[position & mask].isOver {
+      guard body(entries[position & mask].identifier, dues[position & mask].time(near: now)) else {
+        return
+      }
+    }
+  }
+
+  private func isDue(_ position: Int, _ now: Nanoseconds) -> Bool {
+    dues[position & mask].time(near: now) <= now
+  }
+
+  /// The end of those that are due from there on.
+  private func dueEnd(from start: Int, to end: Int, _ now: Nanoseconds) -> Int {
+    var position = start
+    while position < end, isDue(position, now) { position &+= 1 }
+    return position
+  }
+
+  /// Its outcome is unknown from now on, and its frame stays: the gateway may name it. False if the
+  /// outcome has no room before others are taken.
+  private mutating func endInFlight(_ position: Int) -> Bool {
+    var entry = entries[position & mask]
+    let isTold = entry.isTold
+    giveWay()
+    guard isTold || entry.identifier == pushed || end &- outcomes <= mask else { return false }
+    keepFromResending(position)
+    entries[position & mask].noteTold()
+    dues[position & mask] = .over
+    over &+= 1
+    count(1, as: .unknown)
+    entry.outcome = .unknown
+    if !isTold { tellFirst(entry) }
+    return true
+  }
+
+  private mutating func count(_ count: Int, as outcome: Outcome) {
+    switch outcome {
+    case .accepted: accepted &+= UInt64(count)
+    case .rejected: rejected &+= UInt64(count)
+    case .unknown: unknown &+= UInt64(count)
+    case .cancelled: cancelled &+= UInt64(count)
+    case .expired: expired &+= UInt64(count)
+    }
+  }
+
+  /// Of those before that position, the ones that had their outcome are not kept any more. Returns how
+  /// many there were.
+  private mutating func forgetOver(before position: Int) -> Int {
+    guard over > 0 else { return 0 }
+    let before = over
+    for each in first..<max(first, position) where dues[each & mask].isOver { over &-= 1 }
+    return before &- over
   }
 
   /// Gives `first ..< position` their outcome.
@@ -463,12 +635,7 @@ struct Window: ~Copyable {
   private mutating func resolve(through position: Int, as outcome: Outcome) {
     let count = position &- first
     guard count > 0 else { return }
-    switch outcome {
-    case .accepted: accepted &+= UInt64(count)
-    case .rejected: rejected &+= UInt64(count)
-    case .unknown: unknown &+= UInt64(count)
-    case .cancelled: cancelled &+= UInt64(count)
-    }
+    self.count(count &- forgetOver(before: position), as: outcome)
 
     // New outcomes are packed against `position` from the back. Those that nobody needs to
     // take are dropped, and the older waiting outcomes move up next to the new ones. Accepted ones
@@ -484,7 +651,7 @@ struct Window: ~Copyable {
         var entry = entries[from & mask]
         let isTold = entry.isTold
         entry.outcome = outcome
-        if entry.identifier == pushed { pushedEnd = entry }
+        if entry.identifier == pushed, !hasPushed { pushedEnd = entry }
         if isTold || entry.identifier == pushed { continue }
         if !isReported {
           untaken.release(entry.userData)
@@ -505,12 +672,7 @@ struct Window: ~Copyable {
       outcomes = into
     }
     first = position
-    if first == end {
-      hasMarked = false
-      ring.freeAll()
-    } else {
-      ring.free(before: entries[first & mask].place)
-    }
+    if first == end { emptied() } else { ring.free(before: entries[first & mask].place) }
   }
 
   // MARK: Outcomes

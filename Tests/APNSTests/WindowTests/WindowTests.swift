@@ -40,7 +40,9 @@ import Testing
     defer { untaken.end() }
     var window = Window(bytes: 16 << 10, untaken: untaken, zeroProves: zeroProves)!
     let place = window.reserve(20)!
-    window.commit(place, size: 20, identifier: 1, userData: nil, hasUsualToken: hasUsualToken)
+    window.commit(
+      place, size: 20, identifier: 1, userData: nil, hasUsualToken: hasUsualToken,
+      due: .max)
     window.wrote(20)
     var last = Sentinel()
     if sentinel {
@@ -226,7 +228,8 @@ struct WindowRun: ~Copyable {
           notification, as: .framed, size: size, into: window.ring.address(place))
         window.commit(
           place, size: size, identifier: identifier,
-          userData: UnsafeMutableRawPointer(bitPattern: number + 1), hasUsualToken: true)
+          userData: UnsafeMutableRawPointer(bitPattern: number + 1), hasUsualToken: true,
+          due: .max)
         return place
       }
     }
@@ -333,7 +336,7 @@ struct WindowRun: ~Copyable {
       case .unknown:
         if !shownUnknown { return "\(number) unknown without a reason" }
         if !gateway.arrived.contains(number) { return "\(number) unknown, but never sent whole" }
-      case .cancelled: return "\(number) cancelled, which nobody did"
+      case .cancelled, .expired: return "\(number) cancelled or expired, which nobody asked for"
       }
     }
     return nil

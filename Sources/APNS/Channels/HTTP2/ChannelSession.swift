@@ -127,7 +127,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     switch outcome?.outcome {
     case .accepted: return
     case .rejected: throw refusal(of: operation)
-    case .unknown, .cancelled, nil: throw unanswered(operation)
+    case .unknown, .cancelled, .expired, nil: throw unanswered(operation)
     }
   }
 

@@ -31,6 +31,8 @@ struct BinaryChannel: ~Copyable {
   var ambiguousEnds = 0
   /// Something was proven since everything in doubt was last given up.
   var hasProven = false
+  /// Something that the connection carries had its end before it was proven.
+  var hasUnproven = false
   /// Reads in a row that found something but brought no part of a packet, and the time from which
   /// they count.
   var emptyReads = 0
@@ -62,6 +64,11 @@ struct BinaryChannel: ~Copyable {
     self.spare = spare
   }
 
+  /// Bytes of notifications that TLS was given and has not written.
+  var pending: Int {
+    connection.stalledSince != nil && !sentinel.isBegun ? stalledRecord : 0
+  }
+
   /// Puts the spare connection to use.
   mutating func moveToSpare() { (connection, spare) = (spare, connection) }
 
@@ -72,6 +79,7 @@ struct BinaryChannel: ~Copyable {
     quietMark = nil
     firstWrite = nil
     (written, emptyReads) = (0, 0)
+    hasUnproven = false
     holds.remove(.replaced)
   }
 

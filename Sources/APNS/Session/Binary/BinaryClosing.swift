@@ -30,13 +30,14 @@ extension BinarySession where Net: ~Copyable {
     }
     while listen() {
       let now = network.now
+      expire()
       if now >= deadline { break }
       if options.neverWaits {
-        network.arm(until: deadline)
+        network.arm(until: min(deadline, nextDeadline))
         return false
       }
       if now >= limit { return false }
-      network.wait(until: limit)
+      network.wait(until: min(limit, nextDeadline))
     }
     reconnects.ended(
       reconnects.reason.failure, otherwise: "the session was closed before it was proven")

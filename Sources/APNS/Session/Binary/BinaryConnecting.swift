@@ -161,6 +161,7 @@ extension BinarySession where Net: ~Copyable {
   ) throws(Failure) {
     let counts = logEnd(channel, failure)
     defer { logResent(channel, since: counts) }
+    let hasUnproven = channel.pointee.hasUnproven
     close(channel)
     reconnects.ended(failure, otherwise: "the gateway ended the connection without naming one")
     if let failure, failure.refusesProvider {
@@ -192,6 +193,7 @@ extension BinarySession where Net: ~Copyable {
     }
     // What is sent again keeps its age, and is wanted as before.
     if !channel.pointee.window.hasDoubt { channel.pointee.settled() }
-    reconnects.lost(channel.pointee.connection, leavingDoubt: isInDoubt, on: &network)
+    reconnects.lost(
+      channel.pointee.connection, leavingDoubt: isInDoubt || hasUnproven, on: &network)
   }
 }

@@ -9,11 +9,12 @@ extension BinarySession where Net: ~Copyable {
     var due = Nanoseconds.max
     for index in 0..<options.connections {
       let channel = channels + index
+      due = min(due, channel.pointee.window.nextDeadline)
       switch channel.pointee.phase {
       case .closed:
         if needsConnection(channel, goal) {
           // A spare one takes its place without a pause.
-          due = channel.pointee.spare.phase == .closed ? min(due, reconnects.earliest) : 0
+          due = min(due, channel.pointee.spare.phase == .closed ? reconnects.earliest : 0)
         }
       case .opening: due = min(due, channel.pointee.connection.opening.until)
       case .open:

@@ -7,6 +7,8 @@ extension BinarySession where Net: ~Copyable {
   mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome? {
     if let outcome = takeOutcome() {
       standing.tookOutcome()
+      // Another one may have room now.
+      if options.neverWaits, nextDeadline == .min { hurry() }
       return outcome
     }
     if isClosed || options.neverWaits { return nil }
@@ -14,6 +16,9 @@ extension BinarySession where Net: ~Copyable {
       for index in 0..<options.connections where channels[index].phase == .open {
         try look(channels + index)
       }
+      trouble.forget()
+      expire()
+      if let failure = trouble.failure { throw failure }
       return takeOutcome()
     }
     let deadline = deadline(milliseconds: milliseconds)
@@ -32,6 +37,7 @@ extension BinarySession where Net: ~Copyable {
     channel.pointee.connection.lastLook = callEnds
     if network.hasNews(channel.pointee.connection.number) { try receiveNews(channel) }
     guard channel.pointee.phase == .open else { return }
+    expireWaiting(channel)
     noteProof(channel, isWanted: false)
     if channel.pointee.wantsProof { try write(channel, all: true) }
     try prove(channel, isWanted: false)
@@ -62,10 +68,7 @@ extension BinarySession where Net: ~Copyable {
   mutating func cancel(_ identifier: UInt32) -> Int {
     var count = 0
     for index in 0..<options.connections {
-      let isStalled =
-        channels[index].connection.stalledSince != nil && !channels[index].sentinel.isBegun
-      count &+= channels[index].window.cancel(
-        identifier, pending: isStalled ? channels[index].stalledRecord : 0)
+      count &+= channels[index].window.cancel(identifier, pending: channels[index].pending)
     }
     return count
   }
@@ -103,6 +106,7 @@ extension BinarySession where Net: ~Copyable {
       stats.rejected &+= window.pointee.window.rejected
       stats.unknown &+= window.pointee.window.unknown
       stats.cancelled &+= window.pointee.window.cancelled
+      stats.expired &+= window.pointee.window.expired
       stats.resent &+= window.pointee.window.resent
       stats.unresolved &+= UInt64(window.pointee.window.unresolved.magnitude)
       stats.events &+= UInt64(window.pointee.window.waitingOutcomes.magnitude)

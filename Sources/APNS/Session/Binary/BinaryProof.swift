@@ -8,14 +8,32 @@ extension BinarySession where Net: ~Copyable {
   mutating func noteProof(_ channel: UnsafeMutablePointer<BinaryChannel>, isWanted: Bool) {
     if isWanted {
       channel.pointee.wantsProof = !channel.pointee.window.isEmpty
-    } else if channel.pointee.connection.lastLook >= channel.pointee.proveDue {
+    } else if channel.pointee.connection.lastLook >= channel.pointee.proveDue
+      || channel.pointee.connection.askedAt >= proofDeadline(channel)
+    {
       noteAge(channel)
     }
   }
 
+  /// When what is in flight has to be proven to have its end by its deadline; `max`: there is none, or
+  /// nothing proves.
+  @inline(__always)
+  private func proofDeadline(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Nanoseconds {
+    let due = channel.pointee.window.nextDeadline
+    return due > .min && due < .max && canProve ? due &- options.proofLead : .max
+  }
+
+  private var canProve: Bool { options.usesSentinel || options.quietPeriod > 0 }
+
   @inline(never)
   private mutating func noteAge(_ channel: UnsafeMutablePointer<BinaryChannel>) {
     guard !channel.pointee.window.isEmpty else { return }
+    let now = channel.pointee.connection.askedAt
+    if channel.pointee.connection.lastLook < channel.pointee.proveDue {
+      // What was the first may have its end.
+      channel.pointee.window.lookAtDeadlines(near: now)
+      guard now >= proofDeadline(channel), channel.pointee.window.hasInFlight else { return }
+    }
     // A sentinel costs its connection, so it waits until the next connection may be made.
     if options.usesSentinel, channel.pointee.connection.lastLook < reconnects.earliest { return }
     channel.pointee.wantsProof = true
@@ -56,7 +74,8 @@ extension BinarySession where Net: ~Copyable {
     if goal.needsProof { return 0 }
     // The age is checked as often as the connection is looked at.
     let look = channel.pointee.connection.lastLook &+ SessionConnection.lookInterval
-    let due = max(channel.pointee.proveDue, look)
+    var due = max(channel.pointee.proveDue, look)
+    if channel.pointee.window.hasInFlight { due = min(due, proofDeadline(channel)) }
     return options.usesSentinel ? max(due, reconnects.earliest) : due
   }
 
@@ -214,7 +233,7 @@ extension BinarySession where Net: ~Copyable {
 
   /// What is written next counts as if on a new connection. Not when the peer has refused a record:
   /// it has to be offered again with at least as many bytes.
-  private func provenByQuiet(_ channel: UnsafeMutablePointer<BinaryChannel>) {
+  func provenByQuiet(_ channel: UnsafeMutablePointer<BinaryChannel>) {
     channel.pointee.settled()
     guard channel.pointee.connection.stalledSince == nil else {
       channel.pointee.proveDue = later(channel.pointee.connection.lastLook, by: options.proveAfter)

@@ -99,6 +99,7 @@ extension BinarySession where Net: ~Copyable {
     }
     guard let packet else { return }
     let counts = logAnswer(channel, packet)
+    let rejected = channel.pointee.window.rejected
     defer { logResent(channel, since: counts) }
     switch channel.pointee.window.errorPacket(
       status: packet.status, identifier: packet.identifier, sentinel: channel.pointee.sentinel)
@@ -118,7 +119,10 @@ extension BinarySession where Net: ~Copyable {
       channel.pointee.expectsEnd = false
       channel.pointee.pace.proven()
     case .rejected(let bytes):
-      metrics.noteRejection(status: packet.status)
+      // It may have ended as unknown before.
+      if channel.pointee.window.rejected != rejected {
+        metrics.noteRejection(status: packet.status)
+      }
       channel.pointee.expectsEnd = true
       channel.pointee.pace.rejected(
         after: bytes, in: network.now &- (channel.pointee.firstWrite ?? network.now),

@@ -9,7 +9,7 @@ extension BinarySession where Net: ~Copyable {
   /// that cannot succeed takes nothing, or when the window is full.
   @inline(__always)
   mutating func take(
-    _ notification: WireNotification, payloadCount: Int,
+    _ notification: WireNotification, payloadCount: Int, deadline: Int32,
     userData: UnsafeMutableRawPointer?,
     payload: (UnsafeMutableRawPointer) -> UnsafeRawBufferPointer
   ) throws(Failure) -> UInt32 {
@@ -38,7 +38,8 @@ extension BinarySession where Net: ~Copyable {
     FrameEncoder.encode(notification, as: command, size: size, into: frame)
     channel.pointee.window.commit(
       place, size: size, identifier: identifier, userData: userData,
-      hasUsualToken: notification.token.count == WireNotification.usualToken)
+      hasUsualToken: notification.token.count == WireNotification.usualToken,
+      due: due(within: deadline))
     channel.pointee.queuedInTurn &+= size
     return identifier
   }
@@ -190,7 +191,8 @@ extension BinarySession where Net: ~Copyable {
         return
       }
     }
-    if channel.pointee.wantsProof || channel.pointee.window.hasDoubt, channel.pointee.phase == .open
+    if channel.pointee.wantsProof || channel.pointee.window.hasDoubt
+      || channel.pointee.sentinel.isBegun, channel.pointee.phase == .open
     {
       try writeSentinel(channel)
     }

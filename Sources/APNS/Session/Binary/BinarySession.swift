@@ -25,6 +25,7 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
   /// When the call that takes a notification began to wait; 0 when it did not. The write that
   /// follows shares the same time.
   var waitsSince: Nanoseconds = 0
+  var usualDue: Nanoseconds = 0
   var pushEnds = Nanoseconds.max
   var pushIdentifier: UInt32 = 0
   /// The channel of what is pushed.
@@ -38,7 +39,7 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
   var isLeaving = false
 
   /// What a channel met in the turn that is under way.
-  private var trouble = LastFailure()
+  var trouble = LastFailure()
   var connects: UInt64 = 0
   var bytes: UInt64 = 0
   var records: UInt64 = 0
@@ -141,6 +142,7 @@ extension BinarySession where Net: ~Copyable {
   @inline(never)
   @discardableResult
   mutating func run(until goal: SessionGoal, by given: Nanoseconds? = nil) throws(Failure) -> Bool {
+    usualDue = 0
     if standing.isSpent { return isReached(goal) }
     var deadline = min(given ?? .max, pushEnds)
     var limit = WaitLimit(options)
@@ -148,6 +150,7 @@ extension BinarySession where Net: ~Copyable {
       isCutShort = false
       callEnds = options.neverWaits ? network.now &+ Self.slice : deadline
       takeTurns(goal)
+      expire()
       if options.neverWaits { return leaveWaitingToLoop(goal, until: deadline) }
       if isReached(goal) { return true }
       // The caller hears of one channel's trouble only when no other channel makes progress.
@@ -213,7 +216,7 @@ extension BinarySession where Net: ~Copyable {
       case .leaving where channels[index].phase == .open && channels[index].waitsToWrite:
         return false
       case .outcome where channels[index].window.unresolved > 0: return false
-      case .ends where !channels[index].window.isEmpty: return false
+      case .ends where channels[index].window.unresolved > 0: return false
       default: break
       }
     }
@@ -250,6 +253,7 @@ extension BinarySession where Net: ~Copyable {
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal
   ) throws(Failure) {
     repeat {
+      expireWaiting(channel)
       guard try ensureOpen(channel, goal) else { return }
       try receiveIfDue(channel)
       if channel.pointee.phase == .open { try work(channel, goal) }

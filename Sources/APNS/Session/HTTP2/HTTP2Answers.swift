@@ -101,7 +101,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Whether there is a newer provider token than the one refused with this notification. Asked
   /// once for each.
   private mutating func renewToken(_ slot: Int) -> Bool {
-    guard !outbox.pointee.isCancelled(slot),
+    guard !outbox.pointee.isCancelled(slot), !outbox.pointee.isDue(slot, at: network.lately),
       let refused = outbox.pointee.takeRefusedToken(slot)
     else { return false }
     // The session's credentials are others by now.
@@ -120,6 +120,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// The stream ended without an answer.
   private mutating func unanswered(_ slot: Int) {
     if outbox.pointee.isCancelled(slot) { return outbox.pointee.endCancelled(slot) }
+    if endIfDue(slot) { return }
     if outbox.pointee.isRefused(slot) {
       // Each time it may have arrived all the same.
       let turnedAway = outbox.pointee.turnedAway(slot)

@@ -20,6 +20,7 @@ struct HTTP2Channel {
   var tookAgain: Nanoseconds?
   /// Streams given up since the last answer, and how many answers there were.
   var givenUp = 0
+  var due = DueStreams()
   var answersBefore: UInt64 = 0
   /// It shows credentials that the session no longer uses.
   var isReplaced = false
@@ -34,4 +35,13 @@ struct HTTP2Channel {
   var phase: ConnectionPhase { connection.phase }
   /// It takes new streams, or will when it is open.
   var isTaking: Bool { phase != .closed && !http.pointee.isLeaving }
+}
+
+/// A channel's streams whose notifications have just reached their deadline.
+struct DueStreams {
+  var isAny = false
+  /// How many of them flew for long.
+  var long = 0
+  /// The peer has said nothing since one of them began.
+  var isUnheard = false
 }

@@ -6,7 +6,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   @inline(never)
   func nextDue(_ goal: SessionGoal, _ now: Nanoseconds) -> Nanoseconds {
     if isCutShort { return 0 }
-    var due = min(retryDue(now), tokenDue)
+    var due = min(retryDue(now), tokenDue, outbox.pointee.nextDeadline)
     var mayOpen = false
     for number in 0..<channelCount {
       let channel = channels + number

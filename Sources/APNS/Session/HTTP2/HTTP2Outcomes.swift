@@ -14,8 +14,13 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if milliseconds == 0 {
       for number in 0..<channelCount where channels[number].phase == .open {
         if network.hasNews(channels[number].number) { try receive(channels + number) }
+      }
+      trouble.forget()
+      expire()
+      if let failure = trouble.failure { throw failure }
+      for number in 0..<channelCount where channels[number].phase == .open {
         // What HTTP/2 itself has to send, such as acknowledgements.
-        if channels[number].phase == .open { _ = try writeRecords(channels + number) }
+        _ = try writeRecords(channels + number)
       }
       return
     }
@@ -62,6 +67,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     stats.unknown = outbox.pointee.unknown
     stats.forgotten = untaken.pointee.forgotten
     stats.cancelled = outbox.pointee.cancelled
+    stats.expired = outbox.pointee.expired
     stats.resent = outbox.pointee.resent
     stats.unresolved = UInt64(outbox.pointee.unresolved.magnitude)
     stats.events = UInt64(outbox.pointee.waitingOutcomes.magnitude)

@@ -13,13 +13,14 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// delays no call.
   static var lastWords: Int { 1 << 20 }
 
-  /// Reads the last words of a connection that is about to be given up. False when that takes
-  /// longer than a call of a session that never waits may work: the next one reads on.
+  /// Reads what has arrived before something is given up for want of it. False when that is more than
+  /// is read at once, or takes longer than a call of a session that never waits may work: the next
+  /// turn reads on.
   mutating func hearOut(
     _ channel: UnsafeMutablePointer<HTTP2Channel>
   ) throws(Failure) -> Bool {
     try receive(channel)
-    guard isOutOfTime, channel.pointee.phase == .open, channel.pointee.isUnread,
+    guard channel.pointee.phase == .open, channel.pointee.isUnread,
       channel.pointee.readOn < Self.mostAnswers
     else { return true }
     isCutShort = true
@@ -112,26 +113,33 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       }
     }
     channel.pointee.nextReview = now &+ max(next, shortPause / 8)
-    let answers = http.pointee.answers
-    if answers != channel.pointee.answersBefore { channel.pointee.givenUp = 0 }
-    channel.pointee.answersBefore = answers
     guard overdue > 0 else { return }
     reconnects.ended(nil, otherwise: "no answer came in time")
     log?.at(now).overdue(overdue, options.answerTimeout, on: channel.pointee.connection)
-    channel.pointee.givenUp &+= overdue
+    gaveUp(
+      channel, overdue, at: now,
+      isSilent: now &- channel.pointee.lastReceived > options.answerTimeout / 4)
+    // Until the cancellation is sent, nghttp2 ignores answers to these streams. Then there is room
+    // for others.
+    if try writeRecords(channel), channel.pointee.phase == .open { channel.pointee.isUnread = true }
+  }
+
+  /// So many of the channel's streams were given up for want of an answer.
+  mutating func gaveUp(
+    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ count: Int, at now: Nanoseconds, isSilent: Bool
+  ) {
+    let http = channel.pointee.http
+    if http.pointee.answers != channel.pointee.answersBefore { channel.pointee.givenUp = 0 }
+    channel.pointee.answersBefore = http.pointee.answers
+    channel.pointee.givenUp &+= count
     if channel.pointee.givenUp > Int(FlightLimit.mostDoubts) {
       // One notification is given up five times. So it is the connection that leads nowhere.
       http.pointee.leave()
-    } else if options.pingAfter < .max, !http.pointee.isAsked, !http.pointee.isProbed,
-      now &- channel.pointee.lastReceived > options.answerTimeout / 4
-    {
+    } else if isSilent, options.pingAfter < .max, !http.pointee.isAsked, !http.pointee.isProbed {
       // Others would be in doubt if the peer is gone by now.
       http.pointee.ask()
       channel.pointee.askedAt = now
     }
-    // Until the cancellation is sent, nghttp2 ignores answers to these streams. Then there is room
-    // for others.
-    if try writeRecords(channel), channel.pointee.phase == .open { channel.pointee.isUnread = true }
   }
 
   /// What is short beside the time that an answer may take.

@@ -31,7 +31,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// succeed takes nothing, or when the outbox is full.
   @inline(__always)
   mutating func take(
-    _ push: HTTP2Request, payloadCount: Int, userData: UnsafeMutableRawPointer?,
+    _ push: HTTP2Request, payloadCount: Int, deadline: Int32, userData: UnsafeMutableRawPointer?,
     payload: (UnsafeMutableRawPointer) -> UnsafeRawBufferPointer
   ) throws(Failure) -> UInt32 {
     let size = StoredRequest.size(of: push, payloadCount: payloadCount)
@@ -41,7 +41,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         + StoredRequest.payloadOffset(size, payloadCount: payloadCount))
     // A notification that is refused now leaves its place free: nothing was committed.
     let kind = try push.kind(of: bytes)
-    return commit(push, kind, bytes, to: place, size, userData)
+    return commit(push, kind, bytes, to: place, size, userData, due: due(within: deadline))
   }
 
   /// Where a request goes, once there is room for it and a connection.
@@ -68,7 +68,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   mutating func put(_ request: HTTP2Request, _ payload: UnsafeRawBufferPointer) throws(Failure) {
     let size = StoredRequest.size(of: request, payloadCount: payload.count)
     guard let place = outbox.pointee.reserve(size) else { throw isFull }
-    _ = commit(request, try request.kind(of: payload), payload, to: place, size, nil)
+    _ = commit(request, try request.kind(of: payload), payload, to: place, size, nil, due: .max)
     (queued, waitsSince) = (0, 0)
   }
 
@@ -86,7 +86,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   @inline(never)
   private mutating func commit(
     _ push: HTTP2Request, _ kind: HTTP2Request.Kind, _ payload: UnsafeRawBufferPointer,
-    to place: Int, _ size: Int, _ userData: UnsafeMutableRawPointer?
+    to place: Int, _ size: Int, _ userData: UnsafeMutableRawPointer?, due: Nanoseconds
   ) -> UInt32 {
     StoredRequest.write(
       push, kind, payload: payload, to: outbox.pointee.address(place))
@@ -94,7 +94,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     nextIdentifier = identifier == .max ? 1 : identifier &+ 1
     outbox.pointee.commit(
       place, size: size, identifier: identifier, userData: userData,
-      id: push.identifier.bytes, at: network.second)
+      id: push.identifier.bytes, due: due)
     queued &+= size
     return identifier
   }

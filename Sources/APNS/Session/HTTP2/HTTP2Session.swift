@@ -34,6 +34,7 @@ struct HTTP2Session<
   var waitsSince: Nanoseconds = 0
   /// The turn that is under way was cut short, so the next one comes at once.
   var isCutShort = false
+  var usualDue: Nanoseconds = 0
   /// When this call has to end, for a session that never waits; `max` otherwise.
   var callEnds = Nanoseconds.max
   var pushEnds = Nanoseconds.max
@@ -198,6 +199,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   @inline(never)
   @discardableResult
   mutating func run(until goal: SessionGoal, by given: Nanoseconds? = nil) throws(Failure) -> Bool {
+    usualDue = 0
     if standing.isSpent { return isReached(goal) }
     var deadline = min(given ?? .max, pushEnds)
     // Each channel's turn is bounded; the turns of many are bounded by the clock.
@@ -208,6 +210,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if options.neverWaits { beginTurns() }
     while true {
       isCutShort = false
+      expireWaiting()
       // Retries whose time has come are sent while streams are free.
       triedAt = outbox.pointee.nextTry == nil ? nil : Self.second(network.now)
       if outbox.pointee.hasApart { chooseApart() }
@@ -216,8 +219,11 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       if outbox.pointee.hasApart, chooseApart() { isCutShort = true }
       // What could not be sent here may go out on another channel at once.
       let isJudged = judgeAnswered()
-      if !trouble.isThere, outbox.pointee.takeNewAgain() || isJudged || tookLeft {
+      let hadDue = expire()
+      if !trouble.isThere, outbox.pointee.takeNewAgain() || isJudged || hadDue || tookLeft {
         if !isOutOfTime { continue }
+        isCutShort = true
+      } else if hadDue {
         isCutShort = true
       }
       if options.neverWaits { return leaveWaitingToLoop(goal, until: deadline) }

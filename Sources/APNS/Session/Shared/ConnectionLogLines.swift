@@ -135,6 +135,20 @@ extension UnsafeMutablePointer<SessionLog> {
     put()
   }
 
+  /// They reached their deadlines.
+  @inline(never)
+  func due(safe: UInt64, inDoubt: UInt64) {
+    var line = LogLine(APNS_LOGGED_OVERDUE, APNS_LOG_WARNING)
+    line.count = Int(clamping: safe &+ inDoubt)
+    guard begin(line) else { return }
+    pointee.words.append("deadlines passed: ")
+    pointee.words.append(safe)
+    pointee.words.append(" notifications did not arrive, ")
+    pointee.words.append(inDoubt)
+    pointee.words.append(" end as unknown")
+    put()
+  }
+
   /// A send waits for room, or the caller has to make it by taking outcomes.
   @inline(never)
   func full(_ count: Int, needsCaller: Bool) {

@@ -22,6 +22,8 @@ protocol EventLoopSession: ProviderSession, ~Copyable {
   mutating func takePushed() -> WaitingOutcome?
   /// The identifier of the notification that is pushed.
   var pushIdentifier: UInt32 { get }
+  /// No notification has to have its end before; `max`: none ever.
+  var nextDeadline: Nanoseconds { get }
   /// Only time passes.
   mutating func rest(until time: Nanoseconds)
 
@@ -97,7 +99,7 @@ extension EventLoopSession where Self: ~Copyable {
         let now = self.deadline(milliseconds: 0)
         if now >= deadline { break }
         if now >= limit { throw .notYet }
-        rest(until: min(limit, now &+ 10_000_000))
+        rest(until: min(limit, now &+ 10_000_000, nextDeadline))
       }
     }
     if !hasPushed { _ = cancel(pushIdentifier) }
@@ -105,9 +107,26 @@ extension EventLoopSession where Self: ~Copyable {
     return outcome
   }
 
+  /// By when what is taken now has its end, if it says so many ms.
+  @inline(__always)
+  mutating func due(within milliseconds: Int32) -> Nanoseconds {
+    milliseconds == 0 && usualDue != 0 ? usualDue : readDue(within: milliseconds)
+  }
+
+  @inline(never)
+  private mutating func readDue(within milliseconds: Int32) -> Nanoseconds {
+    if milliseconds < 0 { return .max }
+    if milliseconds > 0 { return deadline(milliseconds: milliseconds) }
+    usualDue = options.deadline == .max ? .max : deadline(milliseconds: 0) &+ options.deadline
+    return usualDue
+  }
+
   /// What was taken waits for more. If the program sends none, `process` writes it.
   @inline(__always)
-  mutating func awaitMore() { if options.neverWaits { hurry() } }
+  mutating func awaitMore() {
+    usualDue = 0
+    if options.neverWaits { hurry() }
+  }
 
   /// A call other than `process` may have found outcomes. Programs take them after `process`.
   @inline(__always)

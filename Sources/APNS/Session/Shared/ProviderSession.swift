@@ -23,12 +23,18 @@ protocol ProviderSession: ~Copyable {
   /// Checks it against what its payload says of the push, for the option `checks`.
   func check(_ notification: Notification, _ traits: PayloadTraits) throws(Failure)
 
-  /// Takes a notification and returns its identifier. `payload` gets the place of the payload, with
-  /// room for the count, and returns that place or another that holds the bytes.
+  /// Takes a notification and returns its identifier. `deadline` is its own, in ms as the caller gives
+  /// it. `payload` gets the place of the payload, with room for the count, and returns that place or
+  /// another that holds the bytes.
   mutating func take(
-    _ notification: Notification, payloadCount: Int, userData: UnsafeMutableRawPointer?,
+    _ notification: Notification, payloadCount: Int, deadline: Int32,
+    userData: UnsafeMutableRawPointer?,
     payload: (UnsafeMutableRawPointer) -> UnsafeRawBufferPointer
   ) throws(Failure) -> UInt32
+
+  /// The deadline by the session's option of what is taken now: those that are taken at once share one
+  /// reading of the clock. 0: it has to be read.
+  var usualDue: Nanoseconds { get set }
 
   /// The notifications that wait fill a record.
   var hasFullRecord: Bool { get }

@@ -24,6 +24,10 @@ struct SessionOptions {
   let longestPause: Nanoseconds
   /// 0: any number.
   let connectsPerMinute: Int64
+  /// How long after it was taken a notification has its end; `max`: whenever it comes.
+  let deadline: Nanoseconds
+  /// Binary: so long before a deadline what is in flight is proven.
+  var proofLead: Nanoseconds { min(5_000_000_000, deadline / 2) }
   /// HTTP/2, in seconds: for how long a notification is tried again.
   let retrySeconds: Seconds
   /// The pauses before that, after a 5xx and otherwise.
@@ -101,6 +105,11 @@ struct SessionOptions {
     pingAfter =
       tuning.ping_after_ms < 0
       ? .max : Self.nanoseconds(tuning.ping_after_ms.magnitude, or: 3_600_000)
+    if given.deadline_ms < -1 {
+      throw Self.refusal("deadline_ms", Int(given.deadline_ms), "not -1, 0 or a number of ms")
+    }
+    deadline =
+      given.deadline_ms < 0 ? .max : Self.nanoseconds(given.deadline_ms.magnitude, or: 300_000)
     let retry = tuning.retry_timeout_ms
     retrySeconds = retry == 0 ? 60 : retry / 1000
     retrySchedule = try RetrySchedule(

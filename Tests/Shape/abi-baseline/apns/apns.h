@@ -525,11 +525,13 @@ typedef struct apns_session_options {
   const struct apns_binary_options *binary;
   const apns_tuning_t *tuning;
   apns_user_data_free_t user_data_free;
+  int32_t deadline_ms;
+  int32_t reserved32;
 } apns_session_options_t;
 #define APNS_SESSION_OPTIONS_INIT                                                                \
   {                                                                                              \
     sizeof(apns_session_options_t), APNS_PEER_INIT, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, \
-        0, NULL, NULL, NULL                                                                      \
+        0, NULL, NULL, NULL, 0, 0                                                                \
   }
 apns_status_t apns_session_new(const apns_session_options_t *options,
                                const apns_credentials_t *credentials, apns_session_t **session_out,
@@ -572,11 +574,13 @@ typedef struct apns_notification {
   const char *collapse_id;
   const char *apns_id;
   const char *channel_id;
+  int32_t deadline_ms;
+  int32_t reserved32;
 } apns_notification_t;
 #define APNS_NOTIFICATION_INIT                                                                    \
   {                                                                                               \
     sizeof(apns_notification_t), NULL, 0, NULL, 0, NULL, 0, 0, 0, {0, 0, 0, 0, 0, 0}, NULL, NULL, \
-        NULL, NULL                                                                                \
+        NULL, NULL, 0, 0                                                                          \
   }
 #define APNS_SEND_MORE 1u
 apns_status_t apns_session_send(apns_session_t *session, const apns_notification_t *notification,
@@ -598,7 +602,8 @@ typedef enum apns_event_kind {
   APNS_EVENT_ACCEPTED = 1,
   APNS_EVENT_REJECTED = 2,
   APNS_EVENT_UNKNOWN = 3,
-  APNS_EVENT_CANCELLED = 4
+  APNS_EVENT_CANCELLED = 4,
+  APNS_EVENT_EXPIRED = 5
 } apns_event_kind_t;
 typedef struct apns_event {
   size_t size;
@@ -643,9 +648,10 @@ typedef struct apns_session_stats {
   uint32_t reserved32;
   uint64_t cancelled;
   uint64_t forgotten;
+  uint64_t expired;
 } apns_session_stats_t;
 #define APNS_SESSION_STATS_INIT \
-  { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 apns_status_t apns_session_stats(const apns_session_t *session, apns_session_stats_t *stats_out,
                                  apns_error_t *error_out);
 #define APNS_METRICS_TIMES 16

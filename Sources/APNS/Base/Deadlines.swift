@@ -1,0 +1,65 @@
+/// By when one notification has to have its end, as it is kept for each: in ms of the monotonic clock,
+/// in 32 bits. So it is compared with times that are less than 24 days away.
+struct ShortDeadline {
+  /// 0: none; 1: it had its end.
+  private let milliseconds: UInt32
+
+  static var none: ShortDeadline { ShortDeadline(milliseconds: 0) }
+  /// Of one that is kept though it had its end.
+  static var over: ShortDeadline { ShortDeadline(milliseconds: 1) }
+  var isOver: Bool { milliseconds == 1 }
+
+  private init(milliseconds: UInt32) { self.milliseconds = milliseconds }
+
+  /// `max`: none.
+  init(_ time: Nanoseconds) {
+    // Rounded up, because nothing ends before its time.
+    milliseconds =
+      time == .max ? 0 : max(UInt32(truncatingIfNeeded: (time &+ 999_999) / 1_000_000), 2)
+  }
+
+  /// The whole time; `max`: none.
+  func time(near now: Nanoseconds) -> Nanoseconds {
+    guard milliseconds > 1 else { return .max }
+    let whole = now / 1_000_000
+    let left = Int32(bitPattern: milliseconds &- UInt32(truncatingIfNeeded: whole))
+    return (whole &+ Int64(left)) &* 1_000_000
+  }
+}
+
+/// The deadlines of all that have no end yet, in the order in which they were taken.
+struct Deadlines {
+  /// Nothing is due before; `max`: nothing ever. What ended sooner may have been the first.
+  private(set) var first = Nanoseconds.max
+  /// The last one taken, and whether none is sooner than one before it.
+  private var last = Nanoseconds.min
+  private(set) var areSorted = true
+  /// The last one that was added, as it was given and as it is kept: those of one record share theirs.
+  private var added = Nanoseconds.max
+  private var kept = ShortDeadline.none
+
+  /// `max`: none.
+  @inline(__always)
+  mutating func add(_ due: Nanoseconds) -> ShortDeadline {
+    if due != added { note(due) }
+    return kept
+  }
+
+  @inline(never)
+  private mutating func note(_ due: Nanoseconds) {
+    (added, kept) = (due, ShortDeadline(due))
+    if due == .max { return }
+    let time = kept.time(near: due)
+    if time < last { areSorted = false }
+    last = time
+    first = min(first, time)
+  }
+
+  /// All have been looked at, or if they are sorted, the first that is not due.
+  mutating func looked(first: Nanoseconds) {
+    self.first = first
+    (added, kept) = (.max, .none)
+  }
+
+  mutating func forget() { self = Deadlines() }
+}

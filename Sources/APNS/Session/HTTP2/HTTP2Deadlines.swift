@@ -1,0 +1,90 @@
+import CAPNS
+
+/// What has no end by its deadline gets one. Where its stream is in flight, that is given up, and the
+/// connection and all others go on.
+extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
+  var nextDeadline: Nanoseconds { outbox.pointee.nextDeadline }
+
+  /// True if some were due, so that there may be something to do at once.
+  @inline(__always)
+  @discardableResult
+  mutating func expire() -> Bool {
+    let now = network.now
+    guard now >= outbox.pointee.nextDeadline else { return false }
+    hearAndEndDue(at: now)
+    return true
+  }
+
+  /// The process may have been suspended since the last look: what came until then counts.
+  @inline(never)
+  private mutating func hearAndEndDue(at now: Nanoseconds) {
+    var isHeard = true
+    for number in 0..<channelCount
+    where channels[number].phase == .open && channels[number].http.pointee.inFlight > 0 {
+      do throws(Failure) {
+        if try !hearOut(channels + number) { isHeard = false }
+      } catch {
+        trouble.note(error)
+      }
+    }
+    endDue(at: now, onlyWaiting: !isHeard)
+  }
+
+  /// What waits is not sent when it is due.
+  @inline(__always)
+  mutating func expireWaiting() {
+    // Some may wait for others to the same device.
+    guard outbox.pointee.nextDeadline < .max,
+      outbox.pointee.unresolved > outbox.pointee.inFlight
+    else { return }
+    let now = network.lately
+    if now >= outbox.pointee.nextDeadline { endDue(at: now, onlyWaiting: true) }
+  }
+
+  @inline(never)
+  private mutating func endDue(at now: Nanoseconds, onlyWaiting: Bool) {
+    let (channels, metrics, patience) = (channels, outbox.pointee.metrics, shortPause)
+    let time = SendTime(nanoseconds: now)
+    let (expired, unknown) = (outbox.pointee.expired, outbox.pointee.unknown)
+    outbox.pointee.expire(at: now, onlyWaiting: onlyWaiting) {
+      let channel = channels + $0.connection($1)
+      let isBegun = channel.pointee.http.pointee.giveUp(
+        $0.stream($1), ends: $0.ends($1), unsent: $0.unsent($1))
+      metrics.pointee.overdue &+= 1
+      guard isBegun else { return false }
+      let flight = $0.flightTime($1, until: time)
+      channel.pointee.due.isAny = true
+      if flight >= patience { channel.pointee.due.long &+= 1 }
+      // A time of the outbox is not exact.
+      if now &- channel.pointee.lastReceived >= flight &- 1_000_000 {
+        channel.pointee.due.isUnheard = true
+      }
+      return true
+    } rejected: {
+      metrics.noteRejection(reason: $0.number)
+    }
+    judgeAnswered()
+    let (safe, inDoubt) = (outbox.pointee.expired &- expired, outbox.pointee.unknown &- unknown)
+    if safe &+ inDoubt > 0 { log?.at(now).due(safe: safe, inDoubt: inDoubt) }
+    askSilent(at: now)
+  }
+
+  /// What an answer, or a missing one, put back to be sent again ends instead if it is due.
+  mutating func endIfDue(_ slot: Int) -> Bool {
+    guard outbox.pointee.isDue(slot, at: network.lately) else { return false }
+    let metrics = outbox.pointee.metrics
+    outbox.pointee.endDue(slot) { metrics.noteRejection(reason: $0.number) }
+    return true
+  }
+
+  /// A peer that said nothing to what was given up may be gone.
+  private mutating func askSilent(at now: Nanoseconds) {
+    for number in 0..<channelCount where channels[number].due.isAny {
+      let due = channels[number].due
+      channels[number].due = DueStreams()
+      channels[number].heldSince = now
+      reconnects.ended(nil, otherwise: "no answer to it came before its deadline")
+      gaveUp(channels + number, due.long, at: now, isSilent: due.isUnheard)
+    }
+  }
+}
