@@ -66,6 +66,32 @@ def place(simulator, protocol):
     return {"host": "127.0.0.1", "protocol": protocol, **options}
 
 
+@pytest.mark.parametrize("deadline", [0.2, 1])
+def test_a_network_that_swallows_all(run, protocol, who, deadline):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+
+        async def play():
+            async with libapns.aio.Session(
+                who, host="127.0.0.1", port=silent.getsockname()[1], protocol=protocol,
+                topic=TOPIC, deadline=deadline,
+            ) as session:  # fmt: skip
+                sent = [session.send(TOKEN, HELLO) for _ in range(3)]
+                return await asyncio.gather(*sent), session.stats()
+
+        events, stats = run(play())
+    assert [event.kind for event in events] == [libapns.EventKind.EXPIRED] * 3
+    assert (stats.expired, stats.unresolved) == (3, 0)
+    assert all(event.why.startswith("expired: ") for event in events)
+
+
+def test_a_deadline_is_a_time(who):
+    for wrong in (0, -2, float("nan"), "1"):
+        with pytest.raises((TypeError, ValueError)):
+            libapns.Session(who, deadline=wrong)
+    for fine in (None, -1, 0.001, 1e9):
+        libapns.Session(who, deadline=fine).close()
+
+
 class Calm:
     """Counts the session's calls that make the thread wait: voluntary context switches."""
 

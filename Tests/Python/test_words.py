@@ -88,7 +88,7 @@ def test_hex_digits_as_bytes_are_refused(start, connect, digits):
 
 
 def test_a_kind_has_a_text():
-    assert [str(kind) for kind in libapns.EventKind] == ["accepted", "rejected", "unknown", "cancelled"]
+    assert [str(kind) for kind in libapns.EventKind] == ["accepted", "rejected", "unknown", "cancelled", "expired"]
     assert f"{libapns.EventKind.REJECTED} {libapns.EventKind.REJECTED:>10} {libapns.EventKind.REJECTED:d}" == "rejected   rejected 2"
     assert "%s %d" % (libapns.EventKind.UNKNOWN, libapns.EventKind.UNKNOWN) == "unknown 3"
     assert str(libapns.Reason.TOPIC_DISALLOWED) == f"{libapns.Reason.TOPIC_DISALLOWED}" == "TopicDisallowed"

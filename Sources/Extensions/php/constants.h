@@ -148,6 +148,7 @@ static const struct {
     {&php_apns_class.event, "REJECTED", APNS_EVENT_REJECTED},
     {&php_apns_class.event, "UNKNOWN", APNS_EVENT_UNKNOWN},
     {&php_apns_class.event, "CANCELLED", APNS_EVENT_CANCELLED},
+    {&php_apns_class.event, "EXPIRED", APNS_EVENT_EXPIRED},
     {&php_apns_class.session, "FORMAT_SIMPLE", APNS_FORMAT_SIMPLE},
     {&php_apns_class.session, "FORMAT_ENHANCED", APNS_FORMAT_ENHANCED},
     {&php_apns_class.session, "FORMAT_FRAMED", APNS_FORMAT_FRAMED},

@@ -110,6 +110,11 @@ PHP_METHOD(Apns_Event, isCancelled) {
   RETURN_BOOL(number(ZEND_THIS, KIND) == APNS_EVENT_CANCELLED);
 }
 
+PHP_METHOD(Apns_Event, isExpired) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  RETURN_BOOL(number(ZEND_THIS, KIND) == APNS_EVENT_EXPIRED);
+}
+
 PHP_METHOD(Apns_Event, __toString) {
   if (zend_parse_parameters_none() == FAILURE) return;
   zval *text = OBJ_PROP_NUM(Z_OBJ_P(ZEND_THIS), REASON_TEXT);

@@ -416,6 +416,7 @@ PHP_METHOD(Apns_Session, stats) {
   COUNT(window);
   COUNT(first_unresolved);
   COUNT(cancelled);
+  COUNT(expired);
 #undef COUNT
   add_assoc_long(return_value, "forgotten", (zend_long)(stats.forgotten + tracked->forgotten));
   /* The outcomes that this object keeps, not the library. */

@@ -34,4 +34,5 @@
   OPTION(reconnect_pause_max_ms, tuning.reconnect_pause_max_ms, U32, NULL) \
   OPTION(payload_max, tuning.payload_max, U32, NULL) \
   OPTION(retry_schedule, tuning.retry_schedule, TEXT, NULL) \
-  OPTION(server_error_schedule, tuning.server_error_schedule, TEXT, NULL)
+  OPTION(server_error_schedule, tuning.server_error_schedule, TEXT, NULL) \
+  OPTION(deadline_ms, options.deadline_ms, I32, NULL)

@@ -23,6 +23,8 @@ const char *php_apns_kind_text(int32_t kind) {
       return "rejected";
     case APNS_EVENT_CANCELLED:
       return "cancelled";
+    case APNS_EVENT_EXPIRED:
+      return "expired";
     default:
       return "unknown";
   }

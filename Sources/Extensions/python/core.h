@@ -30,7 +30,7 @@ typedef struct module_state {
   PyObject *end_with_process;                      /* arranges for sessions_end() */
   struct session *sessions;                        /* the last one made, of those that are there */
   PyObject *channel_description, *channels_answer; /* make them */
-  PyObject *event_kinds[APNS_EVENT_CANCELLED + 1];
+  PyObject *event_kinds[APNS_EVENT_EXPIRED + 1];
   PyObject *severities[APNS_FINDING_WARNING + 1];
   PyObject *reject_class, *reason_class;
   PyObject *rejects[256], *reasons[256]; /* members of the classes, made when first needed */
@@ -100,6 +100,7 @@ typedef enum option_kind {
   OPTION_COUNT,         /* uint32_t, at least 1 */
   OPTION_SECONDS,       /* uint32_t in ms, from seconds as a number */
   OPTION_TIMEOUT,       /* the same, and 0 is a time */
+  OPTION_DEADLINE,      /* int32_t in ms, from seconds as a number; -1: none */
   OPTION_WHOLE_SECONDS, /* int32_t in ms, from whole seconds; -1: never */
   OPTION_SWITCH,        /* int32_t, from a truth value */
   OPTION_SWITCH_OFF,    /* int32_t, from the opposite of a truth value */

@@ -130,7 +130,7 @@ bool event_load(module_state_t *state) {
   state->reject_class = load_attribute("libapns._constants", "Reject");
   state->reason_class = load_attribute("libapns._constants", "Reason");
   bool fine = kind_class && state->reject_class && state->reason_class;
-  for (int i = APNS_EVENT_ACCEPTED; fine && i <= APNS_EVENT_CANCELLED; i++) {
+  for (int i = APNS_EVENT_ACCEPTED; fine && i <= APNS_EVENT_EXPIRED; i++) {
     state->event_kinds[i] = PyObject_CallFunction(kind_class, "i", i);
     fine = state->event_kinds[i] != NULL;
   }

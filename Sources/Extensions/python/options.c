@@ -23,6 +23,17 @@ static bool read_whole_seconds(const option_t *option, PyObject *given, int32_t 
   return true;
 }
 
+static bool read_deadline(const option_t *option, PyObject *given, int32_t *field) {
+  uint32_t ms = 0;
+  if (PyNumber_Check(given) && PyFloat_AsDouble(given) == -1) {
+    *field = -1;
+    return true;
+  }
+  if (PyErr_Occurred() || !option_ms_argument(given, option->name, &ms)) return false;
+  *field = ms > INT32_MAX ? INT32_MAX : (int32_t)ms;
+  return true;
+}
+
 static bool read_timeout(const option_t *option, PyObject *given, uint32_t *field) {
   int32_t ms = 0;
   if (!timeout_argument(given, option->name, &ms)) return false;
@@ -72,6 +83,8 @@ static bool read_option(const option_t *option, PyObject *given, char *structure
       return option_ms_argument(given, option->name, (uint32_t *)field);
     case OPTION_TIMEOUT:
       return read_timeout(option, given, (uint32_t *)field);
+    case OPTION_DEADLINE:
+      return read_deadline(option, given, (int32_t *)field);
     case OPTION_WHOLE_SECONDS:
       return read_whole_seconds(option, given, (int32_t *)field);
     case OPTION_WORD:

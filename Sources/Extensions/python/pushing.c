@@ -98,7 +98,7 @@ static bool take_back(session_t *self, uint32_t identifier) {
 
 /* Says why, where the service gave no reason. */
 static void explain(outcome_t *outcome, const char *why) {
-  const bool lacks = outcome->kind == APNS_EVENT_UNKNOWN || outcome->kind == APNS_EVENT_CANCELLED;
+  const bool lacks = outcome->kind != APNS_EVENT_ACCEPTED && outcome->kind != APNS_EVENT_REJECTED;
   if (!lacks || outcome->answer || !(outcome->answer = calloc(1, sizeof *outcome->answer))) return;
   char *text = outcome->answer->reason_text;
   size_t length = strlen(why), room = sizeof outcome->answer->reason_text - 1;

@@ -36,10 +36,11 @@
   OPTION("reconnect_pause_max", SECONDS, tuning.reconnect_pause_max_ms, NULL) \
   OPTION("payload_max", U32, tuning.payload_max, NULL) \
   OPTION("retry_schedule", TEXT, tuning.retry_schedule, NULL) \
-  OPTION("server_error_schedule", TEXT, tuning.server_error_schedule, NULL)
+  OPTION("server_error_schedule", TEXT, tuning.server_error_schedule, NULL) \
+  OPTION("deadline", DEADLINE, options.deadline_ms, NULL)
 
 #define SESSION_SIGNATURE \
-  "host=None, server_name=None, port=0, connect_timeout=None, proxy=None, proxy_from_environment=False, nonblocking=False, addresses=None, environment=0, protocol=0, topic=None, device_order=False, connections=0, window_bytes=0, checks=3, delivery=0, outcomes=0, log_level=0, close_timeout=None, format=0, quiet_period=None, zero_proves=False, standby=True, prove_after=0, write_timeout=None, answer_timeout=None, ping_after=0, keepalive=0, retry_timeout=None, connects_per_minute=0, reconnect_pause_max=None, payload_max=0, retry_schedule=None, server_error_schedule=None"
+  "host=None, server_name=None, port=0, connect_timeout=None, proxy=None, proxy_from_environment=False, nonblocking=False, addresses=None, environment=0, protocol=0, topic=None, device_order=False, connections=0, window_bytes=0, checks=3, delivery=0, outcomes=0, log_level=0, close_timeout=None, format=0, quiet_period=None, zero_proves=False, standby=True, prove_after=0, write_timeout=None, answer_timeout=None, ping_after=0, keepalive=0, retry_timeout=None, connects_per_minute=0, reconnect_pause_max=None, payload_max=0, retry_schedule=None, server_error_schedule=None, deadline=None"
 
 /* For the docstring, from meanings.txt. */
 #define SESSION_OPTIONS_TEXT \
@@ -142,6 +143,10 @@
   "    How long the end of the process, or of a session that nobody closed, waits for\n" \
   "    outcomes. Then one line says how many notifications have none. Default: 5; 0: it\n" \
   "    does not wait.\n" \
+  "deadline\n" \
+  "    So many seconds after a notification was taken it has its outcome, whatever became\n" \
+  "    of the network. One of which nothing was written ends as expired, which is safe to\n" \
+  "    send again. Default: 300; -1: no such limit.\n" \
   "checks\n" \
   "    Flags of Check: mistakes that a gateway or a device would silently ignore, and\n" \
   "    that the send methods refuse with ArgumentError. Default: all; 0: none.\n"

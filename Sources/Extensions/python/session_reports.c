@@ -21,6 +21,7 @@ static PyStructSequence_Field stats_fields[] = {
      "All notifications sent before the one with this identifier have an outcome; 0: all have."},
     {"cancelled", "Taken back by cancel(); they did not arrive."},
     {"forgotten", "Accepted ones whose outcome nobody took, so that it gave way."},
+    {"expired", "Past their deadline; they did not arrive."},
     {NULL, NULL}};
 
 enum { STATS_COUNT = sizeof stats_fields / sizeof *stats_fields - 1 };
@@ -28,7 +29,7 @@ enum { STATS_COUNT = sizeof stats_fields / sizeof *stats_fields - 1 };
 static PyStructSequence_Desc stats_shape = {
     "libapns.Stats",
     "Counts since the session was made. A notification is in exactly one of accepted,\n"
-    "rejected, unknown, cancelled, unresolved. A named tuple.",
+    "rejected, unknown, cancelled, expired, unresolved. A named tuple.",
     stats_fields, STATS_COUNT};
 
 PyObject *session_stats(PyObject *object, PyObject *none) {
@@ -56,7 +57,8 @@ PyObject *session_stats(PyObject *object, PyObject *none) {
                              stats.window,
                              stats.first_unresolved,
                              stats.cancelled,
-                             forgotten};
+                             forgotten,
+                             stats.expired};
   PyObject *result = PyStructSequence_New(self->state->stats);
   for (int i = 0; result && i < STATS_COUNT; i++) {
     PyObject *count = PyLong_FromUnsignedLongLong(counts[i]);

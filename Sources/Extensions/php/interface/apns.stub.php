@@ -278,7 +278,7 @@ final class Event
     public readonly mixed $userData;
     /** With a persistent session: the name of the request that sent it; else null. */
     public readonly ?string $request;
-    /** "accepted", "rejected", "unknown" or "cancelled". */
+    /** "accepted", "rejected", "unknown", "cancelled" or "expired". */
     public readonly string $kindText;
     /**
      * How it ended and why, in one line of plain words for a log or a person, such as
@@ -297,7 +297,11 @@ final class Event
     /** Taken back by Session::cancel(); it did not arrive. */
     public function isCancelled(): bool {}
 
-    /** "accepted", "rejected: BadDeviceToken (HTTP 400)", or "unknown: " and "cancelled: " with why. */
+    /** Its deadline_ms passed; it did not arrive. */
+    public function isExpired(): bool {}
+
+    /** "accepted", "rejected: BadDeviceToken (HTTP 400)", or "unknown: ", "cancelled: " and
+     * "expired: " with why. */
     public function __toString(): string {}
 }
 

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 6c298733ae074eded3005d3fe0fec630d725e82d */
+ * Stub hash: a75f00e0644f88d7cf6dc3b12980d23c52bb79fb */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
@@ -121,6 +121,8 @@ ZEND_END_ARG_INFO()
 #define arginfo_class_Apns_Event_isUnknown arginfo_class_Apns_Exception_isRetryable
 
 #define arginfo_class_Apns_Event_isCancelled arginfo_class_Apns_Exception_isRetryable
+
+#define arginfo_class_Apns_Event_isExpired arginfo_class_Apns_Exception_isRetryable
 
 #define arginfo_class_Apns_Event___toString arginfo_class_Apns_Token_toBase64
 
@@ -297,6 +299,7 @@ ZEND_METHOD(Apns_Event, isAccepted);
 ZEND_METHOD(Apns_Event, isRejected);
 ZEND_METHOD(Apns_Event, isUnknown);
 ZEND_METHOD(Apns_Event, isCancelled);
+ZEND_METHOD(Apns_Event, isExpired);
 ZEND_METHOD(Apns_Event, __toString);
 ZEND_METHOD(Apns_Events, __construct);
 ZEND_METHOD(Apns_Events, getIterator);
@@ -479,6 +482,7 @@ static const zend_function_entry class_Apns_Event_methods[] = {
 	ZEND_ME(Apns_Event, isRejected, arginfo_class_Apns_Event_isRejected, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Event, isUnknown, arginfo_class_Apns_Event_isUnknown, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Event, isCancelled, arginfo_class_Apns_Event_isCancelled, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Event, isExpired, arginfo_class_Apns_Event_isExpired, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Event, __toString, arginfo_class_Apns_Event___toString, ZEND_ACC_PUBLIC)
 	ZEND_FE_END
 };

@@ -11,7 +11,8 @@ A client pushes from any thread, and tells the outcome of every notification:
 AsyncClient is the same for asyncio. Underneath are Credentials and Session, for programs that want
 to do more themselves: a session works inside its calls, and has no thread.
 
-Every notification that was taken ends as exactly one of accepted, rejected, unknown or cancelled.
+Every notification that was taken ends as exactly one of accepted, rejected, unknown, cancelled or
+expired.
 An exception says that it was not taken. Failures are a libapns.Error.
 
 Threads: any number of threads may use every object. While one waits, the others run.

@@ -366,6 +366,8 @@ class EventKind(Word):
     """The connection or the session ended before the gateway's answer."""
     CANCELLED = 4
     """cancel(): it did not arrive, and may be sent again."""
+    EXPIRED = 5
+    """Its deadline: it did not arrive, and may be sent again."""
 
 
 class Format(enum.IntEnum):

@@ -108,6 +108,7 @@ class Session:
         payload_max: int = 0,
         retry_schedule: str | None = None,
         server_error_schedule: str | None = None,
+        deadline: float | None = None,
         # end of the options of a session
         events_max: int = 1048576,
         log: Log | None = None,
@@ -464,6 +465,7 @@ class Stats(
         "first_unresolved",
         "cancelled",
         "forgotten",
+        "expired",
     )
     @property
     def taken(self) -> int: ...
@@ -495,6 +497,7 @@ class Stats(
     def cancelled(self) -> int: ...
     @property
     def forgotten(self) -> int: ...
+    def expired(self) -> int: ...
 
 @final
 class Description(structseq[Any], tuple[str | None, tuple[str, ...], int, int, int, int]):

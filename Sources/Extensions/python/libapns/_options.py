@@ -43,6 +43,7 @@ class ClientOptions(TypedDict, total=False):
     payload_max: int
     retry_schedule: str | None
     server_error_schedule: str | None
+    deadline: float | None
     log: Log | None
 
 

@@ -28,7 +28,7 @@ def _why(event: Event) -> str:
     text = str(event)
     if event.kind is EventKind.ACCEPTED:
         return f"{text} (HTTP {event.http_status})" if event.http_status else text
-    if event.kind is EventKind.CANCELLED or event.kind is EventKind.UNKNOWN and not event.http_status:
+    if event.kind in (EventKind.CANCELLED, EventKind.EXPIRED) or event.kind is EventKind.UNKNOWN and not event.http_status:
         return text
     words = REASONS.get(event.reason) if event.http_status else REJECTS.get(event.reject)
     if words:
