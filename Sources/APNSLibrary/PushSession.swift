@@ -34,7 +34,7 @@ package struct Delivery {
 
 /// The outcome of one notification.
 package struct SendOutcome {
-  package enum Kind: String { case accepted, rejected, unknown, refused }
+  package enum Kind: String { case accepted, rejected, unknown, expired, refused }
 
   package var sent: SentNotification
   package var kind: Kind
@@ -80,6 +80,8 @@ package final class PushSession {
     package var quietPeriodMS: UInt32 = 0
     /// Never resends, never retries, and keeps no standby connection.
     package var sendsOnce = false
+    /// So long after it was queued a notification has its outcome; -1 for no limit.
+    package var deadlineMS: Int32 = -1
     /// The longest wait of a call, after which the same call continues; 0 for no limit.
     package var waitMaxMS: UInt32 = 0
     /// Receives the session's log lines; nil for no log.
@@ -92,6 +94,7 @@ package final class PushSession {
   private let lent = LentStrings()
   private let log: SessionLines?
   private let waitMaxMS: UInt32
+  private let hasDeadline: Bool
   /// The number of consecutive calls that ended at their wait limit.
   private var slices: UInt32 = 0
   private var notification = apns_notification_t()
@@ -120,6 +123,7 @@ package final class PushSession {
     options.connections = wanted.connections
     options.device_order = wanted.keepsOrder ? 1 : 0
     options.outcomes = Int32(APNS_OUTCOMES_EACH.rawValue)
+    options.deadline_ms = wanted.deadlineMS
     let isOnce = wanted.deliversAtMostOnce || wanted.sendsOnce
     options.delivery = Int32(
       (isOnce ? APNS_DELIVERY_AT_MOST_ONCE : APNS_DELIVERY_AT_LEAST_ONCE).rawValue)
@@ -145,6 +149,7 @@ package final class PushSession {
     self.handle = handle!
     log = wanted.log
     waitMaxMS = wanted.waitMaxMS
+    hasDeadline = wanted.deadlineMS > 0
     notification.size = MemoryLayout<apns_notification_t>.size
     notification.expiry = delivery.expiry
     notification.priority = delivery.priority
@@ -257,12 +262,16 @@ package final class PushSession {
             ? apns_reason_text(apns_reason_t(rawValue: UInt32(bitPattern: event.reason)))
             : apns_reject_text(apns_reject_t(rawValue: UInt32(bitPattern: event.reject))))
       }
+    case APNS_EVENT_EXPIRED.rawValue:
+      outcome.kind = .expired
+      outcome.reason = "its deadline passed before it was sent"
+      if !outcome.lastReason.isEmpty { outcome.reason += ": \(outcome.lastReason)" }
     default:
       outcome.kind = .unknown
       let last = outcome.lastReason
       outcome.reason =
         event.http_status == 0
-        ? "the connection ended before a response"
+        ? (hasDeadline && !last.isEmpty ? last : "the connection ended before a response")
         : "the service's last response was \(last.isEmpty ? "HTTP \(event.http_status)" : last)"
     }
     return outcome

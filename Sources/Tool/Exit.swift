@@ -10,7 +10,7 @@ enum Exit {
 
   static let text = """
     EXIT STATUS: 0 if all went well and every notification was accepted; 1 if some were \
-    rejected, refused, left unknown or unsent, or if a check found errors; 2 if the command line, \
+    rejected, refused, expired, left unknown or unsent, or if a check found errors; 2 if the command line, \
     a file or the credentials cannot be used; 3 if the service could not be reached.
     """
 

@@ -81,12 +81,12 @@ struct Send: ParsableCommand {
       Apple's console, \(AppleConsole.address), lists deliveries in the sandbox under their unique \
       IDs.
 
-      --resume skips each device that has an outcome, except unknown ones. Notifications that were \
-      in flight when the run was killed, at most one window (4 MiB of notifications, see \
-      --window), may have arrived: they are resent and marked "again", or, with --at-most-once, \
-      not sent and marked unknown. Summary and exit status cover the whole list: 1 if an earlier \
-      run had rejections, even if nothing is left to send. In JSON "this_run" has the figures of \
-      this run.
+      --resume skips each device that has an outcome, except unknown and expired ones. \
+      Notifications that were in flight when the run was killed, at most one window (4 MiB of \
+      notifications, see --window), may have arrived: they are resent and marked "again", or, with \
+      --at-most-once, not sent and marked unknown. Summary and exit status cover the whole list: 1 \
+      if an earlier run had rejections, even if nothing is left to send. In JSON "this_run" has \
+      the figures of this run.
 
       PROGRESS counts outcomes: the bar shows the share of the list that has one, the rate is \
       outcomes per second, and the time left follows from both. Over the binary interface most \
@@ -208,6 +208,14 @@ struct Send: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      """
+      How long a notification may take to its outcome: expired, if it was not sent by then, or \
+      unknown. Default: as long as --patience and --drain allow.
+      """, valueName: "seconds"))
+  var deadline: Double?
+
+  @Option(
+    help: ArgumentHelp(
       "How long to wait at the end for the last outcomes.", valueName: "seconds"))
   var drain: Double = 60
 
@@ -286,6 +294,9 @@ struct Send: ParsableCommand {
     where !(seconds >= 0 && seconds <= 1e6) {
       throw ValidationError("\(name) must be 0 to 1000000 seconds")
     }
+    if let deadline, !(deadline >= 0.001 && deadline <= 1e6) {
+      throw ValidationError("--deadline must be 0.001 to 1000000 seconds")
+    }
   }
 
   /// A broadcast to channels instead of devices.
@@ -334,6 +345,7 @@ struct Send: ParsableCommand {
     options.connections = connections
     options.deliversAtMostOnce = atMostOnce
     options.keepsOrder = keepOrder
+    if let deadline { options.deadlineMS = Int32(deadline * 1000) }
     return options
   }
 

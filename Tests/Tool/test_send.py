@@ -332,6 +332,29 @@ def test_a_gateway_that_stays_away(tool, start, tmp_path):
     assert "with the same command and --resume" in err
 
 
+def test_a_deadline(tool, shared, tmp_path):
+    """A connection takes one notification and never answers it. Behind two of them nothing is sent."""
+    make_list(tmp_path / "list.csv", 5)
+    simulator = shared({"no_answer": 1, "streams_max": 1})
+    words = ["send", *http2(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--results", "results", "--deadline", 1]
+    ran = tool(*words, "--json")
+    assert ran.returncode == 1, ran.stderr
+    totals = json.loads(ran.stdout)
+    assert (totals["expired"], totals["unknown"], totals["done"]) == (3, 2, True)
+    told = {one["n"]: one for one in outcomes(tmp_path / "results")}
+    assert [told[n]["outcome"] for n in range(1, 6)] == ["unknown"] * 2 + ["expired"] * 3
+    assert "deadline" in told[1]["reason"] and "deadline passed before it was sent" in told[3]["reason"]
+    # What expired is sent again, and what may have arrived is not.
+    shared({})
+    ran = tool(*words, "--resume", "--at-most-once", "--json")
+    assert ran.returncode == 1, ran.stderr
+    totals = json.loads(ran.stdout)
+    assert (totals["accepted"], totals["expired"], totals["unknown"], totals["passed_over"]) == (3, 0, 2, 2)
+    assert not any(one.get("again") for one in outcomes(tmp_path / "results"))
+    ran = tool(*words, "--resume")
+    assert ran.returncode == 0 and "5 accepted" in ran.stderr + ran.stdout, ran.stderr
+
+
 def test_with_or_without_http2(tool, simulator):
     """Either the library speaks HTTP/2, or the tool reports that it does not."""
     ran = tool("send", "--host", "127.0.0.1", "--port", simulator.ready["http2_port"], "--ca", simulator.ready["ca"],

@@ -2,7 +2,7 @@ import CAPNS
 
 /// The result of a push, from APNs or from the library.
 struct PushResult {
-  /// `cancelled` means that the worker withdrew it before it was written.
+  /// `cancelled` means that it was withdrawn, or expired, before it was written.
   enum Kind { case accepted, rejected, unknown, cancelled }
 
   var held: HeldEntry

@@ -40,6 +40,8 @@ final class ServiceSession {
     options.window_bytes = UInt32(app.limits.windowBytes)
     options.connections = UInt32(app.limits.connections)
     options.outcomes = Int32(APNS_OUTCOMES_EACH.rawValue)
+    // What waits is the queue's, which has deadlines of its own.
+    options.deadline_ms = -1
     options.delivery = Int32(
       (app.delivery == .atMostOnce ? APNS_DELIVERY_AT_MOST_ONCE : APNS_DELIVERY_AT_LEAST_ONCE)
         .rawValue)
@@ -160,7 +162,7 @@ final class ServiceSession {
     result.apnsID = withUnsafeBytes(of: &event.pointee.apns_id) { PushID($0) }
     switch UInt32(bitPattern: event.pointee.kind) {
     case APNS_EVENT_ACCEPTED.rawValue: break
-    case APNS_EVENT_CANCELLED.rawValue:
+    case APNS_EVENT_CANCELLED.rawValue, APNS_EVENT_EXPIRED.rawValue:
       result.kind = .cancelled
       // An earlier response only determines the time of the retry.
       result.httpStatus = 0

@@ -41,7 +41,7 @@ struct RejectedTokens {
       if case .string(let reason)? = outcome["reason"]?.content { one.reason = reason }
       if case .number(let time)? = outcome["time"]?.content { one.at = Int64(exactly: time) }
       last[token] = one
-    case .unknown, .refused: break
+    case .unknown, .expired, .refused: break
     }
   }
 

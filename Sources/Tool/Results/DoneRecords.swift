@@ -8,14 +8,19 @@ struct DoneRecords {
   private var beyond: Set<Int> = []
   /// Devices with the outcome unknown.
   private(set) var doubtful: Set<Int> = []
+  /// Their deadline passed before they were sent.
+  private(set) var expired: Set<Int> = []
   /// The outcomes, the last one of each device.
   private(set) var counts = OutcomeCounts()
   /// Rejected or refused; not resent.
   var failed: Int { counts[.rejected] + counts[.refused] }
 
   mutating func insert(_ number: Int, as kind: SendOutcome.Kind, _ reason: String) {
-    if doubtful.remove(number) != nil { counts.forgetUnknown() }
+    if let before = open(number) { counts.forget(before) }
+    doubtful.remove(number)
+    expired.remove(number)
     if kind == .unknown { doubtful.insert(number) }
+    if kind == .expired { expired.insert(number) }
     counts.add(kind, reason)
     guard number > through else { return }
     if number > through + 1 {
@@ -24,6 +29,11 @@ struct DoneRecords {
     }
     through = number
     while beyond.remove(through + 1) != nil { through += 1 }
+  }
+
+  /// The outcome of a device that gets another one.
+  func open(_ number: Int) -> SendOutcome.Kind? {
+    doubtful.contains(number) ? .unknown : expired.contains(number) ? .expired : nil
   }
 
   func contains(_ number: Int) -> Bool { number <= through || beyond.contains(number) }

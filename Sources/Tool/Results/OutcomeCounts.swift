@@ -32,8 +32,8 @@ struct OutcomeCounts {
     return sum
   }
 
-  /// A device with the outcome unknown gets another outcome.
-  mutating func forgetUnknown() { counts[.unknown, default: 0] -= 1 }
+  /// A device of that outcome gets another one.
+  mutating func forget(_ kind: SendOutcome.Kind) { counts[kind, default: 0] -= 1 }
 
   var isAllAccepted: Bool { self[.accepted] == ended }
 

@@ -7,7 +7,7 @@ enum ResultText {
     entry(
       "outcome",
       "accepted; rejected, by the service; unknown, if the connection ended before a response; "
-        + "refused, by this tool, and not sent"),
+        + "expired, by --deadline, and not sent; refused, by this tool, and not sent"),
     entry("reason", "the service's or the tool's reason; missing if accepted"),
     entry(
       "status",

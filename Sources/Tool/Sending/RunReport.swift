@@ -69,11 +69,11 @@ struct RunReport {
   var json: String {
     var totals = JSONMembers()
     totals.add("done", json: isWhole ? "true" : "false")
-    for kind in [SendOutcome.Kind.accepted, .rejected, .unknown, .refused] {
+    for kind in [SendOutcome.Kind.accepted, .rejected, .unknown, .expired, .refused] {
       totals.add(kind.rawValue, number: whole[kind])
     }
     var run = JSONMembers()
-    for kind in [SendOutcome.Kind.accepted, .rejected, .unknown, .refused] {
+    for kind in [SendOutcome.Kind.accepted, .rejected, .unknown, .expired, .refused] {
       run.add(kind.rawValue, number: tally[kind])
     }
     totals.add("this_run", json: run.object)

@@ -173,10 +173,8 @@ struct SendRun {
       let results = results
       let isAtMostOnce = command.atMostOnce
       let next = try source.next { number in
-        guard let results else { return true }
-        return isAtMostOnce
-          ? !results.done.contains(number)
-          : !results.done.contains(number) || results.done.doubtful.contains(number)
+        guard let done = results?.done, done.contains(number) else { return true }
+        return done.expired.contains(number) || !isAtMostOnce && done.doubtful.contains(number)
       }
       guard let next else { break }
       begun += 1
@@ -316,8 +314,9 @@ struct SendRun {
 
   private mutating func take(_ outcome: SendOutcome) {
     tally.add(outcome)
-    if results?.done.doubtful.contains(outcome.sent.number) ?? false { earlier.forgetUnknown() }
-    lastOutcome = Clock.now
+    if let before = results?.done.open(outcome.sent.number) { earlier.forget(before) }
+    // One that expired is no response.
+    if outcome.kind != .expired { lastOutcome = Clock.now }
     if let results {
       results.write(outcome.json)
     } else if command.json {

@@ -64,7 +64,7 @@ final class ProgressLine {
 
   static func counts(_ tally: OutcomeCounts) -> String {
     var parts = ["\(OutcomeCounts.grouped(tally[.accepted])) accepted"]
-    for kind in [SendOutcome.Kind.rejected, .unknown, .refused] where tally[kind] > 0 {
+    for kind in [SendOutcome.Kind.rejected, .unknown, .expired, .refused] where tally[kind] > 0 {
       parts.append("\(OutcomeCounts.grouped(tally[kind])) \(kind.rawValue)")
     }
     return parts.joined(separator: ", ")
