@@ -272,7 +272,10 @@ extension Calling where Self: ~Copyable {
 
   private mutating func flush() {
     world.beginCall("flush", lasting: bothTimeouts, waits: !world.usesLoop)
-    defer { world.endCall() }
+    defer {
+      if !world.usesLoop { world.checkDue() }
+      world.endCall()
+    }
     world.expecting { () throws(Failure) in try write(all: true) }
   }
 
@@ -289,6 +292,7 @@ extension Calling where Self: ~Copyable {
     let isDone = world.expecting { () throws(Failure) in
       try awaitEnds(milliseconds: milliseconds)
     }
+    world.checkDue()
     if isDone, stats.unresolved > 0 { world.violate("drained, and something has no end") }
     return isDone
   }
@@ -332,8 +336,12 @@ extension Calling where Self: ~Copyable {
       "next_event", lasting: time(milliseconds), waits: milliseconds != 0,
       writes: milliseconds != 0)
     defer { world.endCall() }
+    let (unknown, line) = (unknown, world.onlyLine)
+    defer { if milliseconds == 0, self.unknown > unknown { world.checkHeard(line) } }
     do throws(Failure) {
-      return try takeEvent(milliseconds: milliseconds)
+      if try takeEvent(milliseconds: milliseconds) { return true }
+      world.checkDue()
+      return false
     } catch {
       world.failed(error)
       return false
@@ -346,6 +354,7 @@ extension Calling where Self: ~Copyable {
   func number(of userData: UnsafeMutableRawPointer?) -> Int? { world.takeBack(userData) }
 
   var unresolved: UInt64 { stats.unresolved }
+  var unknown: UInt64 { stats.unknown }
 
   private var stats: apns_session_stats_t {
     var stats = apns_session_stats_t()

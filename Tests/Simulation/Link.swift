@@ -79,6 +79,9 @@ class Link: CustomStringConvertible {
   /// When the next bytes arrive.
   func nextArrival(_ clock: Int64) -> Int64 { .max }
 
+  /// Something came by that time, and is not read.
+  func hasUnread(since time: Int64) -> Bool { endsAt <= time && !isDone }
+
   /// When there is something to read.
   final func readableAt(_ clock: Int64) -> Int64 {
     let time = min(nextArrival(clock), ticketAt, endsAt)

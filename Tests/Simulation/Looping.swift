@@ -29,6 +29,11 @@ extension Calling where Self: ~Copyable {
       }
       world.endCall()
     }
+    let (unknown, line) = (unknown, world.onlyLine)
+    defer {
+      world.checkDue()
+      if self.unknown > unknown { world.checkHeard(line) }
+    }
     do throws(Failure) {
       return try process()
     } catch {

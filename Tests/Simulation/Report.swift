@@ -8,7 +8,7 @@ enum Met: Int, CaseIterable {
   case ambiguousEnds, poison, givenUp, resends, duplicates
   case fullWindows, fullOfOutcomes, failedSends, deadlines, delays, rounds
   case acceptedEvents, rejectedEvents, unknownEvents, forgotten, cancellations, cancelledEvents
-  case pushes, pushesInDoubt
+  case pushes, pushesInDoubt, expiredEvents, dueInDoubt
   case drains, closes, closesUndrained, frees, renewals
   case processed, gentleGoodbyes, goodbyes, goodbyesAtOnce, breaches, breachesHeard, blackHoles
   case refusedStreams, resets, cancels, unanswered, settings, pings, probes, pingTimeouts, lefts
@@ -64,6 +64,8 @@ enum Met: Int, CaseIterable {
     case .forgotten: "accepted outcomes that gave way"
     case .cancellations: "cancelled at once"
     case .cancelledEvents: "events: cancelled"
+    case .expiredEvents: "events: expired"
+    case .dueInDoubt: "events: unknown behind a deadline"
     case .pushes: "pushes that returned an outcome"
     case .pushesInDoubt: "pushes whose end was not known in time"
     case .drains: "drains that came to an end"

@@ -60,6 +60,16 @@ class Stage {
   /// Nothing more comes but the end of the session.
   final var isBeingFreed = false
 
+  /// The same for deadlines: the session's, in ms as its option, and how often a notification has its
+  /// own.
+  private(set) final var sessionDeadline: Int32 = -1
+  private final var ownDeadlines = 0
+  final var deadlineDice = Dice(seed: 0)
+  final var hasDeadlines: Bool { sessionDeadline > 0 || ownDeadlines > 0 }
+  private final var firstDeadline = Int64.max
+  /// When the first of those that the session has without an end is due; `max`: none is.
+  final var earliestDue: () -> (time: Int64, number: Int) = { (.max, -1) }
+
   /// What the lines carried. The session's counts have to equal it.
   final var counts = LineCounts()
 
@@ -107,6 +117,11 @@ class Stage {
     pushed = Pushed()
     takeDice = Dice(seed: seed ^ 0x7461_6B65_206F_6E65)
     (forgotten, isBeingFreed) = (0, false)
+    deadlineDice = Dice(seed: seed ^ 0x6465_6164_6C69_6E65)
+    let times: [Int32] = [1, 40, 700, 3000, 12_000, 70_000]
+    sessionDeadline = deadlineDice.happens(250) ? deadlineDice.pick(times) : -1
+    ownDeadlines = deadlineDice.happens(150) ? deadlineDice.pick([30, 300, 900]) : 0
+    (firstDeadline, earliestDue) = (.max, { (.max, -1) })
     clock = 1_000_000_000
     isHealed = false
     violation = nil
@@ -129,9 +144,61 @@ class Stage {
       self.given.session.user_data_free = Self.release
     }
     habit = outcomes == APNS_OUTCOMES_EACH ? .often : takeDice.pick([.often, .seldom, .never])
+    self.given.session.deadline_ms = sessionDeadline
     (armedUntil, isHurried) = (.max, false)
     (deeds, deedsTold, stepsForward) = (0, -1, 0)
     untilLapse = faults.lapseMax > 0 ? dice.within(1...500) : .max
+  }
+
+  /// A notification's own deadline, in ms as it says it.
+  final func drawDeadline() -> Int32 {
+    deadlineDice.happens(ownDeadlines)
+      ? deadlineDice.pick([-1, 1, 10, 200, 1000, 5000, 20_000, 90_000]) : 0
+  }
+
+  /// Between which times a notification ends that was taken in this call and has no end before; nil: it
+  /// has no deadline.
+  final func dueTimes(_ own: Int32) -> ClosedRange<Int64>? {
+    let time = Int64(own == 0 ? sessionDeadline : own) * 1_000_000
+    if time < 0 { return nil }
+    firstDeadline = min(firstDeadline, call.started + time)
+    approachDeadline(by: clock)
+    // What is taken in one call shares a reading of the clock, and all is rounded up to whole ms.
+    return call.started + time...clock + time + 1_000_000
+  }
+
+  /// How long before a deadline a binary session proves what is in flight.
+  final var proofLead: Int64 {
+    sessionDeadline < 0 ? 5_000_000_000 : min(5_000_000_000, Int64(sessionDeadline) * 500_000)
+  }
+
+  /// The first deadline, or what is done for it, may come by that time.
+  final func approachDeadline(by time: Int64) {
+    // Before the session looks at the clock again, it may be put aside.
+    if time + proofLead + faults.lapseMax + 1_000_000_000 >= firstDeadline { deadlineIsNear() }
+  }
+
+  func deadlineIsNear() {}
+
+  /// The session is about to wait.
+  final func checkDue(until time: Int64) {
+    guard hasDeadlines else { return }
+    let due = earliestDue()
+    if time > max(due.time, clock) {
+      violate(
+        "\(call.name) waits \((time - due.time) / 1000) us beyond the deadline of \(due.number)")
+    }
+  }
+
+  /// A call is over that looks at the time.
+  final func checkDue() {
+    guard hasDeadlines, violation == nil else { return }
+    let due = earliestDue()
+    // All that has arrived is read first, and if that takes longer, the next call reads on.
+    if usesLoop, isHurried, clock - call.started >= 1_000_000 { return }
+    if due.time < call.started {
+      violate("\(call.name) is over, and the end of \(due.number) is late")
+    }
   }
 
   @inline(never)
@@ -203,6 +270,8 @@ class Stage {
     clock += time
     call.spent += time
     untilLapse = dice.within(1...500)
+    // From here on it ends what is due, and what has come counts before.
+    if hasDeadlines, earliestDue().time <= clock { (call.heardFrom, call.news) = (clock, news) }
   }
 
   /// The session does nothing for a moment, and only for a moment.
@@ -249,10 +318,12 @@ class Stage {
     say("call \(name)")
     clearCall()
     call.name = name
-    call.started = clock
+    (call.started, call.woken) = (clock, clock)
+    (call.heardFrom, call.news) = (clock, news)
     call.longest = longest
     call.mayWait = waits
     call.mayWrite = writes
+    approachDeadline(by: clock)
   }
 
   final func endCall() {
@@ -351,6 +422,12 @@ struct Call {
   static let mostSteps = 20_000_000
   var name: StaticString = "nothing"
   var started: Int64 = 0
+  /// When its last wait was over.
+  var woken: Int64 = 0
+  /// What had come by then is read before anything is given up for want of it; and how much was read
+  /// until then.
+  var heardFrom: Int64 = 0
+  var news = 0
   var longest: Int64 = 0
   /// Time that passed in the call without waiting.
   var spent: Int64 = 0

@@ -15,6 +15,8 @@ extension Wired {
       violate("\(call.name) would wait \((time - call.latest) / 1000) us beyond its deadline")
     }
     checkWaiting(until: time)
+    checkDue(until: time)
+    approachDeadline(by: time)
     let started = clock
     if traces { sayWatched(time) }
     passTime(until: time)
@@ -38,6 +40,7 @@ extension Wired {
       call.spent += late
     }
     clock = wake
+    call.woken = clock
   }
 
   private func noteWait(since started: Int64) {
@@ -66,6 +69,8 @@ extension Wired {
   /// it is readable.
   func waitForDescriptor(until time: Int64) -> Bool {
     if due > clock { checkWaiting(until: due) }
+    checkDue(until: due)
+    approachDeadline(by: min(due, time))
     let started = clock
     for connection in lines { connection.watched = connection.armed }
     if traces { sayWatched(min(due, time)) }
@@ -85,6 +90,23 @@ extension Wired {
     lines.contains {
       ready($0) != 0
         && ($0.phase == .opening || $0.readableAt(clock) <= clock || $0.refusedSince > 0)
+    }
+  }
+
+  var onlyLine: Int? {
+    let open = lines.filter { $0.phase != .closed }
+    return open.count == 1 ? open.first?.serial : nil
+  }
+
+  /// What had come counts before anything is given up for want of it.
+  func checkHeard(_ line: Int?) {
+    guard let line, line == onlyLine, news == call.news else { return }
+    // A spare connection that was given nothing has nothing to say of it.
+    for connection in lines
+    where connection.phase == .open && connection.tookAt > 0
+      && connection.hasUnread(since: call.heardFrom)
+    {
+      violate("\(call.name) gives up what waited, and nobody read what had come on \(connection)")
     }
   }
 

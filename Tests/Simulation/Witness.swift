@@ -27,6 +27,10 @@ protocol Witness: Stage {
   func identifier(_ number: Int) -> UInt32
   /// At most so many notifications were given to TLS and not written in full.
   var offered: Int { get }
+  /// The connection that is open, if no other is; nil: none or several.
+  var onlyLine: Int? { get }
+  /// A call is over in which something ended as unknown, and that was the connection.
+  func checkHeard(_ line: Int?)
   /// The program's event loop waits.
   func waitForDescriptor(until time: Int64) -> Bool
   var hasSomethingToDo: Bool { get }
@@ -48,13 +52,14 @@ extension Witness {
   func check(_ stats: apns_session_stats_t, open: [Int]) {
     equal(stats.taken, taken, "taken")
     equal(
-      stats.accepted + stats.rejected + stats.unknown + stats.cancelled + stats.unresolved, taken,
-      "accepted, rejected, unknown, cancelled and unresolved together")
+      stats.accepted + stats.rejected + stats.unknown + stats.cancelled + stats.expired
+        + stats.unresolved, taken,
+      "accepted, rejected, unknown, cancelled, expired and unresolved together")
     equal(stats.connects, counts.connects, "connects")
     equal(stats.bytes, counts.bytes, "bytes")
     equal(stats.records, counts.records, "records")
     let reported = reportsAccepted ? Int(stats.accepted) : toldAccepted
-    let ended = reported + Int(stats.rejected + stats.unknown + stats.cancelled)
+    let ended = reported + Int(stats.rejected + stats.unknown + stats.cancelled + stats.expired)
     // The ends of what was told early are no events, and some of them were accepted.
     let late = reportsAccepted ? 0...0 : lateAccepted(but: open)
     let known = ended - (told - open.count) - forgotten
@@ -82,9 +87,11 @@ extension Witness {
     if answers > read { violate("metrics: \(answers) answers, and \(read) were read") }
     equal(Self.sum(sent.classes), Int(answers), "answers by class")
     equal(Self.sum(sent.reasons), Int(answers - stats.accepted), "answers by reason")
-    equal(
-      stats.accepted + stats.rejected + sent.retries_asked, Int(answers),
-      "accepted, rejected and tried again")
+    // What waited for another try at its deadline ended as rejected by the answer that asked for it.
+    let ended = stats.accepted + stats.rejected + sent.retries_asked
+    if ended < answers || ended - answers > (hasDeadlines ? stats.rejected : 0) {
+      violate("metrics: \(ended) accepted, rejected and tried again, of \(answers) answers")
+    }
   }
 
   private static func sum<Places>(_ places: Places) -> UInt64 {

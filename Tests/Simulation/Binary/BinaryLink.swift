@@ -68,6 +68,10 @@ final class BinaryLink: Link {
 
   override var nextDeed: Int64 { whimAt }
 
+  override func hasUnread(since time: Int64) -> Bool {
+    super.hasUnread(since: time) || nextArrival(time) <= time
+  }
+
   override func nextArrival(_ clock: Int64) -> Int64 {
     inboxRead < inboxCount ? arrivals[inboxRead] : .max
   }

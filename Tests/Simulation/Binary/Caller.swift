@@ -20,11 +20,25 @@ struct Caller: Calling, ~Copyable {
 
   static func make(_ world: World) throws(Failure) -> Caller {
     let options = try world.given.checked()
-    return Caller(
-      world, options,
-      try BinarySession.make(
-        options, network: FakeNetwork(world: world),
-        firstIdentifier: world.scenario.firstIdentifier))
+    let session = try BinarySession.make(
+      options, network: FakeNetwork(world: world),
+      firstIdentifier: world.scenario.firstIdentifier)
+    let channels = session.channels
+    world.earliestDue = { [unowned world] in
+      var earliest: (time: Int64, number: Int) = (.max, -1)
+      // An outcome may have no room before others are taken.
+      for channel in 0..<options.connections where channels[channel].window.reserve(1) != nil {
+        channels[channel].window.forEachWithoutEnd(near: 0) { identifier, _ in
+          guard let number = world.ledger.numbers[identifier] else { return true }
+          if let due = world.ledger.sent[number].timeDue?.upperBound, due < earliest.time {
+            earliest = (due, number)
+          }
+          return true
+        }
+      }
+      return earliest
+    }
+    return Caller(world, options, session)
   }
 
   // MARK: Sending
@@ -45,11 +59,13 @@ struct Caller: Calling, ~Copyable {
     let notification = WireNotification(
       token: UnsafeRawBufferPointer(token), payload: payload, expiry: sent.expiry,
       priority: sent.priority)
+    let own = world.drawDeadline()
     sent.identifier = try session.take(
-      notification, payloadCount: sent.payloadLength,
+      notification, payloadCount: sent.payloadLength, deadline: own,
       userData: world.give(number)
     ) { _ in payload }
     sent.channel = session.taking
+    sent.timeDue = world.dueTimes(own)
     if options.connections > 1 { world.checkIsWritable(number, sent.channel) }
     world.ledger.take(sent)
     world.say("\(number) is taken as \(sent.identifier) by channel \(sent.channel): \(sent.fate)")
@@ -137,12 +153,12 @@ struct Caller: Calling, ~Copyable {
 
   func isOpen(_ number: Int) -> Bool {
     let sent = world.ledger.sent[number]
-    let first =
-      session.channels[sent.channel].window.written
-      - session.channels[sent.channel].window.inFlight
-    return (first..<first + session.channels[sent.channel].window.unresolved).contains {
-      session.channels[sent.channel].window.frame($0).identifier == sent.identifier
+    var isOpen = false
+    session.channels[sent.channel].window.forEachWithoutEnd(near: 0) { identifier, _ in
+      if identifier == sent.identifier { isOpen = true }
+      return !isOpen
     }
+    return isOpen
   }
 
   mutating func useCredentials() { session.replaceConnections() }
@@ -179,6 +195,7 @@ struct Caller: Calling, ~Copyable {
       case .rejected(let status): .rejected(status)
       case .unknown: .unknown
       case .cancelled: .cancelled
+      case .expired: .expired
       }
     world.say("the caller is told of \(number): \(end)")
     world.tell(number, event.identifier, end)

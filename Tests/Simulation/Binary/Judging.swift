@@ -19,6 +19,7 @@ extension World {
       if !reportsAccepted, !pushed.isTelling { violate("\(number) is told, and not wanted") }
     case .rejected: met(.rejectedEvents)
     case .cancelled: met(.cancelledEvents)
+    case .expired: met(.expiredEvents)
     case .unknown, .none: met(.unknownEvents)
     }
     checkEnd(number, end)
@@ -56,9 +57,18 @@ extension World {
     case .cancelled:
       if sent.acceptor >= 0 { violate("\(number) ends as cancelled, and was accepted") }
       if !sent.isCancelled { violate("\(number) ends as cancelled, and was not") }
-    case .unknown, .none: checkUnknown(number)
+    case .expired:
+      if sent.acceptor >= 0 { violate("\(number) ends as expired, and was accepted") }
+      if sent.doubts > 0 { violate("\(number) ends as expired, and was in doubt") }
+      if !isDue(number) { violate("\(number) ends as expired, and was not due") }
+    case .unknown, .none:
+      if isDue(number) { met(.dueInDoubt) }
+      checkUnknown(number)
     }
   }
+
+  /// Its deadline has come.
+  func isDue(_ number: Int) -> Bool { clock >= ledger.sent[number].timeDue?.lowerBound ?? .max }
 
   /// If killers alone end connections, only they fail to get through.
   private func checkUnknown(_ number: Int) {
@@ -77,7 +87,7 @@ extension World {
     // Two writes are allowed in any call: the next notifications, once silence has proven
     // all that may be in flight together; and a sentinel after the provider was refused, to
     // ask whether it is admitted.
-    if !call.mayWrite, !isProofDue(line / 2), !scenario.isQuiet,
+    if !call.mayWrite, !isProofDue(line / 2), !scenario.isQuiet, !isDeadlineNear(line / 2),
       !ledger.channels[line / 2].wasRefused
     {
       violate("something is written in a call that only looks, by line \(line)")
@@ -89,6 +99,15 @@ extension World {
     // The session looked at the clock some time before it wrote or tried to write.
     let slack = 100_000 + faults.lapseMax + (ledger.channels[channel].wasFull ? writeTimeout : 0)
     return ledger.channels[channel].wantsProof || since >= 0 && clock - since >= proveAfter - slack
+  }
+
+  /// Something of the channel has to be proven before its deadline, or has reached it.
+  func isDeadlineNear(_ channel: Int) -> Bool {
+    hasDeadlines
+      && (0..<taken).contains {
+        let sent = ledger.sent[$0]
+        return sent.channel == channel && clock + proofLead >= sent.timeDue?.lowerBound ?? .max
+      }
   }
 
   private var proveAfter: Int64 {

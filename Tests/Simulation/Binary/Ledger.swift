@@ -7,6 +7,7 @@ enum End: Equatable {
   case rejected(UInt8)
   case unknown
   case cancelled
+  case expired
 }
 
 /// How the gateway will treat a notification. It is decided when the notification is sent.
@@ -39,6 +40,8 @@ struct Sent {
   var doubts = 0
   var wasRejected = false
   var isCancelled = false
+  /// Between which times it has to end; nil: it has no deadline.
+  var timeDue: ClosedRange<Int64>?
   /// The outcome it must have by what the session has read; `none` if that cannot be told.
   var due = End.none
   /// The outcome that the caller was told.
@@ -114,6 +117,7 @@ struct Ledger {
   /// Of each that is cancelled: from which byte on it is not written, by the connections that were
   /// open.
   var cancelledFrom: [Int: [Int: Int]] = [:]
+  var numbers: [UInt32: Int] = [:]
   var counts = Counts()
 
   init() {
@@ -126,6 +130,7 @@ struct Ledger {
     channels.initialize(repeating: ChannelLedger(), count: 4)
     results.removeAll(keepingCapacity: true)
     cancelledFrom.removeAll(keepingCapacity: true)
+    numbers.removeAll(keepingCapacity: true)
     counts = Counts()
   }
 
@@ -143,6 +148,7 @@ struct Ledger {
     let number = counts.taken
     let channel = notification.channel
     (sent + number).initialize(to: notification)
+    numbers[notification.identifier] = number
     counts.taken += 1
     counts.takenBytes += notification.size
     if channels[channel].last >= 0 { sent[channels[channel].last].next = number }
@@ -162,7 +168,7 @@ struct Ledger {
     switch end {
     case .accepted: counts.accepted += 1
     case .rejected: counts.rejected += 1
-    case .unknown, .cancelled, .none: counts.unknown += 1
+    case .unknown, .cancelled, .expired, .none: counts.unknown += 1
     }
   }
 

@@ -106,7 +106,7 @@ extension World {
     if last >= number { violate("\(number) after \(last) on \(connection)") }
     // What TLS had been given is written, though a push did not wait for it; whether it had, is
     // checked above.
-    if sent.told != .none, !(sent.told == .unknown && sent.isCancelled) {
+    if sent.told != .none, !(sent.told == .unknown && (sent.isCancelled || isDue(number))) {
       violate("\(number) is written after its end was told")
     }
     guard scenario.isExact else { return }

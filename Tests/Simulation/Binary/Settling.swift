@@ -40,10 +40,11 @@ extension World {
     } else if connection.isDone || connection.isBroken {
       met(connection.ending == .goodbye ? .silentGoodbyes : .silentResets)
     } else if connection.credentials != credentials, connection.refusedSince == 0,
-      connection.frames == 0 || !scenario.hasSentinels
+      connection.frames == 0 || !scenario.hasSentinels || isDeadlineNear(line / 2)
     {
       // It had nothing to prove, or silence has proven it.
-      return ledger.end(serial, as: connection.frames == 0 ? .ambiguous : .settled)
+      return ledger.end(
+        serial, as: connection.frames == 0 || scenario.hasSentinels ? .ambiguous : .settled)
     } else if !(connection.isSpare && connection.frames == 0) {
       checkGivingUp(line)
     }

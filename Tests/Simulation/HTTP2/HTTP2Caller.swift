@@ -39,6 +39,20 @@ struct HTTP2Caller: Calling, ~Copyable {
       tokens: tokens,
       network: FakeNetwork(world: world))
     session.nextIdentifier = world.scenario.firstIdentifier
+    let outbox = session.outbox
+    world.earliestDue = { [unowned world] in
+      var earliest: (time: Int64, number: Int) = (.max, -1)
+      outbox.pointee.forEachWithoutEnd {
+        guard let memory = outbox.pointee.entry($0).pointee.userData else { return }
+        let number = memory.assumingMemoryBound(to: UserDatum.self) - world.userData
+        // The one that is being taken is not known yet.
+        guard number < world.ledger.taken else { return }
+        if let due = world.ledger.sent[number].due?.upperBound, due < earliest.time {
+          earliest = (due, number)
+        }
+      }
+      return earliest
+    }
     return HTTP2Caller(world, options, session)
   }
 
@@ -89,6 +103,7 @@ struct HTTP2Caller: Calling, ~Copyable {
     if sent.hasCollapse { given.collapse_id = Self.text(Self.collapse) }
     var text = InlineArray<40, UInt8>(repeating: 0)
     let userData = world.give(number)
+    let own = world.drawDeadline()
     sent.identifier = try withUnsafeMutablePointer(to: &text) { (memory) throws(Failure) in
       let start = UnsafeMutableRawPointer(memory)
       if sent.hasIdentifier {
@@ -104,9 +119,9 @@ struct HTTP2Caller: Calling, ~Copyable {
         world.call.isFullOfOutcomes = isFullOfOutcomes
         defer { world.call.isFullOfOutcomes = false }
         do throws(Failure) {
-          return try session.take(push, payloadCount: payload.count, userData: userData) { _ in
-            payload
-          }
+          return try session.take(
+            push, payloadCount: payload.count, deadline: own, userData: userData
+          ) { _ in payload }
         } catch {
           if error.status == APNS_ERR_TIMEOUT { checkRoom() }
           throw error
@@ -114,6 +129,7 @@ struct HTTP2Caller: Calling, ~Copyable {
       }
     }
     (sent.takenAt, sent.freeSince) = (world.clock, world.clock)
+    sent.due = world.dueTimes(own)
     sent.unseenDropsBefore = world.unseenDrops
     world.ledger.take(sent)
     world.say("\(number) is taken as \(sent.identifier): \(sent.fate)")
@@ -265,6 +281,7 @@ struct HTTP2Caller: Calling, ~Copyable {
       case .rejected: .rejected(status: answer?.status ?? 0, reason: answer?.reason ?? 0)
       case .unknown: .unknown
       case .cancelled: .cancelled
+      case .expired: .expired
       }
     world.say("the caller is told of \(number): \(end)")
     world.tell(

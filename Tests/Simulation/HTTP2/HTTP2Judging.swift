@@ -110,6 +110,7 @@ extension HTTP2World {
   private func mayBeGivenUp(_ index: Int) -> Bool {
     let asked = ledger.asked[index]
     return clock - asked.at >= answerTimeout - faults.lapseMax || lines[asked.line].everRefused
+      || isDue(asked.number)
   }
 
   /// The session gave a stream up, which it may do if the answer takes too long.
@@ -119,6 +120,14 @@ extension HTTP2World {
       violate(
         "\(ledger.asked[index].number) is given up with \(code) after "
           + "\((clock - ledger.asked[index].at) / 1000) us")
+    }
+    let connection = lines[ledger.asked[index].line]
+    let isUnread = connection.marks.contains {
+      guard case .answered(index) = $0.mark else { return false }
+      return connection.hasUnread(upTo: $0.place, since: call.woken)
+    }
+    if isUnread, !connection.everRefused {
+      violate("\(ledger.asked[index].number) is given up, and its answer had come")
     }
     see(index, ledger.asked[index].isStatusRead ? .half : .doubt)
   }
@@ -130,6 +139,10 @@ extension HTTP2World {
     let sent = ledger.sent[number]
     // The contents of a record that was not taken for a while may be out of date by now.
     let isLate = connection.everRefused
+    // A record that was filled before may be written now, and then the outcome is unknown.
+    if sent.due?.upperBound ?? .max < call.started, !isLate {
+      ledger.sent[number].isBegunLate = true
+    }
     if sent.isCancelled, !isLate { violate("\(number) is sent after it was cancelled") }
     if sent.told != .none, !isLate { violate("\(number) is sent after its end was told") }
     if sent.newest >= 0 {
@@ -185,7 +198,12 @@ extension HTTP2World {
   /// A PING beside streams is for a service that has said nothing for long.
   func checkProbe(of connection: HTTP2Link, isBeside: Bool) {
     let silence = clock - connection.lastRead + faults.lapseMax
-    if silence < answerTimeout / (isBeside ? 2 : 4), !connection.everRefused {
+    // What reached its deadline was given up sooner.
+    let isAnyDue =
+      connection.dueUnseen > 0
+      || connection.requests.contains { $0 >= 0 && isDue(ledger.asked[$0].number) }
+    if silence < answerTimeout / (isBeside ? 2 : 4), !connection.everRefused, isBeside || !isAnyDue
+    {
       violate("\(connection) is asked with answers owed, after \(silence / 1000) us")
     }
   }
@@ -281,6 +299,7 @@ extension HTTP2World {
     let sent = ledger.sent + number
     met(.processed)
     if sent.pointee.told == .cancelled { violate("\(number) is processed, and was cancelled") }
+    if sent.pointee.told == .expired { violate("\(number) is processed, and had expired") }
     if sent.pointee.processor >= 0 {
       met(.duplicates)
       let first = ledger.asked[sent.pointee.processor]
@@ -356,7 +375,7 @@ extension HTTP2World {
     // The contents of a record that was not taken for a while have waited longer than we know.
     let owes = connection.requests.contains {
       $0 >= 0 && ledger.asked[$0].seen == .open && clock - ledger.asked[$0].at < answerTimeout
-        && !connection.everRefused
+        && !connection.everRefused && !isDue(ledger.asked[$0].number)
     }
     if !owes {
       if connection.hasReadGoodbye || connection.isToBeLeft
@@ -368,6 +387,12 @@ extension HTTP2World {
       if isAnyApart, connection.openRequests == 0,
         lines.count(where: { $0.phase != .closed }) > Int(given.session.connections)
       {
+        return met(.lefts)
+      }
+      // Streams were given up when they were due, which the service has not heard.
+      if connection.requests.contains(where: {
+        $0 >= 0 && ledger.asked[$0].seen == .open && isDue(ledger.asked[$0].number)
+      }) {
         return met(.lefts)
       }
       // It leads nowhere.
@@ -412,6 +437,7 @@ extension HTTP2World {
     switch event.end {
     case .accepted:
       met(.acceptedEvents)
+      if sent.pointee.isBegunLate { violate("\(number) was begun after its deadline") }
       ledger.toldAccepted += 1
       if !reportsAccepted, !pushed.isTelling { violate("\(number) is told, and not wanted") }
       checkAccepted(number)
@@ -425,8 +451,14 @@ extension HTTP2World {
       met(.cancelledEvents)
       if sent.pointee.processor >= 0 { violate("\(number) ends as cancelled, and was processed") }
       if !sent.pointee.isCancelled { violate("\(number) ends as cancelled, and was not") }
+    case .expired:
+      met(.expiredEvents)
+      if sent.pointee.processor >= 0 { violate("\(number) ends as expired, and was processed") }
+      if sent.pointee.doubts > 0 { violate("\(number) ends as expired, and was in doubt") }
+      if !isDue(number) { violate("\(number) ends as expired, and was not due") }
     case .unknown, .none:
       met(.unknownEvents)
+      if isDue(number) { met(.dueInDoubt) }
       ledger.toldUnknown += 1
       checkUnknown(number)
     }
@@ -477,7 +509,7 @@ extension HTTP2World {
   /// A notification that may be retried has to be retried as long as there is time.
   private func checkPatience(_ number: Int, _ asked: Asked) {
     let sent = ledger.sent[number]
-    if sent.isCancelled { return }
+    if sent.isCancelled || isDue(number) { return }
     let remedy = Reason(UInt32(asked.reason)).remedy(answered: Int(asked.status))
     switch remedy {
     case .reject, .unregistered: return
@@ -520,19 +552,23 @@ extension HTTP2World {
     let isOpen = sent.newest >= 0 && ledger.asked[sent.newest].seen == .open
     // A push may have had no time for it.
     let isEarly = pushed.isTelling && sent.isCancelled
+    let isDue = isDue(number)
     if isOpen, !isEarly, !mayBeGivenUp(sent.newest) {
       return violate("\(number) ends as unknown while it waits for an answer")
     }
-    if sent.isCancelled {
+    // It had a stream when it was due, whatever the service has answered since; or a record has it that
+    // was not written.
+    if let due = sent.due, isDue, sent.asked == 0 || sent.freeSince >= due.lowerBound { return }
+    if sent.isCancelled || isDue {
       // Of a push it may have been offered to a connection that took nothing or looks at nothing.
       let isOffered =
-        isEarly
+        (isEarly || isDue)
         && lines.contains {
           $0.phase == .open && ($0.pendingCount > 0 || $0.isDeaf || $0.lastStream != .max)
         }
       let isUnseen = unseenDrops > sent.unseenDropsBefore || hiddenRefusals > 0 || isOffered
       if !isDoubtful, !isOpen, !isUnseen, sent.doubts + sent.refusals == 0 {
-        violate("\(number) ends as unknown and not as cancelled")
+        violate("\(number) ends as unknown and not as cancelled or expired")
       }
       return
     }
@@ -590,6 +626,9 @@ extension HTTP2World {
     if !isRight { violate("\(number) is told with another's apns-id") }
   }
 
+  /// Its deadline has come.
+  func isDue(_ number: Int) -> Bool { clock >= ledger.sent[number].due?.lowerBound ?? .max }
+
   func noteCancelling(_ number: Int) { ledger.sent[number].isCancelled = true }
   func identifier(_ number: Int) -> UInt32 { ledger.sent[number].identifier }
   /// What was answered early is written no further, and may be judged by the next call.
@@ -597,10 +636,15 @@ extension HTTP2World {
 
   func isTold(_ number: Int) -> Bool { ledger.sent[number].told != .none }
   func wasAccepted(_ number: Int) -> Bool { ledger.sent[number].processor >= 0 }
-  func mayBeAccepted(_ number: Int) -> Bool { hasToBeAccepted(number) }
-  func hasToBeAccepted(_ number: Int) -> Bool {
+  func mayBeAccepted(_ number: Int) -> Bool {
     let answered = ledger.sent[number].answered
     return answered >= 0 && ledger.asked[answered].status == 200
+  }
+  func hasToBeAccepted(_ number: Int) -> Bool {
+    let answered = ledger.sent[number].answered
+    guard answered >= 0, ledger.asked[answered].status == 200 else { return false }
+    // It may have been given up, which the service had not heard.
+    return ledger.sent[number].freeSince < ledger.sent[number].due?.lowerBound ?? .max
   }
 
   var answersRead: Int? { ledger.answersRead }

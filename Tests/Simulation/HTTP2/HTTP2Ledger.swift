@@ -5,6 +5,7 @@ enum HTTP2End: Equatable {
   case rejected(status: UInt16, reason: UInt8)
   case unknown
   case cancelled
+  case expired
 }
 
 /// How the service treats a notification on any connection. It is decided when the
@@ -64,6 +65,9 @@ struct HTTP2Sent {
   /// Requests whose answer the session may or may not have heard.
   var unsureDoubts = 0
   var isCancelled = false
+  /// Between which times it has to end; nil: it has no deadline.
+  var due: ClosedRange<Int64>?
+  var isBegunLate = false
   /// How many connections had been dropped, before it was taken, that may have had requests
   /// the service never saw.
   var unseenDropsBefore = 0

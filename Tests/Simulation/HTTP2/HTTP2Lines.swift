@@ -115,7 +115,7 @@ extension HTTP2World {
     guard free > (hasSuspect ? 1 : 0) else { return }
     for number in ledger.firstWaiting..<ledger.taken
     where ledger.sent[number].asked == 0 && !isTold(number) && !ledger.sent[number].isCancelled
-      && mostEnds(of: number) < 2
+      && !isDue(number) && mostEnds(of: number) < 2
     {
       violate("\(call.name) waits \((time - clock) / 1000) us, and \(number) could be sent")
     }
@@ -127,7 +127,11 @@ extension HTTP2World {
     guard time - clock > answerTimeout + 1_000_000_000 else { return }
     // If a line takes nothing, the service has not heard what was given up.
     for connection in lines
-    where connection.phase == .open && connection.openRequests > 0 && connection.refusedSince == 0 {
+    where connection.phase == .open && connection.openRequests > 0 && connection.refusedSince == 0
+      && connection.requests.contains(where: {
+        $0 >= 0 && ledger.asked[$0].seen == .open && !isDue(ledger.asked[$0].number)
+      })
+    {
       // A connection that hears nothing any more has not heard it either, and the session
       // may be waiting for the answer to a PING.
       if connection.isDeaf, time - clock <= connectTimeout { continue }

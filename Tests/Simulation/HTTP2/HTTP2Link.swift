@@ -38,11 +38,25 @@ final class HTTP2Link: Link {
   var leadsNowhere: Bool {
     let most = HTTP2World.mostDeliveries
     if givenUp > most || isDeaf && openRequests > most { return true }
+    // By their deadlines, and the service has not heard of it yet.
+    let due = requests.count {
+      $0 >= 0 && world.ledger.asked[$0].seen == .open && world.isTold(world.ledger.asked[$0].number)
+    }
+    if givenUp + due > most { return true }
     guard isDeaf || lastStream != .max else { return false }
+    if givenUp + dueUnseen > most { return true }
     // Nor does it see how many were begun and given up since.
     return requests.contains {
       $0 >= 0 && world.ledger.asked[$0].seen == .open
         && world.clock - world.ledger.asked[$0].at >= world.answerTimeout - world.faults.lapseMax
+    }
+  }
+  /// How many were due since the service sees no more of the streams, and may have been on it.
+  var dueUnseen: Int {
+    guard isDeaf || lastStream != .max || refusesHidden else { return 0 }
+    let since = refusesHidden ? 0 : min(deafSince, lastStream != .max ? hidesSince : .max)
+    return (0..<world.ledger.taken).count {
+      world.isDue($0) && world.ledger.sent[$0].due?.upperBound ?? 0 >= since
     }
   }
   /// When the session sent a PING that has no answer yet; 0: none is open.
@@ -142,6 +156,15 @@ final class HTTP2Link: Link {
   func available(at time: Int64) -> Int {
     while firstChunk < chunks.count, chunks[firstChunk].at <= time { firstChunk += 1 }
     return (firstChunk == 0 ? 0 : chunks[firstChunk - 1].end) - bytesRead
+  }
+
+  override func hasUnread(since time: Int64) -> Bool {
+    super.hasUnread(since: time) || hasUnread(upTo: bytesRead + 1, since: time)
+  }
+
+  /// The same, up to that many bytes.
+  func hasUnread(upTo count: Int, since time: Int64) -> Bool {
+    bytesRead < count && chunks.contains { $0.end >= count && $0.at <= time }
   }
 
   override func nextArrival(_ clock: Int64) -> Int64 {

@@ -141,6 +141,7 @@ extension HTTP2Link {
   /// Ends the connection without another word.
   func end(_ ending: Ending) {
     isDeaf = true
+    deafSince = min(deafSince, now)
     // Its last bytes may take so long that requests are given up meanwhile.
     if hidesSince == 0 { hidesSince = now }
     self.ending = ending
