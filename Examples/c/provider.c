@@ -30,9 +30,9 @@ static void take_outcomes(apns_session_t *session, int32_t timeout_ms) {
       printf("line %zu: rejected by the gateway: %s\n", line,
              *event.reason_text ? event.reason_text /* HTTP/2 */
                                 : apns_reject_text((apns_reject_t)event.reject));
-    } else if (event.kind == APNS_EVENT_UNKNOWN) {
+    } else if (event.kind == APNS_EVENT_UNKNOWN || event.kind == APNS_EVENT_EXPIRED) {
       unknown++;
-      printf("line %zu: unknown: %s\n", line,
+      printf("line %zu: %s: %s\n", line, event.kind == APNS_EVENT_EXPIRED ? "expired" : "unknown",
              *event.reason_text ? event.reason_text : "the connection ended first");
     }
   }

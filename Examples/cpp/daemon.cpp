@@ -247,8 +247,10 @@ class Provider {
   bool sum_up() {
     take_outcomes();
     std::cout << "drained: " << taken_ << " queued = " << accepted_ << " accepted + " << rejected_
-              << " rejected + " << unknown_ << " unknown; " << refused_ << " refused" << std::endl;
-    return unknown_ == 0;
+              << " rejected + " << unknown_ << " unknown";
+    if (expired_ > 0) std::cout << " + " << expired_ << " expired";
+    std::cout << "; " << refused_ << " refused" << std::endl;
+    return unknown_ + expired_ == 0;
   }
 
  private:
@@ -284,6 +286,8 @@ class Provider {
         accepted_++, std::cout << "accepted";
       else if (event.is_rejected())
         rejected_++, std::cout << "rejected: " << event.why();
+      else if (event.is_expired())
+        expired_++, std::cout << "expired: " << event.reason_text();
       else if (unknown_++, event.reason_text().empty())
         std::cout << "unknown: no response before the end";
       else
@@ -296,7 +300,7 @@ class Provider {
 
   apns::Session session_;
   const bool is_http2_;
-  unsigned long taken_ = 0, accepted_ = 0, rejected_ = 0, unknown_ = 0, refused_ = 0;
+  unsigned long taken_ = 0, accepted_ = 0, rejected_ = 0, unknown_ = 0, expired_ = 0, refused_ = 0;
   bool is_full_ = false, is_refusing_ = false;
 };
 

@@ -40,5 +40,6 @@ foreach ($session as $event) {
     print "message $event->userData to $event->token $event->why\n";
 }
 $stats = $session->stats();
-print "$sent sent = $stats[accepted] accepted + $stats[rejected] rejected + $stats[unknown] unknown\n";
+$unknown = $stats['unknown'] + $stats['expired'];
+print "$sent sent = $stats[accepted] accepted + $stats[rejected] rejected + $unknown unknown\n";
 $session->close();

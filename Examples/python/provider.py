@@ -34,7 +34,7 @@ def main(host: str, port: str, certificate: str, ca: str, file: str, *, feedback
     stats = session.stats()
     print(
         f"lines {lines} = accepted {stats.accepted} + rejected {stats.rejected}"
-        f" + refused {refused} + unknown {stats.unknown}"
+        f" + refused {refused} + unknown {stats.unknown + stats.expired}"
     )
     if feedback_port is None:  # today's APNs has no feedback service: the session has the list
         gone = session.gone()

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static apns_error_t error = APNS_ERROR_INIT;
@@ -46,9 +47,10 @@ static void read_feedback(const apns_session_options_t *where, const apns_creden
 static void take_events(apns_session_t *session, int32_t timeout_ms) {
   apns_event_t event = APNS_EVENT_INIT;
   while (tell(apns_session_next_event(session, &event, timeout_ms, &error)))
-    printf("%s\n", event.kind == APNS_EVENT_UNKNOWN ? "APNS_EVENT_UNKNOWN"
-                   : event.kind == APNS_EVENT_CANCELLED
-                       ? "APNS_EVENT_CANCELLED"
+    printf("%s\n", event.kind == APNS_EVENT_UNKNOWN     ? "APNS_EVENT_UNKNOWN"
+                   : event.kind == APNS_EVENT_CANCELLED ? "APNS_EVENT_CANCELLED"
+                   : event.kind == APNS_EVENT_EXPIRED
+                       ? "APNS_EVENT_EXPIRED"
                        : apns_reject_text((apns_reject_t)event.reject));
 }
 
@@ -67,6 +69,11 @@ static void step(const char *name, apns_session_t *session, const apns_session_o
   if (!strcmp(name, "cancel")) {
     tell(send_one(session, APNS_SEND_MORE));
     tell(apns_session_cancel(session, 0, NULL, &error));
+  }
+  if (!strcmp(name, "expire")) {
+    tell(send_one(session, APNS_SEND_MORE));
+    /* Its deadline is shorter. */
+    nanosleep(&(struct timespec){.tv_nsec = 50 * 1000 * 1000}, NULL);
   }
   if (!strcmp(name, "many"))
     while (tell(send_one(session, APNS_SEND_MORE))) continue;
@@ -131,6 +138,7 @@ int main(int argc, char **argv) {
     NUMBER("write_timeout_ms", tuning.write_timeout_ms, uint32_t)
     NUMBER("connects_per_minute", tuning.connects_per_minute, uint32_t)
     NUMBER("outcomes", where.outcomes, int32_t)
+    NUMBER("deadline_ms", where.deadline_ms, int32_t)
     NUMBER("delivery", where.delivery, int32_t)
     NUMBER("protocol", where.protocol, int32_t)
     NUMBER("checks", where.checks, uint32_t)

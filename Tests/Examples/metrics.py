@@ -43,6 +43,7 @@ with tempfile.TemporaryDirectory() as directory:
     assert value(samples, "apns_notifications_total", outcome="accepted") == 450
     assert value(samples, "apns_notifications_total", outcome="rejected") == 50
     assert value(samples, "apns_notifications_total", outcome="unknown") == 0
+    assert value(samples, "apns_notifications_total", outcome="expired") == 0
     assert value(samples, "apns_notifications_queued_total") == 500
     assert value(samples, "apns_notifications_unresolved") == value(samples, "apns_notifications_in_flight") == 0
     assert value(samples, "apns_response_duration_seconds_count") == total(samples, "apns_responses_total") == 500

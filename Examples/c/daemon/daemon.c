@@ -41,7 +41,7 @@ static apns_session_t *session;
 static int listener;
 static struct client clients[CLIENTS];
 static size_t turn;                           /* the client that is read first */
-static unsigned long taken, refused, ends[4]; /* ends: by apns_event_kind_t */
+static unsigned long taken, refused, ends[8]; /* ends: by apns_event_kind_t */
 static int64_t end_ms;                        /* the deadline of the end; 0 while running */
 static bool is_http2 = true, is_stalled, is_refusing;
 static apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
@@ -85,9 +85,10 @@ static bool take_outcomes(void) {
     else if (event.kind == APNS_EVENT_REJECTED)
       printf("%s: rejected: %s", name, *why ? why : apns_reject_text((apns_reject_t)event.reject));
     else
-      printf("%s: unknown: %s", name, *why ? why : "no response before the end");
+      printf("%s: %s: %s", name, event.kind == APNS_EVENT_EXPIRED ? "expired" : "unknown",
+             *why ? why : "no response before the end");
     printf(*id ? ", apns-id %s\n" : "\n", id);
-    if (event.kind >= APNS_EVENT_ACCEPTED && event.kind <= APNS_EVENT_UNKNOWN) ends[event.kind]++;
+    if (event.kind >= APNS_EVENT_ACCEPTED && event.kind <= APNS_EVENT_EXPIRED) ends[event.kind]++;
     free(name);
   }
   return is_any;
@@ -416,12 +417,14 @@ int main(int argc, char **argv) {
   begin_to_connect();
   if (!serve(path)) return fail("poll", strerror(errno));
   take_outcomes();
-  printf("drained: %lu queued = %lu accepted + %lu rejected + %lu unknown; %lu refused\n", taken,
-         ends[APNS_EVENT_ACCEPTED], ends[APNS_EVENT_REJECTED], ends[APNS_EVENT_UNKNOWN], refused);
+  printf("drained: %lu queued = %lu accepted + %lu rejected + %lu unknown", taken,
+         ends[APNS_EVENT_ACCEPTED], ends[APNS_EVENT_REJECTED], ends[APNS_EVENT_UNKNOWN]);
+  if (ends[APNS_EVENT_EXPIRED]) printf(" + %lu expired", ends[APNS_EVENT_EXPIRED]);
+  printf("; %lu refused\n", refused);
   action.sa_handler = SIG_IGN; /* the session can no longer be woken */
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGHUP, &action, NULL);
   apns_session_free(session);
-  return ends[APNS_EVENT_UNKNOWN] ? EXIT_FAILURE : EXIT_SUCCESS;
+  return ends[APNS_EVENT_UNKNOWN] + ends[APNS_EVENT_EXPIRED] ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -50,12 +50,12 @@ static inline bool push_begin(int argc, char **argv) {
 
 /* Call this when the descriptor is readable. Returns false when every outcome is known. */
 static inline bool push_process(void) {
-  static unsigned long ends[4]; /* by apns_event_kind_t */
+  static unsigned long ends[8]; /* by apns_event_kind_t */
   apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   if (apns_session_process(session, &error) < 0) fprintf(stderr, "retrying: %s\n", error.message);
   apns_status_t drained = apns_session_drain(session, 0, NULL, NULL);
-  while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) ends[event.kind & 3]++;
+  while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) ends[event.kind & 7]++;
   if (drained == APNS_ERR_AGAIN) return true;
   printf("%lu accepted, %lu rejected, %lu unknown\n", ends[APNS_EVENT_ACCEPTED],
          ends[APNS_EVENT_REJECTED], ends[APNS_EVENT_UNKNOWN]);

@@ -153,6 +153,8 @@ static inline int write_metrics(FILE *file, const char *labels, const apns_sessi
   write_labelled(to, "notifications_total", "outcome", "accepted", stats.accepted);
   write_labelled(to, "notifications_total", "outcome", "rejected", stats.rejected);
   write_labelled(to, "notifications_total", "outcome", "unknown", stats.unknown);
+  write_labelled(to, "notifications_total", "outcome", "cancelled", stats.cancelled);
+  write_labelled(to, "notifications_total", "outcome", "expired", stats.expired);
   write_value(to, "notifications_queued_total", "counter", "Notifications that the session queued.",
               stats.taken);
   write_value(to, "notifications_unresolved", "gauge", "Notifications without an outcome.",
