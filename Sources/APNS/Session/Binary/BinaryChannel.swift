@@ -1,8 +1,8 @@
-/// One connection of a session, with its part of the window and the spare connection that takes
+/// One connection of a session, with its part of the window and the standby connection that takes
 /// over from it.
 struct BinaryChannel: ~Copyable {
   var window: Window
-  /// The connection in use and the spare one; they change places.
+  /// The connection in use and the standby; they change places.
   var connection: SessionConnection
   var spare: SessionConnection
   var packet = ErrorPacketReader()
@@ -13,9 +13,9 @@ struct BinaryChannel: ~Copyable {
   var sentinel = Sentinel()
   /// A proof is written as soon as everything that waits is written.
   var wantsProof = false
-  /// When a proof has to be written at the latest; `max` while nothing is in flight.
+  /// The latest time to write a proof; `max` while nothing is in flight.
   var proveDue = Nanoseconds.max
-  /// With a quiet period: what was written before a certain time, which that period proves.
+  /// With a quiet period: the bytes written before a certain time, which that period proves.
   var quietMark: QuietMark?
 
   /// When the connection was first and last written to.
@@ -27,9 +27,9 @@ struct BinaryChannel: ~Copyable {
   var stalledRecord = 0
   /// Why the connection carries no more notifications.
   var holds: Holds = []
-  /// How many connections in a row ended without a word and took notifications with them.
+  /// How many connections in a row ended without an error packet, with notifications in flight.
   var ambiguousEnds = 0
-  /// Something was proven since everything in doubt was last given up.
+  /// Something was proven since the notifications in doubt were last abandoned.
   var hasProven = false
   /// Something that the connection carries had its end before it was proven.
   var hasUnproven = false
@@ -39,9 +39,9 @@ struct BinaryChannel: ~Copyable {
   var emptyReadsSince: Nanoseconds = 0
   /// The last connection ended by a rejection, so this one may too; or this one is being replaced.
   var expectsEnd = false
-  /// When the spare connection is next looked at, or tried.
+  /// When the standby connection is next checked, or tried.
   var nextSpareLook: Nanoseconds = 0
-  /// Bytes queued since this channel's turn began.
+  /// Bytes queued in this channel's current pass.
   var queuedInTurn = 0
 
   var phase: ConnectionPhase { connection.phase }
@@ -72,7 +72,7 @@ struct BinaryChannel: ~Copyable {
   /// Puts the spare connection to use.
   mutating func moveToSpare() { (connection, spare) = (spare, connection) }
 
-  /// A new connection, or none, takes nothing over from the one before.
+  /// Clears the state of one connection.
   mutating func forgetConnection() {
     packet = ErrorPacketReader()
     sentinel = Sentinel()
@@ -83,8 +83,8 @@ struct BinaryChannel: ~Copyable {
     holds.remove(.replaced)
   }
 
-  /// Everything in flight has its end, or the peer looked at none of it. What the call wants beyond
-  /// that, it still wants.
+  /// Everything in flight is resolved, or the peer processed none of it. The call may still need
+  /// other proof.
   mutating func settled() {
     wantsProof = false
     proveDue = .max
@@ -96,7 +96,7 @@ struct Holds: OptionSet {
   /// The last connection ended because the peer refused the provider, with notifications in flight.
   /// The next one carries a sentinel and nothing else, to prove that nothing is in flight any more.
   static let unwelcome = Holds(rawValue: 1)
-  /// It shows credentials that the session no longer uses. What it carries is proven; then it is
+  /// It shows credentials that the session no longer uses. Its notifications are proven; then it is
   /// closed.
   static let replaced = Holds(rawValue: 2)
 }

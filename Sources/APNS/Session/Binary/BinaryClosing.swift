@@ -1,6 +1,6 @@
 import CAPNS
 
-/// The gentle end of a session.
+/// Closes a session gracefully.
 extension BinarySession where Net: ~Copyable {
   mutating func leaveToParent() { network.silence() }
 
@@ -10,9 +10,9 @@ extension BinarySession where Net: ~Copyable {
     close(by: deadline(milliseconds: milliseconds))
   }
 
-  /// Writes what waits, with proof behind it, and reads until the gateway ends the connections too.
-  /// What has no end then becomes unknown. False when this call may wait no longer: the next call
-  /// continues.
+  /// Writes all queued notifications, then requests proof, and reads until the gateway closes
+  /// the connections too. Unresolved notifications then become unknown. False if this call may wait
+  /// no longer: the next call continues.
   @discardableResult
   mutating func close(by deadline: Nanoseconds) -> Bool {
     guard !isClosed else { return true }
@@ -51,10 +51,10 @@ extension BinarySession where Net: ~Copyable {
     return true
   }
 
-  /// Writes what can be written and says that it was the last. False when that takes longer and
-  /// another call may continue.
+  /// Writes as much as possible and closes writing. False if that takes longer and another call may
+  /// continue.
   private mutating func writeLast(by limit: Nanoseconds, mayGoOn: Bool) -> Bool {
-    // A connection that is not open yet is given up, and no other is needed any more.
+    // Abandons connections that are not open yet; no other is needed any more.
     for index in 0..<options.connections {
       dropSpare(channels + index)
       if channels[index].phase == .opening { close(channels + index) }
@@ -63,7 +63,7 @@ extension BinarySession where Net: ~Copyable {
       for index in 0..<options.connections where channels[index].phase == .open {
         channels[index].wantsProof = options.usesSentinel && !channels[index].window.isEmpty
       }
-      // What cannot be written ends as unknown, like everything without an end.
+      // Unwritten notifications become unknown, like every unresolved one.
       do throws(Failure) {
         if try !run(until: .leaving, by: limit), network.now < limit { return false }
       } catch {
@@ -79,7 +79,7 @@ extension BinarySession where Net: ~Copyable {
     return true
   }
 
-  /// Reads what the gateway still says; false when every connection has ended.
+  /// Reads the gateway's remaining data; false if every connection has ended.
   private mutating func listen() -> Bool {
     var isListening = false
     for index in 0..<options.connections where channels[index].phase == .open {

@@ -1,10 +1,10 @@
 import CAPNS
 
-/// Opening connections: the one that is needed, and the spare one.
+/// Opens connections, both the needed and the standby one.
 extension BinarySession where Net: ~Copyable {
-  /// A firewall may have cut an older spare connection without telling.
+  /// A firewall may have cut an older standby connection without notice.
   private static var longestSpare: Nanoseconds { 60_000_000_000 }
-  /// A spare connection that has not opened by then is given up, and another is made.
+  /// A standby connection that has not opened by then is abandoned, and another is made.
   private static var longestSpareOpening: Nanoseconds { 2_000_000_000 }
 
   /// Opens the channel's connection; false when that takes waiting or is not needed.
@@ -33,7 +33,7 @@ extension BinarySession where Net: ~Copyable {
     return true
   }
 
-  /// Moves to the spare connection, unless there is none or it is too old.
+  /// Moves to the standby connection, unless it does not exist or is too old.
   @inline(never)
   private mutating func takeSpare(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
     guard channel.pointee.spare.phase != .closed else { return }
@@ -46,7 +46,7 @@ extension BinarySession where Net: ~Copyable {
     channel.pointee.moveToSpare()
     if channel.pointee.phase == .open {
       begun(channel)
-      // It may have ended while nobody read from it.
+      // It may have ended while it was not read.
       try receive(channel)
     }
   }
@@ -129,7 +129,7 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// When the spare connection has to be made, or goes on.
+  /// When the standby connection must be made or continued.
   @inline(__always)
   func spareDue(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal) -> Nanoseconds
   {
@@ -154,7 +154,7 @@ extension BinarySession where Net: ~Copyable {
     channel.pointee.nextSpareLook = network.now &+ Reconnects.shortLife
   }
 
-  /// The connection is gone, and no packet settles anything.
+  /// The connection is gone, and no packet resolves anything.
   @inline(never)
   mutating func connectionEnded(
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ failure: Failure?
@@ -191,7 +191,7 @@ extension BinarySession where Net: ~Copyable {
       channel.pointee.hasProven = false
       channel.pointee.window.connectionEnded(resending: .undoubted)
     }
-    // What is sent again keeps its age, and is wanted as before.
+    // Resent notifications keep their age, and are wanted as before.
     if !channel.pointee.window.hasDoubt { channel.pointee.settled() }
     reconnects.lost(
       channel.pointee.connection, leavingDoubt: isInDoubt || hasUnproven, on: &network)

@@ -1,8 +1,8 @@
-/// What a session waits for, worked out of its state before each wait and after each call of one
-/// that never waits. Whoever has a time answers it here, so no call can forget another one's.
+/// Computes from the session's state when it must act, before each wait and after each call of a
+/// session that never waits. Every part with a deadline adds it here, so no call can forget one.
 extension BinarySession where Net: ~Copyable {
-  /// When there is something to do that no connection will tell of; `max`: never. `goal` is what
-  /// the session works for.
+  /// When there is something to do that no connection will report; `max`: never. `goal` is the
+  /// session's current goal.
   @inline(never)
   func nextDue(_ goal: SessionGoal) -> Nanoseconds {
     if isCutShort { return 0 }
@@ -25,13 +25,13 @@ extension BinarySession where Net: ~Copyable {
     return due
   }
 
-  /// Makes the next wait end when a connection is ready for what is wanted of it.
+  /// Makes the next wait end when a connection is ready as needed.
   @inline(never)
   mutating func watch() {
     for index in 0..<options.connections {
       let channel = channels + index
       channel.pointee.connection.watch(on: &network)
-      // Nobody continues one that opens beside none in use.
+      // A connection that opens as standby continues only if one is in use.
       if channel.pointee.phase == .open, channel.pointee.spare.phase == .opening {
         channel.pointee.spare.watch(on: &network)
       }

@@ -1,6 +1,6 @@
 import CAPNS
 
-/// What the log says of a session over the binary interface alone.
+/// Log lines that only binary sessions have.
 extension BinarySession where Net: ~Copyable {
   typealias ResentCounts = (resent: UInt64, unknown: UInt64)
 
@@ -8,7 +8,7 @@ extension BinarySession where Net: ~Copyable {
     (channel.pointee.window.resent, channel.pointee.window.unknown)
   }
 
-  /// The connection is about to be ended without a word that settles anything.
+  /// The connection is about to be closed without an error packet that resolves anything.
   func logEnd(
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ failure: Failure?
   ) -> ResentCounts? {
@@ -18,7 +18,7 @@ extension BinarySession where Net: ~Copyable {
     return counts(channel)
   }
 
-  /// The gateway said something, and with that ended the connection.
+  /// The gateway sent an error packet, which ended the connection.
   func logAnswer(
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ packet: ErrorPacket
   ) -> ResentCounts? {
@@ -50,7 +50,7 @@ extension BinarySession where Net: ~Copyable {
       on: channel.pointee.connection.serial)
   }
 
-  /// So many bytes are written more. Says which frames the connection has in full by that.
+  /// `count` more bytes are written. Logs which frames the connection now has in full.
   @inline(never)
   func logFrames(
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ count: Int

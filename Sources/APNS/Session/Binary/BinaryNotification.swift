@@ -1,7 +1,7 @@
 import CAPNS
 
 extension BinarySession where Net: ~Copyable {
-  /// What the wire carries of a caller's notification, checked. The payload may be written later.
+  /// A caller's notification as the wire carries it, checked. The payload may be written later.
   @inline(__always)
   func notification(
     _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer, payloadCount: Int

@@ -1,9 +1,9 @@
 import CAPNS
 
-/// What the caller is told: outcomes and counts.
+/// Returns outcomes and counts to the caller.
 extension BinarySession where Net: ~Copyable {
-  /// The next outcome; nil when none came by the deadline. With `milliseconds` 0 no connection is
-  /// made and nothing but proofs is written.
+  /// The next outcome; nil if none came by the deadline. With `milliseconds` 0 no connection is
+  /// made and only proofs are written.
   mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome? {
     if let outcome = takeOutcome() {
       standing.tookOutcome()
@@ -25,7 +25,7 @@ extension BinarySession where Net: ~Copyable {
     do throws(Failure) {
       try run(until: .outcome, by: deadline)
     } catch {
-      // It is no failure that no outcome came in time, but it is one that nothing could be written.
+      // A missing outcome is not a failure, but being unable to write anything is.
       if error.status != APNS_ERR_TIMEOUT || waitsToWrite { throw error }
     }
     return takeOutcome()
@@ -48,7 +48,7 @@ extension BinarySession where Net: ~Copyable {
     var oldest: (channel: Int, identifier: UInt32)?
     for index in 0..<options.connections {
       guard let identifier = channels[index].window.firstOutcome else { continue }
-      // Identifiers wrap around; of two, the nearer one behind is the older.
+      // Identifiers wrap around, so the sign of their difference shows which one is older.
       if let other = oldest, Int32(bitPattern: identifier &- other.identifier) > 0 { continue }
       oldest = (index, identifier)
     }

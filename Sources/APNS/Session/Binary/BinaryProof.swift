@@ -1,6 +1,6 @@
 import CAPNS
 
-/// Proof that what is in flight was accepted: the gateway never says so by itself.
+/// Proof that notifications in flight were accepted: the gateway does not confirm them on its own.
 extension BinarySession where Net: ~Copyable {
   /// Decides whether a proof is wanted: because the call needs one, or because something has been
   /// in flight for long.
@@ -39,7 +39,7 @@ extension BinarySession where Net: ~Copyable {
     channel.pointee.wantsProof = true
   }
 
-  /// Looks for what proves.
+  /// Waits for proof: the sentinel's error packet or, without sentinels, the quiet period.
   @inline(__always)
   mutating func prove(
     _ channel: UnsafeMutablePointer<BinaryChannel>, isWanted: Bool
@@ -54,7 +54,7 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// When something has to be done for proof: by an answer to a sentinel, after a silence, for the
+  /// When something must be done for proof: by an answer to a sentinel, after a silence, for the
   /// goal, or because something is in flight for long.
   @inline(__always)
   func proofDue(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal) -> Nanoseconds
@@ -72,7 +72,7 @@ extension BinarySession where Net: ~Copyable {
   {
     guard !channel.pointee.wantsProof, !channel.pointee.window.isEmpty else { return .max }
     if goal.needsProof { return 0 }
-    // The age is checked as often as the connection is looked at.
+    // The age is checked as often as the connection is polled.
     let look = channel.pointee.connection.lastLook &+ SessionConnection.lookInterval
     var due = max(channel.pointee.proveDue, look)
     if channel.pointee.window.hasInFlight { due = min(due, proofDeadline(channel)) }
@@ -93,7 +93,7 @@ extension BinarySession where Net: ~Copyable {
 
   // MARK: The sentinel
 
-  /// Writes a notification without a token. The gateway has to answer it by name, which proves
+  /// Writes a notification without a token. The gateway must answer it by name, which proves
   /// everything sent before it.
   @inline(never)
   mutating func writeSentinel(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
@@ -156,8 +156,8 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// The gateway owes an answer to a sentinel. If none comes, it is gone, whatever the connection
-  /// looks like.
+  /// The gateway must answer a sentinel. If it does not, treat it as dead even if the connection
+  /// looks open.
   @inline(never)
   private mutating func awaitAnswer(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure)
   {
@@ -174,7 +174,7 @@ extension BinarySession where Net: ~Copyable {
 
   // MARK: Silence
 
-  /// Without a sentinel: silence after what was written.
+  /// Without a sentinel: silence after the last write.
   @inline(never)
   private mutating func awaitSilence(
     _ channel: UnsafeMutablePointer<BinaryChannel>, isWanted: Bool
@@ -194,7 +194,7 @@ extension BinarySession where Net: ~Copyable {
   private mutating func awaitQuiet(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
     while channel.pointee.window.hasInFlight {
       if channel.pointee.quietMark == nil {
-        // What is old is proven even while more is written.
+        // Old notifications are proven even while more are written.
         guard
           !channel.pointee.window.hasUnwritten || channel.pointee.window.flightNeedsProof
             || channel.pointee.connection.lastLook >= channel.pointee.proveDue

@@ -1,6 +1,6 @@
 import CAPNS
 
-/// Reading what the gateway says.
+/// Reads the gateway's error packets.
 extension BinarySession where Net: ~Copyable {
   /// Reads when a wait found something, or when the last look was long ago.
   @inline(__always)
@@ -8,13 +8,13 @@ extension BinarySession where Net: ~Copyable {
     if channel.pointee.connection.hasNews(on: &network) { try receiveNews(channel) }
   }
 
-  /// So many reads a minute may bring nothing: the tickets of TLS 1.3, which carry the provider's
-  /// certificate, in the smallest pieces that a network makes of them.
+  /// Maximum number of reads a minute that bring nothing: TLS 1.3 tickets, which carry the
+  /// provider's certificate, in the smallest pieces that a network makes of them.
   private static var emptyReadsMax: Int { 4096 }
   private static var minute: Nanoseconds { 60_000_000_000 }
 
-  /// Something is there. A connection that keeps sending what never becomes a packet keeps calls
-  /// busy and achieves nothing, so it is given up.
+  /// Reads what arrived. A connection that keeps sending bytes that never become a packet keeps
+  /// calls busy and achieves nothing, so it is abandoned.
   @inline(never)
   mutating func receiveNews(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
     let heard = channel.pointee.packet.count
@@ -133,7 +133,7 @@ extension BinarySession where Net: ~Copyable {
     channel.pointee.hasProven = true
     channel.pointee.holds = []
     channel.pointee.settled()
-    // The gateway discards whatever else was written here.
+    // The gateway discards everything else that was written here.
     close(channel)
   }
 }

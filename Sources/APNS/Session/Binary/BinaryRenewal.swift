@@ -1,5 +1,6 @@
-/// New credentials in a running session. A connection that shows the old ones takes nothing new. What
-/// it carries is proven, as at a checkpoint, and only then the next connection writes.
+/// Credential rotation in a running session. A connection with old credentials accepts no new
+/// notifications. Its notifications are proven, as at a checkpoint, and only then the next
+/// connection writes.
 extension BinarySession where Net: ~Copyable {
   /// The network's next connections show other credentials than those it has.
   mutating func replaceConnections() {
@@ -23,7 +24,7 @@ extension BinarySession where Net: ~Copyable {
     if options.neverWaits { hurry() }
   }
 
-  /// What a connection may still write that carries no more notifications.
+  /// Bytes that a connection may still write although it accepts no more notifications.
   @inline(never)
   func leftToWrite(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Int {
     guard channel.pointee.holds == .replaced, !channel.pointee.sentinel.isBegun else { return 0 }
@@ -34,7 +35,7 @@ extension BinarySession where Net: ~Copyable {
     return channel.pointee.window.restOfFrame
   }
 
-  /// The connection is being replaced and ends behind a whole frame, which nothing has to follow.
+  /// The connection is being replaced and has written a whole frame, its last bytes.
   @inline(never)
   func hasWrittenLast(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Bool {
     channel.pointee.holds.contains(.replaced) && !channel.pointee.sentinel.isBegun

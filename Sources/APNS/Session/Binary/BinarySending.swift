@@ -1,11 +1,11 @@
 import CAPNS
 
-/// Taking notifications into the window, and writing them.
+/// Takes notifications into the window, and writes them.
 extension BinarySession where Net: ~Copyable {
   /// A TLS record carries at most this much (RFC 8446, 5.1).
   private static var recordSize: Int { 16 << 10 }
 
-  /// Takes a notification into the window. Waits only when there is no connection, so that a send
+  /// Takes a notification into the window. Waits only without a connection, so that a send
   /// that cannot succeed takes nothing, or when the window is full.
   @inline(__always)
   mutating func take(
@@ -70,8 +70,8 @@ extension BinarySession where Net: ~Copyable {
     return identifier
   }
 
-  /// Connections used side by side take turns, one record each, so that each carries its share. One
-  /// without room or without a connection is skipped.
+  /// Connections used at the same time alternate, one TLS record each, so that each carries its
+  /// share. One without room or without a connection is skipped.
   private mutating func chooseChannel(_ size: Int) {
     channels[taking].window.giveWay()
     if channels[taking].queuedInTurn < Self.recordSize, channels[taking].phase == .open,
@@ -92,15 +92,15 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// Where a frame goes. Beside others, a connection that writes nothing before it is answered has
-  /// no room: what was taken into it would wait for an answer that may not come.
+  /// Reserves a frame's place. If the session has several connections, a connection that must be
+  /// answered before it writes has no room: its frames would wait for an answer that may not come.
   @inline(__always)
   private func room(for size: Int, in index: Int) -> Int? {
     if options.connections > 1, channels[index].isEnding { return nil }
     return channels[index].window.reserve(size)
   }
 
-  /// Finds out what became of what is in flight, so that its room can be used again.
+  /// Resolves notifications in flight, so that their room can be used again.
   @inline(never)
   private mutating func makeRoom(_ size: Int) throws(Failure) -> Int? {
     guard size <= channels[0].window.largestFrame else { throw tooLarge }
@@ -134,7 +134,7 @@ extension BinarySession where Net: ~Copyable {
     return nil
   }
 
-  /// Of some channel. If none has room, that is the sooner to be had.
+  /// Some connection is full of outcomes. If none has room, taking outcomes makes some soonest.
   private var areFullOfOutcomes: Bool {
     for index in 0..<options.connections where channels[index].window.isFullOfOutcomes {
       return true
@@ -142,7 +142,7 @@ extension BinarySession where Net: ~Copyable {
     return false
   }
 
-  /// A record's worth waits to be written.
+  /// A whole record waits to be written.
   @inline(__always)
   var hasFullRecord: Bool { channels[taking].window.ring.unwritten >= Self.recordSize }
 
@@ -151,7 +151,7 @@ extension BinarySession where Net: ~Copyable {
     if channels[taking].phase == .open { return }
     if options.neverWaits { return try connectOnce() }
     try run(until: .connection, by: network.now &+ options.connectTimeout)
-    // When the channel whose turn it is has to wait, another one takes its place.
+    // If the current channel has to wait, another one takes its place.
     for index in 0..<options.connections where channels[taking].phase != .open {
       if channels[index].phase == .open { taking = index }
     }
@@ -164,7 +164,7 @@ extension BinarySession where Net: ~Copyable {
     if all { tellOutcomes() } else { awaitMore() }
   }
 
-  /// When a call that has waited already has to end.
+  /// When a call that has already waited must return.
   private var restOfWait: Nanoseconds? {
     waitsSince == 0
       ? nil
@@ -172,7 +172,7 @@ extension BinarySession where Net: ~Copyable {
         waitsSince &+ options.connectTimeout &+ options.writeTimeout, from: waitsSince)
   }
 
-  /// Writes all that waits, on every channel.
+  /// Writes all queued notifications, on every channel.
   mutating func flush() throws(Failure) {
     let isReached = try run(until: .writing)
     tellOutcomes()
@@ -242,7 +242,7 @@ extension BinarySession where Net: ~Copyable {
     return false
   }
 
-  /// TLS keeps what it was given first, and not what more it is given when that is tried again.
+  /// TLS keeps the bytes of the first attempt, and ignores bytes added in a later one.
   private func noteStalled(
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ record: UnsafeRawBufferPointer
   ) {
@@ -255,7 +255,7 @@ extension BinarySession where Net: ~Copyable {
   mutating func broken(
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ failure: Failure
   ) throws(Failure) {
-    // The packet that says why may have arrived before the connection ended.
+    // The error packet may have arrived before the connection ended.
     try receive(channel)
     if channel.pointee.phase == .open { try connectionEnded(channel, failure) }
   }

@@ -2,14 +2,14 @@ import CAPNS
 import CSystem
 
 /// A session over the binary interface: keeps notifications in the window, writes them, and turns
-/// what the gateway says, or does not say, into outcomes.
+/// the gateway's packets, or their absence, into outcomes.
 ///
 /// Only `run` waits. It takes every channel as far as possible, again and again, until the caller's
 /// goal is reached.
 struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
   let options: SessionOptions
   var network: Net
-  /// One for each connection that is used side by side.
+  /// One for each connection that is used at the same time.
   let channels: UnsafeMutablePointer<BinaryChannel>
   let metrics: UnsafeMutablePointer<apns_session_metrics_t>
   let untaken: UnsafeMutablePointer<Untaken>
@@ -18,9 +18,9 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
   var reconnects: Reconnects
   /// The identifier of the next notification.
   var nextIdentifier: UInt32
-  /// The turn that is under way was cut short, so the next one comes at once.
+  /// The current pass was cut short, so the next one comes immediately.
   var isCutShort = false
-  /// When the call has to end. What needs no waiting is still done.
+  /// When the call must return. Work that needs no waiting is still done.
   var callEnds = Nanoseconds.max
   /// When the call that takes a notification began to wait; 0 when it did not. The write that
   /// follows shares the same time.
@@ -28,11 +28,11 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
   var usualDue: Nanoseconds = 0
   var pushEnds = Nanoseconds.max
   var pushIdentifier: UInt32 = 0
-  /// The channel of what is pushed.
+  /// The channel of the push.
   var pushing = 0
   /// For a session that never waits.
   var standing = StandingWork()
-  /// The channel whose turn is the first; another one's when time ran out before it.
+  /// The channel to serve first. Changes when a pass runs out of time, so that none starves.
   private var firstTurn = 0
   var isClosed = false
   /// No more notifications are taken; the session only reads what still comes.
@@ -43,7 +43,7 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
   var connects: UInt64 = 0
   var bytes: UInt64 = 0
   var records: UInt64 = 0
-  /// Nil if nobody listens.
+  /// Nil without a log.
   let log: UnsafeMutablePointer<SessionLog>?
 
   static func make(
@@ -118,7 +118,7 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
     free(metrics)
   }
 
-  /// The time so many ms from now; negative: the session's own timeouts.
+  /// The time `milliseconds` from now; negative: the session's own timeouts.
   func deadline(milliseconds: Int32) -> Nanoseconds { network.now &+ options.time(milliseconds) }
 }
 
@@ -135,7 +135,7 @@ extension SessionGoal {
 }
 
 extension BinarySession where Net: ~Copyable {
-  /// Works until the goal is reached or the deadline has passed. Nil stands for the session's own
+  /// Works until the goal is reached or the deadline has passed. Nil means the session's own
   /// timeouts: then the clock is not read unless something has to wait. A session that never waits
   /// does what it can at once; false: the goal is not reached yet.
   @_optimize(speed)
@@ -153,7 +153,7 @@ extension BinarySession where Net: ~Copyable {
       expire()
       if options.neverWaits { return leaveWaitingToLoop(goal, until: deadline) }
       if isReached(goal) { return true }
-      // The caller hears of one channel's trouble only when no other channel makes progress.
+      // One channel's failure reaches the caller only if no other channel makes progress.
       if trouble.isThere, !getsOn, let failure = trouble.failure { throw failure }
       if deadline == .max { deadline = self.deadline(milliseconds: APNS_TIMEOUT_DEFAULT) }
       let now = network.now
@@ -164,7 +164,7 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// The program's event loop waits, and calls `process`.
+  /// The application's event loop waits, and calls `process`.
   @inline(never)
   private mutating func leaveWaitingToLoop(_ goal: SessionGoal, until time: Nanoseconds) -> Bool {
     if trouble.isThere, !getsOn, let failure = trouble.failure { standing.news.note(failure) }
@@ -174,7 +174,7 @@ extension BinarySession where Net: ~Copyable {
     return isReached(goal)
   }
 
-  /// Each channel's turn.
+  /// Serves each channel once.
   @inline(__always)
   private mutating func takeTurns(_ goal: SessionGoal) {
     trouble.forget()
@@ -182,7 +182,7 @@ extension BinarySession where Net: ~Copyable {
     for turn in 0..<options.connections {
       let index = (first &+ turn) % options.connections
       if options.neverWaits, turn > 0, network.now >= callEnds {
-        // The others have their turn when the event loop calls again, at once.
+        // The others are served when the event loop calls again, immediately.
         firstTurn = index
         isCutShort = true
         return
@@ -195,7 +195,7 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// How long a call of a session that never waits works before others have their turn.
+  /// How long a call of a session that never waits works before others are served.
   private static var slice: Nanoseconds { 1_000_000 }
 
   @inline(never)
@@ -260,7 +260,7 @@ extension BinarySession where Net: ~Copyable {
     } while channel.pointee.phase == .closed && needsConnection(channel, goal)
   }
 
-  /// Writes, proves and keeps a spare connection, all on an open connection.
+  /// Writes, proves and keeps a standby connection, all on an open connection.
   @inline(__always)
   private mutating func work(
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal
@@ -282,7 +282,7 @@ extension BinarySession where Net: ~Copyable {
     case .connection: return true
     case .leaving: return false
     case _ where channel.pointee.window.hasUnwritten: return true
-    // Connections used side by side are all kept open.
+    // Connections used at the same time are all kept open.
     case .records, .writing, .sending, .room: return options.connections > 1
     case .outcome, .push, .ends: return false
     }

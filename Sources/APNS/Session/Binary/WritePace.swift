@@ -1,7 +1,7 @@
 /// How far a connection writes ahead of the gateway's answer when rejections come.
 ///
-/// The gateway discards what lies behind a rejected notification, and it has to be sent again.
-/// Writing a whole window behind each rejection would cost the window's bytes each time. When
+/// The gateway discards everything after a rejected notification, and it must be resent.
+/// Writing a whole window after each rejection would cost the window's bytes each time. When
 /// rejections keep coming, a connection begins with a few times the usual distance between two of
 /// them. If none arrives in the time that one takes, they have probably ceased: the connection may
 /// carry some more, and everything after the same time again.
@@ -20,23 +20,23 @@ struct Pace {
   private var rejections = 0
   private var hasGrown = false
 
-  /// Two rejections are rarely further apart than so many times the usual distance.
+  /// Two rejections are rarely further apart than the usual distance times this.
   private static let runs = 4
-  /// The allowance grows by that factor once; the next time it is lifted.
+  /// The allowance grows by this factor once; the next time it is lifted.
   private static let growth = 4
-  /// Until so many have come, each counts as much as all before it.
+  /// The first rejections each count as much as all before them.
   private static let fewRejections = 8
   private static let leastRun = 1024
   private static let leastDelay: Nanoseconds = 200_000
   private static let mostDelay: Nanoseconds = 1_000_000_000
 
-  /// A connection is about to write its first bytes, from a window of so many.
+  /// A connection is about to write its first bytes, from a window of `window` bytes.
   mutating func begin(window: Int) {
     (hasGrown, nextGrowth) = (false, .max)
     allowance = rejections > 0 && Self.runs &* run < window ? Self.runs &* run : .max
   }
 
-  /// So many bytes are written. The silence after that makes the allowance grow.
+  /// `written` bytes are written. The silence after that makes the allowance grow.
   mutating func grow(at now: Nanoseconds, written: Int) {
     guard written >= allowance else { return }
     if nextGrowth == .max {
@@ -47,7 +47,7 @@ struct Pace {
     }
   }
 
-  /// A rejection arrived so long after the connection's first byte, with so many bytes accepted
+  /// A rejection arrived `time` after the connection's first byte, with `bytes` bytes accepted
   /// before it.
   mutating func rejected(after bytes: Int, in time: Nanoseconds, window: Int) {
     let bytes = max(bytes, Self.leastRun)

@@ -1,9 +1,9 @@
 import CSystem
 
-/// The devices that the service has said are gone (410), each once, in the order in which it first
-/// said so. A session and the feedbacks opened on it share one list; the last of them frees it.
+/// The devices that APNs reported as gone (410), each once, in the order of the first reports. A
+/// session and the feedbacks opened on it share one list; the last of them frees it.
 struct GoneDevices {
-  /// A device; its token lies behind it in memory.
+  /// A device; its token follows it in memory.
   fileprivate struct Device {
     var next: UnsafeMutablePointer<Device>?
     /// The next device in the same bucket.
@@ -23,7 +23,7 @@ struct GoneDevices {
   fileprivate var users: UInt32 = 1
 
   private static var bucketCount: Int { 4096 }
-  /// More are not noted: the service says so again with the next push to them.
+  /// More are not noted: APNs reports them again with the next push to them.
   private static var most: Int { 65_536 }
 
   fileprivate init() {}
@@ -107,7 +107,7 @@ struct GoneDevices {
 }
 
 extension UnsafeMutablePointer<GoneDevices> {
-  /// Nil when there is no memory.
+  /// Nil if out of memory.
   static func make() -> UnsafeMutablePointer<GoneDevices>? {
     guard
       let devices = malloc(MemoryLayout<GoneDevices>.size)?
@@ -132,7 +132,7 @@ extension UnsafeMutablePointer<GoneDevices> {
 struct GoneFeedback: ~Copyable {
   private let devices: UnsafeMutablePointer<GoneDevices>
   private let origin = ProcessOrigin()
-  /// The last device told; the caller may still look at its token.
+  /// The last device returned; the caller may still read its token.
   private var told: UnsafeMutablePointer<GoneDevices.Device>?
 
   init(_ devices: UnsafeMutablePointer<GoneDevices>) {
@@ -147,7 +147,7 @@ struct GoneFeedback: ~Copyable {
 
   var isForeign: Bool { !origin.isHere }
 
-  /// The next device, its token valid until the next call; nil when there is no other.
+  /// The next device, its token valid until the next call; nil after the last.
   mutating func next() -> FeedbackTuple? {
     free(told)
     told = devices.pointee.take()

@@ -1,10 +1,10 @@
 import CAPNS
 import CSystem
 
-/// What an answer, or a missing one, means for the notification. These functions are `mutating`
-/// because others would get a copy of the whole session.
+/// The effect of a response, or of a missing one, on the notification. These functions are
+/// `mutating` because others would get a copy of the whole session.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
-  /// Decides about every stream that has ended; false when there is none.
+  /// Decides about every stream that has ended; false if none has.
   @discardableResult
   mutating func judgeAnswered() -> Bool {
     var isAny = false
@@ -22,7 +22,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     let metrics = outbox.pointee.metrics
     metrics.noteAnswer(after: outbox.pointee.flightTime(slot, until: heardAt))
     if status == 200 {
-      // Only a 200 says that a connection achieved something: a service in trouble answers too.
+      // Only a 200 makes a connection productive: a failing server answers too.
       reconnects.achieved()
       hasLeftInVain = false
       return outbox.pointee.end(slot, as: .accepted)
@@ -32,14 +32,14 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         reconnects.achieved()
         return outbox.pointee.end(slot, as: .accepted)
       }
-      // APNs has no such answer. It is no refusal; and whoever took the notification would get it
-      // twice if it were sent again.
+      // APNs never sends this response. It does not mean that the notification was rejected, and if
+      // APNs accepted it, resending would make a duplicate.
       outbox.pointee.note(.none, slot)
       return outbox.pointee.end(slot, as: .unknown)
     }
     let answer = outbox.pointee.readAnswer(slot)
     metrics.noteAnswer(status: Int(status), reason: answer.reason.number)
-    // Taken back below if it is not sent again.
+    // Taken back below if it is not resent.
     metrics.pointee.retries_asked &+= 1
     switch answer.reason.remedy(answered: Int(status)) {
     case .reject: break
@@ -53,8 +53,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       log?.at(network.now).tokenRefused(answer.reason)
       if renewToken(slot) { return outbox.pointee.sendAgain(slot) }
     case .reconnectOnce:
-      // If the next connection says the same before anything was accepted, the one after it would
-      // too.
+      // If the next connection reports the same before anything was accepted, the one after it
+      // would too.
       if !hasLeftInVain { leaveConnection(slot) }
       hasLeftInVain = true
       if !answer.isRepeated, tryLater(slot, answer.reason) { return }
@@ -64,9 +64,9 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     outbox.pointee.end(slot, as: .rejected(status: answer.reason.reject))
   }
 
-  /// Schedules another try after a pause, which gets longer each time, and is no shorter than the
-  /// service asks; false when that would be too late. A service in trouble gets more time than one
-  /// that turns a single device away or closes a connection.
+  /// Schedules a retry after a pause, which gets longer each time and is at least as long as APNs
+  /// requests; false if that would be too late. After a server error the pause is longer than after
+  /// a rejection of one device or a closed connection.
   private mutating func tryLater(
     _ slot: Int, _ reason: Reason = .none, isServerError: Bool = false
   ) -> Bool {
@@ -84,13 +84,13 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       return false
     }
     log?.at(now).later(reason, status: outbox.pointee.status(slot), seconds: Int(pause))
-    // The first whole second behind the pause.
+    // The first whole second after the pause.
     let due = Self.second(now &+ 999_999_999) &+ pause
     outbox.pointee.tryLater(slot, at: due)
     return true
   }
 
-  /// Notes a device for the feedback. `time` is 0 when the service did not say.
+  /// Notes a device for the feedback. `time` is 0 if it is not in the response.
   private mutating func noteGone(_ slot: Int, since time: UNIXMilliseconds) {
     guard outbox.pointee.request(slot).isForDevice else { return }
     let seconds = time == 0 ? csystem_unix_seconds() : time / 1000
@@ -109,7 +109,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return (try? tokens?.replace(&bearer, refused: refused)) == true
   }
 
-  /// Begins no more streams on the connection where this one was.
+  /// Starts no more streams on the connection of this one.
   private mutating func leaveConnection(_ slot: Int) {
     let number = outbox.pointee.connection(slot)
     // It may have been closed since, and its place may have a new one.
@@ -117,7 +117,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     channels[number].http.pointee.leave()
   }
 
-  /// The stream ended without an answer.
+  /// The stream ended without a response.
   private mutating func unanswered(_ slot: Int) {
     if outbox.pointee.isCancelled(slot) { return outbox.pointee.endCancelled(slot) }
     if endIfDue(slot) { return }
@@ -129,7 +129,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         return outbox.pointee.end(slot, as: .unknown)
       }
       outbox.pointee.metrics.pointee.resends_unprocessed &+= 1
-      // The service has not looked at it; if that goes on, it gets time.
+      // APNs has not processed it; if this happens repeatedly, wait.
       if outbox.pointee.refusals(slot) <= 3 {
         if turnedAway > 1, tryLater(slot) { return }
         sentAgain &+= 1

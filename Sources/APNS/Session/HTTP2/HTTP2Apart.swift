@@ -1,7 +1,7 @@
-/// The connection of its own on which what may be ending connections flies apart from others, so that
-/// they need not wait for it.
+/// A separate connection for notifications that may be ending connections, so that others need not
+/// wait for them.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
-  /// Decides which channel that is; true if it is another one than before, and open.
+  /// Chooses the connection; true if it changed and is open.
   @inline(never)
   @discardableResult
   mutating func chooseApart() -> Bool {
@@ -22,10 +22,10 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     } else if apart >= 0, channels[apart].isTaking {
       return false
     } else if mayHaveMore {
-      // Where all places are taken, one that is being left will be free in time.
+      // If all places are in use, a draining connection will be free in time.
       apart = free
     } else {
-      // The others wait meanwhile, if it is the only one.
+      // The others wait meanwhile, if this is the only connection.
       apart = last
     }
     return apart >= 0 && channels[apart].phase == .open
@@ -39,7 +39,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return used < connectionLimit
   }
 
-  /// The channel has no connection, and what flies apart waits for it.
+  /// The channel has no connection, and notifications to be sent apart wait for it.
   @inline(__always)
   func isMissing(_ number: Int, _ goal: SessionGoal) -> Bool {
     if case .leaving = goal { return false }
@@ -47,15 +47,15 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       && mayHaveMore
   }
 
-  /// The channel begins only what flies apart.
+  /// The channel starts only notifications that are sent apart.
   @inline(__always)
   func isForApart(_ channel: UnsafeMutablePointer<HTTP2Channel>) -> Bool {
     channel.pointee.number == apart
       && (outbox.pointee.hasApart || channel.pointee.http.pointee.isApart)
   }
 
-  /// Nothing is in flight on the channel, and nothing has to fly apart: it serves all again, or is one
-  /// too many.
+  /// Nothing is in flight on the channel, and nothing must be sent apart: it serves all
+  /// notifications again, or is extra.
   @inline(never)
   mutating func leaveExtra(_ channel: UnsafeMutablePointer<HTTP2Channel>) {
     if channel.pointee.number == apart {
@@ -66,7 +66,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if all &- held > options.connections { channel.pointee.http.pointee.leave() }
   }
 
-  /// Nothing is in flight on the channel, and it is one too many because another is no longer held.
+  /// Nothing is in flight on the channel, and it is extra because another is no longer held.
   func isIdleExtra(_ channel: UnsafeMutablePointer<HTTP2Channel>) -> Bool {
     guard channel.pointee.number != apart, channel.pointee.isTaking,
       channel.pointee.http.pointee.inFlight == 0
@@ -75,7 +75,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return all &- held > options.connections
   }
 
-  /// How many connections serve all that does not fly apart, and how many of them are held.
+  /// How many connections serve notifications not sent apart, and how many of them are held.
   func countTaking() -> (all: Int, held: Int) {
     let now = network.now
     var (all, held) = (0, 0)
@@ -102,8 +102,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return max(channel.pointee.heldSince, channel.pointee.triedAt) &+ patience(channel)
   }
 
-  /// How long an answer may take on a new connection before others go on without it. Opening one
-  /// takes a few round trips.
+  /// How long a response may take on a new connection before other notifications stop waiting for
+  /// it. Opening one takes a few round trips.
   private func patience(_ channel: UnsafeMutablePointer<HTTP2Channel>) -> Nanoseconds {
     min(max(channel.pointee.connection.openingTime, 25_000_000), 250_000_000)
   }

@@ -18,14 +18,14 @@ struct HTTP2Channel {
   /// When the peer took something again after a pause: no stream can have waited for its answer for
   /// longer.
   var tookAgain: Nanoseconds?
-  /// Streams given up since the last answer, and how many answers there were.
+  /// Streams abandoned since the last response, and how many responses there were.
   var givenUp = 0
   var due = DueStreams()
   var answersBefore: UInt64 = 0
   /// It shows credentials that the session no longer uses.
   var isReplaced = false
-  /// There may be more to read, whatever a wait says; and how many bytes were read since nothing
-  /// was left.
+  /// There may be more to read even if a wait reports nothing; and how many bytes were read since
+  /// the last time nothing was left.
   var isUnread = false
   var readOn = 0
   /// How much more the peer may send that answers nothing.

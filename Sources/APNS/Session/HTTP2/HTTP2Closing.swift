@@ -1,6 +1,6 @@
 import CAPNS
 
-/// The gentle end of a session over HTTP/2.
+/// Closes an HTTP/2 session gracefully.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   mutating func leaveToParent() { network.silence() }
 
@@ -10,8 +10,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     close(by: deadline(milliseconds: milliseconds))
   }
 
-  /// Sends what the open connections take and reads the answers. What has no answer by the deadline
-  /// ends as unknown. False when this call may wait no longer: the next call continues.
+  /// Sends as much as the open connections take and reads the responses. Notifications without one
+  /// by the deadline become unknown. False if this call may wait no longer: the next one continues.
   @discardableResult
   mutating func close(by deadline: Nanoseconds) -> Bool {
     guard !isClosed else { return true }
@@ -27,7 +27,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     for number in 0..<channelCount where channels[number].phase == .opening {
       close(channels + number)
     }
-    // One that is being left may still bring answers.
+    // A draining connection may still bring responses.
     if getsOn {
       do throws(Failure) {
         if try !run(until: .leaving, by: limit), network.now < limit { return false }
@@ -49,7 +49,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return true
   }
 
-  /// Says goodbye to the service, and ends the open connections.
+  /// Sends GOAWAY on every open connection and closes it.
   private mutating func leaveConnections() {
     for number in 0..<channelCount where channels[number].phase == .open {
       leave(channels + number)
@@ -63,7 +63,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     close(channel)
   }
 
-  /// Gives up what has no end, and the connections that may still bring answers to it.
+  /// Abandons unresolved notifications, and the connections that may still bring responses to them.
   mutating func giveUp() {
     for number in 0..<channelCount where channels[number].phase == .opening {
       close(channels + number)
@@ -73,8 +73,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     while outbox.pointee.takeOutcome() != nil {}
   }
 
-  /// Before a request that cannot be repeated: what was silent for so long may be cut, and is made
-  /// anew; from the others the end is read if it has come.
+  /// Before a request that cannot be repeated: reconnects connections that were silent for
+  /// `longest`, because they may be cut, and reads the others' end if it has come.
   mutating func lookAtConnections(silentFor longest: Nanoseconds) {
     let now = network.now
     for number in 0..<channelCount where channels[number].phase == .open {

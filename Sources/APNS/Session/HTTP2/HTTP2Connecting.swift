@@ -1,6 +1,6 @@
 import CAPNS
 
-/// Opening and ending the connections of a session over HTTP/2.
+/// Opens and ends the connections of an HTTP/2 session.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Opens the channel's connection; false when that takes waiting or is not needed.
   @inline(__always)
@@ -55,7 +55,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     channel.pointee.http.pointee.end()
   }
 
-  /// The connection is gone. What it had in flight is judged by what arrived.
+  /// The connection is gone. The responses that arrived resolve its notifications in flight.
   @inline(never)
   mutating func connectionEnded(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ failure: Failure?

@@ -2,8 +2,8 @@ import CAPNS
 
 /// How many connections a running session may have.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
-  /// From now on. Those that are too many begin no more streams and close after their last answer, as
-  /// after GOAWAY.
+  /// Limits connections from now on. Extra connections start no more streams and close after their
+  /// last response, as after GOAWAY.
   mutating func limitConnections(to most: Int) {
     connectionLimit = most
     var taking = 0
@@ -23,7 +23,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if options.neverWaits { hurry() }
   }
 
-  /// Whether one more may be made, where so many take streams.
+  /// Whether one more connection may be made beside `taking` that take streams.
   func hasRoomForConnection(beside taking: Int) -> Bool {
     guard taking < options.connections else { return false }
     guard connectionLimit < .max else { return true }

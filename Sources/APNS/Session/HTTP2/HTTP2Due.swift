@@ -1,8 +1,8 @@
-/// What a session waits for, worked out of its state before each wait and after each call of one
-/// that never waits. Whoever has a time answers it here, so no call can forget another one's.
+/// Computes from the session's state when it must act, before each wait and after each call of a
+/// session that never waits. Every part with a deadline adds it here, so no call can forget one.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
-  /// When there is something to do that no connection will tell of; `max`: never. `goal` is what
-  /// the session works for.
+  /// When there is something to do that no connection will report; `max`: never. `goal` is the
+  /// session's current goal.
   @inline(never)
   func nextDue(_ goal: SessionGoal, _ now: Nanoseconds) -> Nanoseconds {
     if isCutShort { return 0 }
@@ -25,7 +25,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         if hadExtra, isIdleExtra(channel) { return 0 }
         if !outbox.pointee.hasNothingToSend {
           due = min(due, trialDue(channel))
-          // From then on it is no reason to wait.
+          // After that time, waiting would not help.
           let held = heldDue(channel)
           if held > now { due = min(due, held) }
         }
@@ -35,8 +35,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return due
   }
 
-  /// When a retry may be sent. One whose time had come when the turn began waits for a free stream,
-  /// and what was added to those that go at once has not been tried.
+  /// When a retry may be sent. A retry that was due when the pass began waits for a free stream;
+  /// one added since then has not been tried yet.
   @inline(__always)
   private func retryDue(_ now: Nanoseconds) -> Nanoseconds {
     if outbox.pointee.hasNewAgain || tookLeft, tokenDue == .max { return 0 }
@@ -46,7 +46,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return (now / 1_000_000_000 &+ left) &* 1_000_000_000
   }
 
-  /// Makes the next wait end when a connection is ready for what is wanted of it.
+  /// Makes the next wait end when a connection is ready as needed.
   @inline(never)
   mutating func watch() {
     for number in 0..<channelCount { channels[number].connection.watch(on: &network) }

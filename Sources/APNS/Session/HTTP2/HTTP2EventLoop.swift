@@ -1,4 +1,4 @@
-/// What the program's event loop has to do with: the network's descriptor.
+/// The part of a session that the application's event loop uses: the network's descriptor.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   mutating func look() { network.look() }
 

@@ -1,6 +1,6 @@
 import CAPNS
 
-/// What the log says of a session over HTTP/2 alone.
+/// Log lines that only HTTP/2 sessions have.
 extension UnsafeMutablePointer<SessionLog> {
   @inline(never)
   func overdue(_ count: Int, _ timeout: Nanoseconds, on connection: SessionConnection) {
@@ -15,7 +15,7 @@ extension UnsafeMutablePointer<SessionLog> {
     put()
   }
 
-  /// The service asked for another try.
+  /// APNs requested a retry.
   @inline(never)
   func later(_ reason: Reason, status: UInt16, seconds: Int) {
     var line = LogLine(APNS_LOGGED_LATER, APNS_LOG_NOTICE)

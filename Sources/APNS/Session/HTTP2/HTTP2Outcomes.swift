@@ -1,6 +1,6 @@
 import CAPNS
 
-/// What the caller is told: outcomes and counts.
+/// Returns outcomes and counts to the caller.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// The next outcome; nil when none came by the deadline. With `milliseconds` 0 nothing is sent and
   /// no connection is made.
@@ -28,7 +28,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     do throws(Failure) {
       try run(until: .outcome, by: deadline)
     } catch {
-      // It is no failure that no outcome came in time, but it is one that nothing could be sent.
+      // A missing outcome is not a failure, but being unable to send anything is.
       let isStuck =
         outbox.pointee.inFlight == 0
         && (outbox.pointee.hasApart || outbox.pointee.isDue(at: Self.second(network.now)))

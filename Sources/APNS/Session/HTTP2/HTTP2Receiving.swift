@@ -1,6 +1,6 @@
 import CAPNS
 
-/// Reading what the service says.
+/// Reads received data.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Reads when a wait found something, or when the last look was long ago.
   mutating func receiveIfDue(_ channel: UnsafeMutablePointer<HTTP2Channel>) throws(Failure) {
@@ -9,8 +9,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  /// The most that is read at once when a connection is ending, so that a peer that keeps talking
-  /// delays no call.
+  /// Limit of one read from an ending connection, so that a peer that keeps sending delays no call.
   static var lastWords: Int { 1 << 20 }
 
   /// Reads what has arrived before something is given up for want of it. False when that is more than
@@ -27,8 +26,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return false
   }
 
-  /// Reads what is there, and stops after so many bytes. Throws when the peer refused the provider
-  /// itself.
+  /// Reads received bytes, up to `limit`. Throws if the peer refused the provider itself.
   @inline(never)
   mutating func receive(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, atMost limit: Int = lastWords
@@ -70,7 +68,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       case .nothing:
         channel.pointee.isUnread = false
         channel.pointee.readOn = 0
-        // A connection that is being left is closed after its last answer.
+        // A draining connection is closed after its last response.
         if channel.pointee.http.pointee.isLeaving, channel.pointee.http.pointee.inFlight == 0 {
           leave(channel)
         }
@@ -84,7 +82,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// More than the answers to all streams of a connection take together.
   private static var mostAnswers: Int { 4 << 20 }
 
-  /// Cancels streams that the service leaves unanswered while it answers others.
+  /// Cancels streams that APNs leaves unanswered while it answers others.
   private mutating func review(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ now: Nanoseconds
   ) throws(Failure) {
@@ -93,7 +91,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       !channel.pointee.isUnread || channel.pointee.readOn > Self.mostAnswers
     else { return }
     channel.pointee.nextReview = now &+ shortPause
-    // What the peer has not taken cannot have an answer, nor can what it has only just taken.
+    // A request that the peer has not read, or has only just read, cannot have a response.
     guard channel.pointee.connection.stalledSince == nil else { return }
     if let tookAgain = channel.pointee.tookAgain, now &- tookAgain <= options.answerTimeout {
       return
@@ -133,7 +131,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     channel.pointee.answersBefore = http.pointee.answers
     channel.pointee.givenUp &+= count
     if channel.pointee.givenUp > Int(FlightLimit.mostDoubts) {
-      // One notification is given up five times. So it is the connection that leads nowhere.
+      // Each notification is abandoned at most five times, so the connection must be at fault.
       http.pointee.leave()
     } else if isSilent, options.pingAfter < .max, !http.pointee.isAsked, !http.pointee.isProbed {
       // Others would be in doubt if the peer is gone by now.
@@ -142,12 +140,12 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  /// What is short beside the time that an answer may take.
+  /// A pause that is short compared with the answer timeout.
   var shortPause: Nanoseconds { min(1_000_000_000, options.answerTimeout / 8) }
 
-  /// Asks a connection that has been silent for long whether it still works: before something is
-  /// sent that would be in doubt if it does not, or beside streams, which alone are given up if it
-  /// does.
+  /// Sends a PING on a long-silent connection. Either before something is sent that would be in
+  /// doubt if the connection is broken, or while streams wait: if it works, only those streams are
+  /// abandoned.
   @inline(never)
   mutating func askIfSilent(_ channel: UnsafeMutablePointer<HTTP2Channel>) throws(Failure) {
     let now = network.now
@@ -170,8 +168,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     try connectionEnded(channel, nil)
   }
 
-  /// When the connection has to be asked whether it still works, or to have answered; `max`: it is
-  /// asked nothing.
+  /// When to send a PING, or when its acknowledgement is due; `max`: never.
   @inline(never)
   func askDue(_ channel: UnsafeMutablePointer<HTTP2Channel>) -> Nanoseconds {
     if channel.pointee.http.pointee.isAsked {
@@ -253,7 +250,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     guard channel.pointee.http.pointee.inFlight > 0 else {
       channel.pointee.lastReceived = now
       if hadExtra { leaveExtra(channel) }
-      // The last answer may have been given up rather than received.
+      // The last response may have timed out rather than arrived.
       if channel.pointee.http.pointee.isLeaving || channel.pointee.http.pointee.isOver {
         leave(channel)
       } else {
@@ -262,7 +259,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       return
     }
     channel.pointee.starvedSince = nil
-    // The peer broke the rules and was told so: it will not answer any more.
+    // The peer broke the rules and got a GOAWAY: it will not respond any more.
     if channel.pointee.http.pointee.isOver { return try connectionEnded(channel, notHTTP2) }
     let due = channel.pointee.lastReceived &+ options.answerTimeout
     if now < due {
@@ -273,7 +270,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     guard channel.pointee.phase == .open, channel.pointee.http.pointee.inFlight > 0,
       channel.pointee.lastReceived &+ options.answerTimeout <= now
     else {
-      // What arrived makes room for others, and the wait for the rest begins anew.
+      // Received bytes make room for others, and the wait for the rest restarts.
       channel.pointee.isUnread = true
       return
     }

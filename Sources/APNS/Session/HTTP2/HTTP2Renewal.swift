@@ -1,8 +1,8 @@
 import CAPNS
 
-/// New credentials in a running session. A connection that shows the old ones begins no more streams
-/// and is closed after its last answer, as after GOAWAY. That goes for provider tokens too: APNs ties
-/// a connection to the first one's key.
+/// Credential rotation in a running session. A connection with old credentials starts no more
+/// streams and is closed after its last response, as after GOAWAY. That goes for provider tokens
+/// too: APNs ties a connection to the first one's key.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// The network's next connections show other credentials than those it has.
   mutating func replaceConnections(_ tokens: consuming Tokens?) {
@@ -17,7 +17,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       case .open:
         channel.pointee.isReplaced = true
         channel.pointee.http.pointee.leaveUnsent()
-        // Generations of the new token are counted anew.
+        // Generations of the new token start again.
         outbox.pointee.forEachInFlight(on: UInt16(truncatingIfNeeded: number)) {
           $0.tokenReplaced($1)
         }
@@ -26,7 +26,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if options.neverWaits { hurry() }
   }
 
-  /// Throws if something was taken without a topic, which only a certificate can stand for.
+  /// Throws if something was queued without a topic, which only a certificate can supply.
   func requireTopics(for tokens: borrowing Tokens?) throws(Failure) {
     guard tokens != nil, self.tokens == nil, outbox.pointee.lacksTopic else { return }
     throw Failure(

@@ -1,7 +1,7 @@
 import CAPNS
 import CNGHTTP2
 
-/// Taking notifications into the outbox, and sending them.
+/// Takes notifications into the outbox, and sends them.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   @inline(never)
   func notification(
@@ -27,7 +27,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     try notification.check(traits)
   }
 
-  /// Takes a notification. Waits only when there is no connection, so that a send that cannot
+  /// Takes a notification. Waits only without a connection, so that a send that cannot
   /// succeed takes nothing, or when the outbox is full.
   @inline(__always)
   mutating func take(
@@ -124,7 +124,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     try run(until: .connection, by: network.now &+ options.connectTimeout)
   }
 
-  /// A record's worth waits to be sent.
+  /// A whole record waits to be sent.
   var hasFullRecord: Bool { queued >= HTTP2Connection.recordSize }
 
   mutating func write(all: Bool) throws(Failure) {
@@ -135,7 +135,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if all { tellOutcomes() } else { awaitMore() }
   }
 
-  /// When a call that has waited already has to end.
+  /// When a call that has already waited must return.
   private var restOfWait: Nanoseconds? {
     waitsSince == 0
       ? nil
@@ -151,7 +151,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if !isReached { throw .notYet }
   }
 
-  /// Begins as many streams as the channel takes, and writes.
+  /// Starts as many streams as the channel takes, and writes.
   mutating func send(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: SessionGoal
   ) throws(Failure) {
@@ -164,7 +164,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       channel.pointee.http.pointee.tryMore()
       channel.pointee.triedAt = now
     }
-    // While the peer takes nothing, another connection can take what waits.
+    // While the peer takes nothing, another connection can take waiting notifications.
     if channel.pointee.connection.stalledSince != nil {
       guard try writeRecords(channel), channel.pointee.phase == .open else { return }
     }
@@ -182,7 +182,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       while begun < HTTP2Connection.recordSize, let size = beginStream(channel, time) {
         begun &+= size
         streams &+= 1
-        // nghttp2 keeps waiting frames in order, which costs less when there are few.
+        // nghttp2 keeps waiting frames in order, which costs less for few.
         if streams & 3 == 0 { channel.pointee.http.fill(of: authority) }
       }
       if case .connection = goal {
@@ -196,7 +196,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       // A stream that was begun waits for its answer, so all of it has to be written.
       guard try writeRecords(channel), channel.pointee.phase == .open
       else { return }
-      // What found no room beside payloads on their way may be sent in parts behind them.
+      // Data that found no room beside unacknowledged payloads may be sent in parts after them.
       if owed > 0, channel.pointee.http.pointee.owed == 0 { isWhole = false }
       // A stream that was answered early ends when the rest of its request is written.
       if channel.pointee.http.pointee.inFlight < inFlight { isWhole = false }
@@ -207,8 +207,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     } while !isWhole && channel.pointee.phase == .open
   }
 
-  /// Begins the next stream that is due and returns its size; nil when nothing is due or the
-  /// channel takes none.
+  /// Starts the next stream that is due and returns its size; nil if nothing is due or the
+  /// connection accepts no stream.
   private mutating func beginStream(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ time: SendTime
   ) -> Int? {
@@ -231,7 +231,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     do throws(Failure) {
       try tokens?.update(&bearer)
     } catch {
-      // In a second it is asked for again. Answers are read meanwhile.
+      // The token is requested again in a second. Responses are read meanwhile.
       let now = network.now
       log?.at(now).lacksToken(error)
       outbox.pointee.putBack(slot)

@@ -11,8 +11,8 @@ struct HTTP2Session<
   let options: SessionOptions
   var network: Net
   var defaults: RequestDefaults
-  /// Where provider tokens come from, and this session's copy of the last one; nil when the
-  /// certificate says who the provider is.
+  /// The source of provider tokens, and this session's copy of the last one; nil if a certificate
+  /// identifies the provider.
   var tokens: Tokens?
   var bearer: BearerText
   let outbox: UnsafeMutablePointer<Outbox>
@@ -32,7 +32,7 @@ struct HTTP2Session<
   /// When the call that takes a notification began to wait; 0 when it did not. The send that
   /// follows shares the same time.
   var waitsSince: Nanoseconds = 0
-  /// The turn that is under way was cut short, so the next one comes at once.
+  /// The current pass was cut short, so the next one comes immediately.
   var isCutShort = false
   var usualDue: Nanoseconds = 0
   /// When this call has to end, for a session that never waits; `max` otherwise.
@@ -41,7 +41,7 @@ struct HTTP2Session<
   var pushIdentifier: UInt32 = 0
   /// For a session that never waits.
   var standing = StandingWork()
-  /// The channel whose turn is the first; another one's when time ran out before it.
+  /// The channel to serve first. Changes when a pass runs out of time, so that none starves.
   private var firstTurn = 0
   /// For a session that never waits: until when answers pile up, to be read together; 0: they are
   /// read as they come.
@@ -50,36 +50,36 @@ struct HTTP2Session<
   /// No more notifications are taken; the session only waits for answers.
   var isLeaving = false
 
-  /// The channel of what flies apart from others; negative: nothing has to.
+  /// The channel of notifications sent apart from others; negative if none must be.
   var apart = -1 { didSet { if apart >= 0 { hadExtra = true } } }
-  /// There may be a connection too many: for what flies apart, or beside one that is held.
+  /// There may be an extra connection: for notifications sent apart, or beside a held one.
   var hadExtra = false
 
-  /// At most so many connections, those on their way out included; `max`: nobody set a limit.
+  /// Maximum number of connections, draining ones included; `max`: unlimited.
   var connectionLimit = Int.max
 
-  /// When something was last read, for the time that answers took.
+  /// When something was last read, to measure response times.
   var heardAt = SendTime(0, 0)
-  /// When a provider token is asked for again that could not be had in the turn that is under way;
-  /// `max`: none is lacking.
+  /// When a provider token that was not available in this pass is requested again; `max`: none is
+  /// missing.
   var tokenDue = Nanoseconds.max
-  /// The second at which the turn began to look for retries; nil: there were none.
+  /// The second at which the pass began to look for retries; nil without retries.
   private(set) var triedAt: Seconds?
-  /// In the turn that is under way a channel could not take what was next; and after that another
-  /// one took it, so that the first may take what follows.
+  /// In this pass a channel could not send the next notification; and then another one sent it, so
+  /// that the first may send the following ones.
   var leftNext = false
   var tookLeft = false
-  /// A connection was left because of an answer that asks for another one, and nothing was accepted
+  /// A connection was left because its response asked for another one, and nothing was accepted
   /// since.
   var hasLeftInVain = false
-  /// What a channel met in the turn that is under way.
+  /// The last failure of a channel in this pass.
   var trouble = LastFailure()
   var connects: UInt64 = 0
   var bytes: UInt64 = 0
   var records: UInt64 = 0
-  /// Notifications to be sent again because they were in flight, for the log.
+  /// Notifications to be resent because they were in flight, for the log.
   var sentAgain: UInt64 = 0
-  /// Nil if nobody listens.
+  /// Nil without a log.
   let log: UnsafeMutablePointer<SessionLog>?
 
   @inline(never)
@@ -193,7 +193,7 @@ struct HTTP2Session<
 // MARK: Running until a goal is reached
 
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
-  /// Works until the goal is reached or the deadline has passed. Nil stands for the session's own
+  /// Works until the goal is reached or the deadline has passed. Nil means the session's own
   /// timeouts. A session that never waits does what it can at once; false: the goal is not reached
   /// yet.
   @inline(never)
@@ -202,7 +202,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     usualDue = 0
     if standing.isSpent { return isReached(goal) }
     var deadline = min(given ?? .max, pushEnds)
-    // Each channel's turn is bounded; the turns of many are bounded by the clock.
+    // The work for each channel is bounded; for many together, the clock bounds it.
     if deadline == .max, options.connections > 1, !options.neverWaits {
       deadline = self.deadline(milliseconds: APNS_TIMEOUT_DEFAULT)
     }
@@ -215,9 +215,9 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       triedAt = outbox.pointee.nextTry == nil ? nil : Self.second(network.now)
       if outbox.pointee.hasApart { chooseApart() }
       takeTurns(goal, deadline)
-      // What ended in this turn may have left an idle channel for them.
+      // Notifications that finished in this pass may have left an idle channel for them.
       if outbox.pointee.hasApart, chooseApart() { isCutShort = true }
-      // What could not be sent here may go out on another channel at once.
+      // Notifications that could not be sent here may go out on another channel immediately.
       let isJudged = judgeAnswered()
       let hadDue = expire()
       if !trouble.isThere, outbox.pointee.takeNewAgain() || isJudged || hadDue || tookLeft {
@@ -228,8 +228,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       }
       if options.neverWaits { return leaveWaitingToLoop(goal, until: deadline) }
       if isReached(goal) { return true }
-      // The caller hears of one channel's trouble only when no other channel makes progress. Without
-      // a provider token none does.
+      // One channel's failure reaches the caller only if no other channel makes progress. Without a
+      // provider token none does.
       if trouble.isThere, !getsOn || tokenDue != .max, let failure = trouble.failure {
         throw failure
       }
@@ -247,7 +247,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  /// Each channel's turn.
+  /// Serves each channel once.
   @inline(__always)
   private mutating func takeTurns(_ goal: SessionGoal, _ deadline: Nanoseconds) {
     trouble.forget()
@@ -258,7 +258,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       let number = (first &+ turn) % channelCount
       if turn > 0 {
         if isOverdue(deadline) || isOutOfTime {
-          // The others have their turn when the event loop calls again, at once.
+          // The others are served when the event loop calls again, immediately.
           if options.neverWaits { firstTurn = number }
           isCutShort = true
           return
@@ -272,7 +272,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  /// The program's event loop waits, and calls `process`.
+  /// The application's event loop waits, and calls `process`.
   @inline(never)
   private mutating func leaveWaitingToLoop(_ goal: SessionGoal, until time: Nanoseconds) -> Bool {
     if trouble.isThere, !getsOn || tokenDue != .max, let failure = trouble.failure {
@@ -316,14 +316,14 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return min(due, readAt)
   }
 
-  /// How long a call of a session that never waits works before others have their turn.
+  /// How long a call of a session that never waits works before others are served.
   private static var slice: Nanoseconds { 1_000_000 }
 
   /// The call has worked long enough, in a session that never waits.
   @inline(__always)
   var isOutOfTime: Bool { callEnds != .max && network.now >= callEnds }
 
-  /// The deadline is so long past that the remaining channels miss their turn.
+  /// The deadline has passed by so much that the remaining channels miss this pass.
   @inline(__always)
   private func isOverdue(_ deadline: Nanoseconds) -> Bool {
     deadline != .max && options.connections > 1 && network.now &- deadline > 20_000_000
@@ -390,7 +390,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     var turns = Self.mostTurns
     repeat {
       if turns == 0 || turns < Self.mostTurns && isOutOfTime {
-        // The clock has to be read, and other channels have their turn.
+        // Time to read the clock and to serve other channels.
         isCutShort = true
         break
       }
@@ -427,7 +427,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         held &+= 1
         continue
       }
-      // One that is opening will show what it takes.
+      // An opening connection will show how much it takes.
       if channels[number].phase == .opening { return false }
       if case .connection = goal { return false }
       if channels[number].connection.stalledSince != nil { continue }

@@ -4,9 +4,9 @@ struct ReadDelay {
   private var since: Nanoseconds = 0
   private var answered: UInt64 = 0
 
-  /// How long to leave the answers alone before the next wait: at the recent pace, until there are
-  /// 32, or a 32nd of what is in flight, which leaves the service enough to do. 0 when that is not
-  /// worth a system call.
+  /// How long to leave responses unread before the next wait: at the recent pace, until there are
+  /// 32, or a 32nd of those in flight, which leaves the server enough to do. 0 if that is not worth
+  /// a system call.
   mutating func pause(inFlight: Int, answers total: UInt64, at now: Nanoseconds) -> Nanoseconds {
     let (span, answers) = (now &- since, total &- answered)
     (since, answered) = (now, total)

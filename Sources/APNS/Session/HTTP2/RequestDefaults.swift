@@ -1,18 +1,18 @@
 import CAPNS
 import CSystem
 
-/// What every request of a session says: the authority, and the topic of notifications without one.
+/// Defaults of a session's requests: the authority, and the topic of notifications without one.
 struct RequestDefaults: ~Copyable {
   private let authorityText: UnsafeMutablePointer<CChar>
   private let authorityCount: Int
   private let topicText: UnsafeMutablePointer<CChar>?
   let topicCount: Int
-  /// Of the certificate: the app of broadcasts that name none. The service knows it for the others.
+  /// The certificate's app, for broadcasts without a topic. APNs derives it for the others.
   private var certificateText: UnsafeMutablePointer<CChar>?
-  /// What notifications are that say neither a push type nor a topic; nil: what their payload is.
+  /// The default push type of notifications without push type and topic; nil: by their payload.
   private(set) var pushType: PushType?
 
-  /// Copies the names. The port is left out when it is the usual one of https.
+  /// Copies the names. Omits the port if it is the usual one of https.
   static func make(
     _ given: apns_session_options_t, to host: UnsafePointer<CChar>
   ) throws(Failure) -> RequestDefaults {

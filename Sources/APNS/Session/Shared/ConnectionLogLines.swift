@@ -1,6 +1,6 @@
 import CAPNS
 
-/// What the log says of connections, over either protocol.
+/// Log lines about connections, over either protocol.
 extension UnsafeMutablePointer<SessionLog> {
   @inline(never)
   func connecting<Net: Network & ~Copyable>(
@@ -76,7 +76,7 @@ extension UnsafeMutablePointer<SessionLog> {
     put(because: failure)
   }
 
-  /// The session ends it for a reason of its own.
+  /// The session closes the connection for the given reason.
   @inline(never)
   func givenUp(_ connection: SessionConnection, _ cause: apns_cause_t, _ reason: StaticString) {
     var line = LogLine(APNS_LOGGED_GIVEN_UP, APNS_LOG_WARNING, on: connection.serial)

@@ -1,6 +1,6 @@
-/// Opening a connection, with the required pauses in between.
+/// Opens a connection, with the required pauses in between.
 extension Reconnects {
-  /// A connection that ends sooner without having been of use is a bad sign.
+  /// A connection that ends sooner without having been productive is a bad sign.
   static var shortLife: Nanoseconds { 1_000_000_000 }
 
   /// Opens a connection as far as possible without waiting; false: it is not open yet.

@@ -1,7 +1,7 @@
 import CAPNS
 
-/// A session that may be in a program's event loop. No call waits then: `process` continues what the
-/// others began.
+/// A session that may be in an application's event loop. No call waits then: `process` continues
+/// the work of the others.
 protocol EventLoopSession: ProviderSession, ~Copyable {
   var isClosed: Bool { get }
   /// No more notifications are taken; the session only reads what still comes.
@@ -29,20 +29,20 @@ protocol EventLoopSession: ProviderSession, ~Copyable {
 
   /// Takes note of what the event loop's descriptor found.
   mutating func look()
-  /// Makes the event loop call again at once.
+  /// Makes the event loop call again immediately.
   mutating func hurry()
 }
 
-/// What a session in an event loop works for between calls, and what it has yet to tell.
+/// The work of a session in an event loop between calls, and the reports that it still must make.
 struct StandingWork {
-  /// What `process` works for.
+  /// The goal of `process`.
   var goal = SessionGoal.outcome
-  /// Why the last connection could not be made, until the caller is told.
+  /// Why the last connection could not be made, until the caller gets it.
   var news = LastFailure()
   /// How many of the outcomes that wait or gave way `process` has left to the caller, who may take
   /// them any time.
   var knownOutcomes = 0
-  /// By when the session has to be closed; nil: it is open.
+  /// When the session must be closed; nil: it is open.
   var closeBy: Nanoseconds?
   /// A call has worked as long as one may. Other calls work no more before the next `process`, so
   /// that a program that makes many is not kept from its other work.
@@ -56,8 +56,8 @@ extension EventLoopSession where Self: ~Copyable {
   /// It takes no more notifications.
   var isClosing: Bool { isClosed || isLeaving || standing.closeBy != nil }
 
-  /// Does what can be done now. False when the session has closed. Throws what prevents a
-  /// connection, once, and continues by itself.
+  /// Does what can be done now. False if the session has closed. Throws the failure of a
+  /// connection, once, and continues automatically.
   mutating func process() throws(Failure) -> Bool {
     look()
     standing.isSpent = false
@@ -74,7 +74,7 @@ extension EventLoopSession where Self: ~Copyable {
     return true
   }
 
-  /// Waits until every notification has its end, or begins to work for that.
+  /// Waits until every notification is resolved, or begins to work for that.
   mutating func drain(milliseconds: Int32) throws(Failure) {
     if options.neverWaits {
       guard try pursue(.ends) else { throw .notYet }
@@ -83,7 +83,8 @@ extension EventLoopSession where Self: ~Copyable {
     }
   }
 
-  /// Waits for the outcome of the push. What has none in time is taken back, or told as it is.
+  /// Waits for the push's outcome. Without one in time, the notification is cancelled, or its
+  /// current state is returned.
   @inline(never)
   mutating func pushed(or reason: inout Message) throws(Failure) -> WaitingOutcome {
     let deadline = pushEnds
@@ -94,7 +95,7 @@ extension EventLoopSession where Self: ~Copyable {
       } catch {
         reason = Message()
         error.append(to: &reason)
-        // Another try mends nothing else.
+        // Retrying cannot fix any other error.
         guard error.status.isRetryable else { break }
         let now = self.deadline(milliseconds: 0)
         if now >= deadline { break }
@@ -144,7 +145,7 @@ extension EventLoopSession where Self: ~Copyable {
   /// Works for the goal from now on; true if it is reached already.
   @inline(never)
   mutating func pursue(_ goal: SessionGoal) throws(Failure) -> Bool {
-    // What gives all notifications their ends gives room too.
+    // Resolving all notifications makes room too.
     var isOwn = true
     if case .room = goal, case .ends = standing.goal { isOwn = false }
     if isOwn { standing.goal = goal }

@@ -1,5 +1,5 @@
-/// A failure that may be there. It is large, and an empty optional of it is zeroed as a whole each
-/// time one is made; this is made once and says by a flag that it is empty.
+/// An optional `Failure`. `Failure` is large and `Failure?` zeroes all of it on every creation;
+/// this is created once and marked empty by a flag.
 struct LastFailure {
   private var kept: Failure?
   private(set) var isThere = false

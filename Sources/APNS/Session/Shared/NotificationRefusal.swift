@@ -78,7 +78,7 @@ extension UnsafePointer<apns_notification_t> {
     return true
   }
 
-  /// It goes to a channel in place of a device.
+  /// It goes to a channel instead of a device.
   var namesChannel: Bool {
     @inline(__always) get {
       guard let channel = pointee.channel_id else { return false }

@@ -1,6 +1,6 @@
 import CAPNS
 
-/// What a call was waiting for when its time ran out, for the message to the caller.
+/// Why a call ran out of time, for the message to the caller.
 struct OutOfTime {
   private var isStalled = false
   private var isOpening = false
@@ -12,8 +12,8 @@ struct OutOfTime {
     if connection.phase == .opening { isOpening = true }
   }
 
-  /// `fruitless`: so many connections in a row achieved nothing, and the pause after them prevents
-  /// another. `reason`: why the last connection was given up.
+  /// `fruitless`: the number of unproductive connections in a row, if the pause after them prevents
+  /// another. `reason`: why the last connection was abandoned.
   @inline(never)
   func failure<Net: Network & ~Copyable>(
     on network: borrowing Net, pausingAfter fruitless: Int?, unresolved: Int,
@@ -59,7 +59,7 @@ struct OutOfTime {
     }
   }
 
-  /// The failure of a call whose peer has taken nothing for `time`.
+  /// The failure of a call when the peer has taken nothing for `time`.
   @inline(never)
   static func stalled<Net: Network & ~Copyable>(
     for time: Nanoseconds, on network: borrowing Net

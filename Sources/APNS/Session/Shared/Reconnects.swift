@@ -1,20 +1,19 @@
 /// When the next connection may be made. To the gateway, rapid reconnects look like an attack
 /// (Apple's advice: keep connections open).
 struct Reconnects {
-  /// Connections in a row, made or not, that achieved nothing.
+  /// Unproductive connections in a row, made or not.
   private(set) var fruitless = 0
   /// Connections begun, for the log, and where that is.
   private var count: UInt32 = 0
   let log: UnsafeMutablePointer<SessionLog>?
-  /// The end of the pause that was last told.
+  /// The end of the pause that was last logged.
   var toldPause: Nanoseconds = 0
   /// When the next may be made.
   private var notBefore: Nanoseconds = 0
-  /// Why the last connection that achieved nothing was given up, if that is known. A caller that
-  /// waits for the next one is told.
+  /// Why the last unproductive connection was abandoned, if known. A caller that waits for the next
+  /// connection gets it.
   private(set) var reason = LastFailure()
-  /// Why the last connection ended or was not made, for the events of those whose outcome is
-  /// unknown.
+  /// Why the last connection ended or was not made, for the events of unknown notifications.
   private(set) var lastEnd = Message()
   private let longestPause: Nanoseconds
   /// With a cap, half of a minute's connections may be made at once; the other half is spread over
@@ -60,18 +59,18 @@ struct Reconnects {
 
   mutating func note(_ failure: Failure) { reason.note(failure) }
 
-  /// What leaves outcomes unknown from now on; `otherwise`: where there is no failure.
+  /// The failure that leaves later outcomes unknown; `otherwise`: the text without a failure.
   @inline(never)
   mutating func ended(_ failure: Failure?, otherwise: StaticString) {
     lastEnd = Message()
     if let failure { failure.append(to: &lastEnd) } else { lastEnd.append(otherwise) }
   }
 
-  /// What happened so far explains nothing that comes.
+  /// Forgets the last failure, so that it is not reported as the reason for a later one.
   mutating func forgetReason() { reason.forget() }
 
-  /// A connection that achieved nothing is followed by a pause, twice as long each time, and
-  /// different for each provider.
+  /// Backs off after an unproductive connection: exponentially, with jitter so that providers do
+  /// not reconnect in step.
   mutating func achievedNothing(at now: Nanoseconds, random: UInt64) {
     let pause = min(Self.firstPause &<< Int64(min(fruitless, 20)), longestPause)
     fruitless &+= 1

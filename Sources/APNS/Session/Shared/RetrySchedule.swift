@@ -1,7 +1,7 @@
 import CAPNS
 
-/// The pauses before a notification is sent again, such as "1,2,4". The last one holds for all
-/// further tries.
+/// The pauses before a notification is retried, such as "1,2,4". The last one holds for all further
+/// tries.
 struct RetrySchedule {
   private var pauses = InlineArray<16, Seconds>(repeating: 0)
   private var count = 0
@@ -40,7 +40,7 @@ struct RetrySchedule {
     }
   }
 
-  /// The pause after so many earlier ones.
+  /// The pause after `tries` earlier ones.
   subscript(tries: Int) -> Seconds { pauses[max(min(tries, count &- 1), 0)] }
 
   private static func refusal(

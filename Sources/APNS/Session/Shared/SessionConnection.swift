@@ -9,17 +9,17 @@ struct SessionConnection {
   var openedAt: Nanoseconds = 0
   /// How long that took.
   var openingTime: Nanoseconds = 0
-  /// While it opens: what that waits for, and when it goes on without it.
+  /// While it opens: the readiness that it waits for, and when it continues without it.
   var opening: (wants: Readiness, until: Nanoseconds) = ([], 0)
   var lastLook: Nanoseconds = 0
-  /// When it was last asked for news: the latest reading of the clock.
+  /// When it was last polled: the latest reading of the clock.
   var askedAt: Nanoseconds = 0
   /// Since when the peer has taken nothing; nil while it takes.
   var stalledSince: Nanoseconds?
   /// It takes nothing until something was read.
   var mustRead = false
 
-  /// A busy connection is looked at this often: one system call each time.
+  /// A busy connection is polled this often: one system call each time.
   static var lookInterval: Nanoseconds { 500_000 }
 
   init(_ number: Int) { self.number = number }
@@ -30,7 +30,7 @@ struct SessionConnection {
   /// The connection is open and in use from now on.
   @inline(never)
   mutating func begun<Net: Network & ~Copyable>(on network: inout Net) {
-    // What it was ready for while it opened no longer counts.
+    // Its readiness from opening no longer counts.
     _ = network.readiness(number)
     lastLook = network.now
     stalledSince = nil

@@ -1,4 +1,4 @@
-/// What a call wants to be true before it returns.
+/// The condition for a call to return.
 enum SessionGoal {
   /// Some connection is open.
   case connection
@@ -6,16 +6,16 @@ enum SessionGoal {
   case records
   /// Everything that waits is written.
   case writing
-  /// The same, except for what may not connect yet while other connections are open.
+  /// The same, except for notifications that may not connect yet while other connections are open.
   case sending
-  /// What the open connections carry is finished; no connection is made for the rest.
+  /// Notifications on open connections are finished; no connection is made for the rest.
   case leaving
-  /// A notification of so many bytes has room.
+  /// A notification of this size in bytes has room.
   case room(Int)
-  /// An outcome can be taken, or there will be none.
+  /// An outcome is ready, or none will come.
   case outcome
-  /// The notification of the push that is under way has its end.
+  /// The current push's notification is resolved.
   case push
-  /// Every notification has its end.
+  /// Every notification is resolved.
   case ends
 }

@@ -1,9 +1,9 @@
 import CAPNS
 
-/// What is counted for a monitoring system, in the caller's own structure: a session keeps one, counts
-/// where it is, and a call copies it. No call moves it, because Swift would do that field by field.
+/// Counts for a monitoring system, in the caller's own structure: a session keeps one, counts where
+/// it is, and a call copies it. No call moves it, because Swift would do that field by field.
 extension UnsafeMutablePointer<apns_session_metrics_t> {
-  /// A whole answer came, so long after its request.
+  /// A whole response came `time` after its request.
   @inline(__always)
   func noteAnswer(after time: Nanoseconds) {
     let microseconds = UInt64(max(time, 0)) / 1000
@@ -11,7 +11,7 @@ extension UnsafeMutablePointer<apns_session_metrics_t> {
     count(AnswerTimes.place(of: microseconds), in: &pointee.times)
   }
 
-  /// An answer other than 200.
+  /// A response other than 200.
   func noteAnswer(status: Int, reason: UInt8) {
     count(status / 100, in: &pointee.classes)
     count(Int(reason), in: &pointee.reasons)
@@ -28,7 +28,7 @@ extension UnsafeMutablePointer<apns_session_metrics_t> {
       in: &pointee.rejects)
   }
 
-  /// An array in C is a tuple here. What has no place counts in the last.
+  /// A C array is a tuple here. Values beyond its end count in the last place.
   @inline(__always)
   private func count<Places>(_ place: Int, in array: inout Places) {
     withUnsafeMutableBytes(of: &array) {
@@ -67,7 +67,7 @@ extension UnsafeMutablePointer<apns_session_metrics_t> {
     pointee.pause_ms = UInt32(clamping: (max(pause, 0) &+ 999_999) / 1_000_000)
   }
 
-  /// Every answer that has no other class is a 200: those are not counted one by one.
+  /// Every response that has no other class is a 200: those are not counted one by one.
   func completeClasses() {
     pointee.classes.2 = 0
     pointee.classes.2 = pointee.answers &- sum(&pointee.classes)
@@ -78,7 +78,7 @@ extension UnsafeMutablePointer<apns_session_metrics_t> {
   }
 }
 
-/// How answer times are told apart.
+/// How response times are grouped.
 enum AnswerTimes {
   /// In microseconds, none for the last place.
   private static let bounds: InlineArray<15, UInt32> = [

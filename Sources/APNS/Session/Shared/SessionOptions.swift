@@ -18,7 +18,7 @@ struct SessionOptions {
   /// 0: a sentinel proves acceptance, where the format has identifiers.
   let quietPeriod: Nanoseconds
   let zeroProves: Bool
-  /// How many are used side by side.
+  /// How many are used at the same time.
   let connections: Int
   let keepsSpare: Bool
   let longestPause: Nanoseconds
@@ -33,31 +33,31 @@ struct SessionOptions {
   /// The pauses before that, after a 5xx and otherwise.
   let serverErrorSchedule: RetrySchedule
   let retrySchedule: RetrySchedule
-  /// HTTP/2: of the notifications to one device one is sent after the other.
+  /// HTTP/2: notifications to the same device are sent one after the other.
   let keepsDeviceOrder: Bool
-  /// After so long in flight without proof, a notification is proven; `max`: never.
+  /// Proof is requested for notifications in flight longer than this; `max`: never.
   let proveAfter: Nanoseconds
-  /// For a program's event loop: calls do what can be done at once.
+  /// For an application's event loop: calls do what can be done immediately.
   let neverWaits: Bool
   /// No call waits longer; `max`: as long as it takes.
   let waitMax: Nanoseconds
-  /// What each notification is checked for: bits of `apns_check_t`.
+  /// The checks that each notification must pass: bits of `apns_check_t`.
   let checks: UInt32
   let log: LogTarget
-  /// How long a session that nobody closed works for its end; 0: not at all.
+  /// How long a session that nobody closed works to close gracefully; 0: not at all.
   let closeTimeout: Nanoseconds
 
-  /// After so many such ends in a row, with nothing proven in between, no notification is to blame.
-  /// The first culprit is found by the fifth end; where several stand side by side, each of the
-  /// others takes one or two. A gateway that has never proven anything gets fewer.
+  /// After this number of ends in a row with nothing proven in between, no notification is to
+  /// blame. The first one at fault is found by the fifth end; if several are next to each other,
+  /// each further one takes one or two. A gateway that has never proven anything gets fewer.
   func fruitlessEndsMax(hasProven: Bool) -> Int { hasProven ? 64 : 12 }
 
   /// A sentinel proves, so no quiet period is needed. Not when the gateway does not answer one, or
   /// could not name it.
   var usesSentinel: Bool { quietPeriod == 0 && command != .simple }
 
-  /// How many connections there may be. Beside each that is used stands a standby one, or one that is
-  /// being left and still owes answers; over HTTP/2 one more is for what flies apart from others.
+  /// Maximum number of connections. Each used connection may have a standby beside it, or a
+  /// draining one with responses to come; over HTTP/2 one more is for notifications sent apart.
   var places: Int { 2 &* connections &+ (speaksHTTP2 ? 1 : 0) }
 
   /// -1 waits for ever, which is 73 years; less than that for the session's own timeouts.
@@ -93,7 +93,7 @@ struct SessionOptions {
     }
     quietPeriod = Self.nanoseconds(binary.quiet_period_ms, or: 0)
     switch UInt32(bitPattern: given.delivery) {
-    // Where nothing can be proven, all would be sent again and again.
+    // If nothing can be proven, all would be resent again and again.
     case APNS_DELIVERY_AT_LEAST_ONCE.rawValue:
       resendsInDoubt = speaksHTTP2 || command != .simple || quietPeriod > 0
     case APNS_DELIVERY_AT_MOST_ONCE.rawValue: resendsInDoubt = false
