@@ -1,11 +1,11 @@
-/// What APNs says in an answer other than 200, and when it ends a connection:
-/// `{"reason":"…","timestamp":…}`. The body may have been written by somebody else than APNs.
+/// The body of a response other than 200, or of APNs' reason for ending a connection:
+/// `{"reason":"…","timestamp":…}`. A server other than APNs may have written it.
 struct AnswerBody {
   /// `other` when the body is not JSON or gives no reason.
   private(set) var reason = Reason.other
-  /// The reason as it was written; empty when there is none.
+  /// The reason as it was written; empty without one.
   private(set) var text = ReasonText()
-  /// When the device was found gone; 0: not said.
+  /// When APNs found the device gone; 0 if the body does not have it.
   private(set) var timestamp: UNIXMilliseconds = 0
 
   private init() {}
@@ -54,7 +54,7 @@ struct AnswerBody {
   }
 }
 
-/// A reason as it was written, in one line, as much as there is room for, with a NUL behind it.
+/// A reason as it was written, in one line, truncated to the room, with a NUL after it.
 struct ReasonText {
   /// Twice as long as the longest reason there is.
   static let capacity = 64

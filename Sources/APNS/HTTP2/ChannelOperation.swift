@@ -1,9 +1,8 @@
-/// What is asked of the service that manages channels (Apple: Sending channel management requests to
-/// APNs).
+/// A channel management request (Apple: Sending channel management requests to APNs).
 enum ChannelOperation: UInt8 {
   case create, describe, delete, list
 
-  /// What goes wrong when it fails.
+  /// The operation's name in a failure's message.
   var words: StaticString {
     switch self {
     case .create: "create a channel"

@@ -1,20 +1,20 @@
 import CSystem
 
-/// Keeps each device's order: of the notifications to one device token that have no end yet, only
-/// the oldest may be sent. The others wait in line behind it, and those to other devices pass them.
+/// Keeps each device's order: only the oldest unresolved notification to a device token may be
+/// sent. The others wait in its queue, and those to other devices pass them.
 ///
-/// The first of each line is found by a hash of its token, and names the next and the last one. Each
-/// step takes the same time, however long a line is.
+/// Each device's queue is found by hashing its token. Its first entry links to the next and the
+/// last one. Each step takes the same time for every queue length.
 struct DeviceOrder {
-  /// An entry's place in the line of its device. Entries are named by their slot plus one; 0: none.
+  /// An entry's place in its device's queue. Entries are named by their slot plus one; 0: none.
   struct Turn {
     var digest: UInt32 = 0
     /// The next one to the same device.
     var behind: UInt32 = 0
-    /// Of the first in a line: its last, and the first of another line in the same bucket.
+    /// In the first of a queue: the last, and the first of another queue in the same bucket.
     var last: UInt32 = 0
     var neighbour: UInt32 = 0
-    /// Others have to end before it; and it was passed over for that.
+    /// Earlier ones must be resolved before it; and it was skipped for that.
     var waits = false
     var isPassed = false
   }
@@ -38,7 +38,8 @@ struct DeviceOrder {
     capacity &* (MemoryLayout<Turn>.stride &+ MemoryLayout<UInt32>.stride)
   }
 
-  /// Puts an entry in line; true if it is the first. `token` gives the token of any entry in a line.
+  /// Appends an entry to its queue; true if it is the first. `token` returns the token of any entry
+  /// in a queue.
   mutating func add(_ slot: Int, token: (Int) -> UnsafeRawBufferPointer) -> Bool {
     let number = UInt32(truncatingIfNeeded: slot &+ 1)
     let own = token(slot)
@@ -61,14 +62,14 @@ struct DeviceOrder {
     return true
   }
 
-  /// Whether others have to end before it. It is passed over then.
+  /// Whether earlier ones must be resolved before it. It is then marked as skipped.
   mutating func passes(_ slot: Int) -> Bool {
     guard turns[slot].waits else { return false }
     turns[slot].isPassed = true
     return true
   }
 
-  /// A notification has its end. Returns the next one to its device, if that was passed over and
+  /// Removes a resolved notification. Returns the next one to its device, if that was skipped and
   /// waits for nothing else.
   mutating func end(_ slot: Int) -> Int? {
     let turn = turns[slot]
@@ -99,8 +100,7 @@ struct DeviceOrder {
     return turns[next].isPassed ? next : nil
   }
 
-  /// One that waits is cancelled: its neighbours in the line close up. Its line is one of those that
-  /// begin with `first`.
+  /// Removes a cancelled, waiting notification from its queue, one of those that start with `first`.
   private mutating func leaveLine(_ number: UInt32, _ first: UInt32) {
     let behind = turns[Int(number) &- 1].behind
     var first = first

@@ -29,8 +29,8 @@ enum TableField: UInt8 {
   var isUnique: Bool { rawValue >= TableField.id.rawValue }
 }
 
-/// HPACK's dynamic table (RFC 7541, 2.3.2) for one connection's requests: the newest of what was
-/// put into it. The peer may keep more, but not less.
+/// HPACK's dynamic table (RFC 7541, 2.3.2) for one connection's requests, with the newest fields.
+/// The peer may keep more, but not less.
 struct FieldTable {
   private struct Entry {
     var field: UInt8
@@ -39,20 +39,20 @@ struct FieldTable {
   }
 
   private static var most: Int { 16 }
-  /// The most that its entries may come to, as HPACK counts (RFC 7541, 4.1).
+  /// The maximum size of its entries, as HPACK counts (RFC 7541, 4.1).
   private static var largest: Int { 1024 }
   static var size: Int { most &* MemoryLayout<Entry>.stride &+ largest }
 
   private let entries: UnsafeMutablePointer<Entry>
   private let text: UnsafeMutableRawPointer
-  /// Entries are numbered from the first that was ever put in: `first..<end` are there.
+  /// Entries are numbered from the first one ever added: `first..<end` exist.
   private var first = 0
   private var end = 0
   /// Where the next text goes, and the size of all entries.
   private var textEnd = 0
   private var weight = 0
   private var limit = Self.largest
-  /// How much the peer keeps. When that becomes less, the peer has to be told (RFC 7541, 4.2).
+  /// Size that the peer keeps. A reduction must be signaled to the peer (RFC 7541, 4.2).
   private var kept = 4096
   private(set) var isReduced = false
   /// For each field, one more than its newest entry, and a digest of the last value.
@@ -74,7 +74,7 @@ struct FieldTable {
     while weight > limit { drop() }
   }
 
-  /// The table size to tell the peer.
+  /// The table size to send to the peer.
   mutating func tellLimit() -> Int {
     isReduced = false
     return kept
@@ -94,7 +94,7 @@ struct FieldTable {
     return memcmp(text + Int(entry.start), base, value.count) == 0
   }
 
-  /// The index of that field with that value; nil when it is not there.
+  /// The index of that field with that value; nil if not found.
   mutating func find(_ field: TableField, _ value: UnsafeRawBufferPointer) -> Int? {
     let last = newest[Int(field.rawValue)] &- 1
     if last >= first, holds(last, field, value) { return index(last) }
@@ -109,7 +109,7 @@ struct FieldTable {
     return nil
   }
 
-  /// The index of an entry with that name; nil when there is none.
+  /// The index of an entry with that name; nil if not found.
   mutating func findName(_ field: TableField) -> Int? {
     let last = newest[Int(field.rawValue)] &- 1
     return last >= first ? index(last) : nil
@@ -125,7 +125,7 @@ struct FieldTable {
     return isAgain
   }
 
-  /// Adds it, as the peer does; false when there is no room for that much.
+  /// Adds it, as the peer does; false if it does not fit.
   mutating func insert(_ field: TableField, _ value: UnsafeRawBufferPointer) -> Bool {
     let size = 32 &+ field.name.count &+ value.count
     guard size <= limit, let base = value.baseAddress else { return false }

@@ -1,22 +1,22 @@
 /// How many notifications are in flight together on a connection.
 ///
-/// A notification whose arrival ends its connection puts everything in doubt that is in flight with
-/// it, and each notification may be sent five times in doubt. So the more connections ended with it
-/// in flight, the fewer fly with it, down to none: the fifth time each is alone, and only the culprit
-/// ends as unknown. From the second end on it flies apart: no notification without two such ends is
-/// on the same connection, because it could wait there for long.
+/// If a notification's arrival ends its connection, everything in flight with it is in doubt, and
+/// each notification may be sent five times in doubt. So the limit shrinks with each end that the
+/// notification was in flight at. On the fifth attempt each one is alone, and only the harmful one
+/// becomes unknown. From the second end on it is sent apart: notifications without two such ends
+/// never share its connection, because they could wait there for long.
 struct FlightLimit {
   /// How many in flight were so at one end, at two, at three, and at more.
   private var suspects = InlineArray<4, Int32>(repeating: 0)
 
-  /// After so many times in doubt a notification is not sent again.
+  /// A notification that was in doubt this often is not resent.
   static var mostDoubts: UInt8 { 5 }
 
-  /// Whether one that was in flight at so many ends flies apart from others.
+  /// Whether a notification that was in flight at `ends` ends is sent apart from others.
   @inline(__always)
   static func isApart(_ ends: UInt8) -> Bool { ends >= 2 }
 
-  /// How many may be in flight with one that was in flight at so many ends, itself included.
+  /// How many may be in flight with such a notification, itself included.
   static func most(for ends: UInt8) -> Int {
     switch ends {
     case 0: .max
@@ -29,7 +29,7 @@ struct FlightLimit {
 
   /// How many may be in flight with those that are.
   private(set) var most = Int.max
-  /// How many in flight fly apart from others.
+  /// How many in flight are sent apart from others.
   private(set) var apart = 0
 
   private mutating func update() {

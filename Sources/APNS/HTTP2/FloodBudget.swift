@@ -1,15 +1,15 @@
-/// How many bytes a peer may send that answer nothing.
+/// How many bytes a peer may send that are not part of a response.
 ///
-/// A service sends a few of those: SETTINGS, PINGs, windows, the header fields of its answers. A
-/// peer that sends nothing else would make the session read forever. So there is a budget, which
-/// time, answers and what is written refill; a peer that exceeds it is given up.
+/// APNs sends a few of those: SETTINGS, PINGs, window updates, the header fields of its responses.
+/// A peer that sends nothing else would make the session read forever. So there is a budget,
+/// refilled by time, responses and writes; a peer that exceeds it is abandoned.
 struct FloodBudget {
   static let most: Int64 = 1 << 20
   private static let perSecond: Int64 = 64 << 10
-  /// An answer of APNs takes a few hundred bytes.
+  /// A response of APNs takes a few hundred bytes.
   private static let perAnswer: Int64 = 4 << 10
-  /// The windows of connection and stream may both be opened anew for each part of a payload, in
-  /// frames of 13 bytes.
+  /// The peer may send window updates for the connection and the stream after each part of a
+  /// payload, in frames of 13 bytes.
   private static let perPart: Int64 = 32
 
   private var left = Self.most
@@ -17,8 +17,8 @@ struct FloodBudget {
 
   init(at now: Nanoseconds) { since = now }
 
-  /// So many bytes came, and so many answers with them, after so many parts of payloads were
-  /// written; false when that is too much.
+  /// `bytes` bytes came with `answers` responses, after `parts` parts of payloads were written;
+  /// false if that is too much.
   mutating func take(_ bytes: Int, answers: UInt64, parts: UInt64, at now: Nanoseconds) -> Bool {
     // The budget is never more than full, however long the silence was.
     let span = min(max(now &- since, 0), 60_000_000_000)

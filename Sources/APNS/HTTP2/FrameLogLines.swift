@@ -1,7 +1,7 @@
 import CAPNS
 import CNGHTTP2
 
-/// What the log says of frames.
+/// Log lines about frames.
 extension UnsafeMutablePointer<SessionLog> {
   /// A frame came that ends the connection or a stream.
   func heard(_ frame: UnsafePointer<nghttp2_frame>, on connection: UInt32) {
@@ -9,7 +9,7 @@ extension UnsafeMutablePointer<SessionLog> {
     case NGHTTP2_GOAWAY.rawValue: goaway(frame.pointee.goaway, on: connection)
     case NGHTTP2_RST_STREAM.rawValue:
       let error = frame.pointee.rst_stream.error_code
-      // A service that needs no more of a request says so without an error.
+      // A server that needs no more of a request resets it without an error.
       if error != NGHTTP2_NO_ERROR.rawValue {
         reset(frame.pointee.hd.stream_id, error, on: connection)
       }
@@ -17,7 +17,7 @@ extension UnsafeMutablePointer<SessionLog> {
     }
   }
 
-  /// The debug data is the service's own text, where APNs gives its reason (Sending notification
+  /// The debug data is the server's own text, in which APNs gives its reason (Sending notification
   /// requests to APNs: GOAWAY).
   @inline(never)
   private func goaway(_ frame: nghttp2_goaway, on connection: UInt32) {
@@ -48,7 +48,7 @@ extension UnsafeMutablePointer<SessionLog> {
     put()
   }
 
-  /// `notification`: whose request and whose answer's status the frame is about.
+  /// `notification`: the frame's request, and its response's status.
   @inline(never)
   func trace(
     _ frame: UnsafePointer<nghttp2_frame>, isSent: Bool,

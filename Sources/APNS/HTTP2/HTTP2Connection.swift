@@ -2,9 +2,9 @@ import CAPNS
 import CNGHTTP2
 import CSystem
 
-/// HTTP/2 on one connection: nghttp2's session, which is given what was read and asked for what to
-/// write, and the record that is being filled. No I/O and no clock. It stays where it is in memory
-/// because nghttp2 keeps its address.
+/// HTTP/2 on one connection: nghttp2's session, which gets every read byte and supplies every byte
+/// to write, and the TLS record being filled. No I/O and no clock. It stays at one address because
+/// nghttp2 keeps it.
 struct HTTP2Connection {
   private let outbox: UnsafeMutablePointer<Outbox>
   private let number: UInt16
@@ -13,7 +13,7 @@ struct HTTP2Connection {
   /// The connection's number in the log.
   var serial: UInt32 = 0
   fileprivate var codec: OpaquePointer?
-  /// Where nghttp2 gets its memory.
+  /// nghttp2's memory.
   fileprivate var memory: UnsafeMutablePointer<StreamMemory>?
   fileprivate var headers: RequestHeaders
   /// A TLS record's worth (RFC 8446, 5.1), with room for what goes beyond it, and how much of it is
@@ -25,46 +25,47 @@ struct HTTP2Connection {
   fileprivate var isOffered = false
   /// Records written so far.
   private var records: UInt16 = 0
-  /// What nghttp2 has returned and the record had no room for.
+  /// Bytes from nghttp2 that did not fit into the record.
   fileprivate var rest = UnsafeRawBufferPointer(start: nil, count: 0)
   /// nghttp2 has failed for good.
   fileprivate var hasFailed = false
   /// Payload bytes that nghttp2 has not yet put into frames.
   private(set) var owed = 0
-  /// The stream whose rest waits for a window worth a frame, 0 for none, and what that rest needs.
+  /// The stream whose rest waits for a flow-control window worth a frame, 0 without one, and the
+  /// window that this needs.
   private var deferred: Int32 = 0
   private var deferredUntil = 0
-  /// Parts of payloads put into frames since that was last asked for.
+  /// Parts of payloads put into frames since this was last read.
   private var partsWritten: UInt64 = 0
   /// The slots that were answered last and sent last.
   private var lastAnswered = 0
   fileprivate var lastSent = 0
 
-  /// Streams without an answer.
+  /// Streams without a response.
   private(set) var inFlight = 0
-  /// How many may be in flight together because of those that connections ended with.
+  /// How many may be in flight together because of notifications that connections ended with.
   private var flightLimit = FlightLimit()
   /// The peer's SETTINGS have come.
   private(set) var hasSettings = false
   /// The peer takes no more streams, or their numbers have run out.
   private(set) var isLeaving = false
-  /// The peer said so by GOAWAY.
+  /// The peer sent GOAWAY.
   private var hasHeardGoodbye = false
-  /// How many streams were answered, and whether one of them was accepted.
+  /// How many streams got responses, and whether one of them was accepted.
   private(set) var answers: UInt64 = 0
   private(set) var hasAccepted = false
-  /// The peer owes the answer to a PING, before which no stream is begun.
+  /// A PING is outstanding, before which no stream is opened.
   private(set) var isAsked = false
-  /// The peer owes the answer to a PING beside streams.
+  /// A PING is outstanding while streams are open.
   private(set) var isProbed = false
-  /// How often more streams were tried before a provider token's first answer.
+  /// How often more streams were tried before a provider token's first response.
   private(set) var trials = 0
 
   static var recordSize: Int { 16 << 10 }
-  /// What the header encoder knows lies behind the record.
+  /// The header encoder's state is stored after the record.
   fileprivate static var headersOffset: Int { recordSize &+ RequestHeaders.most }
 
-  /// Nil when there is no memory.
+  /// Nil if out of memory.
   static func make(
     number: Int, outbox: UnsafeMutablePointer<Outbox>,
     log: UnsafeMutablePointer<SessionLog>? = nil
@@ -97,7 +98,7 @@ struct HTTP2Connection {
 
   // MARK: Beginning and ending
 
-  /// The connection is gone. The outbox has to be told about what was in flight.
+  /// The connection is gone. The caller must report notifications in flight to the outbox.
   mutating func end() {
     nghttp2_session_del(codec)
     codec = nil
@@ -112,11 +113,11 @@ struct HTTP2Connection {
     (hasFailed, hasHeardGoodbye) = (false, false)
   }
 
-  /// Begins no more streams here.
+  /// Starts no more streams here.
   mutating func leave() { isLeaving = true }
 
-  /// Begins no more streams here, and takes back those of which nothing has been written. They are
-  /// reported as refused when the next record is filled. To be called once.
+  /// Starts no more streams here, and takes back unwritten ones. They are reported as refused when
+  /// the next record is filled. To be called once.
   mutating func leaveUnsent() {
     isLeaving = true
     let codec = codec
@@ -130,13 +131,13 @@ struct HTTP2Connection {
     }
   }
 
-  /// Says that no more will come, and that nothing is wrong.
+  /// Queues GOAWAY(NO_ERROR).
   func sayGoodbye() { _ = nghttp2_session_terminate_session(codec, NGHTTP2_NO_ERROR.rawValue) }
 
-  /// Asks the peer whether it is there. No stream is begun until it answers.
+  /// Sends a PING. No stream is opened until it is acknowledged.
   mutating func ask() { isAsked = sendPing(0) }
 
-  /// The same, and streams are begun meanwhile.
+  /// Sends a PING while streams are opened.
   mutating func probe() { isProbed = sendPing(Self.probeMark) }
 
   private func sendPing(_ mark: UInt64) -> Bool {
@@ -150,10 +151,10 @@ struct HTTP2Connection {
     return isSent
   }
 
-  /// Every byte of what tells a PING beside streams from others.
+  /// Every byte of a PING sent while streams are open, to distinguish it from others.
   private static var probeMark: UInt64 { 0x0101_0101_0101_0101 }
 
-  /// The answer to this stream is no longer wanted.
+  /// The response to this stream is no longer wanted.
   func cancel(_ stream: Int32) {
     outbox.pointee.metrics.pointee.overdue &+= 1
     _ = nghttp2_submit_rst_stream(
@@ -173,22 +174,21 @@ struct HTTP2Connection {
 
   // MARK: Asking
 
-  /// It is not known yet how much the connection takes: the peer has not said how many streams it
-  /// allows, or it has not answered the first request with a provider token, or a PING is
-  /// unanswered.
+  /// It is not known yet how much the connection takes: the peer's SETTINGS have not come, or it
+  /// has not answered the first request with a provider token, or a PING is unanswered.
   var isNew: Bool { !hasSettings || isUntried && trials == 0 || isAsked }
 
-  /// The peer has not yet answered a request with the provider token.
+  /// The peer has not yet responded to a request with the provider token.
   var isUntried: Bool { showsToken && answers == 0 }
 
-  /// The first request may be one that is never answered. So some more are tried, as far as the
-  /// peer's SETTINGS allow: in them APNs allows one stream until it has accepted the token.
+  /// The first request may never get a response. So some more are tried, as far as the peer's
+  /// SETTINGS allow: with them APNs allows one stream until it has accepted the token.
   mutating func tryMore() { trials &+= 1 }
 
-  /// Nobody would wait for more than this.
+  /// Nobody would wait for more streams than this.
   static var mostTrials: Int { 4 }
 
-  /// One stream without an answer is all that the peer allows.
+  /// The peer allows only one stream without a response.
   var isHeld: Bool {
     hasSettings && inFlight > 0 && !isLeaving
       && nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS) <= 1
@@ -205,17 +205,17 @@ struct HTTP2Connection {
     }
     if isUntried { allowed = min(allowed, 1 << (3 &* trials)) }
     if inFlight >= min(allowed, flightLimit.most) { return false }
-    // What does not fit is better kept in the outbox, where another connection can take it.
+    // A payload that does not fit stays in the outbox, where another connection can take it.
     let window = Int(nghttp2_session_get_remote_window_size(codec))
     return inParts && owed == 0 && window > 0 || window &- owed >= payloadCount
   }
 
-  /// The connection takes not one byte of a payload.
+  /// The connection accepts not one byte of a payload.
   var isStarved: Bool {
     mutating get { hasSettings && !isLeaving && !takes(payloadCount: 1) }
   }
 
-  /// Whether a notification that was in flight at so many ends may join those that are now.
+  /// Whether a notification that was in flight at `ends` ends may join those in flight now.
   @inline(__always)
   mutating func takes(ends: UInt8) -> Bool {
     ends == 0
@@ -223,17 +223,17 @@ struct HTTP2Connection {
         && (!FlightLimit.isApart(ends) || inFlight == flightLimit.apart)
   }
 
-  /// It carries what flies apart from others.
+  /// It carries notifications sent apart from others.
   var isApart: Bool { flightLimit.apart > 0 }
 
-  /// Sends a request, whose header fields are written with its frame. Returns its stream, or nil
-  /// when this connection takes no more.
+  /// Sends a request; its header fields are written with its frame. Returns its stream, or nil if
+  /// this connection accepts no more.
   mutating func submit(_ slot: Int, payloadCount: Int) -> Int32? {
     guard let handle = UnsafeMutableRawPointer(bitPattern: slot &+ 1) else { return nil }
     var source = nghttp2_data_provider()
     source.source.ptr = handle
     source.read_callback = payloadWanted
-    // Only a request about channels has no payload.
+    // Only a channel management request has no payload.
     let stream =
       payloadCount == 0
       ? nghttp2_submit_request(codec, nil, nil, 0, nil, handle)
@@ -250,7 +250,7 @@ struct HTTP2Connection {
 
   // MARK: Bytes out
 
-  /// So many bytes of the record have been written.
+  /// `count` bytes of the record have been written.
   mutating func wrote(_ count: Int) {
     written &+= count
     if written >= filled { (filled, written) = (0, 0) }
@@ -278,7 +278,7 @@ struct HTTP2Connection {
     return nil
   }
 
-  /// Usually the one asked for last, or the one behind it: answers tend to come in order.
+  /// Usually the last one or the next: responses tend to come in order.
   @inline(__always)
   private func slot(_ codec: OpaquePointer?, _ stream: Int32, near last: Int) -> Int? {
     if outbox.pointee.isInFlight(last, on: number, stream) { return last }
@@ -290,8 +290,8 @@ struct HTTP2Connection {
     return outbox.pointee.isInFlight(slot, on: number, stream) ? slot : nil
   }
 
-  /// Writes the frame with a request's header fields behind what is filled, in place of nghttp2's,
-  /// which has none; false when that is impossible.
+  /// Writes the frame with a request's header fields at the end of the record, instead of nghttp2's
+  /// frame without them; false if that is impossible.
   fileprivate mutating func writeHeaders(
     _ frame: UnsafePointer<UInt8>, of authority: CommonHeaders
   ) -> Bool {
@@ -329,11 +329,12 @@ struct HTTP2Connection {
     left(stream, ends: entry.pointee.ends, unsent: outbox.pointee.unsent(slot))
     // A service that has begun to answer has looked at the request.
     entry.pointee.isRefused = refused && entry.pointee.status == 0
-    // When all streams are turned away, this notification is not the reason.
+    // While the connection is draining every later stream is refused; don't count that against this
+    // notification.
     if entry.pointee.isRefused, !isLeaving, entry.pointee.refusals < .max {
       entry.pointee.refusals &+= 1
     }
-    // A service that takes requests and never answers one may look at them all the same.
+    // A server that takes requests and never responds may process them all the same.
     if entry.pointee.isRefused, hasHeardGoodbye, !entry.pointee.isReset, answers == 0,
       entry.pointee.turnedAway < .max
     {
@@ -371,8 +372,8 @@ struct HTTP2Connection {
     outbox.pointee.streamEnded(slot)
   }
 
-  /// False when the answer is malformed (RFC 9113, 8.1.1 and 8.3); its stream is reset. What
-  /// nghttp2 would check beyond that changes nothing here: the bytes of fields that nobody reads.
+  /// False if the response is malformed (RFC 9113, 8.1.1 and 8.3); its stream is reset. nghttp2
+  /// would also check the bytes of unused fields, which do not matter here.
   fileprivate mutating func heardHeader(
     _ codec: OpaquePointer?, _ stream: Int32, _ name: UnsafeRawBufferPointer,
     _ value: UnsafeRawBufferPointer
@@ -381,12 +382,12 @@ struct HTTP2Connection {
     let entry = outbox.pointee.entry(slot)
     let isAnswered = entry.pointee.status != 0
     if Self.isText(name, ":status") {
-      // There is exactly one, before all other fields, and none behind the body.
+      // There is exactly one, before all other fields, and none after the body.
       guard !isAnswered, let status = Self.status(value) else { return false }
       entry.pointee.status = status
       return true
     }
-    // Fields of a 1xx are none of the answer's, which is still to come.
+    // Fields of a 1xx do not belong to the response, which is still to come.
     if isAnswered, entry.pointee.status < 200 { return name.first != 0x3A }
     if Self.isText(name, "apns-id"), isAnswered {
       if isTold(entry), let id = UUIDText.bytes(value) { entry.pointee.id = id }
@@ -415,7 +416,7 @@ struct HTTP2Connection {
     return isAnswered && name.first != 0x3A
   }
 
-  /// The caller is told of an answer with that status.
+  /// Whether the caller gets a response with that status.
   @inline(__always)
   private func isTold(_ entry: UnsafeMutablePointer<OutboxEntry>) -> Bool {
     entry.pointee.status != 200 || outbox.pointee.reportsAccepted || outbox.pointee.isPushed(entry)
@@ -434,7 +435,7 @@ struct HTTP2Connection {
     return memcmp(base, text.utf8Start, name.count) == 0
   }
 
-  /// Nil when it is no number, or larger than any body of a service.
+  /// Nil if it is not a number, or larger than any response body.
   private static func number(_ text: UnsafeRawBufferPointer) -> UInt32? {
     guard text.count > 0, text.count <= 9 else { return nil }
     var number: UInt32 = 0
@@ -446,7 +447,7 @@ struct HTTP2Connection {
     return number
   }
 
-  /// The answer is complete. If it announced another length, it is malformed (RFC 9113, 8.1.1).
+  /// The response is complete. If it announced another length, it is malformed (RFC 9113, 8.1.1).
   private mutating func answerEnded(_ slot: Int) {
     let entry = outbox.pointee.entry(slot)
     guard entry.pointee.status >= 200 else { return }
@@ -463,8 +464,8 @@ struct HTTP2Connection {
     return payload.count == 0 || Int(entry.pointee.sent) == payload.count && left > 1
   }
 
-  /// The answer came before all of the request was written. A service may refuse what it has not
-  /// seen whole (RFC 9113, 8.1), but not have accepted it. The rest is of no use.
+  /// The response came before all of the request was written. A server may refuse an incomplete
+  /// request (RFC 9113, 8.1), but not have accepted it. The rest is of no use.
   @inline(never)
   private mutating func answeredEarly(_ slot: Int) {
     let entry = outbox.pointee.entry(slot)
@@ -474,7 +475,7 @@ struct HTTP2Connection {
       codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), entry.pointee.stream, NGHTTP2_CANCEL.rawValue)
   }
 
-  /// Nil when it is no status, or one that HTTP/2 does not have.
+  /// Nil if it is not an HTTP/2 status.
   @inline(__always)
   private static func status(_ text: UnsafeRawBufferPointer) -> UInt16? {
     guard text.count == 3 else { return nil }
@@ -497,7 +498,7 @@ struct HTTP2Connection {
         == other.loadUnaligned(fromByteOffset: 3, as: UInt32.self)
   }
 
-  /// All fields of an answer have come, or those behind its body.
+  /// All fields of a response have come, or its trailers.
   fileprivate mutating func heardHeaders(
     _ codec: OpaquePointer?, _ stream: Int32, isLast: Bool
   ) {
@@ -511,11 +512,11 @@ struct HTTP2Connection {
       _ = nghttp2_submit_rst_stream(
         codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_PROTOCOL_ERROR.rawValue)
     }
-    // The answer itself is still to come.
+    // The response itself is still to come.
     entry.pointee.status = 0
   }
 
-  /// The end of an answer's body has come.
+  /// The end of a response's body has come.
   fileprivate mutating func heardEnd(_ codec: OpaquePointer?, _ stream: Int32) {
     guard let slot = slot(codec, stream) else { return }
     answerEnded(slot)
@@ -524,8 +525,7 @@ struct HTTP2Connection {
   fileprivate mutating func heardReset(
     _ codec: OpaquePointer?, _ stream: Int32, _ error: UInt32
   ) {
-    // A service that needs no more of the request says so by a reset without an error (RFC 9113,
-    // 8.1).
+    // A server that needs no more of the request resets it without an error (RFC 9113, 8.1).
     guard error != NGHTTP2_NO_ERROR.rawValue, let slot = slot(codec, stream) else { return }
     outbox.pointee.entry(slot).pointee.isReset = true
     outbox.pointee.metrics.pointee.resets &+= 1
@@ -538,12 +538,12 @@ struct HTTP2Connection {
     let entry = outbox.pointee.entry(slot)
     entry.pointee.bodyHeard &+= UInt32(clamping: bytes.count)
     if let whole = outbox.pointee.whole { keep(bytes, in: whole, of: slot, stream) }
-    // A 200 has no body, or none that matters.
+    // A 200 has no body that matters.
     guard entry.pointee.status > 200 else { return }
     entry.makeBody()?.pointee.append(bytes)
   }
 
-  /// A body that is longer than is kept ends its stream: nobody wants the rest.
+  /// A body that is too long to keep ends its stream.
   @inline(never)
   private mutating func keep(
     _ bytes: UnsafeRawBufferPointer, in whole: UnsafeMutablePointer<WholeAnswer>, of slot: Int,
@@ -554,7 +554,7 @@ struct HTTP2Connection {
       return
     }
     whole.pointee.take(body: bytes)
-    // What is asked for counts for no flood.
+    // We requested this body, so it does not count toward the flood budget.
     partsWritten &+= UInt64(truncatingIfNeeded: bytes.count / 32 &+ 1)
     guard whole.pointee.isSpoilt else { return }
     entry.pointee.isReset = true
@@ -589,7 +589,7 @@ struct HTTP2Connection {
     return slot
   }
 
-  /// What is known of the notification that a stream carries: its request, and the answer's status.
+  /// A stream's notification: its request, and the response's status.
   fileprivate func describe(_ slot: Int) -> (request: StoredRequest, status: UInt16) {
     (outbox.pointee.request(slot), outbox.pointee.entry(slot).pointee.status)
   }
@@ -614,13 +614,14 @@ struct HTTP2Connection {
     deferred = 0
   }
 
-  /// A peer that only gives back what it has read would be sent ever smaller parts, each in a frame
-  /// and with a window update of its own (RFC 9293, 3.8.6.2, describes the same for TCP). So a part
-  /// has to be worth a frame, as long as answers to others, and more room with them, are to come.
+  /// If a peer returns only as much flow-control window as it has read, parts would get ever
+  /// smaller, each with its own frame and window update (RFC 9293, 3.8.6.2, describes the same for
+  /// TCP). So a part must be worth a frame, as long as responses to others, and more room with
+  /// them, are to come.
   private static var leastPart: Int { 1 << 10 }
 
-  /// Whether the rest of a payload waits for more room in the connection's window. What a stream's
-  /// own window holds back does not wait.
+  /// Whether the rest of a payload waits for more room in the connection's flow-control window. It
+  /// does not wait for its stream's own window.
   private mutating func defers(_ stream: Int32, rest: Int, room: Int) -> Bool {
     let least = min(rest, Self.leastPart)
     guard room < least, inFlight > 1, deferred == 0,
@@ -640,7 +641,7 @@ struct HTTP2Connection {
     let count = min(room, payload.count &- sent)
     if defers(stream, rest: payload.count &- sent, room: room) { return nil }
     if let base = payload.baseAddress { memcpy(buffer, base + sent, count) }
-    // What the record has no room for begins the next one.
+    // Bytes that do not fit into this record begin the next one.
     let isOver = filled &+ Self.frameHead &+ count > Self.recordSize
     entry.pointee.record = isOver ? records &+ 1 : records
     entry.pointee.sent = UInt16(truncatingIfNeeded: sent &+ count)
@@ -652,13 +653,13 @@ struct HTTP2Connection {
 
 // MARK: What calls back
 
-/// nghttp2 calls back while it works, and what it calls changes the connection. So these functions
+/// nghttp2 calls back while it works, and the callbacks change the connection. So these functions
 /// keep no access to it meanwhile.
 extension UnsafeMutablePointer<HTTP2Connection> {
   /// SETTINGS_NO_RFC7540_PRIORITIES; nghttp2 has a name for it since 1.48.
   private static var noPriorities: Int32 { 9 }
 
-  /// Begins HTTP/2 on a new connection; false when there is no memory.
+  /// Begins HTTP/2 on a new connection; false if out of memory.
   func begin(showsToken: Bool) -> Bool {
     pointee.end()
     pointee.showsToken = showsToken
@@ -670,7 +671,7 @@ extension UnsafeMutablePointer<HTTP2Connection> {
     defer { nghttp2_option_del(option) }
     // They belong to a priority tree that nothing here uses.
     nghttp2_option_set_no_closed_streams(option, 1)
-    // `heardHeader` checks in answers what nghttp2 would check, for less.
+    // `heardHeader` checks in responses what nghttp2 would check, for less.
     nghttp2_option_set_no_http_messaging(option, 1)
     nghttp2_session_callbacks_set_on_header_callback(callbacks, heardHeader)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, heardBody)
@@ -714,7 +715,7 @@ extension UnsafeMutablePointer<HTTP2Connection> {
     free(self)
   }
 
-  /// Bytes that wait to be written, at most a record; nil when HTTP/2 itself has ended.
+  /// Bytes that wait to be written, at most a record; nil if HTTP/2 itself has ended.
   func fillRecord(of authority: CommonHeaders) -> UnsafeRawBufferPointer? {
     let written = pointee.written
     if written > 0 {
@@ -729,7 +730,7 @@ extension UnsafeMutablePointer<HTTP2Connection> {
       start: pointee.record, count: min(pointee.filled, HTTP2Connection.recordSize))
   }
 
-  /// Makes nghttp2 put what waits into frames, until a record is full.
+  /// Makes nghttp2 put waiting data into frames, until a record is full.
   func fill(of authority: CommonHeaders) {
     if pointee.isOffered { return }
     let record = pointee.record
@@ -756,7 +757,7 @@ extension UnsafeMutablePointer<HTTP2Connection> {
     }
   }
 
-  /// Says what a frame is, and of which notification.
+  /// Logs a frame, with its notification.
   @inline(never)
   fileprivate func trace(
     _ frame: UnsafePointer<nghttp2_frame>, isSent: Bool, _ log: UnsafeMutablePointer<SessionLog>
@@ -768,7 +769,7 @@ extension UnsafeMutablePointer<HTTP2Connection> {
     log.trace(frame, isSent: isSent, slot.map { pointee.describe($0) }, on: pointee.serial)
   }
 
-  /// Takes what was read; false when it is not HTTP/2 or the peer broke its rules.
+  /// Takes received bytes; false if they are not HTTP/2 or the peer broke its rules.
   func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
     nghttp2_session_mem_recv(
       pointee.codec, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)

@@ -1,8 +1,8 @@
 import CAPNS
 import CSystem
 
-/// A notification's request to APNs by HTTP/2, checked before it uses a stream. Its texts
-/// belong to the caller.
+/// A notification's HTTP/2 request to APNs, checked before it uses a stream. Its texts belong to
+/// the caller.
 struct HTTP2Request {
   /// The device token, or the text of a channel.
   let token: UnsafeRawBufferPointer
@@ -16,7 +16,7 @@ struct HTTP2Request {
   let expiry: UNIXSeconds?
   /// Empty: the certificate is for one topic only.
   let topic: UnsafeRawBufferPointer
-  /// Goes behind the topic: what the push type needs and a session's topic lacks.
+  /// Goes after the topic: the push type's suffix, if a session's topic lacks it.
   let topicSuffix: UnsafeRawBufferPointer
   /// The type that the topic, or the certificate, is for.
   private let named: PushType?
@@ -30,10 +30,10 @@ struct HTTP2Request {
   /// Apple's topics are never nearly this long.
   static let topicMax = 255
 
-  /// `topic` is used if the notification names none; `topicCount` is its length if it was
-  /// checked before. `certificate` is the topic that the service then takes from the certificate, and
-  /// `isFor` the type that one of them is for. `payloadMax` 0 stands for the limit of the push type.
-  /// A payload without bytes, only with a count, has to be read when it has been written.
+  /// `topic` is used if the notification has no topic; `topicCount` is its length if it was checked
+  /// before. `certificate` is the topic that APNs then takes from the certificate, and `isFor` the
+  /// type that one of them is for. `payloadMax` 0 stands for the limit of the push type. A payload
+  /// with only a count must be read after it has been written.
   init(
     _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer,
     payloadCount: Int, payloadMax: Int, topic fallback: UnsafePointer<CChar>?,
@@ -154,7 +154,7 @@ struct HTTP2Request {
     identifier = try Self.identifier(given.pointee.apns_id)
   }
 
-  /// Something that is asked about the channels of an app; both texts are checked.
+  /// A channel management request; both texts are checked.
   init(
     _ operation: ChannelOperation, channel: UnsafeRawBufferPointer, app: UnsafeRawBufferPointer
   ) {
@@ -170,7 +170,7 @@ struct HTTP2Request {
     identifier = .none
   }
 
-  /// The text of a channel: base64, as the service gave it.
+  /// The text of a channel: base64, as it came from APNs.
   static func channel(
     _ text: UnsafePointer<CChar>
   ) throws(Failure) -> UnsafeRawBufferPointer {
@@ -280,7 +280,7 @@ struct HTTP2Request {
     return type?.payloadMax ?? Int(APNS_PAYLOAD_MAX_HTTP2)
   }
 
-  /// The type that the notification says, or its topic; nil if the payload has to.
+  /// The type of the notification, or of its topic; nil if it depends on the payload.
   @inline(__always)
   private static func type(_ given: UInt8, or named: PushType?) throws(Failure) -> PushType? {
     if given == 0 { return named }
@@ -304,8 +304,7 @@ struct HTTP2Request {
     }
   }
 
-  /// Refuses a topic that APNs refuses for the push type, and a payload that a device ignores with
-  /// that type.
+  /// Refuses a topic that does not fit the push type, and a payload that a device ignores with it.
   @inline(never)
   func check(_ traits: PayloadTraits) throws(Failure) {
     if let named, named != type {
@@ -319,7 +318,7 @@ struct HTTP2Request {
     if topic.count > 0, topicSuffix.count == 0, mark == 0, !type.fits(topic) {
       throw mismatch(type, "the topic does not end in ", type.topicSuffix)
     }
-    // A pass of Wallet is told that it changed by `{}`.
+    // `{}` informs a Wallet pass of a change.
     if !traits.hasAps, !traits.hasMDM, !traits.isEmpty, type.needsAps, mark == 0 {
       throw mismatch(nil, "the payload has no aps", UnsafeRawBufferPointer(start: nil, count: 0))
     }

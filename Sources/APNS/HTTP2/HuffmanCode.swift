@@ -58,8 +58,8 @@ struct HuffmanCode {
     return (bits &+ 7) &>> 3
   }
 
-  /// Writes a text whose characters all have codes, and returns where it ends. It may
-  /// overwrite up to three bytes after the end.
+  /// Writes a text of characters that all have codes, and returns its end. It may overwrite up to
+  /// three bytes after the end.
   func write(
     _ text: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
@@ -113,7 +113,7 @@ private struct BitWriter {
     count &+= length
   }
 
-  /// Leaves fewer than 32 bits. It has to be called before there are more than 64.
+  /// Leaves fewer than 32 bits. Must be called before there are more than 64.
   @inline(__always)
   mutating func flush() {
     if count >= 32 {

@@ -1,12 +1,12 @@
 import CAPNS
 import CSystem
 
-/// Every notification of a session over HTTP/2 without an end, its request ready to be sent again,
-/// and the outcomes nobody has taken yet. No I/O and no clock.
+/// Every unresolved notification of an HTTP/2 session, its request ready to be resent, and the
+/// outcomes that wait for the caller. No I/O and no clock.
 ///
-/// Answers come in any order, so each entry has a state of its own and its memory is freed by
-/// itself. Entries without an end are in a list in the order in which they were taken; those from
-/// `fresh` on were never sent. Lists name an entry by its slot plus one; 0 is none.
+/// Responses come in any order, so each entry has its own state and its memory is freed separately.
+/// Unresolved entries are in a list in queueing order; those from `fresh` on were never sent. Lists
+/// refer to an entry by its slot plus one; 0 is nil.
 struct Outbox: ~Copyable {
   private let memory: UnsafeMutableRawPointer
   private let entries: UnsafeMutablePointer<OutboxEntry>
@@ -16,24 +16,24 @@ struct Outbox: ~Copyable {
   private let untaken: UnsafeMutablePointer<Untaken>
   private let telling: Telling
 
-  /// The first and the last taken of those without an end, and the first never sent.
+  /// The first and the last unresolved entry, and the first never sent.
   private var oldest: UInt32 = 0
   private var newest: UInt32 = 0
   private var fresh: UInt32 = 0
-  /// Entries given back, reused in that order, so that requests that were answered in order stay
-  /// neighbours. Behind `touched` none was ever used.
+  /// Unused entries, reused in that order, so that requests answered in order stay neighbours.
+  /// Entries after `touched` were never used.
   private var unused = OutboxList()
   private var touched = 0
-  /// To be sent at once, because they were sent before or passed over; and later.
+  /// Entries to send immediately, because they were sent before or skipped; and later.
   private var again = OutboxList()
   private var later: RetryQueue
-  /// Of those to be sent at once, the ones that fly apart from others.
+  /// Entries to send immediately, but apart from others.
   private var apart = OutboxList()
   /// With the option `device_order`.
   private var order: DeviceOrder?
-  /// Something was added to `again` since that was last asked for.
+  /// Something was added to `again` since this was last read.
   private(set) var hasNewAgain = false
-  /// Streams that have ended and are to be judged; and outcomes to be taken.
+  /// Streams that have ended and are not processed yet; and outcomes to return.
   private var answered = OutboxList()
   private var ended = OutboxList()
   /// How many of those are accepted ones that give way.
@@ -55,9 +55,9 @@ struct Outbox: ~Copyable {
   private(set) var cancelled: UInt64 = 0
   private(set) var expired: UInt64 = 0
   private(set) var resent: UInt64 = 0
-  /// For requests that come one at a time: where the answer is kept whole. Somebody else's.
+  /// For requests that come one at a time: where the response is kept whole. Not owned.
   var whole: UnsafeMutablePointer<WholeAnswer>?
-  /// What the session counts for a monitoring system, where its connections reach it too.
+  /// The session's counts for a monitoring system, where its connections reach them too.
   let metrics: UnsafeMutablePointer<apns_session_metrics_t>
 
   /// `bytes` for requests and bookkeeping together; nil when there is no memory.
@@ -88,13 +88,13 @@ struct Outbox: ~Copyable {
     entries.initialize(to: OutboxEntry(userData: nil, identifier: 0, place: 0))
   }
 
-  /// What so many entries take besides their requests.
+  /// The size of `count` entries without their requests.
   private static func bookkeeping(_ count: Int, _ keepsOrder: Bool) -> Int {
     count &* MemoryLayout<OutboxEntry>.stride &+ RetryQueue.size(capacity: count)
       &+ (keepsOrder ? DeviceOrder.size(capacity: count) : 0)
   }
 
-  /// Makes an outbox that stays where it is in memory until it is ended.
+  /// Makes an outbox that stays at one address until it is ended.
   static func make(
     bytes: Int, untaken: UnsafeMutablePointer<Untaken>, keepsOrder: Bool
   ) -> UnsafeMutablePointer<Outbox>? {
@@ -129,7 +129,7 @@ struct Outbox: ~Copyable {
   // MARK: Queueing
 
   var largestRequest: Int { store.size }
-  /// Bytes of requests without an end.
+  /// Bytes of unresolved requests.
   var live: Int { store.used }
   /// Accepted ones are told.
   @inline(__always)
@@ -143,7 +143,7 @@ struct Outbox: ~Copyable {
       || telling == .each && waitingOutcomes > 0 && unused.isEmpty && touched == capacity
   }
 
-  /// Where a request of `size` bytes goes; nil when there is no room now.
+  /// Where a request of `size` bytes goes; nil if there is no room now.
   @inline(__always)
   mutating func reserve(_ size: Int) -> Int? {
     guard !unused.isEmpty || touched < capacity || yielding > 0 else { return nil }
@@ -194,7 +194,7 @@ struct Outbox: ~Copyable {
     unresolved &+= 1
   }
 
-  /// The notification waits behind earlier ones to its device.
+  /// The notification waits for earlier ones to its device.
   @inline(never)
   private mutating func putInLine(_ slot: Int) {
     let (entries, store) = (entries, store)
@@ -209,7 +209,7 @@ struct Outbox: ~Copyable {
     }
   }
 
-  /// Leaves out those that wait behind earlier ones to their device.
+  /// Skips entries that wait for earlier ones to their device.
   @inline(never)
   private mutating func passOver() {
     while fresh != 0, order?.passes(Int(fresh) &- 1) == true {
@@ -217,7 +217,7 @@ struct Outbox: ~Copyable {
     }
   }
 
-  /// The notification has its end, and the next one to its device may be sent.
+  /// The notification is resolved, and the next one to its device may be sent.
   @inline(never)
   private mutating func endTurn(_ slot: Int) {
     guard let next = order?.end(slot), !entries[next].isCancelled else { return }
@@ -225,7 +225,7 @@ struct Outbox: ~Copyable {
     hasNewAgain = true
   }
 
-  /// An unused entry: `reserve` has seen that there is one.
+  /// An unused entry; `reserve` has made sure of it.
   @inline(__always)
   private mutating func takeEntry() -> Int {
     if let slot = entries.takeFirst(of: &unused) { return slot }
@@ -270,7 +270,7 @@ struct Outbox: ~Copyable {
     return next == 0 ? slot : next &- 1
   }
 
-  /// Whether it waits for the answer to that stream.
+  /// Whether it waits for the response on that stream.
   @inline(__always)
   func isInFlight(_ slot: Int, on connection: UInt16, _ stream: Int32) -> Bool {
     entries[slot].stream == stream && entries[slot].connection == connection
@@ -285,7 +285,7 @@ struct Outbox: ~Copyable {
     again.isEmpty && fresh == 0 && later.next == nil && apart.isEmpty
   }
 
-  /// Something that flies apart from others waits to be sent.
+  /// A notification to be sent apart waits.
   @inline(__always)
   var hasApart: Bool { !apart.isEmpty }
 
@@ -296,8 +296,8 @@ struct Outbox: ~Copyable {
     return RetryQueue.hasCome(next, at: second)
   }
 
-  /// Whether something that can be sent at once was added since this was last asked, by an answer
-  /// that came when some channels had had their turn.
+  /// Whether something that can be sent immediately was added since the last call, by a response
+  /// that came after some channels' pass.
   @inline(__always)
   mutating func takeNewAgain() -> Bool {
     guard hasNewAgain else { return false }
@@ -305,7 +305,7 @@ struct Outbox: ~Copyable {
     return !again.isEmpty || !apart.isEmpty
   }
 
-  /// The second at which the first of those that wait for another try may be sent.
+  /// The second at which the first retry may be sent.
   @inline(__always)
   var nextTry: Seconds? { later.next }
 
@@ -324,7 +324,7 @@ struct Outbox: ~Copyable {
     return slot
   }
 
-  /// The next one of those that fly apart from others.
+  /// The next notification to be sent apart.
   mutating func takeApart() -> Int? { entries.takeFirst(of: &apart) }
 
   /// It could not be sent after all, and is the next one again.
@@ -358,15 +358,15 @@ struct Outbox: ~Copyable {
     inFlight &+= 1
   }
 
-  // MARK: What is known of one
+  // MARK: State of one entry
 
-  /// What the connection that carries it keeps up to date.
+  /// The entry, which its connection keeps up to date.
   @inline(__always)
   func entry(_ slot: Int) -> UnsafeMutablePointer<OutboxEntry> { entries + slot }
 
-  /// The status of its answer so far; 0: none yet.
+  /// The status of its response so far; 0: none yet.
   func status(_ slot: Int) -> UInt16 { entries[slot].status }
-  /// Since when its retry timeout runs: since the first answer that asks for another try.
+  /// Since when its retry timeout runs: since the first response that requests a retry.
   func age(_ slot: Int, at second: Seconds) -> Seconds {
     if entries[slot].tries == 0 { entries[slot].patientSince = second }
     return second &- entries[slot].patientSince
@@ -388,34 +388,34 @@ struct Outbox: ~Copyable {
   func turnedAway(_ slot: Int) -> UInt8 { entries[slot].turnedAway }
   func ends(_ slot: Int) -> UInt8 { entries[slot].ends }
 
-  // MARK: What comes of it
+  // MARK: Results of one entry
 
-  /// The peer has not looked at it.
+  /// The peer has not processed it.
   mutating func refuse(_ slot: Int) { entries[slot].isRefused = true }
 
-  /// The generation of the provider token that was refused with it. Nil the second time: one new
-  /// token is asked for each.
+  /// The generation of the provider token that was refused with it. Nil the second time: each entry
+  /// requests one new token.
   mutating func takeRefusedToken(_ slot: Int) -> UInt32? {
     guard !entries[slot].hasNewToken else { return nil }
     entries[slot].hasNewToken = true
     return entries[slot].tokenGeneration
   }
 
-  /// Stands for the token of credentials that the session no longer uses.
+  /// Represents the token of credentials that the session no longer uses.
   static var replacedToken: UInt32 { .max }
 
   /// It was sent with such a token, if with any.
   mutating func tokenReplaced(_ slot: Int) { entries[slot].tokenGeneration = Self.replacedToken }
 
-  /// Some notification without an end names no topic.
+  /// Some unresolved notification names no topic.
   var lacksTopic: Bool {
     var isLacking = false
     forEachWithoutEnd { if request($0).topic.count == 0 { isLacking = true } }
     return isLacking
   }
 
-  /// Its stream has ended; `takeAnswered` returns it to be judged. If it was neither answered nor
-  /// refused, nobody knows what became of it.
+  /// Its stream has ended; `takeAnswered` returns it. If it was neither answered nor refused, it is
+  /// in doubt.
   mutating func streamEnded(_ slot: Int) {
     guard entries[slot].state == .inFlight else { return }
     inFlight &-= 1
@@ -435,7 +435,7 @@ struct Outbox: ~Copyable {
 
   mutating func takeAnswered() -> Int? { entries.takeFirst(of: &answered) }
 
-  /// Everything that a connection had in flight is handled like what was answered, in order.
+  /// Everything that a connection had in flight is handled like a response, in order.
   @inline(never)
   mutating func connectionEnded(_ connection: UInt16) {
     forEachInFlight(on: connection) {
@@ -458,8 +458,8 @@ struct Outbox: ~Copyable {
     }
   }
 
-  /// Reads what the service said with a status other than 200. `isRepeated`: it gave the same reason
-  /// the last time. `goneSince` is in UNIX milliseconds, 0 if the service did not say.
+  /// Reads the body of a response with a status other than 200. `isRepeated`: it has the same
+  /// reason as the last time. `goneSince` is in UNIX milliseconds, 0 if missing.
   mutating func readAnswer(_ slot: Int) -> (reason: Reason, goneSince: Int64, isRepeated: Bool) {
     let reason = entries[slot].body?.pointee.judge() ?? .other
     let isRepeated = entries[slot].lastReason == reason
@@ -467,13 +467,13 @@ struct Outbox: ~Copyable {
     return (reason, entries[slot].body?.pointee.goneSince ?? 0, isRepeated)
   }
 
-  /// If it ends as unknown, the caller is told that answer.
+  /// If it becomes unknown, its event carries that response.
   mutating func note(_ reason: Reason, _ slot: Int) {
     entries[slot].lastStatus = entries[slot].status
     entries[slot].lastReason = reason
   }
 
-  /// It is sent again at once.
+  /// It is resent immediately.
   mutating func sendAgain(_ slot: Int) {
     whole?.pointee.clear()
     entries[slot].state = .queued
@@ -486,13 +486,13 @@ struct Outbox: ~Copyable {
     hasNewAgain = true
   }
 
-  /// How often its answer asked for another try before.
+  /// How often its response requested a retry before.
   func tries(_ slot: Int) -> Int { Int(entries[slot].tries) }
 
-  /// After how many seconds its answer asked to send it again; 0: not said.
+  /// Its response's retry-after in seconds; 0: missing.
   func retryAfter(_ slot: Int) -> Seconds { entries[slot].body?.pointee.retryAfter ?? 0 }
 
-  /// It is tried again at that second.
+  /// It is retried at that second.
   mutating func tryLater(_ slot: Int, at due: Seconds) {
     whole?.pointee.clear()
     entries[slot].asked = retryAfter(slot)
@@ -504,16 +504,16 @@ struct Outbox: ~Copyable {
 
   private mutating func forget(_ slot: Int) { (entries + slot).freeBody() }
 
-  /// What may have arrived may be sent again, and the answer could be another.
+  /// Whether a request that may have arrived may be resent, although the response could differ.
   var mayRepeat: Bool {
     guard let whole else { return true }
     return !whole.pointee.isOnce && !whole.pointee.isSpoilt
   }
 
-  /// A request that has no end may have arrived.
+  /// An unresolved request may have arrived.
   var isAnyInFlight: Bool { inFlight > 0 || !answered.isEmpty }
 
-  /// It has its end.
+  /// It is resolved.
   mutating func end(_ slot: Int, as outcome: Outcome) {
     unresolved &-= 1
     switch outcome {
@@ -539,8 +539,8 @@ struct Outbox: ~Copyable {
     }
   }
 
-  /// Sends the notification with that identifier, or any for 0, no more. Those that wait to be sent
-  /// have their end; the rest keep waiting for their answers. Returns how many have one.
+  /// Stops sending the notification with that identifier, or all for 0. Waiting ones are resolved;
+  /// the rest keep waiting for their responses. Returns how many are resolved.
   @inline(never)
   mutating func cancel(_ identifier: UInt32) -> Int {
     var next = oldest
@@ -574,7 +574,7 @@ struct Outbox: ~Copyable {
     if order != nil { passOver() }
   }
 
-  /// It is known not to have arrived, unless an earlier try may have.
+  /// It has not arrived, unless an earlier try may have.
   mutating func endCancelled(_ slot: Int) {
     end(slot, as: entries[slot].doubts == 0 ? .cancelled : .unknown)
   }
@@ -668,7 +668,7 @@ struct Outbox: ~Copyable {
     while oldest != 0 { end(Int(oldest) &- 1, as: .unknown) }
   }
 
-  /// Nobody sends its request any more.
+  /// Its request is not needed any more.
   @inline(__always)
   private mutating func giveBackRequest(_ slot: Int) {
     store.release(request(slot).size)
@@ -696,12 +696,12 @@ struct Outbox: ~Copyable {
 
   // MARK: Outcomes
 
-  /// The oldest notification without an end.
+  /// The oldest unresolved notification.
   var firstUnresolved: UInt32? {
     oldest == 0 ? nil : entries[Int(oldest) &- 1].identifier
   }
 
-  /// Takes the outcome that came first. The text of its answer stays until the next one is taken.
+  /// Takes the outcome that came first. The text of its response stays until the next one is taken.
   mutating func takeOutcome() -> WaitingOutcome? {
     guard !ended.isEmpty else { return nil }
     let entry = entries + (Int(ended.first) &- 1)
@@ -720,11 +720,11 @@ struct Outbox: ~Copyable {
   }
   var hasPushed: Bool { pushed != 0 && entries[Int(pushed) &- 1].state == .ended }
 
-  /// The outcome of the one that was taken last is for a push.
+  /// The outcome of the notification queued last is for a push.
   mutating func push() { pushed = newest }
 
-  /// Takes the outcome of the push, which is unknown if there is none yet. Then nobody is told of the
-  /// one that may still come.
+  /// Takes the outcome of the push, which is unknown without a response. A later one is then not
+  /// reported.
   mutating func takePushed() -> WaitingOutcome? {
     guard pushed != 0 else { return nil }
     let slot = Int(pushed) &- 1

@@ -1,14 +1,14 @@
 import CSystem
 
-/// What the outbox keeps of a notification besides its request.
+/// The outbox's state of a notification besides its request.
 struct OutboxEntry {
   var userData: UnsafeMutableRawPointer?
-  /// The body of the answer; from malloc, nil when there is none.
+  /// The response body; from malloc, nil without one.
   var body: UnsafeMutablePointer<AnswerText>?
   var identifier: UInt32
   /// Where its request starts in the store.
   var place: UInt32
-  /// The ones taken before and after it that have no end either, as slot plus one; 0: none.
+  /// The unresolved ones queued before and after it, as slot plus one; 0: none.
   var older: UInt32 = 0
   var newer: UInt32 = 0
   /// The next one of the list it is in, as slot plus one; 0: none.
@@ -17,52 +17,51 @@ struct OutboxEntry {
   var stream: Int32 = 0
   var connection: UInt16 = 0
   var state = OutboxState.queued
-  /// How often it was sent and the answer asked for another try.
+  /// How often it was sent and the response requested a retry.
   var tries: UInt8 = 0
-  /// The status of the answer so far; 0: none yet.
+  /// The status of the response so far; 0: none yet.
   var status: UInt16 = 0
-  /// The answer is complete.
+  /// The response is complete.
   var isWhole = false
-  /// The peer reset its stream by an error, or its answer is malformed or came too soon to be true.
+  /// The peer reset its stream with an error, or its response is malformed or came too soon to be
+  /// true.
   var isReset = false
-  /// The peer ended its stream without having looked at it.
+  /// The peer refused its stream without having processed it.
   var isRefused = false
   /// How often it was refused so while the connection took others.
   var refusals: UInt8 = 0
-  /// How often it was sent and nobody knows what became of it, and how often because its connection
-  /// ended.
+  /// How often it was sent and stayed in doubt, and how often because its connection ended.
   var doubts: UInt8 = 0
   var ends: UInt8 = 0
   var interest = Interest.whole
   /// A provider token was replaced for it.
   var hasNewToken = false
-  /// The announced length of the answer's body plus one, 0 when none was announced; and how much of
-  /// it came.
+  /// The announced length of the response's body plus one, 0 without one; and its length so far.
   var bodyLength: UInt32 = 0
   var bodyHeard: UInt32 = 0
   /// How many bytes of its payload the stream has taken.
   var sent: UInt16 = 0
-  /// The last status of the service that asked for another try; 0: none.
+  /// The last status that requested a retry; 0: none.
   var lastStatus: UInt16 = 0
   /// Times of the monotonic clock: when the service first asked for another try, and when it was last
   /// sent.
   var patientSince: Seconds = 0
   var sentAt: Seconds = 0
-  /// After how many seconds its last answer asked to send it again; 0: not said.
+  /// The last response's retry-after in seconds; 0: missing.
   var asked: Seconds = 0
-  /// The apns-id, or a broadcast's apns-request-id: the caller's, or the one in the answer once that
-  /// is there. All zero: none.
+  /// The apns-id, or a broadcast's apns-request-id: the caller's, or the response's once it is
+  /// there. All zero: none.
   var id = InlineArray<16, UInt8>(repeating: 0)
-  /// The apns-unique-id of the answer. All zero: none.
+  /// The response's apns-unique-id. All zero: none.
   var unique = InlineArray<16, UInt8>(repeating: 0)
   /// Which provider token it was sent with.
   var tokenGeneration: UInt32 = 0
   var lastReason = Reason.none
-  /// How often it was sent on a connection that answered nothing and then said by GOAWAY that it
-  /// had looked at nothing.
+  /// How often it was sent on a connection that answered nothing and then reported by GOAWAY that
+  /// it had processed nothing.
   var turnedAway: UInt8 = 0
   var outcome = Outcome.unknown
-  /// What `sentAt` lacks to the whole time, see `SendTime`.
+  /// Sub-second part of `sentAt`, see `SendTime`.
   var sentFraction: UInt16 = 0
   /// The connection's record with the end of its payload.
   var record: UInt16 = 0
@@ -79,15 +78,15 @@ struct OutboxEntry {
     self.due = due
   }
 
-  /// It is not sent again.
+  /// It is not resent.
   var isCancelled: Bool { interest != .whole }
 
-  /// Only a whole answer counts: its header fields and the end of the stream, without an error in
+  /// Only a whole response counts: its header fields and the end of the stream, without an error in
   /// between.
   var isAnswered: Bool { isWhole && !isReset && status >= 200 }
 
-  /// What the caller is told of the answer. If the outcome is unknown, of the last one that asked
-  /// for another try.
+  /// The response for the caller. If the outcome is unknown, the last response that requested a
+  /// retry.
   var answer: ServiceAnswer? {
     let none = UnsafeRawBufferPointer(start: nil, count: 0)
     switch outcome {
@@ -118,12 +117,12 @@ struct OutboxEntry {
   }
 }
 
-/// What the caller still wants of a notification.
+/// The caller's remaining interest in a notification.
 enum Interest: UInt8 {
   case whole
-  /// It is not sent again.
+  /// It is not resent.
   case cancelled
-  /// Nor has it an event: a push gave up waiting for it and has said so.
+  /// Nor has it an event: a push timed out and has returned that.
   case told
   /// Its deadline passed while it waited to be sent.
   case expired
@@ -133,30 +132,30 @@ enum OutboxState: UInt8 {
   /// Waits to be sent, for the first time or again.
   case queued
   case inFlight
-  /// Its stream has ended; what that means is not decided yet.
+  /// Its stream has ended and is not processed yet.
   case answered
   /// It has its outcome, which waits to be taken.
   case ended
-  /// Nobody needs it any more.
+  /// It is not needed any more.
   case done
 }
 
-/// The body of an answer that is not 200: a short JSON object. Once it has been judged, the reason
+/// The body of a response that is not 200: a short JSON object. Once it has been read, the reason
 /// in it.
 struct AnswerText {
   /// More than any of Apple's reasons takes.
   private static let capacity = 255
-  /// A body that somebody else wrote, or another Apple, is read up to this length.
+  /// A body that today's APNs would not write is read up to this length.
   static let most = 4 << 10
   // First, so that it lies at the address of the whole.
   var bytes = InlineArray<255, UInt8>(repeating: 0)
   private(set) var count: UInt8 = 0
-  /// A longer body, from malloc, and its length; nil while there is none.
+  /// A longer body, from malloc, and its length; nil if short.
   private var long: UnsafeMutableRawPointer?
   private var longCount = 0
-  /// UNIX milliseconds since when the device is gone; 0: not said, or not judged.
+  /// UNIX milliseconds since when the device is gone; 0: missing, or not read.
   private(set) var goneSince: Int64 = 0
-  /// After how many seconds the service asks to send the notification again; 0: not said.
+  /// The retry-after in seconds; 0: missing.
   private(set) var retryAfter: Seconds = 0
 
   /// Reads the field retry-after (RFC 9110, 10.2.3). Only a number of seconds counts, and at most a
@@ -203,7 +202,7 @@ struct AnswerText {
     (long, longCount) = (nil, 0)
   }
 
-  /// Reads the object, and keeps of it what the caller will be told.
+  /// Reads the object, and keeps the fields that the caller gets.
   mutating func judge() -> Reason {
     let length = Int(count)
     let said: AnswerBody
@@ -234,7 +233,7 @@ extension UnsafeMutablePointer<AnswerText> {
 }
 
 extension UnsafeMutablePointer<OutboxEntry> {
-  /// Where the answer's body is kept; nil when there is no memory.
+  /// Where the response's body is kept; nil if out of memory.
   func makeBody() -> UnsafeMutablePointer<AnswerText>? {
     if let body = pointee.body { return body }
     guard let memory = malloc(MemoryLayout<AnswerText>.size) else { return nil }

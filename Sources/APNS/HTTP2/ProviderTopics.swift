@@ -1,12 +1,12 @@
 import CSystem
 
-/// What a provider's certificate says of topics and of the push type they are for. Its texts belong
-/// to the credentials.
+/// The topics of a provider's certificate, and the push type that they are for. Its texts belong to
+/// the credentials.
 struct ProviderTopics {
   var list: UnsafePointer<UnsafePointer<CChar>?>?
   var count = 0
   var isForVoIP = false
-  /// The service goes by it.
+  /// The certificate identifies the provider, not a provider token.
   var isShown = true
 
   /// The app that it is for first of all: its subject's UID.

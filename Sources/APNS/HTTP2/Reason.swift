@@ -115,15 +115,15 @@ struct Reason: Equatable {
     return self == .none ? 0 : 255
   }
 
-  /// `answered` is the HTTP status of the answer, which decides if the text is not known.
+  /// `answered` is the response's HTTP status, which decides if the text is not known.
   func remedy(answered: Int) -> Remedy {
     let row = row
     if row.count > Self.textOffset { return Remedy(rawValue: row[4] &- 0x41) ?? .reject }
     return answered == 429 || answered >= 500 ? .wait : .reject
   }
 
-  /// After how many seconds a notification may be sent again that ended by this answer. `asked` is
-  /// what the answer itself says, 0 if nothing. 0: there is no point in it.
+  /// After how many seconds a notification with this response may be sent again. `asked` is the
+  /// response's retry-after, 0 if missing. 0: there is no point in it.
   func retryAfter(answered: Int, asked: Seconds) -> Seconds {
     switch remedy(answered: answered) {
     case .reject, .unregistered, .renewToken: return 0

@@ -1,16 +1,17 @@
 import CSystem
 
-/// What all requests of a session have in common.
+/// Header fields that all requests of a session have in common.
 struct CommonHeaders {
   var authority: UnsafeRawBufferPointer
   /// "bearer …"; empty with a certificate.
   var authorization = UnsafeRawBufferPointer(start: nil, count: 0)
 }
 
-/// Writes the header fields of one connection's requests (Apple: Sending notification
-/// requests to APNs, Sending broadcast push notification requests to APNs) in HPACK (RFC 7541). nghttp2's encoder would look up each name and
-/// value, and encode the device token's hex digits one by one. The writing functions are
-/// `mutating`, because otherwise they would get a copy of the whole struct.
+/// Writes the header fields of one connection's requests (Apple: Sending notification requests to
+/// APNs, Sending broadcast push notification requests to APNs) in HPACK (RFC 7541). nghttp2's
+/// encoder would search for each name and value, and encode the device token's hex digits one by
+/// one. The writing functions are `mutating`, because otherwise they would get a copy of the whole
+/// struct.
 struct RequestHeaders {
   /// More than the fields of one request can take.
   static var most: Int { 2560 }
@@ -79,7 +80,7 @@ struct RequestHeaders {
     return string(headers.authorization, Self.number(23, 0x10, 4, next))
   }
 
-  /// The fields of a broadcast in place of those that name a device and its app.
+  /// The fields of a broadcast instead of those that name a device and its app.
   @inline(never)
   private mutating func broadcast(
     _ request: StoredRequest, of headers: CommonHeaders, _ target: UnsafeMutableRawPointer
@@ -88,7 +89,8 @@ struct RequestHeaders {
     return put(.channelID, request.token, common(headers, next))
   }
 
-  /// The fields of a request about channels (Apple: Sending channel management requests to APNs).
+  /// The fields of a channel management request (Apple: Sending channel management requests to
+  /// APNs).
   @inline(never)
   private mutating func ask(
     _ operation: ChannelOperation, _ request: StoredRequest, of headers: CommonHeaders,
@@ -189,7 +191,7 @@ struct RequestHeaders {
     return string(value, next)
   }
 
-  /// Writes a text plainly or in Huffman code, whichever is shorter.
+  /// Writes a text plainly or in Huffman code, the shorter of both.
   @inline(never)
   private mutating func string(
     _ text: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer

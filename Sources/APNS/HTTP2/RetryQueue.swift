@@ -1,5 +1,5 @@
-/// What waits to be sent again later, the earliest first: a heap. Pauses may be of any length, because
-/// a service can ask for its own. No clock.
+/// Retries by their time, the earliest first: a heap. Pauses may be of any length, because APNs can
+/// request one. No clock.
 struct RetryQueue {
   struct Wait {
     let due: Seconds
@@ -36,7 +36,7 @@ struct RetryQueue {
     waits[place] = wait
   }
 
-  /// The slot of one whose time has come.
+  /// The slot of a due retry.
   @inline(never)
   mutating func take(at second: Seconds) -> Int? {
     guard count > 0, Self.hasCome(waits[0].due, at: second) else { return nil }
@@ -56,7 +56,7 @@ struct RetryQueue {
     return slot
   }
 
-  /// Keeps only those whose slot passes.
+  /// Keeps only slots that pass.
   @inline(never)
   mutating func keep(where isKept: (Int) -> Bool) {
     let all = count

@@ -18,8 +18,8 @@ struct StoredRequest {
 
   private static var headSize: Int { MemoryLayout<Head>.size }
 
-  /// The bits of the push type that mark a broadcast, whose token is a channel, and a request of
-  /// channels, whose priority is what is asked.
+  /// The bits of the push type that mark a broadcast, with a channel as its token, and a channel
+  /// management request, with its operation as the priority.
   static var broadcastMark: UInt8 { 0x80 }
   static var operationMark: UInt8 { 0x40 }
   private static var marks: UInt8 { 0xC0 }
@@ -92,7 +92,7 @@ struct StoredRequest {
     return Self.headSize &+ Int(head.token) &+ Int(head.topic) &+ Int(head.collapse)
       &+ Int(head.expiry) &+ Int(head.payload)
   }
-  /// What it is addressed to: a device token, or the text of a channel.
+  /// The request's address: a device token, or the text of a channel.
   var token: UnsafeRawBufferPointer { part(0, Int(head.token)) }
   var topic: UnsafeRawBufferPointer { part(Int(head.token), Int(head.topic)) }
   var collapse: UnsafeRawBufferPointer {
@@ -116,7 +116,7 @@ struct StoredRequest {
   var type: PushType { PushType(rawValue: head.type & ~Self.marks) ?? .alert }
   var isForDevice: Bool { head.type & Self.marks == 0 }
   var isBroadcast: Bool { head.type & Self.broadcastMark != 0 }
-  /// What is asked about channels; nil for a notification.
+  /// The channel operation; nil for a notification.
   var operation: ChannelOperation? {
     head.type & Self.operationMark == 0 ? nil : ChannelOperation(rawValue: head.priority)
   }

@@ -1,7 +1,7 @@
 import CSystem
 
-/// An answer that is kept whole, for requests that come one at a time: its body, and the channel in
-/// its fields. Answers to notifications need neither.
+/// A response that is kept whole, for requests that come one at a time: its body, and the channel
+/// in its fields. Responses to notifications need neither.
 struct WholeAnswer {
   /// More than the list of an app's 10,000 channels takes.
   static var most: Int { 4 << 20 }
@@ -14,14 +14,14 @@ struct WholeAnswer {
   private var count = 0
   /// The body, or the channel, is longer than is kept.
   private(set) var isTooLong = false
-  /// There was no memory for the body.
+  /// The body could not be allocated.
   private(set) var ranOut = false
-  /// The request is sent once only: what it does may have been done although no answer came.
+  /// The request is sent once only: it may have been carried out although no response came.
   private(set) var isOnce = false
 
   private init(_ channel: UnsafeMutablePointer<UInt8>) { self.channel = channel }
 
-  /// Stays where it is in memory until it is ended; nil when there is no memory.
+  /// Stays at one address until it is ended; nil if out of memory.
   static func make() -> UnsafeMutablePointer<WholeAnswer>? {
     let size = MemoryLayout<WholeAnswer>.stride
     guard let memory = malloc(size &+ channelMost) else { return nil }
@@ -36,7 +36,7 @@ struct WholeAnswer {
     free(answer)
   }
 
-  /// Forgets the answer to the last request, and its memory if that was large.
+  /// Forgets the response to the last request, and its memory if that was large.
   mutating func begin(isOnce: Bool) {
     clear()
     self.isOnce = isOnce
@@ -45,13 +45,13 @@ struct WholeAnswer {
     (body, capacity) = (nil, 0)
   }
 
-  /// The request is sent again.
+  /// The request is resent.
   mutating func clear() {
     (channelCount, count) = (0, 0)
     (isTooLong, ranOut) = (false, false)
   }
 
-  /// Nobody needs more of it.
+  /// More of it is not needed.
   var isSpoilt: Bool { isTooLong || ranOut }
 
   mutating func take(channel text: UnsafeRawBufferPointer) {

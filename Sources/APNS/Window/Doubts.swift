@@ -1,9 +1,9 @@
-/// Counts how often each notification was in flight on a connection that ended without a
-/// word, and limits because of that how many may be in flight together.
+/// Counts how often each notification was in flight on a connection that ended without an error
+/// packet, and limits because of that how many may be in flight together.
 ///
-/// The notifications in flight are always the oldest of a window, so the counts never grow
-/// from one position to the next, and four positions describe them all. A notification that
-/// has been in flight in this way five times is not sent again.
+/// The notifications in flight are always the oldest of a window, so the counts never grow from one
+/// position to the next, and four positions describe them all. A notification that has been in
+/// flight in this way five times is not resent.
 struct Doubts {
   /// The positions up to which the count is at least 1, 2, 3 and 4.
   private var once = 0
@@ -38,7 +38,7 @@ struct Doubts {
     return fifth
   }
 
-  /// The notification at `position` is taken out, and those behind it move up.
+  /// The notification at `position` is taken out, and later ones move up.
   mutating func remove(_ position: Int) {
     if once > position { once &-= 1 }
     if twice > position { twice &-= 1 }

@@ -82,7 +82,7 @@ struct FrameRing: ~Copyable {
     cursor = place
   }
 
-  /// Takes out a frame of which nothing was written. Those behind it in the same stretch move up.
+  /// Takes out an unwritten frame. Later ones in the same stretch move up.
   mutating func remove(_ place: Int, size: Int) {
     let isBeforeTurn = hasTurned && place >= tail
     let stretchEnd = isBeforeTurn ? turn : head

@@ -1,5 +1,5 @@
-/// A notification known to be bad that a connection carries last. The gateway has to name
-/// it, which proves everything sent before it on that connection.
+/// A notification known to be bad that a connection carries last. The gateway must name it, which
+/// proves everything sent before it on that connection.
 ///
 /// It is not an entry of the window, so it can follow any frame.
 struct Sentinel {

@@ -7,18 +7,18 @@ struct WaitingOutcome {
   let answer: ServiceAnswer?
 }
 
-/// What a service answered over HTTP/2.
+/// APNs' response.
 struct ServiceAnswer {
   let status: UInt16
   /// A number of `apns_reason_t`.
   let reason: UInt8
-  /// As the service wrote it; the bytes are the session's until the next outcome is taken.
+  /// As APNs wrote it; the bytes are the session's until the next outcome is taken.
   let reasonText: UnsafeRawBufferPointer
-  /// UNIX milliseconds since when the device is gone; 0: not said.
+  /// UNIX milliseconds since when the device is gone; 0: unknown.
   let goneSince: Int64
   /// After how many seconds the notification may be sent again; 0: there is no point in it.
   let retryAfter: UInt32
-  /// The service said so; otherwise it is what is usual.
+  /// APNs requested it; otherwise it is the usual time.
   let isAsked: Bool
   /// The bytes of the apns-id and of the apns-unique-id; all zero: none.
   let id: (UInt64, UInt64)
@@ -30,7 +30,7 @@ enum Outcome: Equatable {
   case accepted
   case rejected(status: UInt8)
   case unknown
-  /// Taken back by the caller before the service looked at it.
+  /// Cancelled by the caller before it was processed.
   case cancelled
   /// Its deadline passed before the service looked at it.
   case expired

@@ -1,7 +1,7 @@
 import CSystem
 
-/// Holds every notification without an outcome, with its frame ready to be written again,
-/// and the outcomes that nobody has taken yet. It does no I/O and has no clock.
+/// Holds every notification without an outcome, with its frame ready to be written again, and the
+/// outcomes that wait for the caller. It does no I/O and has no clock.
 ///
 /// Positions count notifications since the window was last empty:
 ///
@@ -51,7 +51,7 @@ struct Window: ~Copyable {
   private(set) var cancelled: UInt64 = 0
   private(set) var expired: UInt64 = 0
   private(set) var resent: UInt64 = 0
-  /// Of those, the ones whose connection ended and named nothing.
+  /// Resent notifications in doubt: their connection ended and named nothing.
   private(set) var resentInDoubt: UInt64 = 0
 
   /// `bytes` covers frames and bookkeeping together; nil if there is no memory.
@@ -213,10 +213,10 @@ struct Window: ~Copyable {
   @inline(__always)
   mutating func wrote(_ count: Int) { ring.wrote(count) }
 
-  /// The first position whose frame the connection does not have in full.
+  /// The first position with a frame that is not written in full.
   var written: Int { written(and: 0) }
 
-  /// The same after so many bytes more.
+  /// The same after `count` more bytes.
   @inline(never)
   func written(and count: Int) -> Int {
     var (low, high) = (first, end)
@@ -228,7 +228,7 @@ struct Window: ~Copyable {
     return low
   }
 
-  /// What is missing of a frame that the connection has in part.
+  /// The rest of a frame that the connection has in part.
   @inline(never)
   var restOfFrame: Int {
     let position = written
@@ -251,8 +251,8 @@ struct Window: ~Copyable {
 
   // MARK: Doubt
 
-  /// Some notifications without an outcome were in flight on a connection that ended
-  /// without a word.
+  /// Some notifications without an outcome were in flight on a connection that ended without an
+  /// error packet.
   @inline(__always)
   var hasDoubt: Bool { hasDoubt(from: first) }
 
@@ -277,22 +277,22 @@ struct Window: ~Copyable {
     }
   }
 
-  // MARK: What the gateway says
+  // MARK: Error packets
 
   enum Verdict: Equatable {
-    /// The gateway named a bad notification and proved the ones before it, which have so
-    /// many bytes.
+    /// The gateway named a bad notification and proved the ones before it, which have `after`
+    /// bytes.
     case rejected(after: Int)
     /// The gateway proved something and found no fault.
     case proven
-    /// The gateway said of a notification that nothing is wrong, so the connection goes on.
+    /// The gateway reported no error for a notification, so the connection stays open.
     case noError
     /// The packet names nothing in flight, so it proves nothing.
     case ambiguous
   }
 
-  /// An error packet arrived and, unless its status is that there is no error, the connection is
-  /// over. Whatever the packet did not settle waits to be written again.
+  /// An error packet arrived and, unless its status means no error, the connection is over.
+  /// Notifications that the packet did not resolve wait to be written again.
   mutating func errorPacket(
     status: UInt8, identifier: UInt32, sentinel: Sentinel
   ) -> Verdict {
@@ -360,12 +360,12 @@ struct Window: ~Copyable {
     case none
     /// Send again all except those that were in flight in this way for the fifth time.
     case usual
-    /// Send none of them again: connections end whatever they carry.
+    /// Resend none of them: connections end no matter which ones they carry.
     case undoubted
   }
 
-  /// The connection ended and named nothing. Notifications that are not sent again get the
-  /// outcome unknown.
+  /// The connection ended and named nothing. Notifications that are not resent get the outcome
+  /// unknown.
   @inline(never)
   mutating func connectionEnded(resending: Resending) {
     let wasWritten = written
@@ -411,10 +411,10 @@ struct Window: ~Copyable {
 
   // MARK: Cancelling
 
-  /// Writes the notification with that identifier, or any for 0, no more. Those of which nothing is
-  /// written get their outcomes, which are taken before others; the rest keep waiting for theirs.
-  /// Returns how many got one. `pending` is how many bytes TLS was given without having written them:
-  /// it has to be given the same bytes again.
+  /// Stops writing the notification with that identifier, or all for 0. Unwritten ones get their
+  /// outcomes, which are taken before others; the rest keep waiting for theirs. Returns the number
+  /// of outcomes. `pending` is the number of bytes that TLS was given and has not written: it must
+  /// be given the same bytes again.
   mutating func cancel(_ identifier: UInt32, pending: Int) -> Int {
     let begun = begun(and: pending)
     let before = end
@@ -698,11 +698,11 @@ struct Window: ~Copyable {
   var isPushing: Bool { pushed != 0 }
   var hasPushed: Bool { pushedEnd != nil }
 
-  /// The outcome of the one that was taken last is for a push.
+  /// The outcome of the notification queued last is for a push.
   mutating func push() { pushed = entries[(end &- 1) & mask].identifier }
 
-  /// Takes the outcome of the push, which is unknown if there is none yet. Then nobody is told of the
-  /// one that may still come.
+  /// Takes the outcome of the push, which is unknown if it has not come. A later one is then not
+  /// reported.
   mutating func takePushed() -> WaitingOutcome? {
     guard pushed != 0 else { return nil }
     let identifier = pushed

@@ -1,4 +1,4 @@
-/// What the window keeps of a notification besides its frame.
+/// The window's state of a notification besides its frame.
 struct WindowEntry {
   var userData: UnsafeMutableRawPointer?
   var identifier: UInt32
@@ -19,7 +19,7 @@ struct WindowEntry {
 
   var place: Int { Int(word & ~(Self.cancelled | Self.told)) }
 
-  /// It has no event: a push gave up waiting for it and has said so.
+  /// It has no event: a push timed out and has returned that.
   var isTold: Bool { word & Self.told != 0 }
   mutating func noteTold() { word |= Self.told }
 
@@ -29,7 +29,7 @@ struct WindowEntry {
     set { word = newValue ? word | Self.cancelled : word & ~Self.cancelled }
   }
 
-  /// Its frame starts so many bytes further ahead.
+  /// Its frame starts `size` bytes further ahead.
   mutating func move(by size: Int) { word &-= UInt32(truncatingIfNeeded: size) }
 
   /// Of one that has an outcome.

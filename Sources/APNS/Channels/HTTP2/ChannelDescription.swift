@@ -1,9 +1,9 @@
-/// What the service says of a channel: `{"message-storage-policy": 1, "push-type": "LiveActivity"}`.
+/// APNs' description of a channel: `{"message-storage-policy": 1, "push-type": "LiveActivity"}`.
 struct ChannelDescription {
   private(set) var storage: Int32 = 0
   private(set) var isForLiveActivities = false
 
-  /// Nil if the bytes do not say how messages are stored.
+  /// Nil if the bytes have no storage policy.
   init?(_ bytes: UnsafeRawBufferPointer) {
     var hasStorage = false
     do throws(JSONFault) {

@@ -1,11 +1,11 @@
 /// The channels in an answer, `{"channels": ["…", …]}`, read one after the other. The answer's bytes
 /// outlive the list.
 struct ChannelList {
-  /// Stands before the first channel that was not taken.
+  /// Its position is before the first channel not yet returned.
   private var reader: JSONReader
   private var hasEnded = false
 
-  /// Nil if the bytes are no such list.
+  /// Nil if the bytes are not a list of channels.
   init?(_ bytes: UnsafeRawBufferPointer) {
     var room = ChannelText()
     do throws(JSONFault) {
@@ -34,7 +34,7 @@ struct ChannelList {
     }
   }
 
-  /// Reads the next channel; false when there is none.
+  /// Reads the next channel; false at the end.
   mutating func next(into text: inout ChannelText) -> Bool {
     if hasEnded { return false }
     if let token = try? reader.next(), token == .string { return text.read(json: reader.token) }
@@ -48,7 +48,7 @@ struct ChannelText {
   private(set) var bytes = InlineArray<256, UInt8>(repeating: 0)
   private(set) var count = 0
 
-  /// False if it is no text that a header field can carry, or too long.
+  /// False if a header field cannot carry the text, or it is too long.
   mutating func read(_ text: UnsafeRawBufferPointer) -> Bool {
     count = 0
     guard text.count > 0, text.count < bytes.count else { return false }

@@ -1,28 +1,28 @@
 import CAPNS
 import CSystem
 
-/// Asks the service that manages channels. It is a session over HTTP/2 with one request at a time,
-/// whose answer is kept whole.
+/// Sends channel management requests. It is an HTTP/2 session with one request at a time, and keeps
+/// its response whole.
 ///
-/// A call begins a request, works until it has its end, and returns what became of it. Where the
-/// time of one call is not enough, the same call made again continues.
+/// A call begins a request, works until it is resolved, and returns the result. If one call's time
+/// is not enough, the same call made again continues.
 struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>: ~Copyable {
   private var session: HTTP2Session<Net, Tokens>
-  /// The app, as it stands in paths.
+  /// The app, as in paths.
   private let app: ChannelText
   private let whole: UnsafeMutablePointer<WholeAnswer>
   private let waitMax: Nanoseconds
-  /// What is under way, about which channel, and when it has to have its end.
+  /// The pending operation, its channel, and its deadline.
   private var pending: ChannelOperation?
   private var pendingChannel = ChannelText()
   private var due: Nanoseconds = 0
-  /// How many requests had been given up before it.
+  /// The number of requests that timed out before it.
   private var overdueBefore: UInt64 = 0
   private(set) var last = LastChannelAnswer()
   private var list: ChannelList?
   private var listed = ChannelText()
 
-  /// A connection that was silent for longer may have been cut without a word.
+  /// A connection that was silent for longer may have been cut without notice.
   private static var longestSilence: Nanoseconds { 60_000_000_000 }
 
   /// `app` has been checked. The session has a window for a request or two.
@@ -42,7 +42,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
 
   deinit { WholeAnswer.end(whole) }
 
-  // MARK: What is asked
+  // MARK: Requests
 
   /// Creates a channel, and writes its text to `target`.
   mutating func create(
@@ -155,7 +155,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     due = session.network.now &+ session.options.connectTimeout &+ session.options.answerTimeout
   }
 
-  /// Works until the request has its end; false when this call may wait no longer.
+  /// Works until the request is resolved; false if this call may wait no longer.
   private mutating func work() throws(Failure) -> Bool {
     let began = session.network.now
     let limit = waitMax == .max ? due : min(due, began &+ waitMax)
@@ -186,14 +186,15 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     }
   }
 
-  /// Gives the request up. What is thrown in the end says so if it may have been carried out.
+  /// Abandons the request and returns the failure to throw: APNS_ERR_IN_DOUBT if the channel may
+  /// have been created.
   private mutating func end(after failure: Failure) -> Failure {
     let isInDoubt = pending == .create && session.outbox.pointee.isAnyInFlight
     cancel()
     return isInDoubt ? inDoubt(failure) : failure
   }
 
-  /// Gives up the request under way, with its connection.
+  /// Abandons the pending request, with its connection.
   mutating func cancel() {
     guard pending != nil else { return }
     pending = nil
@@ -201,14 +202,14 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     rest()
   }
 
-  /// Without a request nothing wakes the program's event loop.
+  /// Disarms the event-loop descriptor while no request is pending.
   private mutating func rest() {
     guard session.options.neverWaits else { return }
     session.look()
     session.network.arm(until: .max)
   }
 
-  // MARK: What comes of it
+  // MARK: Results
 
   private func inDoubt(_ failure: Failure) -> Failure {
     var longer = failure.saying { $0.append("; a channel may have been made: list them") }
@@ -261,17 +262,17 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     }
   }
 
-  // MARK: In the program's event loop, and in a child of its process
+  // MARK: In the application's event loop, and in a child of its process
 
   var descriptor: CInt { session.descriptor }
 
-  /// When the request under way has to be continued at the latest; `max`: there is none.
+  /// The latest time to continue the pending request; `max` without one.
   var callDue: Nanoseconds { pending == nil ? .max : session.due }
 
   mutating func leaveToParent() { session.leaveToParent() }
 }
 
-/// What the service answered to the last request.
+/// The response to the last request.
 struct LastChannelAnswer {
   private(set) var status: UInt16 = 0
   private(set) var reason: UInt8 = 0
