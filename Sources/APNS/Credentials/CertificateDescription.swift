@@ -2,7 +2,7 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// What a certificate says about the provider, as C strings in memory of its own.
+/// A certificate's description of the provider, as C strings in separately allocated memory.
 struct CertificateDescription: ~Copyable {
   /// First the pointers to the topics and a NULL, then the bytes of every text.
   private let memory: UnsafeMutableRawPointer
@@ -101,8 +101,8 @@ private struct TopicList {
     }
   }
 
-  /// Apple's extension is a sequence in which each topic, a text, is followed by a
-  /// sequence that says what kind of app it is.
+  /// Apple's extension is a sequence of topics, each followed by a sequence that names the kind of
+  /// app.
   mutating func addExtension(of certificate: OpaquePointer) {
     let index = Self.extensionIndex(certificate, "1.2.840.113635.100.6.3.6")
     guard index >= 0,

@@ -10,12 +10,12 @@ struct CredentialSource: ~Copyable {
   private let content: WipedBytes
   /// The file's name, NULL for memory.
   let file: UnsafePointer<CChar>?
-  /// What the caller's options call it.
+  /// Its name in the caller's options.
   private let name: StaticString
 
   var bytes: UnsafeRawBufferPointer { content.bytes }
 
-  /// Nil when the caller gave neither.
+  /// Nil if the caller gave neither.
   @inline(never)
   init?(
     file: UnsafePointer<CChar>?, bytes given: UnsafeRawPointer?, length: Int, name: StaticString
@@ -80,14 +80,14 @@ struct CredentialSource: ~Copyable {
     }
   }
 
-  /// Called when OpenSSL could not read the bytes: throws if memory ran out, else they are
-  /// something else.
+  /// Called if OpenSSL could not read the bytes: throws if memory ran out, else they are something
+  /// else.
   @inline(never)
   func settle() throws(Failure) {
     if TLSErrors.takeExhausted() { throw .outOfMemory }
   }
 
-  /// What there is in place of a certificate or a key, as far as it can be told.
+  /// Appends the kind of contents found instead of a certificate or a key, if it can be recognized.
   @inline(never)
   private func appendContents(to message: inout Message, wantsKey: Bool) {
     if bytes.count == 0 {

@@ -1,8 +1,8 @@
 import CAPNS
 import COpenSSL
 
-/// What the provider shows: certificates, and the key to the first of them. While it is read there
-/// may be several keys.
+/// The provider's certificates, and the key to the first of them. While it is read there may be
+/// several keys.
 struct Identity: ~Copyable {
   private let certificates: OpaquePointer
   private let keys: OpaquePointer
@@ -57,8 +57,8 @@ struct Identity: ~Copyable {
     }
   }
 
-  /// A certificate whose key could not be read because memory ran out looks like one with an
-  /// unknown kind of key, and keeps looking so. A fresh copy of the certificate tells which it is.
+  /// A certificate with a key that could not be read because memory ran out looks like one with an
+  /// unknown kind of key, and keeps looking so. A fresh copy of the certificate is different.
   private static func lacksKeyForMemory(_ certificate: OpaquePointer) -> Bool {
     defer { TLSErrors.clear() }
     if X509_get0_pubkey(certificate) != nil { return false }
@@ -72,7 +72,7 @@ struct Identity: ~Copyable {
 
   var hasRoomForKeys: Bool { copenssl_key_count(keys) < Self.mostKeys }
 
-  /// Those that came with the certificates, where somebody gives another.
+  /// Drops the keys that came with the certificates, if the options give another.
   mutating func dropKeys() { copenssl_drop_keys(keys) }
 
   /// Takes over the key, even if this fails.
@@ -135,8 +135,8 @@ struct Identity: ~Copyable {
     if !errors.isNoMorePEM { throw source.fault("has a broken certificate in its chain", errors) }
   }
 
-  /// Chooses the certificate and its key, and moves it to the front; `source` is where the keys came
-  /// from, or the certificate if the key is the host's.
+  /// Chooses the certificate and its key, and moves it to the front; `source` is the keys' origin,
+  /// or the certificate if the key is the application's.
   @inline(never)
   mutating func matchKey(
     from source: borrowing CredentialSource, isHosts: Bool = false
@@ -144,7 +144,7 @@ struct Identity: ~Copyable {
     TLSErrors.clear()
     var best: CInt?
     var rival: CInt?
-    // The certificates that have a key here, of which one is shown. The others are in nobody's chain.
+    // The certificates that have a key here; one of them is shown. The others are in no chain.
     var owners = (UInt64(0), UInt64(0))
     for place in 0..<copenssl_key_count(keys) {
       for index in 0..<count where try isKey(copenssl_key(keys, place), of: index, source) {
@@ -167,7 +167,7 @@ struct Identity: ~Copyable {
     guard let best else { throw mismatch(source, isHosts: isHosts) }
     if let rival { throw several(source, best, rival) }
     copenssl_bring_certificate_to_front(certificates, best)
-    // From the last one on: what stands before a place does not move.
+    // From the last one on, so that earlier places do not move.
     let last = count &- 1
     for step in 0...last {
       let index = last &- step
@@ -175,7 +175,7 @@ struct Identity: ~Copyable {
         index < 64
         ? owners.0 >> UInt64(index) & 1 : owners.1 >> UInt64(index & 63) & 1
       guard index != best, isOwner == 1 else { continue }
-      // Those before the best one stand one place further back now.
+      // Those before the best one have moved back by one place.
       copenssl_drop_certificate(certificates, index < best ? index &+ 1 : index)
     }
   }
@@ -186,9 +186,9 @@ struct Identity: ~Copyable {
     case worse
   }
 
-  /// Whether a certificate with its key is to be shown rather than another: one for pushing, then
-  /// one whose time it is, then of those for one app the one that ends last. Of those that are not
-  /// for pushing the first one is.
+  /// Whether a certificate with its key is preferred to another: first by use for pushing, then by
+  /// being valid now, then by a later expiry if both are for the same app. Among certificates that
+  /// are not for pushing the first is preferred.
   private func preference(_ index: CInt, to other: CInt) -> Preference {
     guard let new = certificate(index), let old = certificate(other) else { return .worse }
     let isForPushing = copenssl_push_uses(new) != 0
@@ -284,7 +284,7 @@ struct Identity: ~Copyable {
   }
 }
 
-/// A certificate has no passphrase. Without this callback OpenSSL would ask on the terminal if a
+/// A certificate has no passphrase. Without this callback OpenSSL would prompt on the terminal if a
 /// block claims to be encrypted.
 func refusePassphrase(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: CInt, _ writing: CInt,

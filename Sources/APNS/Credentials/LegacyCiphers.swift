@@ -1,8 +1,8 @@
 import COpenSSL
 
 /// The ciphers of ten years ago, RC2 and single DES, which OpenSSL 3 keeps in a separate provider.
-/// It is open while a file is read, in a context of its own, so that the program's context does not
-/// change.
+/// It is open while a file is read, in a separate context, so that the application's context does
+/// not change.
 struct LegacyCiphers: ~Copyable {
   var context: copenssl_legacy_t
 

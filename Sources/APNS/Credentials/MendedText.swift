@@ -2,9 +2,9 @@ import CSystem
 
 /// Certificates and keys as text that went through forms, environments and editors: with `\n` for
 /// line breaks or none at all, indented, in quotes or JSON, in UTF-16, without header or footer, as
-/// base64 of a file. All that tells is there, so it is written again as PEM or DER.
+/// base64 of a file. The essential parts are there, so it is written again as PEM or DER.
 enum MendedText {
-  /// Nil if there is nothing to mend, or what is there cannot be told.
+  /// Nil if there is nothing to mend, or the contents are not recognizable.
   @inline(never)
   static func make(of given: UnsafeRawBufferPointer) throws(Failure) -> WipedBytes? {
     if isDER(given) || isPEM(given) { return nil }
@@ -17,9 +17,9 @@ enum MendedText {
     return hasMark(bytes.bytes) ? try blocks(of: bytes.bytes) : nil
   }
 
-  // MARK: What needs no mending
+  // MARK: Valid text
 
-  /// A sequence whose length is written as for so many bytes.
+  /// A sequence with its length encoded as for this number of bytes.
   private static func isDER(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard bytes.count > 2, bytes[0] == 0x30 else { return false }
     return bytes[1] >= 0x80 || Int(bytes[1]) == bytes.count &- 2
@@ -80,7 +80,7 @@ enum MendedText {
 
   // MARK: Plain text
 
-  /// One byte for each character, and characters in place of their escapes.
+  /// One byte for each character, and characters instead of their escapes.
   private static func writePlain(_ given: UnsafeRawBufferPointer, to plain: inout WipedWriter) {
     // UTF-16 has a NUL in each character of such a text.
     let step = given.count > 3 && given[0] | given[1] > 0 && isWide(given) ? 2 : 1
@@ -120,8 +120,8 @@ enum MendedText {
 
   // MARK: Blocks
 
-  /// The blocks with their marks and lines as they should be; nil if one has headers, which say
-  /// how it is encrypted, or there is none.
+  /// The blocks with correct marks and lines; nil without any block, or if one has headers, which
+  /// describe its encryption.
   private static func blocks(of text: UnsafeRawBufferPointer) throws(Failure) -> WipedBytes? {
     var isFine = false
     let made = try WipedBytes(room: 2 &* text.count &+ 256) { room in
@@ -142,7 +142,7 @@ enum MendedText {
           }
           index &+= 1
         }
-        // Where something is cut off, what is left shall be read as far as it goes.
+        // Pads truncated text, so that it is still read as far as it goes.
         if digits % 4 == 1 {
           room.put(0x41)
           digits &+= 1
@@ -161,7 +161,7 @@ enum MendedText {
     return nil
   }
 
-  /// No digit, and nothing that stands around lines where they are quoted, indented or joined.
+  /// No digit, and nothing that is usual around quoted, indented or joined lines.
   private static func isDamage(_ byte: UInt8) -> Bool {
     switch byte {
     case 0...0x20, 0x22, 0x23, 0x27, 0x2A, 0x2C, 0x2E, 0x3B, 0x3D, 0x3E, 0x5C, 0x60, 0x7C: false
@@ -169,7 +169,7 @@ enum MendedText {
     }
   }
 
-  /// What stands behind the next BEGIN; `index` goes to its end.
+  /// The text after the next BEGIN; `index` moves to its end.
   private static func nextLabel(
     _ text: UnsafeRawBufferPointer, _ index: inout Int
   ) -> UnsafeRawBufferPointer? {

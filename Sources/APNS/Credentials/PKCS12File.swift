@@ -1,7 +1,7 @@
 import CAPNS
 import COpenSSL
 
-/// What Keychain exports: a key, its certificate and often the chain, under one passphrase.
+/// A Keychain export: a key, its certificate and often the chain, under one passphrase.
 struct PKCS12File: ~Copyable {
   private let file: OpaquePointer
 
@@ -93,8 +93,8 @@ struct PKCS12File: ~Copyable {
       "is PKCS#12 that the passphrase does not open", .take(), cause: APNS_CAUSE_PASSPHRASE_WRONG)
   }
 
-  /// Adds all keys and certificates to `identity`. False if OpenSSL cannot; its errors say
-  /// why. OpenSSL 3.0's own PKCS12_parse() looks for a key's cipher only in the program's context.
+  /// Adds all keys and certificates to `identity`. False if OpenSSL cannot; see its errors. OpenSSL
+  /// 3.0's own PKCS12_parse() looks for a key's cipher only in the application's context.
   @inline(never)
   private static func take(
     _ file: OpaquePointer, _ source: borrowing CredentialSource, _ text: UnsafePointer<CChar>?,
@@ -119,7 +119,7 @@ struct PKCS12File: ~Copyable {
               return false
             }
           } catch {
-            // One that can be used may be enough.
+            // A usable key may be enough.
             if identity.key == nil || error.status == APNS_ERR_MEMORY { throw error }
           }
         case NID_certBag where PKCS12_SAFEBAG_get_bag_nid(bag) == NID_x509Certificate:
@@ -132,7 +132,7 @@ struct PKCS12File: ~Copyable {
     return true
   }
 
-  /// Nil if OpenSSL cannot read it; its errors say why.
+  /// Nil if OpenSSL cannot read it; its errors have the reason.
   private static func key(
     in bag: OpaquePointer?, _ source: borrowing CredentialSource, _ text: UnsafePointer<CChar>?,
     _ legacy: UnsafePointer<copenssl_legacy_t>?, _ budget: inout UnlockBudget

@@ -2,7 +2,7 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// The passphrase for one source. It is asked for once, when it is first needed, and wiped.
+/// The passphrase for one source. It is requested once, when it is first needed, and wiped.
 struct Passphrase: ~Copyable {
   /// As much as OpenSSL has room for.
   private static let capacity = 1024
@@ -14,7 +14,7 @@ struct Passphrase: ~Copyable {
   private var answer: UnsafeMutablePointer<CChar>?
   /// Something could not be opened without it.
   private(set) var wasNeeded = false
-  /// What opening the source has cost so far.
+  /// The cost of opening the source so far.
   var budget = UnlockBudget()
 
   init(_ options: apns_credentials_options_t, for file: UnsafePointer<CChar>?) {
@@ -33,7 +33,7 @@ struct Passphrase: ~Copyable {
     free(answer)
   }
 
-  /// The passphrase, which ends in NUL; nil if there is none.
+  /// The passphrase, which ends in NUL; nil without one.
   mutating func text() -> UnsafePointer<CChar>? {
     defer { wasNeeded = true }
     if let given { return strlen(given) <= Self.capacity ? given : nil }
@@ -52,11 +52,11 @@ struct Passphrase: ~Copyable {
     return UnsafePointer(answer)
   }
 
-  /// A passphrase was needed and there was none.
+  /// A passphrase was needed and not given.
   var isMissing: Bool { wasNeeded && given == nil && answer == nil }
 }
 
-/// Hands OpenSSL's PEM functions the passphrase; they would ask on the terminal otherwise.
+/// Hands OpenSSL's PEM functions the passphrase; they would prompt on the terminal otherwise.
 func givePassphrase(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: CInt, _ writing: CInt,
   _ request: UnsafeMutableRawPointer?

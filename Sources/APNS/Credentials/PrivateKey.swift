@@ -2,7 +2,7 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// Reading a private key, an EVP_PKEY, in every form it comes in.
+/// Reads a private key, an EVP_PKEY, in every form that it comes in.
 enum PrivateKey {
   /// The source's first key; the caller frees it.
   static func first(
@@ -29,7 +29,7 @@ enum PrivateKey {
         try identity.adopt(key)
         if onlyFirst { return }
       } catch {
-        // One that can be used may be enough.
+        // A usable key may be enough.
         if identity.key == nil || error.status == APNS_ERR_MEMORY { throw error }
         return
       }
@@ -39,8 +39,8 @@ enum PrivateKey {
       "holds no private key in PEM", cause: APNS_CAUSE_KEY_MISSING)
   }
 
-  /// The next key in PEM; nil if there is none. Reads block by block: OpenSSL's own function decrypts
-  /// before anybody can check what that costs, and does so more than once.
+  /// The next PEM key; nil at the end. Reads block by block: OpenSSL's own function decrypts before
+  /// anybody can check what that costs, and does so more than once.
   private static func next(
     _ bio: OpaquePointer, _ source: borrowing CredentialSource, _ passphrase: inout Passphrase
   ) throws(Failure) -> OpaquePointer? {
@@ -84,7 +84,7 @@ enum PrivateKey {
     }
   }
 
-  /// DER that says that it has more bytes than are there.
+  /// DER with a length of more bytes than exist.
   private static func isCut(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Bool {
     guard count > 1, bytes[0] == 0x30 else { return false }
     let sizeBytes = bytes[1] < 0x80 ? 0 : Int(bytes[1] & 0x7F)
@@ -95,7 +95,7 @@ enum PrivateKey {
     return length > count &- 2 &- sizeBytes
   }
 
-  /// What the name of a PEM block says about it.
+  /// The kind of a PEM block, by its name.
   private enum BlockKind {
     /// Encrypted PKCS#8.
     case locked
@@ -144,8 +144,8 @@ enum PrivateKey {
   /// More than an RSA key of 16,384 bits takes in any form.
   private static let largest = 16 << 10
 
-  /// The key in these bytes, in PKCS#8 or an older form. Nil if there is none; OpenSSL's errors say
-  /// why.
+  /// The key in these bytes, in PKCS#8 or an older form. Nil if it cannot be read; OpenSSL's errors
+  /// have the reason.
   private static func make(
     of bytes: UnsafePointer<UInt8>, _ count: Int, _ source: borrowing CredentialSource
   ) throws(Failure) -> OpaquePointer? {
@@ -193,7 +193,7 @@ enum PrivateKey {
     return key
   }
 
-  /// Decrypts PKCS#8. The key belongs to the program's own context, whichever context decrypted it.
+  /// Decrypts PKCS#8. The key belongs to the application's context, even if decrypted in another.
   @inline(never)
   private static func unlock(
     _ locked: OpaquePointer, _ source: borrowing CredentialSource, _ passphrase: inout Passphrase

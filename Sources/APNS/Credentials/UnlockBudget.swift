@@ -1,17 +1,17 @@
 import CAPNS
 import COpenSSL
 
-/// What opening one source with its passphrase may cost, for all its parts and attempts together.
-/// The file decides how often a passphrase is hashed, and a file of a few hundred bytes may ask for
-/// years of hashing. So each hashing is charged before it is done.
+/// Limits the cost of opening one source with its passphrase, for all its parts and attempts
+/// together. The file decides how often a passphrase is hashed, and a file of a few hundred bytes
+/// may require years of hashing. So each hashing is charged before it is done.
 struct UnlockBudget {
   /// About a second on an ordinary core. An export with 600,000 rounds in each of its parts takes
   /// less.
   private static let most: UInt64 = 1_200_000_000
   /// As much as OpenSSL allows for scrypt.
   private static let mostMemory: UInt64 = 32 << 20
-  /// What each hashing costs besides, to look up algorithms; it matters for files of thousands of
-  /// parts.
+  /// The additional cost of each hashing, to look up algorithms; it matters for files of thousands
+  /// of parts.
   private static let least: UInt64 = 20_000
 
   private var spent: UInt64 = 0

@@ -4,14 +4,14 @@ import CSystem
 
 /// The contents of OpenSSL's error queue, to make a failure from. Taking them empties the queue.
 struct TLSErrors {
-  /// The first error, which is the cause; 0 when the queue was empty.
+  /// The first error, which is the cause; 0 if the queue was empty.
   let code: UInt
-  /// One of the errors says that this OpenSSL, or one of its providers, lacks a cipher.
+  /// The errors include a cipher that this OpenSSL, or its loaded providers, lack.
   private(set) var isUnsupported = false
-  /// One of the errors, or errno, says that memory or file descriptors ran out. That holds whatever
-  /// the other errors say.
+  /// The errors, or errno, include a lack of memory or file descriptors. The other errors do not
+  /// change that.
   private(set) var isExhausted = false
-  /// One of the errors is internal to OpenSSL, which means that memory ran out.
+  /// OpenSSL reported an internal error, which means that memory ran out.
   private(set) var isInternal = false
 
   static var none: TLSErrors { TLSErrors(code: 0) }
@@ -23,8 +23,8 @@ struct TLSErrors {
     csystem_set_errno(0)
   }
 
-  /// An allocation failed since the queue was emptied. OpenSSL itself often only reports what it
-  /// could not do without the memory.
+  /// An allocation failed since the queue was emptied. OpenSSL itself often only reports the
+  /// operation that failed without the memory.
   static var isOutOfMemory: Bool { csystem_errno() == ENOMEM }
 
   @inline(never)
@@ -42,7 +42,7 @@ struct TLSErrors {
     return errors
   }
 
-  /// Empties the queue. Returns whether it said that memory ran out.
+  /// Empties the queue. Returns whether it had a lack of memory.
   @inline(never)
   static func takeExhausted() -> Bool {
     isOutOfMemory || ERR_peek_error() != 0 && take().isExhausted
@@ -54,7 +54,7 @@ struct TLSErrors {
     return alert == 0 ? nil : alert
   }
 
-  /// What the errors say about a handshake. A peer's alert can mean one of several causes.
+  /// The cause of a failed handshake, from the errors. A peer's alert can have several causes.
   var cause: apns_cause_t {
     switch copenssl_alert(code) {
     case 0: break
@@ -78,7 +78,7 @@ struct TLSErrors {
     }
   }
 
-  /// The text had no (further) block of the kind asked for.
+  /// The text had no (further) block of the requested kind.
   var isNoMorePEM: Bool { copenssl_is_no_more_pem(code) != 0 }
 
   var isEndWithoutClose: Bool { copenssl_is_end_without_close(code) != 0 }
@@ -100,7 +100,7 @@ struct TLSErrors {
     return failure
   }
 
-  /// The failure when memory ran out, whether the errors say so or not.
+  /// The failure when memory ran out, even if the errors do not include that.
   func exhausted(describe: (inout Message) -> Void) -> Failure {
     var failure = Failure(APNS_ERR_MEMORY) {
       describe(&$0)

@@ -25,7 +25,7 @@ struct Dialing: ~Copyable {
   /// The Connection Attempt Delay of RFC 8305.
   private static let pause: Nanoseconds = 250_000_000
 
-  /// Connects to the addresses of a name. Fails if it is known already that there are none.
+  /// Connects to the addresses of a name. Fails if the name is already known to have no address.
   static func begin(
     _ query: consuming NameQuery, port: UInt16, preferring preferred: PeerAddress?,
     keepAlive: KeepAlive, by deadline: Deadline
@@ -58,7 +58,7 @@ struct Dialing: ~Copyable {
     if epoll >= 0 { _ = close(epoll) }
   }
 
-  /// What is being waited on: the look-up, a socket, or all sockets; -1 if there is nothing.
+  /// The descriptor to wait for: the query's, a socket, or all sockets; -1 without one.
   var pending: CInt {
     switch query {
     case .some(let query): query.descriptor
@@ -90,8 +90,8 @@ struct Dialing: ~Copyable {
     }
   }
 
-  /// Looks the name up as far as possible. Returns when to go on at the latest; nil: the addresses
-  /// are known.
+  /// Resolves the name as far as possible. Returns the latest time to continue; nil once the
+  /// addresses are known.
   private mutating func lookUp() throws(Failure) -> Deadline? {
     if query == nil { return nil }
     list = try query?.advance()
@@ -101,8 +101,8 @@ struct Dialing: ~Copyable {
     return nil
   }
 
-  /// The oldest socket that is connected, which is no longer an attempt; nil: none is. Those that
-  /// failed are closed, and the next address need not wait any longer.
+  /// Takes the oldest connected socket out of the attempts; nil without one. Failed sockets are
+  /// closed, and the next address need not wait any longer.
   private mutating func takeConnected() -> CInt? {
     var index = 0
     while index < count {
@@ -134,7 +134,7 @@ struct Dialing: ~Copyable {
     _ = close(descriptor)
   }
 
-  /// Starts connecting to the next address; false if there is none.
+  /// Starts connecting to the next address; false after the last one.
   private mutating func begin() -> Bool {
     while let address = nextAddress() {
       let made = csystem_tcp_socket(address.family)
@@ -158,7 +158,7 @@ struct Dialing: ~Copyable {
     return false
   }
 
-  /// Where not all can be watched, the oldest give way.
+  /// If not all can be watched, the oldest give way.
   private mutating func add(_ descriptor: CInt) {
     if count == attempts.count { giveUpOldest() }
     if count == 1, epoll < 0 {

@@ -8,7 +8,7 @@ struct Endpoint: ~Copyable {
   let port: UInt16
   private let proxy: Proxy
   private let keepAlive: KeepAlive
-  /// The peer is asked for HTTP/2 (RFC 7301: ALPN) and has to agree.
+  /// HTTP/2 is offered to the peer (RFC 7301: ALPN), which must agree.
   let speaksHTTP2: Bool
   private let lookup: NameLookup
 
@@ -56,7 +56,7 @@ struct Endpoint: ~Copyable {
     free(serverName)
   }
 
-  /// A host's name is in logs and in much that a program says of its session.
+  /// A host's name is in logs and in many messages of applications.
   @inline(never)
   static func refuseText(
     _ name: UnsafePointer<CChar>, _ option: StaticString
@@ -89,7 +89,7 @@ struct Endpoint: ~Copyable {
     message.append(Int(proxy.port))
   }
 
-  /// " through the proxy proxy.example:3128", or the address where the host answered.
+  /// " through the proxy proxy.example:3128", or the address if the host answered.
   @inline(never)
   func append(wayBy address: PeerAddress?, to message: inout Message) {
     if proxy.host != nil {

@@ -1,6 +1,6 @@
 import CSystem
 
-/// The proxy that the environment names, as for curl. This machine is connected to directly.
+/// The proxy that the environment names, as for curl. This machine itself needs no proxy.
 enum EnvironmentProxy {
   /// The variable, and its text.
   struct Found {

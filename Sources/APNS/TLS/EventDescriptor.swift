@@ -1,41 +1,41 @@
 import CAPNS
 import CSystem
 
-/// One descriptor for a program's event loop, in place of all those that a session or a feedback
-/// has: readable while one of them is ready for what is wanted of it, when a time has come, and
-/// after `ring`. Stays the same while the others come and go.
+/// One descriptor for an application's event loop, instead of all those of a session or a feedback:
+/// readable while one of them is ready as wanted, when a time has come, and after `ring`. Stays the
+/// same while the others come and go.
 struct EventDescriptor: ~Copyable {
-  /// An epoll instance over the others, the timer and the bell.
+  /// An epoll instance over the others, the timer and the wakeup eventfd.
   let descriptor: CInt
   private let timer: CInt
-  /// Rung by other threads, and where there is something to do at once: that costs much less than
-  /// a timer whose time has come.
+  /// Written by other threads, and if there is something to do immediately: that costs much less
+  /// than an expired timer.
   let bell: CInt
   private let count: Int
   private let watched: UnsafeMutablePointer<Watched>
-  /// What was found by the last look.
+  /// The result of the last poll.
   private let ready: UnsafeMutablePointer<csystem_ready>
-  /// When the timer goes off; `max`: never.
+  /// When the timer expires; `max`: never.
   private var set: Nanoseconds = .max
-  /// When there is something to do at the latest. The timer may go off sooner, but never later.
+  /// The latest time with something to do. The timer may expire sooner, but never later.
   private var armed: Nanoseconds = .max
-  /// The bell was rung by `hurry`.
+  /// `hurry` has written to the wakeup eventfd.
   private var isHurried = false
-  /// The kernel did not accept a descriptor for lack of memory, so it has to be looked at.
+  /// The kernel did not accept a descriptor for lack of memory, so it must be polled.
   private var isBlind = false
   /// The descriptors belong to another process, which shares the epoll instance.
   private var isSilent = false
 
-  /// What is in the epoll instance for a connection.
+  /// The epoll instance's entry for a connection.
   private struct Watched {
     var descriptor: CInt = -1
     var events: Int16 = 0
   }
 
-  /// How often what cannot be watched is looked at.
+  /// How often unwatched descriptors are polled.
   private static let blindInterval: Nanoseconds = 10_000_000
-  /// The timer is set to a later time only if it is this much later. It rarely goes off for
-  /// nothing, and need not be set with each answer.
+  /// The timer is set to a later time only if it is this much later. It rarely expires for nothing,
+  /// and need not be set with each answer.
   private static let slack: Nanoseconds = 1_000_000_000
 
   init(connections count: Int) throws(Failure) {
@@ -83,7 +83,7 @@ struct EventDescriptor: ~Copyable {
 
   private static func number(_ index: Int) -> UInt32 { UInt32(truncatingIfNeeded: index) }
 
-  /// From now on the connection of that number is watched for that; nothing: not at all.
+  /// From now on the connection of that number is watched for `events`; if empty, not at all.
   mutating func watch(_ number: Int, _ descriptor: CInt, for events: Int16) {
     guard number >= 0, number < count else { return }
     guard descriptor >= 0, events != 0 else { return forget(number) }
@@ -112,7 +112,7 @@ struct EventDescriptor: ~Copyable {
     watched[number] = Watched()
   }
 
-  /// When there is something to do at the latest; 0: now.
+  /// The latest time at which there is something to do; 0: now.
   var due: Nanoseconds { isHurried ? 0 : armed }
 
   /// There is something to do at that time, if nothing is ready sooner.
@@ -125,7 +125,7 @@ struct EventDescriptor: ~Copyable {
     }
     armed = time
     guard time != set, !isSilent else { return }
-    // A timer that goes off too early does no harm.
+    // A timer that expires too early does no harm.
     if set != .max, time > set, time != .max, time &- set < Self.slack { return }
     set = time
     // 0 would stop the timer, and `max` does.
@@ -139,7 +139,7 @@ struct EventDescriptor: ~Copyable {
     csystem_wake(bell)
   }
 
-  /// Passes on what is ready now, and forgets that the time has come or the bell was rung.
+  /// Reports ready descriptors, and forgets an expired timer or a wakeup.
   mutating func look(_ found: (_ number: Int, _ events: Int16) -> Void) {
     let most = min(count &+ 2, csystem_max_ready)
     let number = Int(csystem_epoll_look(descriptor, ready, CInt(truncatingIfNeeded: most)))

@@ -9,7 +9,7 @@ struct FeedbackLimits {
   var tuples: Int
   /// The longest wait of one call; `max`: as long as it has to.
   var wait: Nanoseconds
-  /// For a program's event loop: calls do what can be done at once.
+  /// For an application's event loop: calls do what can be done immediately.
   var neverWaits: Bool
 
   init(_ given: apns_feedback_options_t) {
@@ -28,22 +28,22 @@ struct Feedback: ~Copyable {
   private let limits: FeedbackLimits
   /// How long calls have spent on reading, all together.
   private var waited: Nanoseconds = 0
-  /// Where calls do not wait: when the whole list has to have come.
+  /// If calls do not wait: when the whole list must have come.
   private var listEnds: Deadline?
   /// Reads in a row that got nothing although the socket was ready.
   private var vainReads = 0
-  /// A whole record may come in this many pieces.
+  /// A whole TLS record may come in this many pieces.
   private static let mostVainReads = 4096
   private var connection: TLSConnection
   private var isOpen = false
-  /// For a program's event loop.
+  /// For an application's event loop.
   private var events: EventDescriptor?
   /// The event loop called because there is something to read.
   private var isReady = false
-  /// When the tuple being waited for has to be complete, over all calls that wait for it.
+  /// When the current tuple must be complete, over all calls that wait for it.
   private var tupleDue: Deadline?
   private let buffer: UnsafeMutableRawBufferPointer
-  /// What has been read and not decoded yet.
+  /// The bytes that have been read and not decoded yet.
   private var start = 0
   private var end = 0
   private var tuples = 0
@@ -63,7 +63,7 @@ struct Feedback: ~Copyable {
     let connection = try TLSConnection.begin(
       to: endpoint, trusting: trust, resuming: TLSOffer(), at: nil,
       by: Deadline(milliseconds: connectTimeout))
-    // Room for the content of a whole record and the longest tuple.
+    // Room for the content of a whole TLS record and the longest tuple.
     let capacity = FeedbackTuple.longest &+ 16 << 10
     guard let memory = malloc(capacity) else { throw .outOfMemory }
     var feedback = Feedback(
@@ -102,7 +102,7 @@ struct Feedback: ~Copyable {
     events?.silence()
   }
 
-  /// For the program's event loop; -1 if calls wait by themselves.
+  /// For the application's event loop; -1 if calls wait by themselves.
   var descriptor: CInt {
     switch events {
     case .some(let events): events.descriptor
@@ -110,7 +110,7 @@ struct Feedback: ~Copyable {
     }
   }
 
-  /// When a call that starts to wait now has to return.
+  /// When a call that starts to wait now must return.
   private var callEnds: Deadline {
     Deadline(nanoseconds: limits.wait == .max ? .max : Deadline.now &+ limits.wait)
   }
@@ -218,7 +218,7 @@ struct Feedback: ~Copyable {
     }
   }
 
-  /// Waits until more may have arrived or the call has to return.
+  /// Waits until more may have arrived or the call must return.
   private mutating func awaitMore(by ends: Deadline) throws(Failure) {
     let deadline = tupleDue ?? Deadline(milliseconds: limits.read)
     tupleDue = deadline
@@ -262,7 +262,7 @@ struct Feedback: ~Copyable {
     }
   }
 
-  /// When the whole list has to have come. Where calls wait, only their waiting counts.
+  /// When the whole list must have come. If calls wait, only their waiting counts.
   private var listDue: Deadline {
     mutating get {
       if limits.neverWaits {
@@ -274,7 +274,7 @@ struct Feedback: ~Copyable {
     }
   }
 
-  /// Stops reading the list, though it may go on.
+  /// Stops reading the list, though it may continue.
   private mutating func breakOff(_ failure: Failure) {
     final = .failed(failure)
     (start, end) = (0, 0)

@@ -26,7 +26,7 @@ enum GivenAddresses {
 
   private static func isSpace(_ byte: CChar) -> Bool { byte == 0x20 || byte == 0x09 }
 
-  /// Appends the address that the text has from `start` to its end, with spaces around it or none.
+  /// Appends the address from `start` to the text's end, with or without spaces around it.
   private static func append(
     _ text: UnsafeBufferPointer<CChar>, from start: Int, to list: inout PeerAddresses
   ) throws(Failure) {

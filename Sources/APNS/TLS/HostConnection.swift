@@ -1,7 +1,7 @@
 import COpenSSL
 import CSystem
 
-/// The host program's own SSL, made by provider code that was pasted into it. We only write to it.
+/// The application's own SSL, made by provider code that was pasted into it. We only write to it.
 struct HostConnection {
   private let ssl: OpaquePointer
   /// How many milliseconds a peer on a non-blocking socket may accept nothing.

@@ -1,6 +1,5 @@
-/// Counts the bytes of a peer that carried nothing for the session: records that TLS handles
-/// itself, such as tickets and key updates. A peer has to send some of them, but may not keep
-/// sending them.
+/// Counts a peer's bytes that carried nothing for the session: TLS records that TLS handles itself,
+/// such as tickets and key updates. A peer must send some of them, but may not keep sending them.
 struct IdleBytes {
   private var count = 0
   /// When the count was last lowered for time that passed.
@@ -12,10 +11,10 @@ struct IdleBytes {
   private static var mostOfHandshake: Int { 512 << 10 }
   /// The count falls by this much each second.
   private static var perSecond: Int64 { 1 << 10 }
-  /// The most that a record takes besides its content, with any TLS cipher.
+  /// The most that a TLS record takes besides its content, with any TLS cipher.
   private static var overhead: Int { 512 }
 
-  /// Notes that `bytes` were read, of which `carried` are for the session. With read-ahead, bytes
+  /// Notes that `bytes` were read, `carried` of them for the session. With read-ahead, bytes
   /// may be read some calls before their content is handed on.
   @inline(__always)
   mutating func read(_ bytes: Int, of carried: Int) {

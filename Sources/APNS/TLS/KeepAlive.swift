@@ -7,7 +7,7 @@ struct KeepAlive {
 
   /// The most that Linux accepts.
   private static let longestSeconds: CInt = 32767
-  /// Probes that go unanswered before the connection is given up.
+  /// Unanswered probes before the connection is abandoned.
   private static let probes: CInt = 3
 
   /// Takes the caller's option: 0 is the default, a negative number means no probes. The kernel counts
@@ -25,7 +25,7 @@ struct KeepAlive {
     _ = csystem_set(descriptor, tcp, TCP_KEEPIDLE, idleSeconds)
     _ = csystem_set(descriptor, tcp, TCP_KEEPINTVL, intervalSeconds)
     _ = csystem_set(descriptor, tcp, TCP_KEEPCNT, Self.probes)
-    // Probes only cover silence; data that is not acknowledged has a timeout of its own.
+    // Probes only cover silence; unacknowledged data has a separate timeout.
     _ = csystem_set(
       descriptor, tcp, TCP_USER_TIMEOUT, (idleSeconds &+ intervalSeconds &* Self.probes) &* 1000)
   }

@@ -1,7 +1,7 @@
 import CAPNS
 import CSystem
 
-/// A look-up by libc, which waits as long as it likes.
+/// Resolves a name with libc, which waits as long as it likes.
 struct LibcQuery {
   private let host: UnsafePointer<CChar>
 
@@ -12,7 +12,7 @@ struct LibcQuery {
 
   func advance() throws(Failure) -> PeerAddresses? { try Self.ask(host, flags: 0) }
 
-  /// The address itself if the name is one, which asks nobody; nil if it is not.
+  /// The address itself if the name is one, without a query; nil if it is not.
   @inline(never)
   static func literal(_ host: UnsafePointer<CChar>) throws(Failure) -> PeerAddresses? {
     try ask(host, flags: CInt(AI_NUMERICHOST))

@@ -1,8 +1,8 @@
 import CAPNS
 import CSystem
 
-/// How the addresses of a name are found: they are given, or the caller's function knows them, or
-/// the name service is asked.
+/// Resolves a name: the addresses are given, or come from the caller's function or the name
+/// service.
 struct NameLookup: ~Copyable {
   private let given: PeerAddresses?
   private let function: apns_lookup_t?
@@ -16,7 +16,7 @@ struct NameLookup: ~Copyable {
     (self.function, self.context) = (function, context)
   }
 
-  /// Begins to look up the name, whose string has to outlive the query.
+  /// Begins to resolve the name, a string that must outlive the query.
   @inline(never)
   func begin(
     for host: UnsafePointer<CChar>, by deadline: Deadline
@@ -33,17 +33,17 @@ struct NameLookup: ~Copyable {
   typealias NameService = LibcQuery
 #endif
 
-/// A name whose addresses are being looked up.
+/// A name being resolved.
 struct NameQuery: ~Copyable {
   private let host: UnsafePointer<CChar>
   private let function: apns_lookup_t?
   private let context: UnsafeMutableRawPointer?
   private let deadline: Deadline
   fileprivate(set) var found: PeerAddresses?
-  /// Nil until it is asked.
+  /// Nil until it is queried.
   private var service: NameService?
 
-  /// The pause before the caller's function is asked again, in ns.
+  /// The pause before the caller's function is called again, in ns.
   private static let pause: Nanoseconds = 5_000_000
 
   fileprivate init(
@@ -53,7 +53,7 @@ struct NameQuery: ~Copyable {
     (self.host, self.function, self.context, self.deadline) = (host, function, context, deadline)
   }
 
-  /// Readable when there is something to do; -1 while only time can tell.
+  /// Readable when there is something to do; -1 while it only waits for a time.
   var descriptor: CInt {
     switch service {
     case .some(let service): service.descriptor
@@ -61,7 +61,7 @@ struct NameQuery: ~Copyable {
     }
   }
 
-  /// When to go on if the descriptor does not become readable.
+  /// When to continue if the descriptor does not become readable.
   var due: Deadline {
     switch service {
     case .some(let service): service.due.earlier(deadline)
@@ -69,8 +69,8 @@ struct NameQuery: ~Copyable {
     }
   }
 
-  /// Goes on as far as possible without waiting, except where libc is what there is. Nil while
-  /// there is no answer.
+  /// Continues as far as possible without waiting, except if only libc is there. Nil without an
+  /// answer so far.
   @inline(never)
   mutating func advance() throws(Failure) -> PeerAddresses? {
     if let found = found.take() { return found }

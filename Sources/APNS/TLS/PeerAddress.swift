@@ -5,7 +5,7 @@ struct PeerAddress {
   private var storage = sockaddr_storage()
   private var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
 
-  /// The peer of a connected socket; nil if there is none.
+  /// The peer of a connected socket; nil without one.
   init?(of descriptor: CInt) {
     guard
       withUnsafeMutablePointer(
@@ -31,7 +31,7 @@ struct PeerAddress {
     return other
   }
 
-  /// Whatever the ports.
+  /// Whether both are the same, apart from their ports.
   func isSame(as other: PeerAddress) -> Bool {
     guard size == other.size else { return false }
     return withUnsafePointer(to: with(port: 0).storage) { own in

@@ -10,7 +10,7 @@ struct PeerAddresses: ~Copyable {
   /// After an address of one family comes one of the other, while there is one (RFC 8305, 4).
   var alternates = false
 
-  /// An empty list for so many.
+  /// An empty list with room for `room` addresses.
   init(room: Int) throws(Failure) {
     let (size, overflow) = room.multipliedReportingOverflow(by: MemoryLayout<PeerAddress>.stride)
     guard room > 0, !overflow, let memory = malloc(size) else { throw .outOfMemory }
@@ -23,7 +23,7 @@ struct PeerAddresses: ~Copyable {
   /// How many have not been tried.
   var left: Int { count &- tried }
 
-  /// Leaves out what is not an address, and what there is no room for.
+  /// Leaves out entries that are not addresses, or have no room.
   mutating func append(_ address: UnsafePointer<sockaddr>?, size: socklen_t) {
     guard count < room, let address = PeerAddress(address, size: size) else { return }
     (addresses + count).initialize(to: address)
@@ -42,7 +42,7 @@ struct PeerAddresses: ~Copyable {
     return addresses[tried].with(port: port)
   }
 
-  /// That address is the next, if it is one of them and has not been tried.
+  /// Makes that address the next, if it is one of them and has not been tried.
   mutating func prefer(_ address: PeerAddress) {
     for index in tried..<count where addresses[index].isSame(as: address) {
       return bringForward(index)
@@ -57,7 +57,7 @@ struct PeerAddresses: ~Copyable {
     addresses[tried] = address
   }
 
-  /// The same addresses, none of which has been tried.
+  /// The same addresses, as if untried.
   @inline(never)
   func copy() throws(Failure) -> PeerAddresses {
     var other = try PeerAddresses(room: room)

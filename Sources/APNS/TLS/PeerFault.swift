@@ -9,7 +9,7 @@ struct PeerFault {
   /// The place in the chain; 0 is the gateway's own certificate.
   var depth: CInt = 0
   var subject = Message()
-  /// The system has no authorities to be trusted.
+  /// The system has no CA certificates.
   var isWithoutAnchors = false
   /// Why files of trusted certificates or of revocation lists may not have been opened.
   var systemError: CInt = 0
@@ -35,14 +35,14 @@ struct PeerFault {
     }
   }
 
-  /// Notes the certificate and the reason that the check leaves behind.
+  /// Notes the certificate and the reason from the failed check.
   @inline(never)
   mutating func note(_ store: OpaquePointer) {
     code = X509_STORE_CTX_get_error(store)
     depth = X509_STORE_CTX_get_error_depth(store)
     isWithoutAnchors = copenssl_has_no_anchors(store) != 0
     if cause == APNS_CAUSE_PEER_NOT_TRUSTED || cause == APNS_CAUSE_PEER_REVOCATION_LIST {
-      // OpenSSL takes a file that it cannot open for want of a descriptor for none.
+      // If OpenSSL lacks a descriptor to open a file, it ignores the file.
       systemError = lackOfDescriptors()
     }
     note(subjectOf: X509_STORE_CTX_get_current_cert(store))

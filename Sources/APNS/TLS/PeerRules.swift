@@ -5,13 +5,13 @@ import CSystem
 /// SHA-256 of a certificate's SubjectPublicKeyInfo.
 typealias KeyDigest = InlineArray<32, UInt8>
 
-/// What a peer has to satisfy besides a chain to a trust anchor: pinned keys and lists of revoked
-/// certificates. OpenSSL's callbacks read this while a context is in use, so it lives as long as
+/// Conditions for a peer beside a chain to a trust anchor: pinned keys and lists of revoked
+/// certificates. OpenSSL's callbacks read this while a context is in use, so it exists as long as
 /// the last user of the context.
 struct PeerRules: ~Copyable {
   /// Nobody has this many issuers; a larger count is a mistake.
   private static let mostPins = 100
-  /// The lists of large authorities take a few MB.
+  /// The lists of large CAs take a few MB.
   private static let largestFile = 64 << 20
 
   private struct Shared {
@@ -24,7 +24,7 @@ struct PeerRules: ~Copyable {
   /// The pins follow it in memory.
   private let shared: UnsafeMutablePointer<Shared>
 
-  /// Nil if the options ask for nothing.
+  /// Nil if the options set no rules.
   @inline(never)
   init?(_ options: apns_credentials_options_t) throws(Failure) {
     if options.pinned_keys == nil, options.pinned_key_count == 0,
@@ -83,7 +83,7 @@ struct PeerRules: ~Copyable {
     if options.pinned_keys == nil {
       throw Failure(APNS_ERR_ARGUMENT, "pinned_keys is NULL, but pinned_key_count is not 0")
     }
-    // A caller that asks for pins and lists none must not end up without the check.
+    // A caller with an empty list of pins must not end up without the check.
     guard count >= 1, count <= mostPins else {
       throw Failure(APNS_ERR_ARGUMENT, "pinned_key_count is not between 1 and 100")
     }
@@ -178,7 +178,7 @@ struct PeerRules: ~Copyable {
   private static func add(
     _ directory: UnsafePointer<CChar>, to lists: OpaquePointer
   ) throws(Failure) {
-    // OpenSSL looks into the directory only when it verifies, so we check that it is there.
+    // OpenSSL reads the directory only when it verifies, so we check that it exists.
     guard access(directory, R_OK | X_OK) == 0 else {
       let code = csystem_errno()
       throw Failure(APNS_ERR_CREDENTIALS, systemError: code) {

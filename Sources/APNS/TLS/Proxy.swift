@@ -8,7 +8,7 @@ struct Proxy: ~Copyable {
   /// NULL: no proxy.
   let host: UnsafeMutablePointer<CChar>?
   let port: UInt16
-  /// "user:password" in base64 with a NUL, wiped at the end; NULL: the proxy asks for none.
+  /// "user:password" in base64 with a NUL, wiped at the end; NULL: none.
   private let credentials: UnsafeMutablePointer<CChar>?
 
   /// The proxy of the options, or else the environment's for the host, if that counts.
@@ -49,7 +49,7 @@ struct Proxy: ~Copyable {
     free(credentials)
   }
 
-  /// In base64, with a NUL; nil: there are none.
+  /// In base64, with a NUL; nil without credentials.
   @inline(never)
   private static func encode(
     _ plain: consuming WipedBytes?
@@ -89,7 +89,7 @@ struct Proxy: ~Copyable {
   }
 }
 
-/// A request while it is put together. What does not fit is left off.
+/// A request being built. Text that does not fit is left off.
 private struct RequestText {
   private let room: UnsafeMutableRawBufferPointer
   private(set) var count = 0

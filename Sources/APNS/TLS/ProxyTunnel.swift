@@ -2,7 +2,7 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// Asks a proxy for a tunnel to the gateway, on a socket connected to the proxy.
+/// Opens a tunnel to the gateway, on a socket connected to the proxy.
 struct ProxyTunnel: ~Copyable {
   private let request: UnsafeMutableRawBufferPointer
   private var sent = 0
@@ -31,7 +31,7 @@ struct ProxyTunnel: ~Copyable {
     free(answer.baseAddress)
   }
 
-  /// Sends the request and reads the answer. Nil when the tunnel is open, else what to wait for.
+  /// Sends the request and reads the answer. Nil if the tunnel is open, else what to wait for.
   mutating func advance(
     on descriptor: CInt, to endpoint: borrowing Endpoint
   ) throws(Failure) -> Readiness? {
@@ -92,8 +92,8 @@ struct ProxyTunnel: ~Copyable {
       ? APNS_CAUSE_PROXY_AUTHENTICATION : APNS_CAUSE_PROXY_REFUSED
   }
 
-  /// "HTTP/1.1 200 Connection established": any 2xx opens the tunnel. False: it is a 1xx, behind
-  /// which the answer is still to come (RFC 9110, 15.2).
+  /// "HTTP/1.1 200 Connection established": any 2xx opens the tunnel. False: it is a 1xx, and the
+  /// answer follows it (RFC 9110, 15.2).
   private func judge(_ endpoint: borrowing Endpoint) throws(Failure) -> Bool {
     var end = 0
     while end < count, answer[end] != 0x0D, answer[end] != 0x0A { end &+= 1 }
@@ -109,7 +109,7 @@ struct ProxyTunnel: ~Copyable {
     }
   }
 
-  /// "HTTP/1.x", a space, three digits, and nothing or a space behind them (RFC 9112, 4).
+  /// "HTTP/1.x", a space, three digits, and nothing or a space after them (RFC 9112, 4).
   private func isStatusLine(_ end: Int) -> Bool {
     let version: StaticString = "HTTP/1."
     guard end >= 12 else { return false }

@@ -1,8 +1,8 @@
 import COpenSSL
 import CSystem
 
-/// An SSL that stands for a session in code that only knows SSLs. There is no connection behind it:
-/// its BIO can neither read nor write, so OpenSSL's own functions fail.
+/// An SSL that represents a session in code that only knows SSLs. It has no connection: its BIO can
+/// neither read nor write, so OpenSSL's own functions fail.
 struct SessionSSL: ~Copyable {
   let ssl: OpaquePointer
   private let method: OpaquePointer
@@ -17,7 +17,7 @@ struct SessionSSL: ~Copyable {
 
   private static var name: StaticString { "apns session" }
 
-  /// Its SSL_CTX has no key: it would keep that of credentials which the session uses no more.
+  /// Its SSL_CTX has no key: it would keep the key of credentials that the session no longer uses.
   init(of session: OpaquePointer) throws(Failure) {
     let name = Self.name.utf8Start
     guard
@@ -53,7 +53,7 @@ struct SessionSSL: ~Copyable {
     free(link)
   }
 
-  /// The session that an SSL stands for; nil if the SSL is the host program's own.
+  /// The session that an SSL represents; nil if the SSL is the application's own.
   static func session(of ssl: OpaquePointer) -> OpaquePointer? {
     guard let bio = SSL_get_rbio(ssl), BIO_method_type(bio) == BIO_TYPE_SOURCE_SINK | 0x7E,
       let name = BIO_method_name(bio),

@@ -1,7 +1,7 @@
 import COpenSSL
 import CSystem
 
-/// What OpenSSL's callbacks know about a connection. It never moves in memory.
+/// The state that OpenSSL's callbacks share with a connection. It never moves in memory.
 struct SocketState {
   /// -1 until there is a socket.
   var descriptor: CInt = -1
@@ -9,18 +9,19 @@ struct SocketState {
   var systemError: CInt = 0
   /// The peer has ended its side.
   var hasEnded = false
-  /// The peer asked for the provider's certificate, and there was none to show.
+  /// The peer requested the provider's certificate, but it could not be shown.
   var lacksCertificate = false
   /// An allocation failed between two socket calls. OpenSSL does not always report that.
   private(set) var ranOut = false
   var peerFault = PeerFault()
-  /// The protocol that the peer chose by ALPN, if it is not the one that it was offered.
+  /// The protocol that the peer chose by ALPN, if it was not offered.
   var otherProtocol = Message()
-  /// How many bytes may be read before the reading call has to return. OpenSSL itself goes on for
-  /// as long as the peer sends records that OpenSSL handles on its own.
+  /// How many bytes may be read before the reading call must return. OpenSSL itself keeps reading
+  /// as long as the peer sends TLS records that OpenSSL handles on its own.
   var allowance = 0
 
-  /// Enough for a whole record, or for several hundred of the smallest, which take OpenSSL 50 ms.
+  /// Enough for a whole TLS record, or for several hundred of the smallest, which take OpenSSL 50
+  /// ms.
   static var wholeAllowance: Int { 16 << 10 }
 
   /// Call this before errno changes.
@@ -118,8 +119,8 @@ private func controlSocket(
   }
 }
 
-/// OpenSSL's callback for each of the peer's extensions: OpenSSL only says that one of them is bad.
-/// ALPN's has the length of a list, then that of its one name, and the name (RFC 7301, 3.1).
+/// OpenSSL's callback for each of the peer's extensions: OpenSSL only reports that one of them is
+/// bad. ALPN's has the length of a list, then that of its one name, and the name (RFC 7301, 3.1).
 func noteProtocol(
   _ ssl: OpaquePointer?, _ isServers: CInt, _ type: CInt, _ data: UnsafePointer<UInt8>?,
   _ count: CInt, _ context: UnsafeMutableRawPointer?

@@ -1,16 +1,16 @@
 import COpenSSL
 import CSystem
 
-/// The authorities that the system trusts, for whoever names none.
+/// The system's CA certificates, used if the options name none.
 ///
-/// OpenSSL looks where the system that compiled it keeps them, or where SSL_CERT_FILE and
-/// SSL_CERT_DIR say. A static program and one that brings its OpenSSL meet systems that keep them
-/// elsewhere. So where OpenSSL's own places hold nothing, and these variables are not set, the
-/// files of other systems are read, the first one that has a certificate.
+/// OpenSSL looks in the directory of the system that compiled it, or in SSL_CERT_FILE and
+/// SSL_CERT_DIR. A static program, or a program with its own OpenSSL, may run on systems that keep
+/// them elsewhere. So if OpenSSL's own places have no certificates, and these variables are not
+/// set, the files of other systems are tried until one has a certificate.
 package enum SystemTrust {
   package enum Outcome { case found, nothing, noMemory }
 
-  /// Where systems keep them in one file, one after another; nil behind the last.
+  /// Where systems keep them in one file, one after another; nil after the last.
   package static func place(_ index: Int) -> StaticString? {
     switch index {
     case 0: "/etc/ssl/certs/ca-certificates.crt"  // Debian, Alpine, Arch, Gentoo, NixOS
@@ -23,13 +23,13 @@ package enum SystemTrust {
     }
   }
 
-  /// Has the context trust them. `nothing`: it verifies, and will find nobody trusted, until
+  /// Has the context trust them. `nothing`: it verifies, and no peer will be trusted until
   /// OpenSSL's directory gets certificates.
   @inline(never)
   package static func add(to context: OpaquePointer) -> Outcome {
     TLSErrors.clear()
-    // They ignore what cannot be read, even where only memory was lacking. The third of OpenSSL 3's
-    // places is the same directory again, looked into by code that fails without memory.
+    // They ignore unreadable files, even if only memory was lacking. OpenSSL 3's third place is the
+    // same directory again, searched by code that fails without memory.
     guard SSL_CTX_set_default_verify_file(context) == 1,
       SSL_CTX_set_default_verify_dir(context) == 1, !TLSErrors.takeExhausted()
     else { return .noMemory }
@@ -58,16 +58,16 @@ package enum SystemTrust {
     return read(path, nil, into: context)
   }
 
-  /// Reads a file, or has a directory looked into. `nothing`: OpenSSL's errors say why.
+  /// Reads a file, or registers a directory. `nothing`: OpenSSL's errors have the reason.
   @inline(never)
   static func read(
     _ file: UnsafePointer<CChar>?, _ directory: UnsafePointer<CChar>?, into context: OpaquePointer
   ) -> Outcome {
-    // Tried twice: OpenSSL does not always say when memory was what it lacked.
+    // Tried twice: OpenSSL does not always report a lack of memory.
     for _ in 0..<2 {
       TLSErrors.clear()
       let isRead = SSL_CTX_load_verify_locations(context, file, directory) == 1
-      // It may succeed without memory, and have a certificate that will be nobody's issuer.
+      // It may succeed without memory, with a certificate that will never be an issuer.
       if TLSErrors.isOutOfMemory { return .noMemory }
       if isRead { return .found }
     }
@@ -76,7 +76,7 @@ package enum SystemTrust {
 
   // MARK: OpenSSL's own places
 
-  /// Somebody said where they are, and means nowhere else.
+  /// SSL_CERT_FILE or SSL_CERT_DIR is set: use only that path.
   static var isTold: Bool {
     getenv(X509_get_default_cert_file_env()) != nil
       || getenv(X509_get_default_cert_dir_env()) != nil
@@ -92,7 +92,7 @@ package enum SystemTrust {
       ?? X509_get_default_cert_dir()
   }
 
-  /// OpenSSL itself looks into them only when it verifies.
+  /// OpenSSL itself reads them only when it verifies.
   private static func lookIntoDirectories() -> Outcome {
     guard let list = directories else { return .nothing }
     guard let copy = strdup(list) else { return .noMemory }
@@ -141,7 +141,7 @@ package enum SystemTrust {
 }
 
 extension Message {
-  /// Where somebody's certificates should have been.
+  /// The places in which there were no CA certificates.
   @inline(never)
   mutating func appendPlacesWithoutAnchors() {
     append("; there is no authority in ")

@@ -2,26 +2,26 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// One TLS connection over one socket. It never waits, except where it says so, and never raises
+/// One TLS connection over one socket. It never waits, except where noted, and never raises
 /// SIGPIPE.
 struct TLSConnection: ~Copyable {
   private let ssl: OpaquePointer
   private let method: OpaquePointer
   private let state: UnsafeMutablePointer<SocketState>
-  /// How far it has come: connecting, then asking a proxy, then the handshake.
+  /// Its progress: connecting, then the proxy's tunnel, then the handshake.
   private var dialing: Dialing?
   private var tunnel: ProxyTunnel?
   private var isOpen = false
-  /// When it has to be open.
+  /// When it must be open.
   let deadline: Deadline
   /// Set while nothing may be sent to the peer.
   private var isSilent = true
-  /// What OpenSSL said when reading or writing failed.
+  /// OpenSSL's errors when reading or writing failed.
   private var brokenBy = TLSErrors.none
   private var isFlooded = false
   /// Counts bytes that were read and carried nothing.
   private var idle = IdleBytes()
-  /// The number of the session that was offered; 0: none was.
+  /// The number of the offered session; 0: none.
   private let offer: UInt32
 
   /// Starts a connection to the address `known`, or to any address of the name, `preferred` first.
@@ -86,8 +86,8 @@ struct TLSConnection: ~Copyable {
 
   deinit {
     if !isSilent {
-      // Unread data would make the kernel reset the connection and destroy what is still on its way
-      // to the peer.
+      // Unread data would make the kernel reset the connection and destroy data on its way to the
+      // peer.
       TLSErrors.clear()
       _ = SSL_shutdown(ssl)
       csystem_discard(state.pointee.descriptor, Self.mostUnread)
@@ -102,8 +102,8 @@ struct TLSConnection: ~Copyable {
   /// As much as a socket holds, and no more: we do not wait for a peer that keeps sending.
   private static let mostUnread = 8 << 20
 
-  /// Keeps the TLS session, which saves work for the next connection to the same peer, or drops one
-  /// that did not help. Call this when the connection is no longer used.
+  /// Keeps the TLS session, which saves work for the next connection to the same peer, or drops a
+  /// session that did not help. Call this when the connection is no longer used.
   @inline(never)
   func leave(in offer: inout TLSOffer) {
     // Only a complete handshake has verified the peer. An error since then, the peer's alert or
@@ -127,8 +127,8 @@ struct TLSConnection: ~Copyable {
   /// Something was sent over TLS, or may have been.
   private var hasBegunHandshake: Bool { SSL_in_before(ssl) == 0 }
 
-  /// It ended during a handshake with an offer, and the offer may be to blame: another try without
-  /// it makes sense. False if time or memory ran out or the peer's certificate is to blame.
+  /// It ended during a handshake with an offer, and the offer may be to blame: a retry without it
+  /// makes sense. False if time or memory ran out or the peer's certificate is to blame.
   func failedByOffer(_ status: apns_status_t) -> Bool {
     offer != 0 && !isOpen && hasBegunHandshake && state.pointee.peerFault.code == 0
       && (status == APNS_ERR_TLS || status == APNS_ERR_NETWORK)
@@ -140,7 +140,7 @@ struct TLSConnection: ~Copyable {
   /// TLS 1.3 or later.
   var speaksNewestTLS: Bool { SSL_version(ssl) >= TLS1_3_VERSION }
 
-  /// What to wait on; -1 if there is nothing.
+  /// The descriptor to wait for; -1 without one.
   var descriptor: CInt {
     switch dialing {
     case .some(let dialing): dialing.pending
@@ -151,8 +151,8 @@ struct TLSConnection: ~Copyable {
   /// The peer's address; nil before there is a connection.
   var address: PeerAddress? { PeerAddress(of: state.pointee.descriptor) }
 
-  /// Sends nothing more to the peer, not even a goodbye: the connection belongs to another process,
-  /// or is dead.
+  /// Sends nothing more to the peer, not even close_notify: the connection belongs to another
+  /// process, or is broken.
   mutating func silence() { isSilent = true }
 
   // MARK: Opening
@@ -309,21 +309,21 @@ struct TLSConnection: ~Copyable {
     return errors.mayMissCertificate ? explain(failure) : failure
   }
 
-  /// Says so if the peer asked for a certificate and was shown none.
+  /// Adds to the message if the peer requested a certificate and was shown none.
   @inline(never)
   private func explain(_ failure: Failure) -> Failure {
     guard state.pointee.lacksCertificate else { return failure }
     var longer = failure.saying {
       $0.append("; no certificate was shown, though the peer asked for one")
     }
-    // Once the connection is open, handshake_failure is no verdict on a certificate.
+    // Once the connection is open, handshake_failure does not concern a certificate.
     if failure.status == APNS_ERR_TLS, !isOpen || failure.refusesProvider {
       longer.cause = APNS_CAUSE_CERTIFICATE_WANTED
     }
     return longer
   }
 
-  /// Memory ran out: OpenSSL says so, or says nothing because that takes memory too.
+  /// Memory ran out: OpenSSL reports it, or nothing because that takes memory too.
   private func isExhausted(_ errors: TLSErrors) -> Bool {
     errors.isExhausted || errors.isInternal || state.pointee.ranOut
       || state.pointee.peerFault.code == X509_V_ERR_OUT_OF_MEM
@@ -367,8 +367,8 @@ struct TLSConnection: ~Copyable {
     }
   }
 
-  /// Writes a record to the socket as far as possible without waiting. After `full`, the next write
-  /// has to begin with the same bytes.
+  /// Writes a TLS record to the socket as far as possible without waiting. After `full`, the next
+  /// write must begin with the same bytes.
   mutating func write(_ bytes: UnsafeRawBufferPointer) -> Writing {
     TLSErrors.clear()
     var count = 0
@@ -402,8 +402,8 @@ struct TLSConnection: ~Copyable {
       return errors.exhausted { $0.append("the connection broke") }
     }
     if errors.alert != nil {
-      // On a resumed connection an alert is no verdict on the provider: the next connection, which
-      // is not resumed, will tell.
+      // On a resumed connection an alert may not concern the provider: the next connection, which
+      // is not resumed, will show it.
       if wasResumed {
         return errors.failure(APNS_ERR_NETWORK, cause: APNS_CAUSE_ALERT) {
           $0.append("the peer ended a resumed connection")
@@ -426,8 +426,7 @@ struct TLSConnection: ~Copyable {
 
   // MARK: Closing
 
-  /// Tells the peer that nothing more will come, so that what was sent is not destroyed. The peer's
-  /// data can still be read.
+  /// Closes writing without destroying sent data. The peer's data can still be read.
   @inline(never)
   mutating func sayGoodbye() {
     guard !isSilent else { return }

@@ -7,11 +7,11 @@ struct TLSNetwork: Network, ~Copyable {
   private var trust: TrustContext
   private let count: Int
   private let connections: UnsafeMutablePointer<TLSConnection?>
-  /// What to watch and what the last wait found, one entry for each connection.
+  /// The descriptors to watch with the last wait's results, one entry for each connection.
   private let watches: UnsafeMutablePointer<pollfd>
   /// For a session that never waits.
   private var events: EventDescriptor?
-  /// Left by the last connection for the next.
+  /// Kept from the last connection for the next.
   private var resumption = TLSOffer()
   /// Where the last connection was opened.
   private var address: PeerAddress?
@@ -120,7 +120,7 @@ struct TLSNetwork: Network, ~Copyable {
   }
 
   /// Connects again without a session to resume, if offering one may have caused the failure. The
-  /// deadline stays, and the caller is not told.
+  /// deadline stays, and the failure is not reported.
   @inline(never)
   private mutating func reopenWithoutOffer(_ number: Int, after failure: Failure) throws(Failure) {
     guard connections[number]?.failedByOffer(failure.status) ?? false else { throw failure }
@@ -211,7 +211,7 @@ struct TLSNetwork: Network, ~Copyable {
     return found != 0 && known.isEmpty ? .reading : known
   }
 
-  /// For the program's event loop; -1 if the session waits by itself.
+  /// For the application's event loop; -1 if the session waits by itself.
   var descriptor: CInt {
     switch events {
     case .some(let events): events.descriptor
@@ -219,7 +219,7 @@ struct TLSNetwork: Network, ~Copyable {
     }
   }
 
-  /// When the event loop has to call again at the latest.
+  /// The latest time for the event loop to call again.
   var due: Nanoseconds {
     switch events {
     case .some(let events): events.due
@@ -227,7 +227,7 @@ struct TLSNetwork: Network, ~Copyable {
     }
   }
 
-  /// What another thread writes to; -1 if the session waits by itself.
+  /// The descriptor that another thread writes to; -1 if the session waits by itself.
   var bell: CInt {
     switch events {
     case .some(let events): events.bell

@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// What a connection leaves behind for the next one to the same peer. It saves both sides the
-/// costly part of the handshake.
+/// A connection's session for the next one to the same peer. It saves both sides the costly part of
+/// the handshake.
 struct TLSSession: ~Copyable {
   private let session: OpaquePointer
 
@@ -21,14 +21,14 @@ struct TLSSession: ~Copyable {
   }
 }
 
-/// The session that the next connection offers, left by the last one that worked.
+/// The session that the next connection offers, kept from the last working connection.
 ///
-/// An offer is optional, and one that does harm is withdrawn: if a peer cannot resume and ends the
-/// handshake instead of going on without the session, we connect once more and do not offer that
+/// An offer is optional, and a harmful one is withdrawn: if a peer cannot resume and ends the
+/// handshake instead of continuing without the session, we connect once more and do not offer that
 /// session again.
 struct TLSOffer: ~Copyable {
   private var session: TLSSession?
-  /// Numbers the sessions, to recognise one later; 0: there was none yet.
+  /// Numbers the sessions, to recognise one later; 0 before the first.
   private var number: UInt32 = 0
   /// Offers in a row that ended a handshake.
   private var harmful = 0

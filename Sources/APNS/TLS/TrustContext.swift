@@ -2,7 +2,7 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// OpenSSL's callback when a peer asks for a certificate and none is set, or none can be shown, as
+/// OpenSSL's callback when a peer requests a certificate and none is set, or none can be shown, as
 /// without memory. Notes that and shows none.
 private func noteMissingCertificate(
   _ ssl: OpaquePointer?, _ certificate: UnsafeMutablePointer<OpaquePointer?>?,
@@ -16,11 +16,11 @@ private func noteMissingCertificate(
   return 0
 }
 
-/// Certificate, key and trust anchors, checked and ready for any number of
-/// connections: an SSL_CTX, which counts its users and locks by itself.
+/// Certificate, key and trust anchors, checked and ready for any number of connections: an SSL_CTX,
+/// which counts its users and locks itself.
 struct TrustContext: ~Copyable {
   let context: OpaquePointer
-  /// What the context's callbacks read; nil if there are no rules.
+  /// The rules that the context's callbacks read; nil without rules.
   private let rules: PeerRules?
 
   /// Adds a user of the same context.
@@ -39,7 +39,7 @@ struct TrustContext: ~Copyable {
     TLSErrors.clear()
     let rules = try PeerRules(options)
     guard let context = SSL_CTX_new(TLS_client_method()) else { throw .outOfMemory }
-    // OpenSSL may return one that lacks, for want of memory, a group of keys.
+    // If an allocation failed, SSL_CTX_new() may return a context without a key-exchange group.
     if TLSErrors.isOutOfMemory {
       SSL_CTX_free(context)
       throw .outOfMemory
@@ -116,7 +116,7 @@ struct TrustContext: ~Copyable {
       return
     }
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, notePeerFault)
-    // OpenSSL takes a file that it cannot open for want of a descriptor for one that holds nothing.
+    // If OpenSSL lacks a descriptor to open a file, it treats the file as empty.
     let code = lackOfDescriptors()
     if code != 0 {
       throw Failure(APNS_ERR_MEMORY, systemError: code) {
@@ -131,8 +131,7 @@ struct TrustContext: ~Copyable {
       if SystemTrust.add(to: context) == .noMemory { throw .outOfMemory }
       return
     }
-    // OpenSSL looks into a directory only when it verifies, so it would not report a missing one
-    // here.
+    // OpenSSL reads a directory only when it verifies, so it would not report a missing one here.
     if let directory = options.ca_directory, access(directory, R_OK | X_OK) != 0 {
       let code = csystem_errno()
       throw Failure(APNS_ERR_CREDENTIALS, systemError: code) {

@@ -1,5 +1,5 @@
-/// What a session needs of the world: connections to its gateway, each under a number, and a clock.
-/// No call waits, except `wait` and `pause`.
+/// A session's interface to the outside: connections to its gateway, each under a number, and a
+/// clock. No call waits, except `wait` and `pause`.
 protocol Network: ~Copyable {
   /// Nanoseconds that only grow.
   var now: Nanoseconds { get }
@@ -9,11 +9,11 @@ protocol Network: ~Copyable {
 
   mutating func random() -> UInt64
 
-  /// Begins the connection of that number, which has to be open by the deadline. A spare one goes
-  /// to the same address as the last one, without looking up the name.
+  /// Begins the connection of that number, which must be open by the deadline. A standby goes to
+  /// the same address as the last one, without resolving the name.
   mutating func open(_ connection: Int, isSpare: Bool, by deadline: Nanoseconds) throws(Failure)
 
-  /// Continues opening. After a failure the connection has to be dropped.
+  /// Continues opening. After a failure the connection must be dropped.
   mutating func advance(_ connection: Int) throws(Failure) -> Opening
 
   mutating func read(_ connection: Int, into buffer: UnsafeMutableRawBufferPointer) -> Reading
@@ -25,7 +25,7 @@ protocol Network: ~Copyable {
   /// There may be something to read.
   func hasNews(_ connection: Int) -> Bool
 
-  /// Says that nothing more will come; the connection can still be read from.
+  /// Closes writing; the connection can still be read from.
   mutating func sayGoodbye(_ connection: Int)
 
   /// Ends the connection, if there is one.
@@ -46,21 +46,21 @@ protocol Network: ~Copyable {
   /// For a session that never waits: takes note of what is ready now, as `wait` does.
   mutating func look()
 
-  /// For a session that never waits: what is watched, and that time, make the program's event loop
-  /// call again. Then nothing is watched any more.
+  /// For a session that never waits: watched descriptors, and that time, make the application's
+  /// event loop call again. Then the list of watched descriptors is empty.
   mutating func arm(until time: Nanoseconds)
 
-  /// For a session that never waits: makes the event loop call again at once.
+  /// For a session that never waits: makes the event loop call again immediately.
   mutating func hurry()
 
   /// Does nothing for that long.
   mutating func pause(_ time: Nanoseconds)
 
-  /// What the last `wait` found the connection ready for; reported once.
+  /// The readiness from the last `wait`; reported once.
   mutating func readiness(_ connection: Int) -> Readiness
 
-  /// For a session that never waits: what the program's event loop watches, when it calls again
-  /// at the latest, and what another thread writes to.
+  /// For a session that never waits: the descriptor for the application's event loop, the latest
+  /// time of its next call, and the descriptor that another thread writes to.
   var descriptor: CInt { get }
   var due: Nanoseconds { get }
   var bell: CInt { get }

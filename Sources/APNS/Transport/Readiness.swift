@@ -1,6 +1,6 @@
 import CSystem
 
-/// What a descriptor is ready for. Waits for it are poll()'s.
+/// A descriptor's readiness. Waits for it are poll()'s.
 struct Readiness: OptionSet {
   let rawValue: Int16
   static let reading = Readiness(rawValue: Int16(POLLIN))
@@ -17,7 +17,7 @@ struct Readiness: OptionSet {
     }
   }
 
-  /// What it is ready for at this moment; nil for nothing.
+  /// The readiness at this moment; nil if not ready.
   static func look(for wanted: Readiness, on descriptor: CInt) -> Readiness? {
     poll(wanted, descriptor, 0)
   }

@@ -3,9 +3,9 @@ enum Reading {
   case bytes(Int)
   /// Nothing is there now.
   case nothing
-  /// The peer said goodbye, or at least ended its stream.
+  /// The peer sent close_notify, or at least ended its stream.
   case end
-  /// The connection broke: a reset, an alert, invalid data. It can be asked for the failure.
+  /// The connection broke: a reset, an alert, invalid data. `failure` has the details.
   case broken
 }
 
@@ -14,7 +14,7 @@ enum Writing {
   case bytes(Int)
   /// The peer takes no more now.
   case full
-  /// It has to be read from first (a renegotiation).
+  /// The peer must be read first (a renegotiation).
   case needsReading
   /// The connection broke, as with reading.
   case broken

@@ -1,44 +1,44 @@
 import CAPNS
 import CSystem
 
-/// The host's own source of provider tokens, and when it was last asked.
+/// The application's source of provider tokens, and when it was last called.
 struct HostToken {
   enum Answer {
-    /// So many bytes, to be used for so many seconds.
+    /// A token of `count` bytes, to be used for `seconds`.
     case token(count: Int, seconds: Int64)
-    /// None before so many seconds have passed.
+    /// No token for `seconds`.
     case notNow(seconds: Int64)
   }
 
-  /// What stands for a number of seconds that the host left at 0.
+  /// The number of seconds if the application left it at 0.
   private static let usual: Int64 = TokenPolicy.ripeAge
   private static let longest: Int64 = 86_400
-  /// How often it is asked because APNs refused its token.
+  /// Seconds between calls because APNs refused the token.
   private static let refusalPause: Int64 = 60
 
   private let ask: apns_provider_token_t
   private let context: UnsafeMutableRawPointer?
-  /// Until then it has none, by the clock that never goes back.
+  /// The callback is not called again before this time (monotonic).
   private var hasNoneUntil: Int64?
   private var refusedAt: Int64?
-  /// After how many seconds it is asked again if it failed.
+  /// Seconds until it is called again after a failure.
   private(set) var failurePause: Int64 = 1
 
-  /// Nil if the options have no such source.
+  /// Nil if the options do not have a token callback.
   init?(_ options: apns_credentials_options_t) {
     guard let ask = options.token_callback else { return nil }
     self.ask = ask
     context = options.token_context
   }
 
-  /// Whether it may be asked, after it had none or because APNs refused its token.
+  /// Whether the callback may be called, after it had no token or because APNs refused one.
   func isAskable(isRefused: Bool, at now: TokenTime) -> Bool {
     if let hasNoneUntil, now.steady < hasNoneUntil { return false }
     if isRefused, let refusedAt, now.steady &- refusedAt < Self.refusalPause { return false }
     return true
   }
 
-  /// Asks for a token, which goes to `target`.
+  /// Calls the callback for a token, which goes to `target`.
   @inline(never)
   mutating func ask(
     _ need: apns_token_need_t, at now: TokenTime, to target: UnsafeMutableRawBufferPointer
@@ -77,7 +77,7 @@ struct HostToken {
       count: length, seconds: seconds == 0 ? Self.usual : min(seconds, Self.longest))
   }
 
-  /// The failure when there is no token and the host has none at the moment.
+  /// The failure without a token, while the application has no other.
   static var none: Failure {
     @inline(never) get {
       Failure(
@@ -86,7 +86,7 @@ struct HostToken {
     }
   }
 
-  /// Appends the host's own words.
+  /// Appends the application's own words.
   private static func append(_ request: inout apns_token_request_t, to message: inout Message) {
     withUnsafeBytes(of: &request.message) { words in
       guard words.count > 0, words[0] != 0 else { return }

@@ -8,7 +8,7 @@ extension TokenTime {
 }
 
 /// The provider token of some credentials, shared by all their sessions in any thread. Each session
-/// asks for it with a text of its own. Using it needs no OpenSSL.
+/// copies it into its own text. Using it needs no OpenSSL.
 struct ProviderToken: TokenSource, ~Copyable {
   /// Three atomic numbers before the shared part: how many users it has, which process's thread is
   /// in it, and the token's generation.
@@ -19,7 +19,7 @@ struct ProviderToken: TokenSource, ~Copyable {
   private static let offset = 16
 
   private struct Shared: ~Copyable {
-    /// Who signs; nil if the host gives the tokens.
+    /// Signs tokens; nil if the application supplies them.
     let signer: TokenSigner?
     var host: HostToken?
     let cache: TokenCache?
@@ -28,11 +28,11 @@ struct ProviderToken: TokenSource, ~Copyable {
     var count = 0
     /// Where the next token is made, so that the last one stays if that fails.
     var draft = InlineArray<1024, UInt8>(repeating: 0)
-    /// What the call that is in here has to tell.
+    /// The log messages of the current call.
     var news = TokenNews()
-    /// No other process is asked before, by the clock that never goes back.
+    /// The shared file is not read again before this time (monotonic).
     var nextLook: Int64?
-    /// Why the host last gave no token or signature, and until when it is not asked again.
+    /// Why the application last gave no token or signature, and until when it is not called again.
     var failure: Failure?
     var failsUntil: Int64 = 0
 
@@ -81,7 +81,7 @@ struct ProviderToken: TokenSource, ~Copyable {
     free(numbers)
   }
 
-  /// Nil if the host gives the tokens.
+  /// Nil if the application gives the tokens.
   var keyID: UnsafePointer<CChar>? {
     switch shared.pointee.signer {
     case .some(let signer): signer.keyID
@@ -176,7 +176,7 @@ struct ProviderToken: TokenSource, ~Copyable {
     }
   }
 
-  // MARK: Tokens of the host
+  // MARK: Tokens of the application
 
   private func fetchFromHost(isRefused: Bool, at now: TokenTime) throws(Failure) {
     let policy = shared.pointee.policy
@@ -264,12 +264,12 @@ struct ProviderToken: TokenSource, ~Copyable {
     }
     if takeOther(file, &record, at: now) { return }
     guard signs else { return }
-    // With a token that works for some more minutes nobody waits.
+    // Waiting is pointless while the token works for some more minutes.
     let isUrgent = isRefused || shared.pointee.policy.isUrgent(at: now)
     let isAlone = file.lock(waits: isUrgent, &shared.pointee.news)
     shared.pointee.nextLook = now.steady &+ 1
     guard isAlone || isUrgent else { return }
-    // Whoever had the lock may have made one.
+    // The process that held the lock may have written a new token.
     if takeOther(file, &record, at: now) { return }
     try make(at: now)
     let times = shared.pointee.policy.times(at: now)
@@ -284,7 +284,7 @@ struct ProviderToken: TokenSource, ~Copyable {
     if isFilled { file.replace(by: record, chance: times.chance, &shared.pointee.news) }
   }
 
-  /// Uses the token in the file, if it is another one that is in order.
+  /// Uses the file's token if it is valid and different.
   private func takeOther(
     _ file: borrowing OpenTokenCache, _ record: inout SharedTokenRecord, at now: TokenTime
   ) -> Bool {
@@ -329,8 +329,8 @@ struct ProviderToken: TokenSource, ~Copyable {
     csystem_atomic_store(numbers + Self.generation, shared.pointee.policy.generation)
   }
 
-  /// Lets in one thread at a time, for one signature or one question to the host. No mutex: a forked
-  /// child would wait forever for a thread that only its parent has.
+  /// Serializes signing and token callbacks. Not a mutex: a forked child would wait forever for a
+  /// thread that exists only in its parent.
   private func enter() {
     let own = UInt32(bitPattern: getpid())
     while true {

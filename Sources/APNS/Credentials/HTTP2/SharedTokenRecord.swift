@@ -1,7 +1,7 @@
 import COpenSSL
 import CSystem
 
-/// A provider token as processes share it in a file: fields of fixed size, and a checksum behind
+/// A provider token as processes share it in a file: fields of fixed size, and a checksum after
 /// them. The numbers are in this machine's order, because the file is for this machine.
 struct SharedTokenRecord: ~Copyable {
   static let size = 384
@@ -72,7 +72,7 @@ struct SharedTokenRecord: ~Copyable {
     return copenssl_sha256(start, Self.checkPlace, start + Self.checkPlace) == 1
   }
 
-  /// Writes whose token it is.
+  /// Writes the token's owner.
   private func label(_ start: UnsafeMutableRawPointer, _ signer: borrowing TokenSigner) {
     memcpy(start, Self.magic.utf8Start, Self.magic.utf8CodeUnitCount)
     memcpy(start + Self.keyPlace, signer.keyID, Self.identifierSize)

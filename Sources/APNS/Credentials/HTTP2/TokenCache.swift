@@ -98,7 +98,7 @@ struct OpenTokenCache: ~Copyable {
     return found.size == Int64(size)
   }
 
-  /// Takes the lock if nobody has it, or waits for it for a bounded time.
+  /// Takes the lock if it is free, or waits for it for a bounded time.
   @inline(never)
   mutating func lock(waits: Bool, _ news: inout TokenNews) -> Bool {
     let descriptor = csystem_open_private(directory, lockFile, CInt(CSYSTEM_TO_LOCK))
@@ -126,12 +126,12 @@ struct OpenTokenCache: ~Copyable {
     }
   }
 
-  /// Reads the file; false if there is none that can be used.
+  /// Reads the file; false without a usable one.
   @inline(never)
   func read(into record: inout SharedTokenRecord, _ news: inout TokenNews) -> Bool {
     let descriptor = csystem_open_private(directory, file, CInt(CSYSTEM_TO_READ))
     guard descriptor >= 0 else {
-      // The first to need a token finds none.
+      // The first process to need a token finds no file.
       if csystem_errno() != ENOENT { news.note("it cannot be opened", isOfSystem: true) }
       return false
     }
@@ -144,7 +144,7 @@ struct OpenTokenCache: ~Copyable {
       == SharedTokenRecord.size
   }
 
-  /// Replaces the file, whatever it is. `chance` is a number that nobody can predict.
+  /// Replaces the file, even one of another kind. `chance` is a number that nobody can predict.
   @inline(never)
   func replace(
     by record: borrowing SharedTokenRecord, chance: UInt32, _ news: inout TokenNews

@@ -1,21 +1,21 @@
 import CAPNS
 import CSystem
 
-/// What a log is told after a session asked for a provider token.
+/// Results of getting a provider token, for the log.
 struct TokenNews {
   enum Origin {
-    /// There is no other token than before.
+    /// The token has not changed.
     case none
     case signed
     case cache
     case host
   }
   var origin = Origin.none
-  /// Why the token_cache_file cannot be used; nil: it can, or there is none.
+  /// Why the token_cache_file cannot be used; nil if it can, or is not set.
   private(set) var cacheFault: StaticString?
   private(set) var systemError: CInt = 0
 
-  /// Takes note of the first thing that is wrong with the cache. `isOfSystem`: errno says more.
+  /// Notes the cache's first fault. `isOfSystem`: errno has more.
   mutating func note(_ fault: StaticString, isOfSystem: Bool = false) {
     guard cacheFault == nil else { return }
     systemError = isOfSystem ? csystem_errno() : 0
@@ -24,7 +24,7 @@ struct TokenNews {
 }
 
 extension BearerText {
-  /// Says what became of the token. Whoever says it holds no lock: the log's callback is the host's.
+  /// Logs the results. The caller must hold no lock: the log's callback is the application's.
   @inline(never)
   func tell(_ news: TokenNews) {
     guard let log else { return }

@@ -9,13 +9,13 @@ struct TokenSigner: ~Copyable {
   /// More than a token with the largest possible time takes: 205 bytes.
   static let capacity = 256
 
-  /// An EVP_PKEY; nil if the host signs.
+  /// An EVP_PKEY; nil if the application signs.
   fileprivate let key: OpaquePointer?
   private let hostSign: apns_sign_t?
   private let hostContext: UnsafeMutableRawPointer?
   /// Key and team, each followed by a NUL.
   private let identifiers: UnsafeMutablePointer<CChar>
-  /// SHA-256 of the public key; zeros if only the host knows it.
+  /// SHA-256 of the public key; zeros if only the application knows it.
   private(set) var fingerprint = InlineArray<32, UInt8>(repeating: 0)
 
   var keyID: UnsafePointer<CChar> { UnsafePointer(identifiers) }
@@ -57,7 +57,7 @@ struct TokenSigner: ~Copyable {
     hostContext = options.sign_context
   }
 
-  /// Whether somebody can sign. At most one may be named.
+  /// Whether the options have a signer. They may have only one.
   private static func hasKey(_ options: apns_credentials_options_t) throws(Failure) -> Bool {
     var count = 0
     if options.token_key_file != nil || options.token_key_bytes != nil { count &+= 1 }
@@ -101,7 +101,7 @@ struct TokenSigner: ~Copyable {
     return key
   }
 
-  /// Adds a user of the host's key, if there is one.
+  /// Adds a user of the application's key, if there is one.
   private static func adopt(_ key: OpaquePointer?) throws(Failure) -> OpaquePointer? {
     guard let key else { return nil }
     TLSErrors.clear()
@@ -187,7 +187,7 @@ struct TokenSigner: ~Copyable {
     return (end, chance)
   }
 
-  /// What stands before the token in the header.
+  /// The text before the token in the header field.
   static var prefix: StaticString { "bearer " }
   static let prefixLength = 7
 
@@ -209,7 +209,7 @@ struct TokenSigner: ~Copyable {
     }
   }
 
-  /// Lets the host sign. It gives the two numbers, or the DER of them.
+  /// Lets the application sign. It gives the two numbers, or the DER of them.
   private func askHost(
     _ bytes: UnsafePointer<UInt8>, _ count: Int, _ signature: inout InlineArray<64, UInt8>
   ) throws(Failure) {
@@ -267,9 +267,9 @@ struct TokenSigner: ~Copyable {
   }
 }
 
-/// The key of the options by itself, for the relay, which signs tokens that the queue keeps.
+/// The signing key of the options only, for the relay, which signs tokens that the queue keeps.
 package enum TokenKey {
-  /// An EVP_PKEY, which the caller frees; nil if there is none, and then `error` says why.
+  /// An EVP_PKEY, which the caller frees; nil on failure, with the reason in `error`.
   package static func read(
     _ options: apns_credentials_options_t, _ error: UnsafeMutablePointer<apns_error_t>
   ) -> OpaquePointer? {

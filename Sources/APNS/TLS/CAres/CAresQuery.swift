@@ -2,23 +2,23 @@ import CAPNS
 import CAres
 import CSystem
 
-/// A look-up by c-ares, which never waits: its sockets stand behind one descriptor. It reads the
-/// system's files, such as /etc/hosts and /etc/resolv.conf, for itself.
+/// Resolves a name with c-ares without waiting: one descriptor covers its sockets. It reads the
+/// system's files, such as /etc/hosts and /etc/resolv.conf, itself.
 struct CAresQuery: ~Copyable {
   private let host: UnsafePointer<CChar>
-  /// In memory of its own, whose address c-ares keeps until `ares_destroy` has returned.
+  /// Allocated, because c-ares keeps its address until `ares_destroy` has returned.
   private let state: UnsafeMutablePointer<CAresState>
   private let channel: ares_channel
-  /// When what has been found has to do: a name server that answers for IPv4 and is silent for IPv6
-  /// must not use up all the time. That is 50 ms after its first answer (RFC 8305, 3), and if that
-  /// had no address, after half of the time.
+  /// The latest time to use the addresses found so far: a name server that answers for IPv4 and is
+  /// silent for IPv6 must not use up all the time. That is 50 ms after its first answer (RFC 8305,
+  /// 3), or after half of the time if that answer had no address.
   private var settles: Deadline
   private let half: Deadline
   private var isHeard = false
 
   @inline(never)
   init(for host: UnsafePointer<CChar>, by deadline: Deadline) throws(Failure) {
-    // Name servers would be asked for that too.
+    // Name servers would get a query for that too.
     for index in 0..<strlen(host) where 0...0x20 ~= host[index] || host[index] == 0x7F {
       throw Self.failure(host, cares_bad_name())
     }
@@ -50,7 +50,7 @@ struct CAresQuery: ~Copyable {
   }
 
   deinit {
-    // In a child the descriptor is the parent's too: what stands behind it must stay.
+    // In a child the descriptor is the parent's too: its epoll entries must stay.
     _ = close(state.pointee.epoll)
     state.pointee.epoll = -1
     ares_destroy(channel)
@@ -61,7 +61,7 @@ struct CAresQuery: ~Copyable {
   /// Readable when a name server answered.
   var descriptor: CInt { state.pointee.epoll }
 
-  /// When c-ares asks again or gives up.
+  /// When c-ares retries or fails.
   var due: Deadline {
     let wait = cares_due_ns(channel)
     return Deadline(nanoseconds: wait < 0 ? .max : Deadline.now &+ wait).earlier(settles)
@@ -72,11 +72,11 @@ struct CAresQuery: ~Copyable {
     cares_resolve(channel, host, { CAresState.answer($0, $1, $3) }, state)
   }
 
-  /// Nil while there is no answer.
+  /// Nil without an answer so far.
   @inline(never)
   mutating func advance() throws(Failure) -> PeerAddresses? {
     if !state.pointee.isAnswered {
-      // A name server may be asked over TCP, and may close.
+      // c-ares may query a name server over TCP, and the server may close.
       let undo = csystem_block_sigpipe()
       if cares_process(channel, state.pointee.epoll) != 0, !isHeard {
         isHeard = true
@@ -86,7 +86,7 @@ struct CAresQuery: ~Copyable {
     }
     if !state.pointee.isAnswered, settles.hasPassed {
       settles = half.hasPassed ? Deadline(nanoseconds: .max) : half
-      // c-ares then answers with what it has.
+      // c-ares then returns the addresses that it has.
       ares_cancel(channel)
       if cares_is_cancelled(state.pointee.status) != 0 { ask() }
     }
@@ -95,7 +95,7 @@ struct CAresQuery: ~Copyable {
     }
     guard state.pointee.isAnswered else { return nil }
     guard cares_is_success(state.pointee.status) != 0, let list = state.pointee.list else {
-      // c-ares takes an answer that it had no memory for as none, and waits for another.
+      // If c-ares had no memory for an answer, it ignores it and waits for another.
       if csystem_is_exhausted() != 0 { throw .outOfMemory }
       throw Self.failure(host, state.pointee.status)
     }
@@ -137,7 +137,7 @@ struct CAresQuery: ~Copyable {
     }
   }
 
-  /// The failure when the look-up's own descriptor cannot be had.
+  /// The failure when a query's own descriptor cannot be opened.
   private static func failure(_ host: UnsafePointer<CChar>, systemError: CInt) -> Failure {
     Failure(
       systemError == ENOMEM ? APNS_ERR_MEMORY : APNS_ERR_NETWORK, systemError: systemError,
@@ -151,14 +151,14 @@ struct CAresQuery: ~Copyable {
   }
 }
 
-/// What c-ares tells of a look-up.
+/// The results of a c-ares query.
 private struct CAresState {
   /// -1 while it is being ended.
   var epoll: CInt
   var isAnswered = false
   var status: CInt = 0
   var list: UnsafeMutablePointer<ares_addrinfo>?
-  /// Why a socket could not be waited for.
+  /// Why waiting for a socket failed.
   var systemError: CInt = 0
 
   init(epoll: CInt) { self.epoll = epoll }

@@ -8,7 +8,7 @@ struct BearerText: ~Copyable {
   private let memory: UnsafeMutableRawPointer
   private var count = 0
   private(set) var policy = TokenPolicy()
-  /// Where new tokens are said; nil if nobody listens.
+  /// Logs new tokens; nil without a log.
   var log: UnsafeMutablePointer<SessionLog>?
   /// How many tokens there were.
   private(set) var copies: UInt64 = 0
@@ -31,7 +31,7 @@ struct BearerText: ~Copyable {
     UnsafeRawBufferPointer(start: memory, count: count)
   }
 
-  /// There is no token any more.
+  /// Wipes the token.
   mutating func forget() {
     csystem_wipe(memory, Self.capacity)
     count = 0

@@ -1,10 +1,10 @@
-/// Two clocks: the time since 1970, which may be set, and one that never goes back.
+/// Two clocks: the time since 1970, which may be set, and a monotonic one.
 struct TokenTime {
   var unix: UNIXSeconds
   var steady: SteadySeconds
 }
 
-/// What processes that share a token tell each other of it, in seconds since 1970.
+/// Times of a token for other processes that share it, in seconds since 1970.
 struct SharedTokenTimes {
   var made: Int64
   /// When a token was last replaced before its time; 0: never.
@@ -24,7 +24,7 @@ struct TokenPolicy {
   /// do not do it at once.
   static let ripeAge: SteadySeconds = 45 * 60
   private static let spread: Seconds = 10 * 60
-  /// When the clock goes back by less, nothing is done.
+  /// If the clock goes back by less, nothing is done.
   private static let slack: UNIXSeconds = 60
 
   enum Verdict { case keep, replace }
@@ -35,23 +35,23 @@ struct TokenPolicy {
   private var made = TokenTime(unix: 0, steady: 0)
   private var lifetime = Self.ripeAge
   private var chance: UInt32 = 0
-  /// The host gave the token and said how long it lasts, so the rule of 20 minutes is the host's.
+  /// The application gave the token and its lifetime, so it must keep the rule of 20 minutes.
   private var isLent = false
-  /// When one was last replaced before its time, and when one that was made in the future was.
+  /// When a token was last replaced early, and when a token from the future was.
   private var hurriedAt: SteadySeconds?
   private var correctedAt: SteadySeconds?
 
-  /// What to do with the token if APNs has said nothing about it.
+  /// Whether to replace the token if APNs has not refused it.
   func verdict(at now: TokenTime) -> Verdict {
     guard exists else { return .replace }
     let age = max(now.unix &- made.unix, now.steady &- made.steady)
-    // A token made in the future is as good as none.
+    // A token made in the future is invalid.
     guard age >= lifetime || isOfTomorrow(now) else { return .keep }
     return mayReplace(at: now) ? .replace : .keep
   }
 
-  /// What to do with the token after APNs refused the one of that generation as expired. If another
-  /// session has replaced it since, the new one is used.
+  /// Whether to replace the token after APNs refused the one of that generation as expired. If
+  /// another session has replaced it since, the new one is used.
   func verdict(refused generation: UInt32, at now: TokenTime) -> Verdict {
     guard exists, generation == self.generation else { return verdict(at: now) }
     return mayReplace(at: now) ? .replace : .keep
@@ -61,8 +61,8 @@ struct TokenPolicy {
     exists && now.steady &- made.steady < Self.leastAge
   }
 
-  /// The clock was set back behind the time at which it was made: APNs refuses it until that time
-  /// has come.
+  /// The clock was set back to before the time at which it was made: APNs refuses it until that
+  /// time has come.
   private func isOfTomorrow(_ now: TokenTime) -> Bool {
     exists && made.unix &- now.unix > Self.slack
   }
@@ -80,7 +80,7 @@ struct TokenPolicy {
     return now.steady &- time >= leastAge
   }
 
-  /// There is a new token; `chance` is any number.
+  /// A new token was made; `chance` is any number.
   mutating func replaced(at now: TokenTime, chance: UInt32) {
     if isEarly(now) {
       if mayCorrect(at: now) { correctedAt = now.steady } else { hurriedAt = now.steady }
@@ -96,13 +96,13 @@ struct TokenPolicy {
     ripeAge &+ Int64(chance % (spread &+ 1))
   }
 
-  /// There is no token any more.
+  /// Drops the token.
   mutating func forget() { exists = false }
 
-  // MARK: Tokens of a host
+  // MARK: Tokens of the application
 
-  /// The host gave a token, and wants to be asked again after so many seconds. `isOther`: it is
-  /// not the one before.
+  /// The application gave a token, and wants the next call after `seconds`. `isOther`: it is not
+  /// the one before.
   mutating func lent(at now: TokenTime, for seconds: Int64, isOther: Bool) {
     if isOther || generation == 0 { generation = generation == .max ? 1 : generation &+ 1 }
     exists = true
@@ -111,7 +111,7 @@ struct TokenPolicy {
     lifetime = seconds
   }
 
-  /// There is a token, which may be too old.
+  /// A token exists, which may be too old.
   var hasToken: Bool { exists }
 
   // MARK: Tokens that processes share
@@ -125,7 +125,7 @@ struct TokenPolicy {
       || max(now.unix &- made.unix, now.steady &- made.steady) >= Self.lastAge
   }
 
-  /// What other processes have to know of this token.
+  /// The token's times for other processes.
   func times(at now: TokenTime) -> SharedTokenTimes {
     var hurried: Int64 = 0
     if let hurriedAt { hurried = now.unix &- (now.steady &- hurriedAt) }
