@@ -1,8 +1,8 @@
 import CAPNS
 import CSystem
 
-/// What went wrong, as the caller will see it. A failure takes a few hundred bytes and is passed by
-/// address. Code on the busy path only says that it failed and makes the failure when asked.
+/// An error, as the caller will see it. A failure takes a few hundred bytes and is passed by
+/// address. Code on the busy path only returns that it failed, and makes the failure on demand.
 #if hasFeature(Sensitive)
   @sensitive
 #endif
@@ -12,10 +12,10 @@ struct Failure: Error {
   var tlsCode: UInt = 0
   /// The status with which a gateway would have refused the notification.
   let reject: apns_reject_t
-  /// What went wrong, for a program to switch on.
+  /// The cause, for an application to switch on.
   var cause: apns_cause_t
-  /// Stored in the failure itself, however large that makes it. A message with memory of its own
-  /// could not report that memory ran out.
+  /// Stored in the failure itself, however large that makes it. An allocated message could not
+  /// report that memory ran out.
   private var message = Message()
 
   @inline(never)
@@ -43,7 +43,7 @@ struct Failure: Error {
     }
   }
 
-  /// The cause, if the code that failed names none.
+  /// The cause, if the code that failed gives no other.
   private static func cause(of status: apns_status_t, _ systemError: CInt) -> apns_cause_t {
     switch systemError {
     case EMFILE, ENFILE: return APNS_CAUSE_DESCRIPTORS
@@ -111,7 +111,7 @@ struct Failure: Error {
 }
 
 extension Failure {
-  /// The peer refused the provider's certificate, so it looked at nothing that was sent (RFC 8446,
+  /// The peer refused the provider's certificate, so it processed nothing that was sent (RFC 8446,
   /// 6.2: the alerts about certificates).
   var refusesProvider: Bool {
     cause == APNS_CAUSE_CERTIFICATE_REFUSED || cause == APNS_CAUSE_CERTIFICATE_WANTED

@@ -19,10 +19,9 @@ struct Message {
     count &+= 1
   }
 
-  /// Appends text from any source, without a key. The line stays one line of UTF-8 that shows what
-  /// it says: each byte that is not UTF-8, and each character that would change how the line is
-  /// shown, becomes a question mark. A character that does not fit is left off whole. All text is
-  /// appended this way.
+  /// Appends text from any source, without a key. The line stays one readable line of UTF-8: each
+  /// byte that is not UTF-8, and each character that would change how the line is shown, becomes a
+  /// question mark. A character that does not fit is left off whole. All text is appended this way.
   @inline(never)
   mutating func append(text: UnsafeRawBufferPointer) {
     if !withhold(text, Unquoted(keyIn: text)) { append(whole: text) }
@@ -35,7 +34,7 @@ struct Message {
     if !append(name, before: Self.capacity / 2) { append("...") }
   }
 
-  /// Says how long a value is that is not quoted. False if it is to be quoted.
+  /// Appends the length of a value that must not be quoted. False if it may be quoted.
   private mutating func withhold(_ value: UnsafeRawBufferPointer, _ reason: Unquoted?) -> Bool {
     guard let reason else { return false }
     append("(")
@@ -73,7 +72,7 @@ struct Message {
     append(whole: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
-  /// Appends a value that somebody gave, if it may be quoted.
+  /// Appends a value from outside, if it may be quoted.
   @inline(never)
   mutating func append(_ text: UnsafePointer<CChar>?) {
     guard let text else { return }
@@ -94,7 +93,7 @@ struct Message {
   @inline(never)
   mutating func append(size: Int) { append(decimal: UInt64(UInt(bitPattern: size))) }
 
-  /// Appends what is wrong with a notification's expiry.
+  /// Appends the fault of a notification's expiry.
   @inline(never)
   mutating func append(expiry seconds: UNIXSeconds) {
     append("expiry is ")

@@ -1,7 +1,7 @@
 import CSystem
 
-/// Tells a child from the process that made an object, without a system call
-/// where the kernel can wipe a page on fork.
+/// Distinguishes a child from the process that made an object, without a system call if the kernel
+/// can wipe a page on fork.
 struct ProcessOrigin: ~Copyable {
   private static let pageSize = 4096
   private let page: UnsafeMutableRawPointer?

@@ -1,7 +1,7 @@
 import CAPNS
 import CSystem
 
-/// What a line of the log is about, besides its words.
+/// A log line's fields, except its text.
 struct LogLine {
   let kind: apns_log_kind_t
   let level: apns_log_level_t
@@ -19,14 +19,14 @@ struct LogLine {
   }
 }
 
-/// Tells a program's log what a session does. A line needs no memory. A kind of line that comes often
-/// is left out and counted, so that no peer can flood a log. A session without a log has none of
-/// these, and puts nothing into words.
+/// Reports a session's work to the application's log. A line needs no memory. Lines of a frequent
+/// kind are dropped and counted, so that no peer can flood a log. A session without a log has no
+/// `SessionLog`, and makes no texts.
 struct SessionLog {
   private let tell: apns_log_t
   private let context: UnsafeMutableRawPointer?
   private let level: UInt32
-  /// When something is said: a room without a clock says it at the time that a session set.
+  /// The timestamp of lines; a module without a clock uses the time that a session set.
   fileprivate var now: Nanoseconds = 0
   private var quotas = InlineArray<19, LineQuota>(repeating: LineQuota())
   /// The line that is being made.
@@ -45,7 +45,7 @@ struct SessionLog {
 
   func says(_ level: apns_log_level_t) -> Bool { level.rawValue <= self.level }
 
-  /// Whether the line is to be said now.
+  /// Whether the line may be logged now.
   @inline(never)
   private mutating func takes(_ line: LogLine) -> Bool {
     guard says(line.level) else { return false }
@@ -53,7 +53,7 @@ struct SessionLog {
     return line.kind == APNS_LOGGED_FRAME || index < quotas.count && quotas[index].takes(at: now)
   }
 
-  /// Whether the line is to be said: then its words are to be appended, and it is to be put.
+  /// Starts a line. False if it may not be logged now; otherwise append its text and call `put()`.
   fileprivate mutating func begin(_ line: LogLine) -> Bool {
     guard takes(line) else { return false }
     what = line
@@ -103,7 +103,7 @@ struct SessionLog {
     }
   }
 
-  /// The line goes on with the words, as far as it has room.
+  /// Appends the text to the line, as far as it has room.
   private mutating func append(to length: inout Int) {
     let words = self.words
     withUnsafeMutableBytes(of: &line) {
@@ -113,13 +113,13 @@ struct SessionLog {
   }
 }
 
-/// Where a session's lines go, as its options say.
+/// The target of a session's log lines, from its options.
 struct LogTarget {
   let tell: apns_log_t?
   let context: UnsafeMutableRawPointer?
   let level: UInt32
 
-  /// Nil if nobody listens.
+  /// Nil without a log.
   @inline(never)
   func open(
     _ describePeer: (inout Message) -> Void
@@ -134,12 +134,12 @@ struct LogTarget {
   }
 }
 
-/// How often a kind of line is said: some at once, and then one after each interval.
+/// How often a kind of line is logged: some immediately, and then one after each interval.
 private struct LineQuota {
   private static let interval: Nanoseconds = 10_000_000_000
   private static let atOnce: Int64 = 5
 
-  /// When all may be said at once again.
+  /// When all may be logged immediately again.
   private var wholeAt: Nanoseconds = 0
   private var leftOut: UInt32 = 0
 
@@ -152,7 +152,7 @@ private struct LineQuota {
     return true
   }
 
-  /// How many were left out since a line of the kind was last said.
+  /// The number of dropped lines since a line of the kind was last logged.
   mutating func tell() -> UInt32 {
     defer { leftOut = 0 }
     return leftOut
@@ -160,15 +160,14 @@ private struct LineQuota {
 }
 
 extension UnsafeMutablePointer<SessionLog> {
-  /// What is said from now on is said at that time.
+  /// Sets the timestamp of the lines that follow.
   @inline(__always)
   func at(_ now: Nanoseconds) -> Self {
     pointee.now = now
     return self
   }
 
-  /// Whether the line is to be said: then its words are to be appended, and it is to be put.
-  /// No closure: the optimizer would make a copy of all this for each line that there is.
+  /// As above. No closure: the optimizer would make a copy of all this for every line.
   @inline(never)
   func begin(_ line: LogLine) -> Bool { pointee.begin(line) }
 

@@ -1,4 +1,4 @@
-/// A place in a text, counted in characters of Unicode from 1.
+/// A place in a text, counted in Unicode characters from 1.
 struct TextPlace {
   var line: UInt32 = 1
   var column: UInt32 = 1

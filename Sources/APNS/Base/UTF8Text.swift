@@ -56,10 +56,10 @@ enum UTF8Text {
     return index
   }
 
-  /// The character shows as itself in a line of text, on a terminal and in a log. Those that do not
-  /// are control characters (C0, DEL, C1), the ends of lines and paragraphs, characters that change
-  /// the direction of writing (Unicode Standard Annex 9: marks, embeddings, overrides, isolates),
-  /// and the byte order mark.
+  /// The character shows as itself in a line of text, on a terminal and in a log. That excludes
+  /// control characters (C0, DEL, C1), the ends of lines and paragraphs, characters that change the
+  /// direction of writing (Unicode Standard Annex 9: marks, embeddings, overrides, isolates), and
+  /// the byte order mark.
   @inline(never)
   static func isPlain(_ scalar: UInt32) -> Bool {
     switch scalar {

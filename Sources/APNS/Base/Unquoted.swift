@@ -1,11 +1,11 @@
 import CSystem
 
-/// Why a value that somebody gave is not quoted: a private key may be in it, given where a name
-/// belongs, and messages go to terminals and logs. This is the only place that decides it.
+/// Why a given value is not quoted: it may contain a private key instead of a name, and messages go
+/// to terminals and logs. This is the only place that decides it.
 enum Unquoted {
   /// A line break, or another character that no name has.
   case lines
-  /// A block of PEM, or the beginning of one.
+  /// A PEM block, or the beginning of one.
   case pem
   /// Base64 that is as mixed as a key's.
   case base64
@@ -47,7 +47,7 @@ enum Unquoted {
     }
   }
 
-  /// What a message says in its place. Each ends in NUL.
+  /// The text in place of the value. Each ends in NUL.
   var words: StaticString {
     switch self {
     case .lines: "line breaks or the like"
@@ -89,7 +89,7 @@ enum Unquoted {
     case number
     case sign
 
-    /// Nil if base64 has no such character.
+    /// Nil if base64 does not have the character.
     init?(_ byte: UInt8) {
       switch byte {
       case 0x41...0x5A: self = .upper

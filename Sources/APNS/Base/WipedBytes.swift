@@ -16,7 +16,7 @@ struct WipedBytes: ~Copyable {
     count = given.count
   }
 
-  /// What `body` puts into it, as far as there is room.
+  /// The bytes that `body` writes into it, as far as they fit.
   init(room: Int, _ body: (inout WipedWriter) -> Void) throws(Failure) {
     guard let bytes = malloc(max(room, 1)) else { throw .outOfMemory }
     var writer = WipedWriter(UnsafeMutableRawBufferPointer(start: bytes, count: room))
@@ -26,8 +26,8 @@ struct WipedBytes: ~Copyable {
   }
 
   /// Reads a whole file. Failures call it `name` and have the status `status`; `hasText`: there is
-  /// an option of that name for the content itself. Avoids stdio, whose buffer would keep what it
-  /// read.
+  /// an option of that name for the content itself. Avoids stdio, because its buffer would keep the
+  /// bytes.
   init(
     file: UnsafePointer<CChar>, named name: StaticString, largest: Int, status: apns_status_t,
     hasText: Bool = false
@@ -92,7 +92,7 @@ struct WipedBytes: ~Copyable {
     }
   }
 
-  /// A value that is no name: whoever gave it meant the content.
+  /// The value cannot be a file's name, so it is the content.
   private static func isText(_ file: UnsafePointer<CChar>) -> Bool {
     switch Unquoted(UnsafeRawBufferPointer(start: file, count: strlen(file))) {
     case .pem, .lines, .length: true

@@ -102,8 +102,8 @@ extension apns_error_t: SizedStructure {
 /// forgotten.
 private let largestStructure = 4096
 
-/// Copies the fields that the caller knows and leaves the rest at their defaults. Fields that we do
-/// not know have to be zero, or we would ignore them silently.
+/// Copies the fields that the caller knows and leaves the rest at their defaults. Unknown fields
+/// must be zero, or we would ignore them silently.
 func adopt<T: SizedStructure>(_ given: UnsafePointer<T>?) throws(Failure) -> T {
   var adopted = T()
   let ours = MemoryLayout<T>.size

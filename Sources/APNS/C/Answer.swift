@@ -22,7 +22,7 @@ func isNull(_ name: StaticString, reject: apns_reject_t = APNS_REJECT_NONE) -> F
   }
 }
 
-/// Makes an object for the caller to hold, in memory of its own.
+/// Allocates an object for the caller to hold.
 func place<T: ~Copyable>(
   _ make: () throws(Failure) -> T
 ) throws(Failure) -> UnsafeMutablePointer<T> {

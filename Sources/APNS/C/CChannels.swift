@@ -36,7 +36,7 @@ public func apns_channel_create(
     }
     let needed = Int(APNS_CHANNEL_ID_MAX) &+ 1
     guard let target, capacity >= needed else {
-      // What was created would have no name.
+      // The created channel's ID would be lost.
       throw Failure(APNS_ERR_BUFFER_SMALL) {
         $0.append("channel_id_out needs ")
         $0.append(needed)

@@ -47,7 +47,7 @@ func share(_ credentials: OpaquePointer?) throws(Failure) -> TrustContext {
 }
 
 #if APNS_HTTP2
-  /// What the certificate says of topics, as long as the credentials are there.
+  /// The certificate's topics, valid as long as the credentials exist.
   func certificateTopics(of credentials: OpaquePointer?) -> ProviderTopics {
     guard let credentials else { return ProviderTopics() }
     return UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.topics

@@ -1,6 +1,6 @@
 import CAPNS
 
-/// Tells an outcome in an event that is zero.
+/// Fills a zeroed event with an outcome.
 @inline(__always)
 func tell(_ outcome: WaitingOutcome, in event: inout apns_event_t) {
   event.identifier = outcome.identifier

@@ -39,7 +39,7 @@ private func describe(_ event: UnsafePointer<apns_event_t>, in line: inout Messa
   }
 }
 
-/// "BadDeviceToken (HTTP 400)", or the status only where the service gave no reason.
+/// "BadDeviceToken (HTTP 400)", or only the status without a reason.
 private func tellAnswer(of event: UnsafePointer<apns_event_t>, in line: inout Message) {
   if event.pointee.reason == 0 {
     line.append("HTTP ")
@@ -59,7 +59,7 @@ private func tellEnd(of event: UnsafePointer<apns_event_t>, in line: inout Messa
   _ = tellText(of: event, in: &line)
 }
 
-/// False where the text is empty.
+/// False if the text is empty.
 private func tellText(of event: UnsafePointer<apns_event_t>, in line: inout Message) -> Bool {
   withUnsafeBytes(of: event.pointee.reason_text) { bytes in
     let length = bytes.firstIndex(of: 0) ?? bytes.count

@@ -1,9 +1,9 @@
 import CAPNS
 import CSystem
 
-/// Applies a session's `checks` to a notification before it is taken. `payload` is nil if a builder
-/// made it, because a builder makes no wrong one. Returns what the payload says of the push; nil
-/// if that is not to be checked, or if a builder has to be asked.
+/// Applies a session's `checks` to a notification before it is queued. `payload` is nil if a
+/// builder made it, because a builder makes no invalid one. Returns the payload's traits; nil if
+/// they are not checked, or if only a builder knows them.
 @inline(never)
 func check(
   _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer?,
@@ -25,7 +25,7 @@ func check(
   return traits
 }
 
-/// A broadcast cannot start a Live Activity; `starts` says whether the payload would.
+/// A broadcast cannot start a Live Activity; `starts` returns whether the payload would.
 @inline(never)
 func checkBroadcast(
   _ given: UnsafePointer<apns_notification_t>, _ options: SessionOptions, starts: () -> Bool

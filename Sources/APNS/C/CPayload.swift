@@ -304,7 +304,7 @@ public func apns_payload_write(
   }
 }
 
-/// What will be written. A fault is thrown in words and passed to `tell`.
+/// Plans the output. On failure, passes the fault to `tell` and throws it as a `Failure`.
 @inline(__always)
 func plan(
   of builder: UnsafeMutablePointer<PayloadBuilder>, within most: Int,
@@ -344,7 +344,7 @@ private func failure(_ fault: PayloadWriteFault, limit: Int) -> Failure {
   }
 }
 
-// MARK: What the functions share
+// MARK: Shared by the functions
 
 private func builder(
   _ payload: OpaquePointer?

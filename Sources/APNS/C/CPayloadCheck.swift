@@ -26,7 +26,7 @@ public func apns_payload_check(
   }
 }
 
-/// Checks the payload of a notification to be sent. Returns what it says of the push.
+/// Checks the payload of a notification to be sent. Returns its traits.
 func check(_ payload: UnsafeRawBufferPointer) throws(Failure) -> PayloadTraits {
   var list = FindingList(payload, limit: payload.count, isOfNotification: true)
   let traits = PayloadCheck.findErrors(payload) { list.append($0) }
@@ -34,7 +34,7 @@ func check(_ payload: UnsafeRawBufferPointer) throws(Failure) -> PayloadTraits {
   return traits
 }
 
-/// Throws what was found in a builder's payload.
+/// Throws the findings in a builder's payload.
 @inline(never)
 func check(_ finding: PayloadFinding?) throws(Failure) {
   guard let finding else { return }
@@ -92,7 +92,7 @@ private struct FindingList {
     }
   }
 
-  /// Throws the first error in words. They are made here, because most payloads have none.
+  /// Throws the first error with its text, made only here because most payloads have no error.
   @inline(never)
   func throwFirstError() throws(Failure) {
     guard let finding = firstError else { return }
@@ -145,7 +145,7 @@ private struct FindingList {
 }
 
 extension PayloadFinding {
-  /// What a gateway that looks into payloads answers; Apple's list has no code for the rest.
+  /// The status from a gateway that checks payloads; Apple's list has no code for the rest.
   fileprivate var reject: apns_reject_t {
     reason == .size ? APNS_REJECT_INVALID_PAYLOAD_SIZE : APNS_REJECT_PROCESSING_ERROR
   }

@@ -60,7 +60,7 @@ private struct SendMany: SessionCall {
     // In a program with another version of the structure, the array has another stride.
     let stride = notifications.pointee.size
     var next = UnsafeRawPointer(notifications)
-    // Whatever ends the loop, the notifications taken so far are written.
+    // The notifications queued so far are written even if the loop ends early.
     defer { session.pointee.writeTaken(isMore: flags & APNS_SEND_MORE != 0) }
     for index in 0..<count {
       let element = next.assumingMemoryBound(to: apns_notification_t.self)
@@ -141,7 +141,7 @@ public func apns_session_push(
   }
 }
 
-/// Takes one and tells its outcome.
+/// Queues one and returns its outcome.
 private struct PushOne: SessionCall {
   let notification: UnsafePointer<apns_notification_t>
   let milliseconds: Int32
@@ -165,7 +165,7 @@ private struct PushOne: SessionCall {
   }
 }
 
-/// Goes on with the one that was taken, whatever became of the session since.
+/// Continues with the queued notification, even if the session has failed or closed since.
 private struct PushOn: SessionCall {
   let milliseconds: Int32
   let told: UnsafeMutablePointer<apns_event_t>

@@ -6,7 +6,7 @@ import CSystem
 private let tokenSize = 32
 /// The largest payload in Apple's listings.
 private let listingLimit = 256
-/// A frame up to this size goes on the stack.
+/// A frame up to this size is made on the stack.
 private let usualFrame = 1024
 
 @_cdecl("sendPayload") @implementation
@@ -73,7 +73,7 @@ private func send(
   return HostConnection(ssl).write(UnsafeRawBufferPointer(start: frame, count: size))
 }
 
-/// Sends through the session that the SSL stands for; the session decides the format.
+/// Sends through the SSL's session; the session decides the format.
 private func send(
   _ command: Command, on session: OpaquePointer, _ token: UnsafePointer<CChar>,
   _ payload: UnsafePointer<CChar>, _ length: Int, _ identifier: UInt32, _ expiry: UInt32

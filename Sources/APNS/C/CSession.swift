@@ -40,7 +40,7 @@ public func apns_session_new(
   }
 }
 
-/// The connections to the service.
+/// The connections to the server.
 @inline(never)
 func network(
   _ peer: apns_peer_t, to host: UnsafePointer<CChar>, _ tuning: apns_tuning_t,
@@ -219,7 +219,7 @@ public func apns_session_ssl(_ session: OpaquePointer?) -> OpaquePointer? {
   return try? pass(StandIn(handle: SessionHandle(session)), to: session)
 }
 
-/// Makes the SSL that stands for the session.
+/// Makes the SSL that represents the session.
 private struct StandIn: SessionCall {
   let handle: SessionHandle
 

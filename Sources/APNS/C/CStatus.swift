@@ -1,6 +1,6 @@
 import CAPNS
 
-/// A C string that lives as long as the program.
+/// A static C string.
 private func text(_ literal: StaticString) -> UnsafePointer<CChar> {
   UnsafeRawPointer(literal.utf8Start).assumingMemoryBound(to: CChar.self)
 }

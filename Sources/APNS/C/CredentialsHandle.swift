@@ -1,7 +1,7 @@
 import CAPNS
 import COpenSSL
 
-/// Who the provider is: what connections and requests need, and what its certificate says.
+/// The provider's identity for connections and requests, and a description of its certificate.
 struct CredentialsHandle: ~Copyable {
   let trust: TrustContext
   private let description: CertificateDescription?
@@ -86,7 +86,7 @@ struct CredentialsHandle: ~Copyable {
         var topics = ProviderTopics()
         (topics.list, topics.count) = (said.topics, said.topicCount)
         topics.isForVoIP = said.isForVoIP
-        // The service goes by the provider token.
+        // APNs uses the provider token.
         topics.isShown = !hasToken
         return topics
       case .none: return ProviderTopics()

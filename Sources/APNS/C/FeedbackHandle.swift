@@ -1,4 +1,4 @@
-/// What an `apns_feedback_t` is: the feedback service's list, or a session's.
+/// The object of an `apns_feedback_t`: the feedback service's list, or a session's.
 struct FeedbackHandle: ~Copyable {
   private var service: Feedback?
   #if APNS_HTTP2
@@ -32,7 +32,7 @@ struct FeedbackHandle: ~Copyable {
 
   mutating func leaveToParent() { service?.leaveToParent() }
 
-  /// For the program's event loop; -1 if the list needs none.
+  /// For the application's event loop; -1 if the list needs none.
   var descriptor: CInt {
     switch service {
     case .some(let service): service.descriptor

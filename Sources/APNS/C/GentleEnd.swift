@@ -2,8 +2,8 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// Before a session is freed: within the option `close_timeout_ms` what it took gets its outcome, and
-/// what has none then is said.
+/// Before a session is freed: waits up to `close_timeout_ms` for the outcomes of its notifications,
+/// and logs how many remain without one.
 func endGently(_ session: OpaquePointer) {
   guard let end = try? pass(WhatIsLeft(), to: session), end.unresolved > 0 else { return }
   var left = end.unresolved
@@ -20,14 +20,14 @@ func endGently(_ session: OpaquePointer) {
 private func drain(_ session: OpaquePointer, by deadline: Deadline) {
   while !deadline.hasPassed {
     let status = apns_session_drain(session, deadline.milliseconds, nil, nil)
-    // Another try mends nothing else.
+    // Retrying cannot fix any other error.
     guard apns_status_is_retryable(status) != 0 else { return }
     goOn(session, by: deadline)
   }
 }
 
 private func close(_ session: OpaquePointer, by deadline: Deadline) {
-  // Where all have their outcome, the peer's own goodbye is waited for, and not for long.
+  // Once all outcomes are known, wait for the peer's close_notify, but not for long.
   let goodbye = Deadline(milliseconds: 1000).earlier(deadline)
   let isDone = (try? pass(WhatIsLeft(), to: session).unresolved) == 0
   let end = isDone ? goodbye : deadline
@@ -36,7 +36,7 @@ private func close(_ session: OpaquePointer, by deadline: Deadline) {
   }
 }
 
-/// After a call that is not done: waits for what the next one needs.
+/// After an unfinished call: waits until the next one can continue.
 private func goOn(_ session: OpaquePointer, by deadline: Deadline) {
   // Some calls do not wait, such as without a provider token.
   let pause: CInt = 10
@@ -58,7 +58,7 @@ private struct WhatIsLeft: SessionCall {
   }
 }
 
-/// Says how many have no outcome.
+/// Logs how many have no outcome.
 private struct Loss: SessionCall {
   let count: UInt64
   static var isForClosed: Bool { true }

@@ -1,5 +1,5 @@
 extension JSONFault.Reason {
-  /// What is wrong with the JSON, in the order of the cases.
+  /// Texts of JSON errors, in the order of the cases.
   var words: UnsafeRawBufferPointer {
     WordList(
       """

@@ -1,7 +1,7 @@
 import CAPNS
 import CSystem
 
-/// Something that the C interface asks of a session, whichever protocol the session speaks.
+/// A call of the C interface to a session of either protocol.
 protocol SessionCall {
   associatedtype Result
   /// A closed session answers too.
@@ -36,7 +36,7 @@ func ownSession(_ session: OpaquePointer?) throws(Failure) -> SessionHandle {
   return own
 }
 
-/// What an `apns_session_t` is: a head, and behind it the session.
+/// The object of an `apns_session_t`: a head, followed by the session.
 struct SessionHandle {
   private let head: UnsafeMutablePointer<SessionHead>
 
@@ -90,7 +90,7 @@ struct SessionHandle {
     return try passUnlocked(call)
   }
 
-  /// The one place that tells the kinds apart.
+  /// The only place that distinguishes the kinds.
   @inline(__always)
   func passUnlocked<Call: SessionCall>(_ call: Call) throws(Failure) -> Call.Result {
     switch kind {
@@ -149,7 +149,7 @@ struct SessionHandle {
   }
 
   #if APNS_HTTP2
-    /// The devices that are gone, if the session hears of them.
+    /// The gone devices, if the session gets reports of them.
     var gone: UnsafeMutablePointer<GoneDevices>? {
       guard case .http2(let session) = kind else { return nil }
       return session.pointee.gone
@@ -184,7 +184,7 @@ struct SessionHandle {
     }
   #endif
 
-  /// Makes a session behind a head that is still to be made.
+  /// Makes a session after the memory of its head.
   private static func place<S: ~Copyable>(
     _ make: () throws(Failure) -> S
   ) throws(Failure) -> UnsafeMutablePointer<SessionHead> {
@@ -209,7 +209,7 @@ struct SessionHandle {
     free(head)
   }
 
-  /// The SSL that stands for the session. The first call makes it; every call returns the same one.
+  /// The SSL that represents the session. The first call makes it; every call returns the same one.
   func ssl() throws(Failure) -> OpaquePointer {
     if let ssl = head.pointee.ssl { return ssl.pointee.ssl }
     let made = try APNS.place { () throws(Failure) in
@@ -220,13 +220,13 @@ struct SessionHandle {
   }
 }
 
-/// What the C interface keeps of a session.
+/// The C interface's part of a session.
 private struct SessionHead: ~Copyable {
   /// The thread that works on the session, or 0; `lock` finds it at the beginning.
   private var owner: UInt = 0
   let speaksHTTP2: Bool
   let origin = ProcessOrigin()
-  /// What stands for the session where only an `SSL` is known.
+  /// Represents the session where only an `SSL` is known.
   var ssl: UnsafeMutablePointer<SessionSSL>?
 
   init(speaksHTTP2: Bool) { self.speaksHTTP2 = speaksHTTP2 }

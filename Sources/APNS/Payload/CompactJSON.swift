@@ -1,5 +1,5 @@
-/// Checks JSON that somebody else wrote and writes it again without spaces and without
-/// unnecessary escapes. Numbers keep their digits.
+/// Checks foreign JSON and writes it again without spaces and without unnecessary escapes. Numbers
+/// keep their digits.
 enum CompactJSON {
   /// Writes one value and returns where it ended. The value never gets longer, so `target`
   /// needs as many bytes as `json` has.

@@ -58,12 +58,12 @@ struct JSONReader {
     if Self.hasMark(bytes) { offset = 3 }
   }
 
-  /// Whether the text begins with a byte order mark, which is no part of it (RFC 8259, 8.1).
+  /// Whether the text begins with a byte order mark, which is outside the JSON (RFC 8259, 8.1).
   static func hasMark(_ bytes: UnsafeRawBufferPointer) -> Bool {
     bytes.count >= 3 && bytes[0] == 0xEF && bytes[1] == 0xBB && bytes[2] == 0xBF
   }
 
-  /// What is wrong where something else was expected: the whole text may be in UTF-16, or be escaped.
+  /// The error if another character was expected: the whole text may be in UTF-16, or be escaped.
   @inline(never)
   private func fault(_ at: Int, _ byte: UInt8, or reason: JSONFault.Reason) -> JSONFault {
     if at < 2, count >= 4 {
@@ -278,7 +278,7 @@ struct JSONReader {
     index < bytes.count && bytes[index] &- 0x30 < 10
   }
 
-  /// Reads the string whose quotation mark is at `at`, and returns where it ended.
+  /// Reads the string with its quotation mark at `at`, and returns its end.
   @inline(__always)
   private mutating func readString(_ at: Int) throws(JSONFault) -> Int {
     start = at &+ 1

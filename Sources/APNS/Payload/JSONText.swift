@@ -129,7 +129,7 @@ enum JSONText {
     if count >= 8 {
       for offset in stride(from: 0, to: count &- 8, by: 8)
       where !isPlain(load(text, at: offset)) { return false }
-      // Some of the last eight bytes may be checked twice.
+      // Checks some bytes twice if the length is not a multiple of eight.
       return isPlain(load(text, at: count &- 8))
     }
     var word: UInt64 = 0x2020_2020_2020_2020
@@ -145,8 +145,8 @@ enum JSONText {
     return end &- offset
   }
 
-  /// Where valid JSON text has an escape that was escaped once more, such as `\\n` or `\\u00e9`; nil
-  /// if nowhere. The path of a file, `C:\\new`, is not taken for one.
+  /// Where valid JSON text has a doubly escaped character, such as `\\n` or `\\u00e9`; nil if
+  /// nowhere. A file's path, `C:\\new`, does not count.
   @inline(never)
   static func escapedTwice(in text: UnsafeRawBufferPointer) -> Int? {
     var index = 0
@@ -175,7 +175,7 @@ enum JSONText {
     return nil
   }
 
-  /// Where the first byte from `offset` on stands that is not such ASCII, or the end of the text.
+  /// The first byte from `offset` on that is not such ASCII, or the end of the text.
   @inline(__always)
   static func plainEnd(_ text: UnsafeRawBufferPointer, from offset: Int) -> Int {
     var end = offset
@@ -196,7 +196,7 @@ enum JSONText {
 
   @inline(__always)
   private static func load(_ text: UnsafeRawBufferPointer, at offset: Int) -> UInt64 {
-    // The callers have checked that there are eight bytes.
+    // The callers have checked for eight bytes.
     text.baseAddress.unsafelyUnwrapped.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
   }
 

@@ -47,7 +47,7 @@ struct KeyName {
     equals(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
   }
 
-  /// How many characters have to be changed, inserted or removed to turn one into the other.
+  /// The number of characters to change, insert or remove to turn one into the other.
   @inline(never)
   func distance(to name: UnsafeRawBufferPointer) -> Int {
     guard count > 0, name.count < 32 else { return .max }

@@ -17,8 +17,7 @@ struct KeySet: ~Copyable {
 
   /// The first names. They need no memory and are searched one after another.
   private var few = InlineArray<8, Name>(repeating: Name(offset: 0, length: 0))
-  /// Keyed, because whoever chooses the names may want them to collide. It is nil until
-  /// there is a table.
+  /// Keyed, because somebody may choose colliding names. Nil until there is a table.
   private var hasher: KeyedHash?
   /// All names, once there are more than `few` can hold.
   private var table: UnsafeMutablePointer<Entry>?
@@ -47,7 +46,7 @@ struct KeySet: ~Copyable {
     let name = Name(
       offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: length))
     if count <= few.count {
-      // For so few names comparing is faster than hashing.
+      // For few names comparing is faster than hashing.
       for index in 0..<count where Self.areEqual(few[index], name, text) { return false }
       if count < few.count {
         few[count] = name

@@ -19,7 +19,7 @@ struct PayloadBuilder: ~Copyable {
     var textBytes: UInt32 = 0
   }
 
-  /// 0: what the push may have that it is for.
+  /// 0: the limit of its push.
   let limit: Int
   private let truncation: Truncation
 
@@ -88,8 +88,8 @@ struct PayloadBuilder: ~Copyable {
       target = Self.put(index > 0 ? ",\"" : "\"", target)
       let text = string(index)
       (textStart, textBytes) = (target - start, text.count)
-      // Text with escapes cannot be copied plainly, and the array's length does not tell
-      // which of its texts have any.
+      // Text with escapes cannot be copied plainly, and the array's length does not show which of
+      // its texts have any.
       target = Self.put("\"", JSONText.write(text, measured: -1, to: target))
     }
     _ = Self.put("]", target)
@@ -119,8 +119,8 @@ struct PayloadBuilder: ~Copyable {
     commit(key, Self.put(word, start) - start)
   }
 
-  /// Sets a JSON object. It is written behind all pieces first, where `move` would put it, so
-  /// that the old value stays if it is none.
+  /// Sets a JSON object. It is written after all pieces first, where `move` would put it, so that
+  /// the old value stays if it is invalid.
   @_optimize(speed)
   @inline(never)
   mutating func set(_ key: PayloadKey, json: UnsafeRawBufferPointer) throws(PayloadFault) {
@@ -178,7 +178,7 @@ struct PayloadBuilder: ~Copyable {
     }
   }
 
-  /// Sets a sound that plays whatever the device's settings are.
+  /// Sets a sound that plays in spite of the device's settings.
   @inline(never)
   mutating func setCriticalSound(
     _ name: UnsafeRawBufferPointer, volume: Double
@@ -407,11 +407,11 @@ struct PayloadBuilder: ~Copyable {
   @inline(__always)
   private var size: Int { 10 &+ custom.count &+ max(0, total &- 1) }
 
-  /// It is what `PayloadTraits.isActivity` says of a payload that is written.
+  /// The same as `PayloadTraits.isActivity` for a written payload.
   @inline(__always)
   var isActivity: Bool { isSet(.event) && (isSet(.contentState) || isSet(.dismissalDate)) }
 
-  /// What it says of the push that carries it.
+  /// The payload's traits for its push.
   var traits: PayloadTraits {
     @inline(never) get {
       var traits = PayloadTraits()
@@ -450,7 +450,7 @@ struct PayloadBuilder: ~Copyable {
     }
   }
 
-  /// What will be written, and how.
+  /// The planned output.
   struct Plan {
     var size: Int
     /// Bytes of text to leave off, without escapes.

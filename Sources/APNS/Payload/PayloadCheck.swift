@@ -1,4 +1,4 @@
-/// Checks a payload that somebody else made, and reports every finding in order.
+/// Checks a foreign payload, and reports every finding in order.
 struct PayloadCheck: ~Copyable {
   private let bytes: UnsafeRawBufferPointer
   private var reader: JSONReader
@@ -24,7 +24,7 @@ struct PayloadCheck: ~Copyable {
     return check.hasMemory
   }
 
-  /// Reports errors only, and returns what the payload says of its push.
+  /// Reports errors only, and returns the payload's traits.
   static func findErrors(_ bytes: UnsafeRawBufferPointer, report: Report) -> PayloadTraits {
     var check = PayloadCheck(bytes, findsWarnings: false)
     check.judge(bytes.count, report)
@@ -88,7 +88,7 @@ struct PayloadCheck: ~Copyable {
         management = finding(.besideMDM, text)
       } else if findsWarnings {
         if belongsInAps(text, hasEscape) { tell(finding(.belongsInAps, text), report) }
-        // What device management and file providers are sent is no notification.
+        // Payloads of device management and file providers are not notifications.
         if value == .string, Self.is(text, "container-identifier", hasEscape) { needsNoAps = true }
       }
       try skip(value)
@@ -105,7 +105,7 @@ struct PayloadCheck: ~Copyable {
   @inline(never)
   private mutating func walk(_ object: PayloadObject, _ report: Report) throws(JSONFault) {
     var seen: UInt32 = 0
-    /// A bit for each key whose name is misspelt, which is finding enough.
+    /// A bit for each misspelt key; that is finding enough.
     var meant: UInt32 = 0
     var areKnown = true
     let start = reader.start
@@ -148,7 +148,7 @@ struct PayloadCheck: ~Copyable {
 
   private static func bit(_ number: Int) -> UInt32 { 1 << UInt32(truncatingIfNeeded: number) }
 
-  /// Reports each key whose bit is set, at the object's beginning.
+  /// Reports each missing key of the bits, at the object's beginning.
   @inline(never)
   private func tellMissing(
     _ object: PayloadObject, _ keys: UInt32, _ start: Int, _ report: Report
@@ -221,7 +221,7 @@ struct PayloadCheck: ~Copyable {
       finding.time = time
       tell(finding, report)
     case .yes:
-      // The words of JSON are true and false.
+      // JSON's literals are true and false.
       if reader.end &- reader.start == 4 { return }
       tell(PayloadFinding(.notTrue, at: reader.start, name: name), report)
     default: try skip(value)
@@ -241,7 +241,7 @@ struct PayloadCheck: ~Copyable {
     return finding
   }
 
-  /// Whether the value is a string with an object of JSON in it.
+  /// Whether the value is a string that contains a JSON object.
   private func holdsJSON(_ value: JSONReader.Token) -> Bool {
     value == .string && reader.hasEscape && reader.token[0] == 0x7B
   }
@@ -250,13 +250,13 @@ struct PayloadCheck: ~Copyable {
     (0...Int64(Int32.max)).contains(WholeNumber.read(number))
   }
 
-  /// Nil if the number may be a time. A dismissal that is over means at once.
+  /// Nil if the number may be a time. A dismissal in the past means now.
   static func unlikely(_ number: UnsafeRawBufferPointer, _ type: PayloadType) -> UnlikelyTime? {
     let number = WholeNumber.read(number)
     return type == .timeOrNow && number == 0 ? nil : UnlikelyTime(number)
   }
 
-  /// Tells of text that a device would show with its escapes, such as a backslash and an n.
+  /// Reports text that a device would show with its escapes, such as a backslash and an n.
   @inline(never)
   private func judgeEscapes(_ name: UnsafeRawBufferPointer, _ report: Report) {
     guard findsWarnings, let at = JSONText.escapedTwice(in: reader.token) else { return }

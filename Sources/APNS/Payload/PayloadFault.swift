@@ -6,7 +6,7 @@ struct PayloadFault: Error {
     case text
     /// The name of a custom key is not UTF-8.
     case name
-    /// There is no value, or its length is impossible.
+    /// The value is missing, or its length is impossible.
     case missing
     case duplicate
     /// A custom key is named "aps".
@@ -27,7 +27,7 @@ struct PayloadFault: Error {
   }
 
   var reason: Reason
-  /// What is wrong with JSON.
+  /// The error of invalid JSON.
   var json = JSONFault.Reason.end
   /// The index of the element, for an array.
   var element: Int32 = -1

@@ -28,13 +28,13 @@ struct PayloadFinding {
   var isError: Bool { reason.rawValue <= Reason.size.rawValue }
 }
 
-/// What type a key's value has to have. `PayloadObject` has a letter for each.
+/// The required type of a key's value. `PayloadObject` has a letter for each.
 enum PayloadType: UInt8 {
   case any, string, integer, number, strings, object, alert, sound, stringOrNull, one, level
   /// A string, or in a Live Activity an object with the keys of a localization.
   case text
   case yes, event
-  /// From 0 to 1; what fits the icon; UNIX seconds, of which 0 may mean at once.
+  /// From 0 to 1; a number that fits the icon; UNIX seconds, for one kind with 0 as "now".
   case share, badge, time, timeOrNow
 
   func holds(_ token: JSONReader.Token) -> Bool {

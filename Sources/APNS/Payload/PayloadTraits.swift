@@ -1,4 +1,4 @@
-/// What a payload says of the push that carries it.
+/// The properties of a payload that matter for its push.
 struct PayloadTraits {
   /// A bit for each key that `aps` has, by its number in `PayloadObject`.
   var keys: UInt32 = 0
@@ -10,7 +10,7 @@ struct PayloadTraits {
   /// It has `mdm`, by which device management calls a device.
   var hasMDM = false
 
-  /// The user sees or hears it: `alert`, `badge` or `sound`.
+  /// The user notices it: `alert`, `badge` or `sound`.
   var isShown: Bool { keys & 0b111 != 0 }
 
   /// It has `content-available`.

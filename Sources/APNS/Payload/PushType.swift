@@ -34,8 +34,8 @@ package enum PushType: UInt8 {
   /// The greatest length of a payload.
   var payloadMax: Int { self == .voip ? 5120 : 4096 }
 
-  /// What a topic of this type ends in, behind the app's bundle identifier (Sending notification
-  /// requests to APNs, apns-push-type). Device management has a topic of its own.
+  /// The end of this type's topics, after the app's bundle ID (Sending notification requests to
+  /// APNs, apns-push-type). Device management has different topics.
   var topicSuffix: UnsafeRawBufferPointer {
     @inline(never) get {
       let text: StaticString =
@@ -54,7 +54,7 @@ package enum PushType: UInt8 {
     }
   }
 
-  /// Whether the topic ends as one of this type has to.
+  /// Whether the topic has this type's suffix.
   @inline(never)
   func fits(_ topic: UnsafeRawBufferPointer) -> Bool {
     let suffix = topicSuffix
@@ -64,7 +64,7 @@ package enum PushType: UInt8 {
     return head > 0 && memcmp(start + head, end, suffix.count) == 0
   }
 
-  /// The type that a topic names, by its end or as one of device management.
+  /// The type of a topic, by its suffix or as one of device management.
   package static func named(in topic: UnsafeRawBufferPointer) -> PushType? {
     guard topic.count > 2 else { return nil }
     let type: PushType
@@ -89,8 +89,8 @@ package enum PushType: UInt8 {
     return memcmp(base, start.utf8Start, start.utf8CodeUnitCount) == 0
   }
 
-  /// Whether `other` is this topic with what a push type needs behind it: then this one is an app's
-  /// own, even if the name of the app ends in `.voip`.
+  /// Whether `other` is this topic followed by a push type's suffix: then this one is an app's own,
+  /// even if the name of the app ends in `.voip`.
   static func isApp(_ topic: UnsafeRawBufferPointer, of other: UnsafeRawBufferPointer) -> Bool {
     guard let type = named(in: other), let base = topic.baseAddress, let start = other.baseAddress,
       topic.count &+ type.topicSuffix.count == other.count
@@ -98,9 +98,9 @@ package enum PushType: UInt8 {
     return type != .mdm && memcmp(base, start, topic.count) == 0
   }
 
-  /// The type a payload is meant for: that of a Live Activity or of device management; background
-  /// if it wakes the app and the user sees and hears nothing; and alert for everything else,
-  /// including what cannot be read.
+  /// The payload's type: that of a Live Activity or of device management; background if it wakes
+  /// the app without anything to see or hear; and alert for everything else, including unreadable
+  /// payloads.
   @_optimize(speed)
   @inline(never)
   package static func inferred(from payload: UnsafeRawBufferPointer) -> PushType {
@@ -152,10 +152,10 @@ package enum PushType: UInt8 {
     return traits.hasMDM && !traits.hasAps ? .mdm : .alert
   }
 
-  /// What the others mean is the app's.
+  /// For other types the app defines the meaning.
   var needsAps: Bool { self == .alert || self == .background }
 
-  /// Whether a device or the service may make something of this payload with this type.
+  /// Whether a device or APNs may use this payload with this type.
   func suits(_ traits: PayloadTraits) -> Bool {
     switch self {
     // An app shows nothing of it either.

@@ -7,7 +7,7 @@ func copyShort(_ source: UnsafeRawPointer, to target: UnsafeMutableRawPointer, _
   }
   if count >= 8 {
     guard count <= 64 else { return target.copyMemory(from: source, byteCount: count) }
-    // Some of the last eight bytes may be copied twice.
+    // Copies some bytes twice if the count is not a multiple of eight.
     for offset in stride(from: 0, to: count &- 8, by: 8) { copy(UInt64.self, at: offset) }
     copy(UInt64.self, at: count &- 8)
   } else if count >= 4 {

@@ -3,7 +3,7 @@ enum TokenBase64 {
   /// Positions are counted in bytes from 0.
   enum Fault: Error {
     case notBase64(position: Int, byte: UInt8)
-    /// A `=` stands where it cannot end a group of four.
+    /// A `=` does not end a group of four.
     case padding(position: Int)
     /// A digit follows the padding.
     case behindPadding(position: Int, byte: UInt8)
@@ -134,8 +134,8 @@ enum TokenBase64 {
     return (word &+ ones &* (0x80 &- character)) >> 7 & ones
   }
 
-  /// The length in characters, with padding, of so many bytes. A token is short, so this
-  /// cannot overflow.
+  /// The length of `bytes` bytes in characters, with padding. A token is short, so this cannot
+  /// overflow.
   static func length(of bytes: Int) -> Int { (bytes &+ 2) / 3 &* 4 }
 
   /// Writes the digits and the padding; `target` has room for them.

@@ -7,7 +7,7 @@ package enum TokenText {
   package enum Fault: Error {
     /// The character at `position`, in bytes from 0, is not hex.
     case notHex(position: Int, byte: UInt8)
-    /// What Swift and iOS print of the token's `Data`, which is not the token.
+    /// The description that Swift and iOS print of the token's `Data`, which is not the token.
     case description
     case oddDigits(count: Int)
     case noDigits

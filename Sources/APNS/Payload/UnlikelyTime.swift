@@ -1,4 +1,4 @@
-/// A number in place of a time in UNIX seconds that nobody can have meant as one.
+/// A number given as UNIX seconds that nobody can have meant as such.
 struct UnlikelyTime {
   enum Unit: UInt8 { case seconds, milliseconds, microseconds, nanoseconds }
 
@@ -33,13 +33,13 @@ struct UnlikelyTime {
   }
 }
 
-/// A number of JSON, as far as it is a whole one.
+/// The integer part of a JSON number.
 enum WholeNumber {
-  /// Without its fraction; one that is beyond all of these is the largest or the smallest.
+  /// Without its fraction; the largest or the smallest value on overflow.
   @inline(never)
   static func read(_ text: UnsafeRawBufferPointer) -> Int64 {
     var magnitude: Int64 = 0
-    /// Digits behind the point, less those that an exponent moves in front of it.
+    /// Digits after the point, less those that an exponent moves in front of it.
     var (shift, exponent) = (0, 0)
     var (isFraction, isNegative, isExponent, isSmall) = (false, false, false, false)
     for index in 0..<text.count {
@@ -75,7 +75,7 @@ enum WholeNumber {
     return isNegative ? 0 &- magnitude : magnitude
   }
 
-  /// Whether a number of JSON is from 0 to 1.
+  /// Whether a JSON number is from 0 to 1.
   @inline(never)
   static func isShare(_ text: UnsafeRawBufferPointer) -> Bool {
     let whole = read(text)

@@ -15,7 +15,7 @@ struct WordList {
     var start = 0
     var left = number
     guard left >= 0 else { return UnsafeRawBufferPointer(rebasing: text[0..<0]) }
-    // An answer of the service asks several times, so words are skipped as fast as libc can.
+    // A response needs several lookups, so words are skipped as fast as libc can.
     while let end = end(behind: start) {
       if left == 0 { return UnsafeRawBufferPointer(rebasing: text[start..<end]) }
       left &-= 1

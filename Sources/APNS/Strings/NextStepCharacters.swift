@@ -5,7 +5,7 @@ enum NextStepCharacters {
     "\u{A0}ÀÁÂÃÄÅÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖÙÚÛÜÝÞµ×÷©¡¢£⁄¥ƒ§¤’“«‹›ﬁﬂ®–†‡·¦¶•‚„”»…‰¬¿¹ˋ´ˆ˜¯˘˙¨²˚¸³˝˛ˇ—±¼½¾àáâãäåçèéêëìÆíªîïðñŁØŒºòóôõöæùúûıüýłøœßþÿ"
   }
 
-  /// Nil if the set has no such character.
+  /// Nil if the set does not have the character.
   static func unicode(_ code: UInt32) -> UInt32? {
     if code < 0x80 { return code }
     let text = upperHalf

@@ -68,7 +68,7 @@ struct StringReader {
     return meant
   }
 
-  /// One to three digits, which name a character of NeXTSTEP's set.
+  /// An octal number of one to three digits, a character of NeXTSTEP's set.
   private mutating func octal() throws(StringsFault) -> UInt32 {
     var value: UInt32 = 0
     for _ in 0..<3 {
@@ -82,7 +82,7 @@ struct StringReader {
     return character
   }
 
-  /// What follows `\U`: four digits for a unit of UTF-16 and, for a pair, the second half.
+  /// After `\U`: four digits for a unit of UTF-16 and, for a pair, the second half.
   private mutating func unicode() throws(StringsFault) -> UInt32 {
     let unit = try unicodeDigits()
     if unit & 0xF800 != 0xD800 { return unit }

@@ -1,5 +1,5 @@
-/// Reads `"key" = "value";` pairs as the device does (CFOldStylePList.c), but reports an
-/// error where the device would give up silently.
+/// Reads `"key" = "value";` pairs as the device does (CFOldStylePList.c), but reports an error
+/// where the device would fail silently.
 struct StringsParser {
   private var reader: CharacterReader
 
@@ -19,7 +19,7 @@ struct StringsParser {
     do throws(StringsFault) {
       try parser.parseAll(into: &table)
     } catch {
-      // JSON, in which a colon is behind the first key.
+      // JSON, with a colon after the first key.
       guard error.reason == .noEqualSign, error.character == 0x3A, parser.isInBrace else {
         throw error
       }

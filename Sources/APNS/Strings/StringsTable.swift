@@ -35,8 +35,8 @@ struct StringsTable: ~Copyable {
     guard file.count <= largestFile else {
       throw StringsFault(reason: .tooLarge, place: TextPlace())
     }
-    // Two bytes of UTF-16 become at most three bytes. The NUL takes the room of the quotes,
-    // or of whatever ends a string without quotes.
+    // Two bytes of UTF-16 become at most three bytes. The NUL takes the room of the quotes, or of
+    // the character after an unquoted string.
     let capacity = file.count &* 3 / 2 &+ 2
     guard let source = malloc(max(file.count, 1)) else {
       throw StringsFault(reason: .outOfMemory, place: TextPlace())

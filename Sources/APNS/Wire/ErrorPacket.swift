@@ -4,7 +4,7 @@ package struct ErrorPacket: Equatable, Sendable {
   package static let size = 6
   /// The status of a notification that has no error.
   package static let noError: UInt8 = 0
-  /// The status whose identifier names the last accepted notification.
+  /// The status with the identifier of the last accepted notification.
   package static let shutdown: UInt8 = 10
 
   package var status: UInt8

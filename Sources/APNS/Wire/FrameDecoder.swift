@@ -1,4 +1,4 @@
-/// What a gateway accepts.
+/// The limits of a gateway.
 package struct FrameLimits {
   package var token: ClosedRange<Int>
   /// The largest payload of commands 0 and 1: 256 bytes in Apple's listings, 2,048 since 2014.
@@ -82,7 +82,7 @@ package enum FrameDecoder {
     var cursor = start
     guard let itemsLength = cursor.readUInt32() else { return nil }
     guard itemsLength <= longestItems else { throw WireError(.frameTooLong, at: 1) }
-    // The items are judged only when complete, because the identifier may come after the fault.
+    // The items are checked only when complete, because the identifier may come after the fault.
     guard let items = cursor.readBytes(Int(itemsLength)) else { return nil }
     let base = 5
     var item = ByteCursor(items)

@@ -7,7 +7,7 @@ package enum FrameEncoder {
     size(of: notification, payloadCount: notification.payload.count, as: command)
   }
 
-  /// The same for a payload whose length is known but whose bytes are not.
+  /// The same for a payload with a known length and unknown bytes.
   @inline(__always)
   static func size(
     of notification: WireNotification, payloadCount payload: Int, as command: Command

@@ -5,7 +5,7 @@ package enum Command: UInt8 {
   case framed = 2
 }
 
-/// A notification as the wire carries it. Its bytes belong to whoever passed them in.
+/// A notification as the wire carries it. Its bytes belong to the caller.
 package struct WireNotification {
   package var token: UnsafeRawBufferPointer
   package var payload: UnsafeRawBufferPointer

@@ -1,6 +1,6 @@
 import CAPNS
 
-/// Tells what the service answered.
+/// Copies the response into the event.
 func tellAnswer(_ answer: ServiceAnswer, in event: inout apns_event_t) {
   event.http_status = answer.status
   event.reason = Int32(answer.reason)

@@ -1,7 +1,7 @@
 import CAPNS
 import CSystem
 
-/// What an `apns_channels_t` is.
+/// The object of an `apns_channels_t`.
 struct ChannelsHandle: ~Copyable {
   var session: ChannelSession<TLSNetwork, ProviderToken>
   private let origin = ProcessOrigin()
@@ -29,7 +29,7 @@ struct ChannelsHandle: ~Copyable {
     options.peer.wait_max_ms = 0
     (options.log, options.log_context) = (given.log, given.log_context)
     options.log_level = given.log_level
-    // A window for a request, every end as an outcome, and no second try after an answer.
+    // The smallest window, every outcome reported, and no retry after a response.
     options.window_bytes = UInt32(SessionOptions.smallestWindow)
     options.outcomes = Int32(bitPattern: APNS_OUTCOMES_EACH.rawValue)
     var tuning = apns_tuning_t()
@@ -55,7 +55,7 @@ struct ChannelsHandle: ~Copyable {
 
   var isForeign: Bool { !origin.isHere }
 
-  /// Gives the next channel of the list; false when there is none.
+  /// Gives the next channel of the list; false at its end.
   mutating func next(to target: UnsafeMutablePointer<UnsafePointer<CChar>?>) -> Bool {
     let listed = listed
     guard session.next({ $0.copy(to: listed) }) else { return false }
@@ -64,7 +64,7 @@ struct ChannelsHandle: ~Copyable {
   }
 }
 
-/// Tells what the service answered to the last request about channels, in a structure that is zero.
+/// Copies the response to the last channel management request into a zeroed structure.
 func tellAnswer(_ answer: LastChannelAnswer, in told: inout apns_channels_answer_t) {
   told.http_status = answer.status
   told.reason = Int32(answer.reason)
