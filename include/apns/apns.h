@@ -28,14 +28,14 @@
  * the binary interface, for other gateways: a simulator, a private gateway, a relay. Apple
  * switched its own off in 2021.
  *
- * Nouns. apns_credentials_t says who the provider is and whom it trusts, apns_session_t
- * sends, apns_channels_t manages the channels that broadcasts go to, apns_feedback_t (binary.h)
- * lists the devices that are gone. All are opaque. A _new or _open function makes one, and
- * _free frees it; _free takes NULL.
+ * Nouns. apns_credentials_t identifies the provider and holds its trusted CA certificates,
+ * apns_session_t sends, apns_channels_t manages the channels that broadcasts go to,
+ * apns_feedback_t (binary.h) lists the devices that are gone. All are opaque. A _new or _open
+ * function makes one, and _free frees it; _free takes NULL.
  *
  * Outcomes. Every notification that a send function took ends as exactly one of
- * accepted, rejected or unknown; see apns_session_next_event(). One that a send
- * function refused was not taken, and stays with the caller.
+ * accepted, rejected or unknown; see apns_session_next_event(). If a send function
+ * refuses a notification, it was not taken and stays with the caller.
  *
  * Threads. Use a session, a feedback or channels on one thread at a time; different ones are
  * independent. Any thread may read a session's counts (apns_session_stats(),
@@ -44,12 +44,12 @@
  * of threads may share them. The library starts no threads.
  *
  * Ownership. The library borrows the bytes and strings that it is given, for the call
- * only. What it hands out belongs to the library and is valid as long as its comment
- * says. Never pass a pointer from the library to free().
+ * only. Memory that it returns belongs to the library and is valid as long as its
+ * comment says. Never pass a pointer from the library to free().
  *
- * Fork. What is used in a child of the process that made it (a session, a feedback, channels)
- * does no I/O and returns APNS_ERR_FORKED. Freeing it there leaves the parent's connection
- * alone.
+ * Fork. An object (a session, a feedback, channels) that is used in a child of the process
+ * that made it does no I/O and returns APNS_ERR_FORKED. Freeing it there leaves the parent's
+ * connection alone.
  *
  * Signals. The library never raises SIGPIPE and never changes what the program does on
  * a signal. A wait that a signal interrupts continues until its deadline.
@@ -58,14 +58,13 @@
  * for ever, and APNS_TIMEOUT_DEFAULT for the session's connect_timeout_ms and write_timeout_ms
  * together.
  *
- * Versions. Every structure begins with its size, which its INIT macro sets, so a
- * program keeps working with a newer library; apns_peer_t, which is a part of others, has
- * reserved fields in place of a size. Zero in any other field means its default. A size that no
- * version of the structure has (smaller than in 0.1, or in the middle of a field) is
- * APNS_ERR_ARGUMENT. So are, in structures that the library reads, a reserved field that is not
- * zero, and anything but zero behind the fields that the library knows. The message names the
- * fault. An apns_error_t with such a size is left unchanged. What is not in this file, binary.h or
- * sendpayload.h is not part of the interface.
+ * Versions. Every structure begins with its size, set by its INIT macro, so a program keeps
+ * working with a newer library; apns_peer_t, a part of others, has reserved fields instead of a
+ * size. Zero in any other field means its default. An impossible size (smaller than in 0.1, or in
+ * the middle of a field) is APNS_ERR_ARGUMENT. So are, in structures that the library reads, a
+ * nonzero reserved field, and anything but zero after the known fields. The message names the
+ * fault. An apns_error_t with such a size is left unchanged. The interface is this file, binary.h
+ * and sendpayload.h, and nothing else.
  */
 #ifndef APNS_APNS_H
 #define APNS_APNS_H
@@ -112,19 +111,19 @@ typedef enum apns_status {
   APNS_OK = 0,
   APNS_DONE = -1,             /* nothing to take: the list has ended, or no outcome came in time */
   APNS_ERR_ARGUMENT = -2,     /* a mistake of the caller; retrying cannot help */
-  APNS_ERR_BUFFER_SMALL = -3, /* the call says how many bytes it needs */
+  APNS_ERR_BUFFER_SMALL = -3, /* the call returns how many bytes it needs */
   APNS_ERR_MEMORY = -4,       /* no memory, or no descriptor to open a file with (sys_errno) */
   APNS_ERR_TIMEOUT = -5,      /* a deadline passed; nothing is lost */
-  APNS_ERR_NETWORK = -6,      /* name, connection or peer failed; sys_errno may say how */
-  APNS_ERR_TLS = -7,          /* handshake or verification failed; tls_code may say how */
+  APNS_ERR_NETWORK = -6,      /* name, connection or peer failed; sys_errno may have the reason */
+  APNS_ERR_TLS = -7,          /* handshake or verification failed; tls_code may have the reason */
   APNS_ERR_CREDENTIALS = -8,  /* a certificate, a key or trust anchors cannot be used */
   APNS_ERR_PROTOCOL = -9,     /* the peer broke the protocol */
   APNS_ERR_FULL = -10,        /* outcomes are waiting: take them with apns_session_next_event() */
   APNS_ERR_CLOSED = -11,      /* the session was closed */
   APNS_ERR_FORKED = -12,      /* made by another process, before a fork() */
-  APNS_ERR_AGAIN = -13,       /* `nonblocking`: not yet; wait for apns_session_fd(), then go on */
-  APNS_ERR_REFUSED = -14,     /* channels: the service refused it, see apns_channels_answer() */
-  APNS_ERR_IN_DOUBT = -15     /* channels: no answer, and it may have been done: list them first */
+  APNS_ERR_AGAIN = -13,   /* `nonblocking`: not yet; continue after waiting for apns_session_fd() */
+  APNS_ERR_REFUSED = -14, /* channels: APNs refused it, see apns_channels_answer() */
+  APNS_ERR_IN_DOUBT = -15 /* channels: no answer, and it may have been done: list them first */
 } apns_status_t;
 
 /** The status's name, such as "APNS_ERR_TIMEOUT"; "unknown status" for any other number. Static. */
@@ -132,8 +131,8 @@ const char *apns_status_name(apns_status_t status);
 
 /**
  * 1 if the same call may succeed later without a change by the caller: APNS_ERR_MEMORY,
- * APNS_ERR_TIMEOUT, APNS_ERR_NETWORK and APNS_ERR_AGAIN. 0 for all others: APNS_DONE is no
- * failure, and after APNS_ERR_FULL the caller has to take outcomes first.
+ * APNS_ERR_TIMEOUT, APNS_ERR_NETWORK and APNS_ERR_AGAIN. 0 for all others: APNS_DONE is
+ * not a failure, and after APNS_ERR_FULL the caller has to take outcomes first.
  */
 int apns_status_is_retryable(apns_status_t status);
 
@@ -202,9 +201,9 @@ typedef enum apns_reason {
   APNS_REASON_INTERNAL_SERVER_ERROR = 30,
   APNS_REASON_SERVICE_UNAVAILABLE = 31,
   APNS_REASON_SHUTDOWN = 32,
-  /* Of broadcasts and channels (Handling error responses from APNs). */
+  /* For broadcasts and channels (Handling error responses from APNs). */
   APNS_REASON_MISSING_CHANNEL_ID = 33,
-  APNS_REASON_BAD_CHANNEL_ID = 34, /* not base64, or longer than the service allows */
+  APNS_REASON_BAD_CHANNEL_ID = 34, /* not base64, or longer than APNs allows */
   APNS_REASON_CHANNEL_NOT_REGISTERED = 35,
   APNS_REASON_CANNOT_CREATE_CHANNEL_CONFIG = 36, /* the app has its 10,000 channels */
   APNS_REASON_FEATURE_NOT_ENABLED = 37,          /* broadcasts are not enabled for the app */
@@ -242,18 +241,17 @@ apns_reject_t apns_reason_reject(apns_reason_t reason);
 
 /**
  * What exactly went wrong, for a program to switch on: the `cause` of an apns_error_t. The
- * status says what a program can do next, and the cause says why. The message is for people,
- * and its words may change in any version.
+ * status shows what a program can do next, and the cause why. The message is for people, and
+ * its words may change in any version.
  *
  * The numbers are the library's own and never change. A later version may add some, so a
  * program handles a number that it does not know by the status alone. A failure with one of the
  * statuses MEMORY, TIMEOUT, NETWORK, TLS, CREDENTIALS and PROTOCOL always has a cause. In the
- * comments "the peer" is the gateway or the service that the session or the feedback connects
- * to.
+ * comments "the peer" is the gateway or server that the session or the feedback connects to.
  */
 typedef enum apns_cause {
-  /* The status says it all: ARGUMENT (the message names the argument), BUFFER_SMALL, FULL,
-     CLOSED or FORKED. */
+  /* The status is enough: ARGUMENT (the message names the argument), BUFFER_SMALL, FULL, CLOSED or
+     FORKED. */
   APNS_CAUSE_NONE = 0,
 
   /* This machine. */
@@ -281,7 +279,7 @@ typedef enum apns_cause {
      firewall on this machine. */
   APNS_CAUSE_CONNECTION_FAILED = 7,
   /* An open connection was lost. sys_errno is ECONNRESET if it was reset, and 0 if the peer
-     closed it without an error. A session reconnects by itself. Also PROTOCOL: a feedback list
+     closed it without an error. A session reconnects automatically. Also PROTOCOL: a feedback list
      that stops in the middle of a tuple. */
   APNS_CAUSE_CONNECTION_LOST = 8,
 
@@ -309,14 +307,14 @@ typedef enum apns_cause {
 
   /* The proxy (NETWORK). */
 
-  /* The proxy itself cannot be reached; sys_errno says why, and the status is TIMEOUT if it is
-     ETIMEDOUT. Check `proxy`. */
+  /* The proxy itself cannot be reached; sys_errno has the reason, and the status is TIMEOUT if it
+     is ETIMEDOUT. Check `proxy`. */
   APNS_CAUSE_PROXY_UNREACHABLE = 16,
   /* The proxy closed the connection, or its answer did not end. */
   APNS_CAUSE_PROXY_LOST = 17,
-  /* What answers at the proxy's port is not an HTTP proxy. */
+  /* The server at the proxy's port is not an HTTP proxy. */
   APNS_CAUSE_PROXY_NOT_HTTP = 18,
-  /* The proxy asks for a user and password (407). Put them into `proxy`, or correct them. */
+  /* The proxy wants a user and password (407). Put them into `proxy`, or correct them. */
   APNS_CAUSE_PROXY_AUTHENTICATION = 19,
   /* The proxy does not allow the connection (any answer but 2xx, 407 and 5xx). Ask its operator
      to allow CONNECT to the peer. */
@@ -345,32 +343,31 @@ typedef enum apns_cause {
      servers. The message quotes OpenSSL. */
   APNS_CAUSE_PEER_UNFIT = 29,
 
-  /* The TLS handshake (TLS, unless said otherwise). If the peer sent an alert, tls_code is
-     OpenSSL's code for it, and the alert's number (RFC 8446, 6) is (tls_code & 0xFFF) - 1000,
-     as ERR_GET_REASON() returns it: 1042 is alert 42, bad_certificate. With TLS 1.3 the peer
-     checks the provider's certificate after the handshake, so its alert may come from any later
-     call. */
+  /* The TLS handshake (TLS, unless noted otherwise). If the peer sent an alert, tls_code is
+     OpenSSL's code for it, and the alert's number (RFC 8446, 6) is (tls_code & 0xFFF) - 1000, as
+     ERR_GET_REASON() returns it: 1042 is alert 42, bad_certificate. With TLS 1.3 the peer checks
+     the provider's certificate after the handshake, so its alert may come from any later call. */
 
   /* The peer closed or reset the connection during the handshake (NETWORK). A firewall or a
      list of allowed addresses may cause that. */
   APNS_CAUSE_HANDSHAKE_ENDED = 30,
-  /* What answers there is not TLS. Check `port`. */
+  /* The server at that port does not speak TLS. Check `port`. */
   APNS_CAUSE_NOT_TLS = 31,
-  /* Peer and provider have no version of TLS in common (alert 70, or the peer chose a version
-     below tls_min). Usually the peer's versions are too old. */
+  /* Peer and provider have no TLS version in common (alert 70, or the peer chose a version below
+     tls_min). Usually the peer's versions are too old. */
   APNS_CAUSE_TLS_VERSION = 32,
   /* The peer does not speak HTTP/2: alert 120, or PROTOCOL if it chose another protocol, as
      http/1.1, or none. */
   APNS_CAUSE_NO_HTTP2 = 33,
-  /* The peer wants a certificate, and the credentials have none (alert 116, or any alert that
-     peers use for this after they asked for one). Set certificate_file. */
+  /* The peer wants a certificate, and the credentials do not have one (alert 116, or any alert that
+     peers use for this after they requested one). Set certificate_file. */
   APNS_CAUSE_CERTIFICATE_WANTED = 34,
   /* The peer refused the provider's certificate (alerts 42 to 46, 48 and 49). Check that it is
      a push certificate for this app and environment, and has not expired. If the connection was
      already open, the peer looked at nothing that was sent on it. */
   APNS_CAUSE_CERTIFICATE_REFUSED = 35,
   /* The peer sent another alert. NETWORK: it came on a resumed connection; the next connection
-     makes a full handshake and tells more. */
+     makes a full handshake and shows more. */
   APNS_CAUSE_ALERT = 36,
   /* TLS failed on this side for another reason: no cipher in common, a broken record. The
      message quotes OpenSSL. */
@@ -381,13 +378,13 @@ typedef enum apns_cause {
   /* It breaks the protocol: its data is not an error packet, not HTTP/2, or a tuple without a
      token. Check `protocol` and `port`. */
   APNS_CAUSE_PROTOCOL = 38,
-  /* It does not stop sending, or sends far more than it was asked for. */
+  /* It does not stop sending, or sends far more than was requested. */
   APNS_CAUSE_FLOOD = 39,
 
-  /* Certificates, keys and other files (CREDENTIALS, unless said otherwise). The message names
-     the file. */
+  /* Certificates, keys and other files (CREDENTIALS, unless noted otherwise). The message names the
+     file. */
 
-  /* The file cannot be opened or read; sys_errno says why: ENOENT, EACCES. ARGUMENT for a
+  /* The file cannot be opened or read; sys_errno has the reason: ENOENT, EACCES. ARGUMENT for a
      strings file. */
   APNS_CAUSE_FILE_UNREADABLE = 40,
   /* The file's content is broken or too large. */
@@ -430,14 +427,14 @@ typedef enum apns_cause {
   APNS_CAUSE_TOKEN_IDENTIFIER = 55,
   /* The topic is empty, missing or too long, or has a character that no topic may have. */
   APNS_CAUSE_TOPIC = 56,
-  /* The options ask for HTTP/2 or a provider token, and this library was built without HTTP/2. */
+  /* The options require HTTP/2 or a provider token, and this library was built without HTTP/2. */
   APNS_CAUSE_HTTP2_NOT_BUILT_IN = 57,
 
   /* The provider token. */
 
   /* The credentials' token_callback or sign_callback gave no token or signature (CREDENTIALS), or
-     has none at the moment (TIMEOUT). The message has the callback's own words. Nothing is lost:
-     a call that comes later, by a second or renew_after_s, asks again. */
+     no token for the moment (TIMEOUT). The message has the callback's own words. Nothing is lost: a
+     call that comes later, by a second or renew_after_s, calls it again. */
   APNS_CAUSE_PROVIDER_TOKEN = 58,
   /** The certificate's file or bytes hold several certificates for pushing, each with its key and
       for another app or environment. Keep one of them. */
@@ -452,7 +449,7 @@ const char *apns_cause_name(apns_cause_t cause);
     and messages go to terminals and logs. NULL: they quote it. Otherwise a few words, such as
    "PEM"; static. It is PEM or the beginning of it, has line breaks or other control characters, has
    as many digits of base64 as a key, has a user's password before a host, or is longer than a path.
-   The library's own messages go by this; a program may for what it says itself. Any thread. */
+    The library's own messages follow this; a program may for its own. Any thread. */
 const char *apns_why_unquoted(const void *text, size_t length);
 
 /**
@@ -468,7 +465,7 @@ typedef struct apns_error {
      status that a gateway would have refused it with, so that one table in a program serves
      both. 0: the error is about something else, or gateways have no status for it. */
   int32_t reject;
-  int32_t cause; /* apns_cause_t; 0 if the status says it all */
+  int32_t cause; /* apns_cause_t; 0 if the status is enough */
   /* One line of UTF-8 that ends in NUL and never holds a secret. In text from others (names,
      keys, subjects, a proxy's words) a question mark replaces each byte that is not UTF-8 and
      each character that would control how the line is shown: controls, line ends, and changes
@@ -497,7 +494,7 @@ typedef struct apns_error {
  * APNS_ERR_ARGUMENT: the text has any other character, an odd number of digits, no digits, or
  * more than APNS_TOKEN_MAX bytes; the message names the character and its position, counted
  * from 0. If the buffer is too small (NULL and 0 will do), the call returns
- * APNS_ERR_BUFFER_SMALL, and `length_out` says how many bytes it needs. Any thread.
+ * APNS_ERR_BUFFER_SMALL, and `length_out` receives how many bytes it needs. Any thread.
  */
 apns_status_t apns_token_from_hex(const char *text, size_t text_length, uint8_t *token_out,
                                   size_t capacity, size_t *length_out, apns_error_t *error_out);
@@ -506,8 +503,8 @@ apns_status_t apns_token_from_hex(const char *text, size_t text_length, uint8_t 
  * Writes a device token as lowercase hex and a NUL to `text_out`.
  *
  * Needs 2 * token_length + 1 bytes. With fewer the call returns APNS_ERR_BUFFER_SMALL and
- * writes nothing, and `length_out` (which may be NULL) says how many it needs. On success
- * `length_out` is the text's length without the NUL. Any thread.
+ * writes nothing, and `length_out` (which may be NULL) receives how many it needs. On
+ * success `length_out` is the text's length without the NUL. Any thread.
  */
 apns_status_t apns_token_to_hex(const void *token, size_t token_length, char *text_out,
                                 size_t capacity, size_t *length_out, apns_error_t *error_out);
@@ -563,7 +560,7 @@ apns_status_t apns_strings_open(const char *file, apns_strings_t **strings_out,
                                 apns_error_t *error_out);
 
 /**
- * Gives the value of a key, as UTF-8 with a NUL behind it; `length_out`, which may be NULL,
+ * Gives the value of a key, as UTF-8 with a NUL after it; `length_out`, which may be NULL,
  * does not count the NUL. The text belongs to the strings and is valid as long as they are. A
  * key that is not there is APNS_ERR_ARGUMENT. Any thread.
  */
@@ -574,14 +571,14 @@ apns_status_t apns_strings_get(const apns_strings_t *strings, const char *key, s
  * Writes the value of a key with `args` filled in, and a NUL, to `text_out`. `%@` takes the
  * next argument, `%n$@` the n-th, counted from 1, and `%%` is a percent sign (Local and Push
  * Notification Programming Guide, "Localized Formatted Strings"). `%@` does not skip an
- * argument that was taken by its number, and numbers may be left out. Arguments are UTF-8 and
+ * argument that was taken by its number, and numbers may be missing. Arguments are UTF-8 and
  * end in NUL, and there may be more than the value needs.
  *
- * APNS_ERR_ARGUMENT: there is no such key, there are too few arguments, or a `%` stands before
- * anything else; the message gives its line and column in the file. If the buffer is too small
- * (NULL and 0 will do), the call returns APNS_ERR_BUFFER_SMALL and writes nothing, and
- * `length_out`, which may be NULL, says how many bytes it needs. On success `length_out` is the
- * text's length without the NUL. Allocates nothing. Any thread.
+ * APNS_ERR_ARGUMENT: the key does not exist, there are too few arguments, or a `%` stands
+ * before anything else; the message gives its line and column in the file. If the buffer is too
+ * small (NULL and 0 will do), the call returns APNS_ERR_BUFFER_SMALL and writes nothing, and
+ * `length_out`, which may be NULL, receives how many bytes it needs. On success `length_out` is
+ * the text's length without the NUL. Allocates nothing. Any thread.
  */
 apns_status_t apns_strings_format(const apns_strings_t *strings, const char *key, size_t key_length,
                                   const char *const *args, size_t arg_count, char *text_out,
@@ -706,7 +703,7 @@ typedef enum apns_payload_key {
   APNS_KEY_INPUT_PUSH_TOKEN = 31,   /* set_integer(): 1 */
   APNS_KEY_INPUT_PUSH_CHANNEL = 32, /* set_string() */
   APNS_KEY_ALERT_SOUND = 33,        /* set_string(): `sound` in the alert's object */
-  /* Of widgets and controls */
+  /* For widgets and controls */
   APNS_KEY_CONTENT_CHANGED = 34 /* set_integer(): 1, which is written as true; 0 is false */
 } apns_payload_key_t;
 
@@ -755,15 +752,15 @@ apns_status_t apns_payload_set_critical_sound(apns_payload_t *payload, const cha
                                               apns_error_t *error_out);
 
 /**
- * Removes one of Apple's keys; APNS_KEY_ALERT removes the alert with all its parts. A key that
- * is not set is no error.
+ * Removes one of Apple's keys; APNS_KEY_ALERT removes the alert with all its parts. A missing
+ * key is not an error.
  */
 apns_status_t apns_payload_remove(apns_payload_t *payload, apns_payload_key_t key,
                                   apns_error_t *error_out);
 
 /**
- * Adds one of the app's own keys beside `aps`. A name that is already there, and "aps", are
- * APNS_ERR_ARGUMENT: see apns_payload_remove_custom().
+ * Adds a custom key, which the app defines, beside `aps`. A name that is already there, and
+ * "aps", are APNS_ERR_ARGUMENT: see apns_payload_remove_custom().
  */
 apns_status_t apns_payload_add_string(apns_payload_t *payload, const char *name, size_t name_length,
                                       const char *text, size_t length, apns_error_t *error_out);
@@ -801,9 +798,9 @@ void apns_payload_remove_custom(apns_payload_t *payload);
  * Writes the payload's JSON to `buffer`, without a NUL, and its length to `length_out`.
  *
  * If the buffer is too small (NULL and 0 will do), the call returns APNS_ERR_BUFFER_SMALL and
- * writes nothing, and `length_out` says how many bytes it needs; the options' limit is always
- * enough. APNS_ERR_ARGUMENT: the payload is longer than the limit, even with its text cut to
- * nothing if it may be cut. The message says by how much, and `length_out` is its length.
+ * writes nothing, and `length_out` receives how many bytes it needs; the options' limit is
+ * always enough. APNS_ERR_ARGUMENT: the payload is longer than the limit, even with its text
+ * cut to nothing if it may be cut. The message names the excess; `length_out` is its length.
  *
  * A text is shortened by as much as needed and no more. It is cut between what a person sees as
  * characters (extended grapheme clusters, Unicode Standard Annex 29), never within a combining
@@ -842,11 +839,11 @@ typedef struct apns_payload_finding {
  * 2001; a badge has to be 0 to 2,147,483,647, a volume 0 to 1.
  *
  * APNS_OK: no error. APNS_ERR_ARGUMENT: `error_out` has the first one, with line, column and
- * byte. Warnings are about what a device ignores: a key that Apple does not have, with the key
- * that was probably meant; an alert that is an array; a key that is there twice; a Live Activity
- * without a key that its event needs; no `aps`, unless device management or a file provider is
- * meant (`mdm`, `container-identifier`), and `mdm` beside `aps`; text whose escapes were escaped
- * twice; a byte order mark, which is read over.
+ * byte. Warnings are about what a device ignores: an unknown key, with the most similar one of
+ * Apple's; an array as the alert; a duplicate key; a Live Activity without a required key of
+ * its event; no `aps`, unless the payload is for device management or a file provider (`mdm`,
+ * `container-identifier`), and `mdm` beside `aps`; doubly escaped text; a byte order mark,
+ * which is skipped.
  *
  * `findings` is the caller's array for all errors and warnings, in order; NULL and 0 if the
  * status is enough. Only its first element has to be set up by APNS_PAYLOAD_FINDING_INIT.
@@ -859,7 +856,7 @@ apns_status_t apns_payload_check(const void *json, size_t length, size_t limit,
 
 /* ---- Credentials -------------------------------------------------------- */
 
-/** Who the provider is and whom it trusts. Never changes; any sessions and threads may share it. */
+/** The provider's identity and trusted CA certificates, for any sessions and threads. Immutable. */
 typedef struct apns_credentials apns_credentials_t;
 
 /** TLS versions, for apns_credentials_options_t. */
@@ -871,8 +868,8 @@ typedef enum apns_tls_version {
 
 /**
  * Gives the passphrase of an encrypted key or PKCS#12 file: writes it to `buffer`, without a
- * NUL, and returns its length, at most `capacity`. A negative number means that there is none;
- * the file is then refused.
+ * NUL, and returns its length, at most `capacity`. A negative number means no passphrase; the
+ * file is then refused.
  *
  * `file` is the name in the options, NULL for bytes, and `context` is the options'
  * passphrase_context. apns_credentials_new() calls it before it returns, on the same thread: at
@@ -881,9 +878,9 @@ typedef enum apns_tls_version {
  */
 typedef int (*apns_passphrase_t)(const char *file, char *buffer, size_t capacity, void *context);
 
-/** Why a provider token is asked for; see apns_provider_token_t. */
+/** Why a provider token is requested; see apns_provider_token_t. */
 typedef enum apns_token_need {
-  APNS_TOKEN_FIRST = 1,  /* there is none yet */
+  APNS_TOKEN_FIRST = 1,  /* no token so far */
   APNS_TOKEN_AGED = 2,   /* renew_after_s have passed since the last one */
   APNS_TOKEN_REFUSED = 3 /* APNs answered ExpiredProviderToken to the last one */
 } apns_token_need_t;
@@ -891,7 +888,7 @@ typedef enum apns_token_need {
 /** The longest provider token, in bytes; an ordinary one has about 200. */
 #define APNS_PROVIDER_TOKEN_MAX 1000
 
-/** What the library asks an apns_provider_token_t for, and where the answer goes. */
+/** The library's request to an apns_provider_token_t, with room for the token. */
 typedef struct apns_token_request {
   size_t size;         /* set by the library: the fields that it knows */
   int32_t need;        /* apns_token_need_t */
@@ -899,8 +896,8 @@ typedef struct apns_token_request {
   char *token;         /* room for the token, which needs no NUL */
   size_t capacity;     /* of `token`: APNS_PROVIDER_TOKEN_MAX */
 
-  /* Set by the callback: after how many seconds it is asked again. With a token, 0 means 2,700
-     (45 minutes), and 86,400 is the most. Without one, be it a failure, 0 means 1. */
+  /* Set by the callback: after how many seconds it is called again. With a token, 0 means 2,700 (45
+     minutes), and 86,400 is the most. Without one, be it a failure, 0 means 1. */
   uint32_t renew_after_s;
 
   /* Set by the callback where it gives no token: why, for the message of apns_error_t. Ends in
@@ -919,17 +916,17 @@ typedef struct apns_token_request {
  * that signs. Writes the text of the JSON Web Token, without "bearer ", to `request->token` and
  * returns its length. 0 means "not now": the last token stays in use. A negative number is a
  * failure. Without a token nothing is sent and nothing is lost: the notifications stay in the
- * session, and a call after renew_after_s asks again and sends them. Meanwhile flush, drain and
- * next_event return APNS_ERR_TIMEOUT ("not now", and there was none before) or APNS_ERR_CREDENTIALS
- * (a failure) with APNS_CAUSE_PROVIDER_TOKEN; a send function that took its notification returns
- * APNS_OK.
+ * session, and a call after renew_after_s calls it again and sends them. Meanwhile flush, drain
+ * and next_event return APNS_ERR_TIMEOUT ("not now" without an earlier token) or
+ * APNS_ERR_CREDENTIALS (a failure) with APNS_CAUSE_PROVIDER_TOKEN; a send function that took its
+ * notification returns APNS_OK.
  *
- * `context` is the options' token_context. It is asked for the first token, when renew_after_s
- * have passed, and at most once a minute after APNs refused a token as expired. APNs refuses a
- * token that is older than an hour, and one that follows another within 20 minutes (429
+ * `context` is the options' token_context. It is called for the first token, when
+ * renew_after_s have passed, and at most once a minute after APNs refused a token as expired.
+ * APNs refuses tokens older than an hour, and more than one new token within 20 minutes (429
  * TooManyProviderTokenUpdates), so give all processes that share a key the same token.
  *
- * It is called on the thread of whatever call of a session needs the token, never by
+ * It is called on the thread of the session's call that needs the token, never by
  * apns_credentials_new(). All sessions of the credentials share the token: one thread at a time
  * is in the callback, and others that need a new token wait for it meanwhile. So it should be
  * quick, and it must not call the library with these credentials or their sessions. The context
@@ -942,9 +939,9 @@ typedef int (*apns_provider_token_t)(apns_token_request_t *request, void *contex
  * Signs a provider token, for a key that never leaves its device. The library makes the text,
  * `length` bytes at `message`. The host signs it by ES256 (ECDSA with P-256 over the message's
  * SHA-256) and writes the signature to `signature`: either the two numbers r and s with 32 bytes
- * each, or the DER that OpenSSL and PKCS#11 wrappers make of them. It returns the length: 64 is
- * taken for the first, any other for DER. 0 or a negative number is a failure, as that of an
- * apns_provider_token_t is; it is asked again after a second.
+ * each, or the DER that OpenSSL and PKCS#11 wrappers make of them. It returns the length: 64
+ * means the first, any other DER. 0 or a negative number is a failure, as that of an
+ * apns_provider_token_t is; it is called again after a second.
  *
  * `context` is the options' sign_context. When, on which thread and under which lock it is called
  * is as with apns_provider_token_t; but the library decides when, every 45 to 55 minutes.
@@ -958,11 +955,11 @@ typedef struct apns_credentials_options {
   /* The client certificate, with its chain if it has one: a file or bytes, not both. PEM with
      the blocks in any order, PKCS#12 (what Keychain exports, RC2 and 3DES too) or a single
      certificate in DER; the library recognizes the format. Text that is no longer PEM is read too,
-     as is that of keys: with "\n" in place of line breaks or without any, indented, in quotes or
-     JSON, in UTF-16, as base64 of PEM, DER or PKCS#12. Of several certificates with their keys the
-     one for pushing is taken, by Apple's extensions, and of several for one app the one that ends
-     last; those for different apps are APNS_CAUSE_SEVERAL_IDENTITIES. Neither file nor bytes: the
-     provider shows no certificate. */
+     as is that of keys: with "\n" instead of line breaks or without any, indented, in quotes or
+     JSON, in UTF-16, as base64 of PEM, DER or PKCS#12. If there are several certificates with their
+     keys, the library takes the push certificate, by Apple's extensions, and of several for one app
+     the last to expire; push certificates for different apps are APNS_CAUSE_SEVERAL_IDENTITIES.
+     Neither file nor bytes: the provider shows no certificate. */
   const char *certificate_file;
   const void *certificate_bytes;
   size_t certificate_length;
@@ -974,39 +971,38 @@ typedef struct apns_credentials_options {
   size_t key_length;
 
   /* The passphrase of the key or the PKCS#12 file, at most 1,024 bytes; NULL: see
-     passphrase_callback. The library never asks on a terminal. */
+     passphrase_callback. The library never prompts on a terminal. */
   const char *passphrase;
 
-  /* Whom to trust: a PEM file, a directory as OpenSSL's rehash makes one, or both. Neither: the
-     system's store, where OpenSSL or the environment (SSL_CERT_FILE, SSL_CERT_DIR) has it. Where
-     OpenSSL's own places hold nothing and the environment names none, the files of other systems
-     are tried, so that a program may leave the system that it was linked on. */
+  /* Trusted CA certificates: a PEM file, a directory as OpenSSL's rehash makes one, or both.
+     Neither: the system's store, where OpenSSL or the environment (SSL_CERT_FILE, SSL_CERT_DIR) has
+     it. If OpenSSL's own places are empty and these variables are not set, the files of other
+     systems are tried, so that a program may leave the system that it was linked on. */
   const char *ca_file;
   const char *ca_directory;
 
   int32_t tls_min; /* apns_tls_version_t; APNS_TLS_DEFAULT: 1.2 */
   int32_t tls_max; /* apns_tls_version_t; APNS_TLS_DEFAULT: the highest */
 
-  /* Not 0: whoever answers is taken for the gateway, and anybody on the way can read and change
-     what is sent. For tests on one machine, if at all. */
+  /* Not 0: any peer is accepted as the gateway, and anybody on the way can read and change all
+     data. For tests on one machine, if at all. */
   int32_t dangerously_accept_any_peer;
 
   /* Not 0: a certificate that has expired or is not yet valid is accepted here. A gateway will
      probably refuse it. */
   int32_t accept_expired;
 
-  /* Gives the passphrase if `passphrase` is NULL. If this is NULL too, there is none, and
-     encrypted files are refused. */
+  /* Gives the passphrase if `passphrase` is NULL. Encrypted files are refused if this is NULL too.
+   */
   apns_passphrase_t passphrase_callback;
   void *passphrase_context;
 
-  /* HTTP/2 only, instead of a certificate or beside it: the key with which the provider signs
-     its tokens (Establishing a token-based connection to APNs). It is the .p8 from Apple, a
-     file or bytes, not both: PKCS#8 in PEM, EC on the curve P-256. It needs key_id and team_id
-     too, 10 letters and digits each, as Apple's account page shows them. The binary interface
-     has no tokens: a binary session and apns_feedback_open() refuse credentials that have such
-     a key and no certificate. See below for keys and tokens that are elsewhere, and for
-     token_cache_file. */
+  /* HTTP/2 only, instead of a certificate or with one: the signing key of the provider's tokens
+     (Establishing a token-based connection to APNs). It is the .p8 from Apple, a file or bytes, not
+     both: PKCS#8 in PEM, EC on the curve P-256. It needs key_id and team_id too, 10 letters and
+     digits each, as Apple's account page shows them. The binary interface has no tokens: a binary
+     session and apns_feedback_open() refuse credentials that have such a key and no certificate.
+     See below for keys and tokens that are elsewhere, and for token_cache_file. */
   const char *token_key_file;
   const void *token_key_bytes;
   size_t token_key_length;
@@ -1026,42 +1022,40 @@ typedef struct apns_credentials_options {
   /* Pinned public keys. The peer's chain as it was verified, from the peer's own certificate to
      the trust anchor, must have at least one of them. Each is "sha256//" and the SHA-256 of the
      certificate's SubjectPublicKeyInfo in base64, as RFC 7469 defines it and curl writes it.
-     The pins add to the verification: a peer without any of them is APNS_ERR_TLS, and the
-     message has the hash of its own key. With dangerously_accept_any_peer there is no verified
-     chain: the peer's own key has to be pinned. At most 100; NULL and 0: none. */
+     The pins add to the verification: a peer without any of them is APNS_ERR_TLS, and the message
+     has the hash of the peer's key. With dangerously_accept_any_peer there is no verified chain:
+     you must pin the peer's own key. At most 100; NULL and 0: none. */
   const char *const *pinned_keys;
   size_t pinned_key_count;
 
   /* The weakest keys, signatures and ciphers that are accepted, from the peer and in the
-     provider's own certificate, as a security level of OpenSSL: 1 to 5, from 80 bits of
-     strength to 256; 0: this OpenSSL's own setting. */
+     provider's own certificate, as an OpenSSL security level: 1 to 5, from 80 bits of strength to
+     256; 0: this OpenSSL's own setting. */
   int32_t security_level;
   int32_t reserved32; /* zero */
 
   /* A file by which the processes of this machine share one provider token, because APNs refuses
      tokens that change too often; NULL: each process signs its own. The library makes the file
-     (0600) and FILE.lock beside it, replaces it by rename, and follows no link to it. Its
-     path is looked up each time it is used, so give an absolute one. Its directory has to
-     exist, to belong to the effective user or to root, and to be writable by nobody else. The
-     token in it is used if the file is a regular one of the effective user, readable by
-     nobody else, whole, from the same key, team and key_id, and of an age that is in order.
-     In every other case it counts for nothing, and no call fails because of it: the process
-     signs a token of its own, and puts it there if it can. A process that is killed holds
-     nobody up; one that hangs while it signs delays another by at most 0.1 s. After APNs
-     refused a token as expired, one process renews it and the others take the new one.
-     Whoever can read the file can push for about an hour, and one who can write it is the
-     same user.
-     For the tokens of a key or of a sign_callback, not of a token_callback. */
+     (0600) and FILE.lock beside it, replaces it by rename, and follows no link to it. Its path is
+     resolved each time it is used, so give an absolute one. Its directory has to exist, to belong
+     to the effective user or to root, and to be writable by nobody else. The token in it is used if
+     the file is a regular one of the effective user, readable by nobody else, whole, from the same
+     key, team and key_id, and of a valid age. In every other case it is ignored, and no call fails
+     because of it: the process signs a token itself, and puts it there if it can. A killed process
+     delays nobody; a process that hangs while it signs delays another by at most 0.1 s. After APNs
+     refused a token as expired, one process renews it and the others take the new one. Anybody who
+     can read the file can push for about an hour; only the same user can write it. For the tokens
+     of a key or of a sign_callback, not of a token_callback. */
   const char *token_cache_file;
 
-  /* Instead of a token_key: who gives the tokens. key_id and team_id are NULL, because the tokens
-     name them. */
+  /* Instead of a token_key: a function that gives the tokens. key_id and team_id are NULL, because
+     the tokens name them. */
   apns_provider_token_t token_callback;
   void *token_context;
 
-  /* Instead of a token_key: who signs the tokens, or a private key of OpenSSL, EC on P-256, such
-     as one in a PKCS#11 token or a TPM. Both need key_id and team_id. `struct evp_pkey_st` is
-     OpenSSL's EVP_PKEY; the library counts itself as one more user of it. */
+  /* Instead of a token_key: a function that signs the tokens, or an OpenSSL private key, EC on
+     P-256, such as one in a PKCS#11 token or a TPM. Both need key_id and team_id. `struct
+     evp_pkey_st` is OpenSSL's EVP_PKEY; the library counts itself as one more user of it. */
   apns_sign_t sign_callback;
   void *sign_context;
   struct evp_pkey_st *token_private_key;
@@ -1083,19 +1077,19 @@ typedef struct apns_credentials_options {
  * to the certificate and that the certificate is valid now.
  *
  * `options` may be NULL: no certificate, no token, the system's store. If a file holds several
- * certificates, the provider's is the one that fits the key, and the others are shown as its
- * chain in their order. On success the caller owns `*credentials_out`. The message of
+ * certificates, the provider's certificate is found by the key, and the others are shown as
+ * its chain in their order. On success the caller owns `*credentials_out`. The message of
  * APNS_ERR_CREDENTIALS names the file and the reason, and the certificate's subject if the
  * certificate is at fault. The library wipes its copies of keys and passphrases as soon as it
  * no longer needs them, and the key itself when the last user of the credentials is gone. Any
  * thread.
  *
- * An encrypted file says itself how often its passphrase is hashed. A file that would take more
- * than about a second of an ordinary core to open, all its parts together, is refused before it
- * is opened, and the message gives its cost: about 2.5 million rounds of PBKDF2 with SHA-256
- * pass, and exporters write far fewer. Also refused are keys that are neither RSA nor EC, RSA
- * keys of more than 16,384 bits, more than 100 certificates, and a certificate with more than
- * 1,000 topics.
+ * An encrypted file determines itself how often its passphrase is hashed. A file that would
+ * take more than about a second of an ordinary core to open, all its parts together, is refused
+ * before it is opened, and the message gives its cost: about 2.5 million rounds of PBKDF2 with
+ * SHA-256 pass, and exporters write far fewer. Also refused are keys that are neither RSA nor
+ * EC, RSA keys of more than 16,384 bits, more than 100 certificates, and a certificate with
+ * more than 1,000 topics.
  *
  * A peer's certificate must carry the expected name among its alternative names, or as its
  * common name if it has no alternative names at all; "*" stands for one whole label. A resumed
@@ -1103,20 +1097,20 @@ typedef struct apns_credentials_options {
  * resumed.
  *
  * RC2 and single DES, with which old Keychains and OpenSSL encrypted, are in OpenSSL 3's legacy
- * provider. The library loads it only for such a file, into a context of its own, so the
- * program's OpenSSL is not changed. If the provider's module is not installed, the message says
- * so.
+ * provider. The library loads it only for such a file, into a separate context, so the
+ * program's OpenSSL is not changed. If the provider's module is not installed, the message
+ * names it.
  */
 apns_status_t apns_credentials_new(const apns_credentials_options_t *options,
                                    apns_credentials_t **credentials_out, apns_error_t *error_out);
 
-/** Which of Apple's services: each has hosts, device tokens and channels of its own. */
+/** Which of Apple's services: each has its own hosts, device tokens and channels. */
 typedef enum apns_environment {
   APNS_ENVIRONMENT_PRODUCTION = 0, /* apps of the App Store, TestFlight or a company */
   APNS_ENVIRONMENT_SANDBOX = 1     /* apps that Xcode installed on the device */
 } apns_environment_t;
 
-/** What the provider's certificate and token key are for. */
+/** A description of the provider's certificate and signing key. */
 typedef struct apns_credentials_description {
   size_t size; /* set by APNS_CREDENTIALS_DESCRIPTION_INIT */
 
@@ -1131,11 +1125,11 @@ typedef struct apns_credentials_description {
 
   int64_t not_before; /* UNIX seconds */
   int64_t not_after;
-  uint32_t environments; /* 1 << each apns_environment_t that it is for; 0: it does not say */
+  uint32_t environments; /* 1 << each apns_environment_t that it is for; 0: unknown */
   uint32_t chain_length; /* certificates in the options, this one included */
 
-  /* Whose tokens the provider shows, as in the options; NULL: it has no key for them, or a
-     token_callback. */
+  /* The key and team of the provider's tokens, as in the options; NULL: without a signing key, or
+     with a token_callback. */
   const char *key_id;
   const char *team_id;
 } apns_credentials_description_t;
@@ -1144,9 +1138,8 @@ typedef struct apns_credentials_description {
   { sizeof(apns_credentials_description_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL }
 
 /**
- * Says what the provider's certificate is for, how long it is valid, and whose tokens the
- * provider shows. The strings belong to the credentials and are valid as long as they are. Any
- * thread.
+ * Describes the provider's certificate, its validity, and the key and team of the provider's
+ * tokens. The strings belong to the credentials and are valid as long as they are. Any thread.
  */
 apns_status_t apns_credentials_describe(const apns_credentials_t *credentials,
                                         apns_credentials_description_t *description_out,
@@ -1169,13 +1162,13 @@ void apns_credentials_free(apns_credentials_t *credentials);
 typedef struct apns_session apns_session_t;
 
 /**
- * What happens to notifications in flight when a connection ends without saying which one
- * failed. A notification that was in flight at five such ends becomes unknown, even with
- * APNS_DELIVERY_AT_LEAST_ONCE: it may be what ends the connections. To spare the others, fewer are
- * in flight together after each such end, down to one, until something is proven. HTTP/2: from the
- * second end on they have a connection of their own, beside `connections`, and the others go on.
- * A stream that is given up (answer_timeout_ms) or reset is no such end, but the fifth time its
- * notification becomes unknown too.
+ * How notifications in flight are handled if a connection ends without showing which one failed.
+ * A notification that was in flight at five such ends becomes unknown, even with
+ * APNS_DELIVERY_AT_LEAST_ONCE: it may be the cause. To protect the others, fewer are in flight
+ * together after each such end, down to one, until something is proven. HTTP/2: from the second
+ * end on they have a separate connection, beside `connections`, and the others continue. An
+ * abandoned (answer_timeout_ms) or reset stream does not count as such an end, but the fifth time
+ * its notification becomes unknown too.
  *
  * Over the binary interface this is so only if something can be proven (with the simple format,
  * only with quiet_period_ms). There, all that were in flight become unknown after 64 such ends
@@ -1221,77 +1214,76 @@ typedef enum apns_protocol {
   APNS_PROTOCOL_BINARY = 1 /* the Binary Provider API, which Apple switched off in 2021 */
 } apns_protocol_t;
 
-/** What an apns_lookup_t returns while it has no answer yet. */
+/** An apns_lookup_t returns this while it has no answer yet. */
 #define APNS_LOOKUP_PENDING 1
 
 /**
- * Looks up a name for a program that asks its own resolver, or libc on another thread. `struct
+ * Resolves a name for a program with its own resolver, or with libc on another thread. `struct
  * addrinfo` is <netdb.h>'s.
  *
- * Without it, names are looked up by c-ares where it is built in, which never waits: it reads
- * /etc/hosts, /etc/resolv.conf and /etc/nsswitch.conf, and asks the name servers within
- * connect_timeout_ms. Otherwise getaddrinfo() looks them up, which may block for any time. Nothing
- * is looked up for an address, in `host` or in the option `addresses`.
+ * Without it, c-ares resolves names where it is built in, without waiting: it reads /etc/hosts,
+ * /etc/resolv.conf and /etc/nsswitch.conf, and queries the name servers within connect_timeout_ms.
+ * Otherwise getaddrinfo() resolves them, which may block for any time. An address needs no query,
+ * in `host` or in the option `addresses`.
  *
  * Returns 0 with the addresses, for stream sockets, in a list that the library frees by
  * freeaddrinfo(); an EAI_ code; or APNS_LOOKUP_PENDING. After APNS_LOOKUP_PENDING the library
  * calls it again every few milliseconds until it has an answer or the connection's time is
- * over; it is not told of the latter. It must not wait and must not call anything of that
+ * over; it gets no notice of the latter. It must not wait and must not call anything of that
  * session or feedback. It runs on the thread of the call that connects.
  */
 typedef int (*apns_lookup_t)(const char *host, struct addrinfo **list_out, void *context);
 
 /**
- * Mistakes that gateways, the service and devices silently ignore, for the option `checks`. The
- * send functions refuse such a notification with APNS_ERR_ARGUMENT, and the message names the
+ * Mistakes that gateways, APNs and devices silently ignore, for the option `checks`. The send
+ * functions refuse such a notification with APNS_ERR_ARGUMENT, and the message names the
  * mistake.
  */
 typedef enum apns_check {
   /* The payload has an error that apns_payload_check() finds (its warnings do not count), needs
      priority 5 and has priority 10, or would start a Live Activity by a broadcast. Reads the
-     payload once and allocates nothing. Of a builder's payload only the badge and the times of a
-     Live Activity are looked at: it has no other errors. HTTP/2, also what does not fit the push
-     type: a topic without the type's suffix; a topic or a certificate for another type; alert and
-     background without `aps`, except for `{}`, which passes of Wallet are sent, and with `mdm`;
-     liveactivity without a key of a Live Activity, widgets and controls without
-     `content-changed`, mdm without `mdm`; alert with a Live Activity or `content-changed`, and
-     nothing that is shown or wakes the app. */
+     payload once and allocates nothing. In a builder's payload only the badge and the times of a
+     Live Activity are checked: it has no other errors. HTTP/2, also a mismatch with the push type:
+     a topic without the type's suffix; a topic or a certificate for another type; alert and
+     background without `aps`, except for `{}`, the payload of Wallet passes, and with `mdm`;
+     liveactivity without a key of a Live Activity, widgets and controls without `content-changed`,
+     mdm without `mdm`; alert with a Live Activity or `content-changed` and nothing to show or to
+     wake the app. */
   APNS_CHECK_PAYLOAD = 1,
-  /* The expiry is in the past, or is no plausible time in UNIX seconds: it looks like a
-     duration (3600), like milliseconds or like seconds since 2001. 0 and APNS_EXPIRY_ONCE are fine.
-   */
+  /* The expiry is in the past, or not a plausible time in UNIX seconds: it looks like a duration
+     (3600), like milliseconds or like seconds since 2001. 0 and APNS_EXPIRY_ONCE are fine. */
   APNS_CHECK_EXPIRY = 2,
   APNS_CHECK_ALL = 3 /* both */
 } apns_check_t;
 
 /**
- * How much a line of the log matters. The option log_level names the last one that is said.
+ * How much a line of the log matters. The option log_level is the last one logged.
  */
 typedef enum apns_log_level {
   APNS_LOG_DEFAULT = 0, /* info */
   APNS_LOG_ERROR = 1,   /* nothing can be sent until somebody acts: the provider is refused; or
                            notifications were lost with the session */
-  APNS_LOG_WARNING = 2, /* something failed, and the session continues by itself */
+  APNS_LOG_WARNING = 2, /* something failed, and the session continues automatically */
   APNS_LOG_NOTICE = 3,  /* worth knowing: a pause, notifications that are sent again */
   APNS_LOG_INFO = 4,    /* the usual: connections made, provider tokens renewed */
   APNS_LOG_DEBUG = 5,   /* what the session is about to do */
   APNS_LOG_TRACE = 6    /* every frame: without payloads, and with device tokens shortened */
 } apns_log_level_t;
 
-/** What a line of the log is about. Later versions may add kinds. */
+/** The subject of a line of the log. Later versions may add kinds. */
 typedef enum apns_log_kind {
   APNS_LOGGED_CONNECTED = 1, /* info: a connection is open; `resumed`, and `milliseconds` it took */
   APNS_LOGGED_REFUSED = 2,   /* warning: a connection could not be made; error: the peer refuses
                                 the provider */
   APNS_LOGGED_ENDED = 3,     /* the peer ended a connection, or it broke; warning with `count`
                                 notifications in flight on it, else info */
-  APNS_LOGGED_GIVEN_UP = 4,  /* warning: the session ended a connection that was of no use */
-  APNS_LOGGED_GOAWAY = 5,    /* the service says that it ends a connection, and why; notice, or
-                                warning with an error. Binary: status 10 */
-  APNS_LOGGED_RESET = 6,     /* warning: the service reset a stream, and why */
+  APNS_LOGGED_GIVEN_UP = 4,  /* warning: the session abandoned an unproductive connection */
+  APNS_LOGGED_GOAWAY = 5,    /* the peer ends a connection, and why; notice, or warning with an
+                                error. Binary: status 10 */
+  APNS_LOGGED_RESET = 6,     /* warning: the peer reset a stream, and why */
   APNS_LOGGED_OVERDUE = 7,   /* warning: `count` answers did not come in time */
   APNS_LOGGED_RESENT = 8,    /* notice: `count` notifications are sent again */
-  APNS_LOGGED_LATER = 9,     /* notice: the service asked to be sent a notification later, in
+  APNS_LOGGED_LATER = 9,     /* notice: APNs wants a notification later: a retry follows in
                                 `milliseconds` */
   APNS_LOGGED_PAUSE = 10,    /* notice: no connection is made for `milliseconds`, and why */
   APNS_LOGGED_FULL = 11,     /* info: the window is full, and a call waits; notice: the caller has
@@ -1301,8 +1293,8 @@ typedef enum apns_log_kind {
   APNS_LOGGED_CACHE = 13,    /* warning: the token_cache_file cannot be used, and why */
   APNS_LOGGED_CLOSED = 14,   /* info: the session has closed, and its counts; error: it was freed,
                                 and `count` notifications have no outcome */
-  APNS_LOGGED_CONNECTING = 15, /* debug: a connection is begun */
-  APNS_LOGGED_ASKED = 16,      /* debug: the peer is asked whether it is there, by a PING; binary:
+  APNS_LOGGED_CONNECTING = 15, /* debug: a connection starts */
+  APNS_LOGGED_ASKED = 16,      /* debug: a PING, whether the peer still works; binary: a request
                                   for proof */
   APNS_LOGGED_FRAME = 17,      /* trace: a frame, with > sent and with < received */
   APNS_LOGGED_FORGOTTEN = 18   /* warning, once: accepted outcomes give way, because nobody takes
@@ -1319,9 +1311,9 @@ typedef struct apns_log_record {
   int32_t kind;        /* apns_log_kind_t */
   int32_t cause;       /* apns_cause_t */
   uint32_t connection; /* the session's connections are numbered from 1; 0: about none of them */
-  uint64_t count;      /* how many it is about, where apns_log_kind_t says so */
+  uint64_t count;      /* a number, see apns_log_kind_t */
   uint32_t milliseconds;
-  uint32_t left_out; /* so many lines of this kind were left out before this one */
+  uint32_t left_out; /* lines of this kind that were dropped before this one */
   int32_t resumed;   /* not 0: the handshake resumed an earlier TLS session */
   int32_t reserved32;
   const char *peer; /* "host:port" as in the options */
@@ -1338,13 +1330,12 @@ typedef struct apns_log_record {
 /**
  * Takes a line of a session's log, for the option `log`; `context` is the options' log_context.
  *
- * It runs on the thread of the call that has something to say, in the middle of it. It must not
- * call anything of that session, must return (no exception, no longjmp), and should be quick: the
- * session waits. The last line may come from apns_session_free().
+ * It runs on the thread of the call that logs, in the middle of it. It must not call anything of
+ * that session, must return (no exception, no longjmp), and should be quick: the session waits.
+ * The last line may come from apns_session_free().
  *
- * A peer cannot flood a log: of each kind five lines are said at once and then one every ten
- * seconds. What is left out in between is counted in the next line of that kind. Only frames are
- * all said.
+ * A peer cannot flood a log: five lines of each kind are logged immediately and then one every
+ * ten seconds. The next line of that kind counts the dropped ones. Only frames are all logged.
  */
 typedef void (*apns_log_t)(const apns_log_record_t *record, void *context);
 
@@ -1357,14 +1348,14 @@ typedef struct apns_peer {
      contradicts APNS_ENVIRONMENT_SANDBOX. */
   const char *host;
   const char *server_name;     /* the name its certificate must carry; NULL: host */
-  uint16_t port;               /* 0: Apple's for the service, such as 443 */
+  uint16_t port;               /* 0: Apple's for the server, such as 443 */
   uint16_t reserved16;         /* zero */
   uint32_t connect_timeout_ms; /* name, connection and handshake together; 0: 10,000 */
 
   /* An HTTP proxy (CONNECT) to go through, as a URL: "http://user:password@proxy.example:3128".
-     User and password may be left out; what is special in a URL is written as %XX there, and they
+     User and password are optional; special characters of a URL are written as %XX there, and they
      go to the proxy by Basic authentication, in clear text. An IPv6 address stands in brackets. As
-     with curl, the port is 1080 if there is none, and "proxy.example:3128" is an http:// URL too.
+     with curl, the port is 1080 if it is missing, and "proxy.example:3128" is an http:// URL too.
      Proxies that speak TLS (https://) or SOCKS are refused. No message and no log quotes this text.
      NULL: none. */
   const char *proxy;
@@ -1390,9 +1381,9 @@ typedef struct apns_peer {
   uint32_t reserved32; /* zero */
 
   /* IPv4 and IPv6 addresses with commas between them, such as "17.188.1.1, 2620:149::1". They are
-     tried in this order, the one that worked last first, and no name is looked up, not even by
-     `lookup`. They are those of `host`, or of the proxy if there is one. The certificate must still
-     carry `server_name`, or `host`. NULL: the name is looked up. */
+     tried in this order, the last working one first, and no name is resolved, not even by `lookup`.
+     They are those of `host`, or of the proxy if there is one. The certificate must still carry
+     `server_name`, or `host`. NULL: the name is looked up. */
   const char *addresses;
 
   apns_lookup_t lookup; /* NULL: c-ares where it is built in, else getaddrinfo(), which waits */
@@ -1412,11 +1403,11 @@ typedef struct apns_tuning {
 
   uint32_t write_timeout_ms; /* how long the peer may take nothing; 0: 10,000 */
 
-  /* Binary: how long the answer to the notification known to be bad (see quiet_period_ms) may
-     take. After that the connection is taken for dead, which is an end that does not say what
-     arrived. It must be longer than the gateway may need for all that was written before.
-     HTTP/2: a stream without an answer for this long is given up; if nothing at all arrives, not
-     even the answer to a PING that is sent after half of it, so is its connection. 0: 30,000. */
+  /* Binary: how long the answer to a sentinel (see quiet_period_ms) may take. After that the
+     session closes the connection, with the notifications in flight in doubt. It must be longer
+     than the gateway may need for all that was written before. HTTP/2: a stream without a response
+     for this long is abandoned; if nothing at all arrives, not even the acknowledgement of a PING
+     after half of it, so is its connection. 0: 30,000. */
   uint32_t answer_timeout_ms;
 
   /* HTTP/2: after this many ms without data from the peer the session sends a PING (RFC 9113,
@@ -1426,14 +1417,14 @@ typedef struct apns_tuning {
      is sent either (`answer_timeout_ms`). */
   int32_t ping_after_ms;
 
-  /* After this many ms of silence, in whole seconds, TCP asks whether the peer is still there, so
+  /* After this many ms of silence, in whole seconds, TCP probes whether the peer is still there, so
      that a connection cut by a firewall is noticed before it is needed; 0: 60,000; -1: never. */
   int32_t keepalive_ms;
 
-  /* HTTP/2: a notification that the service answers with "later" (429, 500, 503) is sent again
-     after the pauses of retry_schedule or server_error_schedule, until this many ms after the first
-     of these answers, or until its expiry if that is sooner. Then the last answer is its outcome,
-     and `retry_after_s` of its event says when to try again. Nothing else waits meanwhile. 0:
+  /* HTTP/2: a notification that APNs answers with "later" (429, 500, 503) is sent again after the
+     pauses of retry_schedule or server_error_schedule, until this many ms after the first of these
+     answers, or until its expiry if that is sooner. Then the last answer is its outcome, and
+     `retry_after_s` of its event is the time before another try. Nothing else waits meanwhile. 0:
      60,000. */
   uint32_t retry_timeout_ms;
 
@@ -1441,9 +1432,8 @@ typedef struct apns_tuning {
      at once; 0: no limit. Apple took rapid reconnects for an attack. */
   uint32_t connects_per_minute;
 
-  /* The longest pause before the next connection. After connections that achieved nothing the
-     pauses grow: twice 50 ms, four times and so on, shortened at random by up to half; 0:
-     5,000. */
+  /* The longest pause before the next connection. After unproductive connections the pauses grow:
+     twice 50 ms, four times and so on, shortened at random by up to half; 0: 5,000. */
   uint32_t reconnect_pause_max_ms;
 
   /* The largest payload in bytes; larger ones are refused; 0: 4,096, or 5,120 with
@@ -1451,15 +1441,14 @@ typedef struct apns_tuning {
   uint32_t payload_max;
 
   /* HTTP/2: the pauses before a notification is sent again, in seconds with commas between them;
-     the last one holds for all further tries. At most 16, each 1 to 86,400. A pause is no shorter
-     than this, and no shorter than the seconds in the answer's retry-after, of which a day at
-     most counts. One that would end behind retry_timeout_ms ends the notification at once.
-     retry_schedule is for a device that gets too many (429), and for connections and streams
-     that the service closes; NULL: "1,2,4,8,16,32". */
+     the last one holds for all further tries. At most 16, each 1 to 86,400. A pause is at least
+     this long, and at least as long as the response's retry-after, up to a day. If a pause would
+     end after retry_timeout_ms, the notification ends at once. retry_schedule is for a device that
+     gets too many (429), and for connections and streams that APNs closes; NULL: "1,2,4,8,16,32".
+     */
   const char *retry_schedule;
 
-  /* The same for a service in trouble (5xx), which Apple wants left alone for longer; NULL:
-     "5,10,20,40". */
+  /* The same for server errors (5xx), after which Apple wants longer pauses; NULL: "5,10,20,40". */
   const char *server_error_schedule;
 } apns_tuning_t;
 
@@ -1485,41 +1474,41 @@ typedef struct apns_session_options {
      outcome, across retries, resends and lost connections. It waits in the window for its own
      bytes only; those to other devices pass it. A call that reads the answer sends the next one:
      drain, next_event with a timeout, flush, process or another send. Each of several to one token
-     costs a round trip, and one that is put off puts the others off: their retry_timeout_ms runs
-     meanwhile, and an expiry that passes meanwhile is left to the service. After a stream that
-     was given up (answer_timeout_ms) and with `delivery`, nobody knows whether the earlier one
-     still arrives. Binary: only with one connection (`connections`), which writes in order
-     anyway. What a rejection discarded is sent again in the same order, before anything newer;
-     after an end in doubt some may arrive twice, in order each time. 0: a later notification may
-     overtake an earlier one. */
+     costs a round trip, and a deferred one defers the others: their retry_timeout_ms runs
+     meanwhile, and APNs handles an expiry that passes meanwhile. After an abandoned stream
+     (answer_timeout_ms) and with `delivery`, the earlier notification may still arrive later.
+     Binary: only with one connection (`connections`), which writes in order anyway. Notifications
+     that a rejection discarded are resent in the same order, before anything newer; after an end in
+     doubt some may arrive twice, in order each time. 0: a later notification may overtake an
+     earlier one. */
   int32_t device_order;
 
   /* Connections used at the same time, each with its part of the window; 0: 1, at most 64.
      Every rejection costs its connection the delay of one answer, so several connections lose
      less time. Order is kept within a connection only. HTTP/2: this is a maximum; another
      connection is made when the streams or the flow control of the existing ones are the limit.
-     One more is made for what may be ending connections, see `delivery`; and beside each where
-     the service allows one stream, and that has had no answer for 250 ms. */
+     One more is made for notifications that may be ending connections, see `delivery`; and for each
+     connection with one allowed stream and no answer for 250 ms. */
   uint32_t connections;
 
   /* Memory for notifications that have no outcome yet, frames and bookkeeping together, in
      bytes; 0: 4 MiB; at least 16 KiB, at most 1 GiB. */
   uint32_t window_bytes;
 
-  /* What each notification is checked for before it is taken: bits of apns_check_t; 0: none. Sizes
-     and what fits in no frame or header are looked at in any case, which costs nothing. */
+  /* Checks of each notification before it is taken: bits of apns_check_t; 0: none. Sizes and values
+     that fit in no frame or header are always checked, which costs nothing. */
   uint32_t checks;
 
   int32_t delivery; /* apns_delivery_t; 0: at least once */
   int32_t outcomes; /* apns_outcomes_t; 0: all, and accepted ones give way */
 
-  /* Is told in words what the session does. NULL: nobody, and nothing is put into words. */
+  /* Receives a line for each of the session's actions. NULL: no log, and no lines are made. */
   apns_log_t log;
   void *log_context;
   int32_t log_level; /* apns_log_level_t; 0: info */
 
-  /* apns_session_free() of a session that nobody closed waits up to so many ms until what was taken
-     has its outcome, with `nonblocking` too; 0: it does not wait. See there. */
+  /* apns_session_free() of a session that nobody closed waits up to this many ms for the outcomes
+     of its notifications, with `nonblocking` too; 0: it does not wait. See there. */
   uint32_t close_timeout_ms;
 
   /* apns_binary_options_t of <apns/binary.h>; NULL: all defaults. HTTP/2 ignores it. */
@@ -1562,22 +1551,24 @@ apns_status_t apns_session_new(const apns_session_options_t *options,
 
 /**
  * Gives a running session other credentials: a certificate or a key renewed before it expires.
- * They are checked as by apns_session_new(). On an error the session goes on with the old ones.
- * `credentials` may be freed before the session. The same ones again change nothing.
+ * They are checked as by apns_session_new(). On an error the session continues with the old
+ * ones. `credentials` may be freed before the session. The same ones again change nothing.
  *
  * From now on every connection is made with the new credentials. A connection that is still
- * being opened and a standby connection are dropped, and made anew when they are needed. An open
- * one takes no new notification and is closed in good order, so that none is lost or sent twice:
- * - HTTP/2: its answers are waited for, beside the next connection. That goes for a new provider
+ * being opened and a standby connection are dropped, and made again when they are needed. An
+ * open one takes no new notification and is closed gracefully, so none is lost or sent
+ * twice:
+ * - HTTP/2: it waits for its responses, beside the next connection. That goes for a new provider
  *   token too: APNs ties a connection to the key of its first token.
  * - Binary interface: what is in flight is proven first, as when the window is full; the
- *   notifications after it wait for that. With quiet_period_ms that takes so long. With the
- *   simple format and without quiet_period_ms nothing can be proven, and what is in flight ends
- *   as APNS_EVENT_UNKNOWN, as in apns_session_drain().
+ *   notifications after it wait for that. That takes quiet_period_ms, if set. With the simple
+ *   format and without quiet_period_ms nothing can be proven, and what is in flight ends as
+ *   APNS_EVENT_UNKNOWN, as in apns_session_drain().
  *
- * This call does not wait; the next calls on the session do the work. What the old credentials
- * hold is wiped when the last connection with them is closed and nobody else uses them. A pause
- * before the next connection goes on, and connects_per_minute counts the new connections too.
+ * This call does not wait; the next calls on the session do the work. The old credentials'
+ * secrets are wiped when the last connection with them is closed and nobody else uses them. A
+ * pause before the next connection continues, and connects_per_minute counts the new
+ * connections too.
  *
  * Over HTTP/2, a topic that a notification does not name comes from the certificate that its
  * connection shows. APNS_ERR_ARGUMENT: the binary interface needs a certificate; or a provider
@@ -1589,14 +1580,14 @@ apns_status_t apns_session_use_credentials(apns_session_t *session,
                                            apns_error_t *error_out);
 
 /**
- * HTTP/2: limits the connections of a running session, such as for a share of a number that
+ * HTTP/2: limits the connections of a running session, such as for a share of a limit that
  * several processes keep together. From now on there are at most `most` at the same time, and
- * never more than `connections` of the options. Unlike there, one that only waits for its last
- * answers (after GOAWAY, after other credentials) counts too, so a successor waits for its end.
+ * never more than `connections` of the options. Unlike there, a draining connection (after
+ * GOAWAY, after other credentials) counts too, so a successor waits for its end.
  *
  * Connections that are too many take no new notification and are closed after their last answer;
- * apns_session_metrics() counts them as draining until then. 0: there is none, and what has not
- * been sent waits, as without a network. UINT32_MAX takes the limit away. This call does not
+ * apns_session_metrics() counts them as draining until then. 0: no connection, and unsent
+ * notifications wait, as without a network. UINT32_MAX takes the limit away. This call does not
  * wait; the next calls on the session do the work. APNS_ERR_ARGUMENT: the session speaks the
  * binary interface. APNS_ERR_CLOSED: it was closed.
  */
@@ -1613,9 +1604,9 @@ apns_status_t apns_session_connect(apns_session_t *session, apns_error_t *error_
 #define APNS_EXPIRY_ONCE (-1)
 
 /**
- * What kind of push a notification is, for HTTP/2 (the header apns-push-type). Some need a suffix
- * of the topic, behind the app's bundle identifier. A session's topic gets it by itself; a
- * notification's own topic is never changed.
+ * The kind of push, for HTTP/2 (the header apns-push-type). Some need a suffix of the topic,
+ * after the app's bundle ID. A session's topic gets it automatically; a notification's own topic
+ * is never changed.
  */
 typedef enum apns_push_type {
   /* That of the topic, if it ends in a suffix below or begins with com.apple.mgmt. (mdm). Where the
@@ -1653,16 +1644,16 @@ const char *apns_push_type_text(apns_push_type_t type);
  * One notification to one device, or with `channel_id` to all that follow a channel.
  *
  * A broadcast (Sending broadcast push notification requests to APNs; HTTP/2 only) is a notification
- * with a channel in place of a device token. It updates and ends Live Activities; it cannot start
+ * with a channel instead of a device token. It updates and ends Live Activities; it cannot start
  * one. The same functions send it, and it has the same outcome, events, retries and deadlines as a
- * push to a device. What differs:
+ * push to a device. Differences:
  * - `token` is NULL and `token_length` 0.
- * - `topic`, or the session's, or the first of the certificate's, is the app's bundle id: letters,
- *   digits, `.`, `-` and `_`. ".push-type.liveactivity" at its end is left out.
+ * - `topic`, or the session's, or the first of the certificate's, is the app's bundle ID: letters,
+ *   digits, `.`, `-` and `_`. ".push-type.liveactivity" at its end is removed.
  * - `push_type` is 0 or APNS_PUSH_TYPE_LIVEACTIVITY.
- * - `priority` 0 means 10, and `expiry` 0 the same as APNS_EXPIRY_ONCE: the service needs both. A
- *   later expiry is for channels that store messages (APNS_STORAGE_LATEST).
- * - `collapse_id` is NULL: a broadcast has none.
+ * - `priority` 0 means 10, and `expiry` 0 the same as APNS_EXPIRY_ONCE: APNs needs both. A later
+ *   expiry is for channels that store messages (APNS_STORAGE_LATEST).
+ * - `collapse_id` is NULL: a broadcast cannot have one.
  * - `apns_id` goes as apns-request-id, and the event's `apns_id` is the answer's.
  * - The payload may have 5,120 bytes (APNS_PAYLOAD_MAX_BROADCAST), unless payload_max is less.
  * - With APNS_CHECK_PAYLOAD an `event` of "start" is refused.
@@ -1675,11 +1666,11 @@ typedef struct apns_notification {
   size_t payload_length;
   void *user_data; /* comes back with the outcome, unchanged; see also `user_data_free` */
   /* Until when the gateway keeps trying, in UNIX seconds, UTC. APNS_EXPIRY_ONCE: it tries once;
-     any other number below 0 is refused. 0: not said (enhanced: as APNS_EXPIRY_ONCE, because
-     the frame cannot leave it out). */
+     any other number below 0 is refused. 0: not set (enhanced: as APNS_EXPIRY_ONCE, because the
+     frame always has an expiry). */
   int64_t expiry;
-  /* 10: at once; 5: considers the device's power; 0: not said. Framed and HTTP/2, where 1 puts
-     power above all else. */
+  /* 10: at once; 5: considers the device's power; 0: not set. Framed and HTTP/2, where 1 puts power
+     above all else. */
   uint8_t priority;
   uint8_t push_type;   /* apns_push_type_t. HTTP/2 only. */
   uint8_t reserved[6]; /* zero */
@@ -1691,7 +1682,7 @@ typedef struct apns_notification {
   const char *collapse_id; /* at most 64 bytes; replaces an earlier push with the same */
   const char *apns_id;     /* a UUID, in either case; NULL: APNs makes one */
 
-  /* The channel in place of a token: base64, as apns_channel_create() gave it, with a NUL at its
+  /* The channel instead of a token: base64, as apns_channel_create() gave it, with a NUL at its
      end. NULL or "": none. A binary session refuses it. */
   const char *channel_id;
 
@@ -1741,8 +1732,8 @@ apns_status_t apns_session_send(apns_session_t *session, const apns_notification
  * Sends an array, in order, with the least work per notification.
  *
  * `taken_out` receives how many the session took: all with APNS_OK, otherwise those before the
- * one that the error is about. After APNS_ERR_FULL, take the outcomes and continue behind
- * those. Every element has the same `size`.
+ * failed one. After APNS_ERR_FULL, take the outcomes and continue after those. Every element
+ * has the same `size`.
  */
 apns_status_t apns_session_send_many(apns_session_t *session,
                                      const apns_notification_t *notifications, size_t count,
@@ -1775,8 +1766,9 @@ apns_status_t apns_session_flush(apns_session_t *session, apns_error_t *error_ou
  *
  * Then it returns APNS_OK. It returns APNS_ERR_TIMEOUT if `timeout_ms` passes first, or another
  * error if the gateway cannot be reached; notifications without an outcome stay in the session.
- * `unresolved_out` (which may be NULL) says how many. With the simple format silence is no
- * proof, so what the gateway took in silence ends as unknown unless quiet_period_ms is set.
+ * `unresolved_out` (which may be NULL) says how many. With the simple format silence does not
+ * prove anything, so notifications that the gateway accepted silently end as unknown unless
+ * quiet_period_ms is set.
  */
 apns_status_t apns_session_drain(apns_session_t *session, int32_t timeout_ms,
                                  size_t *unresolved_out, apns_error_t *error_out);
@@ -1785,10 +1777,10 @@ apns_status_t apns_session_drain(apns_session_t *session, int32_t timeout_ms,
  * Takes back notifications: the one with that identifier, or all of the session with 0. After this
  * call none of them is begun to be written, neither for the first time nor again.
  *
- * One that waits to be written ends at once as APNS_EVENT_CANCELLED; as APNS_EVENT_UNKNOWN if
- * it was written on an earlier connection, which ended before the answer. One that is being
- * written or in flight keeps waiting for its answer and ends by that; if no answer comes, as
- * unknown. A status such as 429 then ends it as rejected, with retry_after_s.
+ * If it waits to be written, it ends at once as APNS_EVENT_CANCELLED; as APNS_EVENT_UNKNOWN
+ * if it was written on an earlier connection, which ended before the answer. If it is being
+ * written or in flight, it keeps waiting for its answer and ends by that; if no answer comes,
+ * as unknown. A status such as 429 then ends it as rejected, with retry_after_s.
  *
  * `cancelled_out` (which may be NULL) receives how many have ended by this call; 0 if no
  * notification without an outcome has the identifier. Each has its event, which brings `user_data`
@@ -1852,13 +1844,13 @@ typedef struct apns_event {
  * Takes the next outcome, in the order in which the notifications were sent; with HTTP/2 in the
  * order of the answers.
  *
- * Waits up to `timeout_ms` for one, and writes and reconnects meanwhile. APNS_DONE: there is
- * none. If every notification already has its outcome, there is nothing to wait for: the call
- * returns APNS_DONE at once, whatever `timeout_ms` is. With 0 it reads what has arrived, writes
- * the proofs that are due (see prove_after_ms), and neither waits nor connects. With HTTP/2, if
- * 128 or more are in flight and their answers arrive one by one, this and other waiting calls
- * collect answers for up to 0.3 ms and read them together. The call works on a closed session
- * too, where it returns the notifications whose outcome is unknown.
+ * Waits up to `timeout_ms` for one, and writes and reconnects meanwhile. APNS_DONE: no outcome
+ * came. If every notification already has its outcome, there is nothing to wait for: the call
+ * returns APNS_DONE at once. With 0 it reads what has arrived, writes the proofs that are due
+ * (see prove_after_ms), and neither waits nor connects. With HTTP/2, if 128 or more are in
+ * flight and their answers arrive one by one, this and other waiting calls collect answers for
+ * up to 0.3 ms and read them together. The call works on a closed session too, where it returns
+ * the unknown notifications.
  */
 apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *event_out,
                                       int32_t timeout_ms, apns_error_t *error_out);
@@ -1921,7 +1913,7 @@ typedef struct apns_session_stats {
   uint64_t bytes;      /* written, before encryption */
   uint64_t records;    /* writes, a TLS record each */
   uint64_t events;     /* outcomes that wait to be taken */
-  uint64_t in_flight;  /* the unresolved ones that were written on an open connection */
+  uint64_t in_flight;  /* unresolved and written on an open connection */
   uint64_t window;     /* bytes of the window that unresolved ones use */
 
   /* Every notification sent before the one with this identifier has its outcome; 0 if all have.
@@ -1951,22 +1943,22 @@ apns_status_t apns_session_stats(const apns_session_t *session, apns_session_sta
 #define APNS_METRICS_FAILURES 16
 
 /**
- * What a monitoring system asks of a session, beside apns_session_stats(). The counts are since
- * the session was made and only grow; what is "now" goes up and down. Counting takes no memory
- * for each notification, and reads no clock that the session does not read anyway.
+ * A session's metrics for a monitoring system, beyond apns_session_stats(). The counts are
+ * since the session was made and only grow; "now" values go up and down. Counting takes no
+ * memory for each notification, and reads no clock that the session does not read anyway.
  *
- * What has no place of its own in an array counts in its last place, so the places of an array
- * together are always the whole, whatever a later version of the service says.
+ * The last place of an array counts everything without another place, so the places of an
+ * array together are always the whole, even if a later version of APNs adds values.
  */
 typedef struct apns_session_metrics {
   size_t size; /* set by APNS_SESSION_METRICS_INIT */
 
-  /* Answer times. times[n] counts those that took no longer than apns_metrics_bound_us(n), and
-     longer than the bound before it; the last place has no bound. HTTP/2: each whole answer,
-     from when its request was last given to its connection, with the clock read once for each
-     16 KB written or read. The binary interface answers no notification that it accepts, so
-     there it is what apns_session_drain() waits for: from a sentinel (see `quiet_period_ms`) to
-     the packet that answers it. */
+  /* Answer times. times[n] counts those of at most apns_metrics_bound_us(n), and longer than the
+     bound before it; the last place has no bound. HTTP/2: each whole answer, from when its request
+     was last given to its connection, with the clock read once for each 16 KB written or read. The
+     binary interface answers no notification that it accepts, so there it is the time of a proof,
+     for which apns_session_drain() waits: from a sentinel (see `quiet_period_ms`) to its error
+     packet. */
   uint64_t answers;   /* all of `times` together */
   uint64_t answer_us; /* their times added up, in microseconds */
   uint64_t times[APNS_METRICS_TIMES];
@@ -1984,18 +1976,18 @@ typedef struct apns_session_metrics {
      and APNS_REJECT_UNKNOWN the last. */
   uint64_t rejects[APNS_METRICS_REJECTS];
 
-  /* Notifications that were put back to be sent again: because an answer asked for it (429, 5xx,
-     an expired provider token); because their connection or stream ended without an answer, so
-     that they may arrive twice; because the service said that it had not looked at them (a
-     GOAWAY, a refused stream, or binary: behind a rejected one). */
+  /* Notifications that were put back to be sent again: because a response asked for it (429, 5xx,
+     an expired provider token); because their connection or stream ended without a response, so
+     they may arrive twice; because they were not processed (a GOAWAY, a refused stream, or binary:
+     after a rejected one). */
   uint64_t retries_asked;
   uint64_t resends_in_doubt;
   uint64_t resends_unprocessed;
 
   /* Handshakes that succeeded, together the connections that were made; a resumed one saves a
      round trip or the certificates. connect_failures[n]: attempts that failed with the
-     apns_status_t -n, such as connect_failures[-APNS_ERR_TLS]. One that a resumed session
-     spoiled is among them, though the session tries again at once. */
+     apns_status_t -n, such as connect_failures[-APNS_ERR_TLS]. An attempt that failed because it
+     resumed a TLS session counts too, though the session tries again at once. */
   uint64_t tls12_full;
   uint64_t tls12_resumed;
   uint64_t tls13_full;
@@ -2006,14 +1998,14 @@ typedef struct apns_session_metrics {
   uint64_t bytes_read;    /* after decryption */
 
   /* HTTP/2. */
-  uint64_t goaways; /* that the service sent */
+  uint64_t goaways; /* that the peer sent */
   uint64_t pings;   /* that the session sent, because a connection was silent */
   uint64_t resets;  /* streams that the service reset with an error */
   uint64_t overdue; /* streams given up, see `answer_timeout_ms` and `deadline_ms` */
   uint64_t tokens;  /* provider tokens that the session used, one after the other */
 
-  /* Connections now. A draining one begins nothing new and is only read from: after a GOAWAY,
-     or binary, behind a sentinel. A standby one is open and waits for its turn. */
+  /* Connections now. A draining one starts nothing new and is only read from: after a GOAWAY, or
+     binary, after a sentinel. A standby one is open and not in use yet. */
   uint32_t connecting;
   uint32_t open;
   uint32_t draining;
@@ -2054,12 +2046,12 @@ apns_status_t apns_session_close(apns_session_t *session, int32_t timeout_ms,
 /**
  * Frees the session and everything it holds. NULL is fine.
  *
- * With the option `close_timeout_ms` it first drains and closes one that nobody closed, within that
- * time together; connections are made and made again for that. Without it, an open one is closed
- * without waiting. If notifications then have no outcome, one line says how many: an error of the
- * kind APNS_LOGGED_CLOSED with its `count`, to `log`; without a log, but with `close_timeout_ms`,
- * to standard error. After OpenSSL's own end (in a static destructor or an atexit() handler from
- * before the first credentials) nothing can be sent any more, so that all of them have none.
+ * With the option `close_timeout_ms` it first drains and closes an open session, within that time
+ * together; it connects and reconnects for that. Without it, an open session is closed without
+ * waiting. If notifications then have no outcome, one line counts them: an error of the kind
+ * APNS_LOGGED_CLOSED with its `count`, to `log`; without a log, but with `close_timeout_ms`, to
+ * standard error. After OpenSSL's own end (in a static destructor or an atexit() handler from
+ * before the first credentials) nothing can be sent any more, so no notification gets an outcome.
  */
 void apns_session_free(apns_session_t *session);
 
@@ -2069,7 +2061,7 @@ void apns_session_free(apns_session_t *session);
  * The descriptor of a session with the option `nonblocking`. It becomes readable whenever the
  * session has something to do: a connection is ready, a deadline or a pause has passed, or
  * apns_session_wake() was called. Then call apns_session_process(). It stays the same for the
- * session's whole life, whatever connections come and go, and apns_session_free() closes it.
+ * session's whole life, through all reconnects, and apns_session_free() closes it.
  *
  * Watch it for reading in any event loop (level-triggered, as poll() and most libraries do; with
  * EPOLLET, call apns_session_process() once after adding it). Never read from it, write to it
@@ -2079,9 +2071,9 @@ int apns_session_fd(const apns_session_t *session);
 
 /**
  * In how many ms apns_session_process() is due, rounded up: 0 now, -1 not before the descriptor
- * is readable. Every call on the session may change it, so ask before each wait. The descriptor
- * becomes readable at that time by itself, so only a program that cannot watch descriptors needs
- * this. -1 too where apns_session_fd() is -1. Does no I/O.
+ * is readable. Every call on the session may change it, so call this before each wait. The
+ * descriptor becomes readable at that time itself, so only a program that cannot watch
+ * descriptors needs this. -1 too where apns_session_fd() is -1. Does no I/O.
  */
 int32_t apns_session_timeout_ms(const apns_session_t *session);
 
@@ -2096,19 +2088,19 @@ int32_t apns_session_timeout_ms(const apns_session_t *session);
  *   write as far as the connection takes it; APNS_ERR_AGAIN: there is no room before earlier
  *   ones have their outcome, and APNS_ERR_FULL as ever;
  * - apns_session_connect(), apns_session_flush(), apns_session_drain() and apns_session_close()
- *   begin what they are for and return APNS_ERR_AGAIN until it is done; apns_session_process()
- *   goes on with it, and the same call made again says whether it is done. Their timeouts are
- *   ignored, except the first one of apns_session_close(), at the end of which what has no
- *   answer ends as unknown;
+ *   begin their work and return APNS_ERR_AGAIN until it is done; apns_session_process()
+ *   continues it, and the same call made again returns whether it is done. Their timeouts are
+ *   ignored, except the first one of apns_session_close(): at its end, notifications without an
+ *   answer end as unknown;
  * - apns_session_next_event() takes an outcome that is there, and does no I/O.
  *
- * APNS_OK: there is nothing to report; outcomes may have come. Another error is news, such as a
- * connection that cannot be made, with its cause: nothing is lost, the session pauses and tries
- * again by itself, and the descriptor says when. APNS_DONE: the session has closed, so nothing is
- * left to do but to take outcomes. APNS_ERR_ARGUMENT: the session was made without
- * `nonblocking`.
+ * APNS_OK: there is nothing to report; outcomes may have come. Another error is the last failure,
+ * such as a connection that cannot be made, with its cause: nothing is lost, the session pauses
+ * and tries again automatically, when the descriptor becomes readable. APNS_DONE: the session has
+ * closed, so nothing is left to do but to take outcomes. APNS_ERR_ARGUMENT: the session was made
+ * without `nonblocking`.
  *
- * Looking up a name waits if libc does it; see `lookup`. Nothing else waits.
+ * Resolving a name waits if libc does it; see `lookup`. Nothing else waits.
  */
 apns_status_t apns_session_process(apns_session_t *session, apns_error_t *error_out);
 
@@ -2128,9 +2120,9 @@ apns_status_t apns_session_wake(apns_session_t *session);
 #define APNS_PORT_CHANNELS_SANDBOX 2195
 
 /**
- * The channels of an app: what broadcasts go to, see `channel_id` of apns_notification_t. They
- * are managed by a service of their own, over HTTP/2 (Sending channel management requests to
- * APNs). A library that was built without HTTP/2 makes none: apns_channels_new() says so.
+ * The channels of an app, to which broadcasts go; see `channel_id` of apns_notification_t. A
+ * separate service manages them, over HTTP/2 (Sending channel management requests to APNs). In
+ * a library without HTTP/2 apns_channels_new() fails.
  *
  *     apns_channels_options_t where = APNS_CHANNELS_OPTIONS_INIT;
  *     where.topic = "com.example.app";
@@ -2142,14 +2134,14 @@ apns_status_t apns_session_wake(apns_session_t *session);
  *     apns_channels_free(channels);
  *
  * Requests go one after the other, over one connection that is kept between them for a minute.
- * They have a session's ways: proxies, shared provider tokens, a new token where APNs refused the
- * old one. A request whose connection is lost, or ended by GOAWAY, goes out again on another one;
- * all but the creation of a channel, which would make a second one. An answer that asks to try
- * later (429, 5xx) is the caller's: APNS_ERR_REFUSED, with `retry_after_s`.
+ * They work as in a session: proxies, shared provider tokens, a new token if APNs refused the old
+ * one. If a connection is lost, or ended by GOAWAY, its request goes out again on another one;
+ * all but the creation of a channel, which would make a second one. A response that requests a
+ * retry (429, 5xx) is the caller's: APNS_ERR_REFUSED, with `retry_after_s`.
  */
 typedef struct apns_channels apns_channels_t;
 
-/** What a channel keeps for devices that follow it later ("message-storage-policy"). */
+/** The messages that a channel keeps for later subscribers ("message-storage-policy"). */
 typedef enum apns_storage {
   APNS_STORAGE_NONE = 0,  /* nothing: an update reaches the devices that are there */
   APNS_STORAGE_LATEST = 1 /* the latest update, until its expiry */
@@ -2159,11 +2151,11 @@ typedef struct apns_channels_options {
   size_t size; /* set by APNS_CHANNELS_OPTIONS_INIT */
 
   /* Where to connect to; host NULL and port 0: Apple's for the environment. With `wait_max_ms` a
-     call returns APNS_ERR_AGAIN after so long, and the same call made again continues. With
+     call returns APNS_ERR_AGAIN after that time, and the same call made again continues. With
      `nonblocking` a call begins its request and returns APNS_ERR_AGAIN until it is answered; see
      apns_channels_fd(). */
   apns_peer_t peer;
-  int32_t environment; /* apns_environment_t; 0: production. Each has channels of its own */
+  int32_t environment; /* apns_environment_t; 0: production. Each has its own channels */
 
   uint32_t answer_timeout_ms; /* for a request and its whole answer, connected; 0: 30,000 */
 
@@ -2191,23 +2183,23 @@ apns_status_t apns_channels_new(const apns_channels_options_t *options,
 
 /**
  * Creates a channel, and writes its identifier and a NUL to `channel_id_out`, which has room for
- * APNS_CHANNEL_ID_MAX + 1 bytes; with a smaller `capacity` nothing is asked, and the call returns
+ * APNS_CHANNEL_ID_MAX + 1 bytes; with a smaller `capacity` nothing is sent, and the call returns
  * APNS_ERR_BUFFER_SMALL.
  *
- * Of this and the three calls behind it. APNS_ERR_REFUSED: the service's answer is no; the message
- * has its status and reason, and apns_channels_answer() has them as numbers. APNS_ERR_PROTOCOL:
- * its answer is not one. APNS_ERR_TIMEOUT and the other errors of a connection: there was no
- * answer. APNS_ERR_IN_DOUBT, of this call only: there was none, or no identifier in it, and the
- * channel may have been made; apns_channels_list() shows it. After any error but APNS_ERR_AGAIN
- * the request is given up.
+ * This and the three next calls return APNS_ERR_REFUSED if APNs rejected the request; the message
+ * has the status and reason, and apns_channels_answer() has them as numbers. APNS_ERR_PROTOCOL:
+ * its response is invalid. APNS_ERR_TIMEOUT and the other errors of a connection: there was no
+ * response. APNS_ERR_IN_DOUBT, from this call only: there was no response, or no identifier in it,
+ * and the channel may have been made; apns_channels_list() shows it. After any error but
+ * APNS_ERR_AGAIN the request is abandoned.
  */
 apns_status_t apns_channel_create(apns_channels_t *channels, apns_storage_t storage,
                                   char *channel_id_out, size_t capacity, apns_error_t *error_out);
 
-/** What the service says of a channel. */
+/** APNs' description of a channel. */
 typedef struct apns_channel_description {
   size_t size;       /* set by APNS_CHANNEL_DESCRIPTION_INIT */
-  int32_t storage;   /* apns_storage_t, or a number that only a newer service knows */
+  int32_t storage;   /* apns_storage_t, or a number that this version does not know */
   int32_t push_type; /* APNS_PUSH_TYPE_LIVEACTIVITY; 0: another one */
 } apns_channel_description_t;
 
@@ -2219,7 +2211,7 @@ apns_status_t apns_channel_describe(apns_channels_t *channels, const char *chann
                                     apns_channel_description_t *description_out,
                                     apns_error_t *error_out);
 
-/** Deletes a channel. One that is not there is refused with APNS_REASON_CHANNEL_NOT_REGISTERED. */
+/** Deletes a channel, which must exist (otherwise APNS_REASON_CHANNEL_NOT_REGISTERED). */
 apns_status_t apns_channel_delete(apns_channels_t *channels, const char *channel_id,
                                   apns_error_t *error_out);
 
@@ -2232,11 +2224,12 @@ apns_status_t apns_channels_list(apns_channels_t *channels, apns_error_t *error_
 
 /**
  * Gives the next identifier of the list, with a NUL at its end. It is the library's, until the next
- * call with these channels. APNS_DONE: there is none, or no list. Any other request ends the list.
+ * call with these channels. APNS_DONE: the list has ended, or there is no list. Any other request
+ * ends the list.
  */
 apns_status_t apns_channels_next(apns_channels_t *channels, const char **channel_id_out);
 
-/** What the service answered to the last request. */
+/** The response to the last request. */
 typedef struct apns_channels_answer {
   size_t size;          /* set by APNS_CHANNELS_ANSWER_INIT */
   int32_t reason;       /* apns_reason_t */
@@ -2244,7 +2237,7 @@ typedef struct apns_channels_answer {
   uint16_t reserved16;
   uint32_t retry_after_s; /* as in apns_event_t */
   uint32_t reserved32;
-  char request_id[40];  /* apns-request-id, for questions to Apple; "": there was none */
+  char request_id[40];  /* apns-request-id, for questions to Apple; "": missing */
   char reason_text[64]; /* as in apns_event_t */
 } apns_channels_answer_t;
 
@@ -2258,22 +2251,22 @@ apns_status_t apns_channels_answer(const apns_channels_t *channels,
                                    apns_channels_answer_t *answer_out, apns_error_t *error_out);
 
 /**
- * Gives up the request under way, such as one for which APNS_ERR_AGAIN was returned, and drops its
- * connection. It may be carried out all the same. Does nothing if there is none; NULL is fine.
+ * Abandons the pending request, such as after APNS_ERR_AGAIN, and drops its connection. It may be
+ * carried out all the same. Does nothing without a pending request; NULL is fine.
  */
 void apns_channels_cancel(apns_channels_t *channels);
 
 /**
- * The descriptor of channels with the option `nonblocking`: it is readable whenever the request
- * under way has something to do, because of bytes or of a deadline. Then make the same call again,
- * with the same arguments. Without a request under way it is not readable. Watch it as
+ * The descriptor of channels with the option `nonblocking`: it is readable whenever the pending
+ * request has something to do, because of bytes or of a deadline. Then make the same call again,
+ * with the same arguments. Without a pending request it is not readable. Watch it as
  * apns_session_fd(); it is closed by apns_channels_free(). -1: the channels are NULL, were made by
  * another process or without `nonblocking`.
  */
 int apns_channels_fd(const apns_channels_t *channels);
 
 /**
- * In how many ms the request under way is due, for programs that cannot watch descriptors: 0 now,
+ * In how many ms the pending request is due, for programs that cannot watch descriptors: 0 now,
  * -1 not before the descriptor is readable, and without a request.
  */
 int32_t apns_channels_timeout_ms(const apns_channels_t *channels);

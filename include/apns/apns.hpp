@@ -8,7 +8,7 @@
  *     std::cout << session.push({token, json}).describe() << '\n';
  *
  * It is only a header: every function calls one of the C header's, inline. The C header
- * says what a call means, its limits and its errors; this one says what C++ adds. Link
+ * describes what a call means, its limits and its errors; this one what C++ adds. Link
  * as in C: -lapns -lnghttp2 -lcares -lssl -lcrypto.
  *
  * Objects. Session, Credentials, Payload, Strings, Feedback and Channels own what the C function
@@ -22,11 +22,12 @@
  *   try_send(...)   never throws: returns apns_status_t; its last argument is an
  *                   apns_error_t for the detail, or none
  *
- * What try_make() and try_open() return is false if they failed. In a program without
- * exceptions (-fno-exceptions, or APNS_NO_EXCEPTIONS defined before this header) the
- * functions that throw are not declared. The two modes are different inline namespaces:
- * files of one program may use different modes, but must not hand each other objects.
- * Nothing here needs RTTI. std::string and std::vector may throw std::bad_alloc.
+ * The object from try_make() and try_open() is false if they failed. In a program
+ * without exceptions (-fno-exceptions, or APNS_NO_EXCEPTIONS defined before this
+ * header) the functions that throw are not declared. The two modes are different inline
+ * namespaces: files of one program may use different modes, but must not hand each
+ * other objects. Nothing here needs RTTI. std::string and std::vector may throw
+ * std::bad_alloc.
  *
  * Options are structures with the fields of the C structures under the same names. Set
  * them by name: as above in C++20, and in C++17
@@ -38,7 +39,7 @@
  * An empty string, 0 and false mean the default. The structures hold their own strings.
  *
  * As in C, a call borrows the bytes and texts that it is given, and views that it
- * returns are valid as long as the C header says. Notification is a view too: token and
+ * returns are valid as long as in the C header. Notification is a view too: token and
  * payload have to live until it is sent.
  *
  * Cost. Only calls that return std::string or std::vector allocate, and the objects are
@@ -186,18 +187,18 @@ class __attribute__((visibility("default"))) Error : public std::exception {
   ErrorDetail detail_;
 };
 
-/** From Channels, if the service said no: why, and what Apple wants to hear in a question. */
+/** From Channels, if APNs refused the request: why, and the identifier for questions to Apple. */
 class __attribute__((visibility("default"))) RefusedError : public Error {
  public:
   RefusedError(const apns_error_t &detail, const apns_channels_answer_t &answer) noexcept
       : Error(detail), answer_(answer) {}
 
   apns_reason_t reason() const noexcept { return static_cast<apns_reason_t>(answer_.reason); }
-  /** The reason as the service wrote it, even if it is not listed. */
+  /** The reason as APNs wrote it, even if it is not listed. */
   std::string_view reason_text() const noexcept { return answer_.reason_text; }
   int http_status() const noexcept { return answer_.http_status; }
   std::string_view request_id() const noexcept { return answer_.request_id; }
-  /** After how long it may be asked again; 0: there is no point in it. */
+  /** After how long the request may be repeated; 0: there is no point in it. */
   std::chrono::seconds retry_after() const noexcept {
     return std::chrono::seconds{answer_.retry_after_s};
   }
@@ -239,7 +240,7 @@ inline void check(apns_status_t status, const Slot &slot) {
   if (status != APNS_OK) raise(slot.error);
 }
 
-/** For calls that go on later with `nonblocking`: false if it is not done yet. */
+/** For calls that continue later with `nonblocking`: false if it is not done yet. */
 inline bool is_done(apns_status_t status, const Slot &slot) {
   if (status == APNS_ERR_AGAIN) return false;
   check(status, slot);
@@ -315,7 +316,7 @@ class Owner {
   /** The C object, lent: this still owns and frees it. */
   Object *get() const noexcept { return object_.get(); }
 
-  /** Gives the C object to the caller, who frees it as the C header says. */
+  /** Gives the C object to the caller, who frees it as in C. */
   Object *release() noexcept { return object_.release(); }
 
  protected:
@@ -751,7 +752,7 @@ class Payload : public detail::Owner<apns_payload_t> {
     if (!*this) detail::raise(slot.error);
   }
 
-  /* One of Apple's keys, by name. */
+  /* Setters for Apple's keys, by name. */
   Payload &alert(std::string_view text) { return set(APNS_KEY_ALERT, text); }
   Payload &title(std::string_view text) { return set(APNS_KEY_TITLE, text); }
   Payload &subtitle(std::string_view text) { return set(APNS_KEY_SUBTITLE, text); }
@@ -1004,7 +1005,7 @@ struct CredentialsOptions {
   bool dangerously_accept_any_peer = false;
   bool accept_expired = false;
 
-  /* As apns_passphrase_t. What it throws comes out of the constructor; try_make() treats an
+  /* As apns_passphrase_t. Its exceptions come out of the constructor; try_make() treats an
      exception as no passphrase. */
   std::function<int(const char *file, char *buffer, std::size_t capacity)> passphrase_callback = {};
 
@@ -1030,7 +1031,7 @@ struct CredentialsOptions {
   struct evp_pkey_st *private_key = nullptr;
 };
 
-/** What the provider's certificate and token key are for; its texts belong to the credentials. */
+/** Describes the provider's certificate and signing key; its texts belong to the credentials. */
 struct CredentialsDescription : apns_credentials_description_t {
   using Time = std::chrono::system_clock::time_point;
 
@@ -1057,7 +1058,7 @@ struct CredentialsDescription : apns_credentials_description_t {
   Topics topic_list() const noexcept { return {topics, topic_count}; }
 };
 
-/** Who the provider is and whom it trusts. May be destroyed before the sessions made with it. */
+/** The provider's identity and trusted CA certificates. Its sessions may outlive it. */
 class Credentials : public detail::Owner<apns_credentials_t> {
  public:
   explicit Credentials(apns_credentials_t *adopted) noexcept : Owner(adopted) {}
@@ -1145,7 +1146,7 @@ class Credentials : public detail::Owner<apns_credentials_t> {
     given.team_id = filling.text(options.team_id, "team_id");
     given.crl_file = filling.text(options.crl_file, "crl_file");
     given.crl_directory = filling.text(options.crl_directory, "crl_directory");
-    /* One more than the library takes: it refuses so many without reading them. */
+    /* One more than the library takes: it refuses 101 without reading them. */
     const char *pins[101] = {};
     given.pinned_key_count = options.pinned_keys.size();
     for (std::size_t index = 0; index < given.pinned_key_count && index < 101; index++) {
@@ -1222,7 +1223,7 @@ struct SessionOptions {
   apns_log_t log = nullptr; /* must not throw */
   void *log_context = nullptr;
   apns_log_level_t log_level = APNS_LOG_DEFAULT;
-  /* How long the destructor waits for outcomes; 0: it drops what has none. exit() and
+  /* How long the destructor waits for outcomes; 0: it drops unresolved notifications. exit() and
      std::quick_exit() destroy no local object. */
   std::uint32_t close_timeout_ms = 5000;
   apns_user_data_free_t user_data_free = nullptr; /* must not throw */
@@ -1350,7 +1351,7 @@ struct Notification : apns_notification_t {
   }
 
   /**
-   * Makes it a broadcast to all that follow a channel, in place of a token:
+   * Makes it a broadcast to a channel's subscribers, instead of a device:
    * session.send(apns::Notification{}.to_channel(id).saying(json))
    */
   Notification &to_channel(const char *id) noexcept {
@@ -1370,15 +1371,15 @@ struct Event : apns_event_t {
   bool is_cancelled() const noexcept { return kind == APNS_EVENT_CANCELLED; }
   bool is_expired() const noexcept { return kind == APNS_EVENT_EXPIRED; }
 
-  /** Why it was rejected, as the binary interface says it. */
+  /** Why it was rejected, in the binary interface's numbers. */
   apns_reject_t reject() const noexcept { return static_cast<apns_reject_t>(apns_event_t::reject); }
   std::string_view reject_text() const noexcept { return apns_reject_text(reject()); }
 
   /* What today's service answered, besides http_status; HTTP/2 only. */
 
-  /** Why it was rejected, as HTTP/2 says it. */
+  /** Why it was rejected, in HTTP/2's reasons. */
   apns_reason_t reason() const noexcept { return static_cast<apns_reason_t>(apns_event_t::reason); }
-  /** The reason as the service wrote it, even if it is not listed; "" if it wrote none. */
+  /** The reason as APNs wrote it, even if it is not listed; "" without one. */
   std::string_view reason_text() const noexcept { return apns_event_t::reason_text; }
   /** Why in words, for both interfaces: reason_text(), or reject_text() if that is "". */
   std::string_view why() const noexcept {
@@ -1386,9 +1387,9 @@ struct Event : apns_event_t {
   }
   /** The notification's identifier; of a broadcast its apns-request-id. */
   std::string_view id() const noexcept { return apns_id; }
-  /** By which Apple's console finds it; "" where the service gave none, as in production. */
+  /** By which Apple's console finds it; "" if APNs gave none, as in production. */
   std::string_view unique_id() const noexcept { return apns_event_t::unique_id; }
-  /** Since when the device is gone; the epoch if the service did not say. */
+  /** Since when the device is gone; the epoch if unknown. */
   std::chrono::system_clock::time_point gone_since() const noexcept {
     return std::chrono::system_clock::time_point{} + std::chrono::seconds{timestamp};
   }
@@ -1415,7 +1416,7 @@ struct Event : apns_event_t {
  * With `nonblocking` no call waits, and the program's event loop watches fd(). connect(), flush()
  * and close() then return false, and drain() how many have no outcome yet, until process() has
  * brought it about. A send for which the window has no room throws Error with APNS_ERR_AGAIN;
- * try_send() says so without.
+ * try_send() returns it.
  */
 class Session : public detail::Owner<apns_session_t> {
   struct NextEvent {
@@ -1443,15 +1444,15 @@ class Session : public detail::Owner<apns_session_t> {
   }
 
   /**
-   * Other credentials for every connection from now on; what is under way is lost nothing of and
-   * sent nothing twice. See apns_session_use_credentials().
+   * Other credentials for every connection from now on; no notification is lost or sent twice.
+   * See apns_session_use_credentials().
    */
   void use(const Credentials &credentials) {
     detail::Slot slot;
     detail::check(try_use(credentials, &slot.error), slot);
   }
 
-  /** HTTP/2: at most so many connections from now on. See apns_session_limit_connections(). */
+  /** HTTP/2: at most `most` connections from now on. See apns_session_limit_connections(). */
   void limit_connections(uint32_t most) {
     detail::Slot slot;
     detail::check(try_limit_connections(most, &slot.error), slot);
@@ -1504,7 +1505,7 @@ class Session : public detail::Owner<apns_session_t> {
     return event;
   }
 
-  /** Sends an array; SendManyError says how many were taken before the one at fault. */
+  /** Sends an array; SendManyError has how many were taken before the one at fault. */
   void send_many(const apns_notification_t *notifications, std::size_t count, unsigned flags = 0) {
     detail::Slot slot;
     std::size_t taken = 0;
@@ -1524,9 +1525,9 @@ class Session : public detail::Owner<apns_session_t> {
   }
 
   /**
-   * Waits until every notification has an outcome, and returns how many have none: 0, or more
-   * if `timeout` passed first, which is no error, or with `nonblocking`. Throws Error if the
-   * gateway cannot be reached.
+   * Waits until every notification has an outcome, and returns how many are unresolved: 0, or
+   * more if `timeout` passed first, which is not an error, or with `nonblocking`. Throws
+   * Error if the gateway cannot be reached.
    */
   std::size_t drain(Milliseconds timeout) {
     detail::Slot slot;
@@ -1570,7 +1571,7 @@ class Session : public detail::Owner<apns_session_t> {
     return stats;
   }
 
-  /** What a monitoring system asks for. */
+  /** Metrics for a monitoring system. */
   apns_session_metrics_t metrics() const {
     detail::Slot slot;
     apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;
@@ -1586,7 +1587,7 @@ class Session : public detail::Owner<apns_session_t> {
 
   /**
    * With `nonblocking`: does what can be done now. False: the session has closed. Throws Error
-   * for news of a connection, by which nothing is lost: the session goes on by itself.
+   * if a connection failed, by which nothing is lost: the session continues automatically.
    */
   bool process() {
     detail::Slot slot;
@@ -1602,7 +1603,7 @@ class Session : public detail::Owner<apns_session_t> {
   /** With `nonblocking`: in how many ms process() is due; -1: not before fd() is readable. */
   int timeout_ms() const noexcept { return apns_session_timeout_ms(get()); }
 
-  /** process() with its status: APNS_DONE if the session has closed; any error is news. */
+  /** process() with its status: APNS_DONE if the session has closed, or the last failure. */
   apns_status_t try_process(apns_error_t *error = nullptr) noexcept {
     return apns_session_process(get(), error);
   }
@@ -1713,7 +1714,7 @@ class Session : public detail::Owner<apns_session_t> {
     return apns_session_next_event(get(), &event_out, detail::timeout(timeout), error);
   }
 
-  /** All outcomes there are; status() says after the loop why it ended. */
+  /** All outcomes there are; after the loop status() is why it ended. */
   auto try_events(Milliseconds timeout = Milliseconds{0}, apns_error_t *error = nullptr) noexcept {
     return detail::Pulled<Event, NextEvent, false>(NextEvent{get(), detail::timeout(timeout)},
                                                    error);
@@ -1808,7 +1809,7 @@ class Feedback : public detail::Owner<apns_feedback_t> {
     return std::nullopt;
   }
 
-  /** The whole list. If the connection died, the whole tuples come first, then the Error. */
+  /** The whole list. If the connection was lost, the whole tuples come first, then the Error. */
   auto tuples() noexcept {
     return detail::Pulled<FeedbackTuple, NextTuple, true>(NextTuple{get()});
   }
@@ -1840,7 +1841,7 @@ class Feedback : public detail::Owner<apns_feedback_t> {
     return apns_feedback_next(get(), &tuple_out, error);
   }
 
-  /** The whole list; status() says after the loop why it ended. */
+  /** The whole list; after the loop status() is why it ended. */
   auto try_tuples(apns_error_t *error = nullptr) noexcept {
     return detail::Pulled<FeedbackTuple, NextTuple, false>(NextTuple{get()}, error);
   }
@@ -1859,7 +1860,7 @@ struct ChannelsOptions {
   apns_log_level_t log_level = APNS_LOG_DEFAULT;
 };
 
-/** What the service says of a channel: an apns_channel_description_t. */
+/** APNs' description of a channel: an apns_channel_description_t. */
 struct ChannelDescription : apns_channel_description_t {
   ChannelDescription() noexcept : apns_channel_description_t APNS_CHANNEL_DESCRIPTION_INIT {}
 
@@ -1960,23 +1961,23 @@ class Channels : public detail::Owner<apns_channels_t> {
   apns_status_t try_list(apns_error_t *error = nullptr) noexcept {
     return apns_channels_list(get(), error);
   }
-  /** The next of the list, valid until the next call; nullptr: there is none. */
+  /** The next of the list, valid until the next call; nullptr: the end. */
   const char *next() noexcept {
     const char *channel = nullptr;
     return apns_channels_next(get(), &channel) == APNS_OK ? channel : nullptr;
   }
 
-  /** What the service answered to the last request. */
+  /** The response to the last request. */
   apns_channels_answer_t answer() const noexcept {
     apns_channels_answer_t answer = APNS_CHANNELS_ANSWER_INIT;
     apns_channels_answer(get(), &answer, nullptr);
     return answer;
   }
 
-  /** Gives up the request under way; it may be carried out all the same. */
+  /** Abandons the pending request; it may be carried out all the same. */
   void cancel() noexcept { apns_channels_cancel(get()); }
 
-  /** With `nonblocking`: readable whenever the request under way has something to do; else -1. */
+  /** With `nonblocking`: readable whenever the pending request has something to do; else -1. */
   int fd() const noexcept { return apns_channels_fd(get()); }
 
   /** With `nonblocking`: in how many ms the request is due; -1: not before fd() is readable. */

@@ -1,6 +1,6 @@
 /*
- * What only the binary interface needs (Apple's Binary Provider API, which Apple switched
- * off in 2021): its formats, hosts and options, the feedback service, and the stand-in for Apple's
+ * The part for the binary interface only (Apple's Binary Provider API, which Apple switched off in
+ * 2021): its formats, hosts and options, the feedback service, and the stand-in for Apple's
  * listings. It is for other gateways: a simulator, a private gateway, a relay. A program that
  * speaks HTTP/2 to APNs needs <apns/apns.h> only, which this header includes.
  *
@@ -35,22 +35,22 @@ typedef enum apns_format {
   APNS_FORMAT_FRAMED = 3    /* command 2 */
 } apns_format_t;
 
-/** What only a binary session has, for the option `binary` of a session. */
+/** The options of binary sessions only, for the option `binary` of a session. */
 typedef struct apns_binary_options {
   size_t size; /* set by APNS_BINARY_OPTIONS_INIT */
 
   int32_t format; /* apns_format_t; 0: framed */
 
-  /* For peers that do not answer a notification known to be bad: silence for this many ms after the
-     last write is taken for acceptance. 0: none. Then such a notification is sent last, and the
+  /* For peers that do not answer a sentinel, a notification known to be bad: silence for this many
+     ms after the last write means acceptance. 0: none. Then a sentinel is sent last, and the
      error packet that names it proves that all before it were accepted. */
   uint32_t quiet_period_ms;
 
-  /* Not 0: while the notification known to be bad is out, an error packet with identifier 0 is
-     taken for its answer, except for a shutdown (status 10). This is for gateways that name all
-     other notifications but answer this one with 0. Otherwise such a packet proves something
-     only if its status can mean nothing else: APNS_REJECT_MISSING_TOKEN, or, while all tokens
-     in flight have 32 bytes, APNS_REJECT_INVALID_TOKEN_SIZE. */
+  /* Not 0: while a sentinel is in flight, an error packet with identifier 0 is its answer, except
+     for a shutdown (status 10). This is for gateways that name all other notifications but answer a
+     sentinel with 0. Otherwise such a packet proves something only if its status can mean nothing
+     else: APNS_REJECT_MISSING_TOKEN, or, while all tokens in flight have 32 bytes,
+     APNS_REJECT_INVALID_TOKEN_SIZE. */
   int32_t zero_proves;
 
   /* Not 0: no standby connection is made. Otherwise one is made ready when the window is half
@@ -74,13 +74,13 @@ typedef struct apns_binary_options {
 /**
  * An SSL that stands for the session in code that pasted Apple's sendPayload(). The functions
  * of sendpayload.h recognize it and send by the session, with its protocol and topic. `struct
- * ssl_st` is OpenSSL's SSL. It has an SSL_CTX of its own, without certificate and key.
+ * ssl_st` is OpenSSL's SSL. It has a separate SSL_CTX, without certificate and key.
  *
  * Every call returns the same one. It belongs to the session: apns_session_free() frees it,
- * nobody else may, and it must not be used afterwards. There is no connection behind it, so
- * OpenSSL's own functions (SSL_write, SSL_read, SSL_connect, SSL_shutdown) fail on it and do
- * nothing. NULL: the session is NULL, closed or made by another process, or there is no memory.
- * For the rule about threads, using the SSL counts as using the session.
+ * nobody else may, and it must not be used afterwards. It has no connection, so OpenSSL's own
+ * functions (SSL_write, SSL_read, SSL_connect, SSL_shutdown) fail on it and do nothing. NULL:
+ * the session is NULL, closed or made by another process, or memory ran out. For the rule about
+ * threads, using the SSL counts as using the session.
  */
 struct ssl_st *apns_session_ssl(apns_session_t *session);
 
@@ -106,10 +106,10 @@ typedef struct apns_feedback_options {
   uint32_t read_timeout_ms; /* for a whole apns_feedback_next(); 0: 10,000 */
 
   /* An HTTP/2 session, because Apple has no feedback service there: the session's own list is
-     read, see apns_feedback_open(). NULL or a binary session: the service's list. */
+     read, see apns_feedback_open(). NULL or a binary session: the feedback service's list. */
   apns_session_t *session;
 
-  /* A list that does not end is given up when its calls have taken this many ms together; 0:
+  /* A list that does not end is abandoned when its calls have taken this many ms together; 0:
      600,000, ten minutes. */
   uint32_t list_timeout_ms;
 
@@ -139,13 +139,12 @@ typedef struct apns_feedback_tuple {
  * `*feedback_out`.
  *
  * With an HTTP/2 session in the options the call does no I/O and ignores all other options, and
- * `credentials` may be NULL. The list has the devices that the service reported to the session
- * as gone (410 with Unregistered or ExpiredToken), each once. The time of a device is the last
- * one that the service gave, in seconds, or the time of the answer if it gave none. A tuple
- * that is taken leaves the list; the others stay for the next feedback. The list keeps 65,536
- * devices, about 80 bytes each; the service reports any other device again with the next push
- * to it. The session may be closed, or freed first. For the rule about threads the feedback is
- * a part of the session.
+ * `credentials` may be NULL. The list has the devices that APNs reported to the session as gone
+ * (410 with Unregistered or ExpiredToken), each once. The time of a device is the last one from
+ * APNs, in seconds, or else the time of the response. A tuple that is taken leaves the list;
+ * the others stay for the next feedback. The list keeps 65,536 devices, about 80 bytes each;
+ * APNs reports any other device again with the next push to it. The session may be closed, or
+ * freed first. For the rule about threads the feedback is a part of the session.
  */
 apns_status_t apns_feedback_open(const apns_feedback_options_t *options,
                                  const apns_credentials_t *credentials,
@@ -153,9 +152,9 @@ apns_status_t apns_feedback_open(const apns_feedback_options_t *options,
 
 /**
  * Continues to connect after apns_feedback_open() with the option wait_max_ms. Returns
- * APNS_ERR_TIMEOUT while the connection is under way, within connect_timeout_ms. APNS_OK: it is
- * connected, which is always so without that option or if the list is a session's.
- * apns_feedback_next() does the same if this was not called.
+ * APNS_ERR_TIMEOUT while it is connecting, within connect_timeout_ms. APNS_OK: it is connected,
+ * which is always so without that option or if the list is a session's. apns_feedback_next()
+ * does the same if this was not called.
  */
 apns_status_t apns_feedback_connect(apns_feedback_t *feedback, apns_error_t *error_out);
 
@@ -164,10 +163,10 @@ apns_status_t apns_feedback_connect(apns_feedback_t *feedback, apns_error_t *err
  * HTTP/2 session never ends for good: a later call returns devices that are reported later.
  *
  * Waits at most read_timeout_ms for a whole tuple, however its bytes arrive; after
- * APNS_ERR_TIMEOUT the next call continues. If the connection died, the whole tuples come
- * first, then the error. APNS_ERR_PROTOCOL: the list stopped in the middle of a tuple, or it
- * passed list_timeout_ms or tuples_max and was given up. Every later call returns the same
- * error.
+ * APNS_ERR_TIMEOUT the next call continues. If the connection was lost, the whole tuples
+ * come first, then the error. APNS_ERR_PROTOCOL: the list stopped in the middle of a tuple,
+ * or it passed list_timeout_ms or tuples_max and was abandoned. Every later call returns the
+ * same error.
  */
 apns_status_t apns_feedback_next(apns_feedback_t *feedback, apns_feedback_tuple_t *tuple_out,
                                  apns_error_t *error_out);

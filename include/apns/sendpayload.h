@@ -4,12 +4,12 @@
  * Apple's Local and Push Notification Programming Guide printed it in two
  * listings (simple and enhanced notification format), and providers pasted it.
  * Include this header in place of the pasted function and link libapns; the
- * calls stay as they are. The bytes on the wire are the same. What is fixed:
+ * calls stay as they are. The bytes on the wire are the same. Fixed bugs:
  *   - a payload over the limit is refused; the sample overran its stack buffer;
  *   - a write that is cut short, or has to read first (renegotiation, key
  *     update, a non-blocking socket), is finished;
  *   - a peer that is gone means `false`, never SIGPIPE;
- *   - old entries in OpenSSL's error queue are not taken for an error of this
+ *   - old entries in OpenSSL's error queue do not count as an error of this
  *     call, and the call leaves no new ones behind.
  *
  * `sslPtr` is the program's own SSL, connected; the library never frees, shuts
@@ -19,9 +19,8 @@
  *
  * `sslPtr` may also come from apns_session_ssl() (binary.h), and then the calls
  * reach today's APNs: they send by that session, over HTTP/2 or the binary
- * interface, with the session's topic and credentials. Of the pasted code only
- * two functions change: the one that connects makes the session, and the one
- * that disconnects becomes
+ * interface, with the session's topic and credentials. Only two functions of the
+ * pasted code change: connecting makes the session, and disconnecting becomes
  *
  *     apns_session_drain(session, 30000, NULL, NULL);
  *     apns_session_free(session); // and no SSL_shutdown(), SSL_free(), close()
@@ -30,12 +29,12 @@
  * connects and sends again as needed, and the notification has an outcome
  * there. For sendPayloadEnhanced() the event's user_data is the `identifier`,
  * which is never on the wire, and `expiry` is the notification's; 0 means that
- * it is tried once. If so many outcomes wait that the session is full, the
- * oldest are dropped, so a program that takes none continues to work. The
- * session's feedback lists the devices that are gone. `false`: as below, or
- * apns_session_send() would refuse the notification, or there is no connection;
- * in the last case the next call may succeed. In a child of the process that
- * made the session it is always `false`.
+ * it is tried once. If the session is full of waiting outcomes, the oldest are
+ * dropped, so a program that does not take them continues to work. The session's
+ * feedback lists the devices that are gone. `false`: as below, or
+ * apns_session_send() would refuse the notification, or there is no connection; in
+ * the last case the next call may succeed. In a child of the process that made the
+ * session it is always `false`.
  */
 #ifndef APNS_SENDPAYLOAD_H
 #define APNS_SENDPAYLOAD_H
@@ -70,8 +69,8 @@ extern "C" {
  * Returns true if the whole frame was handed to the connection. Returns false
  * with nothing written for a NULL, and for a length of 0 or above the limit. Any
  * other false means that the connection cannot be used any more. On a blocking
- * socket it waits as long as the socket does; on a non-blocking one it gives up
- * after 30 seconds in which the peer takes nothing.
+ * socket it waits as long as the socket does; on a non-blocking one it fails after
+ * 30 seconds in which the peer takes nothing.
  */
 bool sendPayload(SSL *sslPtr, char *deviceTokenBinary, char *payloadBuff, size_t payloadLength);
 

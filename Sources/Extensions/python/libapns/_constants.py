@@ -43,15 +43,15 @@ class Status(enum.IntEnum):
     ERR_ARGUMENT = -2
     """A mistake of the caller; retrying cannot help."""
     ERR_BUFFER_SMALL = -3
-    """The call says how many bytes it needs."""
+    """The call returns how many bytes it needs."""
     ERR_MEMORY = -4
     """No memory, or no descriptor to open a file with (errno)."""
     ERR_TIMEOUT = -5
     """A deadline passed; nothing is lost."""
     ERR_NETWORK = -6
-    """Name, connection or peer failed; errno may say how."""
+    """Name, connection or peer failed; errno may have the reason."""
     ERR_TLS = -7
-    """Handshake or verification failed; tls_code may say how."""
+    """Handshake or verification failed; tls_code may have the reason."""
     ERR_CREDENTIALS = -8
     """A certificate, a key or trust anchors cannot be used."""
     ERR_PROTOCOL = -9
@@ -63,9 +63,9 @@ class Status(enum.IntEnum):
     ERR_FORKED = -12
     """Made by another process, before a fork()."""
     ERR_AGAIN = -13
-    """`nonblocking`: not yet; wait for fileno(), then go on."""
+    """`nonblocking`: not yet; continue after waiting for fileno()."""
     ERR_REFUSED = -14
-    """Channels: the service refused it, see apns_channels_answer()."""
+    """Channels: APNs refused it, see apns_channels_answer()."""
     ERR_IN_DOUBT = -15
     """Channels: no answer, and it may have been done: list them first."""
 
@@ -133,9 +133,9 @@ class Reason(ReasonNumber):
     SERVICE_UNAVAILABLE = 31
     SHUTDOWN = 32
     MISSING_CHANNEL_ID = 33
-    """Of broadcasts and channels (Handling error responses from APNs)."""
+    """For broadcasts and channels (Handling error responses from APNs)."""
     BAD_CHANNEL_ID = 34
-    """Not base64, or longer than the service allows."""
+    """Not base64, or longer than APNs allows."""
     CHANNEL_NOT_REGISTERED = 35
     CANNOT_CREATE_CHANNEL_CONFIG = 36
     """The app has its 10,000 channels."""
@@ -154,8 +154,8 @@ class Cause(CauseNumber):
     """
 
     NONE = 0
-    """The status says it all: ARGUMENT (the message names the argument), BUFFER_SMALL, FULL,
-    CLOSED or FORKED."""
+    """The status is enough: ARGUMENT (the message names the argument), BUFFER_SMALL, FULL, CLOSED
+    or FORKED."""
     MEMORY = 1
     """There is not enough memory (MEMORY). Free some, or try again later."""
     DESCRIPTORS = 2
@@ -176,8 +176,8 @@ class Cause(CauseNumber):
     this machine."""
     CONNECTION_LOST = 8
     """An open connection was lost. errno is ECONNRESET if it was reset, and 0 if the peer closed
-    it without an error. A session reconnects by itself. Also PROTOCOL: a feedback list that stops
-    in the middle of a tuple."""
+    it without an error. A session reconnects automatically. Also PROTOCOL: a feedback list that
+    stops in the middle of a tuple."""
     LOOKUP_TIMEOUT = 9
     """No name server answered within connect_timeout, or the caller's own apns_lookup_t gave no
     answer. Check /etc/resolv.conf and the network."""
@@ -197,14 +197,14 @@ class Cause(CauseNumber):
     RECONNECT_PAUSE = 15
     """The session pauses before it reconnects: see connects_per_minute and reconnect_pause_max."""
     PROXY_UNREACHABLE = 16
-    """The proxy itself cannot be reached; errno says why, and the status is TIMEOUT if it is
+    """The proxy itself cannot be reached; errno has the reason, and the status is TIMEOUT if it is
     ETIMEDOUT. Check `proxy`."""
     PROXY_LOST = 17
     """The proxy closed the connection, or its answer did not end."""
     PROXY_NOT_HTTP = 18
-    """What answers at the proxy's port is not an HTTP proxy."""
+    """The server at the proxy's port is not an HTTP proxy."""
     PROXY_AUTHENTICATION = 19
-    """The proxy asks for a user and password (407). Put them into `proxy`, or correct them."""
+    """The proxy wants a user and password (407). Put them into `proxy`, or correct them."""
     PROXY_REFUSED = 20
     """The proxy does not allow the connection (any answer but 2xx, 407 and 5xx). Ask its operator
     to allow CONNECT to the peer."""
@@ -232,23 +232,23 @@ class Cause(CauseNumber):
     """The peer closed or reset the connection during the handshake (NETWORK). A firewall or a list
     of allowed addresses may cause that."""
     NOT_TLS = 31
-    """What answers there is not TLS. Check `port`."""
+    """The server at that port does not speak TLS. Check `port`."""
     TLS_VERSION = 32
-    """Peer and provider have no version of TLS in common (alert 70, or the peer chose a version
-    below tls_min). Usually the peer's versions are too old."""
+    """Peer and provider have no TLS version in common (alert 70, or the peer chose a version below
+    tls_min). Usually the peer's versions are too old."""
     NO_HTTP2 = 33
     """The peer does not speak HTTP/2: alert 120, or PROTOCOL if it chose another protocol, as
     http/1.1, or none."""
     CERTIFICATE_WANTED = 34
-    """The peer wants a certificate, and the credentials have none (alert 116, or any alert that
-    peers use for this after they asked for one). Set certificate_file."""
+    """The peer wants a certificate, and the credentials do not have one (alert 116, or any alert
+    that peers use for this after they requested one). Set certificate_file."""
     CERTIFICATE_REFUSED = 35
     """The peer refused the provider's certificate (alerts 42 to 46, 48 and 49). Check that it is a
     push certificate for this app and environment, and has not expired. If the connection was
     already open, the peer looked at nothing that was sent on it."""
     ALERT = 36
     """The peer sent another alert. NETWORK: it came on a resumed connection; the next connection
-    makes a full handshake and tells more."""
+    makes a full handshake and shows more."""
     TLS_FAILED = 37
     """TLS failed on this side for another reason: no cipher in common, a broken record. The
     message quotes OpenSSL."""
@@ -256,10 +256,10 @@ class Cause(CauseNumber):
     """It breaks the protocol: its data is not an error packet, not HTTP/2, or a tuple without a
     token. Check `protocol` and `port`."""
     FLOOD = 39
-    """It does not stop sending, or sends far more than it was asked for."""
+    """It does not stop sending, or sends far more than was requested."""
     FILE_UNREADABLE = 40
-    """The file cannot be opened or read; errno says why: ENOENT, EACCES. ARGUMENT for a strings
-    file."""
+    """The file cannot be opened or read; errno has the reason: ENOENT, EACCES. ARGUMENT for a
+    strings file."""
     FILE_MALFORMED = 41
     """The file's content is broken or too large."""
     CERTIFICATE_MISSING = 42
@@ -298,18 +298,18 @@ class Cause(CauseNumber):
     TOPIC = 56
     """The topic is empty, missing or too long, or has a character that no topic may have."""
     HTTP2_NOT_BUILT_IN = 57
-    """The options ask for HTTP/2 or a provider token, and this library was built without HTTP/2."""
+    """The options require HTTP/2 or a provider token, and this library was built without HTTP/2."""
     PROVIDER_TOKEN = 58
     """The credentials' token_callback or sign_callback gave no token or signature (CREDENTIALS),
-    or has none at the moment (TIMEOUT). The message has the callback's own words. Nothing is lost:
-    a call that comes later, by a second or renew_after_s, asks again."""
+    or no token for the moment (TIMEOUT). The message has the callback's own words. Nothing is
+    lost: a call that comes later, by a second or renew_after_s, calls it again."""
     SEVERAL_IDENTITIES = 59
     """The certificate's file or bytes hold several certificates for pushing, each with its key and
     for another app or environment. Keep one of them."""
 
 
 class PushType(PushTypeNumber):
-    """What kind of push a notification is, for HTTP/2 (the header apns-push-type)."""
+    """The kind of push, for HTTP/2 (the header apns-push-type)."""
 
     DEFAULT = 0
     """That of the topic, if it ends in a suffix below or begins with com.apple.mgmt. (mdm). Where
@@ -384,7 +384,7 @@ class Format(enum.IntEnum):
 
 
 class Delivery(enum.IntEnum):
-    """What happens to notifications in flight when a connection ends without saying which one
+    """How notifications in flight are handled if a connection ends without showing which one
     failed."""
 
     AT_LEAST_ONCE = 0
@@ -418,7 +418,7 @@ class TLSVersion(enum.IntEnum):
 
 
 class Environment(enum.IntEnum):
-    """Which of Apple's services: each has hosts, device tokens and channels of its own."""
+    """Which of Apple's services: each has its own hosts, device tokens and channels."""
 
     PRODUCTION = 0
     """Apps of the App Store, TestFlight or a company."""
@@ -427,7 +427,7 @@ class Environment(enum.IntEnum):
 
 
 class Storage(enum.IntEnum):
-    """What a channel keeps for devices that follow it later ("message-storage-policy")."""
+    """The messages that a channel keeps for later subscribers ("message-storage-policy")."""
 
     NONE = 0
     """Nothing: an update reaches the devices that are there."""
@@ -436,20 +436,20 @@ class Storage(enum.IntEnum):
 
 
 class Check(enum.IntFlag):
-    """Mistakes that gateways, the service and devices silently ignore, for the option `checks`."""
+    """Mistakes that gateways, APNs and devices silently ignore, for the option `checks`."""
 
     PAYLOAD = 1
     """The payload has an error that check_payload() finds (its warnings do not count), needs
     priority 5 and has priority 10, or would start a Live Activity by a broadcast. Reads the
-    payload once and allocates nothing. Of a builder's payload only the badge and the times of a
-    Live Activity are looked at: it has no other errors. HTTP/2, also what does not fit the push
-    type: a topic without the type's suffix; a topic or a certificate for another type; alert and
-    background without `aps`, except for `{}`, which passes of Wallet are sent, and with `mdm`;
+    payload once and allocates nothing. In a builder's payload only the badge and the times of a
+    Live Activity are checked: it has no other errors. HTTP/2, also a mismatch with the push type:
+    a topic without the type's suffix; a topic or a certificate for another type; alert and
+    background without `aps`, except for `{}`, the payload of Wallet passes, and with `mdm`;
     liveactivity without a key of a Live Activity, widgets and controls without `content-changed`,
-    mdm without `mdm`; alert with a Live Activity or `content-changed`, and nothing that is shown
-    or wakes the app."""
+    mdm without `mdm`; alert with a Live Activity or `content-changed` and nothing to show or to
+    wake the app."""
     EXPIRY = 2
-    """The expiry is in the past, or is no plausible time in UNIX seconds: it looks like a duration
+    """The expiry is in the past, or not a plausible time in UNIX seconds: it looks like a duration
     (3600), like milliseconds or like seconds since 2001. 0 is fine."""
     ALL = 3
     """Both."""
@@ -464,7 +464,7 @@ class LogLevel(enum.IntEnum):
     """Nothing can be sent until somebody acts: the provider is refused; or notifications were lost
     with the session."""
     WARNING = 2
-    """Something failed, and the session continues by itself."""
+    """Something failed, and the session continues automatically."""
     NOTICE = 3
     """Worth knowing: a pause, notifications that are sent again."""
     INFO = 4
@@ -476,7 +476,7 @@ class LogLevel(enum.IntEnum):
 
 
 class LogKind(Word):
-    """What a line of the log is about.
+    """The subject of a line of the log.
 
     str() is the word, such as "goaway".
     """
@@ -489,18 +489,17 @@ class LogKind(Word):
     """The peer ended a connection, or it broke; warning with `count` notifications in flight on
     it, else info."""
     GIVEN_UP = 4
-    """Warning: the session ended a connection that was of no use."""
+    """Warning: the session abandoned an unproductive connection."""
     GOAWAY = 5
-    """The service says that it ends a connection, and why; notice, or warning with an error.
-    Binary: status 10."""
+    """The peer ends a connection, and why; notice, or warning with an error. Binary: status 10."""
     RESET = 6
-    """Warning: the service reset a stream, and why."""
+    """Warning: the peer reset a stream, and why."""
     OVERDUE = 7
     """Warning: `count` answers did not come in time."""
     RESENT = 8
     """Notice: `count` notifications are sent again."""
     LATER = 9
-    """Notice: the service asked to be sent a notification later, in `milliseconds`."""
+    """Notice: APNs wants a notification later: a retry follows in `milliseconds`."""
     PAUSE = 10
     """Notice: no connection is made for `milliseconds`, and why."""
     FULL = 11
@@ -514,9 +513,9 @@ class LogKind(Word):
     """Info: the session has closed, and its counts; error: it was freed, and `count` notifications
     have no outcome."""
     CONNECTING = 15
-    """Debug: a connection is begun."""
+    """Debug: a connection starts."""
     ASKED = 16
-    """Debug: the peer is asked whether it is there, by a PING; binary: for proof."""
+    """Debug: a PING, whether the peer still works; binary: a request for proof."""
     FRAME = 17
     """Trace: a frame, with > sent and with < received."""
     FORGOTTEN = 18
