@@ -1183,12 +1183,12 @@ typedef enum apns_delivery {
 
 /** Which outcomes a session reports, as events or by apns_session_push(). */
 typedef enum apns_outcomes {
-  /* All. Accepted ones that nobody takes give way when the session needs their memory, the oldest
-     first; `forgotten` of apns_session_stats_t counts them, and a warning says so once. All other
-     outcomes stay until they are taken. */
+  /* All. Untaken accepted outcomes give way when the session needs their memory, the oldest first;
+     `forgotten` of apns_session_stats_t counts them, and the first one is logged as a warning. All
+     other outcomes stay until they are taken. */
   APNS_OUTCOMES_ALL = 0,
-  /* All, and each stays in the window until it is taken; where they fill it, the send functions
-     return APNS_ERR_FULL. For programs that need each outcome. */
+  /* All, and each stays in the window until it is taken; if they fill it, the send functions return
+     APNS_ERR_FULL. For programs that need each outcome. */
   APNS_OUTCOMES_EACH = 1,
   /* All but accepted ones. */
   APNS_OUTCOMES_FAILURES = 2
@@ -1197,10 +1197,10 @@ typedef enum apns_outcomes {
 /**
  * Frees the `user_data` of a notification, for the option `user_data_free`; such as free().
  *
- * The session calls it once for each that is not NULL and is not handed out with an event: that of
- * an accepted outcome which gave way or, with APNS_OUTCOMES_FAILURES, is not reported; and by
- * apns_session_free(), of outcomes that nobody took and of notifications without one. What a send
- * function did not take stays the caller's.
+ * The session calls it once for each value except NULL that no event returns: if an accepted
+ * outcome gave way or, with APNS_OUTCOMES_FAILURES, is not reported; and in apns_session_free(),
+ * for untaken outcomes and unresolved notifications. If a send function does not take the
+ * notification, the value stays the caller's.
  *
  * It runs on the thread of a call on the session, in the middle of it. It must return (no
  * exception, no longjmp). A call on that session from it returns APNS_ERR_ARGUMENT;
@@ -1714,9 +1714,9 @@ typedef struct apns_notification {
  *
  * APNS_ERR_FULL, of this and the other send functions: the window is full of outcomes that wait
  * to be taken and do not give way (see apns_outcomes_t). Waiting and retrying makes no room: take
- * outcomes with apns_session_next_event() until it has none, and send the same notification again.
- * A program with APNS_OUTCOMES_EACH that sends more than its window holds needs that in its loop,
- * and any program needs it after some thousand rejections that it did not take.
+ * outcomes with apns_session_next_event() until no more come, and send the same notification
+ * again. A program with APNS_OUTCOMES_EACH that sends more than its window holds needs that in its
+ * loop, and any program needs it after some thousand rejections that it did not take.
  *
  * If a connection fails in the meantime, the session replaces it and sends again what was lost,
  * as the options say; an error says that no connection can be had. If the window is full, the

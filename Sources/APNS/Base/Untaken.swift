@@ -1,9 +1,9 @@
 import CAPNS
 import CSystem
 
-/// Which outcomes the caller is told, and whether the accepted ones wait until they are taken.
+/// Which outcomes the caller gets, and whether accepted ones wait until they are taken.
 enum Telling {
-  /// All. Accepted ones give way where there is no room.
+  /// All. Accepted ones give way if there is no room.
   case all
   /// All, and each waits until it is taken.
   case each
@@ -20,14 +20,14 @@ enum Telling {
   }
 }
 
-/// What becomes of outcomes that nobody takes, and of their user data. A session has one, which its
-/// windows share; it stays where it is in memory.
+/// Handles outcomes that the caller does not take, and their user data. A session has one, which
+/// its windows share; it stays at one address.
 struct Untaken {
   let telling: Telling
   fileprivate let release: apns_user_data_free_t?
   /// How many accepted ones gave way.
   fileprivate(set) var forgotten: UInt64 = 0
-  /// Nil if nobody listens.
+  /// Nil without a log.
   fileprivate let log: UnsafeMutablePointer<SessionLog>?
 }
 
@@ -47,13 +47,13 @@ extension UnsafeMutablePointer<Untaken> {
   @inline(__always)
   var releases: Bool { pointee.release != nil }
 
-  /// User data that the caller is not given back.
+  /// Frees user data that the caller does not get back.
   @inline(__always)
   func release(_ userData: UnsafeMutableRawPointer?) {
     if let userData, let release = pointee.release { release(userData) }
   }
 
-  /// So many accepted outcomes give way.
+  /// `count` accepted outcomes give way.
   func forget(_ count: Int) {
     if pointee.forgotten == 0 { pointee.log?.forgetting() }
     pointee.forgotten &+= UInt64(count)
@@ -61,7 +61,7 @@ extension UnsafeMutablePointer<Untaken> {
 }
 
 extension UnsafeMutablePointer<SessionLog> {
-  /// Accepted outcomes give way because nobody takes them.
+  /// Accepted outcomes give way because the caller does not take them.
   @inline(never)
   fileprivate func forgetting() {
     var line = LogLine(APNS_LOGGED_FORGOTTEN, APNS_LOG_WARNING)

@@ -36,9 +36,9 @@ struct Outbox: ~Copyable {
   /// Streams that have ended and are not processed yet; and outcomes to return.
   private var answered = OutboxList()
   private var ended = OutboxList()
-  /// How many of those are accepted ones that give way.
+  /// The number of accepted outcomes that give way.
   private var yielding = 0
-  /// The one whose outcome a push returns, as slot plus one; 0: none.
+  /// The entry of a push, which returns its outcome, as slot plus one; 0 without one.
   private var pushed: UInt32 = 0
   /// When those without an end have to have one.
   private var deadlines = Deadlines()
@@ -131,13 +131,13 @@ struct Outbox: ~Copyable {
   var largestRequest: Int { store.size }
   /// Bytes of unresolved requests.
   var live: Int { store.used }
-  /// Accepted ones are told.
+  /// Accepted outcomes are reported.
   @inline(__always)
   var reportsAccepted: Bool { telling != .failures }
   /// Outcomes that wait and do not give way.
   var stayingOutcomes: Int { waitingOutcomes &- yielding }
-  /// Outcomes that do not give way are what stands in the way: they hold half of the entries, or
-  /// those that an answer would not give back.
+  /// Outcomes that do not give way are the obstacle: they hold half of the entries, or all that a
+  /// response would not free.
   var isFullOfOutcomes: Bool {
     stayingOutcomes > capacity / 2
       || telling == .each && waitingOutcomes > 0 && unused.isEmpty && touched == capacity
@@ -237,8 +237,8 @@ struct Outbox: ~Copyable {
     return touched &- 1
   }
 
-  /// The oldest of the accepted outcomes give way, so many at once that it costs the single send next to
-  /// nothing: a part of the entries, and one more for eight outcomes that stay before them.
+  /// The oldest accepted outcomes give way, enough at once to cost a single send next to nothing: a
+  /// part of the entries, and one more for eight outcomes that stay before them.
   @inline(never)
   private mutating func giveWay() {
     let part = max(capacity / 64, 1)

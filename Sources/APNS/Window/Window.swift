@@ -29,19 +29,19 @@ struct Window: ~Copyable {
   private var doubts = Doubts()
   private let untaken: UnsafeMutablePointer<Untaken>
   private let telling: Telling
-  /// While there is a sentinel, an identifier of 0 means the sentinel, whatever the status.
+  /// While a sentinel is in flight, an identifier of 0 means the sentinel, for every status.
   private let zeroProves: Bool
   /// Notifications in doubt are sent in smaller flights each time. False if nothing can be
   /// proven anyway.
   private let limitsFlights: Bool
   /// The position up to which some token has a length that the gateway may reject.
   private var oddTokensEnd = 0
-  /// Some of those without an outcome are cancelled, or told already.
+  /// Some notifications without an outcome are cancelled, or already returned by a push.
   private var hasMarked = false
-  /// The notification whose outcome a push returns, 0: none; and that outcome.
+  /// The notification of a push, which returns its outcome, 0 without one; and that outcome.
   private var pushed: UInt32 = 0
   private var pushedEnd: WindowEntry?
-  /// How many of the outcomes that wait are accepted ones that give way.
+  /// The number of waiting accepted outcomes that give way.
   private var yielding = 0
 
   private(set) var taken: UInt64 = 0
@@ -98,8 +98,8 @@ struct Window: ~Copyable {
   var waitingOutcomes: Int { first &- outcomes }
   /// Nothing waits to be written or for an outcome.
   var isEmpty: Bool { first == end }
-  /// Outcomes that do not give way are what stands in the way: they fill half of the window's places,
-  /// or those that a proof would not give back.
+  /// Outcomes that do not give way are the obstacle: they fill half of the window's places, or all
+  /// that a proof would not free.
   var isFullOfOutcomes: Bool {
     waitingOutcomes &- yielding > mask / 2
       || telling == .each && waitingOutcomes > 0 && end &- outcomes > mask
@@ -151,14 +151,14 @@ struct Window: ~Copyable {
     if !hasUsualToken { oddTokensEnd = end }
   }
 
-  /// Where no place is left, the oldest of the accepted outcomes give way.
+  /// If no place is left, the oldest accepted outcomes give way.
   @inline(__always)
   mutating func giveWay() {
     if end &- outcomes > mask, yielding > 0 { forgetOldest() }
   }
 
-  /// So many at once that it costs the single send next to nothing: a part of the places, and one more for
-  /// eight outcomes that stay before them and have to be moved.
+  /// Enough at once to cost a single send next to nothing: a part of the places, and one more for
+  /// eight outcomes that stay before them and must be moved.
   @inline(never)
   private mutating func forgetOldest() {
     let part = capacity / 64
@@ -637,8 +637,8 @@ struct Window: ~Copyable {
     guard count > 0 else { return }
     self.count(count &- forgetOver(before: position), as: outcome)
 
-    // New outcomes are packed against `position` from the back. Those that nobody needs to
-    // take are dropped, and the older waiting outcomes move up next to the new ones. Accepted ones
+    // New outcomes are packed against `position` from the back. Outcomes that nobody needs to take
+    // are dropped, and the older waiting outcomes move up next to the new ones. Accepted ones
     // mostly stay as they are.
     var into = position
     let isReported = outcome != .accepted || telling != .failures

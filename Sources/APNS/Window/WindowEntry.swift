@@ -2,9 +2,10 @@
 struct WindowEntry {
   var userData: UnsafeMutableRawPointer?
   var identifier: UInt32
-  /// Before there is an outcome: where the frame starts in the ring, which has less than 2^30 bytes,
-  /// and in the highest bits whether it was cancelled and told. Afterwards the same with neither, which
-  /// means accepted, so that it need not be written; or in the highest bit that the rest is the outcome.
+  /// Before there is an outcome: where the frame starts in the ring, which has less than 2^30
+  /// bytes, and in the highest bits whether it was cancelled and returned. Afterwards: the same
+  /// without these bits for accepted, so that it need not be written, or the outcome with the
+  /// highest bit set.
   private var word: UInt32
 
   init(userData: UnsafeMutableRawPointer?, identifier: UInt32, place: Int) {
@@ -32,7 +33,7 @@ struct WindowEntry {
   /// Its frame starts `size` bytes further ahead.
   mutating func move(by size: Int) { word &-= UInt32(truncatingIfNeeded: size) }
 
-  /// Of one that has an outcome.
+  /// Only valid with an outcome.
   var isAccepted: Bool { word & Self.ended == 0 }
   var outcome: Outcome {
     get { isAccepted ? .accepted : Outcome(word: word & ~Self.ended) }

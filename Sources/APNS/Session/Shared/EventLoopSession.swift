@@ -9,7 +9,7 @@ protocol EventLoopSession: ProviderSession, ~Copyable {
   var standing: StandingWork { get set }
   /// Outcomes that can be taken.
   var waitingOutcomes: Int { get }
-  /// What becomes of those that nobody takes.
+  /// Handles outcomes that the caller does not take.
   var untaken: UnsafeMutablePointer<Untaken> { get }
 
   /// Works until the goal is reached or the deadline has passed. In an event loop it does what it
@@ -137,7 +137,7 @@ extension EventLoopSession where Self: ~Copyable {
     hurry()
   }
 
-  /// Those that gave way are among them, so that each new one makes it more.
+  /// Includes outcomes that gave way, so that each new one increases it.
   private var untakenOutcomes: Int {
     waitingOutcomes &+ Int(truncatingIfNeeded: untaken.pointee.forgotten)
   }

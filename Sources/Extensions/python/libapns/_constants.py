@@ -398,11 +398,11 @@ class Outcomes(enum.IntEnum):
     """Which outcomes a session reports, as events or by push()."""
 
     ALL = 0
-    """All. Accepted ones that nobody takes give way when the session needs their memory, the
-    oldest first; `forgotten` of apns_session_stats_t counts them, and a warning says so once. All
-    other outcomes stay until they are taken."""
+    """All. Untaken accepted outcomes give way when the session needs their memory, the oldest
+    first; `forgotten` of apns_session_stats_t counts them, and the first one is logged as a
+    warning. All other outcomes stay until they are taken."""
     EACH = 1
-    """All, and each stays in the window until it is taken; where they fill it, the send functions
+    """All, and each stays in the window until it is taken; if they fill it, the send functions
     return Status.ERR_FULL. For programs that need each outcome."""
     FAILURES = 2
     """All but accepted ones."""
