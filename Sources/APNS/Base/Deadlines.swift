@@ -29,12 +29,13 @@ struct ShortDeadline {
 
 /// The deadlines of all that have no end yet, in the order in which they were taken.
 struct Deadlines {
-  /// Nothing is due before; `max`: nothing ever. What ended sooner may have been the first.
+  /// Nothing is due before; `max`: never. If that one was resolved earlier, a later one is the
+  /// first.
   private(set) var first = Nanoseconds.max
   /// The last one taken, and whether none is sooner than one before it.
   private var last = Nanoseconds.min
   private(set) var areSorted = true
-  /// The last one that was added, as it was given and as it is kept: those of one record share theirs.
+  /// The last one added, as it was given and as it is kept: those of one TLS record share theirs.
   private var added = Nanoseconds.max
   private var kept = ShortDeadline.none
 
@@ -55,7 +56,7 @@ struct Deadlines {
     first = min(first, time)
   }
 
-  /// All have been looked at, or if they are sorted, the first that is not due.
+  /// All have been checked, or if they are sorted, the first that is not due.
   mutating func looked(first: Nanoseconds) {
     self.first = first
     (added, kept) = (.max, .none)

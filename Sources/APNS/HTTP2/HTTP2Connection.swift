@@ -161,8 +161,8 @@ struct HTTP2Connection {
       codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_CANCEL.rawValue)
   }
 
-  /// Nobody waits any longer for the answer to what the stream carries, whose slot may be used again.
-  /// False if nothing of it was written. The outbox is at work and not to be asked.
+  /// The response to the stream's notification is no longer wanted, and its slot may be used again.
+  /// False if nothing of it was written. Must not call the outbox, which is at work.
   mutating func giveUp(_ stream: Int32, ends: UInt8, unsent: Int) -> Bool {
     // nghttp2 knows a stream once its first frame was written.
     let isBegun = nghttp2_session_get_stream_user_data(codec, stream) != nil
@@ -286,7 +286,7 @@ struct HTTP2Connection {
     if outbox.pointee.isInFlight(next, on: number, stream) { return next }
     guard let handle = nghttp2_session_get_stream_user_data(codec, stream) else { return nil }
     let slot = Int(bitPattern: handle) &- 1
-    // Of a stream that was given up, another one may have it by now.
+    // After an abandoned stream, another may have its slot by now.
     return outbox.pointee.isInFlight(slot, on: number, stream) ? slot : nil
   }
 

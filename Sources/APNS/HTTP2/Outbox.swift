@@ -42,7 +42,7 @@ struct Outbox: ~Copyable {
   private var pushed: UInt32 = 0
   /// When those without an end have to have one.
   private var deadlines = Deadlines()
-  /// The text of the answer that was told last.
+  /// The text of the response that was returned last.
   private var told: UnsafeMutablePointer<AnswerText>?
 
   private(set) var inFlight = 0
@@ -556,7 +556,7 @@ struct Outbox: ~Copyable {
     return before &- unresolved
   }
 
-  /// What waits to be sent and is not wanted any more has its end.
+  /// Resolves waiting notifications that are not wanted any more.
   @inline(never)
   private mutating func endTakenBack(_ rejected: (Reason) -> Void) {
     entries.removeCancelled(from: &again)

@@ -15,7 +15,7 @@ struct Window: ~Copyable {
   private let memory: UnsafeMutableRawPointer
   private let entries: UnsafeMutablePointer<WindowEntry>
   private let mask: Int
-  /// Of each that has no outcome yet; and when the first is due.
+  /// The deadlines of unresolved notifications; and when the first is due.
   private let dues: UnsafeMutablePointer<ShortDeadline>
   private var deadlines = Deadlines()
   /// The outcome of one that is due had no room; others have to be taken first.

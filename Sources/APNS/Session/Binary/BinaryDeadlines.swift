@@ -1,6 +1,6 @@
 import CAPNS
 
-/// What has no end by its deadline gets one.
+/// Resolves notifications at their deadline.
 extension BinarySession where Net: ~Copyable {
   /// Nothing has to have its end before; `max`: nothing ever.
   var nextDeadline: Nanoseconds {
@@ -30,11 +30,11 @@ extension BinarySession where Net: ~Copyable {
       trouble.note(error)
     }
     endDue(channel, at: now)
-    // What ended may have kept others from being written.
+    // Notifications that were resolved may have kept others from being written.
     isCutShort = true
   }
 
-  /// What waits is not written when it is due.
+  /// Waiting notifications are not written when they are due.
   @inline(__always)
   mutating func expireWaiting(_ channel: UnsafeMutablePointer<BinaryChannel>) {
     guard channel.pointee.window.hasUnwritten, channel.pointee.window.nextDeadline < .max else {

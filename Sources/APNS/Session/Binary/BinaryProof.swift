@@ -30,7 +30,7 @@ extension BinarySession where Net: ~Copyable {
     guard !channel.pointee.window.isEmpty else { return }
     let now = channel.pointee.connection.askedAt
     if channel.pointee.connection.lastLook < channel.pointee.proveDue {
-      // What was the first may have its end.
+      // The first one may be resolved already.
       channel.pointee.window.lookAtDeadlines(near: now)
       guard now >= proofDeadline(channel), channel.pointee.window.hasInFlight else { return }
     }
@@ -231,8 +231,8 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// What is written next counts as if on a new connection. Not when the peer has refused a record:
-  /// it has to be offered again with at least as many bytes.
+  /// Later writes count as if on a new connection. Not if the peer has refused a TLS record,
+  /// because that must be offered again with at least as many bytes.
   func provenByQuiet(_ channel: UnsafeMutablePointer<BinaryChannel>) {
     channel.pointee.settled()
     guard channel.pointee.connection.stalledSince == nil else {

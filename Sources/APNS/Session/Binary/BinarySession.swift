@@ -38,7 +38,7 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
   /// No more notifications are taken; the session only reads what still comes.
   var isLeaving = false
 
-  /// What a channel met in the turn that is under way.
+  /// The last failure of a connection in this pass.
   var trouble = LastFailure()
   var connects: UInt64 = 0
   var bytes: UInt64 = 0

@@ -1,7 +1,7 @@
 import CAPNS
 
-/// What has no end by its deadline gets one. Where its stream is in flight, that is given up, and the
-/// connection and all others go on.
+/// Resolves notifications at their deadline. If a stream is in flight, it is abandoned, and the
+/// connection and all others continue.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   var nextDeadline: Nanoseconds { outbox.pointee.nextDeadline }
 
@@ -30,10 +30,10 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     endDue(at: now, onlyWaiting: !isHeard)
   }
 
-  /// What waits is not sent when it is due.
+  /// Waiting notifications are not sent when they are due.
   @inline(__always)
   mutating func expireWaiting() {
-    // Some may wait for others to the same device.
+    // Notifications may wait for others to the same device.
     guard outbox.pointee.nextDeadline < .max,
       outbox.pointee.unresolved > outbox.pointee.inFlight
     else { return }
@@ -69,7 +69,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     askSilent(at: now)
   }
 
-  /// What an answer, or a missing one, put back to be sent again ends instead if it is due.
+  /// If a response, or a missing one, put back a notification that is due, it is resolved instead.
   mutating func endIfDue(_ slot: Int) -> Bool {
     guard outbox.pointee.isDue(slot, at: network.lately) else { return false }
     let metrics = outbox.pointee.metrics
@@ -77,7 +77,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return true
   }
 
-  /// A peer that said nothing to what was given up may be gone.
+  /// A peer that sent nothing for abandoned streams may be gone.
   private mutating func askSilent(at now: Nanoseconds) {
     for number in 0..<channelCount where channels[number].due.isAny {
       let due = channels[number].due

@@ -19,7 +19,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       expire()
       if let failure = trouble.failure { throw failure }
       for number in 0..<channelCount where channels[number].phase == .open {
-        // What HTTP/2 itself has to send, such as acknowledgements.
+        // HTTP/2 itself may have something to send, such as acknowledgements.
         _ = try writeRecords(channels + number)
       }
       return

@@ -122,7 +122,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if try writeRecords(channel), channel.pointee.phase == .open { channel.pointee.isUnread = true }
   }
 
-  /// So many of the channel's streams were given up for want of an answer.
+  /// A number of the channel's streams were abandoned because no response came.
   mutating func gaveUp(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ count: Int, at now: Nanoseconds, isSilent: Bool
   ) {

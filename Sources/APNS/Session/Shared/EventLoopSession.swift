@@ -122,7 +122,7 @@ extension EventLoopSession where Self: ~Copyable {
     return usualDue
   }
 
-  /// What was taken waits for more. If the program sends none, `process` writes it.
+  /// Queued notifications wait for more. If the application sends none, `process` writes them.
   @inline(__always)
   mutating func awaitMore() {
     usualDue = 0

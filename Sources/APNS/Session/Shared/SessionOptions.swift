@@ -26,7 +26,7 @@ struct SessionOptions {
   let connectsPerMinute: Int64
   /// How long after it was taken a notification has its end; `max`: whenever it comes.
   let deadline: Nanoseconds
-  /// Binary: so long before a deadline what is in flight is proven.
+  /// Binary: how long before a deadline notifications in flight are proven.
   var proofLead: Nanoseconds { min(5_000_000_000, deadline / 2) }
   /// HTTP/2, in seconds: for how long a notification is tried again.
   let retrySeconds: Seconds
