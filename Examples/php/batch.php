@@ -25,7 +25,7 @@ $notifications = (function () use ($body) {
             'token' => $deviceToken,
             'payload' => $body,
             'expiry' => time() + 864000,
-            'user_data' => $i,
+            'userData' => $i,
         ];
     }
 })();

@@ -9,10 +9,7 @@ foreach (file($file, FILE_IGNORE_NEW_LINES) as $text) {
     [$token, $payload] = explode("\t", $text);
     try {
         $session->send($token, $payload, userData: $lines, more: true);
-    } catch (Apns\Exception $error) {
-        if ($error->status !== Apns\Exception::ARGUMENT) {
-            throw $error;
-        }
+    } catch (Apns\ArgumentException $error) {
         $refused++;
         echo "line $lines: refused: {$error->getMessage()}\n";
     }

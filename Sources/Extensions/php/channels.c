@@ -163,7 +163,10 @@ static void tell_refusal(const channels_object *own, zend_object *thrown) {
   apns_channels_answer_t answer = APNS_CHANNELS_ANSWER_INIT;
   zend_class_entry *ce = php_apns_class.refused;
   if (apns_channels_answer(own->channels, &answer, NULL) != APNS_OK) return;
-  zend_update_property_long(ce, thrown, ZEND_STRL("reason"), answer.reason);
+  zval reason;
+  php_apns_reason_of(answer.reason, &reason);
+  zend_update_property(ce, thrown, ZEND_STRL("reason"), &reason);
+  zval_ptr_dtor(&reason);
   zend_update_property_string(ce, thrown, ZEND_STRL("reasonText"), answer.reason_text);
   zend_update_property_long(ce, thrown, ZEND_STRL("httpStatus"), answer.http_status);
   zend_update_property_string(ce, thrown, ZEND_STRL("requestId"), answer.request_id);
@@ -184,33 +187,16 @@ static bool end(channels_object *own, apns_status_t status, const apns_error_t *
   return status == APNS_OK && !EG(exception);
 }
 
-/* A constant of the class, or its word. */
-static bool take_storage(const zval *given, zend_long *out) {
-  const char *what = "Apns\\Channels::create(): Argument #1 ($storage)";
-  if (Z_TYPE_P(given) == IS_LONG) {
-    *out = Z_LVAL_P(given);
-    if (*out >= INT32_MIN && *out <= INT32_MAX) return true;
-    zend_value_error("%s is not one of the STORAGE_ constants", what);
-    return false;
-  }
-  if (Z_TYPE_P(given) != IS_STRING) {
-    zend_type_error("%s must be of type string|int, %s given", what, zend_zval_type_name(given));
-    return false;
-  }
-  const int32_t *word = php_apns_word(php_apns_storages, Z_STRVAL_P(given), Z_STRLEN_P(given));
-  if (word) *out = *word;
-  if (word || php_apns_number_of(Z_STR_P(given), out)) return true;
-  php_apns_no_word(what, php_apns_storages, Z_STR_P(given));
-  return false;
-}
-
 PHP_METHOD(Apns_Channels, create) {
   zval *given;
-  zend_long storage = 0;
+  int32_t storage = 0;
   char channel[APNS_CHANNEL_ID_MAX + 1];
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "z", &given) == FAILURE) return;
-  if (!take_storage(given, &storage)) return;
+  if (!php_apns_read_case(&php_apns_storages, given,
+                          "Apns\\Channels::create(): Argument #1 ($storage)", &storage)) {
+    return;
+  }
   channels_object *own = begin(ZEND_THIS);
   if (!own) return;
   apns_status_t status;
@@ -231,6 +217,12 @@ static const char *channel_argument(zend_execute_data *execute_data) {
   return NULL;
 }
 
+static void add_case(zval *array, const char *name, const php_apns_enum *of, int32_t number) {
+  zval value;
+  php_apns_case_of(of, number, &value);
+  add_assoc_zval(array, name, &value);
+}
+
 PHP_METHOD(Apns_Channels, describe) {
   apns_channel_description_t said = APNS_CHANNEL_DESCRIPTION_INIT;
   apns_error_t error = APNS_ERROR_INIT;
@@ -243,8 +235,8 @@ PHP_METHOD(Apns_Channels, describe) {
   } while (goes_on(own, status));
   if (status == APNS_OK) {
     array_init(return_value);
-    add_assoc_long(return_value, "storage", said.storage);
-    add_assoc_long(return_value, "push_type", said.push_type);
+    add_case(return_value, "storage", &php_apns_storages, said.storage);
+    add_case(return_value, "push_type", &php_apns_push_types, said.push_type);
   }
   end(own, status, &error);
 }
@@ -302,7 +294,9 @@ PHP_METHOD(Apns_Channels, answer) {
   if (answer.http_status == 0) RETURN_NULL();
   array_init(return_value);
   add_assoc_long(return_value, "http_status", answer.http_status);
-  add_assoc_long(return_value, "reason", answer.reason);
+  zval reason;
+  php_apns_reason_of(answer.reason, &reason);
+  add_assoc_zval(return_value, "reason", &reason);
   add_assoc_string(return_value, "reason_text", answer.reason_text);
   add_assoc_string(return_value, "request_id", answer.request_id);
   add_assoc_long(return_value, "retry_after", answer.retry_after_s);

@@ -4,10 +4,8 @@
 #include "ext/spl/spl_exceptions.h"
 #include "interface/apns_arginfo.h"
 #include "zend_attributes.h"
+#include "zend_exceptions.h"
 #include "zend_interfaces.h"
-
-/* Last, as it needs the headers above. */
-#include "constants.h"
 
 php_apns_classes php_apns_class;
 
@@ -24,43 +22,36 @@ static void hide(zend_class_entry *ce, const char *method, uint32_t first, uint3
 #endif
 }
 
-static void add_constants(void) {
-  for (size_t index = 0; index < sizeof constants / sizeof *constants; index++) {
-    zend_declare_class_constant_long(*constants[index].owner, constants[index].name,
-                                     strlen(constants[index].name), constants[index].value);
-  }
-}
-
 void php_apns_classes_register(void) {
   php_apns_classes *all = &php_apns_class;
-  all->exception = register_class_Apns_Exception(spl_ce_RuntimeException);
-  all->argument = register_class_Apns_ArgumentException(all->exception);
-  all->memory = register_class_Apns_MemoryException(all->exception);
-  all->timeout = register_class_Apns_TimeoutException(all->exception);
-  all->network = register_class_Apns_NetworkException(all->exception);
-  all->tls = register_class_Apns_TlsException(all->exception);
-  all->bad_credentials = register_class_Apns_CredentialsException(all->exception);
-  all->protocol = register_class_Apns_ProtocolException(all->exception);
-  all->full = register_class_Apns_FullException(all->exception);
-  all->closed = register_class_Apns_ClosedException(all->exception);
-  all->forked = register_class_Apns_ForkedException(all->exception);
-  all->again = register_class_Apns_AgainException(all->exception);
-  all->refused = register_class_Apns_RefusedException(all->exception);
-  all->in_doubt = register_class_Apns_InDoubtException(all->exception);
-  all->reject = register_class_Apns_Reject();
-  all->reason = register_class_Apns_Reason();
-  all->push_type = register_class_Apns_PushType();
+  php_apns_enums_register();
+  all->exception = register_class_Apns_Exception(zend_ce_throwable);
+  all->runtime = register_class_Apns_RuntimeException(spl_ce_RuntimeException, all->exception);
+  all->argument =
+      register_class_Apns_ArgumentException(spl_ce_InvalidArgumentException, all->exception);
+  all->memory = register_class_Apns_MemoryException(all->runtime);
+  all->timeout = register_class_Apns_TimeoutException(all->runtime);
+  all->network = register_class_Apns_NetworkException(all->runtime);
+  all->tls = register_class_Apns_TlsException(all->runtime);
+  all->bad_credentials = register_class_Apns_CredentialsException(all->runtime);
+  all->protocol = register_class_Apns_ProtocolException(all->runtime);
+  all->full = register_class_Apns_FullException(all->runtime);
+  all->closed = register_class_Apns_ClosedException(all->runtime);
+  all->forked = register_class_Apns_ForkedException(all->runtime);
+  all->again = register_class_Apns_AgainException(all->runtime);
+  all->refused = register_class_Apns_RefusedException(all->runtime);
+  all->in_doubt = register_class_Apns_InDoubtException(all->runtime);
   all->token = register_class_Apns_Token();
   all->credentials = register_class_Apns_Credentials();
   all->payload = register_class_Apns_Payload(zend_ce_stringable);
   all->strings = register_class_Apns_Strings();
   all->event = register_class_Apns_Event();
   all->events = register_class_Apns_Events(zend_ce_aggregate);
-  all->session = register_class_Apns_Session(zend_ce_aggregate);
+  all->session =
+      register_class_Apns_Session(register_class_Apns_SessionInterface(zend_ce_aggregate));
   all->feedback_entry = register_class_Apns_FeedbackEntry();
   all->feedback = register_class_Apns_Feedback(zend_ce_aggregate);
-  all->channels = register_class_Apns_Channels();
-  add_constants();
+  all->channels = register_class_Apns_Channels(register_class_Apns_ChannelsInterface());
   hide(all->credentials, "__construct", 0, 4);
   hide(all->session, "__construct", 0, 3);
   hide(all->session, "persistent", 1, 4);

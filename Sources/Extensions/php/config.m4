@@ -45,7 +45,7 @@ if test "$PHP_APNS" != "no"; then
   esac
   PHP_SUBST([APNS_SHARED_LIBADD])
   PHP_NEW_EXTENSION([apns],
-    [apns.c channels.c classes.c credentials.c event.c failure.c feedback.c iterator.c loop.c names.c options.c passphrase.c payload.c persistent.c records.c sending.c session.c session_log.c strings.c token.c token_provider.c tracked_session.c waiting.c why.c],
+    [apns.c channels.c classes.c credentials.c enums.c event.c failure.c feedback.c iterator.c loop.c names.c options.c passphrase.c payload.c persistent.c records.c sending.c session.c session_log.c strings.c token.c token_provider.c tracked_session.c waiting.c why.c],
     [$ext_shared],, [-std=gnu11 -fvisibility=hidden -fstack-protector-strong $apns_fortify -DZEND_ENABLE_STATIC_TSRMLS_CACHE=1])
   PHP_ADD_EXTENSION_DEP([apns], [hash])
   PHP_ADD_EXTENSION_DEP([apns], [json])

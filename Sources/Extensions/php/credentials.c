@@ -31,8 +31,8 @@ typedef struct settings {
 
 #define FIELD(name, type) \
   { #name, type, XtOffsetOf(settings, options.name), true, NULL }
-#define WORDS(name, words) \
-  { #name, PHP_APNS_I32, XtOffsetOf(settings, options.name), true, words }
+#define CASES(name, cases) \
+  { #name, PHP_APNS_ENUM, XtOffsetOf(settings, options.name), true, cases }
 static const php_apns_option fields[] = {
     FIELD(certificate_file, PHP_APNS_PATH),
     {"certificate", PHP_APNS_BYTES, XtOffsetOf(settings, options.certificate_bytes), true, NULL},
@@ -41,8 +41,8 @@ static const php_apns_option fields[] = {
     {"passphrase", PHP_APNS_OTHER, XtOffsetOf(settings, passphrase), true, NULL},
     FIELD(ca_file, PHP_APNS_PATH),
     FIELD(ca_directory, PHP_APNS_PATH),
-    WORDS(tls_min, php_apns_tls_versions),
-    WORDS(tls_max, php_apns_tls_versions),
+    CASES(tls_min, &php_apns_tls_versions),
+    CASES(tls_max, &php_apns_tls_versions),
     FIELD(accept_expired, PHP_APNS_SWITCH),
     FIELD(dangerously_accept_any_peer, PHP_APNS_SWITCH),
     FIELD(token_key_file, PHP_APNS_PATH),
@@ -57,7 +57,7 @@ static const php_apns_option fields[] = {
     {"token_cache", PHP_APNS_PATH, XtOffsetOf(settings, options.token_cache_file), true, NULL},
 };
 #undef FIELD
-#undef WORDS
+#undef CASES
 const php_apns_options php_apns_credentials_options = {"Apns\\Credentials", fields,
                                                        sizeof fields / sizeof *fields};
 
@@ -431,8 +431,11 @@ PHP_METHOD(Apns_Credentials, describe) {
   zval topics, environments;
   array_init(return_value);
   array_init(&environments);
-  for (const php_apns_name *one = php_apns_environments; one->name; one++) {
-    if (said.environments & 1u << one->number) add_next_index_string(&environments, one->name);
+  for (const php_apns_case *one = php_apns_environments.cases; one->word; one++) {
+    zval environment;
+    if (!(said.environments & 1u << one->number)) continue;
+    php_apns_case_of(&php_apns_environments, one->number, &environment);
+    add_next_index_zval(&environments, &environment);
   }
   array_init(&topics);
   for (size_t index = 0; index < said.topic_count; index++) {

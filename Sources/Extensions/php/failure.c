@@ -3,42 +3,50 @@
 
 #include "zend_exceptions.h"
 
+typedef struct class_of_status {
+  apns_status_t status;
+  zend_class_entry **ce;
+} class_of_status;
+
+static const class_of_status classes[] = {
+    {APNS_ERR_ARGUMENT, &php_apns_class.argument},
+    {APNS_ERR_MEMORY, &php_apns_class.memory},
+    {APNS_ERR_TIMEOUT, &php_apns_class.timeout},
+    {APNS_ERR_NETWORK, &php_apns_class.network},
+    {APNS_ERR_TLS, &php_apns_class.tls},
+    {APNS_ERR_CREDENTIALS, &php_apns_class.bad_credentials},
+    {APNS_ERR_PROTOCOL, &php_apns_class.protocol},
+    {APNS_ERR_FULL, &php_apns_class.full},
+    {APNS_ERR_CLOSED, &php_apns_class.closed},
+    {APNS_ERR_FORKED, &php_apns_class.forked},
+    {APNS_ERR_AGAIN, &php_apns_class.again},
+    {APNS_ERR_REFUSED, &php_apns_class.refused},
+    {APNS_ERR_IN_DOUBT, &php_apns_class.in_doubt},
+};
+#define CLASSES (sizeof classes / sizeof *classes)
+
 static zend_class_entry *class_of(int32_t status) {
-  const php_apns_classes *all = &php_apns_class;
-  switch (status) {
-    case APNS_ERR_ARGUMENT:
-      return all->argument;
-    case APNS_ERR_MEMORY:
-      return all->memory;
-    case APNS_ERR_TIMEOUT:
-      return all->timeout;
-    case APNS_ERR_NETWORK:
-      return all->network;
-    case APNS_ERR_TLS:
-      return all->tls;
-    case APNS_ERR_CREDENTIALS:
-      return all->bad_credentials;
-    case APNS_ERR_PROTOCOL:
-      return all->protocol;
-    case APNS_ERR_FULL:
-      return all->full;
-    case APNS_ERR_CLOSED:
-      return all->closed;
-    case APNS_ERR_FORKED:
-      return all->forked;
-    case APNS_ERR_AGAIN:
-      return all->again;
-    case APNS_ERR_REFUSED:
-      return all->refused;
-    case APNS_ERR_IN_DOUBT:
-      return all->in_doubt;
-    default:
-      return all->exception;
-  }
+  for (size_t index = 0; index < CLASSES; index++)
+    if (classes[index].status == status) return *classes[index].ce;
+  return php_apns_class.runtime;
+}
+
+/* The class that has the exception's own properties. */
+static zend_class_entry *owner_of(zend_object *object) {
+  const bool is_argument = instanceof_function(object->ce, php_apns_class.argument);
+  return is_argument ? php_apns_class.argument : php_apns_class.runtime;
 }
 
 static void set_number(zend_object *object, const char *name, zend_long number) {
-  zend_update_property_long(php_apns_class.exception, object, name, strlen(name), number);
+  zend_update_property_long(owner_of(object), object, name, strlen(name), number);
+}
+
+static void set_case(zend_object *object, const char *name, const php_apns_enum *of,
+                     int32_t number) {
+  zval value;
+  php_apns_case_of(of, number, &value);
+  zend_update_property(owner_of(object), object, name, strlen(name), &value);
+  zval_ptr_dtor(&value);
 }
 
 void php_apns_throw(const apns_error_t *error) {
@@ -46,11 +54,10 @@ void php_apns_throw(const apns_error_t *error) {
   if (error->cause == APNS_CAUSE_PROVIDER_TOKEN && EG(exception)) return;
   zend_object *thrown =
       zend_throw_exception(class_of(error->status), error->message, error->status);
-  set_number(thrown, "status", error->status);
   set_number(thrown, "systemError", error->sys_errno);
   set_number(thrown, "tlsCode", (zend_long)error->tls_code);
-  set_number(thrown, "reject", error->reject);
-  set_number(thrown, "cause", error->cause);
+  set_case(thrown, "cause", &php_apns_causes, error->cause);
+  set_case(thrown, "reject", &php_apns_rejects, error->reject);
 }
 
 static void throw_argument(int32_t reject, const char *format, va_list arguments) {
@@ -85,48 +92,40 @@ void php_apns_throw_unconstructed(zend_object *object) {
   zend_throw_error(NULL, "%s is not constructed", ZSTR_VAL(object->ce->name));
 }
 
-bool php_apns_timeout(zend_long given, uint32_t argument, int32_t *out) {
-  if (given < -1 || given > INT32_MAX) {
-    zend_argument_value_error(argument, "must be between -1 and 2147483647");
+bool php_apns_timeout(const zend_long *given, uint32_t argument, int32_t *out) {
+  *out = APNS_TIMEOUT_DEFAULT;
+  if (!given) return true;
+  if (*given < APNS_TIMEOUT_INFINITE || *given > INT32_MAX) {
+    zend_argument_value_error(argument, "must be between -1 and 2147483647, or null");
     return false;
   }
-  *out = (int32_t)given;
+  *out = (int32_t)*given;
   return true;
 }
 
-PHP_METHOD(Apns_Exception, isRetryable) {
+/* ---- Methods -------------------------------------------------------------- */
+
+PHP_METHOD(Apns_RuntimeException, isRetryable) {
   if (zend_parse_parameters_none() == FAILURE) return;
+  for (size_t index = 0; index < CLASSES; index++)
+    if (instanceof_function(Z_OBJCE_P(ZEND_THIS), *classes[index].ce))
+      RETURN_BOOL(apns_status_is_retryable(classes[index].status));
+  RETURN_FALSE;
+}
+
+static void return_property(INTERNAL_FUNCTION_PARAMETERS, const char *name) {
   zval room;
-  zval *status = zend_read_property(php_apns_class.exception, Z_OBJ_P(ZEND_THIS), "status",
-                                    strlen("status"), true, &room);
-  RETURN_BOOL(apns_status_is_retryable((apns_status_t)zval_get_long(status)));
+  if (zend_parse_parameters_none() == FAILURE) return;
+  zend_object *object = Z_OBJ_P(ZEND_THIS);
+  RETURN_COPY_DEREF(zend_read_property(owner_of(object), object, name, strlen(name), true, &room));
 }
 
-/* A status of the library; -1, which is none, for a number that cannot be one. */
-static int clamped(zend_long number) {
-  return number < INT32_MIN || number > INT32_MAX ? -1 : (int)number;
-}
-
-PHP_METHOD(Apns_Reject, text) {
-  zend_long reject = 0;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "l", &reject) == FAILURE) return;
-  RETURN_STRING(apns_reject_text((apns_reject_t)clamped(reject)));
-}
-
-PHP_METHOD(Apns_Reason, text) {
-  zend_long reason = 0;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "l", &reason) == FAILURE) return;
-  RETURN_STRING(apns_reason_text((apns_reason_t)clamped(reason)));
-}
-
-PHP_METHOD(Apns_Reason, httpStatus) {
-  zend_long reason = 0;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "l", &reason) == FAILURE) return;
-  RETURN_LONG(apns_reason_http_status((apns_reason_t)clamped(reason)));
-}
-
-PHP_METHOD(Apns_PushType, text) {
-  zend_long type = 0;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "l", &type) == FAILURE) return;
-  RETURN_STRING(apns_push_type_text((apns_push_type_t)clamped(type)));
-}
+#define GETTER(method, property)                                 \
+  PHP_METHOD(Apns_RuntimeException, method) {                    \
+    return_property(INTERNAL_FUNCTION_PARAM_PASSTHRU, property); \
+  }
+GETTER(getCause, "cause")
+GETTER(getSystemError, "systemError")
+GETTER(getTlsCode, "tlsCode")
+GETTER(getReject, "reject")
+GETTER(getTaken, "taken")

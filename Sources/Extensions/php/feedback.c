@@ -76,8 +76,8 @@ static bool take(zend_object *object, bool of_others, int32_t timeout_ms, zval *
 
 void php_apns_feedback_entry(zval *out, const apns_feedback_tuple_t *tuple) {
   object_init_ex(out, php_apns_class.feedback_entry);
-  ZVAL_LONG(OBJ_PROP_NUM(Z_OBJ_P(out), 0), tuple->timestamp);
-  ZVAL_STR(OBJ_PROP_NUM(Z_OBJ_P(out), 1), php_apns_token_hex(tuple->token, tuple->token_length));
+  ZVAL_STR(OBJ_PROP_NUM(Z_OBJ_P(out), 0), php_apns_token_hex(tuple->token, tuple->token_length));
+  ZVAL_LONG(OBJ_PROP_NUM(Z_OBJ_P(out), 1), tuple->timestamp);
 }
 
 static zend_object *create(zend_class_entry *ce) {

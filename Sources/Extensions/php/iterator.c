@@ -26,7 +26,13 @@ static void destroy(zend_object_iterator *base) {
   zval_ptr_dtor(&base->data);
 }
 
-static int is_valid(zend_object_iterator *base) {
+/* 8.4 changed the type. */
+#if PHP_VERSION_ID < 80400
+#define VALIDITY int
+#else
+#define VALIDITY zend_result
+#endif
+static VALIDITY is_valid(zend_object_iterator *base) {
   return Z_TYPE(((iterator *)base)->current) != IS_UNDEF ? SUCCESS : FAILURE;
 }
 

@@ -1,4 +1,4 @@
-/* Names as people type them: words for numbers, and the name that was probably meant. */
+/* Names as people type them: the name that was probably meant. */
 #include "php_apns.h"
 
 /* A longer name is no typing error. */
@@ -82,41 +82,3 @@ const char *php_apns_shown(const zend_string *given, char out[PHP_APNS_SHOWN]) {
   strcpy(out + length, length < ZSTR_LEN(given) ? "..." : "");
   return out;
 }
-
-/* ---- Words --------------------------------------------------------------- */
-
-const int32_t *php_apns_word(const php_apns_name *words, const char *text, size_t length) {
-  for (; words->name; words++) {
-    if (strlen(words->name) == length && strncasecmp(words->name, text, length) == 0) {
-      return &words->number;
-    }
-  }
-  return NULL;
-}
-
-static const char *word_at(const void *words, size_t index) {
-  return ((const php_apns_name *)words)[index].name;
-}
-
-void php_apns_no_word(const char *what, const php_apns_name *words, const zend_string *given) {
-  char list[256] = "", shown[PHP_APNS_SHOWN];
-  size_t length = 0;
-  for (const php_apns_name *word = words; word->name && length < sizeof list; word++) {
-    length += (size_t)snprintf(list + length, sizeof list - length, "%s'%s'",
-                               word == words   ? ""
-                               : !word[1].name ? " or "
-                                               : ", ",
-                               word->name);
-  }
-  const char *nearest = php_apns_nearest(ZSTR_VAL(given), word_at, words);
-  zend_value_error("%s must be %s, '%s' given%s%s%s", what, list, php_apns_shown(given, shown),
-                   nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
-}
-
-#include "words.h"
-
-const php_apns_name php_apns_checks[] = {{"all", APNS_CHECK_ALL},
-                                         {"payload", APNS_CHECK_PAYLOAD},
-                                         {"expiry", APNS_CHECK_EXPIRY},
-                                         {"none", 0},
-                                         {NULL, 0}};

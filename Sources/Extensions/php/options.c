@@ -7,14 +7,19 @@
 
 static bool is_number(php_apns_option_type type) {
   return type == PHP_APNS_U16 || type == PHP_APNS_U32 || type == PHP_APNS_I32 ||
-         type == PHP_APNS_SIZE;
+         type == PHP_APNS_SIZE || type == PHP_APNS_COUNT || type == PHP_APNS_COUNT_OR_NONE;
 }
 
 static const char *expected(const php_apns_option *option) {
-  if (option->words) return "string or int";
-  if (option->type == PHP_APNS_CHECKS) return "bool, string or int";
+  if (option->type == PHP_APNS_CHECKS) return "Apns\\Checks, string or bool";
   if (is_number(option->type)) return "int";
   return option->type == PHP_APNS_SWITCH ? "bool" : "string";
+}
+
+static bool wrong_type(const php_apns_option *option, const zval *value) {
+  zend_type_error("option '%s' must be of type %s, %s given", option->name, expected(option),
+                  zend_zval_type_name(value));
+  return false;
 }
 
 /* ---- Texts --------------------------------------------------------------- */
@@ -50,14 +55,18 @@ static bool read_text(const php_apns_option *option, const zend_string *text, ch
 
 /* ---- Numbers ------------------------------------------------------------- */
 
-static zend_long least(php_apns_option_type type) { return type == PHP_APNS_I32 ? INT32_MIN : 0; }
+static zend_long least(php_apns_option_type type) {
+  if (type == PHP_APNS_I32) return INT32_MIN;
+  if (type == PHP_APNS_COUNT_OR_NONE) return -1;
+  return type == PHP_APNS_U16 || type == PHP_APNS_COUNT;
+}
 
 static zend_long most(php_apns_option_type type) {
   switch (type) {
     case PHP_APNS_U16:
       return UINT16_MAX;
     case PHP_APNS_U32:
-    case PHP_APNS_CHECKS:
+    case PHP_APNS_COUNT:
       return (zend_long)MIN((uint64_t)UINT32_MAX, (uint64_t)ZEND_LONG_MAX);
     case PHP_APNS_SIZE:
       return ZEND_LONG_MAX;
@@ -67,6 +76,10 @@ static zend_long most(php_apns_option_type type) {
 }
 
 static bool read_number(const php_apns_option *option, zend_long number, char *field) {
+  if (number == 0 && (option->type == PHP_APNS_COUNT || option->type == PHP_APNS_COUNT_OR_NONE)) {
+    zend_value_error("option '%s' must not be 0; null is its default", option->name);
+    return false;
+  }
   if (number < least(option->type) || number > most(option->type)) {
     zend_value_error("option '%s' must be between " ZEND_LONG_FMT " and " ZEND_LONG_FMT
                      ", " ZEND_LONG_FMT " given",
@@ -78,7 +91,7 @@ static bool read_number(const php_apns_option *option, zend_long number, char *f
       *(uint16_t *)field = (uint16_t)number;
       break;
     case PHP_APNS_U32:
-    case PHP_APNS_CHECKS:
+    case PHP_APNS_COUNT:
       *(uint32_t *)field = (uint32_t)number;
       break;
     case PHP_APNS_SIZE:
@@ -100,41 +113,38 @@ bool php_apns_number_of(const zend_string *text, zend_long *out) {
 /* As parse_ini_file(), getenv() and forms give it. */
 static bool read_number_text(const php_apns_option *option, const zend_string *text, char *field) {
   zend_long number = 0;
-  char shown[PHP_APNS_SHOWN], what[PHP_APNS_SHOWN];
-  const int32_t *word =
-      option->words ? php_apns_word(option->words, ZSTR_VAL(text), ZSTR_LEN(text)) : NULL;
-  if (word) {
-    *(int32_t *)field = *word;
-    return true;
-  }
+  char shown[PHP_APNS_SHOWN];
   if (php_apns_number_of(text, &number)) return read_number(option, number, field);
-  if (option->words) {
-    snprintf(what, sizeof what, "option '%s'", option->name);
-    php_apns_no_word(what, option->words, text);
-  } else {
-    zend_value_error("option '%s' must be a whole number between " ZEND_LONG_FMT
-                     " and " ZEND_LONG_FMT ", '%s' given",
-                     option->name, least(option->type), most(option->type),
-                     php_apns_shown(text, shown));
-  }
+  zend_value_error("option '%s' must be a whole number between " ZEND_LONG_FMT " and " ZEND_LONG_FMT
+                   ", '%s' given",
+                   option->name, least(option->type), most(option->type),
+                   php_apns_shown(text, shown));
   return false;
 }
 
 /* ---- Switches ------------------------------------------------------------ */
 
 /* php.ini's words; parse_ini_file() makes "1" and "" of them. */
-static const php_apns_name switches[] = {{"1", 1},     {"", 0},     {"0", 0},  {"on", 1},
-                                         {"off", 0},   {"yes", 1},  {"no", 0}, {"true", 1},
-                                         {"false", 0}, {"none", 0}, {NULL, 0}};
+static const char *const switches[] = {"0", "1", "off", "on", "no", "yes", "false", "true", "none"};
+
+/* Off or on; false: the text is no switch. */
+static bool switch_of(const zend_string *text, int32_t *out) {
+  *out = 0;
+  if (ZSTR_LEN(text) == 0) return true;
+  for (size_t index = 0; index < sizeof switches / sizeof *switches; index++) {
+    if (strlen(switches[index]) == ZSTR_LEN(text) &&
+        strncasecmp(switches[index], ZSTR_VAL(text), ZSTR_LEN(text)) == 0) {
+      *out = index % 2;
+      return true;
+    }
+  }
+  return false;
+}
 
 static bool read_switch(const php_apns_option *option, const zval *value, char *field) {
   char shown[PHP_APNS_SHOWN] = "";
   if (Z_TYPE_P(value) == IS_STRING) {
-    const int32_t *word = php_apns_word(switches, Z_STRVAL_P(value), Z_STRLEN_P(value));
-    if (word) {
-      *(int32_t *)field = *word;
-      return true;
-    }
+    if (switch_of(Z_STR_P(value), (int32_t *)field)) return true;
     php_apns_shown(Z_STR_P(value), shown);
   } else if (Z_TYPE_P(value) != IS_LONG) {
     *(int32_t *)field = Z_TYPE_P(value) == IS_TRUE;
@@ -151,24 +161,27 @@ static bool read_switch(const php_apns_option *option, const zval *value, char *
 
 /* "1" is what parse_ini_file() makes of "on". */
 bool php_apns_checks_of(const zend_string *text, uint32_t *out) {
-  const int32_t *word = php_apns_word(php_apns_checks, ZSTR_VAL(text), ZSTR_LEN(text));
-  const int32_t *is_on = php_apns_word(switches, ZSTR_VAL(text), ZSTR_LEN(text));
-  if (word) *out = (uint32_t)*word;
-  if (!word && is_on) *out = *is_on ? APNS_CHECK_ALL : 0;
-  return word || is_on;
+  const int32_t *word = php_apns_word(&php_apns_checks, ZSTR_VAL(text), ZSTR_LEN(text));
+  int32_t is_on = 0;
+  if (word) {
+    *out = (uint32_t)*word;
+    return true;
+  }
+  if (!switch_of(text, &is_on)) return false;
+  *out = is_on ? APNS_CHECK_ALL : 0;
+  return true;
 }
 
 static bool read_checks(const php_apns_option *option, const zval *value, char *field) {
   uint32_t *checks = (uint32_t *)field;
-  zend_long number;
-  if (Z_TYPE_P(value) == IS_LONG) return read_number(option, Z_LVAL_P(value), field);
-  if (Z_TYPE_P(value) != IS_STRING) {
+  if (Z_TYPE_P(value) == IS_TRUE || Z_TYPE_P(value) == IS_FALSE) {
     *checks = Z_TYPE_P(value) == IS_TRUE ? APNS_CHECK_ALL : 0;
     return true;
   }
+  if (php_apns_is_case(&php_apns_checks, value, (int32_t *)field)) return true;
+  if (Z_TYPE_P(value) != IS_STRING) return wrong_type(option, value);
   if (php_apns_checks_of(Z_STR_P(value), checks)) return true;
-  if (php_apns_number_of(Z_STR_P(value), &number)) return read_number(option, number, field);
-  php_apns_no_word("option 'checks'", php_apns_checks, Z_STR_P(value));
+  php_apns_no_word("option 'checks'", &php_apns_checks, Z_STR_P(value));
   return false;
 }
 
@@ -181,12 +194,17 @@ static bool read_option(const php_apns_option *option, zval *value, char *out) {
     *(const zval **)field = value;
     return true;
   }
-  const zend_uchar type = Z_TYPE_P(value);
+  const int type = Z_TYPE_P(value);
   if (type == IS_NULL && option->is_optional) return true;
-  if (option->type == PHP_APNS_SWITCH || option->type == PHP_APNS_CHECKS) {
+  if (option->type == PHP_APNS_ENUM) {
+    char what[PHP_APNS_SHOWN];
+    snprintf(what, sizeof what, "option '%s'", option->name);
+    return php_apns_read_case(option->cases, value, what, (int32_t *)field);
+  }
+  if (option->type == PHP_APNS_CHECKS) return read_checks(option, value, field);
+  if (option->type == PHP_APNS_SWITCH) {
     if (type == IS_TRUE || type == IS_FALSE || type == IS_LONG || type == IS_STRING) {
-      return option->type == PHP_APNS_CHECKS ? read_checks(option, value, field)
-                                             : read_switch(option, value, field);
+      return read_switch(option, value, field);
     }
   } else if (is_number(option->type)) {
     if (type == IS_LONG) return read_number(option, Z_LVAL_P(value), field);
@@ -194,9 +212,7 @@ static bool read_option(const php_apns_option *option, zval *value, char *out) {
   } else if (type == IS_STRING) {
     return read_text(option, Z_STR_P(value), field);
   }
-  zend_type_error("option '%s' must be of type %s, %s given", option->name, expected(option),
-                  zend_zval_type_name(value));
-  return false;
+  return wrong_type(option, value);
 }
 
 static const php_apns_option *find(const php_apns_options *options, const char *name,

@@ -586,12 +586,13 @@ PHP_METHOD(Apns_Payload, __toString) {
 PHP_METHOD(Apns_Payload, check) {
   zend_string *json;
   zend_long limit = 0;
+  bool is_usual = true;
   size_t count = 0;
   apns_error_t error = APNS_ERROR_INIT;
   const apns_payload_finding_t unset = APNS_PAYLOAD_FINDING_INIT;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "S|l", &json, &limit) == FAILURE) return;
-  if (limit < 0) {
-    zend_argument_value_error(2, "must not be negative");
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "S|l!", &json, &limit, &is_usual) == FAILURE) return;
+  if (limit < 1 && !is_usual && ZEND_NUM_ARGS() > 1) {
+    zend_argument_value_error(2, "must be at least 1, or null");
     return;
   }
   size_t room = 16;

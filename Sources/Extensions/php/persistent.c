@@ -126,11 +126,14 @@ static void log_note(const php_apns_tracked *tracked, const php_apns_record *rec
   if (record->kind == APNS_EVENT_ACCEPTED) return;
   char *text = NULL, token[2 * APNS_TOKEN_MAX + 1] = "";
   apns_token_to_hex(record->token, record->token_length, token, sizeof token, NULL, NULL);
+  const char *kind = php_apns_word_of(&php_apns_event_kinds, record->kind);
   spprintf(&text, 0,
            "apns: session \"%s\" ends, and nobody took the outcome of notification %u of request "
            "\"%s\" to %s: %s%s",
            ZSTR_VAL(tracked->name), record->identifier, ZSTR_VAL(record->request->name), token,
-           record->kind == APNS_EVENT_REJECTED ? "rejected, " : php_apns_kind_text(record->kind),
+           record->kind == APNS_EVENT_REJECTED ? "rejected, "
+           : kind                              ? kind
+                                               : "unknown",
            record->kind != APNS_EVENT_REJECTED ? ""
            : record->answer                    ? record->answer->reason_text
                                                : apns_reject_text((apns_reject_t)record->reject));

@@ -86,10 +86,10 @@ void php_apns_provider_resume(php_apns_provider *provider);
 
 /* As in interface/apns.stub.php. */
 typedef struct php_apns_classes {
-  zend_class_entry *exception, *argument, *memory, *timeout, *network, *tls, *bad_credentials,
-      *protocol, *full, *closed, *forked, *again, *refused, *in_doubt, *reject, *reason, *push_type,
-      *token, *credentials, *payload, *strings, *event, *events, *session, *feedback_entry,
-      *feedback, *channels;
+  zend_class_entry *exception, *runtime, *argument, *memory, *timeout, *network, *tls,
+      *bad_credentials, *protocol, *full, *closed, *forked, *again, *refused, *in_doubt, *token,
+      *credentials, *payload, *strings, *event, *events, *session, *feedback_entry, *feedback,
+      *channels;
 } php_apns_classes;
 extern php_apns_classes php_apns_class;
 void php_apns_classes_register(void);
@@ -106,8 +106,8 @@ void php_apns_refuse(apns_reject_t reject, const char *format, ...)
 void php_apns_tell_taken(size_t taken);
 /* "Apns\Session is not constructed" */
 void php_apns_throw_unconstructed(zend_object *object);
-/* False, and an exception: the number is no timeout. */
-bool php_apns_timeout(zend_long given, uint32_t argument, int32_t *out);
+/* False, and an exception: the number is no timeout. NULL: APNS_TIMEOUT_DEFAULT. */
+bool php_apns_timeout(const zend_long *given, uint32_t argument, int32_t *out);
 
 /* ---- Names --------------------------------------------------------------- */
 
@@ -126,32 +126,57 @@ const char *php_apns_quoted(const char *given, char out[PHP_APNS_SHOWN]);
 bool php_apns_is_allowed(const char *file);
 bool php_apns_may_open(const char *file);
 
-/* The words for an enumeration's numbers, ended by NULL. Upper and lower case are the same. */
-typedef struct php_apns_name {
+/* ---- Enumerations --------------------------------------------------------- */
+
+typedef struct php_apns_case {
+  const char *word; /* its value; of an enumeration of numbers in digits. NULL: the end */
   const char *name;
-  int32_t number;
-} php_apns_name;
-extern const php_apns_name php_apns_log_levels[], php_apns_protocols[], php_apns_formats[],
-    php_apns_deliveries[], php_apns_outcomes[], php_apns_tls_versions[], php_apns_push_types[],
-    php_apns_checks[], php_apns_environments[], php_apns_storages[];
-/* NULL: it is none of them. */
-const int32_t *php_apns_word(const php_apns_name *words, const char *text, size_t length);
+  int32_t number; /* in C */
+} php_apns_case;
+typedef struct php_apns_enum {
+  const char *name; /* of the class */
+  const php_apns_case *cases;
+  bool is_of_numbers;
+  zend_class_entry *ce;
+} php_apns_enum;
+extern php_apns_enum php_apns_rejects, php_apns_reasons, php_apns_causes, php_apns_event_kinds,
+    php_apns_log_levels, php_apns_protocols, php_apns_formats, php_apns_deliveries,
+    php_apns_outcomes, php_apns_tls_versions, php_apns_push_types, php_apns_checks,
+    php_apns_environments, php_apns_storages, php_apns_priorities;
+void php_apns_enums_register(void);
+/* The number of the case with this value, of which upper and lower case are the same; NULL: there
+   is none. */
+const int32_t *php_apns_word(const php_apns_enum *of, const char *text, size_t length);
+/* The case's value; NULL: the number has none. */
+const char *php_apns_word_of(const php_apns_enum *of, int32_t number);
+/* The case itself; null: the number has none. */
+void php_apns_case_of(const php_apns_enum *of, int32_t number, zval *out);
+/* The same of a reason, where Other stands for those that only a newer library has. */
+void php_apns_reason_of(int32_t number, zval *out);
+/* False: the value is no case of it. */
+bool php_apns_is_case(const php_apns_enum *of, const zval *value, int32_t *number_out);
+/* A case or its value, of `what`. False, and an exception. */
+bool php_apns_read_case(const php_apns_enum *of, const zval *given, const char *what,
+                        int32_t *number_out);
 /* Throws that `what` takes these words and no other. */
-void php_apns_no_word(const char *what, const php_apns_name *words, const zend_string *given);
+void php_apns_no_word(const char *what, const php_apns_enum *of, const zend_string *given);
 
 /* ---- Options ------------------------------------------------------------- */
 
 typedef enum php_apns_option_type {
-  PHP_APNS_TEXT,   /* const char * */
-  PHP_APNS_PATH,   /* likewise, of a file that open_basedir lets through */
-  PHP_APNS_BYTES,  /* const void *, and a size_t behind it */
-  PHP_APNS_U16,    /* 0 to 65,535 */
-  PHP_APNS_U32,    /* 0 to 2^32 - 1 */
-  PHP_APNS_I32,    /* int32_t */
-  PHP_APNS_SIZE,   /* size_t */
-  PHP_APNS_SWITCH, /* int32_t, from a bool */
-  PHP_APNS_CHECKS, /* uint32_t of apns_check_t, from a bool too */
-  PHP_APNS_OTHER   /* the caller's, who gets the zval: const zval * */
+  PHP_APNS_TEXT,          /* const char * */
+  PHP_APNS_PATH,          /* likewise, of a file that open_basedir lets through */
+  PHP_APNS_BYTES,         /* const void *, and a size_t behind it */
+  PHP_APNS_U16,           /* 1 to 65,535 */
+  PHP_APNS_U32,           /* 0 to 2^32 - 1 */
+  PHP_APNS_I32,           /* int32_t */
+  PHP_APNS_COUNT,         /* uint32_t, not 0: that is C's default */
+  PHP_APNS_COUNT_OR_NONE, /* int32_t, -1 or more, and not 0 */
+  PHP_APNS_ENUM,          /* int32_t */
+  PHP_APNS_SIZE,          /* size_t */
+  PHP_APNS_SWITCH,        /* int32_t, from a bool */
+  PHP_APNS_CHECKS,        /* uint32_t of apns_check_t, from a bool too */
+  PHP_APNS_OTHER          /* the caller's, who gets the zval: const zval * */
 } php_apns_option_type;
 
 typedef struct php_apns_option {
@@ -159,7 +184,7 @@ typedef struct php_apns_option {
   php_apns_option_type type;
   size_t offset;
   bool is_optional;           /* null is as if it were not there */
-  const php_apns_name *words; /* of a PHP_APNS_I32: the names of its numbers */
+  const php_apns_enum *cases; /* of a PHP_APNS_ENUM */
 } php_apns_option;
 
 /* Numbers, switches and words may come as text, as parse_ini_file() and getenv() give them. */
@@ -388,7 +413,7 @@ void php_apns_tracked_finish(php_apns_tracked *tracked);
 bool php_apns_interrupt(void);
 /* How long the next slice before the deadline is. */
 int32_t php_apns_slice(int64_t deadline);
-/* The end of a wait of so many ms; -1: the session's own timeouts. */
+/* The end of a wait of so many ms, or of an APNS_TIMEOUT_. */
 int64_t php_apns_deadline(const php_apns_tracked *tracked, int32_t timeout_ms);
 typedef apns_status_t (*php_apns_step)(apns_session_t *session, int32_t ms, apns_error_t *error);
 /* Makes a call of the library until it is done or its time is over. Perhaps with an exception. */
@@ -433,7 +458,6 @@ bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_m
 void php_apns_events_new(zend_object *session, bool of_others, int32_t timeout_ms, zval *out);
 
 /* why.c */
-const char *php_apns_kind_text(int32_t kind);
 /* The outcome in one line; and with what it means. */
 zend_string *php_apns_describe(const php_apns_record *record);
 zend_string *php_apns_why(const php_apns_record *record);

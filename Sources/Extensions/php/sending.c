@@ -1,13 +1,15 @@
 /* Sending: single notifications, and those of arrays and generators. */
 #include "php_apns.h"
 
+#include "ext/date/php_date.h"
 #include "ext/spl/spl_iterators.h"
 #include "zend_exceptions.h"
 #include "zend_interfaces.h"
 
 typedef struct push {
   zval *token, *payload, *user_data;
-  zend_long expiry, priority, push_type;
+  int64_t expiry; /* as in C, where 0 is not said */
+  uint8_t priority, push_type;
   zend_string *topic, *collapse_id, *apns_id, *channel_id;
 } push;
 
@@ -24,18 +26,8 @@ static bool take_header(const zend_string *given, const char *name, apns_reject_
 }
 
 static bool take_headers(const push *push, apns_notification_t *notification) {
-  if (push->priority < 0 || push->priority > UINT8_MAX) {
-    php_apns_refuse(APNS_REJECT_PROCESSING_ERROR, "priority is " ZEND_LONG_FMT ", not 5 or 10",
-                    push->priority);
-    return false;
-  }
-  if (push->push_type < 0 || push->push_type > UINT8_MAX) {
-    php_apns_refuse(APNS_REJECT_PROCESSING_ERROR,
-                    "push_type is " ZEND_LONG_FMT ", not of Apns\\PushType", push->push_type);
-    return false;
-  }
-  notification->priority = (uint8_t)push->priority;
-  notification->push_type = (uint8_t)push->push_type;
+  notification->priority = push->priority;
+  notification->push_type = push->push_type;
   return take_header(push->topic, "topic", APNS_REJECT_INVALID_TOPIC_SIZE, &notification->topic) &&
          take_header(push->collapse_id, "collapse_id", APNS_REJECT_PROCESSING_ERROR,
                      &notification->collapse_id) &&
@@ -52,29 +44,105 @@ static bool has_token(const push *push) {
   return !push->channel_id || Z_TYPE_P(token) != IS_NULL;
 }
 
-/* A constant of Apns\PushType, or APNs' word for it. NULL: as the payload has it. */
-static bool take_push_type(const zval *given, const char *what, zend_long *out) {
-  if (!given) return true;
+/* A parameter or a field, for messages. */
+typedef struct place {
+  const char *method; /* NULL: a field of a notification */
+  uint32_t argument;
+  const char *name;
+} place;
+
+static const char *name_of(const place *place, char out[PHP_APNS_SHOWN]) {
+  if (place->method) {
+    snprintf(out, PHP_APNS_SHOWN, "Apns\\Session::%s(): Argument #%u ($%s)", place->method,
+             place->argument, place->name);
+  } else {
+    snprintf(out, PHP_APNS_SHOWN, "'%s' of a notification", place->name);
+  }
+  return out;
+}
+
+static bool wrong_type(const place *place, const char *wanted, const zval *value) {
+  char name[PHP_APNS_SHOWN];
+  zend_type_error("%s must be of type %s, %s given", name_of(place, name), wanted,
+                  zend_zval_type_name(value));
+  return false;
+}
+
+/* A whole number; a database and a CSV file give one as text. */
+static bool take_number(const zval *given, const place *place, const char *wanted, zend_long *out) {
+  char name[PHP_APNS_SHOWN], shown[PHP_APNS_SHOWN];
   if (Z_TYPE_P(given) == IS_LONG) {
     *out = Z_LVAL_P(given);
     return true;
   }
-  if (Z_TYPE_P(given) != IS_STRING) {
-    zend_type_error("%s must be of type string or int, %s given", what, zend_zval_type_name(given));
+  if (Z_TYPE_P(given) != IS_STRING) return wrong_type(place, wanted, given);
+  if (php_apns_number_of(Z_STR_P(given), out)) return true;
+  zend_value_error("%s must be a whole number, '%s' given", name_of(place, name),
+                   php_apns_shown(Z_STR_P(given), shown));
+  return false;
+}
+
+/* UNIX seconds, or an object that knows them. NULL or null: not said. */
+static bool take_expiry(zval *given, const place *place, int64_t *out) {
+  zend_long seconds = 0;
+  char name[PHP_APNS_SHOWN];
+  *out = 0;
+  if (!given || Z_TYPE_P(given) == IS_NULL) return true;
+  if (Z_TYPE_P(given) == IS_OBJECT &&
+      instanceof_function(Z_OBJCE_P(given), php_date_get_interface_ce())) {
+    zval result;
+    zend_call_method_with_0_params(Z_OBJ_P(given), Z_OBJCE_P(given), NULL, "gettimestamp", &result);
+    if (EG(exception)) return false;
+    seconds = zval_get_long(&result);
+    zval_ptr_dtor(&result);
+    /* A time does not say once, not even this one. */
+    if (seconds == 0) seconds = 1;
+  } else if (!take_number(given, place, "DateTimeInterface, int or null", &seconds)) {
     return false;
   }
-  const int32_t *word = php_apns_word(php_apns_push_types, Z_STRVAL_P(given), Z_STRLEN_P(given));
-  if (word) *out = *word;
-  if (word || php_apns_number_of(Z_STR_P(given), out)) return true;
-  php_apns_no_word(what, php_apns_push_types, Z_STR_P(given));
-  return false;
+  if (seconds < 0) {
+    php_apns_throw_argument("%s is " ZEND_LONG_FMT ", which is before 1970", name_of(place, name),
+                            seconds);
+    return false;
+  }
+  *out = seconds == 0 ? APNS_EXPIRY_ONCE : seconds;
+  return true;
+}
+
+/* NULL or null: not said. */
+static bool take_priority(const zval *given, const place *place, uint8_t *out) {
+  int32_t number = 0;
+  zend_long plain = 0;
+  if (!given || Z_TYPE_P(given) == IS_NULL) return true;
+  if (php_apns_is_case(&php_apns_priorities, given, &number)) {
+    *out = (uint8_t)number;
+    return true;
+  }
+  if (!take_number(given, place, "Apns\\Priority, int or null", &plain)) return false;
+  if (plain < 1 || plain > UINT8_MAX) {
+    php_apns_refuse(APNS_REJECT_PROCESSING_ERROR, "priority is " ZEND_LONG_FMT ", not 5 or 10",
+                    plain);
+    return false;
+  }
+  *out = (uint8_t)plain;
+  return true;
+}
+
+/* NULL or null: as the payload has it. */
+static bool take_push_type(const zval *given, const place *place, uint8_t *out) {
+  char name[PHP_APNS_SHOWN];
+  int32_t number = 0;
+  if (!given || Z_TYPE_P(given) == IS_NULL) return true;
+  if (!php_apns_read_case(&php_apns_push_types, given, name_of(place, name), &number)) return false;
+  *out = (uint8_t)number;
+  return true;
 }
 
 /* Sends it, in slices where the window is full; handlers that throw end that. */
 static apns_status_t take(php_apns_tracked *tracked, const apns_notification_t *notification,
                           const apns_payload_t *builder, uint32_t flags, uint32_t *identifier,
                           apns_error_t *error) {
-  const int64_t deadline = php_apns_deadline(tracked, -1);
+  const int64_t deadline = php_apns_deadline(tracked, APNS_TIMEOUT_DEFAULT);
   for (;;) {
     const int64_t began = php_apns_now_ms();
     const apns_status_t status =
@@ -94,7 +162,7 @@ static apns_status_t take_and_wait(php_apns_tracked *tracked, const apns_notific
   const int64_t deadline = php_apns_deadline(tracked, timeout_ms);
   for (;;) {
     const int64_t began = php_apns_now_ms();
-    const int32_t left = deadline > began ? (int32_t)(deadline - began) : 0;
+    const int32_t left = deadline > began ? (int32_t)MIN(deadline - began, INT32_MAX) : 0;
     const apns_status_t status = apns_session_push(tracked->session, given, left, event, error);
     const int64_t now = php_apns_now_ms();
     php_apns_provider_resume(tracked->provider);
@@ -120,6 +188,15 @@ static void return_event(php_apns_tracked *tracked, php_apns_record *record,
   }
   php_apns_event_new(record, out);
   php_apns_record_free(record);
+}
+
+/* Here 0 is what C has a constant for. */
+static void name_once(apns_error_t *error) {
+  static const char once[] = "APNS_EXPIRY_ONCE (-1)";
+  char *found = strstr(error->message, once);
+  if (!found) return;
+  *found++ = '0';
+  memmove(found, found + sizeof once - 2, strlen(found + sizeof once - 2) + 1);
 }
 
 /* The identifier; 0, and an exception. With `event_out` it waits for the outcome. */
@@ -176,6 +253,7 @@ static uint32_t send_push(zend_object *object, const push *push, bool more, int3
       identifier = 0;
       php_apns_record_free(record);
       php_apns_content_name_key(&content, &error);
+      name_once(&error);
       php_apns_throw_after(&error);
     }
     php_apns_provider_resume(tracked->provider);
@@ -186,39 +264,54 @@ static uint32_t send_push(zend_object *object, const push *push, bool more, int3
   return identifier;
 }
 
+/* The parameters that send() and push() have in common, of which some have other places. */
+static bool take_parameters(push *push, zval *expiry, zval *priority, zval *push_type,
+                            const char *method, uint32_t expiry_argument,
+                            uint32_t push_type_argument) {
+  const place at_expiry = {method, expiry_argument, "expiry"};
+  const place at_priority = {method, expiry_argument + 1, "priority"};
+  const place at_push_type = {method, push_type_argument, "pushType"};
+  return take_expiry(expiry, &at_expiry, &push->expiry) &&
+         take_priority(priority, &at_priority, &push->priority) &&
+         take_push_type(push_type, &at_push_type, &push->push_type);
+}
+
 PHP_METHOD(Apns_Session, send) {
   push push = {0};
-  zval *push_type = NULL;
+  zval *expiry = NULL, *priority = NULL, *push_type = NULL;
   bool more = false;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "zz|zllbS!zS!S!S!", &push.token, &push.payload,
-                            &push.user_data, &push.expiry, &push.priority, &more, &push.topic,
-                            &push_type, &push.collapse_id, &push.apns_id,
-                            &push.channel_id) == FAILURE) {
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "zz|zzzbS!zS!S!S!", &push.token, &push.payload,
+                            &push.user_data, &expiry, &priority, &more, &push.topic, &push_type,
+                            &push.collapse_id, &push.apns_id, &push.channel_id) == FAILURE) {
     return;
   }
-  if (!take_push_type(push_type, "Apns\\Session::send(): Argument #8 ($pushType)",
-                      &push.push_type)) {
-    return;
-  }
+  if (!take_parameters(&push, expiry, priority, push_type, "send", 4, 8)) return;
   uint32_t identifier = send_push(Z_OBJ_P(ZEND_THIS), &push, more, 0, NULL);
   if (identifier != 0) RETURN_LONG(identifier);
 }
 
 PHP_METHOD(Apns_Session, push) {
   push push = {0};
-  zval *push_type = NULL;
-  zend_long given = -1;
+  zval *expiry = NULL, *priority = NULL, *push_type = NULL;
+  zend_long given = 0;
+  bool is_usual = true;
   int32_t timeout_ms;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "zz|lzllS!zS!S!S!", &push.token, &push.payload, &given,
-                            &push.user_data, &push.expiry, &push.priority, &push.topic, &push_type,
-                            &push.collapse_id, &push.apns_id, &push.channel_id) == FAILURE) {
-    return;
-  }
-  if (!php_apns_timeout(given, 3, &timeout_ms)) return;
-  if (!take_push_type(push_type, "Apns\\Session::push(): Argument #8 ($pushType)",
-                      &push.push_type)) {
-    return;
-  }
+  ZEND_PARSE_PARAMETERS_START(2, 11)
+  Z_PARAM_ZVAL(push.token)
+  Z_PARAM_ZVAL(push.payload)
+  Z_PARAM_OPTIONAL
+  Z_PARAM_LONG_OR_NULL(given, is_usual)
+  Z_PARAM_ZVAL(push.user_data)
+  Z_PARAM_ZVAL(expiry)
+  Z_PARAM_ZVAL(priority)
+  Z_PARAM_STR_OR_NULL(push.topic)
+  Z_PARAM_ZVAL(push_type)
+  Z_PARAM_STR_OR_NULL(push.collapse_id)
+  Z_PARAM_STR_OR_NULL(push.apns_id)
+  Z_PARAM_STR_OR_NULL(push.channel_id)
+  ZEND_PARSE_PARAMETERS_END();
+  if (!php_apns_timeout(is_usual ? NULL : &given, 3, &timeout_ms)) return;
+  if (!take_parameters(&push, expiry, priority, push_type, "push", 5, 8)) return;
   send_push(Z_OBJ_P(ZEND_THIS), &push, false, timeout_ms, return_value);
 }
 
@@ -242,10 +335,10 @@ enum {
   NONE
 };
 static const char *const fields[] = {
-    [TOKEN] = "token",           [PAYLOAD] = "payload",         [USER_DATA] = "user_data",
-    [EXPIRY] = "expiry",         [PRIORITY] = "priority",       [PUSH_TYPE] = "push_type",
-    [TOPIC] = "topic",           [COLLAPSE_ID] = "collapse_id", [APNS_ID] = "apns_id",
-    [CHANNEL_ID] = "channel_id",
+    [TOKEN] = "token",          [PAYLOAD] = "payload",        [USER_DATA] = "userData",
+    [EXPIRY] = "expiry",        [PRIORITY] = "priority",      [PUSH_TYPE] = "pushType",
+    [TOPIC] = "topic",          [COLLAPSE_ID] = "collapseId", [APNS_ID] = "apnsId",
+    [CHANNEL_ID] = "channelId",
 };
 
 static const char *field_at(const void *names, size_t index) {
@@ -279,32 +372,11 @@ static bool find_fields(HashTable *table, zval *found[NONE]) {
   return true;
 }
 
-static bool wrong_type(size_t field, const char *wanted, const zval *value) {
-  zend_type_error("'%s' of a notification must be of type %s, %s given", fields[field], wanted,
-                  zend_zval_type_name(value));
-  return false;
-}
-
-/* A database and a CSV file give numbers as text. */
-static bool take_number(zval *const found[NONE], size_t field, zend_long *out) {
-  char shown[PHP_APNS_SHOWN];
-  zval *value = found[field];
-  if (!value) return true;
-  if (Z_TYPE_P(value) == IS_LONG) {
-    *out = Z_LVAL_P(value);
-    return true;
-  }
-  if (Z_TYPE_P(value) != IS_STRING) return wrong_type(field, "int", value);
-  if (php_apns_number_of(Z_STR_P(value), out)) return true;
-  zend_value_error("'%s' of a notification must be a whole number, '%s' given", fields[field],
-                   php_apns_shown(Z_STR_P(value), shown));
-  return false;
-}
-
 static bool take_string(zval *const found[NONE], size_t field, zend_string **out) {
   zval *value = found[field];
   if (!value) return true;
-  if (Z_TYPE_P(value) != IS_STRING) return wrong_type(field, "string", value);
+  const place place = {NULL, 0, fields[field]};
+  if (Z_TYPE_P(value) != IS_STRING) return wrong_type(&place, "string", value);
   /* Kept, since the script's own code may remove it. */
   *out = zend_string_copy(Z_STR_P(value));
   return true;
@@ -323,13 +395,15 @@ static bool send_element(batch *batch, zval *element) {
   /* Kept, since the script's own code may remove it. */
   zval held;
   ZVAL_COPY(&held, element);
+  const place at_expiry = {NULL, 0, fields[EXPIRY]}, at_priority = {NULL, 0, fields[PRIORITY]},
+              at_push_type = {NULL, 0, fields[PUSH_TYPE]};
   bool is_sent = find_fields(Z_ARRVAL(held), found);
   push.token = found[TOKEN] ? found[TOKEN] : &absent;
   push.payload = found[PAYLOAD] ? found[PAYLOAD] : &absent;
   push.user_data = found[USER_DATA];
-  is_sent = is_sent && take_number(found, EXPIRY, &push.expiry) &&
-            take_number(found, PRIORITY, &push.priority) &&
-            take_push_type(found[PUSH_TYPE], "'push_type' of a notification", &push.push_type) &&
+  is_sent = is_sent && take_expiry(found[EXPIRY], &at_expiry, &push.expiry) &&
+            take_priority(found[PRIORITY], &at_priority, &push.priority) &&
+            take_push_type(found[PUSH_TYPE], &at_push_type, &push.push_type) &&
             take_string(found, TOPIC, &push.topic) &&
             take_string(found, COLLAPSE_ID, &push.collapse_id) &&
             take_string(found, APNS_ID, &push.apns_id) &&

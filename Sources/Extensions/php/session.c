@@ -51,7 +51,7 @@ static bool says(HashTable *given, HashTable *named, const char *name) {
 /* php.ini's protocol; NULL where it has none, or an unknown one. */
 static const int32_t *configured_protocol(void) {
   const char *text = php_apns_configured(APNS_G(protocol));
-  return text ? php_apns_word(php_apns_protocols, text, strlen(text)) : NULL;
+  return text ? php_apns_word(&php_apns_protocols, text, strlen(text)) : NULL;
 }
 
 /* php.ini first, then the script's options over it. */
@@ -291,6 +291,19 @@ PHP_METHOD(Apns_Session, useCredentials) {
   php_apns_identity_end(&identity);
 }
 
+/* The only parameter, where null is the session's own timeouts; false, and an exception. */
+static bool take_timeout(INTERNAL_FUNCTION_PARAMETERS, bool is_null_unless_given,
+                         int32_t *timeout_out) {
+  zend_long given = 0;
+  bool is_null = is_null_unless_given;
+  (void)return_value;
+  ZEND_PARSE_PARAMETERS_START(0, 1)
+  Z_PARAM_OPTIONAL
+  Z_PARAM_LONG_OR_NULL(given, is_null)
+  ZEND_PARSE_PARAMETERS_END_EX(return false);
+  return php_apns_timeout(is_null ? NULL : &given, 1, timeout_out);
+}
+
 static apns_status_t connect_step(apns_session_t *session, int32_t ms, apns_error_t *error) {
   (void)ms;
   return apns_session_connect(session, error);
@@ -305,8 +318,8 @@ PHP_METHOD(Apns_Session, connect) {
   if (zend_parse_parameters_none() == FAILURE) return;
   php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
   if (!tracked) return;
-  if (php_apns_wait(tracked, connect_step, -1, php_apns_deadline(tracked, tracked->connect_ms),
-                    &error) != APNS_OK) {
+  if (php_apns_wait(tracked, connect_step, APNS_TIMEOUT_DEFAULT,
+                    php_apns_deadline(tracked, tracked->connect_ms), &error) != APNS_OK) {
     php_apns_throw_after(&error);
   }
 }
@@ -324,11 +337,9 @@ PHP_METHOD(Apns_Session, flush) {
 }
 
 PHP_METHOD(Apns_Session, drain) {
-  zend_long given = -1;
   int32_t timeout;
   apns_error_t error = APNS_ERROR_INIT;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|l", &given) == FAILURE) return;
-  if (!php_apns_timeout(given, 1, &timeout)) return;
+  if (!take_timeout(INTERNAL_FUNCTION_PARAM_PASSTHRU, true, &timeout)) return;
   php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
   if (!tracked) return;
   apns_status_t status =
@@ -363,10 +374,8 @@ PHP_METHOD(Apns_Session, cancel) {
 }
 
 static void next_event(INTERNAL_FUNCTION_PARAMETERS, bool of_others) {
-  zend_long given = 0;
   int32_t timeout;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|l", &given) == FAILURE) return;
-  if (!php_apns_timeout(given, 1, &timeout)) return;
+  if (!take_timeout(INTERNAL_FUNCTION_PARAM_PASSTHRU, false, &timeout)) return;
   php_apns_event_take(Z_OBJ_P(ZEND_THIS), of_others, timeout, return_value);
 }
 
@@ -374,10 +383,8 @@ PHP_METHOD(Apns_Session, nextEvent) { next_event(INTERNAL_FUNCTION_PARAM_PASSTHR
 PHP_METHOD(Apns_Session, nextLeftEvent) { next_event(INTERNAL_FUNCTION_PARAM_PASSTHRU, true); }
 
 static void events(INTERNAL_FUNCTION_PARAMETERS, bool of_others) {
-  zend_long given = 0;
   int32_t timeout;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|l", &given) == FAILURE) return;
-  if (!php_apns_timeout(given, 1, &timeout)) return;
+  if (!take_timeout(INTERNAL_FUNCTION_PARAM_PASSTHRU, false, &timeout)) return;
   if (!php_apns_session_tracked(Z_OBJ_P(ZEND_THIS))) return;
   php_apns_events_new(Z_OBJ_P(ZEND_THIS), of_others, timeout, return_value);
 }
@@ -543,11 +550,9 @@ static apns_status_t close_step(apns_session_t *session, int32_t ms, apns_error_
 }
 
 PHP_METHOD(Apns_Session, close) {
-  zend_long given = -1;
   int32_t timeout;
   apns_error_t error = APNS_ERROR_INIT;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|l", &given) == FAILURE) return;
-  if (!php_apns_timeout(given, 1, &timeout)) return;
+  if (!take_timeout(INTERNAL_FUNCTION_PARAM_PASSTHRU, true, &timeout)) return;
   php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
   if (!tracked) return;
   apns_status_t status =

@@ -103,7 +103,12 @@ static void call(php_apns_log *log, const apns_log_record_t *record) {
   add_assoc_string(&arguments[2], "kind", apns_log_kind_name((apns_log_kind_t)record->kind));
   add_assoc_string(&arguments[2], "peer", record->peer);
   add_assoc_long(&arguments[2], "connection", record->connection);
-  add_assoc_long(&arguments[2], "cause", record->cause);
+  const char *cause = php_apns_word_of(&php_apns_causes, record->cause);
+  if (cause) {
+    add_assoc_string(&arguments[2], "cause", cause);
+  } else {
+    add_assoc_null(&arguments[2], "cause");
+  }
   add_assoc_long(&arguments[2], "count", (zend_long)record->count);
   add_assoc_long(&arguments[2], "milliseconds", record->milliseconds);
   add_assoc_long(&arguments[2], "left_out", record->left_out);

@@ -32,6 +32,7 @@ int32_t php_apns_slice(int64_t deadline) {
 }
 
 int64_t php_apns_deadline(const php_apns_tracked *tracked, int32_t timeout_ms) {
+  if (timeout_ms == APNS_TIMEOUT_INFINITE) return INT64_MAX;
   return php_apns_now_ms() + (timeout_ms < 0 ? tracked->patience_ms : timeout_ms);
 }
 
@@ -40,9 +41,8 @@ apns_status_t php_apns_wait(php_apns_tracked *tracked, php_apns_step step, int32
   for (;;) {
     const int64_t began = php_apns_now_ms();
     const int32_t slice = php_apns_slice(deadline);
-    const int32_t given_ms = timeout_ms < 0 ? APNS_TIMEOUT_DEFAULT : timeout_ms;
     const apns_status_t status =
-        step(tracked->session, timeout_ms == 0 || tracked->never_waits ? given_ms : slice, error);
+        step(tracked->session, timeout_ms == 0 || tracked->never_waits ? timeout_ms : slice, error);
     const int64_t now = php_apns_now_ms();
     php_apns_provider_resume(tracked->provider);
     /* Handlers come before what the caller throws, with which PHP would drop them, and before the
@@ -65,5 +65,6 @@ static apns_status_t flush_step(apns_session_t *session, int32_t ms, apns_error_
 }
 
 apns_status_t php_apns_flush(php_apns_tracked *tracked, apns_error_t *error) {
-  return php_apns_wait(tracked, flush_step, -1, php_apns_deadline(tracked, -1), error);
+  return php_apns_wait(tracked, flush_step, APNS_TIMEOUT_DEFAULT,
+                       php_apns_deadline(tracked, APNS_TIMEOUT_DEFAULT), error);
 }

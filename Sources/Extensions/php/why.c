@@ -15,21 +15,6 @@ static const char *words_of(const meaning *meanings, int32_t number) {
   return meanings->words;
 }
 
-const char *php_apns_kind_text(int32_t kind) {
-  switch (kind) {
-    case APNS_EVENT_ACCEPTED:
-      return "accepted";
-    case APNS_EVENT_REJECTED:
-      return "rejected";
-    case APNS_EVENT_CANCELLED:
-      return "cancelled";
-    case APNS_EVENT_EXPIRED:
-      return "expired";
-    default:
-      return "unknown";
-  }
-}
-
 zend_string *php_apns_describe(const php_apns_record *record) {
   apns_event_t event = APNS_EVENT_INIT;
   char text[160];

@@ -1,72 +1,119 @@
 <?php
 
 /**
- * The classes of the extension. Names and options are those of apns.h, which explains
- * each of them. Numbers may also be given as text, switches as "on" and "off", and
- * enumerations by name: protocol "http2", format "enhanced", delivery "at_most_once",
- * tls_min "1.2", as parse_ini_file() and getenv() give them.
- *
- * Constants are in constants.h, which Sources/Extensions/generate makes from apns.h.
+ * The classes of the extension; enums.stub.php has its enumerations. Names and options are
+ * those of apns.h, which explains each of them. Null is an option's default, and 0 is 0.
+ * Numbers may also be given as text, switches as "on" and "off", and cases of enumerations by
+ * their values: protocol "http2", delivery "at_most_once", tls_min "1.2", as parse_ini_file()
+ * and getenv() give them.
  *
  * @generate-class-entries
  */
 
 namespace Apns;
 
-/** A failure of the library. Each status has a class of its own. */
-class Exception extends \RuntimeException
+/**
+ * A failure of the library. Each status has a class of its own, and the exception's code is its
+ * number in C.
+ */
+interface Exception extends \Throwable
 {
-    /** One of the class's constants; the exception's code too. */
-    public int $status = 0;
+    /** The same call may succeed later without a change. */
+    public function isRetryable(): bool;
+
+    /** What exactly went wrong, for programs; the message is for people. Null: the class says it all. */
+    public function getCause(): ?Cause;
+
     /** errno; 0: the system did not fail. */
-    public int $systemError = 0;
+    public function getSystemError(): int;
+
     /** OpenSSL's error code; 0: there is none. */
-    public int $tlsCode = 0;
+    public function getTlsCode(): int;
+
     /**
      * The status with which a gateway would have refused what this call refused, a
-     * notification, token or payload, so that a script needs only one table: a constant of
-     * Apns\Reject; 0: there is none.
+     * notification, token or payload, so that a script needs only one table.
      */
-    public int $reject = 0;
-    /**
-     * What exactly went wrong, for programs, as one of the CAUSE_ constants; the message is
-     * for people. 0, CAUSE_NONE: the status says everything.
-     */
-    public int $cause = 0;
-    /** From sendMany(): how many notifications it had taken. */
-    public int $taken = 0;
+    public function getReject(): ?Reject;
 
-    /** The same call may succeed later without a change. */
+    /** From sendMany(): how many notifications it had taken. */
+    public function getTaken(): int;
+}
+
+/** A failure at run time: the base of most classes below. */
+class RuntimeException extends \RuntimeException implements Exception
+{
+    private ?Cause $cause = null;
+    private int $systemError = 0;
+    private int $tlsCode = 0;
+    private ?Reject $reject = null;
+    private int $taken = 0;
+
     public function isRetryable(): bool {}
+
+    public function getCause(): ?Cause {}
+
+    public function getSystemError(): int {}
+
+    public function getTlsCode(): int {}
+
+    public function getReject(): ?Reject {}
+
+    public function getTaken(): int {}
 }
 
 /** A mistake of the caller; retrying cannot help. */
-class ArgumentException extends Exception {}
-/** The system has no memory left. */
-class MemoryException extends Exception {}
-/** A deadline passed; nothing is lost by it. */
-class TimeoutException extends Exception {}
-/** Name, connection or peer failed. */
-class NetworkException extends Exception {}
-/** Handshake or verification failed. */
-class TlsException extends Exception {}
-/** A certificate, a key or trust anchors cannot be used. */
-class CredentialsException extends Exception {}
-/** The peer broke the protocol. */
-class ProtocolException extends Exception {}
-/** The window is full of outcomes: take them. */
-class FullException extends Exception {}
-/** The session was closed. */
-class ClosedException extends Exception {}
-/** Made by another process, before a fork(). */
-class ForkedException extends Exception {}
-/** With `nonblocking`: not yet. Wait for the stream, then go on. */
-class AgainException extends Exception {}
-/** From Channels: the service said no. */
-class RefusedException extends Exception
+class ArgumentException extends \InvalidArgumentException implements Exception
 {
-    /** A constant of Apns\Reason. */
-    public int $reason = 0;
+    private ?Cause $cause = null;
+    private int $systemError = 0;
+    private int $tlsCode = 0;
+    private ?Reject $reject = null;
+    private int $taken = 0;
+
+    /** @implementation-alias Apns\RuntimeException::isRetryable */
+    public function isRetryable(): bool {}
+
+    /** @implementation-alias Apns\RuntimeException::getCause */
+    public function getCause(): ?Cause {}
+
+    /** @implementation-alias Apns\RuntimeException::getSystemError */
+    public function getSystemError(): int {}
+
+    /** @implementation-alias Apns\RuntimeException::getTlsCode */
+    public function getTlsCode(): int {}
+
+    /** @implementation-alias Apns\RuntimeException::getReject */
+    public function getReject(): ?Reject {}
+
+    /** @implementation-alias Apns\RuntimeException::getTaken */
+    public function getTaken(): int {}
+}
+
+/** The system has no memory left. */
+class MemoryException extends RuntimeException {}
+/** A deadline passed; nothing is lost by it. */
+class TimeoutException extends RuntimeException {}
+/** Name, connection or peer failed. */
+class NetworkException extends RuntimeException {}
+/** Handshake or verification failed. */
+class TlsException extends RuntimeException {}
+/** A certificate, a key or trust anchors cannot be used. */
+class CredentialsException extends RuntimeException {}
+/** The peer broke the protocol. */
+class ProtocolException extends RuntimeException {}
+/** The window is full of outcomes: take them. */
+class FullException extends RuntimeException {}
+/** The session was closed. */
+class ClosedException extends RuntimeException {}
+/** Made by another process, before a fork(). */
+class ForkedException extends RuntimeException {}
+/** With `nonblocking`: not yet. Wait for the stream, then go on. */
+class AgainException extends RuntimeException {}
+/** From Channels: the service said no. */
+class RefusedException extends RuntimeException
+{
+    public ?Reason $reason = null;
     /** The reason as the service wrote it, even if it is not listed. */
     public string $reasonText = "";
     public int $httpStatus = 0;
@@ -76,31 +123,7 @@ class RefusedException extends Exception
     public int $retryAfter = 0;
 }
 /** From Channels::create(): there was no answer, and the channel may have been made. */
-class InDoubtException extends Exception {}
-
-/** Why a gateway rejected a notification over the binary interface: Event::$reject. */
-final class Reject
-{
-    /** The status in words. */
-    public static function text(int $reject): string {}
-}
-
-/** Why APNs rejected a notification over HTTP/2: Event::$reason. */
-final class Reason
-{
-    /** As APNs writes it, such as "BadDeviceToken". */
-    public static function text(int $reason): string {}
-
-    /** The HTTP status that APNs answers with for it; 0 for none. */
-    public static function httpStatus(int $reason): int {}
-}
-
-/** What kind of push a notification is, for HTTP/2. */
-final class PushType
-{
-    /** As APNs reads it, such as "alert". */
-    public static function text(int $type): string {}
-}
+class InDoubtException extends RuntimeException {}
 
 /**
  * A device token.
@@ -184,7 +207,7 @@ final class Credentials
  */
 final class Payload implements \Stringable
 {
-    /** Options: limit (0: what the session and the push type allow; 4,096 in write()), suffix, truncate. */
+    /** Options: limit (null: what the session and the push type allow; 4,096 in write()), suffix, truncate. */
     public function __construct(array $options = [], mixed ...$named) {}
 
     /**
@@ -217,9 +240,11 @@ final class Payload implements \Stringable
 
     /**
      * Checks a payload made elsewhere, and returns arrays of severity ("error" or "warning"),
-     * offset, line, column, message. Limit 0 means 4,096 bytes.
+     * offset, line, column, message. Limit null means 4,096 bytes.
+     *
+     * @phpstan-return list<array{severity: string, offset: int, line: int, column: int, message: string}>
      */
-    public static function check(string $json, int $limit = 0): array {}
+    public static function check(string $json, ?int $limit = null): array {}
 }
 
 /**
@@ -242,21 +267,26 @@ final class Strings
 }
 
 /**
- * How a notification ended.
+ * How a notification ended. A session makes it; tests make their own.
  *
  * @strict-properties
  * @not-serializable
  */
 final class Event
 {
-    /** ACCEPTED, REJECTED or UNKNOWN. */
-    public readonly int $kind;
-    /** The status of the binary interface, a constant of Apns\Reject; else 0. */
-    public readonly int $reject;
-    /** The reason of HTTP/2, a constant of Apns\Reason; else 0. */
-    public readonly int $reason;
+    public readonly EventKind $kind;
+    /** The device token, in lowercase hex. */
+    public readonly string $token;
+    /** Why APNs rejected it, over HTTP/2; Other where reasonText has what is not listed. */
+    public readonly ?Reason $reason;
+    /** What was given to send(). */
+    public readonly mixed $userData;
+    /** What send() returned. */
+    public readonly int $identifier;
     /** The HTTP status of the answer, such as 200; HTTP/2 only, else 0. */
     public readonly int $httpStatus;
+    /** The reason as the service wrote it, even if it is not listed. */
+    public readonly string $reasonText;
     /** When the device was gone (410), in UNIX seconds; 0: not given. */
     public readonly int $timestamp;
     /** After how many seconds it may be sent again; 0: there is no point in it, or nobody knows. */
@@ -268,25 +298,23 @@ final class Event
     public readonly ?string $apnsId;
     /** The apns-unique-id, by which Apple's console finds it; null where there is none, as in production. */
     public readonly ?string $uniqueId;
-    /** The reason as the service wrote it, even if it is not listed. */
-    public readonly string $reasonText;
-    /** What send() returned. */
-    public readonly int $identifier;
-    /** The device token, in lowercase hex. */
-    public readonly string $token;
-    /** What was given to send(). */
-    public readonly mixed $userData;
+    /** Why a gateway rejected it, over the binary interface; null for a status that Apple never listed. */
+    public readonly ?Reject $reject;
+    /** That status as a number; 0: there is none. */
+    public readonly int $rejectStatus;
     /** With a persistent session: the name of the request that sent it; else null. */
     public readonly ?string $request;
-    /** "accepted", "rejected", "unknown", "cancelled" or "expired". */
-    public readonly string $kindText;
     /**
      * How it ended and why, in one line of plain words for a log or a person, such as
      * "rejected: TopicDisallowed (HTTP 400): this certificate or key may not push to the topic".
      */
     public readonly string $why;
 
-    private function __construct() {}
+    /**
+     * For tests: new Event(EventKind::Rejected, $token, Reason::Unregistered). If $httpStatus and
+     * $reasonText are null, they are those of the reason; an accepted notification has status 200.
+     */
+    public function __construct(EventKind $kind, string $token = "", ?Reason $reason = null, mixed $userData = null, int $identifier = 0, ?int $httpStatus = null, ?string $reasonText = null, int $timestamp = 0, int $retryAfter = 0, ?string $apnsId = null, ?string $uniqueId = null, ?Reject $reject = null, ?int $rejectStatus = null, ?string $request = null) {}
 
     public function isAccepted(): bool {}
 
@@ -294,7 +322,7 @@ final class Event
 
     public function isUnknown(): bool {}
 
-    /** Taken back by Session::cancel(); it did not arrive. */
+    /** Taken back by cancel(); it did not arrive. */
     public function isCancelled(): bool {}
 
     /** Its deadline_ms passed; it did not arrive. */
@@ -319,21 +347,53 @@ final class Events implements \IteratorAggregate
 }
 
 /**
+ * The interface of Session, so that a test can have a session of its own. A foreach over it takes
+ * the outcomes that have arrived.
+ */
+interface SessionInterface extends \IteratorAggregate
+{
+    public function push(Token|string|null $token, Payload|array|string $payload, ?int $timeoutMs = null, mixed $userData = null, \DateTimeInterface|int|null $expiry = null, Priority|int|null $priority = null, ?string $topic = null, PushType|string|null $pushType = null, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null): Event;
+
+    public function send(Token|string|null $token, Payload|array|string $payload, mixed $userData = null, \DateTimeInterface|int|null $expiry = null, Priority|int|null $priority = null, bool $more = false, ?string $topic = null, PushType|string|null $pushType = null, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null): int;
+
+    public function sendMany(iterable $notifications, bool $more = false): int;
+
+    public function flush(): void;
+
+    public function drain(?int $timeoutMs = null): void;
+
+    public function cancel(?int $identifier = null): int;
+
+    public function nextEvent(?int $timeoutMs = 0): ?Event;
+
+    /** @phpstan-return iterable<Event> */
+    public function events(?int $timeoutMs = 0): iterable;
+
+    /** @phpstan-return list<FeedbackEntry> */
+    public function gone(): array;
+
+    /** @phpstan-return array<string, int> */
+    public function stats(): array;
+
+    public function close(?int $timeoutMs = null): void;
+}
+
+/**
  * A provider's session with one gateway. A foreach over it takes the outcomes that have
  * arrived.
  *
  * @strict-properties
  * @not-serializable
  */
-final class Session implements \IteratorAggregate
+final class Session implements SessionInterface
 {
     /**
      * Credentials are made once and shared, or given as an array of their options; null means
      * those of php.ini. Options are the fields of apns_session_options_t.
      *
      * Unlike there, `checks` is on: a payload with an error, and an expiry that is in the past
-     * or looks like a duration, throw an ArgumentException. Values are true or "all", false or
-     * "none", "payload", "expiry", or bits of the constants.
+     * or looks like a duration, throw an ArgumentException. Values are those of Checks; true is all,
+     * false none.
      *
      * php.ini's apns.protocol, "http2" (the default) or "binary", is used if neither protocol nor host is
      * given; apns.host with apns.server_name, and apns.port, unless the script uses another
@@ -380,37 +440,39 @@ final class Session implements \IteratorAggregate
 
     /**
      * Takes a notification and returns its identifier. The token is hex or a Token, the
-     * payload JSON, an array or a Payload. With $more it may wait for the next one. The
-     * parameters after $more are for HTTP/2: topic, a constant of Apns\PushType or its word
-     * ("background"), collapse-id, a UUID. With $channelId, as Channels::create() returns it, $token
+     * payload JSON, an array or a Payload. The service keeps it until $expiry, in UNIX seconds
+     * or as a DateTime; 0: it tries once; null: not said. With $more it may wait for the next
+     * one. The parameters after $more are for HTTP/2; $apnsId is a UUID. With $channelId, as Channels::create() returns it, $token
      * is null: the notification is a broadcast to all that follow the channel. It updates or ends
      * Live Activities, and its topic is the app's bundle id.
      */
-    public function send(Token|string|null $token, Payload|array|string $payload, mixed $userData = null, int $expiry = 0, int $priority = 0, bool $more = false, ?string $topic = null, int|string $pushType = 0, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null): int {}
+    public function send(Token|string|null $token, Payload|array|string $payload, mixed $userData = null, \DateTimeInterface|int|null $expiry = null, Priority|int|null $priority = null, bool $more = false, ?string $topic = null, PushType|string|null $pushType = null, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null): int {}
 
     /**
      * Sends one notification and returns its outcome, also where it is accepted, within $timeoutMs
-     * for all of it: connecting, writing, waiting for the answer. -1: connect_timeout_ms and
-     * write_timeout_ms together. The other parameters are those of send().
+     * for all of it: connecting, writing, waiting for the answer. Null: connect_timeout_ms and
+     * write_timeout_ms together; -1: for ever, as wherever a method has $timeoutMs. The other parameters are those of send().
      *
      * An exception says that it was not taken. If the time passes after that, or nothing can be sent
      * until somebody acts, it is taken back: cancelled says that nothing of it was written, so that
      * it may be sent again, and unknown that it may have arrived. The outcomes of what send() took
      * stay for nextEvent(). If the handler of a signal throws, the outcome is an event too.
      */
-    public function push(Token|string|null $token, Payload|array|string $payload, int $timeoutMs = -1, mixed $userData = null, int $expiry = 0, int $priority = 0, ?string $topic = null, int|string $pushType = 0, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null): Event {}
+    public function push(Token|string|null $token, Payload|array|string $payload, ?int $timeoutMs = null, mixed $userData = null, \DateTimeInterface|int|null $expiry = null, Priority|int|null $priority = null, ?string $topic = null, PushType|string|null $pushType = null, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null): Event {}
 
     /**
-     * Takes many and returns how many: arrays with token, payload and, optionally,
-     * user_data, expiry, priority, topic, push_type, collapse_id, apns_id; a broadcast has
-     * channel_id in place of token.
+     * Takes many and returns how many: arrays with the parameters of send() by their names, so that
+     * send(...$one) takes one of them. All but payload, and token or channelId, may be left out, and
+     * more is none of them.
+     *
+     * @phpstan-param iterable<array{token?: Token|string|null, payload: Payload|array|string, userData?: mixed, expiry?: \DateTimeInterface|int|string|null, priority?: Priority|int|string|null, topic?: ?string, pushType?: PushType|string|null, collapseId?: ?string, apnsId?: ?string, channelId?: ?string}> $notifications
      */
     public function sendMany(iterable $notifications, bool $more = false): int {}
 
     public function flush(): void {}
 
     /** Waits until the outcome of every notification is known. */
-    public function drain(int $timeoutMs = -1): void {}
+    public function drain(?int $timeoutMs = null): void {}
 
     /**
      * Takes back the notification with that identifier, or with null all of the session, those of
@@ -422,40 +484,47 @@ final class Session implements \IteratorAggregate
     public function cancel(?int $identifier = null): int {}
 
     /** Waits up to $timeoutMs for the next outcome; null: there is none. */
-    public function nextEvent(int $timeoutMs = 0): ?Event {}
+    public function nextEvent(?int $timeoutMs = 0): ?Event {}
 
     /** The outcomes, waiting up to $timeoutMs for each. */
-    public function events(int $timeoutMs = 0): Events {}
+    public function events(?int $timeoutMs = 0): Events {}
 
     /** The next outcome of a notification that an earlier request sent. */
-    public function nextLeftEvent(int $timeoutMs = 0): ?Event {}
+    public function nextLeftEvent(?int $timeoutMs = 0): ?Event {}
 
     /** The outcomes of notifications that earlier requests sent, each with its request's name. */
-    public function leftEvents(int $timeoutMs = 0): Events {}
+    public function leftEvents(?int $timeoutMs = 0): Events {}
 
     public function getIterator(): \Iterator {}
 
     /**
      * HTTP/2: takes the list of devices that no longer have the app, from the service's answers
-     * to this session (410), each once: FeedbackEntry objects, as Feedback gives them for the
-     * binary interface.
+     * to this session (410), each once, as Feedback gives them for the binary interface.
+     *
+     * @phpstan-return list<FeedbackEntry>
      */
     public function gone(): array {}
 
-    /** The counts of apns_session_stats_t. */
+    /**
+     * The counts of apns_session_stats_t, and `left`: how many leftEvents() has.
+     *
+     * @phpstan-return array<string, int>
+     */
     public function stats(): array {}
 
     /**
      * What a monitoring system asks for, as apns_session_metrics_t has it. `times` counts answers by
      * the longest time of each step, in microseconds; `classes` by hundreds of the HTTP status;
      * `reasons`, `rejected_reasons`, `rejects` and `connect_failures` have what came, by its words.
+     *
+     * @phpstan-return array<string, int|array<int|string, int>>
      */
     public function metrics(): array {}
 
     /** The name of this request in its events; null: the session is not persistent. */
     public function request(): ?string {}
 
-    public function close(int $timeoutMs = -1): void {}
+    public function close(?int $timeoutMs = null): void {}
 
     /**
      * With `nonblocking`: a stream that becomes readable whenever process() has something to do,
@@ -489,12 +558,13 @@ final class Session implements \IteratorAggregate
  */
 final class FeedbackEntry
 {
-    /** When the service found it gone, in UNIX seconds. */
-    public readonly int $timestamp;
     /** The device token, in lowercase hex. */
     public readonly string $token;
+    /** When the service found it gone, in UNIX seconds. */
+    public readonly int $timestamp;
 
-    private function __construct() {}
+    /** For tests; a session and a feedback make their own. */
+    public function __construct(string $token, int $timestamp = 0) {}
 }
 
 /**
@@ -525,13 +595,27 @@ final class Feedback implements \IteratorAggregate
     public function stream() {}
 }
 
+/** The interface of Channels, for tests. */
+interface ChannelsInterface
+{
+    public function create(Storage|string $storage): string;
+
+    /** @phpstan-return array{storage: ?Storage, push_type: ?PushType} */
+    public function describe(string $channelId): array;
+
+    public function delete(string $channelId): void;
+
+    /** @phpstan-return list<string> */
+    public function list(): array;
+}
+
 /**
  * The channels of an app: what broadcasts go to, see Session::send(). The first request connects.
  *
  * @strict-properties
  * @not-serializable
  */
-final class Channels
+final class Channels implements ChannelsInterface
 {
     /**
      * Options are the fields of apns_channels_options_t, and `log`, as a session has it. Of php.ini
@@ -543,23 +627,32 @@ final class Channels
     public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy = null, mixed ...$named) {}
 
     /**
-     * Creates a channel and returns its identifier. $storage is STORAGE_LATEST or "latest" if the
-     * latest update is kept for devices that follow the channel later, else STORAGE_NONE or "none".
+     * Creates a channel and returns its identifier. With Storage::Latest the latest update is kept
+     * for devices that follow the channel later.
      * After an InDoubtException the channel may have been made: look at list().
      */
-    public function create(int|string $storage): string {}
+    public function create(Storage|string $storage): string {}
 
-    /** What a channel is for: storage and push_type. */
+    /**
+     * What a channel is for.
+     *
+     * @phpstan-return array{storage: ?Storage, push_type: ?PushType}
+     */
     public function describe(string $channelId): array {}
 
     public function delete(string $channelId): void {}
 
-    /** The identifiers of all channels of the app. */
+    /**
+     * The identifiers of all channels of the app.
+     *
+     * @phpstan-return list<string>
+     */
     public function list(): array {}
 
     /**
-     * What the service answered to the last request: http_status, reason, reason_text, request_id,
-     * retry_after. Null: there was no answer.
+     * What the service answered to the last request. Null: there was no answer.
+     *
+     * @phpstan-return ?array{http_status: int, reason: ?Reason, reason_text: string, request_id: string, retry_after: int}
      */
     public function answer(): ?array {}
 

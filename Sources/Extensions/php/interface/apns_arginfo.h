@@ -1,24 +1,45 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: a75f00e0644f88d7cf6dc3b12980d23c52bb79fb */
+ * Stub hash: 84f7f71a59d1fda6ca441acfce52fa4a2165185e */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Reject_text, 0, 1, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO(0, reject, IS_LONG, 0)
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Apns_Exception_getCause, 0, 0, Apns\\Cause, 1)
 ZEND_END_ARG_INFO()
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Reason_text, 0, 1, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO(0, reason, IS_LONG, 0)
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_getSystemError, 0, 0, IS_LONG, 0)
 ZEND_END_ARG_INFO()
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Reason_httpStatus, 0, 1, IS_LONG, 0)
-	ZEND_ARG_TYPE_INFO(0, reason, IS_LONG, 0)
+#define arginfo_class_Apns_Exception_getTlsCode arginfo_class_Apns_Exception_getSystemError
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Apns_Exception_getReject, 0, 0, Apns\\Reject, 1)
 ZEND_END_ARG_INFO()
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_PushType_text, 0, 1, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO(0, type, IS_LONG, 0)
-ZEND_END_ARG_INFO()
+#define arginfo_class_Apns_Exception_getTaken arginfo_class_Apns_Exception_getSystemError
+
+#define arginfo_class_Apns_RuntimeException_isRetryable arginfo_class_Apns_Exception_isRetryable
+
+#define arginfo_class_Apns_RuntimeException_getCause arginfo_class_Apns_Exception_getCause
+
+#define arginfo_class_Apns_RuntimeException_getSystemError arginfo_class_Apns_Exception_getSystemError
+
+#define arginfo_class_Apns_RuntimeException_getTlsCode arginfo_class_Apns_Exception_getSystemError
+
+#define arginfo_class_Apns_RuntimeException_getReject arginfo_class_Apns_Exception_getReject
+
+#define arginfo_class_Apns_RuntimeException_getTaken arginfo_class_Apns_Exception_getSystemError
+
+#define arginfo_class_Apns_ArgumentException_isRetryable arginfo_class_Apns_Exception_isRetryable
+
+#define arginfo_class_Apns_ArgumentException_getCause arginfo_class_Apns_Exception_getCause
+
+#define arginfo_class_Apns_ArgumentException_getSystemError arginfo_class_Apns_Exception_getSystemError
+
+#define arginfo_class_Apns_ArgumentException_getTlsCode arginfo_class_Apns_Exception_getSystemError
+
+#define arginfo_class_Apns_ArgumentException_getReject arginfo_class_Apns_Exception_getReject
+
+#define arginfo_class_Apns_ArgumentException_getTaken arginfo_class_Apns_Exception_getSystemError
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Apns_Token___construct, 0, 0, 0)
 ZEND_END_ARG_INFO()
@@ -88,7 +109,7 @@ ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Payload_check, 0, 1, IS_ARRAY, 0)
 	ZEND_ARG_TYPE_INFO(0, json, IS_STRING, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, limit, IS_LONG, 0, "0")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, limit, IS_LONG, 1, "null")
 ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Apns_Strings___construct, 0, 0, 1)
@@ -112,7 +133,22 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Strings_format, 0, 1,
 	ZEND_ARG_VARIADIC_TYPE_INFO(0, args, IS_STRING, 0)
 ZEND_END_ARG_INFO()
 
-#define arginfo_class_Apns_Event___construct arginfo_class_Apns_Token___construct
+ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Apns_Event___construct, 0, 0, 1)
+	ZEND_ARG_OBJ_INFO(0, kind, Apns\\EventKind, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, token, IS_STRING, 0, "\"\"")
+	ZEND_ARG_OBJ_INFO_WITH_DEFAULT_VALUE(0, reason, Apns\\Reason, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, userData, IS_MIXED, 0, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, identifier, IS_LONG, 0, "0")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, httpStatus, IS_LONG, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, reasonText, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, timestamp, IS_LONG, 0, "0")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, retryAfter, IS_LONG, 0, "0")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, apnsId, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, uniqueId, IS_STRING, 1, "null")
+	ZEND_ARG_OBJ_INFO_WITH_DEFAULT_VALUE(0, reject, Apns\\Reject, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, rejectStatus, IS_LONG, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, request, IS_STRING, 1, "null")
+ZEND_END_ARG_INFO()
 
 #define arginfo_class_Apns_Event_isAccepted arginfo_class_Apns_Exception_isRetryable
 
@@ -130,6 +166,65 @@ ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Apns_Events_getIterator, 0, 0, Iterator, 0)
 ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Apns_SessionInterface_push, 0, 2, Apns\\Event, 0)
+	ZEND_ARG_OBJ_TYPE_MASK(0, token, Apns\\Token, MAY_BE_STRING|MAY_BE_NULL, NULL)
+	ZEND_ARG_OBJ_TYPE_MASK(0, payload, Apns\\Payload, MAY_BE_ARRAY|MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, timeoutMs, IS_LONG, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, userData, IS_MIXED, 0, "null")
+	ZEND_ARG_OBJ_TYPE_MASK(0, expiry, DateTimeInterface, MAY_BE_LONG|MAY_BE_NULL, "null")
+	ZEND_ARG_OBJ_TYPE_MASK(0, priority, Apns\\Priority, MAY_BE_LONG|MAY_BE_NULL, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, topic, IS_STRING, 1, "null")
+	ZEND_ARG_OBJ_TYPE_MASK(0, pushType, Apns\\PushType, MAY_BE_STRING|MAY_BE_NULL, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, collapseId, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, apnsId, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, channelId, IS_STRING, 1, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_SessionInterface_send, 0, 2, IS_LONG, 0)
+	ZEND_ARG_OBJ_TYPE_MASK(0, token, Apns\\Token, MAY_BE_STRING|MAY_BE_NULL, NULL)
+	ZEND_ARG_OBJ_TYPE_MASK(0, payload, Apns\\Payload, MAY_BE_ARRAY|MAY_BE_STRING, NULL)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, userData, IS_MIXED, 0, "null")
+	ZEND_ARG_OBJ_TYPE_MASK(0, expiry, DateTimeInterface, MAY_BE_LONG|MAY_BE_NULL, "null")
+	ZEND_ARG_OBJ_TYPE_MASK(0, priority, Apns\\Priority, MAY_BE_LONG|MAY_BE_NULL, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, more, _IS_BOOL, 0, "false")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, topic, IS_STRING, 1, "null")
+	ZEND_ARG_OBJ_TYPE_MASK(0, pushType, Apns\\PushType, MAY_BE_STRING|MAY_BE_NULL, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, collapseId, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, apnsId, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, channelId, IS_STRING, 1, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_SessionInterface_sendMany, 0, 1, IS_LONG, 0)
+	ZEND_ARG_OBJ_TYPE_MASK(0, notifications, Traversable, MAY_BE_ARRAY, NULL)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, more, _IS_BOOL, 0, "false")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_SessionInterface_flush, 0, 0, IS_VOID, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_SessionInterface_drain, 0, 0, IS_VOID, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, timeoutMs, IS_LONG, 1, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_SessionInterface_cancel, 0, 0, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, identifier, IS_LONG, 1, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Apns_SessionInterface_nextEvent, 0, 0, Apns\\Event, 1)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, timeoutMs, IS_LONG, 1, "0")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_TYPE_MASK_EX(arginfo_class_Apns_SessionInterface_events, 0, 0, Traversable, MAY_BE_ARRAY)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, timeoutMs, IS_LONG, 1, "0")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_SessionInterface_gone, 0, 0, IS_ARRAY, 0)
+ZEND_END_ARG_INFO()
+
+#define arginfo_class_Apns_SessionInterface_stats arginfo_class_Apns_SessionInterface_gone
+
+#define arginfo_class_Apns_SessionInterface_close arginfo_class_Apns_SessionInterface_drain
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Apns_Session___construct, 0, 0, 0)
 	ZEND_ARG_OBJ_TYPE_MASK(0, credentials, Apns\\Credentials, MAY_BE_ARRAY|MAY_BE_NULL, "null")
@@ -150,77 +245,42 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_useCredential
 	ZEND_ARG_OBJ_TYPE_MASK(0, credentials, Apns\\Credentials, MAY_BE_ARRAY, NULL)
 ZEND_END_ARG_INFO()
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_connect, 0, 0, IS_VOID, 0)
-ZEND_END_ARG_INFO()
+#define arginfo_class_Apns_Session_connect arginfo_class_Apns_SessionInterface_flush
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_send, 0, 2, IS_LONG, 0)
-	ZEND_ARG_OBJ_TYPE_MASK(0, token, Apns\\Token, MAY_BE_STRING|MAY_BE_NULL, NULL)
-	ZEND_ARG_OBJ_TYPE_MASK(0, payload, Apns\\Payload, MAY_BE_ARRAY|MAY_BE_STRING, NULL)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, userData, IS_MIXED, 0, "null")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, expiry, IS_LONG, 0, "0")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, priority, IS_LONG, 0, "0")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, more, _IS_BOOL, 0, "false")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, topic, IS_STRING, 1, "null")
-	ZEND_ARG_TYPE_MASK(0, pushType, MAY_BE_LONG|MAY_BE_STRING, "0")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, collapseId, IS_STRING, 1, "null")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, apnsId, IS_STRING, 1, "null")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, channelId, IS_STRING, 1, "null")
-ZEND_END_ARG_INFO()
+#define arginfo_class_Apns_Session_send arginfo_class_Apns_SessionInterface_send
 
-ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Apns_Session_push, 0, 2, Apns\\Event, 0)
-	ZEND_ARG_OBJ_TYPE_MASK(0, token, Apns\\Token, MAY_BE_STRING|MAY_BE_NULL, NULL)
-	ZEND_ARG_OBJ_TYPE_MASK(0, payload, Apns\\Payload, MAY_BE_ARRAY|MAY_BE_STRING, NULL)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, timeoutMs, IS_LONG, 0, "-1")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, userData, IS_MIXED, 0, "null")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, expiry, IS_LONG, 0, "0")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, priority, IS_LONG, 0, "0")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, topic, IS_STRING, 1, "null")
-	ZEND_ARG_TYPE_MASK(0, pushType, MAY_BE_LONG|MAY_BE_STRING, "0")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, collapseId, IS_STRING, 1, "null")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, apnsId, IS_STRING, 1, "null")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, channelId, IS_STRING, 1, "null")
-ZEND_END_ARG_INFO()
+#define arginfo_class_Apns_Session_push arginfo_class_Apns_SessionInterface_push
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_sendMany, 0, 1, IS_LONG, 0)
-	ZEND_ARG_OBJ_TYPE_MASK(0, notifications, Traversable, MAY_BE_ARRAY, NULL)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, more, _IS_BOOL, 0, "false")
-ZEND_END_ARG_INFO()
+#define arginfo_class_Apns_Session_sendMany arginfo_class_Apns_SessionInterface_sendMany
 
-#define arginfo_class_Apns_Session_flush arginfo_class_Apns_Session_connect
+#define arginfo_class_Apns_Session_flush arginfo_class_Apns_SessionInterface_flush
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_drain, 0, 0, IS_VOID, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, timeoutMs, IS_LONG, 0, "-1")
-ZEND_END_ARG_INFO()
+#define arginfo_class_Apns_Session_drain arginfo_class_Apns_SessionInterface_drain
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_cancel, 0, 0, IS_LONG, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, identifier, IS_LONG, 1, "null")
-ZEND_END_ARG_INFO()
+#define arginfo_class_Apns_Session_cancel arginfo_class_Apns_SessionInterface_cancel
 
-ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Apns_Session_nextEvent, 0, 0, Apns\\Event, 1)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, timeoutMs, IS_LONG, 0, "0")
-ZEND_END_ARG_INFO()
+#define arginfo_class_Apns_Session_nextEvent arginfo_class_Apns_SessionInterface_nextEvent
 
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Apns_Session_events, 0, 0, Apns\\Events, 0)
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, timeoutMs, IS_LONG, 0, "0")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, timeoutMs, IS_LONG, 1, "0")
 ZEND_END_ARG_INFO()
 
-#define arginfo_class_Apns_Session_nextLeftEvent arginfo_class_Apns_Session_nextEvent
+#define arginfo_class_Apns_Session_nextLeftEvent arginfo_class_Apns_SessionInterface_nextEvent
 
 #define arginfo_class_Apns_Session_leftEvents arginfo_class_Apns_Session_events
 
 #define arginfo_class_Apns_Session_getIterator arginfo_class_Apns_Events_getIterator
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_gone, 0, 0, IS_ARRAY, 0)
-ZEND_END_ARG_INFO()
+#define arginfo_class_Apns_Session_gone arginfo_class_Apns_SessionInterface_gone
 
-#define arginfo_class_Apns_Session_stats arginfo_class_Apns_Session_gone
+#define arginfo_class_Apns_Session_stats arginfo_class_Apns_SessionInterface_gone
 
-#define arginfo_class_Apns_Session_metrics arginfo_class_Apns_Session_gone
+#define arginfo_class_Apns_Session_metrics arginfo_class_Apns_SessionInterface_gone
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_request, 0, 0, IS_STRING, 1)
 ZEND_END_ARG_INFO()
 
-#define arginfo_class_Apns_Session_close arginfo_class_Apns_Session_drain
+#define arginfo_class_Apns_Session_close arginfo_class_Apns_SessionInterface_drain
 
 #define arginfo_class_Apns_Session_stream arginfo_class_Apns_Token___construct
 
@@ -229,7 +289,10 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_timeoutMs, 0, 0, IS_LONG, 1)
 ZEND_END_ARG_INFO()
 
-#define arginfo_class_Apns_FeedbackEntry___construct arginfo_class_Apns_Token___construct
+ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Apns_FeedbackEntry___construct, 0, 0, 1)
+	ZEND_ARG_TYPE_INFO(0, token, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, timestamp, IS_LONG, 0, "0")
+ZEND_END_ARG_INFO()
 
 #define arginfo_class_Apns_Feedback___construct arginfo_class_Apns_Session___construct
 
@@ -240,36 +303,45 @@ ZEND_END_ARG_INFO()
 
 #define arginfo_class_Apns_Feedback_stream arginfo_class_Apns_Token___construct
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_ChannelsInterface_create, 0, 1, IS_STRING, 0)
+	ZEND_ARG_OBJ_TYPE_MASK(0, storage, Apns\\Storage, MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_ChannelsInterface_describe, 0, 1, IS_ARRAY, 0)
+	ZEND_ARG_TYPE_INFO(0, channelId, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_ChannelsInterface_delete, 0, 1, IS_VOID, 0)
+	ZEND_ARG_TYPE_INFO(0, channelId, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+
+#define arginfo_class_Apns_ChannelsInterface_list arginfo_class_Apns_SessionInterface_gone
+
 #define arginfo_class_Apns_Channels___construct arginfo_class_Apns_Session___construct
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Channels_create, 0, 1, IS_STRING, 0)
-	ZEND_ARG_TYPE_MASK(0, storage, MAY_BE_LONG|MAY_BE_STRING, NULL)
-ZEND_END_ARG_INFO()
+#define arginfo_class_Apns_Channels_create arginfo_class_Apns_ChannelsInterface_create
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Channels_describe, 0, 1, IS_ARRAY, 0)
-	ZEND_ARG_TYPE_INFO(0, channelId, IS_STRING, 0)
-ZEND_END_ARG_INFO()
+#define arginfo_class_Apns_Channels_describe arginfo_class_Apns_ChannelsInterface_describe
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Channels_delete, 0, 1, IS_VOID, 0)
-	ZEND_ARG_TYPE_INFO(0, channelId, IS_STRING, 0)
-ZEND_END_ARG_INFO()
+#define arginfo_class_Apns_Channels_delete arginfo_class_Apns_ChannelsInterface_delete
 
-#define arginfo_class_Apns_Channels_list arginfo_class_Apns_Session_gone
+#define arginfo_class_Apns_Channels_list arginfo_class_Apns_SessionInterface_gone
 
 #define arginfo_class_Apns_Channels_answer arginfo_class_Apns_Credentials_describe
 
-#define arginfo_class_Apns_Channels_cancel arginfo_class_Apns_Session_connect
+#define arginfo_class_Apns_Channels_cancel arginfo_class_Apns_SessionInterface_flush
 
 #define arginfo_class_Apns_Channels_stream arginfo_class_Apns_Token___construct
 
 #define arginfo_class_Apns_Channels_timeoutMs arginfo_class_Apns_Session_timeoutMs
 
 
-ZEND_METHOD(Apns_Exception, isRetryable);
-ZEND_METHOD(Apns_Reject, text);
-ZEND_METHOD(Apns_Reason, text);
-ZEND_METHOD(Apns_Reason, httpStatus);
-ZEND_METHOD(Apns_PushType, text);
+ZEND_METHOD(Apns_RuntimeException, isRetryable);
+ZEND_METHOD(Apns_RuntimeException, getCause);
+ZEND_METHOD(Apns_RuntimeException, getSystemError);
+ZEND_METHOD(Apns_RuntimeException, getTlsCode);
+ZEND_METHOD(Apns_RuntimeException, getReject);
+ZEND_METHOD(Apns_RuntimeException, getTaken);
 ZEND_METHOD(Apns_Token, __construct);
 ZEND_METHOD(Apns_Token, fromHex);
 ZEND_METHOD(Apns_Token, fromBase64);
@@ -343,12 +415,34 @@ ZEND_METHOD(Apns_Channels, timeoutMs);
 
 
 static const zend_function_entry class_Apns_Exception_methods[] = {
-	ZEND_ME(Apns_Exception, isRetryable, arginfo_class_Apns_Exception_isRetryable, ZEND_ACC_PUBLIC)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_Exception, isRetryable, arginfo_class_Apns_Exception_isRetryable, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_Exception, getCause, arginfo_class_Apns_Exception_getCause, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_Exception, getSystemError, arginfo_class_Apns_Exception_getSystemError, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_Exception, getTlsCode, arginfo_class_Apns_Exception_getTlsCode, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_Exception, getReject, arginfo_class_Apns_Exception_getReject, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_Exception, getTaken, arginfo_class_Apns_Exception_getTaken, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_FE_END
+};
+
+
+static const zend_function_entry class_Apns_RuntimeException_methods[] = {
+	ZEND_ME(Apns_RuntimeException, isRetryable, arginfo_class_Apns_RuntimeException_isRetryable, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_RuntimeException, getCause, arginfo_class_Apns_RuntimeException_getCause, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_RuntimeException, getSystemError, arginfo_class_Apns_RuntimeException_getSystemError, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_RuntimeException, getTlsCode, arginfo_class_Apns_RuntimeException_getTlsCode, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_RuntimeException, getReject, arginfo_class_Apns_RuntimeException_getReject, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_RuntimeException, getTaken, arginfo_class_Apns_RuntimeException_getTaken, ZEND_ACC_PUBLIC)
 	ZEND_FE_END
 };
 
 
 static const zend_function_entry class_Apns_ArgumentException_methods[] = {
+	ZEND_MALIAS(Apns_RuntimeException, isRetryable, isRetryable, arginfo_class_Apns_ArgumentException_isRetryable, ZEND_ACC_PUBLIC)
+	ZEND_MALIAS(Apns_RuntimeException, getCause, getCause, arginfo_class_Apns_ArgumentException_getCause, ZEND_ACC_PUBLIC)
+	ZEND_MALIAS(Apns_RuntimeException, getSystemError, getSystemError, arginfo_class_Apns_ArgumentException_getSystemError, ZEND_ACC_PUBLIC)
+	ZEND_MALIAS(Apns_RuntimeException, getTlsCode, getTlsCode, arginfo_class_Apns_ArgumentException_getTlsCode, ZEND_ACC_PUBLIC)
+	ZEND_MALIAS(Apns_RuntimeException, getReject, getReject, arginfo_class_Apns_ArgumentException_getReject, ZEND_ACC_PUBLIC)
+	ZEND_MALIAS(Apns_RuntimeException, getTaken, getTaken, arginfo_class_Apns_ArgumentException_getTaken, ZEND_ACC_PUBLIC)
 	ZEND_FE_END
 };
 
@@ -413,25 +507,6 @@ static const zend_function_entry class_Apns_InDoubtException_methods[] = {
 };
 
 
-static const zend_function_entry class_Apns_Reject_methods[] = {
-	ZEND_ME(Apns_Reject, text, arginfo_class_Apns_Reject_text, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
-	ZEND_FE_END
-};
-
-
-static const zend_function_entry class_Apns_Reason_methods[] = {
-	ZEND_ME(Apns_Reason, text, arginfo_class_Apns_Reason_text, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
-	ZEND_ME(Apns_Reason, httpStatus, arginfo_class_Apns_Reason_httpStatus, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
-	ZEND_FE_END
-};
-
-
-static const zend_function_entry class_Apns_PushType_methods[] = {
-	ZEND_ME(Apns_PushType, text, arginfo_class_Apns_PushType_text, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
-	ZEND_FE_END
-};
-
-
 static const zend_function_entry class_Apns_Token_methods[] = {
 	ZEND_ME(Apns_Token, __construct, arginfo_class_Apns_Token___construct, ZEND_ACC_PRIVATE)
 	ZEND_ME(Apns_Token, fromHex, arginfo_class_Apns_Token_fromHex, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
@@ -477,7 +552,7 @@ static const zend_function_entry class_Apns_Strings_methods[] = {
 
 
 static const zend_function_entry class_Apns_Event_methods[] = {
-	ZEND_ME(Apns_Event, __construct, arginfo_class_Apns_Event___construct, ZEND_ACC_PRIVATE)
+	ZEND_ME(Apns_Event, __construct, arginfo_class_Apns_Event___construct, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Event, isAccepted, arginfo_class_Apns_Event_isAccepted, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Event, isRejected, arginfo_class_Apns_Event_isRejected, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Event, isUnknown, arginfo_class_Apns_Event_isUnknown, ZEND_ACC_PUBLIC)
@@ -491,6 +566,22 @@ static const zend_function_entry class_Apns_Event_methods[] = {
 static const zend_function_entry class_Apns_Events_methods[] = {
 	ZEND_ME(Apns_Events, __construct, arginfo_class_Apns_Events___construct, ZEND_ACC_PRIVATE)
 	ZEND_ME(Apns_Events, getIterator, arginfo_class_Apns_Events_getIterator, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+
+static const zend_function_entry class_Apns_SessionInterface_methods[] = {
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_SessionInterface, push, arginfo_class_Apns_SessionInterface_push, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_SessionInterface, send, arginfo_class_Apns_SessionInterface_send, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_SessionInterface, sendMany, arginfo_class_Apns_SessionInterface_sendMany, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_SessionInterface, flush, arginfo_class_Apns_SessionInterface_flush, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_SessionInterface, drain, arginfo_class_Apns_SessionInterface_drain, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_SessionInterface, cancel, arginfo_class_Apns_SessionInterface_cancel, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_SessionInterface, nextEvent, arginfo_class_Apns_SessionInterface_nextEvent, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_SessionInterface, events, arginfo_class_Apns_SessionInterface_events, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_SessionInterface, gone, arginfo_class_Apns_SessionInterface_gone, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_SessionInterface, stats, arginfo_class_Apns_SessionInterface_stats, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_SessionInterface, close, arginfo_class_Apns_SessionInterface_close, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
 	ZEND_FE_END
 };
 
@@ -524,7 +615,7 @@ static const zend_function_entry class_Apns_Session_methods[] = {
 
 
 static const zend_function_entry class_Apns_FeedbackEntry_methods[] = {
-	ZEND_ME(Apns_FeedbackEntry, __construct, arginfo_class_Apns_FeedbackEntry___construct, ZEND_ACC_PRIVATE)
+	ZEND_ME(Apns_FeedbackEntry, __construct, arginfo_class_Apns_FeedbackEntry___construct, ZEND_ACC_PUBLIC)
 	ZEND_FE_END
 };
 
@@ -534,6 +625,15 @@ static const zend_function_entry class_Apns_Feedback_methods[] = {
 	ZEND_ME(Apns_Feedback, read, arginfo_class_Apns_Feedback_read, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Feedback, getIterator, arginfo_class_Apns_Feedback_getIterator, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Feedback, stream, arginfo_class_Apns_Feedback_stream, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+
+static const zend_function_entry class_Apns_ChannelsInterface_methods[] = {
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_ChannelsInterface, create, arginfo_class_Apns_ChannelsInterface_create, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_ChannelsInterface, describe, arginfo_class_Apns_ChannelsInterface_describe, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_ChannelsInterface, delete, arginfo_class_Apns_ChannelsInterface_delete, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
+	ZEND_ABSTRACT_ME_WITH_FLAGS(Apns_ChannelsInterface, list, arginfo_class_Apns_ChannelsInterface_list, ZEND_ACC_PUBLIC|ZEND_ACC_ABSTRACT)
 	ZEND_FE_END
 };
 
@@ -551,173 +651,215 @@ static const zend_function_entry class_Apns_Channels_methods[] = {
 	ZEND_FE_END
 };
 
-static zend_class_entry *register_class_Apns_Exception(zend_class_entry *class_entry_RuntimeException)
+static zend_class_entry *register_class_Apns_Exception(zend_class_entry *class_entry_Throwable)
 {
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Apns", "Exception", class_Apns_Exception_methods);
-	class_entry = zend_register_internal_class_ex(&ce, class_entry_RuntimeException);
+	class_entry = zend_register_internal_interface(&ce);
+	zend_class_implements(class_entry, 1, class_entry_Throwable);
 
-	zval property_status_default_value;
-	ZVAL_LONG(&property_status_default_value, 0);
-	zend_string *property_status_name = zend_string_init("status", sizeof("status") - 1, 1);
-	zend_declare_typed_property(class_entry, property_status_name, &property_status_default_value, ZEND_ACC_PUBLIC, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
-	zend_string_release(property_status_name);
+	return class_entry;
+}
+
+static zend_class_entry *register_class_Apns_RuntimeException(zend_class_entry *class_entry_RuntimeException, zend_class_entry *class_entry_Apns_Exception)
+{
+	zend_class_entry ce, *class_entry;
+
+	INIT_NS_CLASS_ENTRY(ce, "Apns", "RuntimeException", class_Apns_RuntimeException_methods);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_RuntimeException);
+	zend_class_implements(class_entry, 1, class_entry_Apns_Exception);
+
+	zend_string *property_cause_class_Apns_Cause = zend_string_init("Apns\\Cause", sizeof("Apns\\Cause")-1, 1);
+	zval property_cause_default_value;
+	ZVAL_NULL(&property_cause_default_value);
+	zend_string *property_cause_name = zend_string_init("cause", sizeof("cause") - 1, 1);
+	zend_declare_typed_property(class_entry, property_cause_name, &property_cause_default_value, ZEND_ACC_PRIVATE, NULL, (zend_type) ZEND_TYPE_INIT_CLASS(property_cause_class_Apns_Cause, 0, MAY_BE_NULL));
+	zend_string_release(property_cause_name);
 
 	zval property_systemError_default_value;
 	ZVAL_LONG(&property_systemError_default_value, 0);
 	zend_string *property_systemError_name = zend_string_init("systemError", sizeof("systemError") - 1, 1);
-	zend_declare_typed_property(class_entry, property_systemError_name, &property_systemError_default_value, ZEND_ACC_PUBLIC, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_declare_typed_property(class_entry, property_systemError_name, &property_systemError_default_value, ZEND_ACC_PRIVATE, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
 	zend_string_release(property_systemError_name);
 
 	zval property_tlsCode_default_value;
 	ZVAL_LONG(&property_tlsCode_default_value, 0);
 	zend_string *property_tlsCode_name = zend_string_init("tlsCode", sizeof("tlsCode") - 1, 1);
-	zend_declare_typed_property(class_entry, property_tlsCode_name, &property_tlsCode_default_value, ZEND_ACC_PUBLIC, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_declare_typed_property(class_entry, property_tlsCode_name, &property_tlsCode_default_value, ZEND_ACC_PRIVATE, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
 	zend_string_release(property_tlsCode_name);
 
+	zend_string *property_reject_class_Apns_Reject = zend_string_init("Apns\\Reject", sizeof("Apns\\Reject")-1, 1);
 	zval property_reject_default_value;
-	ZVAL_LONG(&property_reject_default_value, 0);
+	ZVAL_NULL(&property_reject_default_value);
 	zend_string *property_reject_name = zend_string_init("reject", sizeof("reject") - 1, 1);
-	zend_declare_typed_property(class_entry, property_reject_name, &property_reject_default_value, ZEND_ACC_PUBLIC, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_declare_typed_property(class_entry, property_reject_name, &property_reject_default_value, ZEND_ACC_PRIVATE, NULL, (zend_type) ZEND_TYPE_INIT_CLASS(property_reject_class_Apns_Reject, 0, MAY_BE_NULL));
 	zend_string_release(property_reject_name);
-
-	zval property_cause_default_value;
-	ZVAL_LONG(&property_cause_default_value, 0);
-	zend_string *property_cause_name = zend_string_init("cause", sizeof("cause") - 1, 1);
-	zend_declare_typed_property(class_entry, property_cause_name, &property_cause_default_value, ZEND_ACC_PUBLIC, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
-	zend_string_release(property_cause_name);
 
 	zval property_taken_default_value;
 	ZVAL_LONG(&property_taken_default_value, 0);
 	zend_string *property_taken_name = zend_string_init("taken", sizeof("taken") - 1, 1);
-	zend_declare_typed_property(class_entry, property_taken_name, &property_taken_default_value, ZEND_ACC_PUBLIC, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_declare_typed_property(class_entry, property_taken_name, &property_taken_default_value, ZEND_ACC_PRIVATE, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
 	zend_string_release(property_taken_name);
 
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Apns_ArgumentException(zend_class_entry *class_entry_Apns_Exception)
+static zend_class_entry *register_class_Apns_ArgumentException(zend_class_entry *class_entry_InvalidArgumentException, zend_class_entry *class_entry_Apns_Exception)
 {
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Apns", "ArgumentException", class_Apns_ArgumentException_methods);
-	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_Exception);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_InvalidArgumentException);
+	zend_class_implements(class_entry, 1, class_entry_Apns_Exception);
+
+	zend_string *property_cause_class_Apns_Cause = zend_string_init("Apns\\Cause", sizeof("Apns\\Cause")-1, 1);
+	zval property_cause_default_value;
+	ZVAL_NULL(&property_cause_default_value);
+	zend_string *property_cause_name = zend_string_init("cause", sizeof("cause") - 1, 1);
+	zend_declare_typed_property(class_entry, property_cause_name, &property_cause_default_value, ZEND_ACC_PRIVATE, NULL, (zend_type) ZEND_TYPE_INIT_CLASS(property_cause_class_Apns_Cause, 0, MAY_BE_NULL));
+	zend_string_release(property_cause_name);
+
+	zval property_systemError_default_value;
+	ZVAL_LONG(&property_systemError_default_value, 0);
+	zend_string *property_systemError_name = zend_string_init("systemError", sizeof("systemError") - 1, 1);
+	zend_declare_typed_property(class_entry, property_systemError_name, &property_systemError_default_value, ZEND_ACC_PRIVATE, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_systemError_name);
+
+	zval property_tlsCode_default_value;
+	ZVAL_LONG(&property_tlsCode_default_value, 0);
+	zend_string *property_tlsCode_name = zend_string_init("tlsCode", sizeof("tlsCode") - 1, 1);
+	zend_declare_typed_property(class_entry, property_tlsCode_name, &property_tlsCode_default_value, ZEND_ACC_PRIVATE, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_tlsCode_name);
+
+	zend_string *property_reject_class_Apns_Reject = zend_string_init("Apns\\Reject", sizeof("Apns\\Reject")-1, 1);
+	zval property_reject_default_value;
+	ZVAL_NULL(&property_reject_default_value);
+	zend_string *property_reject_name = zend_string_init("reject", sizeof("reject") - 1, 1);
+	zend_declare_typed_property(class_entry, property_reject_name, &property_reject_default_value, ZEND_ACC_PRIVATE, NULL, (zend_type) ZEND_TYPE_INIT_CLASS(property_reject_class_Apns_Reject, 0, MAY_BE_NULL));
+	zend_string_release(property_reject_name);
+
+	zval property_taken_default_value;
+	ZVAL_LONG(&property_taken_default_value, 0);
+	zend_string *property_taken_name = zend_string_init("taken", sizeof("taken") - 1, 1);
+	zend_declare_typed_property(class_entry, property_taken_name, &property_taken_default_value, ZEND_ACC_PRIVATE, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_taken_name);
 
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Apns_MemoryException(zend_class_entry *class_entry_Apns_Exception)
+static zend_class_entry *register_class_Apns_MemoryException(zend_class_entry *class_entry_Apns_RuntimeException)
 {
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Apns", "MemoryException", class_Apns_MemoryException_methods);
-	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_Exception);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_RuntimeException);
 
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Apns_TimeoutException(zend_class_entry *class_entry_Apns_Exception)
+static zend_class_entry *register_class_Apns_TimeoutException(zend_class_entry *class_entry_Apns_RuntimeException)
 {
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Apns", "TimeoutException", class_Apns_TimeoutException_methods);
-	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_Exception);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_RuntimeException);
 
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Apns_NetworkException(zend_class_entry *class_entry_Apns_Exception)
+static zend_class_entry *register_class_Apns_NetworkException(zend_class_entry *class_entry_Apns_RuntimeException)
 {
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Apns", "NetworkException", class_Apns_NetworkException_methods);
-	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_Exception);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_RuntimeException);
 
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Apns_TlsException(zend_class_entry *class_entry_Apns_Exception)
+static zend_class_entry *register_class_Apns_TlsException(zend_class_entry *class_entry_Apns_RuntimeException)
 {
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Apns", "TlsException", class_Apns_TlsException_methods);
-	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_Exception);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_RuntimeException);
 
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Apns_CredentialsException(zend_class_entry *class_entry_Apns_Exception)
+static zend_class_entry *register_class_Apns_CredentialsException(zend_class_entry *class_entry_Apns_RuntimeException)
 {
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Apns", "CredentialsException", class_Apns_CredentialsException_methods);
-	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_Exception);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_RuntimeException);
 
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Apns_ProtocolException(zend_class_entry *class_entry_Apns_Exception)
+static zend_class_entry *register_class_Apns_ProtocolException(zend_class_entry *class_entry_Apns_RuntimeException)
 {
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Apns", "ProtocolException", class_Apns_ProtocolException_methods);
-	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_Exception);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_RuntimeException);
 
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Apns_FullException(zend_class_entry *class_entry_Apns_Exception)
+static zend_class_entry *register_class_Apns_FullException(zend_class_entry *class_entry_Apns_RuntimeException)
 {
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Apns", "FullException", class_Apns_FullException_methods);
-	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_Exception);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_RuntimeException);
 
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Apns_ClosedException(zend_class_entry *class_entry_Apns_Exception)
+static zend_class_entry *register_class_Apns_ClosedException(zend_class_entry *class_entry_Apns_RuntimeException)
 {
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Apns", "ClosedException", class_Apns_ClosedException_methods);
-	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_Exception);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_RuntimeException);
 
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Apns_ForkedException(zend_class_entry *class_entry_Apns_Exception)
+static zend_class_entry *register_class_Apns_ForkedException(zend_class_entry *class_entry_Apns_RuntimeException)
 {
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Apns", "ForkedException", class_Apns_ForkedException_methods);
-	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_Exception);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_RuntimeException);
 
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Apns_AgainException(zend_class_entry *class_entry_Apns_Exception)
+static zend_class_entry *register_class_Apns_AgainException(zend_class_entry *class_entry_Apns_RuntimeException)
 {
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Apns", "AgainException", class_Apns_AgainException_methods);
-	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_Exception);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_RuntimeException);
 
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Apns_RefusedException(zend_class_entry *class_entry_Apns_Exception)
+static zend_class_entry *register_class_Apns_RefusedException(zend_class_entry *class_entry_Apns_RuntimeException)
 {
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Apns", "RefusedException", class_Apns_RefusedException_methods);
-	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_Exception);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_RuntimeException);
 
+	zend_string *property_reason_class_Apns_Reason = zend_string_init("Apns\\Reason", sizeof("Apns\\Reason")-1, 1);
 	zval property_reason_default_value;
-	ZVAL_LONG(&property_reason_default_value, 0);
+	ZVAL_NULL(&property_reason_default_value);
 	zend_string *property_reason_name = zend_string_init("reason", sizeof("reason") - 1, 1);
-	zend_declare_typed_property(class_entry, property_reason_name, &property_reason_default_value, ZEND_ACC_PUBLIC, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_declare_typed_property(class_entry, property_reason_name, &property_reason_default_value, ZEND_ACC_PUBLIC, NULL, (zend_type) ZEND_TYPE_INIT_CLASS(property_reason_class_Apns_Reason, 0, MAY_BE_NULL));
 	zend_string_release(property_reason_name);
 
 	zval property_reasonText_default_value;
@@ -747,45 +889,12 @@ static zend_class_entry *register_class_Apns_RefusedException(zend_class_entry *
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Apns_InDoubtException(zend_class_entry *class_entry_Apns_Exception)
+static zend_class_entry *register_class_Apns_InDoubtException(zend_class_entry *class_entry_Apns_RuntimeException)
 {
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Apns", "InDoubtException", class_Apns_InDoubtException_methods);
-	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_Exception);
-
-	return class_entry;
-}
-
-static zend_class_entry *register_class_Apns_Reject(void)
-{
-	zend_class_entry ce, *class_entry;
-
-	INIT_NS_CLASS_ENTRY(ce, "Apns", "Reject", class_Apns_Reject_methods);
-	class_entry = zend_register_internal_class_ex(&ce, NULL);
-	class_entry->ce_flags |= ZEND_ACC_FINAL;
-
-	return class_entry;
-}
-
-static zend_class_entry *register_class_Apns_Reason(void)
-{
-	zend_class_entry ce, *class_entry;
-
-	INIT_NS_CLASS_ENTRY(ce, "Apns", "Reason", class_Apns_Reason_methods);
-	class_entry = zend_register_internal_class_ex(&ce, NULL);
-	class_entry->ce_flags |= ZEND_ACC_FINAL;
-
-	return class_entry;
-}
-
-static zend_class_entry *register_class_Apns_PushType(void)
-{
-	zend_class_entry ce, *class_entry;
-
-	INIT_NS_CLASS_ENTRY(ce, "Apns", "PushType", class_Apns_PushType_methods);
-	class_entry = zend_register_internal_class_ex(&ce, NULL);
-	class_entry->ce_flags |= ZEND_ACC_FINAL;
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_RuntimeException);
 
 	return class_entry;
 }
@@ -849,29 +958,49 @@ static zend_class_entry *register_class_Apns_Event(void)
 	class_entry = zend_register_internal_class_ex(&ce, NULL);
 	class_entry->ce_flags |= ZEND_ACC_FINAL|ZEND_ACC_NO_DYNAMIC_PROPERTIES|ZEND_ACC_NOT_SERIALIZABLE;
 
+	zend_string *property_kind_class_Apns_EventKind = zend_string_init("Apns\\EventKind", sizeof("Apns\\EventKind")-1, 1);
 	zval property_kind_default_value;
 	ZVAL_UNDEF(&property_kind_default_value);
 	zend_string *property_kind_name = zend_string_init("kind", sizeof("kind") - 1, 1);
-	zend_declare_typed_property(class_entry, property_kind_name, &property_kind_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_declare_typed_property(class_entry, property_kind_name, &property_kind_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_CLASS(property_kind_class_Apns_EventKind, 0, 0));
 	zend_string_release(property_kind_name);
 
-	zval property_reject_default_value;
-	ZVAL_UNDEF(&property_reject_default_value);
-	zend_string *property_reject_name = zend_string_init("reject", sizeof("reject") - 1, 1);
-	zend_declare_typed_property(class_entry, property_reject_name, &property_reject_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
-	zend_string_release(property_reject_name);
+	zval property_token_default_value;
+	ZVAL_UNDEF(&property_token_default_value);
+	zend_string *property_token_name = zend_string_init("token", sizeof("token") - 1, 1);
+	zend_declare_typed_property(class_entry, property_token_name, &property_token_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING));
+	zend_string_release(property_token_name);
 
+	zend_string *property_reason_class_Apns_Reason = zend_string_init("Apns\\Reason", sizeof("Apns\\Reason")-1, 1);
 	zval property_reason_default_value;
 	ZVAL_UNDEF(&property_reason_default_value);
 	zend_string *property_reason_name = zend_string_init("reason", sizeof("reason") - 1, 1);
-	zend_declare_typed_property(class_entry, property_reason_name, &property_reason_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_declare_typed_property(class_entry, property_reason_name, &property_reason_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_CLASS(property_reason_class_Apns_Reason, 0, MAY_BE_NULL));
 	zend_string_release(property_reason_name);
+
+	zval property_userData_default_value;
+	ZVAL_UNDEF(&property_userData_default_value);
+	zend_string *property_userData_name = zend_string_init("userData", sizeof("userData") - 1, 1);
+	zend_declare_typed_property(class_entry, property_userData_name, &property_userData_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_ANY));
+	zend_string_release(property_userData_name);
+
+	zval property_identifier_default_value;
+	ZVAL_UNDEF(&property_identifier_default_value);
+	zend_string *property_identifier_name = zend_string_init("identifier", sizeof("identifier") - 1, 1);
+	zend_declare_typed_property(class_entry, property_identifier_name, &property_identifier_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_identifier_name);
 
 	zval property_httpStatus_default_value;
 	ZVAL_UNDEF(&property_httpStatus_default_value);
 	zend_string *property_httpStatus_name = zend_string_init("httpStatus", sizeof("httpStatus") - 1, 1);
 	zend_declare_typed_property(class_entry, property_httpStatus_name, &property_httpStatus_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
 	zend_string_release(property_httpStatus_name);
+
+	zval property_reasonText_default_value;
+	ZVAL_UNDEF(&property_reasonText_default_value);
+	zend_string *property_reasonText_name = zend_string_init("reasonText", sizeof("reasonText") - 1, 1);
+	zend_declare_typed_property(class_entry, property_reasonText_name, &property_reasonText_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING));
+	zend_string_release(property_reasonText_name);
 
 	zval property_timestamp_default_value;
 	ZVAL_UNDEF(&property_timestamp_default_value);
@@ -897,41 +1026,24 @@ static zend_class_entry *register_class_Apns_Event(void)
 	zend_declare_typed_property(class_entry, property_uniqueId_name, &property_uniqueId_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING|MAY_BE_NULL));
 	zend_string_release(property_uniqueId_name);
 
-	zval property_reasonText_default_value;
-	ZVAL_UNDEF(&property_reasonText_default_value);
-	zend_string *property_reasonText_name = zend_string_init("reasonText", sizeof("reasonText") - 1, 1);
-	zend_declare_typed_property(class_entry, property_reasonText_name, &property_reasonText_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING));
-	zend_string_release(property_reasonText_name);
+	zend_string *property_reject_class_Apns_Reject = zend_string_init("Apns\\Reject", sizeof("Apns\\Reject")-1, 1);
+	zval property_reject_default_value;
+	ZVAL_UNDEF(&property_reject_default_value);
+	zend_string *property_reject_name = zend_string_init("reject", sizeof("reject") - 1, 1);
+	zend_declare_typed_property(class_entry, property_reject_name, &property_reject_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_CLASS(property_reject_class_Apns_Reject, 0, MAY_BE_NULL));
+	zend_string_release(property_reject_name);
 
-	zval property_identifier_default_value;
-	ZVAL_UNDEF(&property_identifier_default_value);
-	zend_string *property_identifier_name = zend_string_init("identifier", sizeof("identifier") - 1, 1);
-	zend_declare_typed_property(class_entry, property_identifier_name, &property_identifier_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
-	zend_string_release(property_identifier_name);
-
-	zval property_token_default_value;
-	ZVAL_UNDEF(&property_token_default_value);
-	zend_string *property_token_name = zend_string_init("token", sizeof("token") - 1, 1);
-	zend_declare_typed_property(class_entry, property_token_name, &property_token_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING));
-	zend_string_release(property_token_name);
-
-	zval property_userData_default_value;
-	ZVAL_UNDEF(&property_userData_default_value);
-	zend_string *property_userData_name = zend_string_init("userData", sizeof("userData") - 1, 1);
-	zend_declare_typed_property(class_entry, property_userData_name, &property_userData_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_ANY));
-	zend_string_release(property_userData_name);
+	zval property_rejectStatus_default_value;
+	ZVAL_UNDEF(&property_rejectStatus_default_value);
+	zend_string *property_rejectStatus_name = zend_string_init("rejectStatus", sizeof("rejectStatus") - 1, 1);
+	zend_declare_typed_property(class_entry, property_rejectStatus_name, &property_rejectStatus_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_rejectStatus_name);
 
 	zval property_request_default_value;
 	ZVAL_UNDEF(&property_request_default_value);
 	zend_string *property_request_name = zend_string_init("request", sizeof("request") - 1, 1);
 	zend_declare_typed_property(class_entry, property_request_name, &property_request_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING|MAY_BE_NULL));
 	zend_string_release(property_request_name);
-
-	zval property_kindText_default_value;
-	ZVAL_UNDEF(&property_kindText_default_value);
-	zend_string *property_kindText_name = zend_string_init("kindText", sizeof("kindText") - 1, 1);
-	zend_declare_typed_property(class_entry, property_kindText_name, &property_kindText_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING));
-	zend_string_release(property_kindText_name);
 
 	zval property_why_default_value;
 	ZVAL_UNDEF(&property_why_default_value);
@@ -954,14 +1066,25 @@ static zend_class_entry *register_class_Apns_Events(zend_class_entry *class_entr
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Apns_Session(zend_class_entry *class_entry_IteratorAggregate)
+static zend_class_entry *register_class_Apns_SessionInterface(zend_class_entry *class_entry_IteratorAggregate)
+{
+	zend_class_entry ce, *class_entry;
+
+	INIT_NS_CLASS_ENTRY(ce, "Apns", "SessionInterface", class_Apns_SessionInterface_methods);
+	class_entry = zend_register_internal_interface(&ce);
+	zend_class_implements(class_entry, 1, class_entry_IteratorAggregate);
+
+	return class_entry;
+}
+
+static zend_class_entry *register_class_Apns_Session(zend_class_entry *class_entry_Apns_SessionInterface)
 {
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Apns", "Session", class_Apns_Session_methods);
 	class_entry = zend_register_internal_class_ex(&ce, NULL);
 	class_entry->ce_flags |= ZEND_ACC_FINAL|ZEND_ACC_NO_DYNAMIC_PROPERTIES|ZEND_ACC_NOT_SERIALIZABLE;
-	zend_class_implements(class_entry, 1, class_entry_IteratorAggregate);
+	zend_class_implements(class_entry, 1, class_entry_Apns_SessionInterface);
 
 	return class_entry;
 }
@@ -974,17 +1097,17 @@ static zend_class_entry *register_class_Apns_FeedbackEntry(void)
 	class_entry = zend_register_internal_class_ex(&ce, NULL);
 	class_entry->ce_flags |= ZEND_ACC_FINAL|ZEND_ACC_NO_DYNAMIC_PROPERTIES|ZEND_ACC_NOT_SERIALIZABLE;
 
-	zval property_timestamp_default_value;
-	ZVAL_UNDEF(&property_timestamp_default_value);
-	zend_string *property_timestamp_name = zend_string_init("timestamp", sizeof("timestamp") - 1, 1);
-	zend_declare_typed_property(class_entry, property_timestamp_name, &property_timestamp_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
-	zend_string_release(property_timestamp_name);
-
 	zval property_token_default_value;
 	ZVAL_UNDEF(&property_token_default_value);
 	zend_string *property_token_name = zend_string_init("token", sizeof("token") - 1, 1);
 	zend_declare_typed_property(class_entry, property_token_name, &property_token_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING));
 	zend_string_release(property_token_name);
+
+	zval property_timestamp_default_value;
+	ZVAL_UNDEF(&property_timestamp_default_value);
+	zend_string *property_timestamp_name = zend_string_init("timestamp", sizeof("timestamp") - 1, 1);
+	zend_declare_typed_property(class_entry, property_timestamp_name, &property_timestamp_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_timestamp_name);
 
 	return class_entry;
 }
@@ -1001,13 +1124,24 @@ static zend_class_entry *register_class_Apns_Feedback(zend_class_entry *class_en
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Apns_Channels(void)
+static zend_class_entry *register_class_Apns_ChannelsInterface(void)
+{
+	zend_class_entry ce, *class_entry;
+
+	INIT_NS_CLASS_ENTRY(ce, "Apns", "ChannelsInterface", class_Apns_ChannelsInterface_methods);
+	class_entry = zend_register_internal_interface(&ce);
+
+	return class_entry;
+}
+
+static zend_class_entry *register_class_Apns_Channels(zend_class_entry *class_entry_Apns_ChannelsInterface)
 {
 	zend_class_entry ce, *class_entry;
 
 	INIT_NS_CLASS_ENTRY(ce, "Apns", "Channels", class_Apns_Channels_methods);
 	class_entry = zend_register_internal_class_ex(&ce, NULL);
 	class_entry->ce_flags |= ZEND_ACC_FINAL|ZEND_ACC_NO_DYNAMIC_PROPERTIES|ZEND_ACC_NOT_SERIALIZABLE;
+	zend_class_implements(class_entry, 1, class_entry_Apns_ChannelsInterface);
 
 	return class_entry;
 }

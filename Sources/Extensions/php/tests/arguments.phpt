@@ -38,7 +38,10 @@ foreach ([
     'payload in itself' => fn () => $session->send($token, $cycle),
     'payload that throws' => fn () => $session->send($token, ['aps' => new Angry]),
     'priority' => fn () => $session->send($token, '{}', priority: 7),
+    'priority 0' => fn () => $session->send($token, '{}', priority: 0),
     'priority too large' => fn () => $session->send($token, '{}', priority: 266),
+    'expiry before 1970' => fn () => $session->send($token, '{}', expiry: -1),
+    'expiry that throws' => fn () => $session->send($token, '{}', expiry: new class extends DateTimeImmutable { public function getTimestamp(): int { throw new DomainException('not me'); } }),
     'expiry array' => fn () => $session->send($token, '{}', expiry: []),
     'timeout' => fn () => $session->drain(-2),
     'timeout too large' => fn () => $session->events(PHP_INT_MAX),
@@ -78,19 +81,22 @@ payload NAN: Apns\ArgumentException: it cannot be encoded as JSON: Inf and NaN c
 payload in itself: Apns\ArgumentException: it cannot be encoded as JSON: Recursion detected
 payload that throws: DomainException: not me
 priority: Apns\ArgumentException: priority is 7, not 5 or 10
+priority 0: Apns\ArgumentException: priority is 0, not 5 or 10
 priority too large: Apns\ArgumentException: priority is 266, not 5 or 10
-expiry array: TypeError: Apns\Session::send(): Argument #4 ($expiry) must be of type int, array given
-timeout: ValueError: Apns\Session::drain(): Argument #1 ($timeoutMs) must be between -1 and 2147483647
-timeout too large: ValueError: Apns\Session::events(): Argument #1 ($timeoutMs) must be between -1 and 2147483647
+expiry before 1970: Apns\ArgumentException: Apns\Session::send(): Argument #4 ($expiry) is -1, which is before 1970
+expiry that throws: DomainException: not me
+expiry array: TypeError: Apns\Session::send(): Argument #4 ($expiry) must be of type DateTimeInterface, int or null, array given
+timeout: ValueError: Apns\Session::drain(): Argument #1 ($timeoutMs) must be between -1 and 2147483647, or null
+timeout too large: ValueError: Apns\Session::events(): Argument #1 ($timeoutMs) must be between -1 and 2147483647, or null
 unknown option: ValueError: unknown option 'hots'; did you mean 'host'?
 numbered option: ValueError: unknown option 0 of Apns\Session; options have names
 option type: TypeError: option 'host' must be of type string, int given
-option range: ValueError: option 'port' must be between 0 and 65535, 65536 given
-option negative: ValueError: option 'window_bytes' must be between 0 and 4294967295, -1 given
+option range: ValueError: option 'port' must be between 1 and 65535, 65536 given
+option negative: ValueError: option 'window_bytes' must be between 1 and 4294967295, -1 given
 option NUL: ValueError: option 'host' must not contain null bytes
 option too small: Apns\ArgumentException: window_bytes is 1, not 16384 to 1073741824
 option of persistent sessions: ValueError: unknown option 'request'; it is an option of Apns\Session::persistent(), not of Apns\Session
-format: Apns\ArgumentException: format is 9, not an apns_format_t
+format: TypeError: option 'format' must be of type Apns\Format or string, int given
 credentials: TypeError: Apns\Session::__construct(): Argument #1 ($credentials) must be of type Apns\Credentials|array|null, string given
 too many: ArgumentCountError: Apns\Session::__construct() expects at most 3 arguments, 4 given
 int(0)

@@ -22,16 +22,16 @@ echo "- a channel that is not there\n";
 $session->send(null, $update, 1, apnsId: UUID, channelId: NOBODY);
 $built = (new Apns\Payload())->set('timestamp', 1800000000)->set('event', 'update')->set('content-state', ['score' => 2]);
 $session->sendMany([
-    ['payload' => $built, 'user_data' => 2, 'channel_id' => NOBODY],
-    ['token' => null, 'payload' => $update, 'user_data' => 3, 'channel_id' => NOBODY, 'push_type' => 'liveactivity',
-        'priority' => 5, 'topic' => 'com.example.app.push-type.liveactivity', 'apns_id' => UUID],
-    ['token' => Simulator::token(1), 'payload' => '{"aps":{}}', 'user_data' => 4, 'channel_id' => null],
+    ['payload' => $built, 'userData' => 2, 'channelId' => NOBODY],
+    ['token' => null, 'payload' => $update, 'userData' => 3, 'channelId' => NOBODY, 'pushType' => 'liveactivity',
+        'priority' => 5, 'topic' => 'com.example.app.push-type.liveactivity', 'apnsId' => UUID],
+    ['token' => Simulator::token(1), 'payload' => '{"aps":{}}', 'userData' => 4, 'channelId' => null],
 ]);
 $session->drain(240000);
 $events = iterator_to_array($session->events());
 usort($events, fn ($a, $b) => $a->identifier <=> $b->identifier);
 foreach ($events as $event) {
-    echo "$event ", json_encode([$event->userData, $event->httpStatus, $event->reason === Apns\Reason::CHANNEL_NOT_REGISTERED,
+    echo "$event ", json_encode([$event->userData, $event->httpStatus, $event->reason === Apns\Reason::ChannelNotRegistered,
         $event->token === '', $event->apnsId === UUID]), "\n";
 }
 echo $events[0]->why, "\n";
@@ -52,8 +52,8 @@ foreach ([
     fn () => $session->send(null, $start, channelId: NOBODY),
     fn () => $session->send(null, str_repeat(' ', 5121), channelId: NOBODY),
     fn () => $session->sendMany([['payload' => $update]]),
-    fn () => $session->sendMany([['payload' => $update, 'channel_id' => 7]]),
-    fn () => $session->sendMany([['payload' => $update, 'chanel_id' => NOBODY]]),
+    fn () => $session->sendMany([['payload' => $update, 'channelId' => 7]]),
+    fn () => $session->sendMany([['payload' => $update, 'chanelId' => NOBODY]]),
     fn () => $simulator->session()->send(null, $update, channelId: NOBODY),
 ] as $call) echo thrown($call), "\n";
 echo $session->stats()['taken'], " taken\n";
@@ -77,7 +77,7 @@ Apns\ArgumentException: push_type is 1, but a broadcast is for Live Activities
 Apns\ArgumentException: event is "start", but a broadcast cannot start a Live Activity
 Apns\ArgumentException: the payload has 5121 bytes, more than 5120
 TypeError: a device token must be of type Apns\Token or string, null given
-TypeError: 'channel_id' of a notification must be of type string, int given
-ValueError: unknown option 'chanel_id'; did you mean 'channel_id'?
+TypeError: 'channelId' of a notification must be of type string, int given
+ValueError: unknown option 'chanelId'; did you mean 'channelId'?
 Apns\ArgumentException: the binary interface has no channels: broadcasts need HTTP/2
 4 taken

@@ -20,7 +20,7 @@ for ($i = 1; $i <= 6; $i++) {
 var_dump($session->cancel($identifiers[5]), $session->cancel($identifiers[2]), $session->cancel($identifiers[2]));
 $session->drain(240000);
 foreach ($session->events() as $event) {
-    echo "$event $event->kindText $event->userData: $event->why\n";
+    echo "$event {$event->kind->value} $event->userData: $event->why\n";
 }
 for ($i = 7; $i <= 9; $i++) $session->send(Simulator::token($i), '{"aps":{}}', "note $i", more: true);
 var_dump($session->cancel());

@@ -19,7 +19,7 @@ function told(callable $call): string
     try {
         $call();
     } catch (Apns\ArgumentException $thrown) {
-        return preg_replace('/\d{6,} s ago/', 'long ago', $thrown->getMessage()) . " ($thrown->reject " . Apns\Reject::text($thrown->reject) . ')';
+        return preg_replace('/\d{6,} s ago/', 'long ago', $thrown->getMessage()) . ' (' . ($thrown->getReject() ? $thrown->getReject()->value . ' ' . $thrown->getReject()->text() : 'none') . ')';
     }
     return 'taken';
 }
@@ -32,7 +32,7 @@ $pushes = [
     'in sendMany()' => fn ($session) => $session->sendMany([['token' => $token, 'payload' => '{"aps":[]}']]),
     'past' => fn ($session) => $session->send($token, '{"aps":{}}', expiry: 1290000000),
     'duration' => fn ($session) => $session->send($token, '{"aps":{}}', expiry: 864000),
-    'once' => fn ($session) => $session->send($token, '{"aps":{}}', expiry: Apns\Session::EXPIRY_ONCE),
+    'once' => fn ($session) => $session->send($token, '{"aps":{}}', expiry: 0),
 ];
 foreach ([
     'nothing said' => [],
@@ -41,10 +41,9 @@ foreach ([
     'on' => ['checks' => '1'],
     'all' => ['checks' => 'all'],
     'payload' => ['checks' => 'payload'],
-    'expiry' => ['checks' => Apns\Session::CHECK_EXPIRY],
+    'expiry' => ['checks' => Apns\Checks::Expiry],
     'none' => ['checks' => 'none'],
     'false' => ['checks' => false],
-    'zero' => ['checks' => 0],
     'off' => ['checks' => ''],
 ] as $what => $options) {
     $session = new Apns\Session($simulator->identity(), $simulator->where() + $options);
@@ -72,10 +71,10 @@ foreach ([
     'no UTF-8' => fn () => $session->send($token, ['aps' => "\xff"]),
     'priority' => fn () => $session->send($token, '{"aps":{}}', priority: 300),
     'topic' => fn () => $session->send($token, '{"aps":{}}', topic: "a\0b"),
-    'the call' => fn () => new Apns\Session($simulator->identity(), checks: 4),
+    'the call' => fn () => new Apns\Session($simulator->identity(), window_bytes: 1),
 ] as $what => $call) echo "$what: ", told($call), "\n";
 echo "- wrong\n";
-foreach (['al', 'paylod', '', 'maybe', 5.0, -1, []] as $checks) {
+foreach (['al', 'paylod', '', 'maybe', 5.0, 3, []] as $checks) {
     echo thrown(fn () => new Apns\Session($simulator->identity(), $simulator->where(), checks: $checks)), "\n";
 }
 echo json_encode([@ini_set('apns.checks', 'sometimes'), error_get_last()['message'], @ini_set('apns.checks', ''), ini_get('apns.checks')]), "\n";
@@ -89,7 +88,6 @@ echo json_encode([@ini_set('apns.checks', 'sometimes'), error_get_last()['messag
 - expiry: past, duration
 - none: 
 - false: 
-- zero: 
 - off: 
 good: taken
 no aps: taken
@@ -97,7 +95,7 @@ warning: taken
 badge: taken
 no JSON: taken
 in sendMany(): taken
-past: expiry is 1290000000, long ago, so APNs would not try at all; APNS_EXPIRY_ONCE (-1) tries once (1 processing error)
+past: expiry is 1290000000, long ago, so APNs would not try at all; 0 tries once (1 processing error)
 duration: expiry is 864000, which looks like a duration: give a UNIX time, time(NULL) + 864000 (1 processing error)
 once: taken
 - said
@@ -107,7 +105,7 @@ warning: taken
 badge: payload['aps']['badge']: 'badge' is not an integer (1 processing error)
 no JSON: payload, line 1, column 2 (byte 1): expected a key in quotation marks or '}' (1 processing error)
 in sendMany(): payload, line 1, column 8 (byte 7): 'aps' is not an object (1 processing error)
-past: expiry is 1290000000, long ago, so APNs would not try at all; APNS_EXPIRY_ONCE (-1) tries once (1 processing error)
+past: expiry is 1290000000, long ago, so APNs would not try at all; 0 tries once (1 processing error)
 duration: expiry is 864000, which looks like a duration: give a UNIX time, time(NULL) + 864000 (1 processing error)
 once: taken
 - refused
@@ -121,13 +119,13 @@ long payload: the payload has 3020 bytes, more than 2048 (7 invalid payload size
 no UTF-8: it cannot be encoded as JSON: Malformed UTF-8 characters, possibly incorrectly encoded, at ['aps'] (1 processing error)
 priority: priority is 300, not 5 or 10 (1 processing error)
 topic: topic has a null byte (6 invalid topic size)
-the call: checks is 4, which has bits that apns_check_t does not define (0 no errors encountered)
+the call: window_bytes is 1, not 16384 to 1073741824 (none)
 - wrong
 ValueError: option 'checks' must be 'all', 'payload', 'expiry' or 'none', 'al' given
 ValueError: option 'checks' must be 'all', 'payload', 'expiry' or 'none', 'paylod' given; did you mean 'payload'?
 nothing thrown
 ValueError: option 'checks' must be 'all', 'payload', 'expiry' or 'none', 'maybe' given
-TypeError: option 'checks' must be of type bool, string or int, float given
-ValueError: option 'checks' must be between 0 and 4294967295, -1 given
-TypeError: option 'checks' must be of type bool, string or int, array given
+TypeError: option 'checks' must be of type Apns\Checks, string or bool, float given
+TypeError: option 'checks' must be of type Apns\Checks, string or bool, int given
+TypeError: option 'checks' must be of type Apns\Checks, string or bool, array given
 [false,"apns.checks must be 'all', 'payload', 'expiry' or 'none', 'sometimes' given","off",""]

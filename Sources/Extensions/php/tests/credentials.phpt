@@ -21,7 +21,7 @@ foreach ([
     fn () => new Apns\Credentials(certificate: 'nonsense'),
     fn () => new Apns\Credentials(certificate: $provider, certificate_file: $simulator->ready['provider']),
     fn () => new Apns\Credentials(tls_min: 11),
-    fn () => new Apns\Credentials(tls_min: Apns\Credentials::TLS_1_3, tls_max: Apns\Credentials::TLS_1_2),
+    fn () => new Apns\Credentials(tls_min: Apns\TlsVersion::Tls13, tls_max: Apns\TlsVersion::Tls12),
     fn () => new Apns\Credentials(accept_expired: 2),
     fn () => new Apns\Credentials(certificate_fil: 'x'),
 ] as $call) echo preg_replace('~/\S+/~', '', thrown($call)), "\n";
@@ -31,7 +31,7 @@ $session->connect();
 echo 'connects ', $session->stats()['connects'], "\n";
 // Without CA certificates, so the gateway is not trusted.
 $other = new Apns\Session($one, $simulator->where(), connect_timeout_ms: 2000);
-try { $other->connect(); } catch (Apns\TlsException $thrown) { echo get_class($thrown), ' ', $thrown->status, ' ', var_export($thrown->tlsCode !== 0, true), "\n"; }
+try { $other->connect(); } catch (Apns\TlsException $thrown) { echo get_class($thrown), ' ', $thrown->getCode(), ' ', var_export($thrown->getTlsCode() !== 0, true), "\n"; }
 --EXPECT--
 bool(true)
 array(1) {
@@ -42,7 +42,7 @@ NULL
 Apns\CredentialsException: certificate file provider.pem: No such file or directory
 Apns\CredentialsException: certificate in memory holds no PEM certificate, and is neither DER nor PKCS#12
 Apns\ArgumentException: both a file and bytes are given for the certificate
-Apns\ArgumentException: tls_min is not a TLS version: 11
+TypeError: option 'tls_min' must be of type Apns\TlsVersion or string, int given
 Apns\ArgumentException: tls_max is below tls_min
 ValueError: option 'accept_expired' must be true or false, on or off, '2' given
 ValueError: unknown option 'certificate_fil'; did you mean 'certificate_file'?

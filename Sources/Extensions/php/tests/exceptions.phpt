@@ -11,36 +11,52 @@ require __DIR__ . '/skip.inc';
 require __DIR__ . '/simulator.inc';
 
 $simulator = new Simulator();
-foreach ((new ReflectionClass('Apns\Exception'))->getConstants() as $name => $value) {
-    if (!str_starts_with($name, 'CAUSE_')) echo "$name $value ";
+// As a test has them thrown.
+foreach (['Argument', 'Memory', 'Timeout', 'Network', 'Tls', 'Credentials', 'Protocol', 'Full', 'Closed', 'Forked', 'Again', 'Refused', 'InDoubt', 'Runtime'] as $name) {
+    $class = "Apns\\{$name}Exception";
+    $mine = new $class('mine', 7, new Exception('before'));
+    echo $name, $mine instanceof Apns\Exception && $mine->getMessage() . $mine->getCode() === 'mine7' ? '' : ' is another', ': ',
+        implode(', ', array_intersect(['InvalidArgumentException', 'RuntimeException'], class_parents($mine))), ' ',
+        json_encode([$mine->isRetryable(), $mine->getCause(), $mine->getSystemError(), $mine->getTlsCode(), $mine->getReject(), $mine->getTaken()]), "\n";
 }
-echo "\n";
-var_dump(new Apns\TimeoutException('mine') instanceof RuntimeException);
 $port = stream_socket_get_name($free = stream_socket_server('tcp://127.0.0.1:0'), false);
 fclose($free);
 $session = new Apns\Session($simulator->credentials(), protocol: 'binary', host: '127.0.0.1', port: (int) substr($port, 10), connect_timeout_ms: 300, reconnect_pause_max_ms: 50);
 try {
     $session->send(Simulator::token(1), '{"aps":{}}');
 } catch (Apns\Exception $thrown) {
-    echo get_class($thrown), ' ', $thrown->getCode() === $thrown->status ? 'same' : 'other', ' ', var_export($thrown->isRetryable(), true), "\n";
-    var_dump($thrown->cause === Apns\Exception::CAUSE_CONNECTION_REFUSED);
+    echo get_class($thrown), ' ', $thrown->getCode(), ' ', var_export($thrown->isRetryable(), true), "\n";
+    var_dump($thrown->getCause() === Apns\Cause::ConnectionRefused, $thrown->getSystemError() > 0);
 }
 $silent = stream_socket_server('tcp://127.0.0.1:0');
 $session = new Apns\Session($simulator->credentials(), protocol: 'binary', host: '127.0.0.1', port: (int) substr(stream_socket_get_name($silent, false), 10), connect_timeout_ms: 100);
-try { $session->connect(); } catch (Apns\TimeoutException $thrown) { echo get_class($thrown), ' ', $thrown->status === Apns\Exception::TIMEOUT, ' ', $thrown->cause === Apns\Exception::CAUSE_HANDSHAKE_TIMEOUT, "\n"; }
+try { $session->connect(); } catch (Apns\TimeoutException $thrown) { echo get_class($thrown), ' ', $thrown->getCode(), ' ', $thrown->getCause()->value, "\n"; }
 $session = $simulator->session();
 $session->close();
 try { $session->send(Simulator::token(1), '{"aps":{}}'); } catch (Apns\ClosedException $thrown) { echo $thrown->getMessage(), ' ', var_export($thrown->isRetryable(), true), "\n"; }
-echo Apns\Reject::text(Apns\Reject::INVALID_TOKEN), ', ', Apns\Reject::text(77), ', ', Apns\Reject::text(PHP_INT_MAX), "\n";
-// Anything that a script can do with one.
-$thrown->status = PHP_INT_MAX;
-var_dump($thrown->isRetryable());
+echo Apns\Reject::InvalidToken->text(), "\n";
+// A class of the script's own.
+final class Mine extends Apns\AgainException { }
+var_dump((new Mine())->isRetryable());
 --EXPECT--
-ARGUMENT -2 MEMORY -4 TIMEOUT -5 NETWORK -6 TLS -7 CREDENTIALS -8 PROTOCOL -9 FULL -10 CLOSED -11 FORKED -12 AGAIN -13 REFUSED -14 IN_DOUBT -15 
+Argument: InvalidArgumentException [false,null,0,0,null,0]
+Memory: RuntimeException [true,null,0,0,null,0]
+Timeout: RuntimeException [true,null,0,0,null,0]
+Network: RuntimeException [true,null,0,0,null,0]
+Tls: RuntimeException [false,null,0,0,null,0]
+Credentials: RuntimeException [false,null,0,0,null,0]
+Protocol: RuntimeException [false,null,0,0,null,0]
+Full: RuntimeException [false,null,0,0,null,0]
+Closed: RuntimeException [false,null,0,0,null,0]
+Forked: RuntimeException [false,null,0,0,null,0]
+Again: RuntimeException [true,null,0,0,null,0]
+Refused: RuntimeException [false,null,0,0,null,0]
+InDoubt: RuntimeException [false,null,0,0,null,0]
+Runtime: RuntimeException [false,null,0,0,null,0]
+Apns\NetworkException -6 true
 bool(true)
-Apns\NetworkException same true
 bool(true)
-Apns\TimeoutException 1 1
+Apns\TimeoutException -5 handshake_timeout
 the session was closed false
-invalid token, unlisted status, unlisted status
-bool(false)
+invalid token
+bool(true)

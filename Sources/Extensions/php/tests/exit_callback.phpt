@@ -26,7 +26,7 @@ echo thrown(fn () => $make("a\0b")), "\n";
 try {
     $make('wrong');
 } catch (Apns\CredentialsException $thrown) {
-    echo get_class($thrown), ' ', $thrown->status === Apns\Exception::CREDENTIALS ? 'with status' : 'without', "\n";
+    echo get_class($thrown), ' ', $thrown->getCause()->value, "\n";
     // Before 8.2 PHP cannot hide it in a trace.
     var_dump(PHP_VERSION_ID >= 80200 && preg_match('/wrong/', print_r($thrown->getTrace()[0], true)) === 1);
 }
@@ -40,6 +40,6 @@ Apns\CredentialsException
 Apns\CredentialsException
 TypeError: option 'passphrase' must be of type string or callable, int given
 ValueError: option 'passphrase' must not contain null bytes
-Apns\CredentialsException with status
+Apns\CredentialsException passphrase_wrong
 bool(false)
 exit in a passphrase

@@ -14,7 +14,7 @@ require __DIR__ . '/simulator.inc';
 const UUID = '123e4567-e89b-12d3-a456-42665544000a';
 $simulator = new Simulator(['bad_tokens' => ['ff']], '--http2-port', '0');
 $where = ['host' => '127.0.0.1', 'port' => $simulator->ready['http2_port'],
-    'protocol' => Apns\Session::PROTOCOL_HTTP2, 'outcomes' => 'each'];
+    'protocol' => Apns\Protocol::Http2, 'outcomes' => Apns\Outcomes::Each];
 $token = Simulator::token(1);
 $gone = Simulator::token(2);
 $simulator->control('POST', '/unregistered', ['token' => $gone]);
@@ -22,13 +22,13 @@ $simulator->control('POST', '/unregistered', ['token' => $gone]);
 echo "- every field\n";
 $session = new Apns\Session($simulator->identity(), $where);
 $session->send($token, '{"aps":{}}', ['user' => 7], expiry: 4000000000, priority: 5,
-    topic: 'com.example.app.location-query', pushType: Apns\PushType::LOCATION, collapseId: 'score', apnsId: strtoupper(UUID));
+    topic: 'com.example.app.location-query', pushType: Apns\PushType::Location, collapseId: 'score', apnsId: strtoupper(UUID));
 $session->sendMany([
     ['token' => $token, 'payload' => ['aps' => ['content-available' => 1]]],
-    ['token' => $token, 'payload' => ['aps' => ['content-changed' => true]], 'push_type' => Apns\PushType::WIDGETS,
-        'priority' => 1, 'topic' => 'com.example.app.push-type.widgets', 'collapse_id' => 'x', 'apns_id' => UUID, 'user_data' => 8],
-    ['token' => 'ff', 'payload' => '{}', 'user_data' => 9],
-    ['token' => $gone, 'payload' => '{}', 'user_data' => 10],
+    ['token' => $token, 'payload' => ['aps' => ['content-changed' => true]], 'pushType' => Apns\PushType::Widgets,
+        'priority' => Apns\Priority::Low, 'topic' => 'com.example.app.push-type.widgets', 'collapseId' => 'x', 'apnsId' => UUID, 'userData' => 8],
+    ['token' => 'ff', 'payload' => '{}', 'userData' => 9],
+    ['token' => $gone, 'payload' => '{}', 'userData' => 10],
 ]);
 $session->drain(240000);
 foreach ($simulator->accepted(3) as $one) {
@@ -40,6 +40,16 @@ foreach ($events as $event) {
     echo "$event ", json_encode([$event->userData, $event->httpStatus, $event->reason, $event->reject, $event->reasonText,
         $event->apnsId === UUID, strlen($event->apnsId), abs($event->timestamp - time()) < 3600]), "\n";
 }
+
+echo "- how long, and one as its parameters\n";
+$one = ['token' => $token, 'payload' => '{"aps":{}}', 'userData' => 11];
+foreach ([null, 0, 4000000000, '4000000000', new DateTimeImmutable('@4000000001')] as $expiry) {
+    $session->send(...$one, expiry: $expiry);
+    $session->sendMany([$one + ['expiry' => $expiry]]);
+}
+$session->drain(240000);
+foreach (array_slice($simulator->accepted(13), 3) as $sent) echo json_encode($sent['expiration']), ' ';
+echo count(iterator_to_array($session->events())), "\n";
 
 echo "- gone\n";
 foreach ($session->gone() as $entry) {
@@ -70,9 +80,8 @@ echo "- refused\n";
 foreach ([
     fn () => (new Apns\Session($who, $where))->send($token, '{}'),
     fn () => $session->send($token, '{}', topic: "a\0b"),
-    fn () => $session->send($token, '{}', pushType: 99),
-    fn () => $session->send($token, '{}', pushType: 256),
-    fn () => $session->send($token, '{}', pushType: Apns\PushType::BACKGROUND, priority: 10),
+    fn () => $session->send($token, '{}', pushType: 1),
+    fn () => $session->send($token, '{}', pushType: Apns\PushType::Background, priority: 10),
     fn () => $session->send($token, '{}', priority: 7),
     fn () => $session->send($token, '{}', collapseId: str_repeat('x', 65)),
     fn () => $session->send($token, '{}', apnsId: '7'),
@@ -86,18 +95,19 @@ foreach ([
 echo $session->stats()['taken'], " taken\n";
 
 echo "- words\n";
-echo Apns\Reason::text(Apns\Reason::UNREGISTERED), ' ', Apns\Reason::httpStatus(Apns\Reason::UNREGISTERED), ' ',
-    Apns\PushType::text(Apns\PushType::VOIP), ' ', Apns\Reason::text(1 << 40), "\n";
+echo Apns\Reason::Unregistered->httpStatus(), ' ', Apns\Reason::Other->httpStatus(), "\n";
 --EXPECT--
 - every field
 ["com.example.app.location-query","location","5","4000000000","score"]
 ["com.example.app","background","5",null,null]
 ["com.example.app.push-type.widgets","widgets","1",null,"x"]
-accepted [{"user":7},200,0,0,"",true,36,false]
-accepted [null,200,0,0,"",false,36,false]
-accepted [8,200,0,0,"",true,36,false]
-rejected: BadDeviceToken (HTTP 400) [9,400,1,8,"BadDeviceToken",false,36,false]
-rejected: Unregistered (HTTP 410) [10,410,26,0,"Unregistered",false,36,true]
+accepted [{"user":7},200,null,null,"",true,36,false]
+accepted [null,200,null,null,"",false,36,false]
+accepted [8,200,null,null,"",true,36,false]
+rejected: BadDeviceToken (HTTP 400) [9,400,"BadDeviceToken",8,"BadDeviceToken",false,36,false]
+rejected: Unregistered (HTTP 410) [10,410,"Unregistered",null,"Unregistered",false,36,true]
+- how long, and one as its parameters
+null null "0" "0" "4000000000" "4000000000" "4000000000" "4000000000" "4000000001" "4000000001" 10
 - gone
 the device today
 0
@@ -109,18 +119,17 @@ over the binary interface, Apns\Feedback lists the devices that are gone
 - refused
 Apns\ArgumentException: there is no topic, and a provider token needs one
 Apns\ArgumentException: topic has a null byte
-Apns\ArgumentException: push_type is 99, not an apns_push_type_t
-Apns\ArgumentException: push_type is 256, not of Apns\PushType
+TypeError: Apns\Session::send(): Argument #8 ($pushType) must be of type Apns\PushType or string, int given
 Apns\ArgumentException: priority is 10, but a background push needs 5
 Apns\ArgumentException: priority is 7, not 1, 5 or 10
 Apns\ArgumentException: collapse_id has more than 64 bytes
 Apns\ArgumentException: apns_id is not a UUID
 TypeError: 'topic' of a notification must be of type string, int given
-Apns\ArgumentException: protocol is 9, not an apns_protocol_t
+TypeError: option 'protocol' must be of type Apns\Protocol or string, int given
 TypeError: option 'topic' must be of type string, array given
 Apns\CredentialsException: token_key in memory holds no private key in PEM or DER
 Apns\ArgumentException: key_id or team_id is given without a token_key
 Apns\ArgumentException: key_id has 5 characters, not 10
-5 taken
+15 taken
 - words
-Unregistered 410 voip other
+410 0

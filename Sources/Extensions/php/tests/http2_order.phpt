@@ -14,7 +14,7 @@ require __DIR__ . '/simulator.inc';
 // Each response has another delay, so that later ones overtake it.
 $simulator = new Simulator(['bad_every' => 3, 'bad_reason' => 'BadDeviceToken', 'answer_delay_ms' => [0, 20]], '--http2-port', '0');
 $session = new Apns\Session($simulator->identity(), ['host' => '127.0.0.1', 'port' => $simulator->ready['http2_port'],
-    'protocol' => Apns\Session::PROTOCOL_HTTP2]);
+    'protocol' => Apns\Protocol::Http2]);
 $tokens = $taken = [];
 $isOrdered = true;
 $last = 0;

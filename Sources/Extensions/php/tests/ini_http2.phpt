@@ -60,7 +60,7 @@ ini($http2, $topic, $token, $certificate);
 echo push(new Apns\Session(null, $all, topic: 'com.example.other')), "\n";
 echo push(new Apns\Session(null, $all), 'com.example.third'), "\n";
 echo push(new Apns\Session(null, $all + $binary)), "\n";
-echo push(new Apns\Session(null, $all, host: 'localhost', protocol: Apns\Session::PROTOCOL_HTTP2)), "\n";
+echo push(new Apns\Session(null, $all, host: 'localhost', protocol: Apns\Protocol::Http2)), "\n";
 echo json_encode((new Apns\Credentials(key_id: 'ABCDEFGHIJ'))->describe()['key_id']), "\n";
 echo json_encode((new Apns\Credentials(team_id: 'ABCDEFGHIJ'))->describe()['team_id']), "\n";
 $described = (new Apns\Credentials($certificate))->describe();
@@ -75,7 +75,7 @@ ini($http2, ['topic' => 'com.example.other'], $token);
 echo push(new Apns\Session($certificate, $all)), "\n";
 echo push(new Apns\Session(new Apns\Credentials($certificate), $all)), "\n";
 // Another protocol has another host.
-$message = thrown(fn () => (new Apns\Session($certificate, protocol: Apns\Session::PROTOCOL_BINARY, connect_timeout_ms: 1))->connect());
+$message = thrown(fn () => (new Apns\Session($certificate, protocol: Apns\Protocol::Binary, connect_timeout_ms: 1))->connect());
 echo str_contains($message, 'gateway.push.apple.com') ? 'the gateway of that protocol' : $message, "\n";
 // The script's key with the identifiers of php.ini.
 ini($http2, $topic, ['token_key_file' => ''] + $token);
@@ -89,7 +89,7 @@ ini(['protocol' => 'HTTP3'] + $http2, $topic, $token, $certificate);
 echo thrown(fn () => new Apns\Session()), "\n";
 echo thrown(fn () => Apns\Session::persistent('c')), "\n";
 echo push(new Apns\Session(null, $all + $binary)), "\n";
-echo push(new Apns\Session(null, $all, protocol: Apns\Session::PROTOCOL_HTTP2)), "\n";
+echo push(new Apns\Session(null, $all, protocol: Apns\Protocol::Http2)), "\n";
 foreach ([['key_id' => 'short'], ['key_id' => 'ABCDEFGHI-'], ['team_id' => 'much too long'], ['key_id' => ''], ['team_id' => ''],
     ['token_key_file' => '/nowhere/key.p8'], ['token_key_file' => $ready['ca']], ['topic' => "com.example\napp"], ['topic' => str_repeat('x', 300)]] as $wrong) {
     ini($wrong + $http2 + $topic + $token + $certificate);

@@ -72,7 +72,7 @@ $loop->addReadStream($stream, function ($stream) use ($session, $loop, &$kinds, 
         $news++;
         return;
     }
-    foreach ($session as $event) $kinds[$event->kindText] = ($kinds[$event->kindText] ?? 0) + 1;
+    foreach ($session as $event) $kinds[$event->kind->value] = ($kinds[$event->kind->value] ?? 0) + 1;
     if (!$goesOn) {
         $loop->removeReadStream($stream);
         $loop->stop();
@@ -89,11 +89,11 @@ $loop->addPeriodicTimer(0.001, function () use ($session, $loop, $stream, &$sent
         $loop->removeReadStream($stream);
         $loop->stop();
     } catch (Apns\AgainException $thrown) {
-        if ($thrown->status !== Apns\Exception::AGAIN || !$thrown->isRetryable()) echo "another status\n";
+        if (!$thrown->isRetryable()) echo "another status\n";
     }
 });
 $loop->run();
-foreach ($session as $event) $kinds[$event->kindText] = ($kinds[$event->kindText] ?? 0) + 1;
+foreach ($session as $event) $kinds[$event->kind->value] = ($kinds[$event->kind->value] ?? 0) + 1;
 ksort($kinds);
 echo json_encode($kinds), ' ', $news, ' ', var_export($beats > 20, true), "\n";
 var_dump($session->process(), $session->timeoutMs());

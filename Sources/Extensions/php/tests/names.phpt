@@ -28,7 +28,7 @@ foreach ([
         'array' => ['certificatefile', 'port'],
         'feedback' => ['list_timeout', 'tuple_max', 'window_bytes', 'ca_file'],
         'payload' => ['limt', 'trunkate'],
-        'notification' => ['userData', 'prioriy', 'apns-id', 'colapse_id', 'pushType', 'name'],
+        'notification' => ['user_data', 'prioriy', 'apns-id', 'colapseId', 'push_type', 'name', 'more'],
         'key' => ['budge', 'threadid', 'aps'],
     ][$what] as $name) echo "$what ", substr(json_encode($name, JSON_INVALID_UTF8_SUBSTITUTE), 0, 40), ': ', thrown(fn () => $call($name)), "\n";
 }
@@ -72,12 +72,13 @@ feedback "window_bytes": ValueError: unknown option 'window_bytes'; it is an opt
 feedback "ca_file": ValueError: unknown option 'ca_file'; it is an option of Apns\Credentials, not of Apns\Feedback
 payload "limt": ValueError: unknown option 'limt'; did you mean 'limit'?
 payload "trunkate": ValueError: unknown option 'trunkate'; did you mean 'truncate'?
-notification "userData": ValueError: unknown option 'userData'; did you mean 'user_data'?
+notification "user_data": ValueError: unknown option 'user_data'; did you mean 'userData'?
 notification "prioriy": ValueError: unknown option 'prioriy'; did you mean 'priority'?
-notification "apns-id": ValueError: unknown option 'apns-id'; did you mean 'apns_id'?
-notification "colapse_id": ValueError: unknown option 'colapse_id'; did you mean 'collapse_id'?
-notification "pushType": ValueError: unknown option 'pushType'; did you mean 'push_type'?
+notification "apns-id": ValueError: unknown option 'apns-id'; did you mean 'apnsId'?
+notification "colapseId": ValueError: unknown option 'colapseId'; did you mean 'collapseId'?
+notification "push_type": ValueError: unknown option 'push_type'; did you mean 'pushType'?
 notification "name": ValueError: unknown option 'name'
+notification "more": ValueError: unknown option 'more'
 key "budge": Apns\ArgumentException: Apple has no key "budge"; did you mean "badge"?
 key "threadid": Apns\ArgumentException: Apple has no key "threadid"; did you mean "thread-id"?
 key "aps": Apns\ArgumentException: Apple has no key "aps"

@@ -15,7 +15,7 @@ $session = $simulator->session();
 $token = Simulator::token(1);
 $payload = (new Apns\Payload())->set('alert', 'Hello')->set('badge', 1);
 $session->send($token, '{"aps":{}}', expiry: 4000000000, priority: 10);
-$session->send(Apns\Token::fromHex("<$token>"), $payload, expiry: Apns\Session::EXPIRY_ONCE, priority: 5);
+$session->send(Apns\Token::fromHex("<$token>"), $payload, expiry: 0, priority: Apns\Priority::Considerate);
 $session->send(Apns\Token::fromBytes(hex2bin($token)), ['aps' => ['badge' => 0]], more: true);
 $session->flush();
 $session->drain(240000);
@@ -27,7 +27,7 @@ foreach ([[], ['aps' => []], ['aps' => ['event' => 'end', 'timestamp' => 1800000
 }
 $session->drain(240000);
 foreach (array_slice($simulator->accepted(6), 3) as $one) echo $one['payload'], "\n";
-foreach (['simple' => Apns\Session::FORMAT_SIMPLE, 'enhanced' => Apns\Session::FORMAT_ENHANCED] as $name => $format) {
+foreach (['simple' => Apns\Format::Simple, 'enhanced' => Apns\Format::Enhanced] as $name => $format) {
     $other = $simulator->session(format: $format, quiet_period_ms: 50);
     $other->send($token, '{"aps":{}}');
     $other->drain(240000);

@@ -16,7 +16,7 @@ $session = $simulator->session(outcomes: 'each');
 $session->send(Simulator::token(1), '{"aps":{}}');
 $session->drain(240000);
 $all = [$session, $simulator->credentials(), new Apns\Payload(), new Apns\Strings('a = b;'),
-    Apns\Token::fromHex('abcd'), $session->nextEvent(), $session->events(), $simulator->feedback()];
+    Apns\Token::fromHex('abcd'), $session->nextEvent(), $session->events(), $simulator->feedback(), new Apns\FeedbackEntry('abcd')];
 foreach ($all as $object) {
     $class = get_class($object);
     echo "$class\n";
@@ -32,7 +32,7 @@ foreach ($all as $object) {
     echo '  subclass: ', (new ReflectionClass($class))->isFinal() ? 'final' : 'open', "\n";
     $again = new ReflectionMethod($class, '__construct');
     $again->setAccessible(true);
-    $arguments = $class === 'Apns\Strings' ? ['a = b;'] : [];
+    $arguments = ['Apns\Strings' => ['a = b;'], 'Apns\Event' => [Apns\EventKind::Unknown], 'Apns\FeedbackEntry' => ['abcd']][$class] ?? [];
     echo '  again: ', thrown(fn () => $again->invoke($object, ...$arguments)), "\n";
     ob_start();
     var_dump($object, (array) $object, $object == $object);
@@ -44,7 +44,7 @@ foreach ([$session, $all[1], $all[2], $all[3], $all[6], $all[7]] as $object) {
     echo thrown(fn () => clone $object), "\n";
 }
 var_dump(Apns\Token::fromHex('abcd') == Apns\Token::fromHex('ABCD'), Apns\Token::fromHex('abcd') == Apns\Token::fromHex('abce'));
-echo thrown(function () use ($all) { $all[5]->kind = 5; }), "\n";
+echo thrown(function () use ($all) { $all[5]->kind = Apns\EventKind::Unknown; }), "\n";
 echo thrown(function () use ($session) { foreach ($session as &$event); }), "\n";
 --EXPECT--
 Apns\Session
@@ -88,7 +88,7 @@ Apns\Event
   property: Error: Cannot create dynamic property Apns\Event::$other
   bare: nothing thrown
   subclass: final
-  again: nothing thrown
+  again: Error: Apns\Event is already constructed
 Apns\Events
   serialize: Exception: Serialization of 'Apns\Events' is not allowed
   unserialize: Exception: Unserialization of 'Apns\Events' is not allowed
@@ -103,6 +103,13 @@ Apns\Feedback
   bare: ReflectionException: Class Apns\Feedback is an internal class marked as final that cannot be instantiated without invoking its constructor
   subclass: final
   again: Error: Apns\Feedback is already constructed
+Apns\FeedbackEntry
+  serialize: Exception: Serialization of 'Apns\FeedbackEntry' is not allowed
+  unserialize: Exception: Unserialization of 'Apns\FeedbackEntry' is not allowed
+  property: Error: Cannot create dynamic property Apns\FeedbackEntry::$other
+  bare: nothing thrown
+  subclass: final
+  again: Error: Apns\FeedbackEntry is already constructed
 Error: Trying to clone an uncloneable object of class Apns\Session
 Error: Trying to clone an uncloneable object of class Apns\Credentials
 Error: Trying to clone an uncloneable object of class Apns\Payload

@@ -72,7 +72,7 @@ ValueError: option 'limit' must be between 0 and 9223372036854775807, -1 given
 array(0) {
 }
 int(40)
-ValueError: Apns\Payload::check(): Argument #2 ($limit) must not be negative
+ValueError: Apns\Payload::check(): Argument #2 ($limit) must be at least 1, or null
 {"aps":{"timestamp":1800000000,"event":"start","content-state":{"score":[1,0]},"attributes-type":"Match","attributes":{},"input-push-token":1,"alert":{"title":{"loc-key":"GOAL","loc-args":["Jenna"]},"body":"b","sound":"goal.caf"}}}
 array(0) {
 }

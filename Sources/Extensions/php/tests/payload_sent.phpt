@@ -48,7 +48,7 @@ echo thrown(fn () => $session->send($token, $payload)), "\n";
 Apns\ArgumentException: the payload has 80 bytes, 30 more than its limit of 50
 Apns\ArgumentException: the payload has 110 bytes, 10 more than its limit of 100
 Apns\ArgumentException: no hex digit in the token
-Apns\ArgumentException: expiry is -5, neither a time nor APNS_EXPIRY_ONCE
+Apns\ArgumentException: Apns\Session::send(): Argument #4 ($expiry) is -5, which is before 1970
 TypeError: a payload must be of type Apns\Payload, array or string, Apns\Strings given
 Apns\ArgumentException: the payload has 10 bytes, 7 more than its limit of 3
 6 taken

@@ -69,7 +69,7 @@ try {
     $session->push($good, '{}', AMPLE, 'interrupted');
 } catch (LogicException $error) {
     $event = $session->nextEvent();
-    echo $error->getMessage(), ": $event->userData, $event->kindText\n";
+    echo $error->getMessage(), ": $event->userData, {$event->kind->value}\n";
 }
 $session->close(0);
 --EXPECT--
@@ -85,7 +85,7 @@ Array
     [rejected] => 2
 )
 Apns\ArgumentException: the payload is empty
-ValueError: Apns\Session::push(): Argument #3 ($timeoutMs) must be between -1 and 2147483647
+ValueError: Apns\Session::push(): Argument #3 ($timeoutMs) must be between -1 and 2147483647, or null
 ValueError: Apns\Session::push(): Argument #8 ($pushType) must be 'alert', 'background', 'location', 'voip', 'complication', 'fileprovider', 'mdm', 'liveactivity', 'pushtotalk', 'widgets' or 'controls', 'postcard' given
 Apns\ArgumentException: the session is nonblocking: send, and take the outcome as an event
 Apns\NetworkException: cannot connect to 127.0.0.1:1: Connection refused

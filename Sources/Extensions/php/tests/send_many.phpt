@@ -12,7 +12,7 @@ require __DIR__ . '/simulator.inc';
 
 $simulator = new Simulator();
 $session = $simulator->session();
-$good = fn (int $n) => ['token' => Simulator::token($n), 'payload' => ['aps' => ['badge' => $n]], 'user_data' => $n];
+$good = fn (int $n) => ['token' => Simulator::token($n), 'payload' => ['aps' => ['badge' => $n]], 'userData' => $n];
 var_dump($session->sendMany(array_map($good, range(1, 100))));
 var_dump($session->sendMany((function () use ($good) { foreach (range(1, 50) as $n) yield $good($n); })()));
 var_dump($session->sendMany(new ArrayIterator([])), $session->sendMany([]));
@@ -30,7 +30,7 @@ foreach ([
     try {
         $session->sendMany($list);
     } catch (Throwable $thrown) {
-        echo "$what: ", get_class($thrown), ' ', $thrown->getMessage(), ', taken ', $thrown->taken ?? '-', "\n";
+        echo "$what: ", get_class($thrown), ' ', $thrown->getMessage(), ', taken ', $thrown instanceof Apns\Exception ? $thrown->getTaken() : '-', "\n";
     }
 }
 echo thrown(function () use ($session, $good) {

@@ -29,7 +29,7 @@ echo 'each waits or gave way: ', json_encode($stats['events'] + $stats['forgotte
 echo 'few wait: ', json_encode($stats['events'] < 1000), "\n";
 echo 'alive are those that wait: ', json_encode(Watched::$alive === $stats['events']), "\n";
 echo 'memory is bounded: ', json_encode(memory_get_usage() - $before < 2 << 20), "\n";
-echo 'first: ', $session->nextEvent()->kindText, "\n";
+echo 'first: ', $session->nextEvent()->kind->value, "\n";
 unset($session);
 echo 'alive without the session: ', Watched::$alive, "\n";
 

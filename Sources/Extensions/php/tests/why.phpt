@@ -18,26 +18,30 @@ foreach ([1, 2, 3, 4, 5, 6, 7, 8, 128, 255, 77] as $status) {
     $session->send(Simulator::token(1), '{"aps":{}}');
     $session->drain(240000);
     $event = $session->nextEvent();
-    echo "$event->kindText $event->why\n";
+    echo "{$event->kind->value} $event->why\n";
 }
 // Each HTTP/2 reason is in the list, with its text.
 $simulator = new Simulator(['bad_prefixes' => ['ff']], '--http2-port', '0');
 $session = new Apns\Session($simulator->identity(), host: '127.0.0.1', port: $simulator->ready['http2_port'], protocol: 'http2', retry_timeout_ms: 1);
-foreach ((new ReflectionClass('Apns\Reason'))->getConstants() as $name => $reason) {
-    if ($name === 'NONE' || $name === 'OTHER') continue;
-    $text = Apns\Reason::text($reason);
+foreach (Apns\Reason::cases() as $reason) {
+    if ($reason === Apns\Reason::Other) continue;
+    $text = $reason->value;
     $simulator->control('PATCH', '/faults', ['bad_reason' => $text]);
     $session->send('ff' . substr(Simulator::token(1), 2), '{"aps":{}}');
     try { $session->drain(240000); } catch (Apns\Exception $thrown) { echo $thrown->getMessage(), "\n"; }
     $event = $session->nextEvent();
-    echo $event ? preg_replace('/since [-\d]+ [:\d]+ UTC$/', 'since then', $event->why) . "\n" : "$name: no event\n";
+    if ($event && $event->reason !== $reason) echo "$text came as {$event->reason?->value}\n";
+    // One that a test makes says the same.
+    $made = new Apns\Event(Apns\EventKind::Rejected, 'ff', $reason, timestamp: $event->timestamp ?? 0);
+    if ($event && $made->why . $made->reasonText !== $event->why . $event->reasonText) echo "$made->why was made\n";
+    echo $event ? preg_replace('/since [-\d]+ [:\d]+ UTC$/', 'since then', $event->why) . "\n" : "$text: no event\n";
 }
 $session = new Apns\Session($simulator->identity(), $simulator->where(), delivery: 'at_most_once');
 $simulator->control('PUT', '/faults', ['cut_after' => 1, 'cut' => 'fin']);
 $session->send(Simulator::token(1), '{"aps":{}}');
 $session->drain(240000);
 $event = $session->nextEvent();
-echo "$event->kindText $event->why\n";
+echo "{$event->kind->value} $event->why\n";
 --EXPECT--
 rejected rejected: processing error (status 1): the gateway's own trouble; send it again later
 rejected rejected: missing device token (status 2): the notification has no device token
