@@ -1,7 +1,7 @@
 # Which programs meet threads, which valgrind plays by default, and which take long.
 
 set(with_threads
-  cpp/loop_test deadlines_test event_loop_test feedback_test fork_test log_test lookup_test metrics_test
+  cpp/client_test cpp/loop_test deadlines_test event_loop_test feedback_test fork_test log_test lookup_test metrics_test
   push_metrics_test readme_test threads_test token_cache_test token_callbacks_test)
 
 # They begin first, so that nothing waits for them in the end.
@@ -27,7 +27,8 @@ set(memcheck_4
   broken_rules_test cancel_test closing_test cpp/payload_test deadlines_test fork_test metrics_test
   push_feedback_test reasons_test sending_test system_trust_test verification_test)
 set(memcheck_5
-  carried_over_test connection_limit_test cpp/plain_test descriptors_test hardware_keys_test outcome_deadlines_test
+  carried_over_test connection_limit_test cpp/client_test cpp/plain_test descriptors_test hardware_keys_test
+  outcome_deadlines_test
   proof_test push_headers_test push_outcome_test reconnects_test sendpayload_test several_identities_test threads_test
   unquoted_test untaken_test waiting_test)
 

@@ -3,6 +3,9 @@
 #include <openssl/pem.h>
 #include <poll.h>
 
+#include <atomic>
+#include <thread>
+
 #include "check.hpp"
 
 extern "C" {
@@ -361,4 +364,31 @@ TEST(a_provider_shows_its_token) {
   options.key_id = "short";
   assert_throws(APNS_ERR_ARGUMENT, "key_id has 5 characters",
                 [&] { apns::Credentials other(options); });
+}
+
+TEST(a_client_pushes_for_many_threads) {
+  const Service service;
+  apns::SessionOptions options = service.session_options();
+  options.outcomes = APNS_OUTCOMES_FAILURES; /* the client sets it itself */
+  options.window_bytes = 16384;
+  options.tuning.payload_max = 256;
+  apns::Client client(apns::Credentials(provider_options()), options);
+  std::atomic<unsigned> accepted{0};
+  std::vector<std::thread> threads;
+  for (unsigned thread = 0; thread < 4; thread++) {
+    threads.emplace_back([&, thread] {
+      std::vector<std::future<apns::Event>> outcomes;
+      for (unsigned number = 0; number < 500; number++)
+        outcomes.push_back(client.push_async({token_of(1000 * thread + number), json}));
+      for (std::future<apns::Event> &outcome : outcomes)
+        accepted += outcome.get().http_status == 200;
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  assert_int_equal(accepted, 2000);
+  apns::Message broadcast;
+  broadcast.payload = json;
+  broadcast.channel_id = "dHN0LXNyY2gtY2hubA==";
+  broadcast.push_type = APNS_PUSH_TYPE_LIVEACTIVITY;
+  assert_false(client.push(broadcast).is_unknown());
 }

@@ -39,8 +39,14 @@
  * An empty string, 0 and false mean the default. The structures hold their own strings.
  *
  * As in C, a call borrows the bytes and texts that it is given, and views that it
- * returns are valid as long as in the C header. Notification is a view too: token and
- * payload have to live until it is sent.
+ * returns are valid as long as the C header says. Notification is a view too: token and
+ * payload have to live until it is sent. Message owns them.
+ *
+ * Threads. A session is for one thread at a time. Client is for any number of them, and its
+ * push_async() returns a std::future of the notification's outcome:
+ *
+ *     apns::Client client{who};
+ *     std::future<apns::Event> outcome = client.push_async({token, json});
  *
  * Cost. Only calls that return std::string or std::vector allocate, and the objects are
  * as large as a pointer. A loop around try_send() has the same instructions as in C;
@@ -87,7 +93,15 @@
 
 #if defined(__cpp_exceptions) && !defined(APNS_NO_EXCEPTIONS)
 #define APNS_EXCEPTIONS 1
+#include <poll.h>
+
+#include <condition_variable>
+#include <deque>
 #include <exception>
+#include <future>
+#include <mutex>
+#include <system_error>
+#include <thread>
 #else
 #define APNS_EXCEPTIONS 0
 #endif
@@ -1361,6 +1375,44 @@ struct Notification : apns_notification_t {
 };
 static_assert(sizeof(Notification) == sizeof(apns_notification_t));
 
+/** One notification that owns its token, its payload and its texts: Message{token, json}. */
+struct Message {
+  Token token = {};
+  std::string payload = {}; /* JSON */
+  std::string topic = {};
+  apns_push_type_t push_type = APNS_PUSH_TYPE_DEFAULT;
+  std::int64_t expiry = 0; /* as apns_notification_t has it, as the next two */
+  std::uint8_t priority = 0;
+  void *user_data = nullptr;
+  std::string collapse_id = {};
+  std::string apns_id = {};
+  std::string channel_id = {}; /* for a broadcast, in place of a token */
+
+#if APNS_EXCEPTIONS
+  /** It as the calls of a session take it, valid as long as this is there and unchanged. */
+  Notification view() const {
+    detail::Slot slot;
+    Notification notification;
+    detail::check(try_view(notification, &slot.error), slot);
+    return notification;
+  }
+#endif
+
+  apns_status_t try_view(Notification &view_out, apns_error_t *error = nullptr) const noexcept {
+    detail::Filling filling{error};
+    Notification view;
+    if (!token.empty()) view.to(token);
+    view.saying(payload).with(user_data).at_priority(priority).of_type(push_type);
+    view.expiry = expiry;
+    view.to_topic(filling.text(topic, "topic"));
+    view.collapsing(filling.text(collapse_id, "collapse_id"));
+    view.identified_by(filling.text(apns_id, "apns_id"));
+    view.to_channel(filling.text(channel_id, "channel_id"));
+    if (filling.status == APNS_OK) view_out = view;
+    return filling.status;
+  }
+};
+
 /** How a notification ended: an apns_event_t. */
 struct Event : apns_event_t {
   Event() noexcept : apns_event_t APNS_EVENT_INIT {}
@@ -1411,7 +1463,7 @@ struct Event : apns_event_t {
 };
 
 /**
- * A provider's session with one gateway. Its destructor does not wait; drain() and close() do.
+ * A provider's session with one gateway. Its destructor waits for outcomes, up to close_timeout_ms.
  *
  * With `nonblocking` no call waits, and the program's event loop watches fd(). connect(), flush()
  * and close() then return false, and drain() how many have no outcome yet, until process() has
@@ -1742,6 +1794,200 @@ class Session : public detail::Owner<apns_session_t> {
   }
 #endif
 };
+
+/* ---- Client ------------------------------------------------------------- */
+
+#if APNS_EXCEPTIONS
+/**
+ * A session for any number of threads, which runs in a thread of its own. Each push has a future of
+ * its own outcome. A program with an event loop needs no Client: it watches a Session.
+ *
+ * The log and the callbacks of the credentials run in the client's thread, and must not throw.
+ * After fork() the child must neither use nor destroy it.
+ */
+class Client {
+ public:
+  using Milliseconds = std::chrono::milliseconds;
+
+  /** The client sets `nonblocking`, and reports all outcomes. */
+  explicit Client(const Credentials &credentials, SessionOptions options = {})
+      : close_within_(options.close_timeout_ms), room_within_(patience_of(options)) {
+    options.peer.nonblocking = true;
+    options.outcomes = APNS_OUTCOMES_EACH;
+    options.close_timeout_ms = 0;
+    session_ = Session(credentials, options);
+    thread_ = std::thread([this] { run(); });
+  }
+  Client(const Client &) = delete;
+  Client &operator=(const Client &) = delete;
+
+  /** As close() within the options' close_timeout_ms. */
+  ~Client() { close(Milliseconds{close_within_}); }
+
+  /**
+   * Takes a notification and returns a future of its outcome, without a wait for the network. While
+   * 1,024 notifications wait to be sent, it waits for room, up to connect_timeout_ms and
+   * write_timeout_ms together; then it throws Error with APNS_ERR_FULL. The future throws Error if
+   * the library refuses the notification. The event has the message's user_data.
+   */
+  std::future<Event> push_async(Message message) {
+    auto push = std::make_unique<Push>(Push{std::move(message), {}});
+    std::future<Event> outcome = push->outcome.get_future();
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      const bool is_room = room_.wait_for(
+          lock, room_within_, [this] { return given_.size() < given_max || is_closing_; });
+      if (is_closing_) raise(APNS_ERR_CLOSED, "the client was closed");
+      if (!is_room) raise(APNS_ERR_FULL, "too many notifications wait to be sent");
+      given_.push_back(std::move(push));
+    }
+    session_.wake();
+    return outcome;
+  }
+
+  /** The same, and waits for the outcome. */
+  Event push(Message message) { return push_async(std::move(message)).get(); }
+
+  /**
+   * Takes no more notifications, waits up to `timeout` until all have their outcome, and ends. A
+   * notification that has none then is cancelled if nothing of it was written, else unknown.
+   */
+  void close(Milliseconds timeout) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!is_closing_) deadline_ = Clock::now() + timeout;
+      is_closing_ = true;
+    }
+    room_.notify_all();
+    session_.wake();
+    const std::lock_guard<std::mutex> joining(joining_);
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::size_t given_max = 1024;
+
+  struct Push {
+    Message message;
+    std::promise<Event> outcome;
+  };
+  using Pushes = std::deque<std::unique_ptr<Push>>;
+
+  static Milliseconds patience_of(const SessionOptions &options) {
+    const auto usual = [](std::uint32_t ms) { return Milliseconds{ms ? ms : 10000}; };
+    return usual(options.peer.connect_timeout_ms) + usual(options.tuning.write_timeout_ms);
+  }
+
+  [[noreturn]] static void raise(apns_status_t status, const char *text) {
+    ErrorDetail error;
+    detail::refuse(&error, text, "");
+    error.status = status;
+    throw Error(error);
+  }
+
+  void run() noexcept {
+    Pushes waiting;
+    for (;;) {
+      /* First, since it clears wake(): a push that comes later wakes again. */
+      session_.try_process();
+      take_outcomes();
+      const bool is_closing = take_over(waiting);
+      while (!waiting.empty() && send(waiting)) continue;
+      /* Over the binary interface an accepted one has no answer until somebody asks. */
+      if (in_flight_ > 0) session_.try_drain(Session::usual);
+      const bool is_done = waiting.empty() && in_flight_ == 0;
+      if (is_closing && (is_done || Clock::now() >= deadline_)) break;
+      wait(is_closing);
+    }
+    end(waiting);
+  }
+
+  /** Whether it is closing. */
+  bool take_over(Pushes &waiting) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    /* Not all of them, so that push_async() sees how many wait. */
+    while (!given_.empty() && waiting.size() < given_max) {
+      waiting.push_back(std::move(given_.front()));
+      given_.pop_front();
+    }
+    room_.notify_all();
+    return is_closing_;
+  }
+
+  /** Sends the first; false: there is no room. */
+  bool send(Pushes &waiting) {
+    ErrorDetail error;
+    Notification notification;
+    Push *const push = waiting.front().get();
+    apns_status_t status = push->message.try_view(notification, &error);
+    notification.with(push);
+    if (status == APNS_OK) status = session_.try_send(notification, 0, nullptr, &error);
+    if (status == APNS_ERR_AGAIN || status == APNS_ERR_FULL) return false;
+    if (status == APNS_OK) {
+      /* The session has it now, until its outcome. */
+      waiting.front().release();
+      in_flight_++;
+    } else {
+      push->outcome.set_exception(std::make_exception_ptr(Error(error)));
+    }
+    waiting.pop_front();
+    return true;
+  }
+
+  void take_outcomes() {
+    Event event;
+    while (session_.try_next_event(event) == APNS_OK) {
+      const std::unique_ptr<Push> push(event.data<Push>());
+      event.user_data = push->message.user_data;
+      in_flight_--;
+      push->outcome.set_value(event);
+    }
+  }
+
+  /** Waits for the session, for another thread or for the deadline. */
+  void wait(bool is_closing) {
+    pollfd watched = {session_.fd(), POLLIN, 0};
+    int timeout = -1;
+    if (is_closing) {
+      const auto left = std::chrono::ceil<Milliseconds>(deadline_ - Clock::now());
+      timeout = detail::timeout(std::max(left, Milliseconds{0}));
+    }
+    poll(&watched, 1, timeout);
+  }
+
+  void end(Pushes &waiting) {
+    session_.try_cancel();
+    take_outcomes();
+    const auto last = Clock::now() + Milliseconds{in_flight_ > 0 ? 1000 : 0};
+    while (session_.try_close(Milliseconds{0}) == APNS_ERR_AGAIN && Clock::now() < last) {
+      pollfd watched = {session_.fd(), POLLIN, 0};
+      poll(&watched, 1, 100);
+      session_.try_process();
+    }
+    take_outcomes();
+    take_over(waiting);
+    for (; !waiting.empty(); waiting.pop_front()) {
+      Event event;
+      event.kind = APNS_EVENT_CANCELLED;
+      event.user_data = waiting.front()->message.user_data;
+      waiting.front()->outcome.set_value(event);
+    }
+  }
+
+  const std::uint32_t close_within_;
+  const Milliseconds room_within_;
+  Session session_{nullptr};
+  std::mutex mutex_; /* of the next four */
+  Pushes given_;
+  bool is_closing_ = false;
+  Clock::time_point deadline_ = {};
+  std::condition_variable room_;
+  std::size_t in_flight_ = 0; /* of the thread alone */
+  std::mutex joining_;
+  std::thread thread_;
+};
+#endif
 
 /* ---- Feedback ----------------------------------------------------------- */
 
