@@ -56,7 +56,7 @@ endforeach()
 configure_package_config_file(cmake/apnsConfig.cmake.in ${PROJECT_BINARY_DIR}/apnsConfig.cmake
   INSTALL_DESTINATION ${package})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/apnsConfigVersion.cmake
-  COMPATIBILITY SameMinorVersion)
+  COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/apnsConfig.cmake ${PROJECT_BINARY_DIR}/apnsConfigVersion.cmake
         ${development})
 set(development DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
