@@ -35,7 +35,7 @@ foreach (['session' => Apns\Session::class, 'feedback' => null, 'channels' => Ap
     foreach ($fields[1] as $field) {
         // wait_max_ms is for hosts with an event loop, or signals, of their own.
         if (preg_match('/^reserved|^wait_max_ms$/', $field)) continue;
-        $value = in_array($field, ['environment', 'protocol', 'delivery', 'log_level', 'format', 'checks']) ? ['environment' => 'sandbox', 'protocol' => 'http2', 'delivery' => 'at_most_once', 'log_level' => 'info', 'format' => 'simple', 'checks' => 'all'][$field] : (str_contains($field, 'host') || preg_match('/name|proxy$|topic|addresses|schedule/', $field) ? 'x' : (preg_match('/report|proves|standby|nonblocking|from_environment$/', $field) ? true : 1));
+        $value = in_array($field, ['environment', 'protocol', 'delivery', 'outcomes', 'log_level', 'format', 'checks']) ? ['environment' => 'sandbox', 'protocol' => 'http2', 'delivery' => 'at_most_once', 'outcomes' => 'each', 'log_level' => 'info', 'format' => 'simple', 'checks' => 'all'][$field] : (str_contains($field, 'host') || preg_match('/name|proxy$|topic|addresses|schedule/', $field) ? 'x' : (preg_match('/report|proves|standby|nonblocking|from_environment$/', $field) ? true : 1));
         try {
             if ($class) new $class($who, [$field => $value]);
             else new Apns\Feedback($who, [$field => $value, 'proxy_hots' => 1]);
