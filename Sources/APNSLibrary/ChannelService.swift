@@ -70,9 +70,9 @@ package final class ChannelService {
   }
 
   package var answer: Answer {
-    var response = apns_channels_answer_t()
-    response.size = MemoryLayout<apns_channels_answer_t>.size
-    guard (try? calling { apns_channels_answer(handle, &response, $0) }) != nil else {
+    var response = apns_channels_response_t()
+    response.size = MemoryLayout<apns_channels_response_t>.size
+    guard (try? calling { apns_channels_response(handle, &response, $0) }) != nil else {
       return Answer()
     }
     return Answer(

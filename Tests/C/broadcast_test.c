@@ -586,7 +586,7 @@ static char frames[4096];
 
 static void write_down(const apns_log_record_t *record, void *context) {
   (void)context;
-  if (record->kind != APNS_LOGGED_FRAME || strlen(frames) > 3000) return;
+  if (record->kind != APNS_LOG_KIND_FRAME || strlen(frames) > 3000) return;
   strcat(strcat(frames, record->line), "\n");
 }
 

@@ -85,9 +85,9 @@ static apns_status_t create(apns_channels_t *channels) {
   return apns_channel_create(channels, APNS_STORAGE_LATEST, made, sizeof made, &error);
 }
 
-static apns_channels_answer_t answer_of(const apns_channels_t *channels) {
-  apns_channels_answer_t answer = APNS_CHANNELS_ANSWER_INIT;
-  assert_ok(apns_channels_answer(channels, &answer, &error));
+static apns_channels_response_t answer_of(const apns_channels_t *channels) {
+  apns_channels_response_t answer = APNS_CHANNELS_RESPONSE_INIT;
+  assert_ok(apns_channels_response(channels, &answer, &error));
   return answer;
 }
 
@@ -221,20 +221,20 @@ TEST(what_cannot_be_asked) {
   assert_ok(apns_channels_new(&options, credentials, &channels, &error));
   apns_credentials_free(credentials);
   apns_channel_description_t description = APNS_CHANNEL_DESCRIPTION_INIT;
-  apns_channels_answer_t answer = APNS_CHANNELS_ANSWER_INIT;
+  apns_channels_response_t answer = APNS_CHANNELS_RESPONSE_INIT;
   const char *listed = "";
   REFUSED(create(NULL), "channels is NULL");
   REFUSED(apns_channel_describe(NULL, CHANNEL, &description, &error), "channels is NULL");
   REFUSED(apns_channel_delete(NULL, CHANNEL, &error), "channels is NULL");
   REFUSED(apns_channels_list(NULL, &error), "channels is NULL");
-  REFUSED(apns_channels_answer(NULL, &answer, &error), "channels is NULL");
+  REFUSED(apns_channels_response(NULL, &answer, &error), "channels is NULL");
   REFUSED(apns_channel_describe(channels, NULL, &description, &error), "channel_id is NULL");
   REFUSED(apns_channel_describe(channels, CHANNEL, NULL, &error), "description_out is NULL");
   REFUSED(apns_channel_delete(channels, NULL, &error), "channel_id is NULL");
   REFUSED(apns_channel_delete(channels, "", &error), "channel_id is empty");
   REFUSED(apns_channel_delete(channels, "a*b", &error),
           "channel_id is not base64: character 0x2a at 1");
-  REFUSED(apns_channels_answer(channels, NULL, &error), "answer_out is NULL");
+  REFUSED(apns_channels_response(channels, NULL, &error), "answer_out is NULL");
   REFUSED(apns_channel_create(channels, 2, made, sizeof made, &error),
           "storage is 2, not an apns_storage_t");
 #undef REFUSED
@@ -242,7 +242,8 @@ TEST(what_cannot_be_asked) {
     _Alignas(8) unsigned char memory[300] = {0};
     memcpy(memory, &size, sizeof size);
     const bool is_known = size >= sizeof answer && size % 8 == 0;
-    apns_status_t status = apns_channels_answer(channels, (apns_channels_answer_t *)memory, &error);
+    apns_status_t status =
+        apns_channels_response(channels, (apns_channels_response_t *)memory, &error);
     assert_int_equal(status, is_known ? APNS_OK : APNS_ERR_ARGUMENT);
     if (size >= sizeof description && size % 8 == 0) continue;
     status = apns_channel_describe(channels, CHANNEL, (apns_channel_description_t *)memory, &error);
@@ -295,11 +296,11 @@ TEST(a_refusal_has_its_reason) {
       {"the service refused to create a channel: 302", 302, APNS_REASON_OTHER, 0, ""},
   };
   for (size_t index = 0; index < sizeof expected / sizeof *expected; index++) {
-    assert_says(APNS_ERR_REFUSED,
+    assert_says(APNS_ERR_REJECTED,
                 index % 2 ? apns_channel_delete(channels, CHANNEL, &error) : create(channels),
                 expected[index].message);
     assert_int_equal(error.cause, APNS_CAUSE_NONE);
-    apns_channels_answer_t answer = answer_of(channels);
+    apns_channels_response_t answer = answer_of(channels);
     assert_int_equal(answer.http_status, expected[index].status);
     assert_int_equal(answer.reason, expected[index].reason);
     assert_int_equal(answer.retry_after_s, expected[index].retry_after);
@@ -694,7 +695,7 @@ TEST(calls_that_never_wait) {
   assert_int_equal(LOOPED(channels, apns_channel_describe(channels, CHANNEL, &description, &error)),
                    APNS_OK);
   assert_int_equal(LOOPED(channels, apns_channel_delete(channels, CHANNEL, &error)),
-                   APNS_ERR_REFUSED);
+                   APNS_ERR_REJECTED);
   assert_int_equal(LOOPED(channels, apns_channels_list(channels, &error)), APNS_OK);
   const char *listed;
   size_t count = 0;
@@ -782,7 +783,7 @@ static int uses_the_parents_channels(void *argument) {
   FORGET_ERROR();
   apns_channels_t *channels = argument;
   apns_channel_description_t description = APNS_CHANNEL_DESCRIPTION_INIT;
-  apns_channels_answer_t answer = APNS_CHANNELS_ANSWER_INIT;
+  apns_channels_response_t answer = APNS_CHANNELS_RESPONSE_INIT;
   const char *listed;
   const apns_status_t forked = APNS_ERR_FORKED;
   CHILD_REQUIRE(create(channels) == forked);
@@ -791,7 +792,7 @@ static int uses_the_parents_channels(void *argument) {
   CHILD_REQUIRE(apns_channel_delete(channels, CHANNEL, &error) == forked);
   CHILD_REQUIRE(apns_channels_list(channels, &error) == forked);
   CHILD_REQUIRE(apns_channels_next(channels, &listed) == forked);
-  CHILD_REQUIRE(apns_channels_answer(channels, &answer, &error) == forked);
+  CHILD_REQUIRE(apns_channels_response(channels, &answer, &error) == forked);
   CHILD_REQUIRE(apns_channels_fd(channels) == -1);
   CHILD_REQUIRE(apns_channels_timeout_ms(channels) == -1);
   apns_channels_cancel(channels);

@@ -301,7 +301,7 @@ typedef struct said {
 
 static void listen(const apns_log_record_t *record, void *context) {
   said_t *said = context;
-  if (record->kind != APNS_LOGGED_CLOSED || record->level != APNS_LOG_ERROR) return;
+  if (record->kind != APNS_LOG_KIND_CLOSED || record->level != APNS_LOG_ERROR) return;
   said->count = record->count;
   said->lines++;
 }

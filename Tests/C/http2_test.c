@@ -657,7 +657,7 @@ TEST(a_silent_stream_ends_no_connection) {
   drain(session);
   assert_counts(session, 20, 19, 0, 1, 0);
   assert_ok(apns_session_metrics(session, &metrics, &error));
-  assert_int_equal(metrics.overdue, 1);
+  assert_int_equal(metrics.timeouts, 1);
   assert_int_equal(stats_of(session).connects, 1);
   push_end(session, service);
 }
@@ -787,7 +787,7 @@ static void others_go_on(apns_session_t *session, size_t count, uint64_t connect
     assert_int_equal(event.kind, APNS_EVENT_ACCEPTED);
   }
   assert_ok(apns_session_metrics(session, &metrics, &error));
-  assert_int_equal(metrics.overdue, 0);
+  assert_int_equal(metrics.timeouts, 0);
   assert_int_equal(stats_of(session).in_flight, 1);
   assert_int_equal(stats_of(session).connects, connections);
 }

@@ -8,7 +8,7 @@
 #include "proxy.h"
 #include "signing.h"
 
-enum { KINDS = APNS_LOGGED_FORGOTTEN + 1 };
+enum { KINDS = APNS_LOG_KIND_FORGOTTEN + 1 };
 
 /* All that a log was told. */
 typedef struct book {
@@ -85,12 +85,12 @@ TEST(a_large_batch_makes_few_lines) {
   assert_counts(session, count, count, 0, 0, 0);
   close_and_free(session);
   assert_in_range(book.lines, 3, 99);
-  assert_int_equal(book.of[APNS_LOGGED_CONNECTED], 1);
-  assert_in_range(book.of[APNS_LOGGED_FULL], 1, 60);
-  assert_int_equal(book.of[APNS_LOGGED_FRAME], 0);
+  assert_int_equal(book.of[APNS_LOG_KIND_CONNECTED], 1);
+  assert_in_range(book.of[APNS_LOG_KIND_FULL], 1, 60);
+  assert_int_equal(book.of[APNS_LOG_KIND_FRAME], 0);
   char said[64];
   snprintf(said, sizeof said, "%zu notifications, %zu accepted", count, count);
-  assert_contains(book.words[APNS_LOGGED_CLOSED], said);
+  assert_contains(book.words[APNS_LOG_KIND_CLOSED], said);
   service_end(service);
 }
 
@@ -104,9 +104,9 @@ TEST(outcomes_that_are_forgotten_are_said_once) {
   send_range(session, 0, count);
   drain(session);
   assert_true(stats_of(session).forgotten > 1000);
-  assert_int_equal(book.of[APNS_LOGGED_FORGOTTEN], 1);
-  assert_int_equal(book.last[APNS_LOGGED_FORGOTTEN].level, APNS_LOG_WARNING);
-  assert_contains(book.words[APNS_LOGGED_FORGOTTEN], "nobody takes them");
+  assert_int_equal(book.of[APNS_LOG_KIND_FORGOTTEN], 1);
+  assert_int_equal(book.last[APNS_LOG_KIND_FORGOTTEN].level, APNS_LOG_WARNING);
+  assert_contains(book.words[APNS_LOG_KIND_FORGOTTEN], "nobody takes them");
   end(session, service);
 }
 
@@ -117,23 +117,24 @@ TEST(a_connection_says_its_number_its_time_and_its_peer) {
   char peer[64];
   snprintf(peer, sizeof peer, "localhost:%u", service_port(service));
   assert_ok(apns_session_connect(session, NULL));
-  assert_int_equal(book.of[APNS_LOGGED_CONNECTING], 1);
-  assert_int_equal(book.last[APNS_LOGGED_CONNECTED].connection, 1);
-  assert_int_equal(book.last[APNS_LOGGED_CONNECTED].level, APNS_LOG_INFO);
-  assert_int_equal(book.last[APNS_LOGGED_CONNECTED].resumed, 0);
+  assert_int_equal(book.of[APNS_LOG_KIND_CONNECTING], 1);
+  assert_int_equal(book.last[APNS_LOG_KIND_CONNECTED].connection, 1);
+  assert_int_equal(book.last[APNS_LOG_KIND_CONNECTED].level, APNS_LOG_INFO);
+  assert_int_equal(book.last[APNS_LOG_KIND_CONNECTED].resumed, 0);
   assert_string_equal(book.peer, peer);
-  assert_contains(book.words[APNS_LOGGED_CONNECTED], "connection 1: connected to localhost:");
-  assert_contains(book.words[APNS_LOGGED_CONNECTED], " at 127.0.0.1 in ");
+  assert_contains(book.words[APNS_LOG_KIND_CONNECTED], "connection 1: connected to localhost:");
+  assert_contains(book.words[APNS_LOG_KIND_CONNECTED], " at 127.0.0.1 in ");
   end(session, service);
 }
 
 /* Names no kind twice, and has a word for each. */
 TEST(each_kind_has_a_word) {
-  assert_string_equal(apns_log_kind_name(APNS_LOGGED_CONNECTED), "connected");
-  assert_string_equal(apns_log_kind_name(APNS_LOGGED_GOAWAY), "goaway");
-  assert_string_equal(apns_log_kind_name(APNS_LOGGED_FRAME), "frame");
-  assert_string_equal(apns_log_kind_name(APNS_LOGGED_FORGOTTEN), "forgotten");
-  assert_string_equal(apns_log_kind_name((apns_log_kind_t)(APNS_LOGGED_FORGOTTEN + 1)), "unknown");
+  assert_string_equal(apns_log_kind_name(APNS_LOG_KIND_CONNECTED), "connected");
+  assert_string_equal(apns_log_kind_name(APNS_LOG_KIND_GOAWAY), "goaway");
+  assert_string_equal(apns_log_kind_name(APNS_LOG_KIND_FRAME), "frame");
+  assert_string_equal(apns_log_kind_name(APNS_LOG_KIND_FORGOTTEN), "forgotten");
+  assert_string_equal(apns_log_kind_name((apns_log_kind_t)(APNS_LOG_KIND_FORGOTTEN + 1)),
+                      "unknown");
   assert_string_equal(apns_log_kind_name((apns_log_kind_t)0), "unknown");
 }
 
@@ -169,19 +170,19 @@ TEST(a_flood_of_goaways_is_bounded) {
   apns_session_stats_t stats = stats_of(session);
   assert_true(stats.connects > 10);
   for (size_t kind = 1; kind < KINDS; kind++) assert_in_range(book.of[kind], 0, most);
-  assert_contains(book.words[APNS_LOGGED_GOAWAY],
+  assert_contains(book.words[APNS_LOG_KIND_GOAWAY],
                   "the service sent GOAWAY: NO_ERROR, last stream ");
-  assert_int_equal(book.last[APNS_LOGGED_GOAWAY].level, APNS_LOG_NOTICE);
-  assert_true(book.last[APNS_LOGGED_GOAWAY].connection > 0);
+  assert_int_equal(book.last[APNS_LOG_KIND_GOAWAY].level, APNS_LOG_NOTICE);
+  assert_true(book.last[APNS_LOG_KIND_GOAWAY].connection > 0);
   /* The next line of a kind says how many there were. */
   clock_forward(60000);
-  const size_t before = book.of[APNS_LOGGED_CONNECTED];
-  while (book.of[APNS_LOGGED_CONNECTED] == before) {
+  const size_t before = book.of[APNS_LOG_KIND_CONNECTED];
+  while (book.of[APNS_LOG_KIND_CONNECTED] == before) {
     send_range(session, 0, 1);
     drain(session);
   }
-  assert_true(book.last[APNS_LOGGED_CONNECTED].left_out > 0);
-  assert_contains(book.words[APNS_LOGGED_CONNECTED], " such lines were left out)");
+  assert_true(book.last[APNS_LOG_KIND_CONNECTED].left_out > 0);
+  assert_contains(book.words[APNS_LOG_KIND_CONNECTED], " such lines were left out)");
   end(session, service);
 }
 
@@ -199,15 +200,15 @@ TEST(a_lost_connection_says_what_is_sent_again) {
   service_t *service = service_judging(judge_first, &first);
   apns_session_t *session = push_one(service, APNS_LOG_DEFAULT);
   assert_counts(session, 1, 1, 0, 0, 0);
-  assert_int_equal(book.of[APNS_LOGGED_ENDED], 1);
-  assert_int_equal(book.last[APNS_LOGGED_ENDED].count, 1);
-  assert_int_equal(book.last[APNS_LOGGED_ENDED].level, APNS_LOG_WARNING);
-  assert_int_equal(book.of[APNS_LOGGED_RESENT], 1);
-  assert_int_equal(book.last[APNS_LOGGED_RESENT].count, 1);
-  assert_int_equal(book.of[APNS_LOGGED_PAUSE], 1);
-  assert_int_equal(book.last[APNS_LOGGED_PAUSE].cause, APNS_CAUSE_RECONNECT_PAUSE);
-  assert_in_range(book.last[APNS_LOGGED_PAUSE].milliseconds, 1, 50);
-  assert_int_equal(book.last[APNS_LOGGED_CONNECTED].connection, 2);
+  assert_int_equal(book.of[APNS_LOG_KIND_DISCONNECTED], 1);
+  assert_int_equal(book.last[APNS_LOG_KIND_DISCONNECTED].count, 1);
+  assert_int_equal(book.last[APNS_LOG_KIND_DISCONNECTED].level, APNS_LOG_WARNING);
+  assert_int_equal(book.of[APNS_LOG_KIND_RESENT], 1);
+  assert_int_equal(book.last[APNS_LOG_KIND_RESENT].count, 1);
+  assert_int_equal(book.of[APNS_LOG_KIND_BACKOFF], 1);
+  assert_int_equal(book.last[APNS_LOG_KIND_BACKOFF].cause, APNS_CAUSE_RECONNECT_PAUSE);
+  assert_in_range(book.last[APNS_LOG_KIND_BACKOFF].milliseconds, 1, 50);
+  assert_int_equal(book.last[APNS_LOG_KIND_CONNECTED].connection, 2);
   end(session, service);
 }
 
@@ -215,9 +216,9 @@ TEST(a_busy_service_is_said) {
   service_reply_t first = {.status = 503, .body = "{\"reason\":\"ServiceUnavailable\"}"};
   service_t *service = service_judging(judge_first, &first);
   apns_session_t *session = push_one(service, APNS_LOG_NOTICE);
-  assert_contains(book.words[APNS_LOGGED_LATER], "503 ServiceUnavailable");
-  assert_int_equal(book.last[APNS_LOGGED_LATER].milliseconds, 5000);
-  assert_int_equal(book.of[APNS_LOGGED_CONNECTED], 0);
+  assert_contains(book.words[APNS_LOG_KIND_RETRY], "503 ServiceUnavailable");
+  assert_int_equal(book.last[APNS_LOG_KIND_RETRY].milliseconds, 5000);
+  assert_int_equal(book.of[APNS_LOG_KIND_CONNECTED], 0);
   end(session, service);
 }
 
@@ -225,8 +226,8 @@ TEST(a_reset_stream_is_said) {
   service_reply_t first = {.action = SERVE_RESET, .error = 7}; /* REFUSED_STREAM */
   service_t *service = service_judging(judge_first, &first);
   apns_session_t *session = push_one(service, APNS_LOG_DEFAULT);
-  assert_int_equal(book.of[APNS_LOGGED_RESET], 1);
-  assert_contains(book.words[APNS_LOGGED_RESET], "REFUSED_STREAM");
+  assert_int_equal(book.of[APNS_LOG_KIND_RESET], 1);
+  assert_contains(book.words[APNS_LOG_KIND_RESET], "REFUSED_STREAM");
   end(session, service);
 }
 
@@ -243,13 +244,13 @@ TEST(an_answer_that_does_not_come_is_said) {
   apns_session_t *session = push_session(service, &options);
   const int64_t start = clock_ms();
   send_range(session, 0, 1);
-  for (size_t n = 1; book.of[APNS_LOGGED_OVERDUE] + book.of[APNS_LOGGED_GIVEN_UP] == 0; n++) {
+  for (size_t n = 1; book.of[APNS_LOG_KIND_TIMEOUT] + book.of[APNS_LOG_KIND_ABANDONED] == 0; n++) {
     assert_in_range(clock_ms() - start, 0, AMPLE_MS);
     send_range(session, n, n + 1);
     apns_event_t event = APNS_EVENT_INIT;
     apns_session_next_event(session, &event, 20, NULL);
   }
-  const int kind = book.of[APNS_LOGGED_OVERDUE] ? APNS_LOGGED_OVERDUE : APNS_LOGGED_GIVEN_UP;
+  const int kind = book.of[APNS_LOG_KIND_TIMEOUT] ? APNS_LOG_KIND_TIMEOUT : APNS_LOG_KIND_ABANDONED;
   assert_int_equal(book.last[kind].cause, APNS_CAUSE_ANSWER_TIMEOUT);
   assert_int_equal(book.last[kind].count, 1);
   end(session, service);
@@ -262,8 +263,8 @@ TEST(nobody_there_is_said_with_the_cause) {
   listen_to(&options, APNS_LOG_DEFAULT);
   apns_session_t *session = session_to(gateway, &options);
   assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error));
-  assert_int_equal(book.last[APNS_LOGGED_REFUSED].cause, APNS_CAUSE_CONNECTION_REFUSED);
-  assert_contains(book.words[APNS_LOGGED_REFUSED], error.message);
+  assert_int_equal(book.last[APNS_LOG_KIND_CONNECT_FAILED].cause, APNS_CAUSE_CONNECTION_REFUSED);
+  assert_contains(book.words[APNS_LOG_KIND_CONNECT_FAILED], error.message);
   close_and_free(session);
   gateway_stop(gateway);
 }
@@ -282,8 +283,8 @@ TEST(a_rejection_says_how_many_are_sent_again) {
   send_range(session, 0, 10);
   drain(session);
   assert_counts(session, 10, 9, 1, 0, 0);
-  assert_int_equal(book.last[APNS_LOGGED_RESENT].count, 6);
-  assert_true(book.of[APNS_LOGGED_FRAME] >= 17); /* ten, the error packet, six again */
+  assert_int_equal(book.last[APNS_LOG_KIND_RESENT].count, 6);
+  assert_true(book.of[APNS_LOG_KIND_FRAME] >= 17); /* ten, the error packet, six again */
   assert_true(strstr(book.text, "< error packet, status 8, notification 4\n") != NULL);
   close_and_free(session);
   gateway_stop(gateway);
@@ -360,7 +361,7 @@ TEST(a_trace_has_frames_and_no_secrets) {
   assert_contains(book.text, "< SETTINGS");
   assert_keeps_secrets();
   assert_null(strstr(book.text, heard.tokens[0] + strlen("bearer ")));
-  assert_contains(book.words[APNS_LOGGED_TOKEN], "another provider token, signed here");
+  assert_contains(book.words[APNS_LOG_KIND_TOKEN], "another provider token, signed here");
   close_and_free(session);
   apns_credentials_free(credentials);
   service_end(service);
@@ -394,7 +395,7 @@ TEST(hostile_words_are_made_safe) {
   listen_to(&options, APNS_LOG_TRACE);
   apns_session_t *session = session_to(gateway, &options);
   assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error));
-  assert_contains(book.words[APNS_LOGGED_REFUSED], "502 ba?[31md?words???");
+  assert_contains(book.words[APNS_LOG_KIND_CONNECT_FAILED], "502 ba?[31md?words???");
   assert_null(strstr(book.text, "secret"));
   close_and_free(session);
   proxy_stop(proxy);
@@ -415,9 +416,10 @@ TEST(a_cache_that_cannot_be_used_is_said) {
   send_range(session, 0, 1);
   drain(session);
   assert_counts(session, 1, 1, 0, 0, 0);
-  assert_int_equal(book.of[APNS_LOGGED_CACHE], 1);
-  assert_int_equal(book.last[APNS_LOGGED_CACHE].level, APNS_LOG_WARNING);
-  assert_contains(book.words[APNS_LOGGED_CACHE], "the token_cache_file is not used: its directory");
+  assert_int_equal(book.of[APNS_LOG_KIND_CACHE], 1);
+  assert_int_equal(book.last[APNS_LOG_KIND_CACHE].level, APNS_LOG_WARNING);
+  assert_contains(book.words[APNS_LOG_KIND_CACHE],
+                  "the token_cache_file is not used: its directory");
   close_and_free(session);
   apns_credentials_free(credentials);
   /* One that works is not worth a warning. */
@@ -432,8 +434,8 @@ TEST(a_cache_that_cannot_be_used_is_said) {
     assert_ok(apns_session_new(&options, credentials, &session, NULL));
     send_range(session, 0, 1);
     drain(session);
-    assert_int_equal(book.of[APNS_LOGGED_CACHE], 0);
-    assert_contains(book.words[APNS_LOGGED_TOKEN],
+    assert_int_equal(book.of[APNS_LOG_KIND_CACHE], 0);
+    assert_contains(book.words[APNS_LOG_KIND_TOKEN],
                     turn == 0 ? "signed here" : "from the token_cache_file");
     close_and_free(session);
     apns_credentials_free(credentials);
@@ -450,7 +452,7 @@ TEST(a_session_in_an_event_loop_tells_the_same) {
   options.peer.nonblocking = 1;
   apns_session_t *session = push_session(service, &options);
   const int64_t start = clock_ms();
-  while (book.of[APNS_LOGGED_CONNECTED] == 0) {
+  while (book.of[APNS_LOG_KIND_CONNECTED] == 0) {
     assert_in_range(clock_ms() - start, 0, AMPLE_MS);
     apns_session_connect(session, NULL);
     apns_session_process(session, NULL);
@@ -458,7 +460,7 @@ TEST(a_session_in_an_event_loop_tells_the_same) {
   apns_session_close(session, 1000, NULL);
   while (apns_session_process(session, NULL) != APNS_DONE)
     assert_in_range(clock_ms() - start, 0, AMPLE_MS);
-  assert_int_equal(book.of[APNS_LOGGED_CLOSED], 1);
+  assert_int_equal(book.of[APNS_LOG_KIND_CLOSED], 1);
   push_end(session, service);
 }
 

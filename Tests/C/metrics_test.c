@@ -80,7 +80,7 @@ TEST(outcomes_and_what_was_sent_again) {
   assert_ok(apns_session_flush(session, &error));
   apns_session_metrics_t metrics = metrics_of(session);
   assert_int_equal(metrics.open, 1);
-  assert_int_equal(metrics.answers, 0);
+  assert_int_equal(metrics.responses, 0);
   gateway_signal(gateway);
   drain(session);
   const apns_session_stats_t stats = stats_of(session);
@@ -94,7 +94,7 @@ TEST(outcomes_and_what_was_sent_again) {
   assert_int_equal(stats.resent, 12);
   assert_int_equal(metrics.retries_asked, 0);
   /* The one sentinel that was answered. */
-  assert_int_equal(metrics.answers, 1);
+  assert_int_equal(metrics.responses, 1);
   assert_int_equal(sum(metrics.times, APNS_METRICS_TIMES), 1);
   assert_int_equal(sum(metrics.classes, APNS_METRICS_CLASSES), 0);
   assert_int_equal(handshakes(&metrics), stats.connects);
@@ -175,7 +175,7 @@ TEST(a_connection_that_fails_counts_by_its_status) {
   assert_int_equal(handshakes(&metrics), 0);
   assert_int_equal(metrics.open + metrics.connecting, 0);
   /* The next connection has to wait, 25 to 50 ms after the first. */
-  assert_in_range(metrics.pause_ms, 0, 50);
+  assert_in_range(metrics.backoff_ms, 0, 50);
   apns_session_free(session);
 }
 

@@ -22,12 +22,12 @@ static apns_session_metrics_t checked(const apns_session_t *session) {
   const apns_session_metrics_t metrics = metrics_of(session);
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   assert_ok(apns_session_stats(session, &stats, NULL));
-  assert_int_equal(sum(metrics.times, APNS_METRICS_TIMES), metrics.answers);
-  assert_int_equal(sum(metrics.classes, APNS_METRICS_CLASSES), metrics.answers);
+  assert_int_equal(sum(metrics.times, APNS_METRICS_TIMES), metrics.responses);
+  assert_int_equal(sum(metrics.classes, APNS_METRICS_CLASSES), metrics.responses);
   assert_int_equal(metrics.classes[2], stats.accepted);
-  assert_int_equal(sum(metrics.reasons, APNS_METRICS_REASONS), metrics.answers - stats.accepted);
+  assert_int_equal(sum(metrics.reasons, APNS_METRICS_REASONS), metrics.responses - stats.accepted);
   assert_int_equal(sum(metrics.rejected_reasons, APNS_METRICS_REASONS), stats.rejected);
-  assert_int_equal(metrics.answers, stats.accepted + stats.rejected + metrics.retries_asked);
+  assert_int_equal(metrics.responses, stats.accepted + stats.rejected + metrics.retries_asked);
   assert_int_equal(metrics.retries_asked + metrics.resends_in_doubt + metrics.resends_unprocessed,
                    stats.resent);
   assert_int_equal(
@@ -62,7 +62,7 @@ TEST(answers_by_reason) {
   send_range(session, 0, 100);
   drain(session);
   const apns_session_metrics_t metrics = checked(session);
-  assert_int_equal(metrics.answers, 100);
+  assert_int_equal(metrics.responses, 100);
   assert_int_equal(metrics.classes[2], 96);
   assert_int_equal(metrics.classes[4], 4);
   assert_int_equal(metrics.reasons[APNS_REASON_BAD_DEVICE_TOKEN], 1);
@@ -93,7 +93,7 @@ TEST(an_answer_counts_where_its_time_belongs) {
     drain(session);
     const uint64_t most_us = (uint64_t)(clock_ms() - start + 1) * 1000;
     const apns_session_metrics_t after = checked(session);
-    const uint64_t took = after.answer_us - before.answer_us;
+    const uint64_t took = after.response_us - before.response_us;
     const uint64_t least_us = n == 0 ? 0 : n == 1 ? 300000 : 6000000;
     /* 15 microseconds may be missing. */
     assert_in_range(took + 16, least_us, most_us + 16);
@@ -102,7 +102,7 @@ TEST(an_answer_counts_where_its_time_belongs) {
     assert_int_equal(after.times[place], before.times[place] + 1);
     if (n == 2) assert_true(place >= 12);
     expected_us += took;
-    assert_int_equal(after.answer_us, expected_us);
+    assert_int_equal(after.response_us, expected_us);
   }
   push_end(session, service);
 }
@@ -151,7 +151,7 @@ TEST(what_an_answer_asks_for_again) {
   assert_int_equal(metrics.retries_asked, 1);
   assert_int_equal(metrics.reasons[APNS_REASON_TOO_MANY_REQUESTS], 1);
   assert_int_equal(sum(metrics.rejected_reasons, APNS_METRICS_REASONS), 0);
-  assert_int_equal(metrics.answers, 11);
+  assert_int_equal(metrics.responses, 11);
   assert_int_equal(metrics.classes[4], 1);
   push_end(session, service);
 }
@@ -255,7 +255,7 @@ TEST(connections_by_their_state) {
   apns_session_metrics_t metrics = checked(session);
   assert_int_equal(metrics.open, 1);
   assert_int_equal(metrics.connecting + metrics.draining + metrics.standby, 0);
-  assert_int_equal(metrics.pause_ms, 0);
+  assert_int_equal(metrics.backoff_ms, 0);
   apns_session_close(session, 0, NULL);
   assert_int_equal(metrics_of(session).open, 0);
   assert_int_equal(metrics_of(session).answers, 1);
@@ -278,7 +278,7 @@ TEST(an_answer_that_is_overdue_counts) {
   }
   drain(session);
   const apns_session_metrics_t metrics = checked(session);
-  assert_int_equal(metrics.overdue, 1);
+  assert_int_equal(metrics.timeouts, 1);
   assert_int_equal(metrics.resends_in_doubt, 1);
   push_end(session, service);
 }

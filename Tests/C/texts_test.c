@@ -19,7 +19,7 @@ TEST(every_status_has_its_name) {
   CHECK(APNS_ERR_CLOSED);
   CHECK(APNS_ERR_FORKED);
   CHECK(APNS_ERR_AGAIN);
-  CHECK(APNS_ERR_REFUSED);
+  CHECK(APNS_ERR_REJECTED);
   CHECK(APNS_ERR_IN_DOUBT);
 #undef CHECK
 }
@@ -39,7 +39,7 @@ TEST(what_may_succeed_later_is_retryable) {
                                           APNS_ERR_ARGUMENT, APNS_ERR_BUFFER_SMALL,
                                           APNS_ERR_FULL,     APNS_ERR_CREDENTIALS,
                                           APNS_ERR_CLOSED,   APNS_ERR_FORKED,
-                                          APNS_ERR_REFUSED,  APNS_ERR_IN_DOUBT};
+                                          APNS_ERR_REJECTED, APNS_ERR_IN_DOUBT};
   for (size_t index = 0; index < sizeof lasting / sizeof *lasting; index++)
     assert_int_equal(apns_status_is_retryable(lasting[index]), 0);
   assert_int_equal(apns_status_is_retryable((apns_status_t)77), 0);

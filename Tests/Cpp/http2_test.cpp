@@ -170,7 +170,7 @@ TEST(channels_are_created_and_deleted) {
   apns::Channels channels(apns::Credentials(provider_options()), options);
   const std::string channel = channels.create(APNS_STORAGE_LATEST);
   assert_text("dHN0LXNyY2gtY2hubA==", channel);
-  assert_int_equal(channels.answer().http_status, 201);
+  assert_int_equal(channels.response().http_status, 201);
   const apns::ChannelDescription described = channels.describe(channel);
   assert_true(described.stores_latest());
   assert_int_equal(described.push_type, APNS_PUSH_TYPE_LIVEACTIVITY);
@@ -182,8 +182,8 @@ TEST(channels_are_created_and_deleted) {
   try {
     channels.remove(channel);
     fail_because("a channel was deleted twice");
-  } catch (const apns::RefusedError &error) {
-    assert_int_equal(error.status(), APNS_ERR_REFUSED);
+  } catch (const apns::RejectedError &error) {
+    assert_int_equal(error.status(), APNS_ERR_REJECTED);
     assert_int_equal(error.reason(), APNS_REASON_CHANNEL_NOT_REGISTERED);
     assert_int_equal(error.http_status(), 400);
     assert_text("ChannelNotRegistered", error.reason_text());
@@ -193,7 +193,7 @@ TEST(channels_are_created_and_deleted) {
   apns::ErrorDetail detail;
   assert_int_equal(channels.try_remove(std::string("a\0b", 3), &detail), APNS_ERR_ARGUMENT);
   assert_text("channel_id holds a NUL", detail.text());
-  assert_int_equal(channels.try_list(&detail), APNS_ERR_REFUSED);
+  assert_int_equal(channels.try_list(&detail), APNS_ERR_REJECTED);
   assert_null(channels.next());
   assert_int_equal(channels.fd(), -1);
   apns::Channels moved = std::move(channels);

@@ -328,7 +328,7 @@ TEST(the_log_gets_lines) {
   options.log = [](const apns_log_record_t *record, void *context) {
     Seen *seen = static_cast<Seen *>(context);
     seen->lines++;
-    if (record->kind == APNS_LOGGED_CONNECTED) seen->words = record->line;
+    if (record->kind == APNS_LOG_KIND_CONNECTED) seen->words = record->line;
   };
   options.log_context = &seen;
   apns::Session session(apns::Credentials(provider_options()), options);

@@ -403,7 +403,7 @@ def test_on_news_reports_a_closed_port(who, run, protocol, caplog, closed_port):
     async def main():
         news = asyncio.Queue()
         options = {"host": "127.0.0.1", "port": closed_port, "protocol": protocol}
-        session = libapns.aio.Session(who, on_news=news.put_nowait, **options)
+        session = libapns.aio.Session(who, on_error=news.put_nowait, **options)
         with pytest.raises(libapns.NetworkError):
             await session.connect()
         waiting = asyncio.ensure_future(session.send(TOKEN, HELLO))

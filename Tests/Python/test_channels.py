@@ -38,12 +38,12 @@ def silent():
 
 def test_the_life_of_a_channel(simulator, who, where):
     with libapns.Channels(who, **where) as channels:
-        assert channels.answer is None
+        assert channels.response is None
         first = channels.create("latest")
         second = channels.create(storage=libapns.Storage.NONE)
-        assert channels.answer.http_status == 201
-        assert (channels.answer.reason, channels.answer.reason_text) == (libapns.Reason.NONE, "")
-        assert len(channels.answer.request_id) == 36
+        assert channels.response.http_status == 201
+        assert (channels.response.reason, channels.response.reason_text) == (libapns.Reason.NONE, "")
+        assert len(channels.response.request_id) == 36
         assert sorted(channels.list()) == sorted([first, second])
         described = channels.describe(first)
         assert described == (libapns.Storage.LATEST, libapns.PushType.LIVEACTIVITY)
@@ -75,17 +75,17 @@ def test_a_broadcast_reaches_subscribers(simulator, who, where):
 
 def test_a_rejection_has_its_reason(who, where):
     with libapns.Channels(who, **where) as channels:
-        with pytest.raises(libapns.RefusedError, match="ChannelNotRegistered") as caught:
+        with pytest.raises(libapns.RejectedError, match="ChannelNotRegistered") as caught:
             channels.describe(NOBODY)
         assert caught.value.reason == libapns.Reason.CHANNEL_NOT_REGISTERED
-        answer = caught.value.answer
+        answer = caught.value.response
         assert (answer.http_status, answer.reason_text) == (400, "ChannelNotRegistered")
         assert (len(answer.request_id), answer.retry_after) == (36, 0)
-        assert channels.answer == answer
+        assert channels.response == answer
         assert pickle.loads(pickle.dumps(caught.value)).reason == caught.value.reason
         for _ in range(3):
             channels.create("none")
-        with pytest.raises(libapns.RefusedError) as caught:
+        with pytest.raises(libapns.RejectedError) as caught:
             channels.create("none")
         assert caught.value.reason == libapns.Reason.CANNOT_CREATE_CHANNEL_CONFIG
         assert len(channels.list()) == 3
@@ -134,7 +134,7 @@ def test_no_answer(who, silent):
     with libapns.Channels(who, connect_timeout=0.2, **silent) as channels:
         with pytest.raises(libapns.DeadlineError) as caught:
             channels.list()
-        assert caught.value.answer is None
+        assert caught.value.response is None
 
 
 def test_a_creation_without_an_answer_is_in_doubt(start, who):
@@ -215,9 +215,9 @@ def test_in_a_loop(simulator, who, where):
         async with libapns.aio.Channels(who, **where) as channels:
             made = await asyncio.gather(*[channels.create("latest") for _ in range(3)])
             assert (await channels.describe(made[0])).storage is libapns.Storage.LATEST
-            with pytest.raises(libapns.RefusedError):
+            with pytest.raises(libapns.RejectedError):
                 await channels.create("none")
-            assert channels.answer.reason == libapns.Reason.CANNOT_CREATE_CHANNEL_CONFIG
+            assert channels.response.reason == libapns.Reason.CANNOT_CREATE_CHANNEL_CONFIG
             await channels.delete(made[1])
             assert sorted(await channels.list()) == sorted([made[0], made[2]])
         assert channels.closed

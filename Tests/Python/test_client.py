@@ -140,7 +140,7 @@ def test_push_returns_its_outcome(shared, make):
         rejected.raise_unless_accepted()
     assert raised.value.event is rejected
     assert client.stats().taken == 2 and client.gone() == []
-    assert client.metrics()["answers"] == 2
+    assert client.metrics()["responses"] == 2
 
 
 def test_every_field_reaches_the_service(start, make):

@@ -75,7 +75,7 @@ extension Witness {
     let sent = metrics.pointee
     let answers = Self.sum(sent.times)
     let rejections = Self.sum(sent.rejected_reasons) + Self.sum(sent.rejects)
-    equal(sent.answers, Int(answers), "answers")
+    equal(sent.responses, Int(answers), "responses")
     equal(rejections, Int(stats.rejected), "rejected by reason")
     equal(sent.bytes_written, Int(stats.bytes), "bytes written")
     let again = sent.retries_asked + sent.resends_in_doubt + sent.resends_unprocessed

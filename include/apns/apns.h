@@ -121,9 +121,9 @@ typedef enum apns_status {
   APNS_ERR_FULL = -10,        /* outcomes are waiting: take them with apns_session_next_event() */
   APNS_ERR_CLOSED = -11,      /* the session was closed */
   APNS_ERR_FORKED = -12,      /* made by another process, before a fork() */
-  APNS_ERR_AGAIN = -13,   /* `nonblocking`: not yet; continue after waiting for apns_session_fd() */
-  APNS_ERR_REFUSED = -14, /* channels: APNs refused it, see apns_channels_answer() */
-  APNS_ERR_IN_DOUBT = -15 /* channels: no answer, and it may have been done: list them first */
+  APNS_ERR_AGAIN = -13, /* `nonblocking`: not yet; continue after waiting for apns_session_fd() */
+  APNS_ERR_REJECTED = -14, /* channels: APNs refused it, see apns_channels_response() */
+  APNS_ERR_IN_DOUBT = -15  /* channels: no answer, and it may have been done: list them first */
 } apns_status_t;
 
 /** The status's name, such as "APNS_ERR_TIMEOUT"; "unknown status" for any other number. Static. */
@@ -1272,32 +1272,33 @@ typedef enum apns_log_level {
 
 /** The subject of a line of the log. Later versions may add kinds. */
 typedef enum apns_log_kind {
-  APNS_LOGGED_CONNECTED = 1, /* info: a connection is open; `resumed`, and `milliseconds` it took */
-  APNS_LOGGED_REFUSED = 2,   /* warning: a connection could not be made; error: the peer refuses
-                                the provider */
-  APNS_LOGGED_ENDED = 3,     /* the peer ended a connection, or it broke; warning with `count`
-                                notifications in flight on it, else info */
-  APNS_LOGGED_GIVEN_UP = 4,  /* warning: the session abandoned an unproductive connection */
-  APNS_LOGGED_GOAWAY = 5,    /* the peer ends a connection, and why; notice, or warning with an
-                                error. Binary: status 10 */
-  APNS_LOGGED_RESET = 6,     /* warning: the peer reset a stream, and why */
-  APNS_LOGGED_OVERDUE = 7,   /* warning: `count` answers did not come in time */
-  APNS_LOGGED_RESENT = 8,    /* notice: `count` notifications are sent again */
-  APNS_LOGGED_LATER = 9,     /* notice: APNs wants a notification later: a retry follows in
-                                `milliseconds` */
-  APNS_LOGGED_PAUSE = 10,    /* notice: no connection is made for `milliseconds`, and why */
-  APNS_LOGGED_FULL = 11,     /* info: the window is full, and a call waits; notice: the caller has
-                                to take `count` outcomes */
-  APNS_LOGGED_TOKEN = 12,    /* info: another provider token; warning: APNs refused one; error:
-                                there is none */
-  APNS_LOGGED_CACHE = 13,    /* warning: the token_cache_file cannot be used, and why */
-  APNS_LOGGED_CLOSED = 14,   /* info: the session has closed, and its counts; error: it was freed,
-                                and `count` notifications have no outcome */
-  APNS_LOGGED_CONNECTING = 15, /* debug: a connection starts */
-  APNS_LOGGED_ASKED = 16,      /* debug: a PING, whether the peer still works; binary: a request
-                                  for proof */
-  APNS_LOGGED_FRAME = 17,      /* trace: a frame, with > sent and with < received */
-  APNS_LOGGED_FORGOTTEN = 18   /* warning, once: accepted outcomes give way, because nobody takes
+  APNS_LOG_KIND_CONNECTED =
+      1, /* info: a connection is open; `resumed`, and `milliseconds` it took */
+  APNS_LOG_KIND_CONNECT_FAILED = 2, /* warning: a connection could not be made; error: the peer
+                              refuses the provider */
+  APNS_LOG_KIND_DISCONNECTED = 3, /* the peer ended a connection, or it broke; warning with `count`
+                            notifications in flight on it, else info */
+  APNS_LOG_KIND_ABANDONED = 4,    /* warning: the session abandoned an unproductive connection */
+  APNS_LOG_KIND_GOAWAY = 5,       /* the peer ends a connection, and why; notice, or warning with an
+                                   error. Binary: status 10 */
+  APNS_LOG_KIND_RESET = 6,        /* warning: the peer reset a stream, and why */
+  APNS_LOG_KIND_TIMEOUT = 7,      /* warning: `count` answers did not come in time */
+  APNS_LOG_KIND_RESENT = 8,       /* notice: `count` notifications are sent again */
+  APNS_LOG_KIND_RETRY = 9,        /* notice: APNs wants a notification later: a retry follows in
+                                   `milliseconds` */
+  APNS_LOG_KIND_BACKOFF = 10,     /* notice: no connection is made for `milliseconds`, and why */
+  APNS_LOG_KIND_FULL = 11,   /* info: the window is full, and a call waits; notice: the caller has
+                              to take `count` outcomes */
+  APNS_LOG_KIND_TOKEN = 12,  /* info: another provider token; warning: APNs refused one; error:
+                              there is none */
+  APNS_LOG_KIND_CACHE = 13,  /* warning: the token_cache_file cannot be used, and why */
+  APNS_LOG_KIND_CLOSED = 14, /* info: the session has closed, and its counts; error: it was freed,
+                              and `count` notifications have no outcome */
+  APNS_LOG_KIND_CONNECTING = 15, /* debug: a connection starts */
+  APNS_LOG_KIND_PING = 16,       /* debug: a PING, whether the peer still works; binary: a request
+                                   for proof */
+  APNS_LOG_KIND_FRAME = 17,      /* trace: a frame, with > sent and with < received */
+  APNS_LOG_KIND_FORGOTTEN = 18   /* warning, once: accepted outcomes give way, because nobody takes
                                   them (apns_outcomes_t) */
 } apns_log_kind_t;
 
@@ -1959,11 +1960,11 @@ typedef struct apns_session_metrics {
      binary interface answers no notification that it accepts, so there it is the time of a proof,
      for which apns_session_drain() waits: from a sentinel (see `quiet_period_ms`) to its error
      packet. */
-  uint64_t answers;   /* all of `times` together */
-  uint64_t answer_us; /* their times added up, in microseconds */
+  uint64_t responses;   /* all of `times` together */
+  uint64_t response_us; /* their times added up, in microseconds */
   uint64_t times[APNS_METRICS_TIMES];
 
-  /* HTTP/2. classes[n]: answers with an HTTP status of n hundred and more, together `answers`.
+  /* HTTP/2. classes[n]: answers with an HTTP status of n hundred and more, together `responses`.
      reasons[n]: answers that gave this apns_reason_t, those included after which the session
      tried again. rejected_reasons[n]: rejected notifications, together `rejected` of
      apns_session_stats_t. APNS_REASON_OTHER has the last place. */
@@ -1998,11 +1999,11 @@ typedef struct apns_session_metrics {
   uint64_t bytes_read;    /* after decryption */
 
   /* HTTP/2. */
-  uint64_t goaways; /* that the peer sent */
-  uint64_t pings;   /* that the session sent, because a connection was silent */
-  uint64_t resets;  /* streams that the service reset with an error */
-  uint64_t overdue; /* streams given up, see `answer_timeout_ms` and `deadline_ms` */
-  uint64_t tokens;  /* provider tokens that the session used, one after the other */
+  uint64_t goaways;  /* that the peer sent */
+  uint64_t pings;    /* that the session sent, because a connection was silent */
+  uint64_t resets;   /* streams that the service reset with an error */
+  uint64_t timeouts; /* streams given up, see `answer_timeout_ms` and `deadline_ms` */
+  uint64_t tokens;   /* provider tokens that the session used, one after the other */
 
   /* Connections now. A draining one starts nothing new and is only read from: after a GOAWAY, or
      binary, after a sentinel. A standby one is open and not in use yet. */
@@ -2010,7 +2011,8 @@ typedef struct apns_session_metrics {
   uint32_t open;
   uint32_t draining;
   uint32_t standby;
-  uint32_t pause_ms; /* how long no connection may be made, see `reconnect_pause_max_ms`; 0: now */
+  uint32_t
+      backoff_ms; /* how long no connection may be made, see `reconnect_pause_max_ms`; 0: now */
   uint32_t reserved32;
 } apns_session_metrics_t;
 
@@ -2049,7 +2051,7 @@ apns_status_t apns_session_close(apns_session_t *session, int32_t timeout_ms,
  * With the option `close_timeout_ms` it first drains and closes an open session, within that time
  * together; it connects and reconnects for that. Without it, an open session is closed without
  * waiting. If notifications then have no outcome, one line counts them: an error of the kind
- * APNS_LOGGED_CLOSED with its `count`, to `log`; without a log, but with `close_timeout_ms`, to
+ * APNS_LOG_KIND_CLOSED with its `count`, to `log`; without a log, but with `close_timeout_ms`, to
  * standard error. After OpenSSL's own end (in a static destructor or an atexit() handler from
  * before the first credentials) nothing can be sent any more, so no notification gets an outcome.
  */
@@ -2137,7 +2139,7 @@ apns_status_t apns_session_wake(apns_session_t *session);
  * They work as in a session: proxies, shared provider tokens, a new token if APNs refused the old
  * one. If a connection is lost, or ended by GOAWAY, its request goes out again on another one;
  * all but the creation of a channel, which would make a second one. A response that requests a
- * retry (429, 5xx) is the caller's: APNS_ERR_REFUSED, with `retry_after_s`.
+ * retry (429, 5xx) is the caller's: APNS_ERR_REJECTED, with `retry_after_s`.
  */
 typedef struct apns_channels apns_channels_t;
 
@@ -2186,8 +2188,8 @@ apns_status_t apns_channels_new(const apns_channels_options_t *options,
  * APNS_CHANNEL_ID_MAX + 1 bytes; with a smaller `capacity` nothing is sent, and the call returns
  * APNS_ERR_BUFFER_SMALL.
  *
- * This and the three next calls return APNS_ERR_REFUSED if APNs rejected the request; the message
- * has the status and reason, and apns_channels_answer() has them as numbers. APNS_ERR_PROTOCOL:
+ * This and the three next calls return APNS_ERR_REJECTED if APNs rejected the request; the message
+ * has the status and reason, and apns_channels_response() has them as numbers. APNS_ERR_PROTOCOL:
  * its response is invalid. APNS_ERR_TIMEOUT and the other errors of a connection: there was no
  * response. APNS_ERR_IN_DOUBT, from this call only: there was no response, or no identifier in it,
  * and the channel may have been made; apns_channels_list() shows it. After any error but
@@ -2230,8 +2232,8 @@ apns_status_t apns_channels_list(apns_channels_t *channels, apns_error_t *error_
 apns_status_t apns_channels_next(apns_channels_t *channels, const char **channel_id_out);
 
 /** The response to the last request. */
-typedef struct apns_channels_answer {
-  size_t size;          /* set by APNS_CHANNELS_ANSWER_INIT */
+typedef struct apns_channels_response {
+  size_t size;          /* set by APNS_CHANNELS_RESPONSE_INIT */
   int32_t reason;       /* apns_reason_t */
   uint16_t http_status; /* such as 201, 400; 0: no answer came */
   uint16_t reserved16;
@@ -2239,16 +2241,16 @@ typedef struct apns_channels_answer {
   uint32_t reserved32;
   char request_id[40];  /* apns-request-id, for questions to Apple; "": missing */
   char reason_text[64]; /* as in apns_event_t */
-} apns_channels_answer_t;
+} apns_channels_response_t;
 
-#define APNS_CHANNELS_ANSWER_INIT                             \
-  {                                                           \
-    sizeof(apns_channels_answer_t), 0, 0, 0, 0, 0, {0}, { 0 } \
+#define APNS_CHANNELS_RESPONSE_INIT                             \
+  {                                                             \
+    sizeof(apns_channels_response_t), 0, 0, 0, 0, 0, {0}, { 0 } \
   }
 
 /** Fills in the answer to the last request that has ended, refused or not. Does no I/O. */
-apns_status_t apns_channels_answer(const apns_channels_t *channels,
-                                   apns_channels_answer_t *answer_out, apns_error_t *error_out);
+apns_status_t apns_channels_response(const apns_channels_t *channels,
+                                     apns_channels_response_t *answer_out, apns_error_t *error_out);
 
 /**
  * Abandons the pending request, such as after APNS_ERR_AGAIN, and drops its connection. It may be

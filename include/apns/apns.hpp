@@ -55,7 +55,7 @@
 #ifndef APNS_APNS_HPP
 #define APNS_APNS_HPP
 
-// In C a structure and a function share the names apns_session_stats, apns_channels_answer and
+// In C a structure and a function share the names apns_session_stats, apns_channels_response and
 // apns_session_metrics.
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
@@ -202,9 +202,9 @@ class __attribute__((visibility("default"))) Error : public std::exception {
 };
 
 /** From Channels, if APNs refused the request: why, and the identifier for questions to Apple. */
-class __attribute__((visibility("default"))) RefusedError : public Error {
+class __attribute__((visibility("default"))) RejectedError : public Error {
  public:
-  RefusedError(const apns_error_t &detail, const apns_channels_answer_t &answer) noexcept
+  RejectedError(const apns_error_t &detail, const apns_channels_response_t &answer) noexcept
       : Error(detail), answer_(answer) {}
 
   apns_reason_t reason() const noexcept { return static_cast<apns_reason_t>(answer_.reason); }
@@ -218,7 +218,7 @@ class __attribute__((visibility("default"))) RefusedError : public Error {
   }
 
  private:
-  apns_channels_answer_t answer_;
+  apns_channels_response_t answer_;
 };
 
 /** From Session::send_many(): some notifications before the one at fault may have been taken. */
@@ -2117,7 +2117,7 @@ struct ChannelDescription : apns_channel_description_t {
  * The channels of an app: what broadcasts go to, see Notification::to_channel(). The first request
  * connects.
  *
- * A refusal is a RefusedError, which is an Error with APNS_ERR_REFUSED. With `nonblocking`, or
+ * A refusal is a RejectedError, which is an Error with APNS_ERR_REJECTED. With `nonblocking`, or
  * after `wait_max_ms`, a request throws Error with APNS_ERR_AGAIN until it is answered, and the
  * try_ functions return it: make the same call again when fd() is readable.
  */
@@ -2214,9 +2214,9 @@ class Channels : public detail::Owner<apns_channels_t> {
   }
 
   /** The response to the last request. */
-  apns_channels_answer_t answer() const noexcept {
-    apns_channels_answer_t answer = APNS_CHANNELS_ANSWER_INIT;
-    apns_channels_answer(get(), &answer, nullptr);
+  apns_channels_response_t response() const noexcept {
+    apns_channels_response_t answer = APNS_CHANNELS_RESPONSE_INIT;
+    apns_channels_response(get(), &answer, nullptr);
     return answer;
   }
 
@@ -2232,7 +2232,7 @@ class Channels : public detail::Owner<apns_channels_t> {
 #if APNS_EXCEPTIONS
  private:
   void check(apns_status_t status, const detail::Slot &slot) const {
-    if (status == APNS_ERR_REFUSED) throw RefusedError(slot.error, answer());
+    if (status == APNS_ERR_REJECTED) throw RejectedError(slot.error, response());
     detail::check(status, slot);
   }
 #endif

@@ -81,7 +81,7 @@ static inline void write_response_times(metrics_writer to, const apns_session_me
       format_seconds(bound, sizeof bound, apns_metrics_bound_us(n));
     write_labelled(to, "response_duration_seconds_bucket", "le", bound, responses);
   }
-  write_seconds(to, "response_duration_seconds_sum", metrics->answer_us);
+  write_seconds(to, "response_duration_seconds_sum", metrics->response_us);
   write_labelled(to, "response_duration_seconds_count", NULL, NULL, responses);
 }
 
@@ -116,7 +116,7 @@ static inline void write_connections(metrics_writer to, const apns_session_metri
   write_labelled(to, "connections", "state", "draining", metrics->draining);
   write_labelled(to, "connections", "state", "standby", metrics->standby);
   write_family(to, "reconnect_backoff_seconds", "gauge", "How long no connection may be made.");
-  write_seconds(to, "reconnect_backoff_seconds", (uint64_t)metrics->pause_ms * 1000);
+  write_seconds(to, "reconnect_backoff_seconds", (uint64_t)metrics->backoff_ms * 1000);
   write_family(to, "handshakes_total", "counter", "Connections made, by their handshake.");
   write_labelled(to, "handshakes_total", "kind", "tls12", metrics->tls12_full);
   write_labelled(to, "handshakes_total", "kind", "tls12_resumed", metrics->tls12_resumed);
@@ -191,7 +191,7 @@ static inline int write_metrics(FILE *file, const char *labels, const apns_sessi
   write_value(to, "pings_total", "counter", "PINGs after silence.", metrics.pings);
   write_value(to, "resets_total", "counter", "Streams that the service reset.", metrics.resets);
   write_value(to, "response_timeouts_total", "counter", "Streams without a response in time.",
-              metrics.overdue);
+              metrics.timeouts);
   write_value(to, "provider_tokens_total", "counter", "Provider tokens used one after the other.",
               metrics.tokens);
   return ferror(file) ? -1 : 0;

@@ -30,7 +30,7 @@ struct SessionLog {
   fileprivate var now: Nanoseconds = 0
   private var quotas = InlineArray<19, LineQuota>(repeating: LineQuota())
   /// The line that is being made.
-  private var what = LogLine(APNS_LOGGED_CLOSED, APNS_LOG_INFO)
+  private var what = LogLine(APNS_LOG_KIND_CLOSED, APNS_LOG_INFO)
   var words = Message()
   /// Each ends in NUL.
   private var peer = InlineArray<240, UInt8>(repeating: 0)
@@ -50,7 +50,7 @@ struct SessionLog {
   private mutating func takes(_ line: LogLine) -> Bool {
     guard says(line.level) else { return false }
     let index = Int(line.kind.rawValue)
-    return line.kind == APNS_LOGGED_FRAME || index < quotas.count && quotas[index].takes(at: now)
+    return line.kind == APNS_LOG_KIND_FRAME || index < quotas.count && quotas[index].takes(at: now)
   }
 
   /// Starts a line. False if it may not be logged now; otherwise append its text and call `put()`.

@@ -64,7 +64,7 @@ extension UnsafeMutablePointer<SessionLog> {
   /// Accepted outcomes give way because the caller does not take them.
   @inline(never)
   fileprivate func forgetting() {
-    var line = LogLine(APNS_LOGGED_FORGOTTEN, APNS_LOG_WARNING)
+    var line = LogLine(APNS_LOG_KIND_FORGOTTEN, APNS_LOG_WARNING)
     line.count = 1
     guard begin(line) else { return }
     pointee.words.append(

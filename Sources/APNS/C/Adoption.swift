@@ -91,8 +91,8 @@ extension apns_peer_t {
 extension apns_channel_description_t: SizedStructure {
   static var name: StaticString { "apns_channel_description_t" }
 }
-extension apns_channels_answer_t: SizedStructure {
-  static var name: StaticString { "apns_channels_answer_t" }
+extension apns_channels_response_t: SizedStructure {
+  static var name: StaticString { "apns_channels_response_t" }
 }
 extension apns_error_t: SizedStructure {
   static var name: StaticString { "apns_error_t" }

@@ -113,16 +113,16 @@ public func apns_channels_next(
   return isDone ? APNS_DONE : status
 }
 
-@_cdecl("apns_channels_answer") @implementation
-public func apns_channels_answer(
-  _ channels: OpaquePointer?, _ target: UnsafeMutablePointer<apns_channels_answer_t>?,
+@_cdecl("apns_channels_response") @implementation
+public func apns_channels_response(
+  _ channels: OpaquePointer?, _ target: UnsafeMutablePointer<apns_channels_response_t>?,
   _ error: UnsafeMutablePointer<apns_error_t>?
 ) -> apns_status_t {
   answer(error) { () throws(Failure) in
     let own = try ownChannels(channels)
     guard let target else { throw isNull("answer_out") }
     #if APNS_HTTP2
-      var told = apns_channels_answer_t()
+      var told = apns_channels_response_t()
       tellAnswer(own.pointee.session.last, in: &told)
       try fill(target, with: told)
     #endif

@@ -4,8 +4,8 @@ import CAPNS
 private var names: WordList {
   WordList(
     """
-    unknown\0connected\0refused\0ended\0given_up\0goaway\0reset\0overdue\0resent\0later\0pause\0\
-    full\0token\0cache\0closed\0connecting\0asked\0frame\0forgotten\0
+    unknown\0connected\0connect_failed\0disconnected\0abandoned\0goaway\0reset\0timeout\0resent\0retry\0backoff\0\
+    full\0token\0cache\0closed\0connecting\0ping\0frame\0forgotten\0
     """)
 }
 

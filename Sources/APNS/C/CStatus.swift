@@ -37,7 +37,7 @@ public func apns_status_name(_ status: apns_status_t) -> UnsafePointer<CChar>? {
   case APNS_ERR_CLOSED: text("APNS_ERR_CLOSED")
   case APNS_ERR_FORKED: text("APNS_ERR_FORKED")
   case APNS_ERR_AGAIN: text("APNS_ERR_AGAIN")
-  case APNS_ERR_REFUSED: text("APNS_ERR_REFUSED")
+  case APNS_ERR_REJECTED: text("APNS_ERR_REJECTED")
   case APNS_ERR_IN_DOUBT: text("APNS_ERR_IN_DOUBT")
   default: text("unknown status")
   }

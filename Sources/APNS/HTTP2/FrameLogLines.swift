@@ -24,7 +24,7 @@ extension UnsafeMutablePointer<SessionLog> {
     let isFault = frame.error_code != NGHTTP2_NO_ERROR.rawValue
     guard
       begin(
-        LogLine(APNS_LOGGED_GOAWAY, isFault ? APNS_LOG_WARNING : APNS_LOG_NOTICE, on: connection))
+        LogLine(APNS_LOG_KIND_GOAWAY, isFault ? APNS_LOG_WARNING : APNS_LOG_NOTICE, on: connection))
     else { return }
     pointee.words.append("the service sent GOAWAY: ")
     pointee.words.append(nghttp2_http2_strerror(frame.error_code))
@@ -40,7 +40,7 @@ extension UnsafeMutablePointer<SessionLog> {
 
   @inline(never)
   private func reset(_ stream: Int32, _ error: UInt32, on connection: UInt32) {
-    guard begin(LogLine(APNS_LOGGED_RESET, APNS_LOG_WARNING, on: connection)) else { return }
+    guard begin(LogLine(APNS_LOG_KIND_RESET, APNS_LOG_WARNING, on: connection)) else { return }
     pointee.words.append("the service reset stream ")
     pointee.words.append(Int(stream))
     pointee.words.append(": ")
@@ -55,7 +55,7 @@ extension UnsafeMutablePointer<SessionLog> {
     _ notification: (request: StoredRequest, status: UInt16)?, on connection: UInt32
   ) {
     let head = frame.pointee.hd
-    guard begin(LogLine(APNS_LOGGED_FRAME, APNS_LOG_TRACE, on: connection)) else { return }
+    guard begin(LogLine(APNS_LOG_KIND_FRAME, APNS_LOG_TRACE, on: connection)) else { return }
     let direction: StaticString = isSent ? "> " : "< "
     pointee.words.append(direction)
     if let name = Self.name(head.type) {

@@ -156,7 +156,7 @@ struct HTTP2Connection {
 
   /// The response to this stream is no longer wanted.
   func cancel(_ stream: Int32) {
-    outbox.pointee.metrics.pointee.overdue &+= 1
+    outbox.pointee.metrics.pointee.timeouts &+= 1
     _ = nghttp2_submit_rst_stream(
       codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_CANCEL.rawValue)
   }

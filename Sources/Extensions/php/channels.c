@@ -160,9 +160,9 @@ static channels_object *begin(zval *self) {
 }
 
 static void tell_refusal(const channels_object *own, zend_object *thrown) {
-  apns_channels_answer_t answer = APNS_CHANNELS_ANSWER_INIT;
+  apns_channels_response_t answer = APNS_CHANNELS_RESPONSE_INIT;
   zend_class_entry *ce = php_apns_class.refused;
-  if (apns_channels_answer(own->channels, &answer, NULL) != APNS_OK) return;
+  if (apns_channels_response(own->channels, &answer, NULL) != APNS_OK) return;
   zval reason;
   php_apns_reason_of(answer.reason, &reason);
   zend_update_property(ce, thrown, ZEND_STRL("reason"), &reason);
@@ -176,7 +176,7 @@ static void tell_refusal(const channels_object *own, zend_object *thrown) {
 /* Ends a request; false, and an exception. */
 static bool end(channels_object *own, apns_status_t status, const apns_error_t *error) {
   php_apns_provider_resume(own->provider);
-  const bool is_refused = status == APNS_ERR_REFUSED && !EG(exception);
+  const bool is_refused = status == APNS_ERR_REJECTED && !EG(exception);
   if (status != APNS_OK) php_apns_throw_after(error);
   if (is_refused) tell_refusal(own, EG(exception));
   own->is_asking = false;
@@ -281,13 +281,13 @@ static channels_object *constructed(zval *self) {
   return NULL;
 }
 
-PHP_METHOD(Apns_Channels, answer) {
-  apns_channels_answer_t answer = APNS_CHANNELS_ANSWER_INIT;
+PHP_METHOD(Apns_Channels, response) {
+  apns_channels_response_t answer = APNS_CHANNELS_RESPONSE_INIT;
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters_none() == FAILURE) return;
   channels_object *own = constructed(ZEND_THIS);
   if (!own) return;
-  if (apns_channels_answer(own->channels, &answer, &error) != APNS_OK) {
+  if (apns_channels_response(own->channels, &answer, &error) != APNS_OK) {
     php_apns_throw(&error);
     return;
   }

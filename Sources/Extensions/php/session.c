@@ -467,8 +467,8 @@ PHP_METHOD(Apns_Session, metrics) {
   }
   array_init(return_value);
 #define COUNT(name) add_assoc_long(return_value, #name, (zend_long)metrics.name)
-  COUNT(answers);
-  COUNT(answer_us);
+  COUNT(responses);
+  COUNT(response_us);
   zval times, classes;
   array_init(&times);
   for (size_t place = 0; place < APNS_METRICS_TIMES; place++) {
@@ -500,13 +500,13 @@ PHP_METHOD(Apns_Session, metrics) {
   COUNT(goaways);
   COUNT(pings);
   COUNT(resets);
-  COUNT(overdue);
+  COUNT(timeouts);
   COUNT(tokens);
   COUNT(connecting);
   COUNT(open);
   COUNT(draining);
   COUNT(standby);
-  COUNT(pause_ms);
+  COUNT(backoff_ms);
 #undef COUNT
 }
 

@@ -167,7 +167,7 @@ void php_apns_log_loss(php_apns_tracked *tracked, uint64_t count) {
   snprintf(words, sizeof words, "the session ended, and %" PRIu64 " notifications have no outcome",
            count);
   record.level = APNS_LOG_ERROR;
-  record.kind = APNS_LOGGED_CLOSED;
+  record.kind = APNS_LOG_KIND_CLOSED;
   record.count = count;
   record.peer = tracked->peer;
   record.line = words;

@@ -34,7 +34,7 @@ typedef struct request {
   apns_channel_description_t described;
   char *list; /* from malloc: texts, a NUL behind each */
   size_t list_length;
-  apns_channels_answer_t answer;
+  apns_channels_response_t answer;
 } request_t;
 
 /* Copies the list, since another thread may ask before Python has it all. */
@@ -78,7 +78,7 @@ static bool call_once(channels_t *self, request_t *request, apns_status_t *statu
   PyThreadState *others = self->never_waits ? NULL : PyEval_SaveThread();
   if (self->channels) {
     *status_out = call(self->channels, request, error);
-    apns_channels_answer(self->channels, &request->answer, NULL);
+    apns_channels_response(self->channels, &request->answer, NULL);
   } else {
     *status_out = error->status = APNS_ERR_CLOSED;
     PyOS_snprintf(error->message, sizeof error->message, "the channels were closed");
@@ -111,9 +111,9 @@ static void tell_lines(channels_t *self, log_lines_t *lines) {
   PyErr_Restore(type, value, trace);
 }
 
-static PyObject *answer_make(const channels_t *self, const apns_channels_answer_t *answer) {
+static PyObject *answer_make(const channels_t *self, const apns_channels_response_t *answer) {
   if (answer->http_status == 0) Py_RETURN_NONE;
-  return PyObject_CallFunction(self->state->channels_answer, "iissI", (int)answer->http_status,
+  return PyObject_CallFunction(self->state->channels_response, "iissI", (int)answer->http_status,
                                (int)answer->reason, answer->reason_text, answer->request_id,
                                (unsigned)answer->retry_after_s);
 }
@@ -128,7 +128,7 @@ static void raise_refusal(const channels_t *self, const request_t *request,
   PyObject *answer = answer_make(self, &request->answer);
   if (!answer) PyErr_Clear();
   PyErr_Restore(type, value, trace);
-  annotate_exception_with("answer", answer);
+  annotate_exception_with("response", answer);
 }
 
 /* False with an exception. */
@@ -138,7 +138,7 @@ static bool ask(channels_t *self, request_t *request) {
   const unsigned long here = PyThread_get_thread_ident();
   log_lines_t lines = {0};
   bool fine;
-  request->answer = (apns_channels_answer_t)APNS_CHANNELS_ANSWER_INIT;
+  request->answer = (apns_channels_response_t)APNS_CHANNELS_RESPONSE_INIT;
   /* Of a signal handler, or of a finalizer, in the middle of a request. */
   if (self->asker == here && object_lock_is_of_this_process(&self->turn)) {
     PyErr_SetString(PyExc_RuntimeError, "this thread has a request under way");
@@ -296,11 +296,11 @@ static PyObject *get_timeout(PyObject *object, void *closure) {
 
 static PyObject *get_answer(PyObject *object, void *closure) {
   channels_t *self = (channels_t *)object;
-  apns_channels_answer_t answer = APNS_CHANNELS_ANSWER_INIT;
+  apns_channels_response_t answer = APNS_CHANNELS_RESPONSE_INIT;
   (void)closure;
   if (!object_lock_is_of_this_process(&self->lock)) Py_RETURN_NONE;
   if (!object_lock_acquire(&self->lock, "channels")) return NULL;
-  apns_channels_answer(self->channels, &answer, NULL);
+  apns_channels_response(self->channels, &answer, NULL);
   object_lock_release(&self->lock);
   return answer_make(self, &answer);
 }
@@ -421,9 +421,8 @@ static PyGetSetDef properties[] = {
      "With `nonblocking`: in how many seconds the request under way is due, 0: at once; None: not\n"
      "before the descriptor is readable. It becomes readable at that time by itself.",
      NULL},
-    {"answer", get_answer, NULL,
-     "What the service answered to the last request, a ChannelsAnswer; None: there was no answer.",
-     NULL},
+    {"response", get_answer, NULL,
+     "The response to the last request, a ChannelsResponse; None if there was none.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static const char doc[] =
@@ -433,7 +432,7 @@ static const char doc[] =
     "connects. Times are seconds; None and 0 mean the default.\n\n" CHANNELS_OPTIONS_TEXT
     "log\n"
     "    As in Session.\n\n"
-    "RefusedError: the service says no; its `reason`, and `answer`, have why. A request whose\n"
+    "RejectedError: the service says no; its `reason`, and `response`, have why. A request whose\n"
     "connection is lost is made again, all but create(). Any number of threads may use it, one\n"
     "request at a time; the others wait. Ctrl-C ends the wait and gives the request up, which\n"
     "may be carried out all the same. In a child process every method raises ForkedError.";
@@ -452,8 +451,8 @@ static PyType_Spec spec = {"libapns.Channels", sizeof(channels_t), 0,
 
 bool channels_load(module_state_t *state) {
   state->channel_description = load_attribute("libapns._channels", "description");
-  state->channels_answer = load_attribute("libapns._channels", "answer");
-  if (!state->channel_description || !state->channels_answer) return false;
+  state->channels_response = load_attribute("libapns._channels", "answer");
+  if (!state->channel_description || !state->channels_response) return false;
   state->channels = load_type(state->module, &spec);
   return state->channels != NULL;
 }

@@ -27,9 +27,9 @@ typedef struct module_state {
   PyObject *exception_classes; /* by status */
   PyObject *event_fields;      /* of an Event that a program makes */
   PyObject *log_changes, *log_loss, *tell_line;
-  PyObject *end_with_process;                      /* arranges for sessions_end() */
-  struct session *sessions;                        /* the last one made, of those that are there */
-  PyObject *channel_description, *channels_answer; /* make them */
+  PyObject *end_with_process; /* arranges for sessions_end() */
+  struct session *sessions;   /* the last one made, of those that are there */
+  PyObject *channel_description, *channels_response; /* make them */
   PyObject *event_kinds[APNS_EVENT_EXPIRED + 1];
   PyObject *severities[APNS_FINDING_WARNING + 1];
   PyObject *reject_class, *reason_class;

@@ -125,10 +125,10 @@ static const struct {
 } metrics_fields[] = {
 #define FIELD(name) \
   { #name, offsetof(apns_session_metrics_t, name) }
-    FIELD(answers),       FIELD(retries_asked), FIELD(resends_in_doubt), FIELD(resends_unprocessed),
+    FIELD(responses),     FIELD(retries_asked), FIELD(resends_in_doubt), FIELD(resends_unprocessed),
     FIELD(tls12_full),    FIELD(tls12_resumed), FIELD(tls13_full),       FIELD(tls13_resumed),
     FIELD(bytes_written), FIELD(bytes_read),    FIELD(goaways),          FIELD(pings),
-    FIELD(resets),        FIELD(overdue),       FIELD(tokens),
+    FIELD(resets),        FIELD(timeouts),      FIELD(tokens),
 #undef FIELD
 };
 
@@ -138,7 +138,7 @@ static bool fill_metrics(PyObject *dict, const apns_session_metrics_t *metrics) 
     memcpy(&count, (const char *)metrics + metrics_fields[n].offset, sizeof count);
     if (!add(dict, metrics_fields[n].name, PyLong_FromUnsignedLongLong(count))) return false;
   }
-  return add(dict, "answer_seconds", PyFloat_FromDouble((double)metrics->answer_us / 1e6)) &&
+  return add(dict, "response_seconds", PyFloat_FromDouble((double)metrics->response_us / 1e6)) &&
          add(dict, "times", places(metrics->times, APNS_METRICS_TIMES, time_key, true)) &&
          add(dict, "classes", places(metrics->classes, APNS_METRICS_CLASSES, class_key, false)) &&
          add(dict, "reasons", places(metrics->reasons, APNS_METRICS_REASONS, reason_key, false)) &&
@@ -151,7 +151,7 @@ static bool fill_metrics(PyObject *dict, const apns_session_metrics_t *metrics) 
          add(dict, "open", PyLong_FromUnsignedLong(metrics->open)) &&
          add(dict, "draining", PyLong_FromUnsignedLong(metrics->draining)) &&
          add(dict, "standby", PyLong_FromUnsignedLong(metrics->standby)) &&
-         add(dict, "pause", PyFloat_FromDouble(metrics->pause_ms / 1e3));
+         add(dict, "backoff", PyFloat_FromDouble(metrics->backoff_ms / 1e3));
 }
 
 PyObject *session_metrics(PyObject *object, PyObject *none) {

@@ -32,7 +32,7 @@
   DO((state)->log_loss)            \
   DO((state)->end_with_process)    \
   DO((state)->channel_description) \
-  DO((state)->channels_answer)     \
+  DO((state)->channels_response)   \
   DO((state)->tell_line) DO((state)->reject_class) DO((state)->reason_class)
 
 module_state_t *state_of_module(PyObject *module) { return PyModule_GetState(module); }

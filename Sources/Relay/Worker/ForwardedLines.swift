@@ -26,7 +26,7 @@ final class ForwardedLines {
     if isQuiet { return min(level, .debug) }
     // The worker logs these, with their duration.
     switch line.kind {
-    case APNS_LOGGED_REFUSED, APNS_LOGGED_TOKEN:
+    case APNS_LOG_KIND_CONNECT_FAILED, APNS_LOG_KIND_TOKEN:
       return StandingProblem.isOne(line.cause) ? min(level, .info) : level
     default: return level
     }

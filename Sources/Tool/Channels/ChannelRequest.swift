@@ -26,7 +26,7 @@ struct ChannelRequest {
       return true
     } catch {
       switch error.status {
-      case APNS_ERR_REFUSED:
+      case APNS_ERR_REJECTED:
         reject(error, &members)
         return false
       case APNS_ERR_IN_DOUBT:

@@ -65,7 +65,7 @@ struct ChannelsHandle: ~Copyable {
 }
 
 /// Copies the response to the last channel management request into a zeroed structure.
-func tellAnswer(_ answer: LastChannelAnswer, in told: inout apns_channels_answer_t) {
+func tellAnswer(_ answer: LastChannelAnswer, in told: inout apns_channels_response_t) {
   told.http_status = answer.status
   told.reason = Int32(answer.reason)
   told.retry_after_s = answer.retryAfter

@@ -151,7 +151,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     }
     if let failure { throw failure }
     (pending, pendingChannel) = (operation, channel)
-    overdueBefore = session.outbox.pointee.metrics.pointee.overdue
+    overdueBefore = session.outbox.pointee.metrics.pointee.timeouts
     due = session.network.now &+ session.options.connectTimeout &+ session.options.answerTimeout
   }
 
@@ -218,7 +218,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
   }
 
   private func refusal(of operation: ChannelOperation) -> Failure {
-    Failure(APNS_ERR_REFUSED) {
+    Failure(APNS_ERR_REJECTED) {
       $0.append("the service refused to ")
       $0.append(operation.words)
       $0.append(": ")
@@ -251,7 +251,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     }
     let failure =
       session.reconnects.reason.failure
-      ?? (session.outbox.pointee.metrics.pointee.overdue > overdueBefore ? isLate : isEnded)
+      ?? (session.outbox.pointee.metrics.pointee.timeouts > overdueBefore ? isLate : isEnded)
     return operation == .create ? inDoubt(failure) : failure
   }
 

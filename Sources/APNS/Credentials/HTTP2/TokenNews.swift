@@ -31,7 +31,7 @@ extension BearerText {
     let said = log.at(Deadline.now)
     if let fault = news.cacheFault {
       let systemError = news.systemError
-      if said.begin(LogLine(APNS_LOGGED_CACHE, APNS_LOG_WARNING)) {
+      if said.begin(LogLine(APNS_LOG_KIND_CACHE, APNS_LOG_WARNING)) {
         said.pointee.words.append("the token_cache_file is not used: ")
         said.pointee.words.append(fault)
         if systemError != 0 {
@@ -48,7 +48,7 @@ extension BearerText {
     case .cache: origin = "from the token_cache_file"
     case .host: origin = "from the host"
     }
-    if said.begin(LogLine(APNS_LOGGED_TOKEN, APNS_LOG_INFO)) {
+    if said.begin(LogLine(APNS_LOG_KIND_TOKEN, APNS_LOG_INFO)) {
       said.pointee.words.append("another provider token, ")
       said.pointee.words.append(origin)
       said.put()

@@ -25,7 +25,7 @@ extension BinarySession where Net: ~Copyable {
     guard let log else { return nil }
     let isShutdown = packet.status == ErrorPacket.shutdown
     let line = LogLine(
-      isShutdown ? APNS_LOGGED_GOAWAY : APNS_LOGGED_FRAME,
+      isShutdown ? APNS_LOG_KIND_GOAWAY : APNS_LOG_KIND_FRAME,
       isShutdown ? APNS_LOG_NOTICE : APNS_LOG_TRACE, on: channel.pointee.connection.serial)
     if log.at(network.now).begin(line) {
       let what: StaticString =
@@ -61,7 +61,7 @@ extension BinarySession where Net: ~Copyable {
     while position < end {
       let frame = channel.pointee.window.frame(position)
       if log.at(network.now).begin(
-        LogLine(APNS_LOGGED_FRAME, APNS_LOG_TRACE, on: channel.pointee.connection.serial))
+        LogLine(APNS_LOG_KIND_FRAME, APNS_LOG_TRACE, on: channel.pointee.connection.serial))
       {
         log.pointee.words.append("> notification ")
         log.pointee.words.append(frame.identifier)

@@ -50,7 +50,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       let channel = channels + $0.connection($1)
       let isBegun = channel.pointee.http.pointee.giveUp(
         $0.stream($1), ends: $0.ends($1), unsent: $0.unsent($1))
-      metrics.pointee.overdue &+= 1
+      metrics.pointee.timeouts &+= 1
       guard isBegun else { return false }
       let flight = $0.flightTime($1, until: time)
       channel.pointee.due.isAny = true

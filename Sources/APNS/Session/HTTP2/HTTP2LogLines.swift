@@ -4,7 +4,7 @@ import CAPNS
 extension UnsafeMutablePointer<SessionLog> {
   @inline(never)
   func overdue(_ count: Int, _ timeout: Nanoseconds, on connection: SessionConnection) {
-    var line = LogLine(APNS_LOGGED_OVERDUE, APNS_LOG_WARNING, on: connection.serial)
+    var line = LogLine(APNS_LOG_KIND_TIMEOUT, APNS_LOG_WARNING, on: connection.serial)
     line.cause = APNS_CAUSE_ANSWER_TIMEOUT
     line.count = count
     guard begin(line) else { return }
@@ -18,7 +18,7 @@ extension UnsafeMutablePointer<SessionLog> {
   /// APNs requested a retry.
   @inline(never)
   func later(_ reason: Reason, status: UInt16, seconds: Int) {
-    var line = LogLine(APNS_LOGGED_LATER, APNS_LOG_NOTICE)
+    var line = LogLine(APNS_LOG_KIND_RETRY, APNS_LOG_NOTICE)
     line.count = 1
     line.milliseconds = seconds &* 1000
     guard begin(line) else { return }
@@ -40,7 +40,7 @@ extension UnsafeMutablePointer<SessionLog> {
 
   @inline(never)
   func tokenRefused(_ reason: Reason) {
-    var line = LogLine(APNS_LOGGED_TOKEN, APNS_LOG_WARNING)
+    var line = LogLine(APNS_LOG_KIND_TOKEN, APNS_LOG_WARNING)
     line.cause = APNS_CAUSE_PROVIDER_TOKEN
     guard begin(line) else { return }
     pointee.words.append("APNs refused the provider token: ")
@@ -50,7 +50,7 @@ extension UnsafeMutablePointer<SessionLog> {
 
   @inline(never)
   func lacksToken(_ failure: Failure) {
-    guard begin(LogLine(APNS_LOGGED_TOKEN, APNS_LOG_ERROR)) else { return }
+    guard begin(LogLine(APNS_LOG_KIND_TOKEN, APNS_LOG_ERROR)) else { return }
     pointee.words.append("there is no provider token")
     put(because: failure)
   }

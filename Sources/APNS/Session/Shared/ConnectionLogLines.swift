@@ -6,7 +6,7 @@ extension UnsafeMutablePointer<SessionLog> {
   func connecting<Net: Network & ~Copyable>(
     _ connection: SessionConnection, isSpare: Bool, on network: borrowing Net
   ) {
-    guard begin(LogLine(APNS_LOGGED_CONNECTING, APNS_LOG_DEBUG, on: connection.serial)) else {
+    guard begin(LogLine(APNS_LOG_KIND_CONNECTING, APNS_LOG_DEBUG, on: connection.serial)) else {
       return
     }
     append("connecting", isSpare: isSpare, to: network)
@@ -17,7 +17,7 @@ extension UnsafeMutablePointer<SessionLog> {
   func connected<Net: Network & ~Copyable>(
     _ connection: SessionConnection, isSpare: Bool, on network: borrowing Net
   ) {
-    var line = LogLine(APNS_LOGGED_CONNECTED, APNS_LOG_INFO, on: connection.serial)
+    var line = LogLine(APNS_LOG_KIND_CONNECTED, APNS_LOG_INFO, on: connection.serial)
     line.isResumed = network.isResumed(connection.number)
     line.milliseconds = Int((network.now &- connection.openedAt) / 1_000_000)
     let (milliseconds, isResumed) = (line.milliseconds, line.isResumed)
@@ -45,7 +45,7 @@ extension UnsafeMutablePointer<SessionLog> {
   @inline(never)
   func refused(_ connection: SessionConnection, isSpare: Bool, _ failure: Failure) {
     let level = failure.refusesProvider ? APNS_LOG_ERROR : APNS_LOG_WARNING
-    guard begin(LogLine(APNS_LOGGED_REFUSED, level, on: connection.serial)) else { return }
+    guard begin(LogLine(APNS_LOG_KIND_CONNECT_FAILED, level, on: connection.serial)) else { return }
     let what: StaticString = isSpare ? "no standby connection" : "no connection"
     pointee.words.append(what)
     put(because: failure)
@@ -58,7 +58,9 @@ extension UnsafeMutablePointer<SessionLog> {
     let isGivenUp = failure?.status == APNS_ERR_TIMEOUT || failure?.status == APNS_ERR_PROTOCOL
     let refuses = failure?.refusesProvider ?? false
     var line = LogLine(
-      refuses ? APNS_LOGGED_REFUSED : isGivenUp ? APNS_LOGGED_GIVEN_UP : APNS_LOGGED_ENDED,
+      refuses
+        ? APNS_LOG_KIND_CONNECT_FAILED
+        : isGivenUp ? APNS_LOG_KIND_ABANDONED : APNS_LOG_KIND_DISCONNECTED,
       refuses
         ? APNS_LOG_ERROR
         : isGivenUp || inFlight > 0 || failure != nil ? APNS_LOG_WARNING : APNS_LOG_INFO,
@@ -79,7 +81,7 @@ extension UnsafeMutablePointer<SessionLog> {
   /// The session closes the connection for the given reason.
   @inline(never)
   func givenUp(_ connection: SessionConnection, _ cause: apns_cause_t, _ reason: StaticString) {
-    var line = LogLine(APNS_LOGGED_GIVEN_UP, APNS_LOG_WARNING, on: connection.serial)
+    var line = LogLine(APNS_LOG_KIND_ABANDONED, APNS_LOG_WARNING, on: connection.serial)
     line.cause = cause
     guard begin(line) else { return }
     pointee.words.append("given up: ")
@@ -89,7 +91,7 @@ extension UnsafeMutablePointer<SessionLog> {
 
   @inline(never)
   func asked(_ connection: SessionConnection, _ question: StaticString) {
-    guard begin(LogLine(APNS_LOGGED_ASKED, APNS_LOG_DEBUG, on: connection.serial)) else { return }
+    guard begin(LogLine(APNS_LOG_KIND_PING, APNS_LOG_DEBUG, on: connection.serial)) else { return }
     pointee.words.append(question)
     put()
   }
@@ -100,7 +102,7 @@ extension UnsafeMutablePointer<SessionLog> {
     guard reconnects.toldPause != earliest, earliest > now else { return }
     reconnects.toldPause = earliest
     let fruitless = reconnects.fruitless
-    var line = LogLine(APNS_LOGGED_PAUSE, APNS_LOG_NOTICE)
+    var line = LogLine(APNS_LOG_KIND_BACKOFF, APNS_LOG_NOTICE)
     line.cause = APNS_CAUSE_RECONNECT_PAUSE
     line.milliseconds = Int((earliest &- now) / 1_000_000)
     let milliseconds = line.milliseconds
@@ -122,7 +124,7 @@ extension UnsafeMutablePointer<SessionLog> {
   @inline(never)
   func resent(_ count: UInt64, unknown: UInt64 = 0, on connection: UInt32) {
     guard count > 0 || unknown > 0 else { return }
-    var line = LogLine(APNS_LOGGED_RESENT, APNS_LOG_NOTICE, on: connection)
+    var line = LogLine(APNS_LOG_KIND_RESENT, APNS_LOG_NOTICE, on: connection)
     line.count = Int(clamping: count)
     guard begin(line) else { return }
     pointee.words.append(count)
@@ -138,7 +140,7 @@ extension UnsafeMutablePointer<SessionLog> {
   /// They reached their deadlines.
   @inline(never)
   func due(safe: UInt64, inDoubt: UInt64) {
-    var line = LogLine(APNS_LOGGED_OVERDUE, APNS_LOG_WARNING)
+    var line = LogLine(APNS_LOG_KIND_TIMEOUT, APNS_LOG_WARNING)
     line.count = Int(clamping: safe &+ inDoubt)
     guard begin(line) else { return }
     pointee.words.append("deadlines passed: ")
@@ -152,7 +154,7 @@ extension UnsafeMutablePointer<SessionLog> {
   /// A send waits for room, or the caller has to make it by taking outcomes.
   @inline(never)
   func full(_ count: Int, needsCaller: Bool) {
-    var line = LogLine(APNS_LOGGED_FULL, needsCaller ? APNS_LOG_NOTICE : APNS_LOG_INFO)
+    var line = LogLine(APNS_LOG_KIND_FULL, needsCaller ? APNS_LOG_NOTICE : APNS_LOG_INFO)
     line.count = count
     guard begin(line) else { return }
     pointee.words.append("the window is full: ")
@@ -167,7 +169,7 @@ extension UnsafeMutablePointer<SessionLog> {
   func closed(_ session: borrowing some ProviderSession & ~Copyable) {
     var stats = apns_session_stats_t()
     session.count(into: &stats)
-    let line = LogLine(APNS_LOGGED_CLOSED, APNS_LOG_INFO)
+    let line = LogLine(APNS_LOG_KIND_CLOSED, APNS_LOG_INFO)
     guard begin(line) else { return }
     pointee.words.append("closed after ")
     pointee.words.append(stats.connects)
@@ -188,7 +190,7 @@ extension UnsafeMutablePointer<SessionLog> {
   /// The session was freed before these had an outcome.
   @inline(never)
   func freed(_ count: UInt64) {
-    var line = LogLine(APNS_LOGGED_CLOSED, APNS_LOG_ERROR)
+    var line = LogLine(APNS_LOG_KIND_CLOSED, APNS_LOG_ERROR)
     line.count = Int(clamping: count)
     guard begin(line) else { return }
     pointee.words.append("the session ended, and ")

@@ -7,7 +7,7 @@ extension UnsafeMutablePointer<apns_session_metrics_t> {
   @inline(__always)
   func noteAnswer(after time: Nanoseconds) {
     let microseconds = UInt64(max(time, 0)) / 1000
-    pointee.answer_us &+= microseconds
+    pointee.response_us &+= microseconds
     count(AnswerTimes.place(of: microseconds), in: &pointee.times)
   }
 
@@ -53,7 +53,7 @@ extension UnsafeMutablePointer<apns_session_metrics_t> {
 
   /// Brings up to date what is not counted one by one.
   func complete(_ handshakes: Handshakes, pause: Nanoseconds) {
-    pointee.answers = sum(&pointee.times)
+    pointee.responses = sum(&pointee.times)
     pointee.tls12_full = UInt64(handshakes.full12)
     pointee.tls12_resumed = UInt64(handshakes.resumed12)
     pointee.tls13_full = UInt64(handshakes.full13)
@@ -64,13 +64,13 @@ extension UnsafeMutablePointer<apns_session_metrics_t> {
           of: UInt64(handshakes.failed[place]), toByteOffset: 8 &* place, as: UInt64.self)
       }
     }
-    pointee.pause_ms = UInt32(clamping: (max(pause, 0) &+ 999_999) / 1_000_000)
+    pointee.backoff_ms = UInt32(clamping: (max(pause, 0) &+ 999_999) / 1_000_000)
   }
 
   /// Every response that has no other class is a 200: those are not counted one by one.
   func completeClasses() {
     pointee.classes.2 = 0
-    pointee.classes.2 = pointee.answers &- sum(&pointee.classes)
+    pointee.classes.2 = pointee.responses &- sum(&pointee.classes)
   }
 
   func forgetConnections() {

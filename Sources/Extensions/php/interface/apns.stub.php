@@ -111,7 +111,7 @@ class ForkedException extends RuntimeException {}
 /** With `nonblocking`: not yet. Wait for the stream, then go on. */
 class AgainException extends RuntimeException {}
 /** From Channels: the service said no. */
-class RefusedException extends RuntimeException
+class RejectedException extends RuntimeException
 {
     public ?Reason $reason = null;
     /** The reason as the service wrote it, even if it is not listed. */
@@ -654,7 +654,7 @@ final class Channels implements ChannelsInterface
      *
      * @phpstan-return ?array{http_status: int, reason: ?Reason, reason_text: string, request_id: string, retry_after: int}
      */
-    public function answer(): ?array {}
+    public function response(): ?array {}
 
     /** With `nonblocking`: gives up the request under way; it may be carried out all the same. */
     public function cancel(): void {}

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 84f7f71a59d1fda6ca441acfce52fa4a2165185e */
+ * Stub hash: 42df0a274a89bdb0a88961b9aeb02173327bd745 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
@@ -327,7 +327,7 @@ ZEND_END_ARG_INFO()
 
 #define arginfo_class_Apns_Channels_list arginfo_class_Apns_SessionInterface_gone
 
-#define arginfo_class_Apns_Channels_answer arginfo_class_Apns_Credentials_describe
+#define arginfo_class_Apns_Channels_response arginfo_class_Apns_Credentials_describe
 
 #define arginfo_class_Apns_Channels_cancel arginfo_class_Apns_SessionInterface_flush
 
@@ -408,7 +408,7 @@ ZEND_METHOD(Apns_Channels, create);
 ZEND_METHOD(Apns_Channels, describe);
 ZEND_METHOD(Apns_Channels, delete);
 ZEND_METHOD(Apns_Channels, list);
-ZEND_METHOD(Apns_Channels, answer);
+ZEND_METHOD(Apns_Channels, response);
 ZEND_METHOD(Apns_Channels, cancel);
 ZEND_METHOD(Apns_Channels, stream);
 ZEND_METHOD(Apns_Channels, timeoutMs);
@@ -497,7 +497,7 @@ static const zend_function_entry class_Apns_AgainException_methods[] = {
 };
 
 
-static const zend_function_entry class_Apns_RefusedException_methods[] = {
+static const zend_function_entry class_Apns_RejectedException_methods[] = {
 	ZEND_FE_END
 };
 
@@ -644,7 +644,7 @@ static const zend_function_entry class_Apns_Channels_methods[] = {
 	ZEND_ME(Apns_Channels, describe, arginfo_class_Apns_Channels_describe, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Channels, delete, arginfo_class_Apns_Channels_delete, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Channels, list, arginfo_class_Apns_Channels_list, ZEND_ACC_PUBLIC)
-	ZEND_ME(Apns_Channels, answer, arginfo_class_Apns_Channels_answer, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Channels, response, arginfo_class_Apns_Channels_response, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Channels, cancel, arginfo_class_Apns_Channels_cancel, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Channels, stream, arginfo_class_Apns_Channels_stream, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Channels, timeoutMs, arginfo_class_Apns_Channels_timeoutMs, ZEND_ACC_PUBLIC)
@@ -848,11 +848,11 @@ static zend_class_entry *register_class_Apns_AgainException(zend_class_entry *cl
 	return class_entry;
 }
 
-static zend_class_entry *register_class_Apns_RefusedException(zend_class_entry *class_entry_Apns_RuntimeException)
+static zend_class_entry *register_class_Apns_RejectedException(zend_class_entry *class_entry_Apns_RuntimeException)
 {
 	zend_class_entry ce, *class_entry;
 
-	INIT_NS_CLASS_ENTRY(ce, "Apns", "RefusedException", class_Apns_RefusedException_methods);
+	INIT_NS_CLASS_ENTRY(ce, "Apns", "RejectedException", class_Apns_RejectedException_methods);
 	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_RuntimeException);
 
 	zend_string *property_reason_class_Apns_Reason = zend_string_init("Apns\\Reason", sizeof("Apns\\Reason")-1, 1);

@@ -15,12 +15,12 @@ const NOBODY = 'AAAAAAAAAAAAAAAAAAAAAA==';
 $simulator = new Simulator([], '--http2-port', '0', '--channels-port', '0', '--channels-max', '2');
 $where = ['host' => '127.0.0.1', 'port' => $simulator->ready['channels_port'], 'topic' => 'com.example.app'];
 $channels = new Apns\Channels($simulator->identity(), $where);
-var_dump($channels->answer());
+var_dump($channels->response());
 
 echo "- the life of a channel\n";
 $first = $channels->create('latest');
 $second = $channels->create(Apns\Storage::None);
-$answer = $channels->answer();
+$answer = $channels->response();
 echo json_encode([$answer['http_status'], $answer['reason'], $answer['reason_text'], strlen($answer['request_id']), $answer['retry_after']]), "\n";
 echo json_encode([$channels->describe($first), $channels->describe($second)]), "\n";
 $all = $channels->list();
@@ -42,7 +42,7 @@ var_dump($simulator->control('GET', '/activities')['activities'][0]['token'] ===
 echo "- refused\n";
 try {
     $channels->create('none');
-} catch (Apns\RefusedException $refused) {
+} catch (Apns\RejectedException $refused) {
     echo $refused->getMessage(), "\n";
     echo json_encode([$refused->reason === Apns\Reason::CannotCreateChannelConfig,
         $refused->reasonText, $refused->httpStatus, strlen($refused->requestId), $refused->retryAfter]), "\n";
@@ -73,7 +73,7 @@ $silent = new Apns\Channels($stalled->identity(), $where, port: $stalled->ready[
 try {
     $silent->create('none');
 } catch (Apns\InDoubtException $doubt) {
-    echo get_class($doubt), ' ', json_encode([$silent->answer()]), "\n";
+    echo get_class($doubt), ' ', json_encode([$silent->response()]), "\n";
 }
 
 echo "- a loop\n";
@@ -123,8 +123,8 @@ bool(true)
 the service refused to create a channel: 400 CannotCreateChannelConfig
 [true,"CannotCreateChannelConfig",400,36,0]
 bool(true)
-Apns\RefusedException: the service refused to delete the channel: 400 ChannelNotRegistered
-Apns\RefusedException: the service refused to describe the channel: 400 ChannelNotRegistered
+Apns\RejectedException: the service refused to delete the channel: 400 ChannelNotRegistered
+Apns\RejectedException: the service refused to describe the channel: 400 ChannelNotRegistered
 Apns\ArgumentException: channel_id is not base64: character 0x3f at 0
 Apns\ArgumentException: channel_id has a null byte
 ValueError: Apns\Channels::create(): Argument #1 ($storage) must be 'none' or 'latest', 'some' given

@@ -19,12 +19,12 @@ $session->drain(240000);
 $metrics = $session->metrics();
 echo implode(' ', array_keys($metrics)), "\n";
 var_dump($metrics['rejects'], array_key_first($metrics['times']), array_key_last($metrics['times']) === PHP_INT_MAX);
-var_dump(array_sum($metrics['times']) === $metrics['answers'], count($metrics['times']));
+var_dump(array_sum($metrics['times']) === $metrics['responses'], count($metrics['times']));
 var_dump($metrics['tls12_full'] + $metrics['tls12_resumed'] + $metrics['tls13_full'] + $metrics['tls13_resumed']
     === $session->stats()['connects']);
 var_dump($metrics['bytes_written'] === $session->stats()['bytes'], $metrics['connect_failures']);
 --EXPECT--
-answers answer_us times classes reasons rejected_reasons rejects retries_asked resends_in_doubt resends_unprocessed tls12_full tls12_resumed tls13_full tls13_resumed connect_failures bytes_written bytes_read goaways pings resets overdue tokens connecting open draining standby pause_ms
+responses response_us times classes reasons rejected_reasons rejects retries_asked resends_in_doubt resends_unprocessed tls12_full tls12_resumed tls13_full tls13_resumed connect_failures bytes_written bytes_read goaways pings resets timeouts tokens connecting open draining standby backoff_ms
 array(1) {
   ["invalid token"]=>
   int(2)

@@ -4,7 +4,7 @@ A service can be tested without a network: an interface to stand in for, outcome
 apns
 --FILE--
 <?php
-use Apns\{Event, EventKind, FeedbackEntry, NetworkException, Reason, Reject, RefusedException, SessionInterface};
+use Apns\{Event, EventKind, FeedbackEntry, NetworkException, Reason, Reject, RejectedException, SessionInterface};
 
 /** A class of the program. */
 final class Greeter
@@ -86,7 +86,7 @@ foreach ([
         echo get_class($thrown), ': ', $thrown->getMessage(), "\n";
     }
 }
-$refused = new RefusedException('no');
+$refused = new RejectedException('no');
 $refused->reason = Reason::FeatureNotEnabled;
 var_dump($refused->reason->httpStatus());
 --EXPECT--

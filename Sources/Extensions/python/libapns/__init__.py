@@ -29,7 +29,7 @@ from ._openssl import load_core
 load_core(__path__)
 
 from ._async_client import AsyncClient  # noqa: E402
-from ._channels import ChannelDescription, ChannelsAnswer
+from ._channels import ChannelDescription, ChannelsResponse
 from ._client import Client
 from ._constants import (
     BINARY_HOST_PRODUCTION,
@@ -109,7 +109,7 @@ from ._errors import (
     NetworkError,
     NotAcceptedError,
     ProtocolError,
-    RefusedError,
+    RejectedError,
     TLSError,
 )
 from ._log import LogLine
@@ -127,12 +127,12 @@ __all__ = [
     "Cause", "Check", "Delivery", "Environment", "EventKind", "Format", "LogKind", "LogLevel", "Outcomes", "Protocol", "PushType", "Reason", "Reject", "Severity", "Status", "Storage",
     "TLSVersion",
     "AsyncClient", "Client",
-    "ChannelDescription", "Channels", "ChannelsAnswer", "Credentials", "Description", "Device", "Event", "Feedback", "Finding", "Payload", "Session",
+    "ChannelDescription", "Channels", "ChannelsResponse", "Credentials", "Description", "Device", "Event", "Feedback", "Finding", "Payload", "Session",
     "Stats", "Strings",
     "check_payload", "push_type_text", "reason_http_status", "reason_text", "reject_text", "status_is_retryable", "status_name", "token_from_base64",
     "token_from_hex", "token_to_base64", "token_to_hex", "version",
     "AgainError", "ArgumentError", "ClosedError", "CredentialsError", "DeadlineError", "Error", "ForkedError", "FullError", "InDoubtError",
-    "NetworkError", "NotAcceptedError", "ProtocolError", "RefusedError", "TLSError",
+    "NetworkError", "NotAcceptedError", "ProtocolError", "RejectedError", "TLSError",
     "Content", "LogLine", "Notification", "Token",
     "ChannelsOptions", "ClientOptions", "FeedbackOptions", "SessionOptions",
 ]  # fmt: skip

@@ -16,8 +16,8 @@ class ChannelDescription(NamedTuple):
     """LIVEACTIVITY; DEFAULT: another one."""
 
 
-class ChannelsAnswer(NamedTuple):
-    """What the service answered to a request."""
+class ChannelsResponse(NamedTuple):
+    """The response to a request about channels."""
 
     http_status: int
     reason: Reason
@@ -36,5 +36,5 @@ def description(storage: int, push_type: int) -> ChannelDescription:
 
 def answer(
     http_status: int, reason: int, reason_text: str, request_id: str, retry_after: int
-) -> ChannelsAnswer:
-    return ChannelsAnswer(http_status, Reason(reason), reason_text, request_id, retry_after)
+) -> ChannelsResponse:
+    return ChannelsResponse(http_status, Reason(reason), reason_text, request_id, retry_after)

@@ -64,8 +64,8 @@ class Status(enum.IntEnum):
     """Made by another process, before a fork()."""
     ERR_AGAIN = -13
     """`nonblocking`: not yet; continue after waiting for fileno()."""
-    ERR_REFUSED = -14
-    """Channels: APNs refused it, see apns_channels_answer()."""
+    ERR_REJECTED = -14
+    """Channels: APNs refused it, see apns_channels_response()."""
     ERR_IN_DOUBT = -15
     """Channels: no answer, and it may have been done: list them first."""
 
@@ -481,26 +481,24 @@ class LogKind(Word):
     str() is the word, such as "goaway".
     """
 
-    CONNECTED = 1
-    """Info: a connection is open; `resumed`, and `milliseconds` it took."""
-    REFUSED = 2
+    CONNECT_FAILED = 2
     """Warning: a connection could not be made; error: the peer refuses the provider."""
-    ENDED = 3
+    DISCONNECTED = 3
     """The peer ended a connection, or it broke; warning with `count` notifications in flight on
     it, else info."""
-    GIVEN_UP = 4
+    ABANDONED = 4
     """Warning: the session abandoned an unproductive connection."""
     GOAWAY = 5
     """The peer ends a connection, and why; notice, or warning with an error. Binary: status 10."""
     RESET = 6
     """Warning: the peer reset a stream, and why."""
-    OVERDUE = 7
+    TIMEOUT = 7
     """Warning: `count` answers did not come in time."""
     RESENT = 8
     """Notice: `count` notifications are sent again."""
-    LATER = 9
+    RETRY = 9
     """Notice: APNs wants a notification later: a retry follows in `milliseconds`."""
-    PAUSE = 10
+    BACKOFF = 10
     """Notice: no connection is made for `milliseconds`, and why."""
     FULL = 11
     """Info: the window is full, and a call waits; notice: the caller has to take `count` outcomes.
@@ -514,7 +512,7 @@ class LogKind(Word):
     have no outcome."""
     CONNECTING = 15
     """Debug: a connection starts."""
-    ASKED = 16
+    PING = 16
     """Debug: a PING, whether the peer still works; binary: a request for proof."""
     FRAME = 17
     """Trace: a frame, with > sent and with < received."""

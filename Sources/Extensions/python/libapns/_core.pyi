@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypedDict, TypeVar, final, overload
 from _typeshed import structseq
 from typing_extensions import Self, Unpack
 
-from ._channels import ChannelDescription, ChannelsAnswer
+from ._channels import ChannelDescription, ChannelsResponse
 from ._constants import EventKind, Reason, Reject, Severity
 from ._log import Log
 from ._notification import Content, Item, Token
@@ -337,7 +337,7 @@ class Channels:
     @property
     def timeout(self) -> float | None: ...
     @property
-    def answer(self) -> ChannelsAnswer | None: ...
+    def response(self) -> ChannelsResponse | None: ...
     def create(self, storage: int | Literal["none", "latest"]) -> str: ...
     def describe(self, channel_id: str) -> ChannelDescription: ...
     def delete(self, channel_id: str) -> None: ...
@@ -414,8 +414,8 @@ class Event:
 class _Metrics(TypedDict):
     """What Session.metrics() returns."""
 
-    answers: int
-    answer_seconds: float
+    responses: int
+    response_seconds: float
     times: dict[float, int]
     classes: dict[int, int]
     reasons: dict[str, int]
@@ -434,13 +434,13 @@ class _Metrics(TypedDict):
     goaways: int
     pings: int
     resets: int
-    overdue: int
+    timeouts: int
     tokens: int
     connecting: int
     open: int
     draining: int
     standby: int
-    pause: float
+    backoff: float
 
 @final
 class Stats(

@@ -11,7 +11,7 @@
     +-- ClosedError         the object was closed
     +-- ForkedError         made by another process, before a fork()
     +-- AgainError          with `nonblocking`: not yet; a BlockingIOError too
-    +-- RefusedError        Channels: the service said no; `reason` says why
+    +-- RejectedError        Channels: the service said no; `reason` says why
     +-- InDoubtError        Channels: no answer, and the channel may have been made
     +-- NotAcceptedError    of Event.raise_unless_accepted(); `event` says what became of it
 
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from ._constants import Cause, Reason, Reject, Status
 
 if TYPE_CHECKING:
-    from ._channels import ChannelsAnswer
+    from ._channels import ChannelsResponse
     from ._core import Event
 
 
@@ -49,7 +49,7 @@ class Error(Exception):
     """Of send_many(): how many notifications the session took."""
     unresolved: int
     """Of drain(): how many notifications have no outcome yet."""
-    answer: ChannelsAnswer | None
+    response: ChannelsResponse | None
     """Of Channels: what the service answered; None: it did not."""
 
     def __init__(
@@ -69,11 +69,11 @@ class Error(Exception):
         self.reject = Reject(reject)
         self.cause = Cause(cause)
         self.taken = self.unresolved = 0
-        self.answer = None
+        self.response = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         numbers = (int(self.status), self.errno, self.tls_code, int(self.reject), int(self.cause))
-        others = {"taken": self.taken, "unresolved": self.unresolved, "answer": self.answer}
+        others = {"taken": self.taken, "unresolved": self.unresolved, "response": self.response}
         return type(self), (self.message, *numbers), others
 
     @property
@@ -124,13 +124,13 @@ class AgainError(Error, BlockingIOError):  # type: ignore[misc]
     """With `nonblocking`: not yet. Wait until the descriptor is readable, then go on."""
 
 
-class RefusedError(Error):
+class RejectedError(Error):
     """Channels: the service's answer is no."""
 
     @property
     def reason(self) -> Reason:
         """Why, as `answer` has it."""
-        return self.answer.reason if self.answer else Reason.NONE
+        return self.response.reason if self.response else Reason.NONE
 
 
 class InDoubtError(Error):
@@ -164,6 +164,6 @@ _BY_STATUS: dict[int, type[Error]] = {
     Status.ERR_CLOSED: ClosedError,
     Status.ERR_FORKED: ForkedError,
     Status.ERR_AGAIN: AgainError,
-    Status.ERR_REFUSED: RefusedError,
+    Status.ERR_REJECTED: RejectedError,
     Status.ERR_IN_DOUBT: InDoubtError,
 }

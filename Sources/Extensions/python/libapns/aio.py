@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self, Unpack
 
-    from ._channels import ChannelDescription, ChannelsAnswer
+    from ._channels import ChannelDescription, ChannelsResponse
     from ._constants import Storage
     from ._core import Credentials, Device, Event, Stats, _Metrics
     from ._notification import Content, Token
@@ -197,7 +197,7 @@ class Session:
     connect_timeout and write_timeout together and one second more, 21 by default; then it raises
     DeadlineError, and what has no outcome is unknown. After an exception it closes at once.
 
-    on_news
+    on_error
         Is called with each libapns.Error that tells of a connection, such as one that cannot be
         made. The latest is the attribute last_error, too.
     keep_cancelled
@@ -216,7 +216,7 @@ class Session:
         self,
         credentials: Credentials,
         *,
-        on_news: Callable[[Error], object] | None = None,
+        on_error: Callable[[Error], object] | None = None,
         keep_cancelled: bool = True,
         outcomes: int | Literal["all", "each", "failures"] = Outcomes.ALL,
         events_max: int = 1 << 20,
@@ -237,19 +237,19 @@ class Session:
         # As libapns.Session has it for a timeout of None.
         patience = (options.get("connect_timeout") or 10) + (options.get("write_timeout") or 10)
         self._begin(
-            core, patience, on_news, keep_cancelled, wanted, events_max
+            core, patience, on_error, keep_cancelled, wanted, events_max
         )
 
     def _begin(
         self,
         core: _core.Session,
         patience: float,
-        on_news: Callable[[Error], object] | None,
+        on_error: Callable[[Error], object] | None,
         keep_cancelled: bool,
         outcomes: Outcomes,
         events_max: int,
     ) -> None:
-        self.on_news = on_news
+        self.on_error = on_error
         self.last_error: Error | None = None
         self._home = _Home()
         self._loop = self._home.loop
@@ -649,11 +649,11 @@ class Session:
         logger.warning("%s, port %d: %s", self.host, self.port, error)
         for future in self._connecting:
             _fail(future, error)
-        if self.on_news is not None:
+        if self.on_error is not None:
             try:
-                self.on_news(error)
+                self.on_error(error)
             except Exception:
-                logger.exception("on_news failed")
+                logger.exception("on_error failed")
 
     def _schedule(self) -> None:
         if not self._is_scheduled:
@@ -896,9 +896,9 @@ class Channels(_ByDescriptor["_core.Channels"]):
         self._turn = asyncio.Lock()
 
     @property
-    def answer(self) -> ChannelsAnswer | None:
+    def response(self) -> ChannelsResponse | None:
         """What the service answered to the last request; None: there was no answer."""
-        return self._core.answer
+        return self._core.response
 
     async def create(self, storage: Storage | int | Literal["none", "latest"]) -> str:
         """Creates a channel and returns its identifier, as libapns.Channels.create() does."""

@@ -35,7 +35,7 @@ typedef enum apns_status {
   APNS_ERR_CLOSED = -11,
   APNS_ERR_FORKED = -12,
   APNS_ERR_AGAIN = -13,
-  APNS_ERR_REFUSED = -14,
+  APNS_ERR_REJECTED = -14,
   APNS_ERR_IN_DOUBT = -15
 } apns_status_t;
 const char *apns_status_name(apns_status_t status);
@@ -434,24 +434,24 @@ typedef enum apns_log_level {
   APNS_LOG_TRACE = 6
 } apns_log_level_t;
 typedef enum apns_log_kind {
-  APNS_LOGGED_CONNECTED = 1,
-  APNS_LOGGED_REFUSED = 2,
-  APNS_LOGGED_ENDED = 3,
-  APNS_LOGGED_GIVEN_UP = 4,
-  APNS_LOGGED_GOAWAY = 5,
-  APNS_LOGGED_RESET = 6,
-  APNS_LOGGED_OVERDUE = 7,
-  APNS_LOGGED_RESENT = 8,
-  APNS_LOGGED_LATER = 9,
-  APNS_LOGGED_PAUSE = 10,
-  APNS_LOGGED_FULL = 11,
-  APNS_LOGGED_TOKEN = 12,
-  APNS_LOGGED_CACHE = 13,
-  APNS_LOGGED_CLOSED = 14,
-  APNS_LOGGED_CONNECTING = 15,
-  APNS_LOGGED_ASKED = 16,
-  APNS_LOGGED_FRAME = 17,
-  APNS_LOGGED_FORGOTTEN = 18
+  APNS_LOG_KIND_CONNECTED = 1,
+  APNS_LOG_KIND_CONNECT_FAILED = 2,
+  APNS_LOG_KIND_DISCONNECTED = 3,
+  APNS_LOG_KIND_ABANDONED = 4,
+  APNS_LOG_KIND_GOAWAY = 5,
+  APNS_LOG_KIND_RESET = 6,
+  APNS_LOG_KIND_TIMEOUT = 7,
+  APNS_LOG_KIND_RESENT = 8,
+  APNS_LOG_KIND_RETRY = 9,
+  APNS_LOG_KIND_BACKOFF = 10,
+  APNS_LOG_KIND_FULL = 11,
+  APNS_LOG_KIND_TOKEN = 12,
+  APNS_LOG_KIND_CACHE = 13,
+  APNS_LOG_KIND_CLOSED = 14,
+  APNS_LOG_KIND_CONNECTING = 15,
+  APNS_LOG_KIND_PING = 16,
+  APNS_LOG_KIND_FRAME = 17,
+  APNS_LOG_KIND_FORGOTTEN = 18
 } apns_log_kind_t;
 const char *apns_log_kind_name(apns_log_kind_t kind);
 typedef struct apns_log_record {
@@ -661,8 +661,8 @@ apns_status_t apns_session_stats(const apns_session_t *session, apns_session_sta
 #define APNS_METRICS_FAILURES 16
 typedef struct apns_session_metrics {
   size_t size;
-  uint64_t answers;
-  uint64_t answer_us;
+  uint64_t responses;
+  uint64_t response_us;
   uint64_t times[APNS_METRICS_TIMES];
   uint64_t classes[APNS_METRICS_CLASSES];
   uint64_t reasons[APNS_METRICS_REASONS];
@@ -681,13 +681,13 @@ typedef struct apns_session_metrics {
   uint64_t goaways;
   uint64_t pings;
   uint64_t resets;
-  uint64_t overdue;
+  uint64_t timeouts;
   uint64_t tokens;
   uint32_t connecting;
   uint32_t open;
   uint32_t draining;
   uint32_t standby;
-  uint32_t pause_ms;
+  uint32_t backoff_ms;
   uint32_t reserved32;
 } apns_session_metrics_t;
 #define APNS_SESSION_METRICS_INIT                                                                  \
@@ -743,7 +743,7 @@ apns_status_t apns_channel_delete(apns_channels_t *channels, const char *channel
                                   apns_error_t *error_out);
 apns_status_t apns_channels_list(apns_channels_t *channels, apns_error_t *error_out);
 apns_status_t apns_channels_next(apns_channels_t *channels, const char **channel_id_out);
-typedef struct apns_channels_answer {
+typedef struct apns_channels_response {
   size_t size;
   int32_t reason;
   uint16_t http_status;
@@ -752,13 +752,13 @@ typedef struct apns_channels_answer {
   uint32_t reserved32;
   char request_id[40];
   char reason_text[64];
-} apns_channels_answer_t;
-#define APNS_CHANNELS_ANSWER_INIT                             \
-  {                                                           \
-    sizeof(apns_channels_answer_t), 0, 0, 0, 0, 0, {0}, { 0 } \
+} apns_channels_response_t;
+#define APNS_CHANNELS_RESPONSE_INIT                             \
+  {                                                             \
+    sizeof(apns_channels_response_t), 0, 0, 0, 0, 0, {0}, { 0 } \
   }
-apns_status_t apns_channels_answer(const apns_channels_t *channels,
-                                   apns_channels_answer_t *answer_out, apns_error_t *error_out);
+apns_status_t apns_channels_response(const apns_channels_t *channels,
+                                     apns_channels_response_t *answer_out, apns_error_t *error_out);
 void apns_channels_cancel(apns_channels_t *channels);
 int apns_channels_fd(const apns_channels_t *channels);
 int32_t apns_channels_timeout_ms(const apns_channels_t *channels);
