@@ -287,6 +287,7 @@ static void is_proven_meanwhile(int32_t is_nonblocking) {
   apns_session_options_t options = options_for(gateway);
   tuning_of(&options)->answer_timeout_ms = 10 * LONG_MS;
   options.peer.nonblocking = is_nonblocking;
+  options.outcomes = APNS_OUTCOMES_EACH;
   options.deadline_ms = LONG_MS;
   options.log = put_aside, options.log_level = APNS_LOG_DEBUG, options.log_context = gateway;
   apns_session_t *session = session_to(gateway, &options);
@@ -347,6 +348,7 @@ TEST(what_is_in_flight_is_proven_before_its_deadline) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
   binary_of(&options)->prove_after_ms = -1;
+  options.outcomes = APNS_OUTCOMES_EACH;
   options.deadline_ms = AMPLE_MS / 4;
   apns_session_t *session = session_to(gateway, &options);
   send_within(session, 0, 0, 0);
