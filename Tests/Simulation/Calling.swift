@@ -336,8 +336,8 @@ extension Calling where Self: ~Copyable {
       "next_event", lasting: time(milliseconds), waits: milliseconds != 0,
       writes: milliseconds != 0)
     defer { world.endCall() }
-    let (unknown, line) = (unknown, world.onlyLine)
-    defer { if milliseconds == 0, self.unknown > unknown { world.checkHeard(line) } }
+    let (before, line) = (stats, world.onlyLine)
+    defer { if milliseconds == 0, gaveUp(since: before) { world.checkHeard(line) } }
     do throws(Failure) {
       if try takeEvent(milliseconds: milliseconds) { return true }
       world.checkDue()
@@ -354,9 +354,13 @@ extension Calling where Self: ~Copyable {
   func number(of userData: UnsafeMutableRawPointer?) -> Int? { world.takeBack(userData) }
 
   var unresolved: UInt64 { stats.unresolved }
-  var unknown: UInt64 { stats.unknown }
 
-  private var stats: apns_session_stats_t {
+  /// Something in flight has ended as unknown.
+  func gaveUp(since before: apns_session_stats_t) -> Bool {
+    stats.unknown > before.unknown && stats.in_flight < before.in_flight
+  }
+
+  var stats: apns_session_stats_t {
     var stats = apns_session_stats_t()
     count(into: &stats)
     return stats

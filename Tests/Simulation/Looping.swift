@@ -29,10 +29,10 @@ extension Calling where Self: ~Copyable {
       }
       world.endCall()
     }
-    let (unknown, line) = (unknown, world.onlyLine)
+    let (before, line) = (stats, world.onlyLine)
     defer {
       world.checkDue()
-      if self.unknown > unknown { world.checkHeard(line) }
+      if gaveUp(since: before) { world.checkHeard(line) }
     }
     do throws(Failure) {
       return try process()

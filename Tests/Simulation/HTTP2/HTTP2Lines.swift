@@ -3,6 +3,8 @@ extension HTTP2World {
   /// SETTINGS and PING have to be answered in any call.
   var writesInAnyCall: Bool { true }
   var shortestWait: Int64 { 2_000_000 }
+  /// A stream that is given up is looked at by itself, see `cancelled`.
+  var onlyLine: Int? { nil }
 
   // MARK: Opening
 

@@ -40,7 +40,7 @@ final class HTTP2Link: Link {
     if givenUp > most || isDeaf && openRequests > most { return true }
     // By their deadlines, and the service has not heard of it yet.
     let due = requests.count {
-      $0 >= 0 && world.ledger.asked[$0].seen == .open && world.isTold(world.ledger.asked[$0].number)
+      $0 >= 0 && world.ledger.asked[$0].seen == .open && world.isDue(world.ledger.asked[$0].number)
     }
     if givenUp + due > most { return true }
     guard isDeaf || lastStream != .max else { return false }
