@@ -258,7 +258,7 @@ TEST(connections_by_their_state) {
   assert_int_equal(metrics.backoff_ms, 0);
   apns_session_close(session, 0, NULL);
   assert_int_equal(metrics_of(session).open, 0);
-  assert_int_equal(metrics_of(session).answers, 1);
+  assert_int_equal(metrics_of(session).responses, 1);
   push_end(session, service);
 }
 

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 EXAMPLE = ROOT / "Examples/python"
-PAGE = ROOT / "Documentation/Python.md"
+PAGE = ROOT / "Documentation/PYTHON.md"
 BROADCASTS = ROOT / "Documentation/BROADCASTS.md"
 MOVING = ROOT / "Documentation/MOVING.md"
 sys.path.append(str(ROOT / "Tests/Examples"))

@@ -627,7 +627,7 @@ def test_everything_with_curl(simulator):
 
 def follow(simulator, name):
     """Runs the page's commands that begin with the function of this name, unchanged, and returns their output."""
-    (commands,) = re.findall(rf"^```sh\n({name}\(\).*?)^```", (ROOT / "Documentation/Simulator.md").read_text(), re.MULTILINE | re.DOTALL)
+    (commands,) = re.findall(rf"^```sh\n({name}\(\).*?)^```", (ROOT / "Documentation/SIMULATOR.md").read_text(), re.MULTILINE | re.DOTALL)
     for word, told in {"simulator-certificates": simulator.ready["certificates"], "8443": str(simulator.ready["http2_port"]),
                        "8444": str(simulator.ready["channels_port"]), "8190": str(simulator.ready["control_port"]),
                        "swift run apns": tool()}.items():

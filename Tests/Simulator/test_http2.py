@@ -565,7 +565,7 @@ def test_h2load(shared):
 
 def test_the_page_s_curl(simulator, tmp_path):
     """The command that it prints to paste."""
-    (command,) = re.findall(r"^curl --http2 .*(?:\n  .*)*", (ROOT / "Documentation/Simulator.md").read_text(), re.MULTILINE)
+    (command,) = re.findall(r"^curl --http2 .*(?:\n  .*)*", (ROOT / "Documentation/SIMULATOR.md").read_text(), re.MULTILINE)
     directory = simulator.ready["certificates"]
     command = command.replace("simulator-certificates", directory).replace(":8443", f":{simulator.ready['http2_port']}")
     ran = subprocess.run(command + " --silent --include", shell=True, check=True, capture_output=True, text=True)

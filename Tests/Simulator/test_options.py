@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from simulator import ROOT, tool
 
-PAGE = (ROOT / "Documentation/Simulator.md").read_text()
+PAGE = (ROOT / "Documentation/SIMULATOR.md").read_text()
 
 
 @pytest.mark.parametrize(
