@@ -67,6 +67,7 @@ vectors() { python3 Tests/Vectors/generate.py --check; }
 headers() { Tests/Shape/versions && Tests/Shape/headers && Sources/Extensions/generate --check; }
 # Which room uses which, and that the core has no dead code.
 rooms() { Tests/Shape/rooms; }
+words() { Tests/Shape/words; }
 
 c_tests() { ctest --preset release --no-tests=error --label-exclude memcheck; }
 symbols() { Tests/Shape/symbols && Tests/Shape/hardening && Tests/Shape/musl; }

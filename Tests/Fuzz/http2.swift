@@ -117,7 +117,7 @@ private final class FuzzedProvider {
         told.unknown += 1
         require(
           status != 200 && (status == 0) == (reason == 0),
-          "unknown is what nobody answered, or what was put off")
+          "an unknown outcome has no response, or a deferral")
       }
       if outcome.outcome != .unknown {
         let serial = taken.firstIndex(of: outcome.identifier) ?? -1

@@ -312,7 +312,7 @@ struct WindowRun: ~Copyable {
       case .ambiguous, .noError: false
       }
     if !isRight {
-      return "a packet of \(packet) came to \(verdict)"
+      return "\(packet) resolved as \(verdict)"
     }
     connectionBegins()
     return nil

@@ -69,7 +69,7 @@ struct BinaryChannel: ~Copyable {
     connection.stalledSince != nil && !sentinel.isBegun ? stalledRecord : 0
   }
 
-  /// Puts the spare connection to use.
+  /// Puts the standby connection to use.
   mutating func moveToSpare() { (connection, spare) = (spare, connection) }
 
   /// Clears the state of one connection.

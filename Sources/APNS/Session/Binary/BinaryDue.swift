@@ -13,7 +13,7 @@ extension BinarySession where Net: ~Copyable {
       switch channel.pointee.phase {
       case .closed:
         if needsConnection(channel, goal) {
-          // A spare one takes its place without a pause.
+          // A standby one takes its place without a pause.
           due = min(due, channel.pointee.spare.phase == .closed ? reconnects.earliest : 0)
         }
       case .opening: due = min(due, channel.pointee.connection.opening.until)
