@@ -25,7 +25,7 @@
   "    The service's name or address, the name in its certificate (default: host), and\n" \
   "    its port. Default: Apple's of the environment.\n" \
   "environment\n" \
-  "    As in Session. Each has channels of its own.\n" \
+  "    As in Session. Each has its own channels.\n" \
   "topic\n" \
   "    The app's bundle id. Default: the first topic of the certificate.\n" \
   "connect_timeout, answer_timeout\n" \

@@ -35,8 +35,8 @@
   "    As in Session.\n" \
   "nonblocking\n" \
   "    No method waits, for a program with an event loop: iterating raises AgainError\n" \
-  "    until a device is there, and continues afterwards; see fileno(), and libapns.aio\n" \
-  "    for asyncio.\n" \
+  "    until a device has arrived, and continues afterwards; see fileno(), and\n" \
+  "    libapns.aio for asyncio.\n" \
   "list_timeout, tuples_max\n" \
   "    Limits for a list that does not end: seconds of reading, and devices. Default: 600\n" \
   "    and 10,000,000.\n"

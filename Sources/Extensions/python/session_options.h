@@ -66,87 +66,84 @@
   "    the binary interface 2,048, at most 65,535.\n" \
   "delivery\n" \
   "    A Delivery, or \"at_least_once\" (the default) or \"at_most_once\": what happens to\n" \
-  "    notifications in flight when a connection ends without saying which one failed.\n" \
-  "    They are sent again, so some may arrive twice, or they are reported as unknown;\n" \
-  "    with Format.SIMPLE and without quiet_period they always are.\n" \
+  "    notifications in doubt when a connection ends without saying which one failed.\n" \
+  "    They are resent, so some may arrive twice, or they are reported as unknown, as\n" \
+  "    always with Format.SIMPLE and without quiet_period.\n" \
   "outcomes\n" \
-  "    An Outcomes, or \"all\", \"each\" or \"failures\": which outcomes are events. \"all\":\n" \
-  "    accepted ones that nobody takes give way where 16,384 or events_max wait, the\n" \
-  "    oldest first, and stats() counts them as forgotten. \"each\": each stays until it is\n" \
-  "    taken, and where events_max wait, the send methods raise FullError once the window\n" \
-  "    is full. \"failures\": all but accepted ones.\n" \
+  "    An Outcomes, or \"all\", \"each\" or \"failures\": which outcomes are events. \"all\": if\n" \
+  "    16,384 or events_max wait, the oldest accepted ones are dropped, and stats()\n" \
+  "    counts them as forgotten. \"each\": each stays until it is taken, and if events_max\n" \
+  "    wait, the send methods raise FullError once the window is full. \"failures\": all\n" \
+  "    except accepted ones.\n" \
   "quiet_period\n" \
-  "    None: the session sends a notification last that is known to be bad, and the error\n" \
-  "    packet that names it proves everything before it. A time is for peers that do not\n" \
-  "    answer a bad notification: silence for this long after the last write counts as\n" \
-  "    acceptance.\n" \
+  "    None: the session sends a sentinel last, a notification with an empty token, and\n" \
+  "    the error packet that names it proves everything before it. A time is for gateways\n" \
+  "    that do not answer a sentinel: silence for this long after the last write counts\n" \
+  "    as acceptance.\n" \
   "zero_proves\n" \
-  "    An error packet with identifier 0 counts as the answer to that bad notification.\n" \
+  "    An error packet with identifier 0 counts as the answer to the sentinel.\n" \
   "connections\n" \
   "    How many to use in parallel, each with its part of the window. Order is kept only\n" \
   "    within a connection. Default: 1; at most 64.\n" \
   "standby\n" \
-  "    The next connection is made while the current one works, so that changing to it\n" \
-  "    costs no handshake.\n" \
+  "    The next connection is opened while the current one works, so that it takes over\n" \
+  "    without a handshake.\n" \
   "connects_per_minute\n" \
-  "    The most connections in a minute. Default: no limit.\n" \
+  "    Maximum number of connections in a minute. Default: no limit.\n" \
   "reconnect_pause_max\n" \
-  "    After connections that achieved nothing the session pauses, longer each time. This\n" \
-  "    is the longest pause. Default: 5.\n" \
+  "    The longest backoff after unproductive connections. Default: 5.\n" \
   "keepalive\n" \
-  "    Whole seconds of silence after which TCP asks whether the peer is there. Default:\n" \
-  "    60; -1: never.\n" \
+  "    Whole seconds of silence after which TCP probes the peer. Default: 60; -1: never.\n" \
   "proxy, proxy_from_environment\n" \
   "    An HTTP proxy (CONNECT) as a URL, \"http://user:password@proxy.example:3128\"; user\n" \
   "    and password are sent in clear text. Or https_proxy and no_proxy of the\n" \
   "    environment name it, as for curl.\n" \
   "protocol\n" \
-  "    A Protocol, or \"http2\" (the default): today's APNs, or \"binary\": the interface\n" \
-  "    that Apple switched off, for other gateways. format, quiet_period, zero_proves and\n" \
-  "    standby are only for the latter.\n" \
+  "    A Protocol, or \"http2\" (the default) for APNs, or \"binary\" for gateways with the\n" \
+  "    binary interface, which Apple switched off. format, quiet_period, zero_proves and\n" \
+  "    standby are only for \"binary\".\n" \
   "topic\n" \
   "    HTTP/2: for notifications without a topic; gets the suffix that their push type\n" \
   "    needs. Default: the certificate's.\n" \
   "ping_after\n" \
-  "    HTTP/2: whole seconds of silence after which a PING asks whether the connection\n" \
-  "    still works. Default: an hour; -1: never.\n" \
+  "    HTTP/2: whole seconds of silence after which a PING tests the connection. Default:\n" \
+  "    an hour; -1: never.\n" \
   "retry_timeout\n" \
-  "    HTTP/2: for how long a notification is tried again when the service answers\n" \
-  "    \"later\". Default: 60.\n" \
+  "    HTTP/2: for how long a notification is retried after responses that ask for it.\n" \
+  "    Default: 60.\n" \
   "retry_schedule\n" \
-  "    HTTP/2: the pauses before a notification is sent again to a device that gets too\n" \
-  "    many (429), in seconds with commas between them. Default: \"1,2,4,8,16,32\"; the\n" \
-  "    last one holds for all further tries.\n" \
+  "    HTTP/2: the pauses before retries for a device that gets too many notifications\n" \
+  "    (429), in seconds, separated by commas. Default: \"1,2,4,8,16,32\"; the last one\n" \
+  "    applies to all further retries.\n" \
   "server_error_schedule\n" \
-  "    The same for a service in trouble (5xx). Default: \"5,10,20,40\".\n" \
+  "    The same after server errors (5xx). Default: \"5,10,20,40\".\n" \
   "device_order\n" \
-  "    Notifications to one device token go out one after the other: each waits until the\n" \
-  "    one before it has its outcome, and those to other devices pass it. Over the binary\n" \
-  "    interface only with one connection.\n" \
+  "    Notifications to one device token are sent one at a time: each waits for the\n" \
+  "    outcome of the one before it, while those to other devices pass it. Over the\n" \
+  "    binary interface only with one connection.\n" \
   "prove_after\n" \
   "    Binary interface: whole seconds after which the next call gets proof of what is\n" \
   "    still in flight. Default: 60; -1: only when a call needs proof.\n" \
   "nonblocking\n" \
   "    No method waits, for a program with an event loop: see fileno() and process(), and\n" \
-  "    libapns.aio for asyncio. The send methods take a notification while the window has\n" \
-  "    room, connected or not, else they raise AgainError. connect(), flush(), drain()\n" \
-  "    and close() begin what they are for and raise AgainError until it is done;\n" \
-  "    process() continues with it.\n" \
+  "    libapns.aio for asyncio. The send methods queue a notification while the window\n" \
+  "    has room, connected or not, else they raise AgainError. connect(), flush(),\n" \
+  "    drain() and close() begin their work and raise AgainError until it is done;\n" \
+  "    process() continues it.\n" \
   "addresses\n" \
-  "    IPv4 and IPv6 addresses, with commas between them, of the host or, if there is\n" \
-  "    one, of the proxy: no name is looked up. The certificate still has to carry\n" \
-  "    server_name.\n" \
+  "    IPv4 and IPv6 addresses, separated by commas, of the proxy if one is set, else of\n" \
+  "    the host: no name is resolved. The certificate must still be for server_name.\n" \
   "log_level\n" \
   "    A LogLevel, or \"error\", \"warning\", \"notice\", \"info\" (the default), \"debug\" or\n" \
-  "    \"trace\": the last one that the log is told.\n" \
+  "    \"trace\": the least severe level that is logged.\n" \
   "close_timeout\n" \
-  "    How long the end of the process, or of a session that nobody closed, waits for\n" \
-  "    outcomes. Then one line says how many notifications have none. Default: 5; 0: it\n" \
-  "    does not wait.\n" \
+  "    How long the end of the process, or of a session that was not closed, waits for\n" \
+  "    outcomes. Then the number of missing outcomes is logged. Default: 5; 0: it does\n" \
+  "    not wait.\n" \
   "deadline\n" \
-  "    So many seconds after a notification was taken it has its outcome, whatever became\n" \
-  "    of the network. One of which nothing was written ends as expired, which is safe to\n" \
-  "    send again. Default: 300; -1: no such limit.\n" \
+  "    Seconds after which a queued notification has its outcome, even without a network.\n" \
+  "    If nothing of it was written, it ends as expired, and is safe to send again.\n" \
+  "    Default: 300; -1: no limit.\n" \
   "checks\n" \
-  "    Flags of Check: mistakes that a gateway or a device would silently ignore, and\n" \
-  "    that the send methods refuse with ArgumentError. Default: all; 0: none.\n"
+  "    Flags of Check: errors that a gateway or a device would silently ignore. The send\n" \
+  "    methods refuse them with ArgumentError. Default: all; 0: no checks.\n"

@@ -432,7 +432,7 @@ enum LogLevel: string
     case Trace = 'trace';
 }
 
-/** What each notification is checked for before it is taken. */
+/** The checks of each notification before it is queued. */
 enum Checks: string
 {
     case All = 'all';
