@@ -20,7 +20,7 @@ static ZEND_INI_MH(update_number) {
   zend_long number = 0;
   char shown[PHP_APNS_SHOWN];
   const zend_long most = (zend_long)(intptr_t)mh_arg3;
-  /* Blank in php.ini: the default is meant. */
+  /* A blank value in php.ini leaves the default. */
   if (stage == PHP_INI_STAGE_STARTUP && ZSTR_LEN(new_value) == 0) return FAILURE;
   if (!php_apns_number_of(new_value, &number) || number < 0 || number > most) {
     zend_error(E_WARNING, "%s must be a whole number between 0 and " ZEND_LONG_FMT ", '%s' given",

@@ -46,7 +46,7 @@ static bool read_settings(settings *settings, HashTable *given, HashTable *named
          php_apns_read_option(&php_apns_channels_options, "proxy", proxy, settings);
 }
 
-/* Whether a request is to be asked on, after a slice; false too with the exception of a handler. */
+/* Whether the request continues after a slice. False too if a signal handler threw. */
 static bool goes_on(channels_object *own, apns_status_t status) {
   if (!php_apns_interrupt()) {
     apns_channels_cancel(own->channels);
@@ -310,7 +310,7 @@ PHP_METHOD(Apns_Channels, cancel) {
   own->is_asking = false;
 }
 
-/* Those that never wait; NULL, and an exception. */
+/* The object, if it is nonblocking; else NULL, and an exception. */
 static channels_object *that_never_wait(zval *self) {
   channels_object *own = constructed(self);
   if (!own || apns_channels_fd(own->channels) >= 0) return own;

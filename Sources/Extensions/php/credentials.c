@@ -115,7 +115,7 @@ static bool take_pins(settings *settings) {
   return true;
 }
 
-/* An id from php.ini, where the script gives none. */
+/* Takes an ID from php.ini if the script gives no ID. */
 static bool take_id(const char **id, const char *name, const char *ini) {
   if (*id || !php_apns_configured(ini)) return true;
   if (strlen(ini) != 10 || strspn(ini,
@@ -130,8 +130,8 @@ static bool take_id(const char **id, const char *name, const char *ini) {
   return true;
 }
 
-/* php.ini's key for provider tokens where `is_wanted`, and the ids of whichever key there is.
-   A key's id is that key's, and a team's keys are many. */
+/* Takes php.ini's signing key if `is_wanted`, and the missing IDs of the key in use. A key ID
+   belongs to one key, a team ID to many. */
 static bool take_token_key(apns_credentials_options_t *options, bool is_wanted) {
   const char *ini = php_apns_configured(APNS_G(token_key_file));
   bool is_named = options->token_key_file || options->token_key_bytes;
@@ -199,7 +199,7 @@ static bool read_settings(settings *settings, HashTable *given, HashTable *named
 
 /* ---- Making --------------------------------------------------------------- */
 
-/* A callable of the script that is asked for a passphrase. */
+/* A callable of the script that returns a passphrase. */
 typedef struct question {
   zval callable;
   bool is_cut_short; /* by a fatal error, whose jump must not cross the library */
@@ -268,7 +268,7 @@ static apns_credentials_t *make(settings *settings, php_apns_provider **provider
   }
   zval_ptr_dtor(&asked.callable);
   if (EG(exception)) {
-    /* The callable's exception says more than that there was no passphrase. */
+    /* The callable's exception explains more than a missing passphrase. */
     apns_credentials_free(credentials);
     return NULL;
   }

@@ -23,7 +23,7 @@ enum {
   WHY
 };
 
-/* What the service may leave out. */
+/* Sets a text that APNs may omit; null if it is empty. */
 static void tell_text(zval *property, const char *text) {
   if (*text) {
     ZVAL_STRING(property, text);

@@ -61,7 +61,7 @@ static void move_forward(zend_object_iterator *base) {
   advance(base);
 }
 
-/* What was taken does not come back, so rewinding only continues. */
+/* Outcomes already returned do not come back, so rewinding only continues. */
 static void rewind_iterator(zend_object_iterator *base) {
   iterator *own = (iterator *)base;
   if (own->has_begun) return;

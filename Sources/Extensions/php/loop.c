@@ -15,7 +15,7 @@ void php_apns_throw_waits(const char *what, bool is_inherited) {
   php_apns_throw(&error);
 }
 
-/* Whoever closes the stream closes the copy only. */
+/* Duplicates the descriptor, so that closing the stream closes only the copy. */
 void php_apns_stream_of(int descriptor, zval *out) {
   int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   php_stream *stream = copy >= 0 ? php_stream_fopen_from_fd(copy, "r", NULL) : NULL;
@@ -47,7 +47,7 @@ bool php_apns_wait_process(apns_session_t *session, int64_t deadline) {
   return true;
 }
 
-/* The session, if it is one that never waits; else NULL, and an exception. */
+/* The session, if it is nonblocking; else NULL, and an exception. */
 static php_apns_tracked *that_never_waits(zend_object *object) {
   php_apns_tracked *tracked = php_apns_session_tracked(object);
   if (!tracked) return NULL;

@@ -1,7 +1,7 @@
 /* Names as people type them: the name that was probably meant. */
 #include "php_apns.h"
 
-/* A longer name is no typing error. */
+/* A longer name is not a typing error. */
 #define LONGEST 64
 
 /* The letters and digits of a name, in lower case: userData is user_data. 0: none, or too many. */

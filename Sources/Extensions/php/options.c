@@ -127,7 +127,7 @@ static bool read_number_text(const php_apns_option *option, const zend_string *t
 /* php.ini's words; parse_ini_file() makes "1" and "" of them. */
 static const char *const switches[] = {"0", "1", "off", "on", "no", "yes", "false", "true", "none"};
 
-/* Off or on; false: the text is no switch. */
+/* Parses a switch; false if the text is not one of `switches`. */
 static bool switch_of(const zend_string *text, int32_t *out) {
   *out = 0;
   if (ZSTR_LEN(text) == 0) return true;

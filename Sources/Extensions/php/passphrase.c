@@ -6,7 +6,7 @@
 
 #define NAME "apns.passphrase"
 
-/* Of the whole process: php.ini's, -d's, or the one of php-fpm's pool. */
+/* The passphrase for the whole process, from php.ini, -d or the php-fpm pool. */
 static char *configured;
 
 static char *copy_of(const zend_string *text) {
@@ -32,8 +32,7 @@ ZEND_INI_MH(php_apns_update_passphrase) {
     APNS_G(passphrase) = APNS_G(own_passphrase) = copy_of(new_value);
     return SUCCESS;
   }
-  /* What is put back at the end of a request, and what another thread begins with, is the
-     empty text that stands in the entry. */
+  /* The end of a request restores the entry's empty text, and a new thread starts with it. */
   if (new_value && ZSTR_LEN(new_value) > 0) {
     drop(configured);
     configured = copy_of(new_value);

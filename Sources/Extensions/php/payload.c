@@ -78,7 +78,7 @@ static const char *key_at(const void *names, size_t index) {
   return index < key_count ? keys[index].name : NULL;
 }
 
-/* key_count, and an exception: Apple has no such key. */
+/* The key's index; key_count, and an exception, if Apple does not have the key. */
 static size_t find_key(const zend_string *name) {
   size_t index = 0;
   while (index < key_count &&
@@ -144,7 +144,7 @@ static void append_key(smart_str *path, const zend_string *name, zend_ulong numb
   }
 }
 
-/* Appends the keys that lead to a text that is not UTF-8; false: there is none in it. */
+/* Appends the path to the first text that is not UTF-8; false if all text is UTF-8. */
 static bool find_unencodable(zval *value, smart_str *path, int depth) {
   ZVAL_DEREF(value);
   if (Z_TYPE_P(value) == IS_STRING) {

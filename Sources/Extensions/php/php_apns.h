@@ -18,7 +18,7 @@
 extern zend_module_entry apns_module_entry;
 #define phpext_apns_ptr &apns_module_entry
 
-/* ---- What php.ini says, and what lives as long as the process ------------ */
+/* ---- php.ini, and the state of the process ------------------------------- */
 
 ZEND_BEGIN_MODULE_GLOBALS(apns)
   char *host;
@@ -29,7 +29,7 @@ ZEND_BEGIN_MODULE_GLOBALS(apns)
   char *certificate_file;
   char *key_file;
   const char *passphrase; /* passphrase.c */
-  char *own_passphrase;   /* of this request; NULL: it has none */
+  char *own_passphrase;   /* of this request; NULL if not set */
   char *ca_file;
   char *ca_directory;
   char *protocol; /* "http2", "binary", or what sessions refuse */
@@ -102,11 +102,11 @@ void php_apns_throw_argument(const char *format, ...) ZEND_ATTRIBUTE_FORMAT(prin
 /* The same of a notification, with what a gateway would have said of it. */
 void php_apns_refuse(apns_reject_t reject, const char *format, ...)
     ZEND_ATTRIBUTE_FORMAT(printf, 2, 3);
-/* Like php_apns_throw() for sendMany(), which had taken so many. */
+/* Adds to sendMany()'s exception that `taken` notifications were queued. */
 void php_apns_tell_taken(size_t taken);
 /* "Apns\Session is not constructed" */
 void php_apns_throw_unconstructed(zend_object *object);
-/* False, and an exception: the number is no timeout. NULL: APNS_TIMEOUT_DEFAULT. */
+/* False, and an exception, if the number is not a timeout. NULL means APNS_TIMEOUT_DEFAULT. */
 bool php_apns_timeout(const zend_long *given, uint32_t argument, int32_t *out);
 
 /* ---- Names --------------------------------------------------------------- */
@@ -144,16 +144,15 @@ extern php_apns_enum php_apns_rejects, php_apns_reasons, php_apns_causes, php_ap
     php_apns_outcomes, php_apns_tls_versions, php_apns_push_types, php_apns_checks,
     php_apns_environments, php_apns_storages, php_apns_priorities;
 void php_apns_enums_register(void);
-/* The number of the case with this value, of which upper and lower case are the same; NULL: there
-   is none. */
+/* The number of the case with this value, in upper or lower case; NULL if no case has it. */
 const int32_t *php_apns_word(const php_apns_enum *of, const char *text, size_t length);
-/* The case's value; NULL: the number has none. */
+/* The case's value; NULL if no case has the number. */
 const char *php_apns_word_of(const php_apns_enum *of, int32_t number);
-/* The case itself; null: the number has none. */
+/* The case itself; null if no case has the number. */
 void php_apns_case_of(const php_apns_enum *of, int32_t number, zval *out);
 /* The same of a reason, where Other stands for those that only a newer library has. */
 void php_apns_reason_of(int32_t number, zval *out);
-/* False: the value is no case of it. */
+/* Whether the value is a case of the enumeration. */
 bool php_apns_is_case(const php_apns_enum *of, const zval *value, int32_t *number_out);
 /* A case or its value, of `what`. False, and an exception. */
 bool php_apns_read_case(const php_apns_enum *of, const zval *given, const char *what,
@@ -200,12 +199,12 @@ extern const php_apns_options php_apns_credentials_options, php_apns_session_opt
 /* Reads both tables, which may be NULL, into `out`; false, and an exception. */
 bool php_apns_read_options(const php_apns_options *options, HashTable *given, HashTable *named,
                            void *out);
-/* Throws that there is no such option; `name` is NULL for a number. */
+/* Throws for an unknown option; `name` is NULL for a number. */
 void php_apns_unknown_option(const zend_string *name, zend_ulong number, const char *owner,
                              php_apns_name_at name_at, const void *names);
-/* A text as apns_check_t: php_apns_checks, or a switch for all; false: it is none. */
+/* Parses apns_check_t: a case of php_apns_checks, or a switch for all; false if neither. */
 bool php_apns_checks_of(const zend_string *text, uint32_t *out);
-/* A whole number in decimal digits; false: the text is none. */
+/* Parses a whole number in decimal digits; false if the text is anything else. */
 bool php_apns_number_of(const zend_string *text, zend_long *out);
 /* The named arguments behind those of the signature; NULL: none. */
 #define PHP_APNS_NAMED(call) \
@@ -229,7 +228,7 @@ static inline void php_apns_return_named(zend_execute_data *call, HashTable *nam
     php_apns_return_named(execute_data, named);             \
   }
 
-/* An option that is a parameter of its own, for it is a secret. */
+/* Reads an option that is a separate parameter because it is secret. */
 bool php_apns_read_option(const php_apns_options *options, const char *name, zval *given,
                           void *out);
 
@@ -237,7 +236,7 @@ bool php_apns_read_option(const php_apns_options *options, const char *name, zva
 typedef struct php_apns_fingerprint {
   unsigned char bytes[PHP_APNS_FINGERPRINT];
 } php_apns_fingerprint;
-/* Adds the values of the options, so that sessions made with other ones can be told apart. */
+/* Adds the values of the options, so that sessions with different options can be distinguished. */
 void php_apns_fingerprint_options(php_apns_fingerprint *fingerprint, const php_apns_option *options,
                                   size_t count, const void *values);
 
@@ -245,7 +244,7 @@ void php_apns_fingerprint_options(php_apns_fingerprint *fingerprint, const php_a
 
 void php_apns_credentials_register(void);
 
-/* Who a session is for: an object's, or options yet to be read from files. */
+/* Credentials: those of an object, or options whose files are not yet read. */
 typedef struct php_apns_identity {
   apns_credentials_t *credentials; /* NULL until made */
   bool is_own;                     /* made for this call: free it */
@@ -273,8 +272,8 @@ zend_string *php_apns_token_hex(const uint8_t *bytes, size_t length);
 /* ---- Payloads ------------------------------------------------------------ */
 
 void php_apns_payload_register(void);
-/* What is pushed: of a Payload its builder, which the session writes where it is sent from;
-   of a string or an array the JSON. */
+/* The payload to send: a Payload's builder, which the session writes straight into its buffer, or
+   the JSON of a string or an array. */
 typedef struct php_apns_content {
   const apns_payload_t *builder; /* as long as the Payload lives */
   zend_string *json;             /* to be released */
@@ -284,7 +283,7 @@ typedef struct php_apns_content {
 bool php_apns_content_from(php_apns_content *content, zval *given);
 /* Has the JSON in place of a builder. False, and an exception. */
 bool php_apns_content_write(php_apns_content *content);
-/* What the library says of a place in the JSON, about the keys of the array that it was made of. */
+/* Replaces the library's position in the JSON by the keys of the array that it was made from. */
 void php_apns_content_name_key(const php_apns_content *content, apns_error_t *error);
 
 void php_apns_strings_register(void);
@@ -314,7 +313,7 @@ typedef struct php_apns_record {
   uint32_t identifier;
   int32_t kind; /* 0: no outcome yet */
   int32_t reject;
-  php_apns_answer *answer; /* NULL: there is none */
+  php_apns_answer *answer; /* NULL without a response */
   uint8_t token_length;
   uint8_t token[];
 } php_apns_record;
@@ -349,8 +348,8 @@ typedef struct php_apns_log php_apns_log;
 typedef struct php_apns_tracked {
   apns_session_t *session;
   uint32_t references;   /* of the objects, and of the table of persistent ones */
-  php_apns_records sent; /* no outcome has been taken for them */
-  php_apns_records dead; /* there is none to be taken: to be freed after the call */
+  php_apns_records sent; /* without an outcome yet */
+  php_apns_records dead; /* nothing to take any more; freed after the call */
   php_apns_records own;  /* outcomes that wait for this request */
   php_apns_records left; /* outcomes of earlier requests */
   size_t left_accepted;  /* how many of them are */
@@ -385,7 +384,7 @@ typedef struct php_apns_session_settings {
 php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
                                        const php_apns_session_settings *settings);
 void php_apns_tracked_release(php_apns_tracked *tracked);
-/* The process is not the one that made the session. */
+/* Whether another process made the session. */
 bool php_apns_tracked_is_inherited(const php_apns_tracked *tracked);
 /* After a call of the library: frees what has no outcome for the script. */
 void php_apns_tracked_sweep(php_apns_tracked *tracked);
@@ -400,20 +399,20 @@ php_apns_record *php_apns_tracked_next(php_apns_tracked *tracked, bool of_others
 void php_apns_tracked_collect(php_apns_tracked *tracked);
 /* From here on outcomes are another request's. */
 void php_apns_tracked_leave_request(php_apns_tracked *tracked);
-/* Learns what can be learned within close_timeout_ms, and closes; what has no outcome then is
-   logged. Does nothing with one that was closed. */
+/* Waits for outcomes for up to close_timeout_ms, closes, and logs how many notifications have no
+   outcome. Does nothing if the session is closed. */
 void php_apns_tracked_finish(php_apns_tracked *tracked);
 
 /* ---- waiting.c: calls that wait ---------------------------------------------------- */
 
-/* The library waits for so long at a time. */
+/* How long one call of the library waits. */
 #define PHP_APNS_SLICE_MS 50
 
 /* Runs what interrupts the script. False: with an exception. */
 bool php_apns_interrupt(void);
 /* How long the next slice before the deadline is. */
 int32_t php_apns_slice(int64_t deadline);
-/* The end of a wait of so many ms, or of an APNS_TIMEOUT_. */
+/* When a wait ends that lasts `timeout_ms`, milliseconds or an APNS_TIMEOUT_. */
 int64_t php_apns_deadline(const php_apns_tracked *tracked, int32_t timeout_ms);
 typedef apns_status_t (*php_apns_step)(apns_session_t *session, int32_t ms, apns_error_t *error);
 /* Makes a call of the library until it is done or its time is over. Perhaps with an exception. */
@@ -429,20 +428,20 @@ bool php_apns_log_make(zval *given, bool is_persistent, apns_log_t *told_out, vo
                        php_apns_log **log_out);
 /* Tells the script's logger, after a call of the library. */
 void php_apns_log_tell(php_apns_tracked *tracked);
-/* Says to the script's logger, or to PHP's error log, that notifications have no outcome. */
+/* Logs, in the script's logger or PHP's error log, that notifications have no outcome. */
 void php_apns_log_loss(php_apns_tracked *tracked, uint64_t count);
-/* The same of a log that may be NULL, and that lives as long as this takes. */
+/* Like php_apns_log_tell() for a log that may be NULL and outlives this call. */
 void php_apns_log_tell_lines(php_apns_log *log);
 zval *php_apns_log_logger(php_apns_log *log);
 void php_apns_log_free(php_apns_log *log);
 
-/* So many outcomes of earlier requests are kept before send() is refused. */
+/* How many outcomes of earlier requests are kept before send() throws. */
 #define PHP_APNS_LEFT_MAX 65536
 
 /* ---- Sessions, events, feedback ------------------------------------------ */
 
 void php_apns_session_register(void);
-/* NULL, and an exception: nobody constructed it. */
+/* NULL, and an exception, if its constructor did not run. */
 php_apns_tracked *php_apns_session_tracked(zend_object *object);
 /* Throws why there is no session with these options, php.ini's topic by its name there. */
 void php_apns_session_refused(const apns_session_options_t *options, const apns_error_t *error);
@@ -450,9 +449,9 @@ void php_apns_session_refused(const apns_session_options_t *options, const apns_
 void php_apns_session_object(zval *out, php_apns_tracked *tracked);
 
 void php_apns_event_register(void);
-/* The next outcome as an object; null: there is none; false: an exception. */
-/* An event of the record. */
+/* The record as an event. */
 void php_apns_event_new(php_apns_record *record, zval *out);
+/* The next outcome as an object, or null; false with an exception. */
 bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_ms, zval *out);
 /* Events, to go over with foreach. */
 void php_apns_events_new(zend_object *session, bool of_others, int32_t timeout_ms, zval *out);

@@ -1,4 +1,4 @@
-/* What is kept of each notification until the script takes its outcome. */
+/* The record of each notification, kept until the script takes its outcome. */
 #include "php_apns.h"
 
 /* ---- User data that outlives a request -------------------------------------- */

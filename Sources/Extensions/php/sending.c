@@ -8,7 +8,7 @@
 
 typedef struct push {
   zval *token, *payload, *user_data;
-  int64_t expiry; /* as in C, where 0 is not said */
+  int64_t expiry; /* as in C, where 0 means not given */
   uint8_t priority, push_type;
   zend_string *topic, *collapse_id, *apns_id, *channel_id;
 } push;
@@ -209,7 +209,7 @@ static uint32_t send_push(zend_object *object, const push *push, bool more, int3
     return 0;
   }
   if (!take_headers(push, &notification)) return 0;
-  /* May run the script, so the session is looked at only afterwards. */
+  /* May run the script's code, so examine the session only afterwards. */
   php_apns_content content;
   if (!php_apns_content_from(&content, push->payload)) return 0;
   if (event_out && !php_apns_content_write(&content)) return 0;
@@ -246,7 +246,7 @@ static uint32_t send_push(zend_object *object, const push *push, bool more, int3
       return_event(tracked, record, &event, event_out);
     } else if (status == APNS_OK) {
       tracked->holds_back = more;
-      /* What a slice was too short for; the next call meets any failure again. */
+      /* Write what the slice was too short for; the next call meets any failure again. */
       if (!more && !tracked->never_waits && php_apns_now_ms() - began >= PHP_APNS_SLICE_MS)
         php_apns_flush(tracked, NULL);
     } else {
@@ -445,8 +445,8 @@ PHP_METHOD(Apns_Session, sendMany) {
   }
   php_apns_tracked *tracked = php_apns_session_tracked(batch.session);
   if (tracked && !more && tracked->holds_back) {
-    /* What was taken is written whatever ended the loop; a failure loses nothing, and
-       the next call meets it again. */
+    /* Write the queued notifications even if an exception ended the loop. A failure loses nothing,
+       and the next call meets it again. */
     tracked->holds_back = php_apns_flush(tracked, NULL) != APNS_OK;
   }
   php_apns_tell_taken(batch.taken);

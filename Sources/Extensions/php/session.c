@@ -48,7 +48,7 @@ static bool says(HashTable *given, HashTable *named, const char *name) {
   return false;
 }
 
-/* php.ini's protocol; NULL where it has none, or an unknown one. */
+/* php.ini's protocol; NULL if it is missing or unknown. */
 static const int32_t *configured_protocol(void) {
   const char *text = php_apns_configured(APNS_G(protocol));
   return text ? php_apns_word(&php_apns_protocols, text, strlen(text)) : NULL;
@@ -430,7 +430,7 @@ PHP_METHOD(Apns_Session, stats) {
   add_assoc_long(return_value, "left", (zend_long)tracked->left.count);
 }
 
-/* What an array's places have counted, by what each stands for. */
+/* Adds the counts of an array that are not 0, by the name of each place. */
 static void add_places(zval *metrics, const char *name, const uint64_t *array, size_t count,
                        const char *(*key)(size_t)) {
   zval places;

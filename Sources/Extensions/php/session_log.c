@@ -1,11 +1,11 @@
 /*
- * The option `log`. The library tells its lines inside a call. PHP's error log has them at once. A
- * logger of the script is told after the call: it may use the session, throw or exit.
+ * The option `log`. The library logs inside a call. PHP's error log gets each line immediately; the
+ * script's logger is called after the call, because it may use the session, throw or exit.
  */
 #include "php_apns.h"
 #include "zend_exceptions.h"
 
-/* What one call can have to tell, such as a trace of a large batch. */
+/* Maximum number of lines of one call, such as a trace of a large batch. */
 #define LINES_MAX 65536
 
 typedef struct log_line {
@@ -20,7 +20,7 @@ struct php_apns_log {
   log_line *first, *last;
   size_t count;
   uint32_t lost;
-  bool is_telling; /* what the logger does with the session is told by the same loop */
+  bool is_telling; /* the loop also delivers lines that the logger itself causes */
 };
 
 static const char *level_word(int32_t level) {
@@ -123,7 +123,7 @@ static void call(php_apns_log *log, const apns_log_record_t *record) {
   for (size_t index = 0; index < 3; index++) zval_ptr_dtor(&arguments[index]);
 }
 
-/* What a logger throws is not the call's failure; only exit ends the script. */
+/* Logs a logger's exception, which is not the call's failure. False if it is exit(). */
 static bool put_up_with_exception(void) {
   if (!EG(exception)) return true;
   if (zend_is_unwind_exit(EG(exception))) return false;

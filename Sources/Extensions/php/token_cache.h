@@ -36,8 +36,8 @@ static inline bool apns_can_hold_a_token(const char *directory) {
 /*
  * The file for this key and team. Its directory is `configured`, else the environment's
  * APNS_TOKEN_CACHE, else XDG_RUNTIME_DIR, else /run/user/ with the user's number; "off" for one of
- * the first two means none. The library looks whether the directory can be used, and warns of one
- * that somebody named; the usual one is left alone where it cannot. False: no cache.
+ * the first two means no cache. The library checks a configured directory and warns if it cannot be
+ * used; a default one is not used then. False: no cache.
  */
 static inline bool apns_token_cache_file(const char *configured, const char *key_id,
                                          const char *team_id, char *path, size_t size) {

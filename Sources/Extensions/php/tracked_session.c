@@ -190,7 +190,7 @@ static void drain(php_apns_tracked *tracked, int64_t deadline) {
     apns_error_t error = APNS_ERROR_INIT;
     apns_status_t status =
         apns_session_drain(tracked->session, left_until(deadline, now), NULL, &error);
-    /* Another try mends nothing else, and the script is not asked for a token any more. */
+    /* Retrying helps against nothing else, and the token provider is not called any more. */
     if (!apns_status_is_retryable(status) || error.cause == APNS_CAUSE_PROVIDER_TOKEN) return;
     go_on(tracked, now, deadline);
   }
@@ -205,7 +205,7 @@ static void close_session(php_apns_tracked *tracked, int64_t deadline) {
   }
 }
 
-/* Notifications that ended without an outcome, or have none yet. */
+/* The number of unknown and unresolved notifications. */
 static uint64_t lost(const php_apns_tracked *tracked) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   apns_session_stats(tracked->session, &stats, NULL);

@@ -45,8 +45,8 @@ apns_status_t php_apns_wait(php_apns_tracked *tracked, php_apns_step step, int32
         step(tracked->session, timeout_ms == 0 || tracked->never_waits ? timeout_ms : slice, error);
     const int64_t now = php_apns_now_ms();
     php_apns_provider_resume(tracked->provider);
-    /* Handlers come before what the caller throws, with which PHP would drop them, and before the
-       logger, whose exceptions count for nothing. */
+    /* Handlers run before the caller throws, or PHP would drop them, and before the logger, whose
+       exceptions are ignored. */
     const bool is_calm = php_apns_interrupt();
     php_apns_log_tell(tracked);
     php_apns_tracked_sweep(tracked);

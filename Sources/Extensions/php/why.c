@@ -43,7 +43,7 @@ static zend_string *tell_more(const php_apns_record *record) {
   if ((record->kind == APNS_EVENT_REJECTED || record->kind == APNS_EVENT_UNKNOWN) && answer &&
       answer->reason != APNS_REASON_NONE) {
     words = words_of(reasons, answer->reason);
-    /* A service may send a number that is no time. */
+    /* A peer may send a number that is not a valid time. */
     if (time > 0 && time <= 253402300799 && gmtime_r(&time, &calendar))
       strftime(since, sizeof since, ", since %Y-%m-%d %H:%M:%S UTC", &calendar);
   }

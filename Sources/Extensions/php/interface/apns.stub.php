@@ -13,30 +13,30 @@
 namespace Apns;
 
 /**
- * A failure of the library. Each status has a class of its own, and the exception's code is its
- * number in C.
+ * A failure of the library. Each status has its own class, and the exception's code is its number
+ * in C.
  */
 interface Exception extends \Throwable
 {
     /** The same call may succeed later without a change. */
     public function isRetryable(): bool;
 
-    /** What exactly went wrong, for programs; the message is for people. Null: the class says it all. */
+    /** The exact error, for programs; the message is for people. Null: the class says everything. */
     public function getCause(): ?Cause;
 
     /** errno; 0: the system did not fail. */
     public function getSystemError(): int;
 
-    /** OpenSSL's error code; 0: there is none. */
+    /** OpenSSL's error code, or 0. */
     public function getTlsCode(): int;
 
     /**
-     * The status with which a gateway would have refused what this call refused, a
-     * notification, token or payload, so that a script needs only one table.
+     * The status that a gateway would give for a notification, token or payload that this call
+     * refused, so that a script needs only one table.
      */
     public function getReject(): ?Reject;
 
-    /** From sendMany(): how many notifications it had taken. */
+    /** From sendMany(): how many notifications were queued. */
     public function getTaken(): int;
 }
 
@@ -62,7 +62,7 @@ class RuntimeException extends \RuntimeException implements Exception
     public function getTaken(): int {}
 }
 
-/** A mistake of the caller; retrying cannot help. */
+/** An error of the caller; retrying cannot help. */
 class ArgumentException extends \InvalidArgumentException implements Exception
 {
     private ?Cause $cause = null;
@@ -98,7 +98,7 @@ class TimeoutException extends RuntimeException {}
 class NetworkException extends RuntimeException {}
 /** Handshake or verification failed. */
 class TlsException extends RuntimeException {}
-/** A certificate, a key or trust anchors cannot be used. */
+/** A certificate, a key or CA certificates cannot be used. */
 class CredentialsException extends RuntimeException {}
 /** The peer broke the protocol. */
 class ProtocolException extends RuntimeException {}
@@ -108,21 +108,21 @@ class FullException extends RuntimeException {}
 class ClosedException extends RuntimeException {}
 /** Made by another process, before a fork(). */
 class ForkedException extends RuntimeException {}
-/** With `nonblocking`: not yet. Wait for the stream, then go on. */
+/** With `nonblocking`: not yet. Wait for the stream, then continue. */
 class AgainException extends RuntimeException {}
-/** From Channels: the service said no. */
+/** From Channels: APNs rejected the request. */
 class RejectedException extends RuntimeException
 {
     public ?Reason $reason = null;
-    /** The reason as the service wrote it, even if it is not listed. */
+    /** The reason as APNs wrote it, even if it is not listed. */
     public string $reasonText = "";
     public int $httpStatus = 0;
-    /** The apns-request-id, for questions to Apple; "" if there was none. */
+    /** The apns-request-id, for questions to Apple; "" if APNs gave no ID. */
     public string $requestId = "";
-    /** After how many seconds it may be asked again; 0: there is no point in it. */
+    /** After how many seconds to repeat the request; 0: repeating it is pointless. */
     public int $retryAfter = 0;
 }
-/** From Channels::create(): there was no answer, and the channel may have been made. */
+/** From Channels::create(): there was no response, and the channel may have been created. */
 class InDoubtException extends RuntimeException {}
 
 /**
@@ -156,7 +156,7 @@ final class Token
 }
 
 /**
- * The provider's identity, and the authorities it trusts.
+ * The provider's identity, and the CA certificates that it trusts.
  *
  * @strict-properties
  * @not-serializable
@@ -173,17 +173,17 @@ final class Credentials
      * token_cache is the file by which the processes of this machine share one provider token,
      * or "off". Default: a file in the directory of php.ini's apns.token_cache, the
      * environment's APNS_TOKEN_CACHE, XDG_RUNTIME_DIR or /run/user, if there is such a
-     * directory ("off" for the first two: none). token_provider, instead of a token_key, is a
-     * callable that gives the token: it gets "first", "aged" or "refused", and returns the
-     * token, [token, seconds] to be asked again after so many, or null for not now. The methods
-     * of a session call it and throw what it throws; what the session has taken stays there.
-     * Not for persistent sessions.
+     * directory ("off" for the first two: no file). token_provider, instead of a token_key, is a
+     * callable that returns the token: it gets "first", "aged" or "refused", and returns the
+     * token, [token, seconds] to be called again after that time, or null for not now. The methods
+     * of a session call it and throw its exceptions; queued notifications stay queued. Not for
+     * persistent sessions.
      *
-     * If neither a certificate nor a key for tokens is given, php.ini's apns.certificate_file,
+     * If neither a certificate nor a signing key is given, php.ini's apns.certificate_file,
      * apns.key_file and apns.passphrase are used, and its apns.token_key_file, a .p8. A session
-     * uses those of its protocol, and for HTTP/2 the key for tokens if there are both.
-     * apns.key_id, unless it belongs to another key in php.ini, and apns.team_id replace missing
-     * ones, and apns.ca_file and apns.ca_directory are used if neither is given.
+     * uses those of its protocol, and for HTTP/2 the signing key if there are both. apns.key_id,
+     * unless it belongs to another key in php.ini, and apns.team_id replace missing ones, and
+     * apns.ca_file and apns.ca_directory are used if neither is given.
      *
      * Backtraces show none of this, except on PHP 8.1 the parameters and the array.
      * apns.passphrase is for php.ini, a pool or a directory, not for ini_set(), and no function
@@ -193,8 +193,8 @@ final class Credentials
 
     /**
      * subject, topics, not_before, not_after, environments, chain_length, key_id, team_id;
-     * subject is null without a certificate, key_id and team_id are null without a key for
-     * tokens. Null without either.
+     * subject is null without a certificate, key_id and team_id are null without a signing key.
+     * Null without either.
      */
     public function describe(): ?array {}
 }
@@ -211,16 +211,16 @@ final class Payload implements \Stringable
     public function __construct(array $options = [], mixed ...$named) {}
 
     /**
-     * One of Apple's keys, by its name in the JSON; for "alert" an array sets its parts. Of Live
-     * Activities "content-state" and "attributes" are arrays with names, and may be "title" and "body".
-     * "content-changed" of widgets is true.
+     * Sets one of Apple's keys, by its name in the JSON; for "alert" an array sets its parts. For Live
+     * Activities "content-state" and "attributes" are arrays with names, and "title" and "body" may be
+     * arrays too. "content-changed" of widgets is true.
      */
     public function set(string $key, array|string|int|float|bool|null $value): Payload {}
 
     /** A sound that plays even on a muted device. */
     public function setCriticalSound(string $name, float $volume = 1.0): Payload {}
 
-    /** One of the app's own keys: anything that json_encode() accepts. */
+    /** Sets a custom key to any value that json_encode() accepts. */
     public function add(string $name, mixed $value): Payload {}
 
     public function remove(string $key): Payload {}
@@ -230,7 +230,7 @@ final class Payload implements \Stringable
     public function reset(): Payload {}
 
     /**
-     * The JSON; $cut gets how many bytes of the text were cut off.
+     * The JSON; $cut gets how many bytes of the text were truncated.
      *
      * @param int $cut
      */
@@ -277,30 +277,30 @@ final class Event
     public readonly EventKind $kind;
     /** The device token, in lowercase hex. */
     public readonly string $token;
-    /** Why APNs rejected it, over HTTP/2; Other where reasonText has what is not listed. */
+    /** Why APNs rejected it, over HTTP/2; Other if the reason in reasonText is not listed. */
     public readonly ?Reason $reason;
-    /** What was given to send(). */
+    /** The $userData of send(). */
     public readonly mixed $userData;
-    /** What send() returned. */
+    /** The number that send() returned. */
     public readonly int $identifier;
-    /** The HTTP status of the answer, such as 200; HTTP/2 only, else 0. */
+    /** The HTTP status of the response, such as 200; HTTP/2 only, else 0. */
     public readonly int $httpStatus;
-    /** The reason as the service wrote it, even if it is not listed. */
+    /** The reason as APNs wrote it, even if it is not listed. */
     public readonly string $reasonText;
     /** When the device was gone (410), in UNIX seconds; 0: not given. */
     public readonly int $timestamp;
-    /** After how many seconds it may be sent again; 0: there is no point in it, or nobody knows. */
+    /** After how many seconds to send it again; 0: that is pointless, or the time is unknown. */
     public readonly int $retryAfter;
     /**
-     * The apns-id: the caller's, or the one from the service; HTTP/2 only, else null. Of a broadcast
-     * its apns-request-id.
+     * The apns-id: the caller's, or the one from APNs; HTTP/2 only, else null. For a broadcast its
+     * apns-request-id.
      */
     public readonly ?string $apnsId;
-    /** The apns-unique-id, by which Apple's console finds it; null where there is none, as in production. */
+    /** The apns-unique-id, by which Apple's console finds it; null if APNs gives no ID, as in production. */
     public readonly ?string $uniqueId;
     /** Why a gateway rejected it, over the binary interface; null for a status that Apple never listed. */
     public readonly ?Reject $reject;
-    /** That status as a number; 0: there is none. */
+    /** That status as a number; 0 without a status. */
     public readonly int $rejectStatus;
     /** With a persistent session: the name of the request that sent it; else null. */
     public readonly ?string $request;
@@ -347,8 +347,8 @@ final class Events implements \IteratorAggregate
 }
 
 /**
- * The interface of Session, so that a test can have a session of its own. A foreach over it takes
- * the outcomes that have arrived.
+ * The interface of Session, so that a test can replace it. A foreach over it takes the outcomes
+ * that have arrived.
  */
 interface SessionInterface extends \IteratorAggregate
 {
@@ -403,67 +403,69 @@ final class Session implements SessionInterface
      *
      * With `nonblocking` no method waits, for a script with an event loop: see stream() and
      * process(). The send methods take a notification while the window has room, else they throw
-     * an AgainException. connect(), flush(), drain() and close() begin what they are for and throw
-     * it until it is done.
+     * an AgainException. connect(), flush(), drain() and close() begin their work and throw it until
+     * it is done.
      *
-     * A session that nobody closed is drained and closed with the last reference to it, or with the
+     * A session that was not closed is drained and closed with the last reference to it, or with the
      * script, after exit() and after a fatal error too, with `nonblocking` too: within
-     * `close_timeout_ms`, 5,000 if neither the script nor apns.close_timeout_ms of php.ini says
-     * else; 0 does not wait. What has no outcome then is one line with its number for the `log`, or
-     * for PHP's error log. A child made by a fork sends nothing for its parent.
+     * `close_timeout_ms`, 5,000 unless the script or apns.close_timeout_ms of php.ini sets it; 0 does
+     * not wait. Then the number of missing outcomes is one line in the `log`, or in PHP's error log.
+     * A child made by a fork sends nothing for its parent.
      *
-     * `log` is told in words what the session does, up to `log_level`: true is PHP's error log. An
+     * `log` gets lines about what the session does, up to `log_level`: true is PHP's error log. An
      * object with a method log(), such as a PSR-3 logger, and a callable take the level as PSR-3
      * names it, the line, and an array of kind, peer, connection, cause, count, milliseconds,
-     * left_out and resumed. They are called after the method that did it; what they throw goes to
+     * left_out and resumed. They are called after the method that did it; their exceptions go to
      * the error log.
      */
     public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy = null, mixed ...$named) {}
 
     /**
-     * The session that this process keeps under a name; it is made if there is none.
+     * The session that this process keeps under a name; it is made if it does not exist.
      *
      * The option "request" is the name of this request in its events, by default its number in
-     * this process. Other options than those it was made with are an error, and so is `nonblocking`.
+     * this process. Options that differ from those it was made with are an error, and so is
+     * `nonblocking`.
      */
     public static function persistent(string $name, Credentials|array|null $credentials = null, array $options = [], ?string $proxy = null, mixed ...$named): Session {}
 
     /**
-     * Gives the session other credentials: a certificate or a key renewed before it expires.
-     * Connections made from now on use them. One that is open takes no new notification and is
-     * closed in good order, so that nothing is lost or sent twice. Does not wait. A persistent
-     * session takes none: give persistent() another name.
+     * Rotates the session's credentials, such as a certificate renewed before it expires. New
+     * connections use them. Open connections take no new notifications and are closed gracefully,
+     * so that nothing is lost or sent twice. Does not wait. Not for a persistent session: give
+     * persistent() another name.
      */
     public function useCredentials(Credentials|array $credentials): void {}
 
     public function connect(): void {}
 
     /**
-     * Takes a notification and returns its identifier. The token is hex or a Token, the
-     * payload JSON, an array or a Payload. The service keeps it until $expiry, in UNIX seconds
-     * or as a DateTime; 0: it tries once; null: not said. With $more it may wait for the next
-     * one. The parameters after $more are for HTTP/2; $apnsId is a UUID. With $channelId, as Channels::create() returns it, $token
-     * is null: the notification is a broadcast to all that follow the channel. It updates or ends
-     * Live Activities, and its topic is the app's bundle id.
+     * Queues a notification and returns its identifier. The token is hex or a Token, the payload
+     * JSON, an array or a Payload. APNs keeps it until $expiry, in UNIX seconds or as a DateTime;
+     * 0: it tries once; null: not given. With $more it may wait for the next one. The parameters
+     * after $more are for HTTP/2; $apnsId is a UUID. With $channelId, as Channels::create() returns
+     * it, $token is null: the notification is a broadcast to all devices that subscribe to the
+     * channel. It updates or ends Live Activities, and its topic is the app's bundle ID.
      */
     public function send(Token|string|null $token, Payload|array|string $payload, mixed $userData = null, \DateTimeInterface|int|null $expiry = null, Priority|int|null $priority = null, bool $more = false, ?string $topic = null, PushType|string|null $pushType = null, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null): int {}
 
     /**
-     * Sends one notification and returns its outcome, also where it is accepted, within $timeoutMs
-     * for all of it: connecting, writing, waiting for the answer. Null: connect_timeout_ms and
-     * write_timeout_ms together; -1: for ever, as wherever a method has $timeoutMs. The other parameters are those of send().
+     * Sends one notification and returns its outcome, also if it is accepted, within $timeoutMs for
+     * all of it: connecting, writing, waiting for the response. Null: connect_timeout_ms and
+     * write_timeout_ms together; -1: no limit, as in every method with $timeoutMs. The other
+     * parameters are those of send().
      *
-     * An exception says that it was not taken. If the time passes after that, or nothing can be sent
-     * until somebody acts, it is taken back: cancelled says that nothing of it was written, so that
-     * it may be sent again, and unknown that it may have arrived. The outcomes of what send() took
-     * stay for nextEvent(). If the handler of a signal throws, the outcome is an event too.
+     * After an exception it was not queued. If the time passes later, or nothing can be sent without
+     * a change, it is taken back: its outcome is cancelled if nothing of it was written, so that it
+     * may be sent again, or unknown if it may have arrived. The outcomes of send() stay for
+     * nextEvent(). If a signal handler throws, the outcome is an event too.
      */
     public function push(Token|string|null $token, Payload|array|string $payload, ?int $timeoutMs = null, mixed $userData = null, \DateTimeInterface|int|null $expiry = null, Priority|int|null $priority = null, ?string $topic = null, PushType|string|null $pushType = null, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null): Event {}
 
     /**
-     * Takes many and returns how many: arrays with the parameters of send() by their names, so that
-     * send(...$one) takes one of them. All but payload, and token or channelId, may be left out, and
-     * more is none of them.
+     * Queues many notifications and returns how many: arrays with the parameters of send() by their
+     * names, so that send(...$one) sends one of them. All except payload, and token or channelId, are
+     * optional; more is not allowed.
      *
      * @phpstan-param iterable<array{token?: Token|string|null, payload: Payload|array|string, userData?: mixed, expiry?: \DateTimeInterface|int|string|null, priority?: Priority|int|string|null, topic?: ?string, pushType?: PushType|string|null, collapseId?: ?string, apnsId?: ?string, channelId?: ?string}> $notifications
      */
@@ -476,14 +478,14 @@ final class Session implements SessionInterface
 
     /**
      * Takes back the notification with that identifier, or with null all of the session, those of
-     * earlier requests too. None is begun to be written after this call, neither for the first
-     * time nor again. Those of which nothing was written end as cancelled, or as unknown if an
-     * earlier connection may have delivered them; the rest keep waiting for their answers. Returns
-     * how many ended; each has its event.
+     * earlier requests too. After this call the session does not begin to write or resend any of
+     * them. Unwritten notifications end as cancelled, or as unknown if an earlier connection may have
+     * delivered them; the others still wait for their responses. Returns how many ended; each has its
+     * event.
      */
     public function cancel(?int $identifier = null): int {}
 
-    /** Waits up to $timeoutMs for the next outcome; null: there is none. */
+    /** Waits up to $timeoutMs for the next outcome; null if no outcome has arrived. */
     public function nextEvent(?int $timeoutMs = 0): ?Event {}
 
     /** The outcomes, waiting up to $timeoutMs for each. */
@@ -498,8 +500,8 @@ final class Session implements SessionInterface
     public function getIterator(): \Iterator {}
 
     /**
-     * HTTP/2: takes the list of devices that no longer have the app, from the service's answers
-     * to this session (410), each once, as Feedback gives them for the binary interface.
+     * HTTP/2: takes the list of gone devices, from APNs' responses to this session (410), each once,
+     * as Feedback gives them for the binary interface.
      *
      * @phpstan-return list<FeedbackEntry>
      */
@@ -513,9 +515,9 @@ final class Session implements SessionInterface
     public function stats(): array {}
 
     /**
-     * What a monitoring system asks for, as apns_session_metrics_t has it. `times` counts answers by
-     * the longest time of each step, in microseconds; `classes` by hundreds of the HTTP status;
-     * `reasons`, `rejected_reasons`, `rejects` and `connect_failures` have what came, by its words.
+     * Figures for a monitoring system, by the names of apns_session_metrics_t. `times` counts responses
+     * by the longest time of each step, in microseconds; `classes` by hundreds of the HTTP status;
+     * `reasons`, `rejected_reasons`, `rejects` and `connect_failures` have the words that occurred.
      *
      * @phpstan-return array<string, int|array<int|string, int>>
      */
@@ -528,8 +530,8 @@ final class Session implements SessionInterface
 
     /**
      * With `nonblocking`: a stream that becomes readable whenever process() has something to do,
-     * for stream_select() and event loops such as ReactPHP's and Revolt's. There is nothing to
-     * read in it. Closing it does not close the session, nor the other way round.
+     * for stream_select() and event loops such as ReactPHP's and Revolt's. It has nothing to read.
+     * Closing it does not close the session, nor the reverse.
      *
      * @return resource
      */
@@ -537,21 +539,21 @@ final class Session implements SessionInterface
 
     /**
      * With `nonblocking`: does what can be done now, for about a millisecond at most, and
-     * returns: connects, writes, reads answers, sends again, closes. True: the session goes on.
-     * False: it has closed. An exception is news, such as a connection that cannot be made:
-     * nothing is lost, and the session tries again by itself.
+     * returns: connects, writes, reads responses, resends, closes. True: the session continues.
+     * False: it has closed. An exception is information, such as a failed connection: nothing is
+     * lost, and the session retries automatically.
      */
     public function process(): bool {}
 
     /**
      * With `nonblocking`: in how many ms process() is due; null: not before the stream is readable.
-     * The stream becomes readable at that time by itself.
+     * The stream becomes readable at that time automatically.
      */
     public function timeoutMs(): ?int {}
 }
 
 /**
- * A device that no longer has the app.
+ * A gone device.
  *
  * @strict-properties
  * @not-serializable
@@ -560,7 +562,7 @@ final class FeedbackEntry
 {
     /** The device token, in lowercase hex. */
     public readonly string $token;
-    /** When the service found it gone, in UNIX seconds. */
+    /** When APNs or the gateway found it gone, in UNIX seconds. */
     public readonly int $timestamp;
 
     /** For tests; a session and a feedback make their own. */
@@ -610,7 +612,7 @@ interface ChannelsInterface
 }
 
 /**
- * The channels of an app: what broadcasts go to, see Session::send(). The first request connects.
+ * The channels of an app, for broadcasts: see Session::send(). The first request connects.
  *
  * @strict-properties
  * @not-serializable
@@ -618,8 +620,8 @@ interface ChannelsInterface
 final class Channels implements ChannelsInterface
 {
     /**
-     * Options are the fields of apns_channels_options_t, and `log`, as a session has it. Of php.ini
-     * they take apns.connect_timeout_ms, and apns.topic unless the script gives its own certificate.
+     * Options are the fields of apns_channels_options_t, and `log`, as a session has it. php.ini's
+     * apns.connect_timeout_ms applies, and its apns.topic unless the script gives its own certificate.
      *
      * With `nonblocking` nothing waits: a request throws an AgainException until it is answered.
      * Make the same call again when stream() is readable.
@@ -628,13 +630,13 @@ final class Channels implements ChannelsInterface
 
     /**
      * Creates a channel and returns its identifier. With Storage::Latest the latest update is kept
-     * for devices that follow the channel later.
-     * After an InDoubtException the channel may have been made: look at list().
+     * for devices that subscribe to the channel later.
+     * After an InDoubtException the channel may have been created: look at list().
      */
     public function create(Storage|string $storage): string {}
 
     /**
-     * What a channel is for.
+     * The options of a channel.
      *
      * @phpstan-return array{storage: ?Storage, push_type: ?PushType}
      */
@@ -650,18 +652,18 @@ final class Channels implements ChannelsInterface
     public function list(): array {}
 
     /**
-     * What the service answered to the last request. Null: there was no answer.
+     * APNs' response to the last request, or null.
      *
      * @phpstan-return ?array{http_status: int, reason: ?Reason, reason_text: string, request_id: string, retry_after: int}
      */
     public function response(): ?array {}
 
-    /** With `nonblocking`: gives up the request under way; it may be carried out all the same. */
+    /** With `nonblocking`: abandons the pending request, which APNs may carry out nevertheless. */
     public function cancel(): void {}
 
     /**
-     * With `nonblocking`: a stream that becomes readable whenever the request under way has
-     * something to do, as Session::stream() gives it.
+     * With `nonblocking`: a stream that becomes readable whenever the pending request has something
+     * to do, as Session::stream() gives it.
      *
      * @return resource
      */
