@@ -51,14 +51,14 @@ function(apns_python_modules ARCHIVE)
     target_compile_definitions(${target} PRIVATE APNS_OPENSSL_LIBRARY="${library}")
     # Until glibc 2.34 dlopen() was in libdl, which is still there for what was linked with it.
     target_link_options(${target} PRIVATE -Wl,--push-state,--no-as-needed,-l:libdl.so.2,--pop-state)
-    # No path of the build is in it, not even for a while: two builds are to be the same.
+    # The module never contains a path of the build, so that builds are reproducible.
     set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../_libraries")
   endforeach()
 endfunction()
 
-# The system's LIBRARY, of NAME, goes into the package, as Python's wheels carry what a system need not
-# have. Under a name of its own: another module of the process may have brought an older one. Debian's
-# archives cannot be linked into a module. Sets OUT to what to link with.
+# Copies the system's LIBRARY, of NAME, into the package, because wheels carry libraries that a system
+# may lack. It gets a unique name: another module of the process may have loaded an older one. Debian's
+# archives cannot be linked into a module. Sets OUT to the file to link with.
 function(apns_python_carried LIBRARY NAME OUT)
   # pip may have it beside its Python, which is not in the PATH.
   get_filename_component(beside ${Python_EXECUTABLE} DIRECTORY)

@@ -8,7 +8,7 @@ typedef struct channels {
   PyObject_HEAD apns_channels_t *channels; /* NULL: closed; with the lock */
   module_state_t *state;
   PyObject *module;    /* whose the state is */
-  object_lock_t turn;  /* held for a whole request: one is made in slices, and goes on by itself */
+  object_lock_t turn;  /* held for a whole request, which is made in slices */
   object_lock_t lock;  /* for a call of the library */
   unsigned long asker; /* the thread that has the turn; 0: none */
   bool never_waits;
@@ -83,7 +83,7 @@ static bool call_once(channels_t *self, request_t *request, apns_status_t *statu
     *status_out = error->status = APNS_ERR_CLOSED;
     PyOS_snprintf(error->message, sizeof error->message, "the channels were closed");
   }
-  /* The lines of a request are told at its end, when others may ask: a logger may, too. */
+  /* The request's lines are logged at its end, when the logger too may make requests. */
   if (*status_out != APNS_ERR_AGAIN || self->never_waits) {
     *lines = self->lines;
     self->lines = (log_lines_t){0};
@@ -139,7 +139,7 @@ static bool ask(channels_t *self, request_t *request) {
   log_lines_t lines = {0};
   bool fine;
   request->answer = (apns_channels_response_t)APNS_CHANNELS_RESPONSE_INIT;
-  /* Of a signal handler, or of a finalizer, in the middle of a request. */
+  /* A signal handler or a finalizer makes a request during another one. */
   if (self->asker == here && object_lock_is_of_this_process(&self->turn)) {
     PyErr_SetString(PyExc_RuntimeError, "this thread has a request under way");
     return false;
@@ -151,7 +151,7 @@ static bool ask(channels_t *self, request_t *request) {
     if (!fine || status != APNS_ERR_AGAIN || self->never_waits) break;
     fine = PyErr_CheckSignals() == 0;
   } while (fine);
-  /* What Ctrl-C or a token_provider ended is given up. */
+  /* Ctrl-C or an exception of a token_provider cancels the request. */
   if (!fine) cancel(self);
   self->asker = 0;
   object_lock_release(&self->turn);
@@ -179,7 +179,7 @@ static PyObject *channels_create(PyObject *object, PyObject *args, PyObject *key
   return ask((channels_t *)object, &request) ? PyUnicode_FromString(request.created) : NULL;
 }
 
-/* The identifier, which lives as long as `*owner_out`. */
+/* Reads the channel's identifier, which is valid as long as `*owner_out`. */
 static bool read_channel(PyObject *args, PyObject *keywords, const char *format, request_t *request,
                          PyObject **owner_out) {
   static char *names[] = {"channel_id", NULL};
@@ -355,7 +355,7 @@ static PyObject *channels_new(PyTypeObject *type, PyObject *args, PyObject *keyw
   return NULL;
 }
 
-/* As of a session, its credentials stay: their token_provider may be asked. */
+/* Does not clear the credentials, like a session: their token_provider may still be called. */
 static int channels_traverse(PyObject *object, visitproc visit, void *arg) {
   channels_t *self = (channels_t *)object;
   Py_VISIT(Py_TYPE(object));
@@ -392,8 +392,8 @@ static PyMethodDef methods[] = {
      "    A Storage, or \"none\" or \"latest\": whether the latest update is kept for devices "
      "that\n"
      "    follow the channel later.\n\n"
-     "InDoubtError: there was no answer, and the channel may have been made. It is not asked for\n"
-     "a second time: look at list()."},
+     "InDoubtError: there was no response, and the channel may have been created. The request\n"
+     "is not repeated: look at list()."},
     {"describe", (PyCFunction)(void (*)(void))channels_describe, METH_VARARGS | METH_KEYWORDS,
      "describe($self, /, channel_id)\n--\n\nAsks what a channel is for: a ChannelDescription."},
     {"delete", (PyCFunction)(void (*)(void))channels_delete, METH_VARARGS | METH_KEYWORDS,
@@ -422,7 +422,7 @@ static PyGetSetDef properties[] = {
      "before the descriptor is readable. It becomes readable at that time by itself.",
      NULL},
     {"response", get_answer, NULL,
-     "The response to the last request, a ChannelsResponse; None if there was none.", NULL},
+     "The response to the last request, a ChannelsResponse; None without a response.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static const char doc[] =

@@ -2,8 +2,8 @@
  * What the files of the extension share. It uses the limited API of Python 3.9: one binary
  * serves that and all later versions.
  *
- * Nothing of Python's is in a static variable, so each interpreter of a process, and each new
- * import, has types and classes of its own: see state.c.
+ * No static variable holds a Python object, so each interpreter of a process, and each new import,
+ * has its own types and classes: see state.c.
  *
  * Locks. Objects that may wait have an object lock. No thread waits for one while it holds the
  * interpreter lock, and none runs Python code while it holds one, so the two cannot deadlock.
@@ -63,11 +63,11 @@ void annotate_exception(const char *name, size_t number);
 /* The same with an object, of which it takes over the reference; NULL: it could not be made. */
 void annotate_exception_with(const char *name, PyObject *value);
 
-/* ---- arguments.c: None is the library's default ------------------------------ */
+/* ---- arguments.c; None means the library's default --------------------------- */
 
 /* A TypeError that says what was expected; false. */
 bool wrong_type(const char *name, const char *expected, PyObject *given);
-/* A text or a path as a C string, which lives as long as `*owner_out`. */
+/* A text or a path as a C string, which is valid as long as `*owner_out`. */
 bool text_argument(PyObject *given, const char *name, const char **text_out, PyObject **owner_out);
 /* The text in UTF-8. An exception does not contain the text. */
 PyObject *utf8_of(PyObject *text, const char *name);
@@ -105,7 +105,7 @@ typedef enum option_kind {
   OPTION_SWITCH,        /* int32_t, from a truth value */
   OPTION_SWITCH_OFF,    /* int32_t, from the opposite of a truth value */
   OPTION_WORD,          /* int32_t, from a number or a word */
-  OPTION_BITS           /* uint32_t, from a number; True is none */
+  OPTION_BITS           /* uint32_t, from a number; True is the default */
 } option_kind_t;
 
 typedef struct option {
@@ -122,7 +122,7 @@ typedef struct option_table {
 } option_table_t;
 
 /* Reads the arguments of a class whose only positional argument is `credentials`, all others
-   being options. `*owners_out` is a list that keeps alive what the structure points into. */
+   being options. `*owners_out` is a list that owns the objects that the structure points into. */
 bool options_read(const module_state_t *state, const option_table_t *table, PyObject *args,
                   PyObject *keywords, void *structure, PyObject **credentials_out,
                   PyObject **owners_out);
@@ -162,8 +162,8 @@ void lookup_end(lookup_t **place);
 typedef struct object_lock {
   const module_state_t *state;
   PyThread_type_lock lock;
-  PyThread_type_lock next; /* held by the thread that gets `lock` next, so that the one that just
-                              released it does not get it again first */
+  PyThread_type_lock next; /* held by the next owner of `lock`, so that the last owner does not
+                              get it again first */
   pid_t process;
 } object_lock_t;
 
@@ -171,7 +171,7 @@ bool object_lock_init(object_lock_t *lock, const module_state_t *state);
 void object_lock_free(object_lock_t *lock);
 /* False in a child of the process that made the object. */
 bool object_lock_is_of_this_process(const object_lock_t *lock);
-/* The same for at most so many ms, and without an exception; handles no signals. */
+/* The same for at most `ms`, and without an exception; handles no signals. */
 bool object_lock_acquire_in_time(object_lock_t *lock, int64_t ms);
 /* Lets other threads run while it waits. False with ForkedError, or the exception of a signal
    handler. */
@@ -180,7 +180,7 @@ void object_lock_release(object_lock_t *lock);
 
 /* ---- log_lines.c: the option `log` ------------------------------------------------ */
 
-/* Lines of the log that the program has not been told yet. */
+/* Log lines that the program's logger has not received yet. */
 typedef struct log_line log_line_t;
 typedef struct log_lines {
   log_line_t *first, *last;
@@ -194,8 +194,8 @@ void log_lines_keep(const apns_log_record_t *record, void *context);
 void log_lines_tell(PyObject *owner, const module_state_t *state, PyObject *log,
                     log_lines_t *lines);
 void log_lines_free(log_lines_t *lines);
-/* Takes the option `log`, NULL where there is none. The other keywords, or NULL with or without
-   an exception. */
+/* Takes the option `log`, NULL if not given. Returns the other keywords, or NULL with or without an
+   exception. */
 PyObject *log_take(PyObject *keywords, PyObject **log_out);
 
 /* ---- pending.c: what is kept of each notification without an outcome -------------- */
@@ -212,7 +212,7 @@ typedef struct pending {
   uint8_t token[PENDING_TOKEN_INLINE];
 } pending_t;
 
-/* Its caller was told already that the outcome is unknown. */
+/* The caller was already told that the outcome is unknown. */
 #define OWNER_TOLD UINT32_MAX
 /* The library knows each entry by its number, from 1; with this bit, if it has an owner. */
 #define PENDING_OWNED ((uintptr_t)1 << (8 * sizeof(uintptr_t) - 1))
@@ -225,9 +225,9 @@ typedef struct pending_table {
 /* Copies the token and takes a reference to the object, which may be NULL; 0: no memory. */
 uintptr_t pending_add(pending_table_t *table, PyObject *object, const void *token,
                       size_t token_length);
-/* Moves the entry to the caller, who frees it; false: there is none with that number. */
+/* Moves the entry to the caller, who frees it; false if no entry has that number. */
 bool pending_take(pending_table_t *table, uintptr_t number, pending_t *entry_out);
-/* Who gets the outcome; 0 too where there is no entry with that number. */
+/* The waiter that gets the outcome; 0 for the session, and if no entry has that number. */
 uint32_t pending_owner(const pending_table_t *table, uintptr_t number);
 /* Moves what the entry has to the caller, and leaves it in use, with OWNER_TOLD. */
 bool pending_tell(pending_table_t *table, uintptr_t number, pending_t *entry_out);
@@ -255,7 +255,7 @@ typedef struct answer {
 
 typedef struct outcome {
   uintptr_t pending; /* number of the entry */
-  answer_t *answer;  /* from malloc; NULL: there was none */
+  answer_t *answer;  /* from malloc; NULL without a response */
   uint32_t identifier;
   uint8_t kind;
   uint8_t reject;
@@ -274,12 +274,12 @@ static inline size_t outcomes_count(const outcomes_t *outcomes) {
 /* Makes room for one more; needs no interpreter lock. */
 bool outcomes_reserve(outcomes_t *outcomes);
 void outcomes_put(outcomes_t *outcomes, outcome_t outcome);
-/* The event as it is kept. `answer`, which may be NULL, is memory for the service's answer, freed
-   where there was none. */
+/* Copies the event. `answer`, which may be NULL, is memory for the response, and is freed without
+   a response. */
 outcome_t outcome_make(const apns_event_t *event, answer_t *answer);
 bool outcomes_take(outcomes_t *outcomes, outcome_t *outcome_out);
-/* Moves accepted ones to `gone`, the oldest first: one, and one more for eight that stay before
-   them and have to be moved. Returns how many. */
+/* Moves the oldest accepted outcomes to `gone`: one, and one more for every eight others before
+   them, which have to move. Returns how many. */
 size_t outcomes_forget(outcomes_t *outcomes, outcomes_t *gone);
 void outcomes_free(outcomes_t *outcomes);
 

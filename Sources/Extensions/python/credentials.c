@@ -55,7 +55,7 @@ static int answer(const char *file, char *buffer, size_t capacity, void *context
   asking_t *asking = context;
   int length = -1;
   PyEval_RestoreThread(asking->state);
-  /* After an exception the callable is not asked again. */
+  /* Do not call the callable again after an exception. */
   if (!PyErr_Occurred()) length = ask(asking->callable, file, buffer, capacity);
   asking->state = PyEval_SaveThread();
   return length;
@@ -360,7 +360,7 @@ static PyStructSequence_Field description_fields[] = {
     {"not_after", "UNIX seconds until which it is valid."},
     {"environments", "\"production\", \"sandbox\" or both; none: the certificate does not say."},
     {"chain_length", "The number of certificates given, including this one."},
-    {"key_id", "The identifier of the key that signs provider tokens; None: there is none."},
+    {"key_id", "The identifier of the key that signs provider tokens, or None."},
     {"team_id", "The team that the provider tokens belong to, or None."},
     {NULL, NULL}};
 
@@ -485,16 +485,16 @@ static const char doc[] =
     "    Revocation lists in PEM, which are checked for every certificate in the peer's\n"
     "    chain: a file, a directory in the form of OpenSSL's rehash, or both.\n"
     "pinned_keys\n"
-    "    A list of sha256//BASE64, hashes of public keys as curl writes them. One of the\n"
-    "    keys has to be in the peer's verified chain.\n"
+    "    A list of sha256//BASE64, hashes of public keys as curl writes them. The peer's\n"
+    "    verified chain must have one of the keys.\n"
     "security_level\n"
     "    The weakest keys and ciphers to accept, as one of OpenSSL's levels, 1 to 5.\n"
     "token_provider\n"
-    "    Instead of a token_key: a callable that gives the provider token, if the key is in a\n"
-    "    vault or with a service that signs. It gets 'first', 'aged' or 'refused', and\n"
-    "    returns the token, or (token, seconds) to be asked again after so many, or None for\n"
-    "    not now. A session's method calls it, in its thread, and raises its exceptions; what\n"
-    "    the session has taken stays there. It must not use these credentials' sessions.\n"
+    "    Instead of a token_key: a callable that returns the provider token, if the key is in\n"
+    "    a vault or a service signs. It gets 'first', 'aged' or 'refused', and returns the\n"
+    "    token, or (token, seconds) to be called again after that time, or None for not now.\n"
+    "    A session's method calls it, in its thread, and raises its exceptions; queued\n"
+    "    notifications stay queued. It must not use these credentials' sessions.\n"
     "token_cache\n"
     "    The file by which the processes of this machine share one provider token. None: a\n"
     "    file in the directory of the environment's APNS_TOKEN_CACHE (off: none),\n"

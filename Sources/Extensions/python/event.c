@@ -21,14 +21,14 @@ static PyMemberDef members[] = {
     FIELD("identifier", IDENTIFIER, "The number that send() returned."),
     FIELD("user_data", USER_DATA, "The object that was sent with it, or None."),
     FIELD("reason", REASON,
-          "The reason of HTTP/2, a Reason, else NONE. The fields after it are for HTTP/2, except "
+          "The HTTP/2 reason, a Reason, else NONE. The fields after it are for HTTP/2, except "
           "token."),
     FIELD("http_status", HTTP_STATUS,
-          "The HTTP status of the answer, such as 200; 0: there was none."),
+          "The HTTP status of the response, such as 200; 0 without a response."),
     FIELD("timestamp", TIMESTAMP, "When the device was gone (410), in UNIX seconds; 0: not given."),
     FIELD("apns_id", APNS_ID,
-          "The notification's identifier: the caller's, or the one from the service; else empty. "
-          "Of a broadcast its apns-request-id."),
+          "The notification's identifier: the caller's, or the one from APNs; else empty. "
+          "For a broadcast its apns-request-id."),
     FIELD("reason_text", REASON_TEXT,
           "The reason as the service wrote it, even if it is not listed."),
     FIELD("token", TOKEN, "The device token, bytes; empty for a broadcast."),
@@ -36,8 +36,8 @@ static PyMemberDef members[] = {
           "After how many seconds it may be sent again; 0: there is no point in it, or nobody "
           "knows whether it arrived."),
     FIELD("unique_id", UNIQUE_ID,
-          "The apns-unique-id, by which Apple's console finds the notification; empty where the "
-          "service gives none, as in production."),
+          "The apns-unique-id, by which Apple's console finds the notification; empty if APNs "
+          "gives no such ID, as in production."),
     /* For a client, before anybody else has the event. */
     {"_user_data", T_OBJECT_EX, offsetof(event_t, values) + USER_DATA * sizeof(PyObject *), 0,
      NULL},
@@ -60,7 +60,7 @@ static PyObject *make(PyTypeObject *type, PyObject *const *values) {
   return (PyObject *)event;
 }
 
-/* One that a program makes, for its tests. */
+/* Makes an event, for tests of a program. */
 static PyObject *event_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
   module_state_t *state = state_of_type(type);
   PyObject *fields = state ? PyObject_Call(state->event_fields, args, keywords) : NULL;
@@ -81,7 +81,7 @@ static int event_traverse(PyObject *object, visitproc visit, void *arg) {
 }
 
 static int event_clear(PyObject *object) {
-  /* What is not the program's own leads nowhere. */
+  /* Only the program's own object can be part of a cycle. */
   Py_CLEAR(((event_t *)object)->values[USER_DATA]);
   return 0;
 }

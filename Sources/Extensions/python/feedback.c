@@ -189,10 +189,10 @@ static const char doc[] =
     "connects. Iterating reads the list, one Device at a time, and clears it at the "
     "service.\n\n" FEEDBACK_OPTIONS_TEXT
     "\n"
-    "When the connection dies, complete tuples come first, then the error, and from then on\n"
-    "the same error; ProtocolError: it broke in the middle of a tuple. Other threads run while\n"
-    "it waits. Ctrl-C ends the wait, and reading can continue afterwards. In a child process\n"
-    "every method raises ForkedError.";
+    "When the connection breaks, complete tuples come first, then the error, and from then\n"
+    "on the same error; ProtocolError: it broke in the middle of a tuple. Other threads run\n"
+    "while it waits. Ctrl-C ends the wait, and reading can continue afterwards. In a child\n"
+    "process every method raises ForkedError.";
 
 static PyType_Slot slots[] = {{Py_tp_new, feedback_new},       {Py_tp_dealloc, feedback_dealloc},
                               {Py_tp_iter, PyObject_SelfIter}, {Py_tp_iternext, feedback_next},

@@ -126,7 +126,7 @@ static bool put_string(text_t *text, PyObject *string) {
 static bool put_long_integer(text_t *text, PyObject *integer) {
   char *bytes;
   Py_ssize_t length;
-  /* As int.__repr__() writes it, whatever a subclass does. */
+  /* As int.__repr__() writes it, even for a subclass that overrides it. */
   PyObject *repr = PyNumber_ToBase(integer, 10);
   PyObject *utf8 = repr ? PyUnicode_AsUTF8String(repr) : NULL;
   bool fine = utf8 && PyBytes_AsStringAndSize(utf8, &bytes, &length) == 0 &&

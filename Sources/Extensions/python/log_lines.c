@@ -7,7 +7,7 @@
 
 #include "core.h"
 
-/* What a logger that hangs, or one trace of a large batch, may cost. */
+/* Maximum number of waiting lines, if a logger hangs or a large batch is traced. */
 enum { LINES_MAX = 65536 };
 
 struct log_line {
@@ -49,7 +49,7 @@ void log_lines_free(log_lines_t *lines) {
   lines->count = 0;
 }
 
-/* What a logger raises is nobody's failure but its own; only Ctrl-C is the program's. */
+/* Reports a logger's exception as unraisable; only Ctrl-C stays set for the program. */
 static void put_up_with_exception(PyObject *owner) {
   if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
     PyErr_Clear();

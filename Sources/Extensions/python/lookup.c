@@ -1,7 +1,7 @@
 /*
- * Looks names up on a thread of their own. getaddrinfo() waits as long as it likes, and no
- * signal ends it, so a program that ends must not wait for it. The thread touches nothing of
- * Python's, and frees its answer when nobody waits for it any more.
+ * Resolves names on a separate thread. getaddrinfo() may wait for any time, and no signal ends it,
+ * so a program that ends must not wait for it. The thread uses no Python object, and frees its
+ * answer if the caller no longer waits for it.
  */
 #include <errno.h>
 #include <netdb.h>

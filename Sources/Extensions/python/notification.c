@@ -5,8 +5,8 @@ static PyObject *payload_argument(const module_state_t *state, PyObject *given) 
   if (PyUnicode_Check(given)) return PyUnicode_AsUTF8String(given);
   if (PyDict_Check(given)) return json_bytes(given);
   /* A copy, and not apns_session_send_payload(): another thread may change the Payload while
-     the session has released the interpreter lock, and a lock of its own would cost each
-     set() as much as the copy does, a fiftieth of a send(). */
+     the session has released the interpreter lock, and a lock in the Payload would cost each
+     set() as much as the copy costs, a fiftieth of a send(). */
   if (is_payload(state, given)) return payload_bytes(given);
   return bytes_argument(given, "payload", "bytes, str, dict or Payload");
 }

@@ -465,9 +465,9 @@ PyMethodDef payload_functions[] = {
      "Checks a payload that the caller made, bytes or str: a JSON object with an object\n"
      "`aps`, Apple's keys of the right type, at most `limit` bytes (0: 4,096).\n\n"
      "Returns a list of Finding, errors and warnings in order; an empty list if all is well.\n"
-     "Warnings are about what a device ignores: a key that Apple does not have, with the one\n"
-     "that was probably meant; an alert that is an array; a key that occurs twice;\n"
-     "a Live Activity without a key that its event needs."},
+     "Warnings are about what a device ignores: an unknown key, with the most similar known\n"
+     "one; an alert that is an array; a duplicate key; a Live Activity without a key that\n"
+     "its event needs."},
     {NULL, NULL, 0, NULL}};
 
 /* ---- The type ---------------------------------------------------------------------- */
@@ -518,7 +518,7 @@ static const char doc[] =
     "    Shortens the text of a payload that is too long: the alert or its body, or, without\n"
     "    these, the last of loc_args.\n"
     "suffix\n"
-    "    What to put at the end of a shortened text. Default: an ellipsis.\n\n"
+    "    The text at the end of a truncated text. Default: an ellipsis.\n\n"
     "Keys, here and in set(), are Apple's. str: alert, or title, subtitle, body,\n"
     "title_loc_key, subtitle_loc_key, loc_key, action_loc_key (None for JSON's null) and\n"
     "launch_image; sound, category, thread_id, target_content_id, interruption_level,\n"

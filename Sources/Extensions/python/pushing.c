@@ -24,7 +24,7 @@ static void begin(session_t *self, waiter_t *waiter) {
   self->waiters = waiter;
 }
 
-/* What it did not return is left to the session's events. */
+/* Makes outcomes that it did not return events of the session. */
 static void end(session_t *self, waiter_t *waiter) {
   waiter_t **place = &self->waiters;
   outcome_t outcome;
@@ -124,7 +124,7 @@ static PyObject *tell(session_t *self, waiter_t *waiter, uintptr_t number, uint3
   return event_make(self->state, outcome, &entry);
 }
 
-/* Waits for the outcome of one that was taken. */
+/* Waits for the outcome of a queued notification. */
 static PyObject *await_outcome(session_t *self, waiter_t *waiter, uintptr_t number,
                                uint32_t identifier, int64_t deadline) {
   for (;;) {
@@ -222,7 +222,7 @@ typedef struct pusher {
   size_t sent;      /* of the batch */
   size_t total;     /* taken in all */
   unsigned turns;   /* outcomes returned since something was sent */
-  int64_t deadline; /* of a wait in which nothing goes on */
+  int64_t deadline; /* of a wait without progress */
   int32_t timeout_ms;
   bool is_used, is_ended;                  /* no more is read or sent */
   PyObject *failure, *trouble, *traceback; /* why, raised after the last outcome */
@@ -244,11 +244,11 @@ static void read_more(pusher_t *self) {
     keep_failure(self);
 }
 
-/* What is done about a call that failed before the deadline; false: it is to be raised. */
+/* Whether to repeat a failed call before the deadline; false: raise the error. */
 static bool goes_on(const pusher_t *self, apns_status_t status, int64_t began) {
   if (!apns_status_is_retryable(status) || clock_ms() >= self->deadline) return false;
   if (status == APNS_ERR_TIMEOUT && clock_ms() - began >= SLICE_MS) return true;
-  /* Who cannot be reached at all is told at once. */
+  /* Raise immediately if no notification was queued yet: the peer may be unreachable. */
   if (self->total == 0 && status != APNS_ERR_AGAIN) return false;
   pause_shortly();
   return true;

@@ -117,7 +117,7 @@ const char send_doc[] =
     "topic, push_type, collapse_id, apns_id\n"
     "    HTTP/2: the app's topic, by default the session's or the certificate's; a PushType\n"
     "    or its text, by default what the payload looks like; at most 64 bytes, with which a\n"
-    "    notification replaces an earlier one; a UUID, by default one that APNs makes.\n"
+    "    notification replaces an earlier one; a UUID, which APNs makes by default.\n"
     "channel_id\n"
     "    HTTP/2: the channel in place of a token, as Channels.create() returns it: the\n"
     "    notification is a broadcast to all that follow the channel. It updates or ends Live\n"
@@ -164,7 +164,7 @@ PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
 
 /* ---- Many ------------------------------------------------------------------ */
 
-/* The usual item, a tuple of bytes and bytes, keeps them alive by itself. */
+/* Packs the usual item, a tuple of bytes and bytes, which owns its parts. */
 static bool pack_plain(batch_t *batch, PyObject *token, PyObject *payload) {
   char *bytes;
   Py_ssize_t length;
@@ -183,7 +183,7 @@ static bool pack_plain(batch_t *batch, PyObject *token, PyObject *payload) {
   return true;
 }
 
-/* What a Notification has, in the order of add_item(). */
+/* The fields of a Notification, in the order of add_item(). */
 static const char *const fields[] = {"token", "payload",   "user_data",   "expiry",  "priority",
                                      "topic", "push_type", "collapse_id", "apns_id", "channel_id"};
 enum { FIELDS = sizeof fields / sizeof *fields, PLAIN = 3 };
@@ -332,7 +332,7 @@ PyObject *session_send_many(PyObject *object, PyObject *args, PyObject *keywords
   while (fine && !ended) {
     fine = batch_fill(self, batch, BATCH, iterator, &ended);
     if (!fine) {
-      /* What came before is sent; its error, if any, replaces this exception. */
+      /* Send the items before this one; their error, if any, replaces this exception. */
       PyObject *type, *value, *trace;
       PyErr_Fetch(&type, &value, &trace);
       if (send_batch(self, batch, false, &total)) {

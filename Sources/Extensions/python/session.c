@@ -212,10 +212,10 @@ static PyGetSetDef properties[] = {
 static PyMethodDef methods[] = {
     {"use_credentials", session_use_credentials, METH_O,
      "use_credentials($self, credentials, /)\n--\n\n"
-     "Gives the session other credentials: a certificate or a key renewed before it expires.\n"
-     "Connections made from now on use them. One that is open takes no new notification and\n"
-     "is closed in good order, so that nothing is lost or sent twice. Does not wait. On an\n"
-     "error the session goes on with those it has."},
+     "Rotates the session's credentials, such as a certificate renewed before it expires.\n"
+     "New connections use them. Open connections take no new notifications and are closed\n"
+     "gracefully, so that nothing is lost or sent twice. Does not wait. On an error the\n"
+     "session keeps its credentials."},
     {"connect", session_connect, METH_NOARGS,
      "connect($self, /)\n--\n\n"
      "Connects now, which is the best place to find a mistake in host or credentials. Tries\n"
@@ -241,15 +241,15 @@ static PyMethodDef methods[] = {
      "ends the wait."},
     {"cancel", (PyCFunction)(void (*)(void))session_cancel, METH_VARARGS | METH_KEYWORDS,
      "cancel($self, /, identifier=None)\n--\n\n"
-     "Takes back the notification with that identifier, or all of the session. None is begun\n"
-     "to be written after this call, neither for the first time nor again.\n\n"
-     "Those of which nothing was written end as EventKind.CANCELLED, or as UNKNOWN if an earlier\n"
-     "connection may have delivered them; the rest keep waiting for their answers. Returns how\n"
-     "many ended; each has its event."},
+     "Takes back the notification with that identifier, or all of the session. After this call\n"
+     "the session does not begin to write or resend any of them.\n\n"
+     "Unwritten notifications end as EventKind.CANCELLED, or as UNKNOWN if an earlier\n"
+     "connection may have delivered them; the others still wait for their responses. Returns\n"
+     "how many ended; each has its event."},
     {"next_event", (PyCFunction)(void (*)(void))session_next_event, METH_VARARGS | METH_KEYWORDS,
      "next_event($self, /, timeout=0)\n--\n\n"
-     "Takes the next outcome: an Event, or None if there is none. Outcomes come in the order\n"
-     "in which the notifications were sent, or, over HTTP/2, answered.\n\n"
+     "Takes the next outcome: an Event, or None if no outcome has arrived. Outcomes come in\n"
+     "the order in which the notifications were sent, or, over HTTP/2, answered.\n\n"
      "Waits up to `timeout` seconds for one, and writes and reconnects meanwhile; with 0 it\n"
      "only takes what has arrived. A closed session still returns its events, including\n"
      "those of notifications whose outcome is unknown. Ctrl-C ends the wait."},
@@ -266,10 +266,10 @@ static PyMethodDef methods[] = {
      "stats($self, /)\n--\n\nCounts since the session was made: Stats."},
     {"metrics", session_metrics, METH_NOARGS,
      "metrics($self, /)\n--\n\n"
-     "What a monitoring system asks for, by the names that apns_session_metrics_t has: a dict.\n"
-     "Times are in seconds. `times` counts answers by the longest time of each step, which the\n"
+     "Figures for a monitoring system, by the names of apns_session_metrics_t: a dict. Times\n"
+     "are in seconds. `times` counts responses by the longest time of each step, which the\n"
      "next step does not include. `classes` has HTTP statuses by hundreds; `reasons`,\n"
-     "`rejected_reasons`, `rejects` and `connect_failures` have what came, by its words."},
+     "`rejected_reasons`, `rejects` and `connect_failures` have the words that occurred."},
     {"close", (PyCFunction)(void (*)(void))session_close, METH_VARARGS | METH_KEYWORDS,
      "close($self, /, timeout=None)\n--\n\n"
      "Ends the connection gently, so that nothing in flight is destroyed, within\n"
@@ -286,10 +286,10 @@ static PyMethodDef methods[] = {
     {"process", session_process, METH_NOARGS,
      "process($self, /)\n--\n\n"
      "With `nonblocking`: does what can be done now, and returns. It connects, writes what\n"
-     "waits, reads answers, sends again, closes. True: the session goes on. False: it has\n"
-     "closed, and nothing is left to do but to take its events.\n\n"
-     "An exception is news, such as a connection that cannot be made: nothing is lost, and\n"
-     "the session tries again by itself. Events may have come too. It stops after about a\n"
+     "waits, reads responses, resends, closes. True: the session continues. False: it has\n"
+     "closed, and only its events remain to be taken.\n\n"
+     "An exception is information, such as a failed connection: nothing is lost, and the\n"
+     "session retries automatically. Events may have come too. It stops after about a\n"
      "millisecond of work; the descriptor then stays readable."},
     {"wake", session_wake, METH_NOARGS,
      "wake($self, /)\n--\n\n"
@@ -316,9 +316,9 @@ static const char doc[] =
     "    When this many outcomes wait, and the window is full of more, sending raises\n"
     "    FullError.\n"
     "log\n"
-    "    A logging.Logger, or a callable that takes a LogLine: is told in words what the\n"
-    "    session does, after the call that did it and in the same thread. What it raises\n"
-    "    goes to sys.unraisablehook.\n\n"
+    "    A logging.Logger, or a callable that takes a LogLine. It gets lines about what the\n"
+    "    session does, after the call that did it and in the same thread. Its exceptions go\n"
+    "    to sys.unraisablehook.\n\n"
     "Threads: any number may use a session, one at a time; the others wait. Fork: in a\n"
     "child process every method raises ForkedError and does no I/O, and nothing that the\n"
     "child does disturbs the parent's connection. End: a session that nobody closed is\n"

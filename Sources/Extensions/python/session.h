@@ -4,7 +4,7 @@
 
 #include "core.h"
 
-/* A call that gets outcomes of its own; with the interpreter lock. */
+/* A call that waits for the outcomes of its notifications; with the interpreter lock. */
 typedef struct waiter {
   uint32_t id;         /* the owner of its entries */
   size_t open;         /* how many were taken and have no outcome here yet */
@@ -32,9 +32,9 @@ typedef struct session {
   outcomes_t returned; /* of waiters that ended: events of the session */
   /* With the lock. */
   outcomes_t outcomes;         /* for the program to take */
-  outcomes_t unreported;       /* accepted, and no event: their pending entries are to be dropped */
+  outcomes_t unreported;       /* accepted, without an event: drop their pending entries */
   outcomes_t owned;            /* for waiters */
-  uint64_t forgotten;          /* accepted ones that gave way */
+  uint64_t forgotten;          /* accepted outcomes that were dropped for newer ones */
   apns_session_stats_t logged; /* the counts that were last compared for the log */
   lookup_t *lookup;
   PyObject *log;                 /* NULL: nobody listens */
@@ -59,8 +59,8 @@ typedef struct deferred {
   apns_session_stats_t before, after;
 } deferred_t;
 
-/* Waits so many ms for one outcome of the library, and moves it to the session's own. With the
-   lock; needs no interpreter lock. */
+/* Waits `ms` for an outcome of the library, and moves it to the session's own. With the lock; needs
+   no interpreter lock. */
 apns_status_t session_await_event(session_t *self, int32_t ms, apns_error_t *error);
 /* Moves the library's outcomes to the session's own and returns their number. With the lock;
    needs no interpreter lock. */
@@ -97,7 +97,7 @@ void session_stop_others(PyThreadState *state);
 
 /* The end of a wait; a negative timeout is None. */
 int64_t session_deadline(const session_t *self, int32_t timeout_ms);
-/* The only argument of a method, which is `given` where the program gives none. */
+/* The only argument of a method; `given` if the caller omits it. */
 bool session_timeout(PyObject *args, PyObject *keywords, const char *format, PyObject *given,
                      int32_t *ms_out);
 PyObject *session_use_credentials(PyObject *self, PyObject *credentials);
@@ -127,7 +127,7 @@ PyObject *session_send_many(PyObject *self, PyObject *args, PyObject *keywords);
 bool push_read(session_t *self, push_buffers_t *buffers, apns_notification_t *push, PyObject *token,
                PyObject *payload, PyObject *user_data, const push_options_t *options,
                uint32_t owner);
-/* Drops what was kept of one that was not taken. */
+/* Drops the pending entry of a notification that was not queued. */
 void push_drop(session_t *self, const apns_notification_t *push);
 /* Sends one by the deadline; 0: within the session's timeouts. False with the exception of a signal
    handler; `status_out` says whether it was taken. */
@@ -141,11 +141,11 @@ typedef struct batch {
   size_t count;
   uint32_t owner;
   apns_notification_t pushes[BATCH];
-  PyObject *items[BATCH]; /* keep alive what the buffers do not */
+  PyObject *items[BATCH]; /* own the parts that the buffers do not own */
   push_buffers_t buffers[BATCH];
 } batch_t;
 
-/* Reads more until so many are there; false with an exception. `ended_out`: there is no more. */
+/* Reads until the batch has `most`; false with an exception. `ended_out`: the iterator ended. */
 bool batch_fill(session_t *self, batch_t *batch, size_t most, PyObject *iterator, bool *ended_out);
 /* Empties it, of which the first `taken` were taken. */
 void batch_clear(session_t *self, batch_t *batch, size_t taken);

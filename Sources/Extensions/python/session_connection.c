@@ -46,7 +46,7 @@ PyObject *session_use_credentials(PyObject *object, PyObject *given) {
   Py_INCREF(given);
   apns_status_t status = apns_session_use_credentials(self->session, credentials, &error);
   if (status == APNS_OK) {
-    /* Their token_provider may be asked from now on, and that of the others no more. */
+    /* From now on the new token_provider may be called, and the old one no more. */
     unused = self->credentials;
     self->credentials = given;
   }

@@ -1,6 +1,6 @@
 /*
- * The end of sessions that nobody closed: with their process, or with the last reference to them.
- * What was taken gets its outcome within the option `close_timeout`; what has none then is said.
+ * Ends sessions that the program did not close: with the process, or with the last reference. Waits
+ * for outcomes for up to the option `close_timeout`, then logs how many are missing.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -49,8 +49,8 @@ static bool close_slice(session_t *self, int64_t deadline) {
 
 /* ---- With the interpreter lock ---------------------------------------------------------- */
 
-/* Makes one such call, if the lock can be had. True: it is done. What the program's functions raise
-   meanwhile is reported. */
+/* Makes one call, if the lock is free. True: it is done. Exceptions of the program's functions are
+   reported as unraisable. */
 static bool step(session_t *self, bool (*call)(session_t *, int64_t), int64_t deadline) {
   deferred_t deferred;
   bool is_done;
@@ -60,7 +60,7 @@ static bool step(session_t *self, bool (*call)(session_t *, int64_t), int64_t de
   session_collect(self);
   session_unlock(self, &deferred);
   Py_END_ALLOW_THREADS;
-  /* The loss is said once, and handlers of signals are not run where nobody can be told of them. */
+  /* Log the loss only once, and run no signal handlers: no caller could get their exceptions. */
   deferred.before = deferred.after;
   if (!session_run_deferred(self, &deferred)) PyErr_WriteUnraisable(NULL);
   return is_done;
@@ -127,7 +127,7 @@ typedef struct ending {
   bool is_drained;
 } ending_t;
 
-/* Those that need an end, with a reference to each; NULL where there are none. */
+/* The sessions that still have to end, with a reference to each; NULL without sessions. */
 static ending_t *find(const module_state_t *state, size_t *count_out) {
   size_t count = 0;
   for (session_t *one = state->sessions; one; one = one->older) count++;
@@ -144,8 +144,8 @@ static ending_t *find(const module_state_t *state, size_t *count_out) {
   return endings;
 }
 
-/* All work at the same time, so that one that cannot be reached costs the others nothing. False
-   with the exception of a signal handler. */
+/* Drains all sessions at the same time, so that an unreachable peer does not delay the others.
+   False with the exception of a signal handler. */
 static bool drain_all(ending_t *endings, size_t count) {
   for (bool is_waiting = true; is_waiting;) {
     is_waiting = false;

@@ -5,17 +5,17 @@
 
 /* ---- With the lock --------------------------------------------------------------- */
 
-/* Memory for the service's answer in the next event; false: there is none. */
+/* Allocates memory for the response in the next event; false without memory. */
 static bool reserve_answer(answer_t **answer_out) {
   *answer_out = malloc(sizeof **answer_out);
   return *answer_out != NULL;
 }
 
-/* With Outcomes.ALL accepted ones give way where so many outcomes wait; the library's window holds
-   about as many. */
+/* With Outcomes.ALL, accepted outcomes are dropped when this many outcomes wait; the library's
+   window holds about as many. */
 enum { ACCEPTED_MAX = 16384 };
 
-/* Makes room for one more, whoever gets it. */
+/* Makes room for one more outcome in each list. */
 static bool reserve(session_t *self) {
   return outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->unreported) &&
          outcomes_reserve(&self->owned);
@@ -100,7 +100,7 @@ static bool log_changes_since(session_t *self, const apns_session_stats_t *befor
       !begins_to_forget) {
     return true;
   }
-  /* Otherwise the exception of a signal handler would be taken for the logger's. */
+  /* Run signal handlers first: their exception must not look like the logger's. */
   if (PyErr_CheckSignals()) return false;
   PyObject *nothing = PyObject_CallFunction(
       self->state->log_changes, "OiKKKKi", self->host, (int)self->port,
@@ -130,7 +130,7 @@ bool session_run_deferred(session_t *self, deferred_t *deferred) {
   }
   outcomes_free(&deferred->unreported);
   if (deferred->lines.first) {
-    /* One that is being destroyed is not shown. */
+    /* Do not show a session that is being destroyed. */
     log_lines_tell(Py_REFCNT(self) > 0 ? (PyObject *)self : NULL, self->state, self->log,
                    &deferred->lines);
   }
@@ -194,7 +194,7 @@ static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome
     if (status == APNS_OK) session_collect(self);
     found = outcomes_count(&self->outcomes) > 0;
     int64_t now = clock_ms();
-    /* An acceptance that is no event does not end the wait. */
+    /* An acceptance that is not an event does not end the wait. */
     cut = status == APNS_OK || ((status == APNS_DONE || status == APNS_ERR_TIMEOUT) &&
                                 now - began >= slice && now < deadline);
     session_unlock(self, &deferred);
@@ -219,7 +219,7 @@ PyObject *session_event_of(session_t *self, outcome_t outcome) {
   return event_make(self->state, outcome, &entry);
 }
 
-/* NULL without an exception: there is none. */
+/* The next event; NULL without an exception if no event has arrived. */
 static PyObject *next_event(session_t *self, int32_t timeout_ms) {
   outcome_t outcome;
   return next_outcome(self, timeout_ms, &outcome) ? session_event_of(self, outcome) : NULL;

@@ -10,7 +10,7 @@ static void *raise_status(const session_t *self, apns_status_t status) {
   return raise_error(self->state, &error);
 }
 
-/* Raises what keeps the session from being used here as one that never waits. */
+/* Raises unless the session is nonblocking and of this process. */
 static bool require_never_waits(const session_t *self) {
   if (!object_lock_is_of_this_process(&self->lock)) {
     raise_status(self, APNS_ERR_FORKED);

@@ -15,12 +15,12 @@ static PyStructSequence_Field stats_fields[] = {
     {"bytes", "Bytes written, before encryption."},
     {"records", "Writes, each a TLS record."},
     {"events", "Outcomes that wait to be taken."},
-    {"in_flight", "Unresolved ones that were written on an open connection."},
-    {"window", "Bytes of the window that unresolved ones use."},
+    {"in_flight", "Unresolved notifications that were written to an open connection."},
+    {"window", "Bytes of the window that unresolved notifications use."},
     {"first_unresolved",
      "All notifications sent before the one with this identifier have an outcome; 0: all have."},
     {"cancelled", "Taken back by cancel(); they did not arrive."},
-    {"forgotten", "Accepted ones whose outcome nobody took, so that it gave way."},
+    {"forgotten", "Accepted outcomes that were not taken and were dropped for newer ones."},
     {"expired", "Past their deadline; they did not arrive."},
     {NULL, NULL}};
 
@@ -85,7 +85,7 @@ static bool add_count(PyObject *dict, PyObject *key, uint64_t count) {
   return added;
 }
 
-/* What a place of an array stands for. */
+/* The key for a place of an array. */
 typedef PyObject *(*place_key_t)(size_t place);
 
 static PyObject *time_key(size_t place) {

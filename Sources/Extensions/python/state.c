@@ -1,9 +1,9 @@
 /*
- * What one import of the module has: its types, and what it needs of the package's other modules.
- * The state is a part of the module. Types lead to it by an attribute, since PyType_GetModule() is
- * not in the limited API of 3.9. Objects have a pointer to it, and their type keeps the module
- * alive; those that the collector knows keep it alive themselves, for it may take their type apart
- * before them.
+ * The state of one import of the module: its types, and the objects of the package's other modules
+ * that it uses. The state is a part of the module. Types refer to it by an attribute, since
+ * PyType_GetModule() is not in the limited API of 3.9. Objects have a pointer to it, and their type
+ * owns a reference to the module; objects that the collector tracks own one too, because it may
+ * clear their type first.
  *
  * The module has no m_clear, so that the state is whole until the last object is gone. Each cycle
  * through it leads through the dict of a type or module, which the collector clears.

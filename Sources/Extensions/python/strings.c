@@ -77,7 +77,7 @@ static PyObject *key_bytes(PyObject *key, char **text_out, Py_ssize_t *length_ou
   return bytes;
 }
 
-/* The value of a key, borrowed; NULL where there is no such key. */
+/* The value of a key, borrowed; NULL if the key does not exist. */
 static bool look_up(strings_t *self, PyObject *key, const char **text_out, size_t *length_out) {
   apns_error_t error = APNS_ERROR_INIT;
   char *text;
@@ -183,7 +183,7 @@ static PyMethodDef methods[] = {
      "format($self, key, /, *args)\n--\n\n"
      "The value of a key with the arguments, which are str, filled in: `%@` takes the next\n"
      "argument, `%n$@` the n-th from 1, `%%` is a percent sign. Extra arguments are ignored.\n"
-     "ArgumentError: no such key, too few arguments, or a `%` before anything else, with its\n"
+     "ArgumentError: unknown key, too few arguments, or a `%` before anything else, with its\n"
      "line and column in the file."},
     {NULL, NULL, 0, NULL}};
 

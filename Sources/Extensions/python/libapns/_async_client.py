@@ -122,7 +122,7 @@ class AsyncClient:
 
     def _hear(self, error: Error) -> None:
         self._heard_at = time.monotonic()
-        # Who cannot be reached at all, or only once somebody acts, is told of at once.
+        # Report immediately if the peer was never reached, or if only a change can help.
         if not error.is_retryable or self._core.stats().connects == 0:
             for one in self._impatient:
                 one.failure = error
@@ -228,7 +228,7 @@ class AsyncClient:
         apns_id: str | None = None,
         channel_id: str | None = None,
     ) -> asyncio.Future[Event]:
-        """Hands over one notification and returns a future of its outcome, which is to be awaited.
+        """Queues one notification and returns a future of its outcome, to be awaited.
 
         It waits only while there is no room, because very many are on their way. The notification
         is tried for as long as the client is there. cancel() of the future takes it back.
@@ -309,8 +309,8 @@ class AsyncClient:
         """Takes no more, waits for the outcomes of what was taken, and closes the connections.
 
         It waits for at most `timeout` seconds; None: for connect_timeout and write_timeout
-        together. What has no outcome then ends as unknown, and DeadlineError says of how many in
-        `unresolved`. Closing again does nothing.
+        together. Then unresolved notifications end as unknown, and DeadlineError has their number
+        in `unresolved`. Closing again does nothing.
         """
         if self._is_closed or self._process != os.getpid():
             return
@@ -345,7 +345,7 @@ class AsyncClient:
 
 
 class _Many:
-    """What push_many() was given, and sends while its outcomes are taken."""
+    """The notifications of push_many(), which sends them while its outcomes are taken."""
 
     def __init__(
         self, client: AsyncClient, source: Iterable[Item] | AsyncIterable[Item]

@@ -24,9 +24,9 @@ class ChannelsResponse(NamedTuple):
     reason_text: str
     """The reason as the service wrote it, even if it is not listed."""
     request_id: str
-    """The apns-request-id, for questions to Apple; empty: there was none."""
+    """The apns-request-id, for questions to Apple; empty if APNs gave no ID."""
     retry_after: int
-    """After how many seconds the request may be made again; 0: there is no point in it."""
+    """After how many seconds to repeat the request; 0: repeating it is pointless."""
 
 
 def description(storage: int, push_type: int) -> ChannelDescription:

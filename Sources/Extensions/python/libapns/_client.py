@@ -43,16 +43,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("libapns")
 
-# So many are read of an iterable, or delivered, before others have their turn.
+# How many items are read or outcomes delivered before others have their turn.
 _TURN_COUNT = 64
-# Of push_many(): so many outcomes may wait for the program before more is read.
+# push_many() stops reading while this many outcomes wait for the program.
 UNREAD_MAX = 1024
-# How long the peer's goodbye is waited for, and what is already cancelled.
+# How long to wait for the peer to close, and for outcomes of cancelled notifications.
 GOODBYE = 1.0
 
 
 class Answer(concurrent.futures.Future["Event"]):
-    """What submit() returns: the outcome of one notification, once it is known."""
+    """The future that submit() returns, of the outcome of one notification."""
 
     def __init__(self, engine: _Engine, user_data: object) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class Answer(concurrent.futures.Future["Event"]):
 
 
 class _Goal:
-    """What a thread waits for that the session reaches in several turns."""
+    """A goal that the session reaches in several turns, while a thread waits."""
 
     def __init__(self, call: Callable[[], object], is_patient: bool) -> None:
         self.call = call
@@ -294,7 +294,7 @@ class _Engine:
         poll.register(self.core.fileno(), select.POLLIN)
         while not self.over.is_set():
             left = None if self.deadline is None else max(self.deadline - time.monotonic(), 0)
-            # Behind its deadline it waits for the goodbye, which has a timer of its own.
+            # After the deadline it waits for the peer to close, which has its own timer.
             poll.poll(None if left is None or self.is_closing else left * 1000 + 1)
             try:
                 self.turn()
@@ -362,7 +362,7 @@ class _Engine:
         for goal in self.goals:
             if not goal.is_patient:
                 goal.end(error)
-        # Who cannot be reached at all, or only once somebody acts, is told of at once.
+        # Report immediately if the peer was never reached, or if only a change can help.
         if not error.is_retryable or self.core.stats().connects == 0:
             for answer in list(self.impatient):
                 if answer._identifier is not None and not answer.done():
@@ -370,7 +370,7 @@ class _Engine:
                     self.core.cancel(answer._identifier)
 
     def report(self, error: Exception) -> None:
-        """What a function of the program raised is nobody's failure but its own."""
+        """Logs an exception of one of the program's functions, which must not affect others."""
         logger.error("%s, port %d", self.core.host, self.core.port, exc_info=error)
 
     def go_on_ending(self, deadline: float) -> None:
@@ -422,7 +422,7 @@ class _Engine:
 
 
 def end_clients() -> None:
-    """At the end of the process: what was submitted has its outcome, or is said to have none."""
+    """Waits for outcomes at the end of the process, and logs how many are missing."""
     engines = [engine for engine in list(_Engine.all) if engine.process == os.getpid()]
     for engine in engines:
         engine.begin_end(engine.core._close_ms / 1000, True)
@@ -445,26 +445,26 @@ class Client:
         print(client.push(token, {"aps": {"alert": "Hello"}}))
 
     key, key_id, team_id
-        The signing key, a file's path or the text of it, and what Apple calls it and your team.
+        The signing key, a file's path or its text, and Apple's IDs of the key and of your team.
     certificate, certificate_key, passphrase
-        In place of the key: the certificate, a file's path or its text in PEM or PKCS #12, with
-        its private key, which may stand apart.
+        Instead of the key: the certificate, a file's path or its text in PEM or PKCS #12, with
+        its private key, which may be separate.
     ca_file
-        The authorities to trust, instead of the system's.
+        The CA certificates to trust, instead of the system's.
     credentials
-        In place of all of these: Credentials, which know more.
+        Instead of all of these: Credentials, which have more options.
     options
-        Those of Session, all but nonblocking, outcomes and events_max: such as topic,
+        Those of Session except nonblocking, outcomes and events_max: such as topic,
         environment="sandbox", connections, log.
 
-    A thread of its own, begun by the first push, keeps the connections, sends again what the
-    service puts off, and delivers outcomes. Any number of threads may push by one client at the
-    same time. As a context manager it closes at the end of the block.
+    A thread, which the first push starts, keeps the connections, retries deferred notifications
+    and delivers outcomes. Any number of threads may push with one client at the same time. As a
+    context manager it closes at the end of the block.
 
     A process makes its own clients: after a fork, a client of the parent raises ForkedError. At
     the end of the process, or with the last reference to it, a client waits for the outcomes
-    of all that was taken, for at most close_timeout, 5 seconds by default; then one line says
-    how many have none.
+    of all queued notifications, for at most close_timeout, 5 seconds by default; then it logs
+    how many are missing.
     """
 
     def __init__(
@@ -494,12 +494,12 @@ class Client:
 
     @property
     def host(self) -> str:
-        """The service's name or address."""
+        """The server's name or address."""
         return self._engine.core.host
 
     @property
     def port(self) -> int:
-        """The service's port."""
+        """The server's port."""
         return self._engine.core.port
 
     @property
@@ -512,11 +512,11 @@ class Client:
         return self._engine.core.stats()
 
     def metrics(self) -> _Metrics:
-        """What a monitoring system asks for, as Session.metrics() has it."""
+        """Figures for a monitoring system, as from Session.metrics()."""
         return self._engine.core.metrics()
 
     def gone(self) -> list[Device]:
-        """Takes the list of devices that the service reported as gone (410), each once."""
+        """Takes the list of gone devices (410), each once."""
         return self._engine.core.gone()
 
     def __repr__(self) -> str:
@@ -524,7 +524,7 @@ class Client:
         return f"<libapns.Client to {self.host}, port {self.port}{closed}>"
 
     def use_credentials(self, credentials: Credentials, /) -> None:
-        """Gives it other credentials, such as a renewed certificate. Nothing is lost by that."""
+        """Rotates the credentials, such as a renewed certificate. Nothing is lost by that."""
         self._engine.require()
         self._engine.core.use_credentials(credentials)
         self._engine.wake()
@@ -532,7 +532,7 @@ class Client:
     # ---- Pushing ------------------------------------------------------------------------
 
     def connect(self, timeout: float | None = None) -> None:
-        """Connects now, which is the best place to find a mistake in host or credentials.
+        """Connects now, which is the best way to find errors in host or credentials.
 
         Raises what prevents the connection, or DeadlineError.
         """
@@ -555,29 +555,29 @@ class Client:
     ) -> Event:
         """Pushes one notification and returns its outcome, an Event.
 
-        A rejection is an outcome and no exception: look at `is_accepted` and `why`, or call
-        `raise_unless_accepted()`. An exception says that it did not arrive: a mistake in it, or
-        a service that cannot be reached at all.
+        A rejection is an outcome, not an exception: look at `is_accepted` and `why`, or call
+        `raise_unless_accepted()`. After an exception it did not arrive: it has an error, or the
+        peer cannot be reached at all.
 
         `timeout` is for all of it, in seconds; None: for connect_timeout and write_timeout
         together, 20 by default. When it is over, or Ctrl-C is pressed, the notification is taken
-        back: EventKind.CANCELLED says that nothing of it was written, UNKNOWN that it was, and
-        that no answer came.
+        back: EventKind.CANCELLED if nothing of it was written, UNKNOWN if it was written and
+        no response came.
 
         token
             The device token: hex, or bytes; None with a channel_id.
         payload
             A dict to encode as JSON, JSON as str or bytes, or a Payload.
         expiry
-            Until when the service keeps trying: UNIX seconds, or a datetime with a time zone.
-            0: it tries once. None: not said.
+            Until when APNs keeps trying: UNIX seconds, or a datetime with a time zone.
+            0: it tries once. None: not given.
         priority
-            10 at once, 5 saves the device's power, 1 even more. None: not said.
+            10 immediately, 5 saves the device's power, 1 even more. None: not given.
         topic, push_type, collapse_id, apns_id
             By default the client's or the certificate's topic; what the payload looks like; no
             other notification is replaced; a UUID that APNs makes.
         channel_id
-            The channel in place of a token, for a broadcast.
+            The channel instead of a token, for a broadcast.
         """
         engine = self._engine
         engine.require()
@@ -623,14 +623,14 @@ class Client:
         apns_id: str | None = None,
         channel_id: str | None = None,
     ) -> concurrent.futures.Future[Event]:
-        """Hands over one notification and returns a concurrent.futures.Future of its outcome.
+        """Queues one notification and returns a concurrent.futures.Future of its outcome.
 
-        The arguments are those of push(). It does not wait for an answer, or for a connection. It
-        waits for room while very many are on their way (window_bytes), for at most connect_timeout
-        and write_timeout together; then it raises FullError. An exception says that it was not
-        taken. The notification is tried for as long as the client is there.
+        The arguments are those of push(). It does not wait for a response or a connection. It
+        waits for room while very many are unresolved (window_bytes), for at most connect_timeout
+        and write_timeout together; then it raises FullError. After an exception it was not
+        queued. The notification is tried for as long as the client exists.
 
-        Callbacks of futures run in the client's thread, and hold up others while they do; there
+        Callbacks of futures run in the client's thread, and delay others while they run; there
         submit() never waits. cancel() of a future takes the notification back.
         """
         engine = self._engine
@@ -646,14 +646,14 @@ class Client:
         self, notifications: Iterable[Item], /, *, timeout: float | None = None
     ) -> Iterator[Event]:
         """Pushes notifications and iterates over their outcomes: an Event for each, in the order
-        of the answers; `user_data` or `token` says of which it is.
+        of the responses; `user_data` or `token` identifies the notification.
 
-        Each is a Notification, or a tuple of token and payload, and user_data where there is
-        some. They may come from any iterable, which is read as far as there is room, while the
-        program asks for outcomes: memory does not grow with their number.
+        Each is a Notification, or a tuple of token and payload, and optionally user_data. They
+        may come from any iterable, which is read as far as there is room, while the program
+        takes outcomes: memory does not grow with their number.
 
         An exception about a notification, of the iterable or of the client ends the sending. It
-        is raised after the outcomes of all that were taken, and its `taken` says how many. Where
+        is raised after the outcomes of all queued notifications, whose number is its `taken`. If
         no outcome comes for `timeout` seconds (None: connect_timeout and write_timeout together)
         it is a DeadlineError, with `unresolved`; next() may be called again.
         """
@@ -667,11 +667,11 @@ class Client:
         self._engine.reach(self._engine.drain, timeout, True)
 
     def close(self, timeout: float | None = None) -> None:
-        """Takes no more, waits for the outcomes of what was taken, and closes the connections.
+        """Takes no more, waits for the outcomes of queued notifications, and closes connections.
 
         It waits for at most `timeout` seconds; None: for connect_timeout and write_timeout
-        together. What has no outcome then ends as unknown, and DeadlineError says of how many in
-        `unresolved`. Closing again does nothing.
+        together. Then unresolved notifications end as unknown, and DeadlineError has their number
+        in `unresolved`. Closing again does nothing.
         """
         engine = self._engine
         if engine.process != os.getpid() or engine.over.is_set():

@@ -21,7 +21,7 @@ _Bytes = bytes | bytearray | memoryview
 
 @final
 class Credentials:
-    """Who the provider is and whom it trusts."""
+    """The provider's identity, and the CA certificates that it trusts."""
 
     def __new__(
         cls,

@@ -11,7 +11,7 @@ from ._core import Credentials
 _Path = Union[str, "os.PathLike[str]", "os.PathLike[bytes]"]
 _Text = Union[str, bytes, bytearray, memoryview]
 
-# Such as a key in base64, as secrets are kept: no path is so long and has no dot.
+# Such as a key in base64, as secrets are kept: paths are shorter or have a dot.
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s\\_-]{128,}")
 
 

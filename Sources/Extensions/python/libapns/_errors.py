@@ -30,27 +30,27 @@ if TYPE_CHECKING:
 
 
 class Error(Exception):
-    """What went wrong, in detail. Its text is one line and never contains a secret."""
+    """An error in detail. Its text is one line and never contains a secret."""
 
     message: str
-    """What went wrong, for people."""
+    """The error, for people."""
     status: Status
     cause: Cause
-    """What exactly went wrong, for programs; NONE: the status says everything."""
+    """The exact error, for programs; NONE: the status says everything."""
     errno: int
     """The system's error number; 0: the system did not fail."""
     tls_code: int
     """OpenSSL's error code, 0 for none."""
     reject: Reject
-    """The status with which a gateway would have refused what this call refused, a notification
-    or the text of a token, so that a program needs only one table; NONE: there is none."""
+    """The status that a gateway would give for a notification or token text that this call refused,
+    so that a program needs only one table; NONE for other errors."""
 
     taken: int
-    """Of send_many(): how many notifications the session took."""
+    """From send_many(): how many notifications were queued."""
     unresolved: int
-    """Of drain(): how many notifications have no outcome yet."""
+    """From drain(): how many notifications have no outcome yet."""
     response: ChannelsResponse | None
-    """Of Channels: what the service answered; None: it did not."""
+    """From Channels: APNs' response, or None."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Error(Exception):
 
 
 class ArgumentError(Error, ValueError):
-    """A mistake of the caller; retrying cannot help."""
+    """An error of the caller; retrying cannot help."""
 
 
 class DeadlineError(Error, TimeoutError):  # type: ignore[misc]
@@ -101,7 +101,7 @@ class TLSError(Error):
 
 
 class CredentialsError(Error):
-    """A certificate, a key or trust anchors cannot be used."""
+    """A certificate, a key or CA certificates cannot be used."""
 
 
 class ProtocolError(Error):
@@ -121,24 +121,24 @@ class ForkedError(Error):
 
 
 class AgainError(Error, BlockingIOError):  # type: ignore[misc]
-    """With `nonblocking`: not yet. Wait until the descriptor is readable, then go on."""
+    """With `nonblocking`: not yet. Wait until the descriptor is readable, then continue."""
 
 
 class RejectedError(Error):
-    """Channels: the service's answer is no."""
+    """Channels: APNs rejected the request."""
 
     @property
     def reason(self) -> Reason:
-        """Why, as `answer` has it."""
+        """The reason, from `response`."""
         return self.response.reason if self.response else Reason.NONE
 
 
 class InDoubtError(Error):
-    """Channels: create() got no answer, and the channel may have been made: look at list()."""
+    """Channels: create() got no response; the channel may have been created: look at list()."""
 
 
 class NotAcceptedError(Error):
-    """A notification was rejected, or nobody knows whether it arrived."""
+    """A notification was rejected, or it is unknown whether it arrived."""
 
     event: Event
     """How it ended."""

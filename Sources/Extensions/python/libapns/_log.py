@@ -1,5 +1,5 @@
-"""What a session tells a log: its lines, for the option `log`, and changes of its counts since the
-last call, for the logger "libapns"."""
+"""The log of a session: its lines, for the option `log`, and changes of its counts since the last
+call, for the logger "libapns"."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class LogLine:
     """How many it is about, where the kind says so."""
     seconds: float
     left_out: int
-    """So many lines of this kind were left out before this one."""
+    """How many lines of this kind were omitted before this one."""
     resumed: bool
     """The handshake resumed an earlier TLS session."""
 
@@ -75,7 +75,7 @@ LEVELS = {
 
 
 def loss(log: Log | None, host: str, port: int, count: int) -> None:
-    """A session ended, and so many notifications have no outcome: one line, that nobody can miss."""
+    """Logs, prominently, how many notifications have no outcome at the end of a session."""
     peer, words = f"{host}:{port}", f"the session ended, and {count} notifications have no outcome"
     if log is not None:
         tell(log, LogLevel.ERROR, LogKind.CLOSED, words, peer, 0, 0, count, 0, 0, 0)

@@ -58,7 +58,7 @@ class Notification:
 
 
 Item = Union[Notification, "tuple[Token, Content]", "tuple[Token, Content, object]"]
-"""What send_many() and push_many() take."""
+"""The items of send_many() and push_many()."""
 
 _OPTIONS = ("expiry", "priority", "topic", "push_type", "collapse_id", "apns_id", "channel_id")
 

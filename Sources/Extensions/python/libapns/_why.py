@@ -1,4 +1,4 @@
-"""What Event has that is written in Python; the class itself is written in C."""
+"""The methods of Event that are written in Python; the class itself is written in C."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._meanings import REASONS, REJECTS
 if TYPE_CHECKING:
     from ._core import Event
 
-# Of the year 9999. A service may send a number that is no time.
+# The last second of the year 9999. A peer may send a number that is not a valid time.
 _LAST_SECOND = 253_402_300_799
 
 
@@ -55,7 +55,7 @@ def __repr__(event: Event) -> str:
     if event.http_status:
         said += f", http_status={event.http_status}"
     said += f", identifier={event.identifier}"
-    if event.token:  # a broadcast has none
+    if event.token:  # not for a broadcast
         said += f", token={event.token.hex()}"
     return f"libapns.Event({said}, user_data={event.user_data!r})"
 

@@ -60,14 +60,14 @@ logger = logging.getLogger("libapns.aio")
 _T = TypeVar("_T")
 _Core = TypeVar("_Core", _core.Feedback, _core.Channels)
 
-# A turn of the loop handles this many outcomes or notifications at most, and ends after this many
-# seconds, so that others in the loop have theirs. Each outcome wakes a task, which takes longer.
+# A turn of the loop handles at most this many outcomes or notifications, and ends after this many
+# seconds, so that other tasks have theirs. Each outcome wakes a task, which takes longer.
 _TURN_COUNT = 64
 _TURN_SECONDS = 0.001
-# With Outcomes.ALL accepted ones give way where so many events wait.
+# With Outcomes.ALL, accepted events are dropped when this many events wait.
 _ACCEPTED_MAX = 16384
 
-# A failure of sending that is the notification's, or that ends the session. Any other is news.
+# Errors of the notification, or that end the session. Others are reported to on_error.
 _FINAL = (ArgumentError, ClosedError, ForkedError)
 
 
@@ -92,8 +92,8 @@ class _Queued:
         self.payload = payload
         self.options = options
         self.identifier: int | None = None  # once the session has taken it
-        self.taken: asyncio.Future[None] | None = None  # for who waits until then, or for a failure
-        self.failure: Error | None = None  # to be raised where it was taken back
+        self.taken: asyncio.Future[None] | None = None  # done then, or after a failure
+        self.failure: Error | None = None  # raised if it was taken back
 
     def fail(self, error: BaseException) -> None:
         _fail(self.future, error)
@@ -113,8 +113,8 @@ def _watch(loop: asyncio.AbstractEventLoop, descriptor: int, session: weakref.re
 
 
 class _Unclosed:
-    """A session that nobody closed or knows any more works for its end in its loop. What it has not
-    reached when the loop ends, the end of the process goes on with."""
+    """Drains and closes a session, which the program dropped without closing it, in its loop. If
+    the loop ends before, the end of the process continues."""
 
     all: set[_Unclosed] = set()
 
@@ -148,14 +148,14 @@ class _Unclosed:
 
 
 class _Home:
-    """The loop that something was made in, and in which alone it can be used."""
+    """The loop that an object was made in, the only one that can use it."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
         self.thread = threading.get_ident()
 
     def require(self, what: str) -> None:
-        """Before anything is taken: a call from elsewhere would not learn what came of it."""
+        """Raises for a call from another loop or thread, which would not get the outcome."""
         try:
             running = asyncio.get_running_loop()
         except RuntimeError:
@@ -191,25 +191,25 @@ def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
 class Session:
     """A provider's session with one gateway, in the running event loop.
 
-    It takes the options of libapns.Session, all but nonblocking, and is made in a coroutine. Its
-    loop alone can use it: a call from elsewhere is an ArgumentError, and nothing was taken. As an
+    It takes the options of libapns.Session except nonblocking, and is made in a coroutine. Only
+    its loop can use it: a call from elsewhere raises ArgumentError, and queues nothing. As an
     asynchronous context manager it drains and closes at the end of the block, for at most
     connect_timeout and write_timeout together and one second more, 21 by default; then it raises
-    DeadlineError, and what has no outcome is unknown. After an exception it closes at once.
+    DeadlineError, and other outcomes are unknown. After an exception it closes immediately.
 
     on_error
-        Is called with each libapns.Error that tells of a connection, such as one that cannot be
-        made. The latest is the attribute last_error, too.
+        Is called with each libapns.Error about a connection, such as a failed one. The attribute
+        last_error is the latest.
     keep_cancelled
-        When a task is cancelled that awaits send(), and the notification was already taken, its
-        outcome is delivered by events(), an acceptance too. False: it is dropped.
+        When a task that awaits send() is cancelled, and the notification was already queued,
+        events() delivers its outcome, an acceptance too. False: it is dropped.
     outcomes
         Which outcomes of posted notifications are events; send() returns its own in any case.
-        "all": all; accepted ones that nobody takes give way where many wait, the oldest first.
-        "each": all, and each stays until it is taken. "failures": all but accepted ones.
+        "all": all; if many wait, the oldest accepted ones are dropped. "each": all, and each
+        stays until it is taken. "failures": all except accepted ones.
     events_max
-        When this many events that do not give way wait to be taken from events(), post_nowait()
-        raises FullError and post() waits.
+        When this many events that are not dropped wait in events(), post_nowait() raises
+        FullError and post() waits.
     """
 
     def __init__(
@@ -234,7 +234,7 @@ class Session:
             events_max=events_max,
             **options,
         )
-        # As libapns.Session has it for a timeout of None.
+        # As in libapns.Session for a timeout of None.
         patience = (options.get("connect_timeout") or 10) + (options.get("write_timeout") or 10)
         self._begin(
             core, patience, on_error, keep_cancelled, wanted, events_max
@@ -300,20 +300,20 @@ class Session:
 
     @property
     def queued(self) -> int:
-        """How many notifications wait for room in the window; the session has not taken them."""
+        """How many notifications wait for room in the window, before the session queues them."""
         return sum(not one.future.done() for one in self._queue)
 
     def stats(self) -> Stats:
-        """Counts of what the session has taken, as libapns.Session.stats() has them."""
+        """Counts of the notifications that the session has queued, as libapns.Session.stats()."""
         stats = self._core.stats()
         return type(stats)((*stats[:-1], self._forgotten))
 
     def metrics(self) -> _Metrics:
-        """What a monitoring system asks for, as libapns.Session.metrics() has it."""
+        """Figures for a monitoring system, as from libapns.Session.metrics()."""
         return self._core.metrics()
 
     def gone(self) -> list[Device]:
-        """HTTP/2: takes the devices that the service reported as gone."""
+        """HTTP/2: takes the list of gone devices (410)."""
         return self._core.gone()
 
     def __repr__(self) -> str:
@@ -321,16 +321,16 @@ class Session:
         return f"<libapns.aio.Session to {self.host}, port {self.port}{closed}>"
 
     def use_credentials(self, credentials: Credentials, /) -> None:
-        """Gives the session other credentials, as libapns.Session.use_credentials() does."""
+        """Rotates the session's credentials, as libapns.Session.use_credentials() does."""
         self._require_open()
         self._core.use_credentials(credentials)
 
     # ---- Sending ------------------------------------------------------------------------
 
     async def connect(self) -> None:
-        """Connects now, which is the best place to find a mistake in host or credentials.
+        """Connects now, which is the best way to find errors in host or credentials.
 
-        Raises what prevents the connection; the session itself goes on trying.
+        Raises the error that prevents the connection; the session itself keeps trying.
         """
         self._require_open()
         try:
@@ -360,17 +360,17 @@ class Session:
     ) -> Event:
         """Sends one notification and returns its outcome, an libapns.Event.
 
-        A rejection is an outcome too, and no exception: look at `kind` and `why`. An exception
-        says that the session did not take the notification. While the window is full it waits
-        for room, in the order of the calls.
+        A rejection is an outcome too, not an exception: look at `kind` and `why`. After an
+        exception the notification was not queued. While the window is full it waits for room,
+        in the order of the calls.
 
-        Over the binary interface, which answers only what it rejects, an acceptance is known when
-        it is proven: at the latest after prove_after, or as soon as the window is full or somebody
-        drains. HTTP/2 answers each at once.
+        Over the binary interface, which answers only rejected notifications, an acceptance is
+        known when it is proven: after prove_after at the latest, or as soon as the window is full
+        or drain() is called. HTTP/2 answers each notification immediately.
 
         Cancellation, such as by asyncio.wait_for(), takes the notification back, as cancel() does.
-        If it was taken by the session its outcome is an event, see keep_cancelled: CANCELLED if
-        nothing of it was written, else what became of it.
+        If the session had queued it, its outcome is an event, see keep_cancelled: CANCELLED if
+        nothing of it was written, else its other outcome.
         """
         future: asyncio.Future[Event] = self._loop.create_future()
         one = self._put(
@@ -399,7 +399,7 @@ class Session:
         apns_id: str | None = None,
         channel_id: str | None = None,
     ) -> int:
-        """Hands over one notification, and returns the identifier by which its event knows it.
+        """Queues one notification, and returns the identifier that its event will have.
 
         It waits only until there is room in the window. events() delivers the outcome. Cancelled
         while it waits for room, the notification is not sent.
@@ -503,7 +503,7 @@ class Session:
             return int(error.identifier)  # type: ignore[attr-defined]
 
     def _report(self, error: Exception) -> None:
-        """What a function of the program raised is nobody's failure but its own."""
+        """Reports an exception of one of the program's functions, which must not affect others."""
         self._loop.call_exception_handler({"message": f"in {self!r}", "exception": error})
 
     def _require_home(self) -> None:
@@ -526,7 +526,7 @@ class Session:
                     self._schedule()
                 yield event
                 given += 1
-                # Other tasks have their turn, whatever the taker does with it.
+                # Let other tasks run, even if the taker never awaits.
                 if given % _TURN_COUNT == 0:
                     await asyncio.sleep(0)
             if self._is_over:
@@ -539,14 +539,14 @@ class Session:
                 if reader in self._readers:
                     self._readers.remove(reader)
                 elif reader.done() and self._events:
-                    # Where this taker was cancelled, the event is the next one's.
+                    # If this taker was cancelled, the event goes to the next one.
                     self._wake_reader()
 
     async def drain(self, timeout: float | None = None) -> None:
         """Waits until the outcome of every notification is known, for at most `timeout` seconds.
 
         None: for connect_timeout and write_timeout together. DeadlineError: the time is over; its
-        `unresolved` says how many notifications have no outcome yet; they stay in the session.
+        `unresolved` is the number of notifications without an outcome; they stay in the session.
         Events may still wait to be taken.
         """
         self._require_home()
@@ -565,10 +565,10 @@ class Session:
     def cancel(self, identifier: int | None = None) -> int:
         """Takes back the notification with that identifier, as post() returns it, or all of them.
 
-        None is begun to be written after this call, neither for the first time nor again. Those
-        of which nothing was written end as EventKind.CANCELLED, or as UNKNOWN if an earlier
-        connection may have delivered them; the rest keep waiting for their answers. Returns how
-        many ended. What waits for room in the window has not been taken, and is not cancelled.
+        After this call the session does not begin to write or resend any of them. Unwritten
+        notifications end as EventKind.CANCELLED, or as UNKNOWN if an earlier connection may have
+        delivered them; the others still wait for their responses. Returns how many ended. Does
+        not cancel notifications that wait for room in the window, which are not yet queued.
         """
         count = self._core.cancel(identifier)
         if count:
@@ -576,11 +576,11 @@ class Session:
         return count
 
     async def close(self, timeout: float | None = None) -> None:
-        """Writes what waits, and listens until the gateway has answered, for at most `timeout`
+        """Writes everything, and reads until the gateway has answered, for at most `timeout`
         seconds; None: for connect_timeout and write_timeout together.
 
-        What has no outcome then ends as unknown. What still waited for room raises ClosedError
-        from send() and post(). Closing goes on where the caller is cancelled.
+        Then unresolved notifications end as unknown. send() and post() that still waited for room
+        raise ClosedError. Closing continues if the caller is cancelled.
         """
         self._require_home()
         if self._is_over:
@@ -788,7 +788,7 @@ class Session:
 
 
 class _ByDescriptor(Generic[_Core]):
-    """What never waits and has a descriptor, for which one task at a time waits."""
+    """A nonblocking object with a descriptor, for which one task at a time waits."""
 
     def __init__(
         self, make: Callable[..., _Core], credentials: Credentials, options: Any
@@ -852,7 +852,7 @@ class Feedback(_ByDescriptor["_core.Feedback"]):
             async for device in feedback:
                 forget(device.token, device.timestamp)
 
-    One task iterates at a time. Cancelled, it can go on later: no device is lost.
+    One task iterates at a time. After cancellation it can continue later: no device is lost.
     """
 
     def __init__(self, credentials: Credentials, **options: Unpack[FeedbackOptions]) -> None:
@@ -897,7 +897,7 @@ class Channels(_ByDescriptor["_core.Channels"]):
 
     @property
     def response(self) -> ChannelsResponse | None:
-        """What the service answered to the last request; None: there was no answer."""
+        """APNs' response to the last request; None without a response."""
         return self._core.response
 
     async def create(self, storage: Storage | int | Literal["none", "latest"]) -> str:

@@ -1,10 +1,9 @@
-/* OpenSSL of the system, found when the module is loaded: a wheel for any distribution may not be
-   linked with it, and must not carry one that the system's updates do not reach.
+/* The system's OpenSSL, found when the module is loaded: a wheel for any distribution cannot be
+   linked with it, and must not carry a copy that the system's updates do not reach.
 
-   Every function of OpenSSL that the library calls has an entry here that jumps to where
-   openssl_load() found it. They are found by the handle of libssl, so that no name of OpenSSL
-   enters or leaves this module: Python's own ssl, and a module with another OpenSSL, see nothing
-   of it. */
+   Every OpenSSL function that the library calls has an entry here that jumps to the address that
+   openssl_load() found. It looks them up by the handle of libssl, so that no OpenSSL symbol enters
+   or leaves this module: Python's own ssl, and modules with another OpenSSL, are not affected. */
 #include "loaded.h"
 
 #include <dlfcn.h>
@@ -15,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What these were before glibc 2.34 moved them to where they are now. */
+/* The symbol version of these functions before glibc 2.34 moved them. */
 #if defined(__x86_64__)
 #define OLDEST "GLIBC_2.2.5"
 #elif defined(__aarch64__)
@@ -26,7 +25,7 @@
 __asm__(".symver dlopen, dlopen@" OLDEST "\n.symver dlsym, dlsym@" OLDEST
         "\n.symver dlerror, dlerror@" OLDEST);
 
-/* The addresses have pages of their own, which are made read-only: see openssl_load(). */
+/* The addresses have separate pages, which openssl_load() makes read-only. */
 #define PAGES 65536
 extern void *apns_openssl_addresses[PAGES / sizeof(void *)] __attribute__((visibility("hidden")));
 __asm__(

@@ -1,2 +1,2 @@
-/* Finds the system's OpenSSL, once for the process; NULL, or why there is none that works. */
+/* Finds the system's OpenSSL, once for the process. Returns NULL, or why no OpenSSL works. */
 const char *openssl_load(void);
