@@ -11,7 +11,7 @@ typedef struct channels_object {
   php_apns_log *log;
   pid_t process; /* that made it */
   bool never_waits;
-  bool is_asking; /* a callable of the script may want to ask, too */
+  bool is_asking; /* a request is pending; a callable of the script may try another */
   zend_object std;
 } channels_object;
 

@@ -392,7 +392,7 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
   take_fingerprint(&settings, &fingerprint);
   php_apns_provider *provider;
   apns_credentials_t *credentials = make(&settings, &provider);
-  /* The passphrase's callable may have constructed it meanwhile. */
+  /* The passphrase's callable may already have constructed it. */
   if (own->credentials) {
     apns_credentials_free(credentials);
     php_apns_provider_release(provider);

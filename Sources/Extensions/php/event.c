@@ -45,7 +45,7 @@ static void tell_answer(zend_object *event, const php_apns_answer *answer) {
 }
 
 static void tell_outcome(zend_object *event, const php_apns_record *record) {
-  /* A kind that only a newer library has is not known here. */
+  /* A newer library may have a kind that is unknown here. */
   const bool is_known = php_apns_word_of(&php_apns_event_kinds, record->kind);
   php_apns_case_of(&php_apns_event_kinds, is_known ? record->kind : APNS_EVENT_UNKNOWN,
                    OBJ_PROP_NUM(event, KIND));
@@ -76,7 +76,7 @@ bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_m
   if (!tracked) return false;
   php_apns_record *record = php_apns_tracked_next(tracked, of_others, timeout_ms);
   if (!record || EG(exception)) return !EG(exception);
-  /* The record stays in its list until all memory is there, so that it is not lost without. */
+  /* Allocate everything before the record leaves its list, so that no outcome is lost. */
   zval event;
   php_apns_event_new(record, &event);
   if (of_others) {

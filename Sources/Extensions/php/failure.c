@@ -50,7 +50,7 @@ static void set_case(zend_object *object, const char *name, const php_apns_enum 
 }
 
 void php_apns_throw(const apns_error_t *error) {
-  /* What the token_provider threw says more. */
+  /* The token_provider's exception explains more. */
   if (error->cause == APNS_CAUSE_PROVIDER_TOKEN && EG(exception)) return;
   zend_object *thrown =
       zend_throw_exception(class_of(error->status), error->message, error->status);

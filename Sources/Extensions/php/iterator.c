@@ -1,4 +1,4 @@
-/* foreach over what can be taken only once. */
+/* foreach over values that can be taken only once. */
 #include "php_apns.h"
 
 #include "zend_exceptions.h"

@@ -1,4 +1,4 @@
-/* Names as people type them: the name that was probably meant. */
+/* Suggests a name for a misspelt one. */
 #include "php_apns.h"
 
 /* A longer name is not a typing error. */

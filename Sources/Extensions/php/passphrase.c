@@ -1,5 +1,5 @@
-/* php.ini's passphrase, kept where no script finds it: ini_get(), ini_get_all() and
-   get_cfg_var() say that it is empty. */
+/* php.ini's passphrase, hidden from scripts: for ini_get(), ini_get_all() and get_cfg_var() it is
+   empty. */
 #include "php_apns.h"
 
 #include "main/php_ini.h"
@@ -28,7 +28,7 @@ ZEND_INI_MH(php_apns_update_passphrase) {
   drop(APNS_G(own_passphrase));
   APNS_G(own_passphrase) = NULL;
   if (entry->modified && stage != PHP_INI_STAGE_DEACTIVATE && stage != PHP_INI_STAGE_SHUTDOWN) {
-    /* A directory's or a host's, for one request. */
+    /* From the settings of a directory or a virtual host, for one request. */
     APNS_G(passphrase) = APNS_G(own_passphrase) = copy_of(new_value);
     return SUCCESS;
   }

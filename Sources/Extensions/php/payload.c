@@ -15,7 +15,7 @@ static payload_object *of(zend_object *object) {
   return (payload_object *)((char *)object - XtOffsetOf(payload_object, std));
 }
 
-/* NULL, and an exception: nobody constructed it. */
+/* NULL, and an exception, if its constructor did not run. */
 static apns_payload_t *payload_of(zval *object) {
   payload_object *own = of(Z_OBJ_P(object));
   if (!own->payload) php_apns_throw_unconstructed(&own->std);

@@ -88,7 +88,7 @@ php_apns_tracked *php_apns_persistent_session(zend_string *name, php_apns_identi
   if (!tracked) {
     apns_session_t *session = make(identity, settings);
     if (!session) return NULL;
-    /* The callable for the passphrase may have made the session meanwhile. */
+    /* The callable for the passphrase may already have made the session. */
     tracked = find(name);
     if (tracked) {
       apns_session_free(session);

@@ -1,6 +1,6 @@
 /*
- * The PHP extension: C against apns.h and Zend. A file per noun; each says here what
- * the others may use.
+ * The PHP extension: C against apns.h and Zend. A file per noun; each declares its interface to
+ * the others here.
  */
 #ifndef PHP_APNS_H
 #define PHP_APNS_H
@@ -53,24 +53,25 @@ ZEND_EXTERN_MODULE_GLOBALS(apns)
 ZEND_TSRMLS_CACHE_EXTERN()
 #endif
 
-/* What php.ini says; NULL: nothing. */
+/* A value of php.ini; NULL if it is not set. */
 static inline const char *php_apns_configured(const char *text) {
   return text && *text ? text : NULL;
 }
 
-/* passphrase.c: what sets it and shows it, and what takes it away from scripts. */
+/* passphrase.c: handlers that set and show the passphrase, and functions that hide it from
+   scripts. */
 ZEND_INI_MH(php_apns_update_passphrase);
 ZEND_INI_DISP(php_apns_show_passphrase);
 void php_apns_hide_passphrase(void);
 void php_apns_hide_configured_passphrase(void);
 void php_apns_forget_passphrase(void);
 
-/* token_provider.c: a callable of the script that gives provider tokens. Each who may cause it to
-   be called has a reference. */
+/* token_provider.c: a callable of the script that returns provider tokens. Every object that may
+   call it has a reference. */
 typedef struct php_apns_provider {
   uint32_t references;
   bool is_cut_short; /* by a fatal error, whose jump must not cross the library */
-  bool is_at_rest;   /* not asked while a session ends by itself: nobody hears what it throws */
+  bool is_at_rest;   /* not called at a session's automatic end: no caller could get exceptions */
   zval callable;
 } php_apns_provider;
 /* False, and an exception: it is not callable. NULL or null: none. */
@@ -99,7 +100,7 @@ void php_apns_classes_register(void);
 /* Throws the exception of the error's status. */
 void php_apns_throw(const apns_error_t *error);
 void php_apns_throw_argument(const char *format, ...) ZEND_ATTRIBUTE_FORMAT(printf, 1, 2);
-/* The same of a notification, with what a gateway would have said of it. */
+/* The same for a notification, with the status that a gateway would have given. */
 void php_apns_refuse(apns_reject_t reject, const char *format, ...)
     ZEND_ATTRIBUTE_FORMAT(printf, 2, 3);
 /* Adds to sendMany()'s exception that `taken` notifications were queued. */
@@ -206,12 +207,12 @@ void php_apns_unknown_option(const zend_string *name, zend_ulong number, const c
 bool php_apns_checks_of(const zend_string *text, uint32_t *out);
 /* Parses a whole number in decimal digits; false if the text is anything else. */
 bool php_apns_number_of(const zend_string *text, zend_long *out);
-/* The named arguments behind those of the signature; NULL: none. */
+/* The named arguments after those of the signature; NULL without any. */
 #define PHP_APNS_NAMED(call) \
   ((ZEND_CALL_INFO(call) & ZEND_CALL_HAS_EXTRA_NAMED_PARAMS) ? (call)->extra_named_params : NULL)
 
-/* The same, taken out of the call until php_apns_return_named(): a backtrace shows them, and
-   PHP hides parameters only. */
+/* The same, removed from the call until php_apns_return_named(), because a backtrace shows them
+   and PHP can hide only parameters. */
 static inline HashTable *php_apns_borrow_named(zend_execute_data *call) {
   HashTable *named = PHP_APNS_NAMED(call);
   if (named) ZEND_DEL_CALL_FLAG(call, ZEND_CALL_HAS_EXTRA_NAMED_PARAMS);
@@ -220,7 +221,7 @@ static inline HashTable *php_apns_borrow_named(zend_execute_data *call) {
 static inline void php_apns_return_named(zend_execute_data *call, HashTable *named) {
   if (named) ZEND_ADD_CALL_FLAG(call, ZEND_CALL_HAS_EXTRA_NAMED_PARAMS);
 }
-/* A method by a function that is lent them. */
+/* A method that passes them to a function and then returns them to the call. */
 #define PHP_APNS_METHOD(class, method, function)            \
   PHP_METHOD(class, method) {                               \
     HashTable *named = php_apns_borrow_named(execute_data); \
@@ -250,14 +251,14 @@ typedef struct php_apns_identity {
   bool is_own;                     /* made for this call: free it */
   bool names_certificate;          /* the script does, and so php.ini's is not shown */
   int32_t protocol;                /* what they are for */
-  HashTable *options;              /* where there is no object */
+  HashTable *options;              /* if there is no object */
   php_apns_provider *provider;     /* of the credentials; NULL: none */
   php_apns_fingerprint fingerprint;
 } php_apns_identity;
 /* False, and an exception: it is not Credentials|array|null. */
 bool php_apns_identity_is_one(zval *given, uint32_t argument);
-/* An apns_protocol_t, by which php.ini's settings are taken: the certificate's, the key for
-   provider tokens, or, with PHP_APNS_ANY_PROTOCOL, both. */
+/* `protocol` is an apns_protocol_t, which selects php.ini's settings: the certificate, the signing
+   key, or, with PHP_APNS_ANY_PROTOCOL, both. */
 #define PHP_APNS_ANY_PROTOCOL -1
 bool php_apns_identity_from(php_apns_identity *identity, zval *given, int32_t protocol);
 bool php_apns_identity_make(php_apns_identity *identity);
@@ -281,14 +282,14 @@ typedef struct php_apns_content {
 } php_apns_content;
 /* False, and an exception. */
 bool php_apns_content_from(php_apns_content *content, zval *given);
-/* Has the JSON in place of a builder. False, and an exception. */
+/* Replaces a builder by its JSON. False, and an exception. */
 bool php_apns_content_write(php_apns_content *content);
 /* Replaces the library's position in the JSON by the keys of the array that it was made from. */
 void php_apns_content_name_key(const php_apns_content *content, apns_error_t *error);
 
 void php_apns_strings_register(void);
 
-/* ---- records.c: what is kept of each notification ------------------------ */
+/* ---- records.c: a record of each notification ---------------------------- */
 
 /* The name of a request, shared by its records; outlives the request. */
 typedef struct php_apns_request {
@@ -296,7 +297,7 @@ typedef struct php_apns_request {
   zend_string *name;
 } php_apns_request;
 
-/* What the service answered; HTTP/2 only. */
+/* APNs' response; HTTP/2 only. */
 typedef struct php_apns_answer {
   int64_t timestamp;
   int32_t reason;
@@ -323,13 +324,13 @@ typedef struct php_apns_records {
   size_t count;
 } php_apns_records;
 
-/* NULL: no memory, or user data that cannot be kept; an exception says so. */
+/* NULL, and an exception, without memory or if the user data cannot be kept. */
 php_apns_record *php_apns_record_new(const uint8_t *token, size_t token_length, zval *user_data,
                                      php_apns_request *request);
 void php_apns_record_free(php_apns_record *record);
-/* Notes how it ended. */
+/* Stores the outcome. */
 void php_apns_record_tell(php_apns_record *record, const apns_event_t *event);
-/* The library's `user_data_free`: it has no outcome for the script. */
+/* The library's `user_data_free`, for a notification without an outcome for the script. */
 void php_apns_record_forget(void *record);
 void php_apns_records_append(php_apns_records *records, php_apns_record *record);
 void php_apns_records_remove(php_apns_records *records, php_apns_record *record);
@@ -340,7 +341,7 @@ void php_apns_record_user_data(const php_apns_record *record, zval *out);
 php_apns_request *php_apns_request_new(const char *name, size_t length);
 void php_apns_request_release(php_apns_request *request);
 
-/* ---- tracked_session.c: a session of the library, with the records of what it sent ---- */
+/* ---- tracked_session.c: a session of the library, with its notifications' records ---- */
 
 /* session_log.c: the option `log`. */
 typedef struct php_apns_log php_apns_log;
@@ -353,18 +354,18 @@ typedef struct php_apns_tracked {
   php_apns_records own;  /* outcomes that wait for this request */
   php_apns_records left; /* outcomes of earlier requests */
   size_t left_accepted;  /* how many of them are */
-  uint64_t forgotten;    /* of these, how many gave way */
+  uint64_t forgotten;    /* of these, how many were dropped for newer ones */
   bool is_persistent;
   bool is_closed;
   bool holds_back; /* something waits for more */
   bool speaks_http2;
-  bool yields; /* accepted outcomes give way: Session::OUTCOMES_ALL */
+  bool yields; /* accepted outcomes are dropped for newer ones: Session::OUTCOMES_ALL */
   bool never_waits;
   int32_t connect_ms;  /* the session's own timeouts */
   int32_t patience_ms; /* what a timeout of -1 is */
   int32_t close_timeout_ms;
   char peer[280];              /* "host:port" */
-  php_apns_provider *provider; /* that the session may ask; NULL: none */
+  php_apns_provider *provider; /* that the session may call; NULL: none */
   php_apns_log *log;           /* of the script; NULL: none */
   zend_string *name;           /* persistent */
   php_apns_request *request;   /* the current one; persistent */
@@ -386,9 +387,9 @@ php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
 void php_apns_tracked_release(php_apns_tracked *tracked);
 /* Whether another process made the session. */
 bool php_apns_tracked_is_inherited(const php_apns_tracked *tracked);
-/* After a call of the library: frees what has no outcome for the script. */
+/* After a call of the library: frees records without an outcome for the script. */
 void php_apns_tracked_sweep(php_apns_tracked *tracked);
-/* So many outcomes of earlier requests wait as may, and none gives way. */
+/* Whether PHP_APNS_LEFT_MAX outcomes of earlier requests wait that cannot be dropped. */
 bool php_apns_tracked_is_full(const php_apns_tracked *tracked);
 /* Takes one of them out of the list. */
 void php_apns_tracked_take_left(php_apns_tracked *tracked, php_apns_record *record);
@@ -463,9 +464,9 @@ zend_string *php_apns_why(const php_apns_record *record);
 
 /* loop.c: a stream over a copy of the descriptor, which is the library's. */
 void php_apns_stream_of(int descriptor, zval *out);
-/* An error of what is only there with `nonblocking`. */
+/* Throws for a method that works only with `nonblocking`. */
 void php_apns_throw_waits(const char *what, bool is_inherited);
-/* Goes on with what was begun, until the deadline of the monotonic clock in ms. */
+/* Continues pending work until the deadline, in ms of the monotonic clock. */
 bool php_apns_wait_process(apns_session_t *session, int64_t deadline);
 int64_t php_apns_now_ms(void);
 
@@ -474,7 +475,7 @@ void php_apns_channels_register(void);
 /* Makes an Apns\FeedbackEntry of it. */
 void php_apns_feedback_entry(zval *out, const apns_feedback_tuple_t *tuple);
 
-/* A foreach over what is taken one at a time from `owner`: false is an exception, and
+/* A foreach over values that `take` takes one at a time from `owner`: false is an exception, and
    null the end. */
 typedef bool (*php_apns_take)(zend_object *owner, bool of_others, int32_t timeout_ms, zval *out);
 zend_object_iterator *php_apns_iterator_new(zend_object *owner, php_apns_take take, bool of_others,
@@ -486,9 +487,9 @@ zend_object_iterator *php_apns_iterator_new(zend_object *owner, php_apns_take ta
 php_apns_tracked *php_apns_persistent_session(zend_string *name, php_apns_identity *identity,
                                               const php_apns_session_settings *settings,
                                               const php_apns_fingerprint *fingerprint);
-/* The end of a request: what was held back is written, outcomes are put aside. */
+/* At the end of a request, writes buffered notifications and sets outcomes aside. */
 void php_apns_persistent_end_request(void);
-/* The end of the process: closes gently, and logs outcomes that nobody took. */
+/* At the end of the process, closes gracefully, and logs outcomes that were not taken. */
 void php_apns_persistent_end(void);
 
 #endif

@@ -82,7 +82,7 @@ static bool take_number(const zval *given, const place *place, const char *wante
   return false;
 }
 
-/* UNIX seconds, or an object that knows them. NULL or null: not said. */
+/* UNIX seconds, or a date object. NULL or null: not given. */
 static bool take_expiry(zval *given, const place *place, int64_t *out) {
   zend_long seconds = 0;
   char name[PHP_APNS_SHOWN];
@@ -95,7 +95,7 @@ static bool take_expiry(zval *given, const place *place, int64_t *out) {
     if (EG(exception)) return false;
     seconds = zval_get_long(&result);
     zval_ptr_dtor(&result);
-    /* A time does not say once, not even this one. */
+    /* The date 1970-01-01 00:00 is a time, and does not mean once. */
     if (seconds == 0) seconds = 1;
   } else if (!take_number(given, place, "DateTimeInterface, int or null", &seconds)) {
     return false;
@@ -109,7 +109,7 @@ static bool take_expiry(zval *given, const place *place, int64_t *out) {
   return true;
 }
 
-/* NULL or null: not said. */
+/* NULL or null: not given. */
 static bool take_priority(const zval *given, const place *place, uint8_t *out) {
   int32_t number = 0;
   zend_long plain = 0;
@@ -182,7 +182,7 @@ static void return_event(php_apns_tracked *tracked, php_apns_record *record,
   php_apns_record_tell(record, event);
   tracked->holds_back = false;
   if (EG(exception)) {
-    /* For nextEvent(), as this call returns nothing. */
+    /* Keep it for nextEvent(): this call throws. */
     php_apns_records_append(&tracked->own, record);
     return;
   }

@@ -131,7 +131,7 @@ static zend_object *create(zend_class_entry *ce) {
   return &own->std;
 }
 
-/* Closes gently, so that the end of the connection destroys nothing that was sent. */
+/* Closes gracefully, so that no notification in flight is destroyed. */
 static void end(zend_object *object) {
   php_apns_tracked *tracked = of(object)->tracked;
   if (tracked && !tracked->is_persistent) php_apns_tracked_finish(tracked);
@@ -209,7 +209,7 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
       zend_throw_error(NULL, "Apns\\Session is already constructed");
     } else if (!php_apns_log_make(settings.log, false, &settings.options.log,
                                   &settings.options.log_context, &log)) {
-      /* an exception says why */
+      /* with an exception */
     } else if (apns_session_new(&settings.options, identity.credentials, &session, &error) !=
                APNS_OK) {
       php_apns_log_free(log);
@@ -519,7 +519,7 @@ PHP_METHOD(Apns_Session, gone) {
   php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
   if (!tracked) return;
   options.session = tracked->session;
-  /* Empty over the binary interface, where Feedback asks the service. */
+  /* The list is for HTTP/2; over the binary interface Feedback has it. */
   if (!tracked->speaks_http2) {
     error.status = APNS_ERR_ARGUMENT;
     snprintf(error.message, sizeof error.message,

@@ -19,7 +19,8 @@ static bool apns_is_token_identifier(const char *text) {
          strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == 10;
 }
 
-/* As the library has it: it is there, the user's or root's, and nobody else can write there. */
+/* The library's rule: the directory exists, belongs to the user or root, and no other user can
+   write to it. */
 static inline bool apns_can_hold_a_token(const char *directory) {
   struct stat found;
   /* glibc has the function stat only since 2.33; the structure of 64-bit systems is the kernel's.

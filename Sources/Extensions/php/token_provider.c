@@ -1,4 +1,4 @@
-/* A callable of the script that gives provider tokens, called inside the calls of a session. */
+/* A callable of the script that returns provider tokens, called inside the calls of a session. */
 #include "php_apns.h"
 #include "zend_exceptions.h"
 
@@ -63,7 +63,7 @@ int php_apns_provider_ask(apns_token_request_t *request, void *context) {
   zval need, answer;
   volatile int length = -1;
   if (EG(exception) || provider->is_cut_short) return -1;
-  /* At the end of a request what the callable needs may be gone. */
+  /* At the end of a request, objects that the callable needs may no longer exist. */
   if (provider->is_at_rest || EG(flags) & EG_FLAGS_OBJECT_STORE_NO_REUSE) return 0;
   ZVAL_STRING(&need, request->need == APNS_TOKEN_FIRST  ? "first"
                      : request->need == APNS_TOKEN_AGED ? "aged"

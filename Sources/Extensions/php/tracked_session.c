@@ -75,7 +75,7 @@ void php_apns_tracked_take_left(php_apns_tracked *tracked, php_apns_record *reco
   php_apns_records_remove(&tracked->left, record);
 }
 
-/* The oldest accepted one gives way, and one more for eight before it that stay. */
+/* Drops the oldest accepted outcome, and one more for every eight others before it. */
 static void forget_left(php_apns_tracked *tracked) {
   size_t stay = 0, gone = 0;
   for (php_apns_record *next, *record = tracked->left.first; record && gone <= stay / 8;
@@ -220,7 +220,7 @@ void php_apns_tracked_finish(php_apns_tracked *tracked) {
   tracked->is_closed = true;
   if (tracked->provider) tracked->provider->is_at_rest = true;
   const uint64_t before = stats.unknown;
-  /* Draining sends again what a rejection discarded; closing does not. */
+  /* Draining resends notifications that a rejection discarded; closing does not. */
   if (stats.unresolved > 0) drain(tracked, deadline);
   if (lost(tracked) == before) deadline = MIN(deadline, php_apns_now_ms() + GOODBYE_MS);
   close_session(tracked, deadline);

@@ -1,6 +1,6 @@
 /*
- * Calls that wait do it in slices. In between, what interrupts a script has its turn: handlers of
- * signals (pcntl_async_signals), and the time limit. A handler may use the session, throw or exit.
+ * Calls wait in slices. In between, PHP's interrupts run: signal handlers (pcntl_async_signals) and
+ * the time limit. A handler may use the session, throw or exit.
  */
 #include "php_apns.h"
 
@@ -13,8 +13,8 @@
 #endif
 
 bool php_apns_interrupt(void) {
-  /* With an exception under way PHP would drop the handlers; outside of the script's code it runs
-     none. */
+  /* PHP would drop the handlers if an exception is pending, and does not run them outside of the
+     script's code. */
   if (EG(exception)) return false;
   if (!IS_SET(vm_interrupt) || !EG(current_execute_data)) return true;
   CLEAR(vm_interrupt);

@@ -29,7 +29,7 @@ zend_string *php_apns_describe(const php_apns_record *record) {
   return zend_string_init(text, length, false);
 }
 
-/* ": this certificate or key may not push to the topic, since ..."; "" where there is no more. */
+/* ": this certificate or key may not push to the topic, since ..."; "" without more to explain. */
 static zend_string *tell_more(const php_apns_record *record) {
   const php_apns_answer *answer =
       record->answer && record->answer->http_status != 0 ? record->answer : NULL;

@@ -10,11 +10,11 @@ typedef struct channels {
   PyObject *module;    /* whose the state is */
   object_lock_t turn;  /* held for a whole request, which is made in slices */
   object_lock_t lock;  /* for a call of the library */
-  unsigned long asker; /* the thread that has the turn; 0: none */
+  unsigned long asker; /* the thread whose request is pending; 0: none */
   bool never_waits;
   PyObject *credentials;
   lookup_t *lookup;
-  PyObject *log;     /* NULL: nobody listens */
+  PyObject *log;     /* NULL: not given */
   log_lines_t lines; /* with the lock */
 } channels_t;
 
@@ -32,12 +32,12 @@ typedef struct request {
   const char *channel_id;
   char created[APNS_CHANNEL_ID_MAX + 1];
   apns_channel_description_t described;
-  char *list; /* from malloc: texts, a NUL behind each */
+  char *list; /* from malloc: texts, each with a NUL */
   size_t list_length;
   apns_channels_response_t answer;
 } request_t;
 
-/* Copies the list, since another thread may ask before Python has it all. */
+/* Copies the list, since another thread may make a request before Python has all of it. */
 static apns_status_t take_list(apns_channels_t *channels, request_t *request, apns_error_t *error) {
   const char *channel;
   size_t capacity = 0;
@@ -118,7 +118,7 @@ static PyObject *answer_make(const channels_t *self, const apns_channels_respons
                                (unsigned)answer->retry_after_s);
 }
 
-/* Raises what the library said, with the service's answer. */
+/* Raises the library's error, with APNs' response. */
 static void raise_refusal(const channels_t *self, const request_t *request,
                           const apns_error_t *error) {
   PyObject *type, *value, *trace;
@@ -391,24 +391,24 @@ static PyMethodDef methods[] = {
      "storage\n"
      "    A Storage, or \"none\" or \"latest\": whether the latest update is kept for devices "
      "that\n"
-     "    follow the channel later.\n\n"
+     "    subscribe to the channel later.\n\n"
      "InDoubtError: there was no response, and the channel may have been created. The request\n"
      "is not repeated: look at list()."},
     {"describe", (PyCFunction)(void (*)(void))channels_describe, METH_VARARGS | METH_KEYWORDS,
-     "describe($self, /, channel_id)\n--\n\nAsks what a channel is for: a ChannelDescription."},
+     "describe($self, /, channel_id)\n--\n\nReturns the channel's options: a ChannelDescription."},
     {"delete", (PyCFunction)(void (*)(void))channels_delete, METH_VARARGS | METH_KEYWORDS,
      "delete($self, /, channel_id)\n--\n\nDeletes a channel."},
     {"list", channels_list, METH_NOARGS,
      "list($self, /)\n--\n\nThe identifiers of all channels of the app."},
     {"cancel", channels_cancel, METH_NOARGS,
      "cancel($self, /)\n--\n\n"
-     "With `nonblocking`: gives up the request under way, with its connection. It may be\n"
-     "carried out all the same."},
+     "With `nonblocking`: abandons the pending request and closes its connection. APNs may\n"
+     "carry out the request nevertheless."},
     {"close", channels_close, METH_NOARGS,
      "close($self, /)\n--\n\nCloses the connection. Closing it again does nothing."},
     {"fileno", channels_fileno, METH_NOARGS,
      "fileno($self, /)\n--\n\n"
-     "With `nonblocking`: the descriptor that becomes readable whenever the request under way\n"
+     "With `nonblocking`: the descriptor that becomes readable whenever the pending request\n"
      "has something to do. Then make the same call again. Never read from it or close it."},
     {"__enter__", channels_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nReturns itself."},
     {"__exit__", channels_exit, METH_VARARGS,
@@ -418,8 +418,8 @@ static PyMethodDef methods[] = {
 static PyGetSetDef properties[] = {
     {"closed", get_closed, NULL, "Whether close() was called.", NULL},
     {"timeout", get_timeout, NULL,
-     "With `nonblocking`: in how many seconds the request under way is due, 0: at once; None: not\n"
-     "before the descriptor is readable. It becomes readable at that time by itself.",
+     "With `nonblocking`: in how many seconds the pending request is due, 0: now; None: not\n"
+     "before the descriptor is readable. It becomes readable at that time automatically.",
      NULL},
     {"response", get_answer, NULL,
      "The response to the last request, a ChannelsResponse; None without a response.", NULL},
@@ -428,14 +428,14 @@ static PyGetSetDef properties[] = {
 static const char doc[] =
     "Channels(credentials, *, " CHANNELS_SIGNATURE
     ", log=None)\n--\n\n"
-    "The channels of an app: what broadcasts go to, see Session.send(). The first request\n"
-    "connects. Times are seconds; None and 0 mean the default.\n\n" CHANNELS_OPTIONS_TEXT
+    "The channels of an app, for broadcasts: see Session.send(). The first request connects.\n"
+    "Times are seconds; None and 0 mean the default.\n\n" CHANNELS_OPTIONS_TEXT
     "log\n"
     "    As in Session.\n\n"
-    "RejectedError: the service says no; its `reason`, and `response`, have why. A request whose\n"
-    "connection is lost is made again, all but create(). Any number of threads may use it, one\n"
-    "request at a time; the others wait. Ctrl-C ends the wait and gives the request up, which\n"
-    "may be carried out all the same. In a child process every method raises ForkedError.";
+    "RejectedError: APNs rejected the request; see its `reason` and `response`. After a lost\n"
+    "connection a request is repeated, except create(). Any number of threads may use it, one\n"
+    "request at a time; the others wait. Ctrl-C ends the wait and abandons the request, which\n"
+    "APNs may carry out nevertheless. In a child process every method raises ForkedError.";
 
 static PyType_Slot slots[] = {{Py_tp_new, channels_new},
                               {Py_tp_dealloc, channels_dealloc},

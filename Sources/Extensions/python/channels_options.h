@@ -22,15 +22,15 @@
 /* For the docstring, from meanings.txt. */
 #define CHANNELS_OPTIONS_TEXT \
   "host, server_name, port\n" \
-  "    The service's name or address, the name in its certificate (default: host), and\n" \
-  "    its port. Default: Apple's of the environment.\n" \
+  "    The server's name or address, the name in its certificate (default: host), and its\n" \
+  "    port. Default: Apple's of the environment.\n" \
   "environment\n" \
   "    As in Session. Each has its own channels.\n" \
   "topic\n" \
-  "    The app's bundle id. Default: the first topic of the certificate.\n" \
+  "    The app's bundle ID. Default: the first topic of the certificate.\n" \
   "connect_timeout, answer_timeout\n" \
   "    Seconds for name lookup, connection and handshake together (default: 10), and for\n" \
-  "    a request and its whole answer (default: 30).\n" \
+  "    a request and its whole response (default: 30).\n" \
   "proxy, proxy_from_environment\n" \
   "    As in Session.\n" \
   "nonblocking\n" \

@@ -1,6 +1,6 @@
 /*
- * What the files of the extension share. It uses the limited API of Python 3.9: one binary
- * serves that and all later versions.
+ * Declarations that the extension's files share. It uses the limited API of Python 3.9: one
+ * binary serves that and all later versions.
  *
  * No static variable holds a Python object, so each interpreter of a process, and each new import,
  * has its own types and classes: see state.c.
@@ -65,7 +65,7 @@ void annotate_exception_with(const char *name, PyObject *value);
 
 /* ---- arguments.c; None means the library's default --------------------------- */
 
-/* A TypeError that says what was expected; false. */
+/* Raises a TypeError that names the expected type; false. */
 bool wrong_type(const char *name, const char *expected, PyObject *given);
 /* A text or a path as a C string, which is valid as long as `*owner_out`. */
 bool text_argument(PyObject *given, const char *name, const char **text_out, PyObject **owner_out);
@@ -142,19 +142,19 @@ int32_t whole_ms(uint32_t option_ms);
 #define SLICE_MS 50
 /* How long the next slice of a wait is; the last one ends with the wait. */
 int32_t slice_before(int64_t deadline);
-/* The call stopped because its slice was over, and there is more time. */
+/* Whether the call stopped because its slice was over, and more time is left. */
 bool was_cut(apns_status_t status, int64_t deadline);
 
 /* ---- lookup.c ------------------------------------------------------------------ */
 
-/* A name that is being looked up. */
+/* A name that is being resolved. */
 typedef struct lookup lookup_t;
 
-/* An apns_lookup_t; its context is a `lookup_t *` that is NULL while nothing is looked up. */
+/* An apns_lookup_t; its context is a `lookup_t *`, NULL unless a name is being resolved. */
 int lookup_name(const char *host, struct addrinfo **list_out, void *context);
 /* The same, for calls that may not wait at all. */
 int lookup_name_at_once(const char *host, struct addrinfo **list_out, void *context);
-/* Gives a lookup up without waiting for its answer. */
+/* Abandons a lookup without waiting for its result. */
 void lookup_end(lookup_t **place);
 
 /* ---- object_lock.c: one thread at a time ---------------------------------------- */
@@ -185,7 +185,7 @@ typedef struct log_line log_line_t;
 typedef struct log_lines {
   log_line_t *first, *last;
   size_t count;
-  uint32_t lost; /* since the last, for want of memory */
+  uint32_t lost; /* since the last, because no memory was available */
 } log_lines_t;
 
 /* An apns_log_t; its context is the log_lines_t, with the lock of the object. */
@@ -244,7 +244,7 @@ void pending_table_free(pending_table_t *table);
 
 /* ---- outcomes.c: outcomes taken from the library, not yet by the program ----------- */
 
-/* What the service answered; HTTP/2 only. */
+/* APNs' response; HTTP/2 only. */
 typedef struct answer {
   int64_t timestamp;
   int32_t reason;
@@ -287,7 +287,7 @@ void outcomes_free(outcomes_t *outcomes);
 
 bool event_load(module_state_t *state);
 PyObject *event_describe(PyObject *module, PyObject *args);
-/* An libapns.Event. Frees the outcome's answer and the entry. */
+/* Makes a libapns.Event. Frees the outcome's response and the entry. */
 PyObject *event_make(module_state_t *state, outcome_t outcome, pending_t *entry);
 
 /* ---- tokens.c ---------------------------------------------------------------------- */

@@ -12,13 +12,13 @@ typedef struct credentials {
 
 /* ---- The passphrase ------------------------------------------------------- */
 
-/* A call of the library that may ask for a passphrase. */
+/* A call of the library that may need a passphrase. */
 typedef struct asking {
   PyObject *callable;
   PyThreadState *state; /* of the thread, while it runs without the interpreter lock */
 } asking_t;
 
-/* Writes what the callable returns; -1 where that is nothing, or it raises. */
+/* Writes the passphrase that the callable returns; -1 if it returns None or raises. */
 static int ask(PyObject *callable, const char *file, char *buffer, size_t capacity) {
   PyObject *path, *said, *bytes = NULL;
   char *text;
@@ -350,15 +350,14 @@ static PyObject *credentials_closed(PyObject *object, void *closure) {
   return PyBool_FromLong(((credentials_t *)object)->closed);
 }
 
-/* ---- What the certificate says --------------------------------------------- */
+/* ---- The certificate's description ------------------------------------------ */
 
 static PyStructSequence_Field description_fields[] = {
-    {"subject",
-     "The certificate's subject in the form of RFC 2253; None: there is no certificate."},
+    {"subject", "The certificate's subject in the form of RFC 2253; None without a certificate."},
     {"topics", "The apps that it may push to."},
     {"not_before", "UNIX seconds from which it is valid."},
     {"not_after", "UNIX seconds until which it is valid."},
-    {"environments", "\"production\", \"sandbox\" or both; none: the certificate does not say."},
+    {"environments", "\"production\", \"sandbox\" or both; empty if not in the certificate."},
     {"chain_length", "The number of certificates given, including this one."},
     {"key_id", "The identifier of the key that signs provider tokens, or None."},
     {"team_id", "The team that the provider tokens belong to, or None."},
@@ -366,8 +365,8 @@ static PyStructSequence_Field description_fields[] = {
 
 static PyStructSequence_Desc description_shape = {
     "libapns.Description",
-    "What the provider's certificate says, and whose provider tokens it uses. A named tuple; "
-    "the first six fields are its items.",
+    "The contents of the provider's certificate, and the owner of its provider tokens. A named "
+    "tuple; the first six fields are its items.",
     description_fields, 6};
 
 static PyObject *topics_of(const apns_credentials_description_t *said) {
@@ -452,8 +451,8 @@ static const char doc[] =
     "dangerously_accept_any_peer=False, accept_expired=False, token_key_file=None, "
     "token_key=None, key_id=None, team_id=None, crl_file=None, crl_directory=None, "
     "pinned_keys=None, security_level=0, token_provider=None, token_cache=None)\n--\n\n"
-    "The provider's identity, and the authorities it trusts. They never change, and any\n"
-    "number of sessions and threads can use them.\n\n"
+    "The provider's identity, and the CA certificates that it trusts. They never change, and\n"
+    "any number of sessions and threads can use them.\n\n"
     "certificate_file, certificate\n"
     "    The client certificate with its chain, a file or bytes, not both: PEM with the\n"
     "    blocks in any order, PKCS#12 (what Keychain exports) or a single one in DER.\n"
@@ -467,18 +466,18 @@ static const char doc[] =
     "    or None for bytes, and returns str, bytes, or None for no passphrase. Its\n"
     "    exceptions are raised here.\n"
     "ca_file, ca_directory\n"
-    "    The authorities to trust: a PEM file, a directory in the form of OpenSSL's rehash,\n"
-    "    or both. Default: the system's store.\n"
+    "    The CA certificates to trust: a PEM file, a directory in the form of OpenSSL's\n"
+    "    rehash, or both. Default: the system's store.\n"
     "tls_min, tls_max\n"
     "    The lowest and the highest TLSVersion. Default: 1.2, and what OpenSSL supports.\n"
     "dangerously_accept_any_peer\n"
-    "    Accepts any service without checking it, so that anyone on the network path can\n"
-    "    read and change what is sent. Only for a test on one machine.\n"
+    "    Accepts any peer without checking it, so that anyone on the network path can read\n"
+    "    and change notifications. Only for a test on one machine.\n"
     "accept_expired\n"
     "    Accepts a provider's certificate that has expired or is not yet valid.\n"
     "token_key_file, token_key\n"
-    "    HTTP/2, instead of a certificate or beside it: the key that signs provider\n"
-    "    tokens, the .p8 that Apple issues, a file or bytes, not both.\n"
+    "    HTTP/2, instead of a certificate or with it: the signing key for provider tokens,\n"
+    "    the .p8 that Apple issues, a file or bytes, not both.\n"
     "key_id, team_id\n"
     "    The identifiers of that key and of its team, 10 letters and digits each.\n"
     "crl_file, crl_directory\n"

@@ -15,7 +15,7 @@ typedef struct event {
   { name, T_OBJECT_EX, offsetof(event_t, values) + (index) * sizeof(PyObject *), READONLY, doc }
 
 static PyMemberDef members[] = {
-    FIELD("kind", KIND, "How it ended: an EventKind."),
+    FIELD("kind", KIND, "The outcome: an EventKind."),
     FIELD("reject", REJECT,
           "The status of the binary interface, a Reject; NONE: the gateway did not reject it."),
     FIELD("identifier", IDENTIFIER, "The number that send() returned."),
@@ -29,16 +29,15 @@ static PyMemberDef members[] = {
     FIELD("apns_id", APNS_ID,
           "The notification's identifier: the caller's, or the one from APNs; else empty. "
           "For a broadcast its apns-request-id."),
-    FIELD("reason_text", REASON_TEXT,
-          "The reason as the service wrote it, even if it is not listed."),
+    FIELD("reason_text", REASON_TEXT, "The reason as APNs wrote it, even if it is not listed."),
     FIELD("token", TOKEN, "The device token, bytes; empty for a broadcast."),
     FIELD("retry_after", RETRY_AFTER,
-          "After how many seconds it may be sent again; 0: there is no point in it, or nobody "
-          "knows whether it arrived."),
+          "After how many seconds to send it again; 0: that is pointless, or it is unknown "
+          "whether it arrived."),
     FIELD("unique_id", UNIQUE_ID,
           "The apns-unique-id, by which Apple's console finds the notification; empty if APNs "
-          "gives no such ID, as in production."),
-    /* For a client, before anybody else has the event. */
+          "gives no ID, as in production."),
+    /* For a client, before it returns the event. */
     {"_user_data", T_OBJECT_EX, offsetof(event_t, values) + USER_DATA * sizeof(PyObject *), 0,
      NULL},
     {"_reason_text", T_OBJECT_EX, offsetof(event_t, values) + REASON_TEXT * sizeof(PyObject *), 0,

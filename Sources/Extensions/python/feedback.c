@@ -159,12 +159,12 @@ static PyObject *feedback_closed(PyObject *object, void *closure) {
 
 static PyStructSequence_Field device_fields[] = {
     {"timestamp",
-     "When the service found it gone, in UNIX seconds; a later registration is valid."},
+     "When APNs or the gateway found it gone, in UNIX seconds; a later registration is valid."},
     {"token", "Its token, bytes."},
     {NULL, NULL}};
 
-static PyStructSequence_Desc device_shape = {
-    "libapns.Device", "A device that no longer has the app. A named tuple.", device_fields, 2};
+static PyStructSequence_Desc device_shape = {"libapns.Device", "A gone device. A named tuple.",
+                                             device_fields, 2};
 
 static PyMethodDef methods[] = {
     {"close", feedback_close, METH_NOARGS,
@@ -185,9 +185,8 @@ static PyGetSetDef properties[] = {
 static const char doc[] =
     "Feedback(credentials, *, " FEEDBACK_SIGNATURE
     ")\n--\n\n"
-    "The feedback service's list of devices that no longer have the app. The constructor\n"
-    "connects. Iterating reads the list, one Device at a time, and clears it at the "
-    "service.\n\n" FEEDBACK_OPTIONS_TEXT
+    "The feedback service's list of gone devices. The constructor connects. Iterating reads the\n"
+    "list, one Device at a time, and clears it at the service.\n\n" FEEDBACK_OPTIONS_TEXT
     "\n"
     "When the connection breaks, complete tuples come first, then the error, and from then\n"
     "on the same error; ProtocolError: it broke in the middle of a tuple. Other threads run\n"

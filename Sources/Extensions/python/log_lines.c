@@ -1,7 +1,7 @@
 /*
- * The option `log`. The library tells its lines inside a call, with the object's lock. They are
- * kept, and told to the program when the lock is free again: its logger may use the object, or
- * wait for another thread that does.
+ * The option `log`. The library logs inside a call, with the object's lock. The lines are kept, and
+ * given to the program's logger when the lock is free again: it may use the object, or wait for
+ * another thread that does.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
  * Resolves names on a separate thread. getaddrinfo() may wait for any time, and no signal ends it,
  * so a program that ends must not wait for it. The thread uses no Python object, and frees its
- * answer if the caller no longer waits for it.
+ * result if the caller has abandoned it.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -11,8 +11,8 @@
 #include "core.h"
 
 struct lookup {
-  PyThread_type_lock done; /* free once the thread has its answer */
-  int holders;             /* the thread, and who asks */
+  PyThread_type_lock done; /* free once the thread has its result */
+  int holders;             /* the thread, and the caller */
   int code, sys_errno;
   struct addrinfo *list;
   char host[];
@@ -41,7 +41,7 @@ static void run(void *given) {
 /* PYTHREAD_INVALID_THREAD_ID, which the limited API leaves out. */
 #define NO_THREAD ((unsigned long)-1)
 
-/* NULL where there is no memory, or no thread to be had. */
+/* NULL without memory, or if no thread can be started. */
 static lookup_t *begin(const char *host) {
   size_t size = strlen(host) + 1;
   lookup_t *lookup = malloc(sizeof *lookup + size);

@@ -64,7 +64,7 @@ static PyMethodDef functions[] = {
      "reason_text(reason, /)\n--\n\nThe reason as APNs writes it, such as \"BadDeviceToken\"."},
     {"reason_http_status", reason_http_status, METH_O,
      "reason_http_status(reason, /)\n--\n\n"
-     "The HTTP status that APNs answers with for this reason, such as 400; 0 for none."},
+     "The HTTP status that APNs returns with this reason, such as 400; 0 without a status."},
     {"push_type_text", push_type_text, METH_O,
      "push_type_text(push_type, /)\n--\n\nThe type as APNs reads it, such as \"alert\"."},
     {"status_name", status_name, METH_O,
@@ -74,13 +74,13 @@ static PyMethodDef functions[] = {
      "Whether the same call may succeed later without a change by the caller."},
     {"describe", event_describe, METH_VARARGS,
      "describe(kind, reject, reason, http_status, reason_text, /)\n--\n\n"
-     "What str() says of an Event."},
+     "The text of an Event, as str() returns it."},
     {"encode_json", encode_json, METH_O,
      "encode_json(value, /)\n--\n\n"
      "The JSON that send() makes from a dict, as bytes: the same as json.dumps() with\n"
      "ensure_ascii=False, separators=(\",\", \":\") and allow_nan=False."},
     {"end_sessions", sessions_end, METH_NOARGS,
-     "end_sessions()\n--\n\nEnds the sessions that nobody closed, each within its close_timeout."},
+     "end_sessions()\n--\n\nEnds the sessions that are not closed, each within its close_timeout."},
     {NULL, NULL, 0, NULL}};
 
 static int load(PyObject *module) {

@@ -44,7 +44,7 @@ static PyObject *seconds_of(PyObject *given) {
   return seconds;
 }
 
-/* None: not said; 0: once, as Apple has it. */
+/* None: not given; 0: APNs tries once. */
 static bool expiry_argument(PyObject *given, int64_t *expiry_out) {
   long long number = 0;
   if (!given || given == Py_None) return true;

@@ -18,7 +18,7 @@ void object_lock_free(object_lock_t *lock) {
 
 bool object_lock_is_of_this_process(const object_lock_t *lock) { return lock->process == getpid(); }
 
-/* Waits for it and handles signals meanwhile; false with the exception of a handler. */
+/* Waits for the lock and handles signals; false with the exception of a handler. */
 static bool acquire(PyThread_type_lock lock) {
   for (;;) {
     PyLockStatus status;

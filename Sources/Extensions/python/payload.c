@@ -49,7 +49,7 @@ static const struct {
             {"content_changed", APNS_KEY_CONTENT_CHANGED, INTEGER}};
 #define KEYS (sizeof keys / sizeof *keys)
 
-/* The key's place in the table; KEYS with a TypeError where there is none of that name. */
+/* The key's place in the table; KEYS with a TypeError for an unknown name. */
 static size_t key_named(PyObject *name) {
   if (!PyUnicode_Check(name)) {
     PyErr_SetString(PyExc_TypeError, "the name of a key must be str");
@@ -488,23 +488,23 @@ static PyMethodDef methods[] = {
      "if a key is not set."},
     {"add", payload_add, METH_VARARGS,
      "add($self, name, value, /)\n--\n\n"
-     "Adds one of the app's own keys beside `aps`: str, int, float, bool, None, or anything\n"
-     "that json.dumps() accepts. ArgumentError: the name is already there, see\n"
-     "remove_custom(), or it is \"aps\"."},
+     "Adds a custom key next to `aps`: str, int, float, bool, None, or anything that\n"
+     "json.dumps() accepts. ArgumentError: the name is already there, see remove_custom(),\n"
+     "or it is \"aps\"."},
     {"remove_custom", payload_remove_custom, METH_NOARGS,
      "remove_custom($self, /)\n--\n\n"
-     "Removes all of the app's own keys, to add those for the next device."},
+     "Removes all custom keys, to add those for the next device."},
     {"reset", payload_reset, METH_NOARGS,
      "reset($self, /)\n--\n\nRemoves all keys and keeps options and memory."},
     {"write", payload_write, METH_NOARGS,
      "write($self, /)\n--\n\n"
      "The payload's JSON as bytes. ArgumentError: it is longer than the limit, even with all\n"
-     "its text cut if that is allowed; the message says by how much."},
+     "its text truncated if that is allowed; the message has the excess."},
     {"fit", payload_fit, METH_NOARGS,
      "fit($self, /)\n--\n\n"
-     "As write(), and how many bytes of the text were cut off: (bytes, 0) for none. A text is\n"
-     "shortened only as much as needed, and only between characters as a person sees them:\n"
-     "never within a combining sequence, an emoji or a flag."},
+     "As write(), and how many bytes of the text were cut off, or 0. A text is truncated only\n"
+     "as much as needed, and only between characters as a person sees them: never within a\n"
+     "combining sequence, an emoji or a flag."},
     {"__bytes__", payload_write, METH_NOARGS, "__bytes__($self, /)\n--\n\nAs write()."},
     {NULL, NULL, 0, NULL}};
 
@@ -518,7 +518,7 @@ static const char doc[] =
     "    Shortens the text of a payload that is too long: the alert or its body, or, without\n"
     "    these, the last of loc_args.\n"
     "suffix\n"
-    "    The text at the end of a truncated text. Default: an ellipsis.\n\n"
+    "    The end of a truncated text. Default: an ellipsis.\n\n"
     "Keys, here and in set(), are Apple's. str: alert, or title, subtitle, body,\n"
     "title_loc_key, subtitle_loc_key, loc_key, action_loc_key (None for JSON's null) and\n"
     "launch_image; sound, category, thread_id, target_content_id, interruption_level,\n"

@@ -121,7 +121,7 @@ int pending_traverse(const pending_table_t *table, visitproc visit, void *arg) {
 }
 
 void pending_clear(pending_table_t *table) {
-  /* Each release may run Python code that changes the table: look at it afresh each time. */
+  /* Each release may run Python code that changes the table, so read it again each time. */
   for (size_t i = 0; i < table->capacity; i++) {
     uintptr_t object = table->entries[i].object;
     if (object & 1) continue;

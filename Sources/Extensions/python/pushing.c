@@ -5,8 +5,8 @@
 #include "session.h"
 
 enum {
-  PAUSE_MS = 10,  /* before a call that failed at once is made again */
-  PUSH_BATCH = 64 /* read and sent together, so that a slow iterable holds up little */
+  PAUSE_MS = 10,  /* before a call that failed immediately is repeated */
+  PUSH_BATCH = 64 /* read and sent together, so that a slow iterable delays few */
 };
 
 /* ---- Waiting ------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ static bool wait_slice(session_t *self, const waiter_t *waiter, int64_t deadline
   Py_BEGIN_ALLOW_THREADS;
   if (!is_here) {
     const int32_t slice = slice_before(deadline);
-    /* The binary interface proves what it accepted only where somebody drains. */
+    /* The binary interface proves acceptance only during a drain. */
     *status_out = self->speaks_http2 ? session_await_event(self, slice, error)
                                      : apns_session_drain(self->session, slice, NULL, error);
     session_collect_all(self);
@@ -96,7 +96,7 @@ static bool take_back(session_t *self, uint32_t identifier) {
   return session_run_deferred(self, &deferred);
 }
 
-/* Says why, where the service gave no reason. */
+/* Sets the reason's text if APNs gave no reason. */
 static void explain(outcome_t *outcome, const char *why) {
   const bool lacks = outcome->kind != APNS_EVENT_ACCEPTED && outcome->kind != APNS_EVENT_REJECTED;
   if (!lacks || outcome->answer || !(outcome->answer = calloc(1, sizeof *outcome->answer))) return;
@@ -109,7 +109,7 @@ static void explain(outcome_t *outcome, const char *why) {
   memcpy(text, why, length);
 }
 
-/* The event of one whose time is over; what its answer says later is counted, and told nobody. */
+/* The event of a notification whose time is over; a later response is counted, and not reported. */
 static PyObject *tell(session_t *self, waiter_t *waiter, uintptr_t number, uint32_t identifier,
                       const char *why) {
   pending_t entry;
@@ -170,15 +170,14 @@ const char push_doc[] =
     "push($self, token, payload, *, timeout=None, user_data=None, expiry=None, priority=0, "
     "topic=None, "
     "push_type=0, collapse_id=None, apns_id=None, channel_id=None)\n--\n\n"
-    "Sends one notification and returns its outcome: an Event, also where it is accepted.\n\n"
-    "`timeout` is for all of it, in seconds: connecting, writing, waiting for the answer; None: "
-    "for\n"
-    "connect_timeout and write_timeout together. The other arguments are those of send().\n\n"
-    "An exception says that it was not taken. If the time passes after that, or nothing can be\n"
-    "sent until somebody acts, it is taken back: EventKind.CANCELLED says that nothing of it was\n"
-    "written, so that it may be sent again, and UNKNOWN that it may have arrived.\n\n"
-    "Threads may push at the same time, each gets its own outcome. Outcomes of what was sent by\n"
-    "other methods stay for next_event(). Ctrl-C ends the wait: if the notification was taken,\n"
+    "Sends one notification and returns its outcome: an Event, also if it is accepted.\n\n"
+    "`timeout` is for all of it, in seconds: connecting, writing, waiting for the response; None:\n"
+    "for connect_timeout and write_timeout together. The other arguments are those of send().\n\n"
+    "After an exception it was not queued. If the time passes later, or nothing can be sent\n"
+    "without a change, it is taken back: EventKind.CANCELLED if nothing of it was written, so\n"
+    "that it may be sent again, or UNKNOWN if it may have arrived.\n\n"
+    "Threads may push at the same time, each gets its own outcome. Outcomes of other methods'\n"
+    "notifications stay for next_event(). Ctrl-C ends the wait: if the notification was queued,\n"
     "KeyboardInterrupt has `taken` 1 and `identifier`, and its outcome is an event of the "
     "session.\n"
     "The binary interface has to prove what it accepted, which costs a connection for each call.\n"
@@ -220,7 +219,7 @@ typedef struct pusher {
   waiter_t waiter;
   batch_t *batch;
   size_t sent;      /* of the batch */
-  size_t total;     /* taken in all */
+  size_t total;     /* queued in all */
   unsigned turns;   /* outcomes returned since something was sent */
   int64_t deadline; /* of a wait without progress */
   int32_t timeout_ms;
@@ -396,15 +395,14 @@ bool session_pushing_load(module_state_t *state) {
 const char push_many_doc[] =
     "push_many($self, notifications, /, *, timeout=None)\n--\n\n"
     "Sends notifications and iterates over their outcomes: an Event for each, in the order of the\n"
-    "answers; `user_data` or `token` says of which it is.\n\n"
-    "The notifications are those of send_many(), from any iterable. It is read, and they are "
-    "sent,\n"
-    "while the program asks for outcomes, as far as the session has room: memory does not grow\n"
-    "with their number. Nothing is sent before the first next().\n\n"
+    "responses; `user_data` or `token` identifies the notification.\n\n"
+    "The notifications are those of send_many(), from any iterable. It is read, and they are\n"
+    "sent, while the program takes outcomes, as far as the session has room: memory does not\n"
+    "grow with their number. Nothing is sent before the first next().\n\n"
     "An exception about a notification, of the iterable or of the session ends the sending. It is\n"
-    "raised after the outcomes of all that were taken, and its `taken` says how many. Where for\n"
+    "raised after the outcomes of all queued notifications, whose number is its `taken`. If for\n"
     "`timeout` seconds nothing comes and nothing can be sent (None: connect_timeout and\n"
-    "write_timeout together), it is a DeadlineError or what keeps the session from its service,\n"
+    "write_timeout together), it is a DeadlineError or the error that prevents the connection,\n"
     "with `unresolved`; next() may be called again. The outcomes of an iterator that is dropped\n"
     "early are events of the session. Ctrl-C ends the wait and loses nothing.";
 

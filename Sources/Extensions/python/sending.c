@@ -75,8 +75,8 @@ bool push_send(session_t *self, const apns_notification_t *push, uint32_t flags,
   }
 }
 
-/* Writes what was taken and not yet written. The next call meets any failure again. False with
-   the exception of a signal handler. */
+/* Writes the queued notifications that are not yet written. The next call meets any failure again.
+   False with the exception of a signal handler. */
 static bool write_rest(session_t *self, int64_t deadline) {
   for (;;) {
     apns_error_t error = APNS_ERROR_INIT;
@@ -107,28 +107,28 @@ const char send_doc[] =
     "    Any object; it comes back with the event. The session keeps a reference until\n"
     "    then, or until the gateway has accepted the notification without an event.\n"
     "expiry\n"
-    "    Until when the service keeps trying: UNIX seconds, or a datetime with a time zone.\n"
-    "    0: it tries once. None: not said.\n"
+    "    Until when APNs keeps trying: UNIX seconds, or a datetime with a time zone.\n"
+    "    0: it tries once. None: not given.\n"
     "priority\n"
-    "    10 at once, 5 saves the device's power; 0: not given. HTTP/2 also has 1.\n"
+    "    10 immediately, 5 saves the device's power; 0: not given. HTTP/2 also has 1.\n"
     "more\n"
-    "    Another notification follows at once, so this one may wait until a TLS record is\n"
-    "    full, or for the next call that writes.\n"
+    "    Another notification follows immediately, so this one may wait until a TLS record\n"
+    "    is full, or for the next call that writes.\n"
     "topic, push_type, collapse_id, apns_id\n"
     "    HTTP/2: the app's topic, by default the session's or the certificate's; a PushType\n"
     "    or its text, by default what the payload looks like; at most 64 bytes, with which a\n"
     "    notification replaces an earlier one; a UUID, which APNs makes by default.\n"
     "channel_id\n"
-    "    HTTP/2: the channel in place of a token, as Channels.create() returns it: the\n"
-    "    notification is a broadcast to all that follow the channel. It updates or ends Live\n"
-    "    Activities, and its topic is the app's bundle id.\n\n"
-    "When it returns, the session has taken the notification, which will have exactly one\n"
-    "outcome; an exception says that it was not taken. ArgumentError: the gateway would\n"
-    "refuse the notification. The call connects if needed, and waits while the window is\n"
-    "full, together for at most connect_timeout plus write_timeout; other threads run\n"
-    "meanwhile. Ctrl-C ends the wait: KeyboardInterrupt then has an attribute `taken`, 1 if\n"
-    "the notification had been taken, else 0. FullError: take the events that wait.\n"
-    "With `nonblocking` it never waits: AgainError says that the window is full.";
+    "    HTTP/2: the channel instead of a token, as Channels.create() returns it: the\n"
+    "    notification is a broadcast to all devices that subscribe to the channel. It\n"
+    "    updates or ends Live Activities, and its topic is the app's bundle ID.\n\n"
+    "When it returns, the session has queued the notification, which will have exactly one\n"
+    "outcome; after an exception it was not queued. ArgumentError: the gateway would reject\n"
+    "the notification. The call connects if needed, and waits while the window is full,\n"
+    "together for at most connect_timeout plus write_timeout; other threads run during the\n"
+    "wait. Ctrl-C ends the wait: KeyboardInterrupt then has an attribute `taken`, 1 if the\n"
+    "notification had been queued, else 0. FullError: take the events that wait. With\n"
+    "`nonblocking` it never waits: AgainError means that the window is full.";
 
 PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
   static char *names[] = {"token", "payload",   "user_data",   "expiry",  "priority",   "more",
@@ -234,7 +234,7 @@ static bool add_item(session_t *self, batch_t *batch, PyObject *item) {
   return true;
 }
 
-/* Sends what is in the batch behind the first `*taken`. False with the exception of a signal. */
+/* Sends the batch after the first `*taken`. False with the exception of a signal handler. */
 static bool send_slices(session_t *self, const batch_t *batch, bool more, size_t *taken,
                         apns_status_t *status_out, apns_error_t *error) {
   int64_t deadline = 0;
@@ -305,11 +305,11 @@ bool batch_fill(session_t *self, batch_t *batch, size_t most, PyObject *iterator
 const char send_many_doc[] =
     "send_many($self, notifications, /)\n--\n\n"
     "Sends notifications in order, with the least work for each, and returns their number.\n\n"
-    "Each is a Notification, or a tuple of token and payload, and user_data where there is some.\n"
+    "Each is a Notification, or a tuple of token and payload, and optionally user_data.\n"
     "They may come from any iterable, which is read some hundred at a time.\n\n"
     "Any exception, whether the library's, the iterable's or Ctrl-C, has an attribute\n"
-    "`taken`: how many the session took. Each of those has exactly one outcome. The\n"
-    "exception is about the next one; that one and all after it were not taken.";
+    "`taken`: how many were queued. Each of those has exactly one outcome. The exception\n"
+    "is about the next one; that one and all after it were not queued.";
 
 PyObject *session_send_many(PyObject *object, PyObject *args, PyObject *keywords) {
   static char *names[] = {"", NULL};

@@ -63,7 +63,7 @@ static int32_t patience(const apns_session_options_t *options) {
   return ms > INT32_MAX ? INT32_MAX : (int32_t)ms;
 }
 
-/* Remembers what the options say; false with an exception. */
+/* Stores the options' values; false with an exception. */
 static bool remember(session_t *self, const apns_session_options_t *options) {
   const bool is_sandbox = options->environment == APNS_ENVIRONMENT_SANDBOX;
   const char *host = !self->speaks_http2
@@ -204,8 +204,8 @@ static PyGetSetDef properties[] = {
     {"closed", get_closed, NULL, "Whether close() was called.", NULL},
     {"port", get_port, NULL, "The gateway's port.", NULL},
     {"timeout", session_get_timeout, NULL,
-     "With `nonblocking`: in how many seconds process() is due, 0: at once; None: not before\n"
-     "the descriptor is readable. It becomes readable at that time by itself.",
+     "With `nonblocking`: in how many seconds process() is due, 0: now; None: not before the\n"
+     "descriptor is readable. It becomes readable at that time automatically.",
      NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
@@ -218,9 +218,9 @@ static PyMethodDef methods[] = {
      "session keeps its credentials."},
     {"connect", session_connect, METH_NOARGS,
      "connect($self, /)\n--\n\n"
-     "Connects now, which is the best place to find a mistake in host or credentials. Tries\n"
-     "every address of the name, within connect_timeout. Does nothing if the session is\n"
-     "connected. Ctrl-C ends the wait."},
+     "Connects now, which is the best way to find errors in host or credentials. Tries every\n"
+     "address of the name, within connect_timeout. Does nothing if the session is connected.\n"
+     "Ctrl-C ends the wait."},
     {"send", (PyCFunction)(void (*)(void))session_send, METH_VARARGS | METH_KEYWORDS, send_doc},
     {"send_many", (PyCFunction)(void (*)(void))session_send_many, METH_VARARGS | METH_KEYWORDS,
      send_many_doc},
@@ -236,9 +236,9 @@ static PyMethodDef methods[] = {
      "Waits until the outcome of every notification is known, for at most `timeout` seconds;\n"
      "None: for connect_timeout and write_timeout together.\n\n"
      "Raises DeadlineError when that time is over, or another error if the gateway cannot be\n"
-     "reached. Its `unresolved` says how many notifications have no outcome yet; they stay\n"
-     "in the session. Other threads run meanwhile, and can use the session in turn; Ctrl-C\n"
-     "ends the wait."},
+     "reached. Its `unresolved` is the number of notifications without an outcome; they stay\n"
+     "in the session. Other threads run during the wait, and can use the session in turn;\n"
+     "Ctrl-C ends the wait."},
     {"cancel", (PyCFunction)(void (*)(void))session_cancel, METH_VARARGS | METH_KEYWORDS,
      "cancel($self, /, identifier=None)\n--\n\n"
      "Takes back the notification with that identifier, or all of the session. After this call\n"
@@ -250,14 +250,14 @@ static PyMethodDef methods[] = {
      "next_event($self, /, timeout=0)\n--\n\n"
      "Takes the next outcome: an Event, or None if no outcome has arrived. Outcomes come in\n"
      "the order in which the notifications were sent, or, over HTTP/2, answered.\n\n"
-     "Waits up to `timeout` seconds for one, and writes and reconnects meanwhile; with 0 it\n"
-     "only takes what has arrived. A closed session still returns its events, including\n"
-     "those of notifications whose outcome is unknown. Ctrl-C ends the wait."},
+     "Waits up to `timeout` seconds for one, while it writes and reconnects; with 0 it only\n"
+     "takes an outcome that has arrived. A closed session still returns its events, including\n"
+     "unknown outcomes. Ctrl-C ends the wait."},
     {"gone", session_gone, METH_NOARGS,
      "gone($self, /)\n--\n\n"
-     "HTTP/2: takes the list of devices that no longer have the app, from the service's\n"
-     "answers to this session (410): a list of Device, each once, as Feedback gives them\n"
-     "for the binary interface. At most 65,536 are kept until they are taken."},
+     "HTTP/2: takes the list of gone devices, from APNs' responses to this session (410): a\n"
+     "list of Device, each once, as Feedback gives them for the binary interface. At most\n"
+     "65,536 are kept until they are taken."},
     {"events", (PyCFunction)(void (*)(void))session_events, METH_VARARGS | METH_KEYWORDS,
      "events($self, /, timeout=0)\n--\n\n"
      "Iterates over the outcomes until none comes within `timeout` seconds. Iterating over\n"
@@ -272,10 +272,10 @@ static PyMethodDef methods[] = {
      "`rejected_reasons`, `rejects` and `connect_failures` have the words that occurred."},
     {"close", (PyCFunction)(void (*)(void))session_close, METH_VARARGS | METH_KEYWORDS,
      "close($self, /, timeout=None)\n--\n\n"
-     "Ends the connection gently, so that nothing in flight is destroyed, within\n"
+     "Closes the connection gracefully, so that nothing in flight is destroyed, within\n"
      "`timeout` seconds; None: connect_timeout and write_timeout together.\n\n"
-     "Nothing is sent again: notifications whose outcome the gateway's last answer leaves\n"
-     "open become events of kind UNKNOWN. Drain first to learn all outcomes. A closed\n"
+     "Nothing is resent: notifications that are still unresolved after the gateway's last\n"
+     "response become events of kind UNKNOWN. Drain first to get all outcomes. A closed\n"
      "session takes no notifications; closing it again does nothing. Ctrl-C ends the wait,\n"
      "and the session is closed then."},
     {"fileno", session_fileno, METH_NOARGS,
@@ -309,7 +309,7 @@ static const char doc[] =
     "Session(credentials, *, " SESSION_SIGNATURE
     ", events_max=1048576, log=None)\n--\n\n"
     "A provider's session with one gateway. The first send, or connect(), connects it.\n\n"
-    "Every notification that a send method took ends as exactly one of accepted, rejected\n"
+    "Every notification that a send method queued ends as exactly one of accepted, rejected\n"
     "or unknown. As a context manager the session drains and closes at the end of the\n"
     "block. Times are seconds; None and 0 mean the default.\n\n" SESSION_OPTIONS_TEXT
     "events_max\n"
@@ -320,11 +320,11 @@ static const char doc[] =
     "    session does, after the call that did it and in the same thread. Its exceptions go\n"
     "    to sys.unraisablehook.\n\n"
     "Threads: any number may use a session, one at a time; the others wait. Fork: in a\n"
-    "child process every method raises ForkedError and does no I/O, and nothing that the\n"
-    "child does disturbs the parent's connection. End: a session that nobody closed is\n"
-    "drained and closed at the end of the process, or with the last reference to it, within\n"
+    "child process every method raises ForkedError and does no I/O, and the child cannot\n"
+    "disturb the parent's connection. End: a session that was not closed is drained and\n"
+    "closed at the end of the process, or with the last reference to it, within\n"
     "close_timeout, with `nonblocking` too. os._exit() and signals that end the process\n"
-    "at once leave no time for that.";
+    "immediately leave no time for that.";
 
 static PyType_Slot slots[] = {
     {Py_tp_new, session_new},           {Py_tp_dealloc, session_dealloc},

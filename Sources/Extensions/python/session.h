@@ -7,7 +7,7 @@
 /* A call that waits for the outcomes of its notifications; with the interpreter lock. */
 typedef struct waiter {
   uint32_t id;         /* the owner of its entries */
-  size_t open;         /* how many were taken and have no outcome here yet */
+  size_t open;         /* how many were queued and have no outcome here yet */
   outcomes_t outcomes; /* not yet returned */
   struct waiter *next;
 } waiter_t;

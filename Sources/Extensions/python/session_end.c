@@ -78,7 +78,7 @@ static void say_loss(session_t *self, uint64_t count) {
                     (unsigned long long)count);
 }
 
-/* Closes it by the deadline, and says how many more have no outcome than before. */
+/* Closes it by the deadline, and logs how many more have no outcome than before. */
 static void finish(session_t *self, uint64_t before, int64_t deadline) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   apns_session_stats(self->session, &stats, NULL);

@@ -45,7 +45,7 @@
 /* For the docstring, from meanings.txt. */
 #define SESSION_OPTIONS_TEXT \
   "host, server_name, port\n" \
-  "    The service's name or address (default: Apple's for the environment), the name in\n" \
+  "    The server's name or address (default: Apple's for the environment), the name in\n" \
   "    its certificate (default: host), and its port (default: 443; binary: 2195).\n" \
   "environment\n" \
   "    An Environment, or \"production\" (the default) or \"sandbox\": for apps that Xcode\n" \
@@ -56,8 +56,7 @@
   "    For name lookup, connection and handshake together, and for how long a write may\n" \
   "    make no progress. Default: 10.\n" \
   "answer_timeout\n" \
-  "    A connection counts as dead when the gateway has owed an answer for this long.\n" \
-  "    Default: 30.\n" \
+  "    How long a response, or the gateway's answer to a sentinel, may take. Default: 30.\n" \
   "window_bytes\n" \
   "    Memory for notifications without an outcome. Default: 4 MiB; at least 16 KiB. Each\n" \
   "    takes 48 bytes more for the token of its event: with the default at most 1.5 MiB.\n" \

@@ -5,12 +5,12 @@
 #include "session.h"
 
 static PyStructSequence_Field stats_fields[] = {
-    {"taken", "Notifications that the send methods took."},
+    {"taken", "Notifications that the send methods queued."},
     {"accepted", "Accepted by the gateway."},
     {"rejected", "Rejected by the gateway."},
-    {"unknown", "The connection or the session ended before an answer."},
+    {"unknown", "The connection or the session ended before a response."},
     {"unresolved", "Notifications without an outcome yet."},
-    {"resent", "How often notifications were sent again, each time counted."},
+    {"resent", "How often notifications were resent, each time counted."},
     {"connects", "Connections made, including standby connections."},
     {"bytes", "Bytes written, before encryption."},
     {"records", "Writes, each a TLS record."},

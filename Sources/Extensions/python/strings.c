@@ -189,12 +189,12 @@ static PyMethodDef methods[] = {
 
 static const char doc[] =
     "Strings(strings, /)\n--\n\n"
-    "A Localizable.strings file, in which a device looks up a loc-key. A provider that has\n"
-    "the app's file can write the text itself, or see what a loc-key will look like. It\n"
-    "never changes, and any number of threads can use it.\n\n"
+    "A Localizable.strings file, in which a device finds the text of a loc-key. A provider\n"
+    "that has the app's file can write the text itself, or preview a loc-key. It never\n"
+    "changes, and any number of threads can use it.\n\n"
     "Reads bytes, UTF-8 or UTF-16 with its byte order mark; Strings.open() reads a file.\n"
-    "A mistake that would make a device leave something out is an ArgumentError. Its message\n"
-    "has line and column, counted in characters from 1.";
+    "An error that would make a device omit something is an ArgumentError. Its message has\n"
+    "line and column, counted in characters from 1.";
 
 static PyType_Slot slots[] = {{Py_tp_new, strings_new},
                               {Py_tp_dealloc, strings_dealloc},

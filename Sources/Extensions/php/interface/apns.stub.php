@@ -18,7 +18,7 @@ namespace Apns;
  */
 interface Exception extends \Throwable
 {
-    /** The same call may succeed later without a change. */
+    /** Whether the same call may succeed later without a change. */
     public function isRetryable(): bool;
 
     /** The exact error, for programs; the message is for people. Null: the class says everything. */
@@ -31,8 +31,8 @@ interface Exception extends \Throwable
     public function getTlsCode(): int;
 
     /**
-     * The status that a gateway would give for a notification, token or payload that this call
-     * refused, so that a script needs only one table.
+     * A gateway's status for the notification, token or payload that this call refused, so that a
+     * script needs only one table.
      */
     public function getReject(): ?Reject;
 

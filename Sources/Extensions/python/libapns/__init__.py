@@ -1,6 +1,6 @@
 """Push notifications to Apple devices.
 
-A client pushes from any thread, and tells the outcome of every notification:
+A client pushes from any thread, and returns the outcome of every notification:
 
     import libapns
 
@@ -11,17 +11,16 @@ A client pushes from any thread, and tells the outcome of every notification:
 AsyncClient is the same for asyncio. Underneath are Credentials and Session, for programs that want
 to do more themselves: a session works inside its calls, and has no thread.
 
-Every notification that was taken ends as exactly one of accepted, rejected, unknown, cancelled or
-expired.
-An exception says that it was not taken. Failures are a libapns.Error.
+Every queued notification ends as exactly one of accepted, rejected, unknown, cancelled or expired.
+After an exception it was not queued. Failures are a libapns.Error.
 
 Threads: any number of threads may use every object. While one waits, the others run.
 Fork: clients and sessions belong to the process that made them; a child makes its own. Each
 interpreter of a process has its own types and classes; objects cannot go from one to
 another.
 
-The logger "libapns" gets messages about connections and about notifications sent again or
-rejected, and warnings about those that end as unknown.
+The logger "libapns" gets messages about connections and about notifications that were resent or
+rejected, and warnings about unknown outcomes.
 """
 
 from ._openssl import load_core

@@ -37,9 +37,9 @@ class AsyncClient:
                                        team_id="DEF123GHIJ", topic="com.example.app") as client:
             print(await client.push(token, {"aps": {"alert": "Hello"}}))
 
-    It is made with what Client is made with, in a coroutine or before there is a loop. It belongs
-    to the loop that uses it first, and has no thread: the loop watches one descriptor. As an
-    asynchronous context manager it closes at the end of the block.
+    It has the arguments of Client, and is made in a coroutine or before the loop exists. It
+    belongs to the loop that uses it first, and has no thread: the loop watches one descriptor. As
+    an asynchronous context manager it closes at the end of the block.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class AsyncClient:
         self._is_binary = is_binary(options)
         self._process = os.getpid()
         self._session: aio.Session | None = None
-        self._impatient: set[aio._Queued] = set()  # of push(): told soon what is wrong
+        self._impatient: set[aio._Queued] = set()  # of push(), which fails early
         self._heard_at = 0.0
         self._is_closed = False
 
@@ -76,12 +76,12 @@ class AsyncClient:
 
     @property
     def host(self) -> str:
-        """The service's name or address."""
+        """The server's name or address."""
         return self._core.host
 
     @property
     def port(self) -> int:
-        """The service's port."""
+        """The server's port."""
         return self._core.port
 
     @property
@@ -94,11 +94,11 @@ class AsyncClient:
         return self._core.stats()
 
     def metrics(self) -> _Metrics:
-        """What a monitoring system asks for, as Session.metrics() has it."""
+        """Figures for a monitoring system, as from Session.metrics()."""
         return self._core.metrics()
 
     def gone(self) -> list[Device]:
-        """Takes the list of devices that the service reported as gone (410), each once."""
+        """Takes the list of gone devices (410), each once."""
         return self._core.gone()
 
     def __repr__(self) -> str:
@@ -106,7 +106,7 @@ class AsyncClient:
         return f"<libapns.AsyncClient to {self.host}, port {self.port}{closed}>"
 
     def use_credentials(self, credentials: Credentials, /) -> None:
-        """Gives it other credentials, such as a renewed certificate. Nothing is lost by that."""
+        """Rotates the credentials, such as a renewed certificate. Nothing is lost by that."""
         self._open().use_credentials(credentials)
 
     def _open(self) -> aio.Session:
@@ -134,7 +134,7 @@ class AsyncClient:
     # ---- Pushing ------------------------------------------------------------------------
 
     async def connect(self, timeout: float | None = None) -> None:
-        """Connects now, which is the best place to find a mistake in host or credentials.
+        """Connects now, which is the best way to find errors in host or credentials.
 
         Raises what prevents the connection, or DeadlineError.
         """
@@ -176,7 +176,7 @@ class AsyncClient:
             push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
         )  # fmt: skip
         self._impatient.add(one)
-        # The binary interface proves what it accepted only where somebody drains.
+        # The binary interface proves acceptance only during a drain.
         proof = asyncio.ensure_future(session.drain(seconds)) if self._is_binary else None
         try:
             await asyncio.wait({future}, timeout=seconds)
@@ -196,7 +196,7 @@ class AsyncClient:
                 proof.cancel()
 
     def _drop(self, session: aio.Session, one: aio._Queued) -> bool:
-        """Takes it back. Whether its outcome comes at once."""
+        """Takes it back. True if its outcome comes immediately."""
         if one.identifier is None or one.identifier not in session._awaiting:
             one.future.cancel()
             return False
@@ -230,8 +230,8 @@ class AsyncClient:
     ) -> asyncio.Future[Event]:
         """Queues one notification and returns a future of its outcome, to be awaited.
 
-        It waits only while there is no room, because very many are on their way. The notification
-        is tried for as long as the client is there. cancel() of the future takes it back.
+        It waits only while there is no room, because very many are unresolved. The notification
+        is tried for as long as the client exists. cancel() of the future takes it back.
         """
         session = self._open()
         future: asyncio.Future[Event] = session._loop.create_future()
@@ -266,11 +266,11 @@ class AsyncClient:
         timeout: float | None = None,
     ) -> AsyncIterator[Event]:
         """Pushes notifications and iterates over their outcomes: an Event for each, in the order
-        of the answers; `user_data` or `token` says of which it is.
+        of the responses; `user_data` or `token` identifies the notification.
 
-        They are what Client.push_many() takes, and may come from an asynchronous iterable too. An
-        exception about one of them, or of the iterable, is raised after the outcomes of all that
-        were taken, and its `taken` says how many. Where no outcome comes for `timeout` seconds
+        They are those of Client.push_many(), and may come from an asynchronous iterable too. An
+        exception about one of them, or of the iterable, is raised after the outcomes of all queued
+        notifications, whose number is its `taken`. If no outcome comes for `timeout` seconds
         (None: connect_timeout and write_timeout together) it is a DeadlineError.
         """
         many = _Many(self, notifications)
@@ -306,7 +306,7 @@ class AsyncClient:
         await self._open().drain(timeout)
 
     async def close(self, timeout: float | None = None) -> None:
-        """Takes no more, waits for the outcomes of what was taken, and closes the connections.
+        """Takes no more, waits for the outcomes of queued notifications, and closes connections.
 
         It waits for at most `timeout` seconds; None: for connect_timeout and write_timeout
         together. Then unresolved notifications end as unknown, and DeadlineError has their number

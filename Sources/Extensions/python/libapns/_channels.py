@@ -1,4 +1,4 @@
-"""What the service of channels says."""
+"""APNs' responses about channels."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ._constants import PushType, Reason, Storage
 
 
 class ChannelDescription(NamedTuple):
-    """What the service says of a channel."""
+    """The options of a channel."""
 
     storage: Storage | int
-    """What it keeps for devices that follow it later; an int where only a newer service knows it."""
+    """What it keeps for later subscribers; an int if this version does not know it."""
     push_type: PushType
     """LIVEACTIVITY; DEFAULT: another one."""
 
@@ -22,7 +22,7 @@ class ChannelsResponse(NamedTuple):
     http_status: int
     reason: Reason
     reason_text: str
-    """The reason as the service wrote it, even if it is not listed."""
+    """The reason as APNs wrote it, even if it is not listed."""
     request_id: str
     """The apns-request-id, for questions to Apple; empty if APNs gave no ID."""
     retry_after: int

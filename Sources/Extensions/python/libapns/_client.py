@@ -196,7 +196,7 @@ class _Engine:
             if self.try_take(answer, token, payload, options, more):
                 return
             if self.is_own_thread():
-                # It cannot wait for itself. The payload may be changed meanwhile.
+                # It cannot wait for itself. The payload may change before it is sent.
                 return self.later.append((answer, token, written(payload), options))
             left = deadline - time.monotonic()
             if left <= 0:
@@ -217,7 +217,7 @@ class _Engine:
         except (AgainError, FullError):
             return False
         except Exception as error:
-            # Such as of a token_provider, which the session asked while it wrote others.
+            # Such as of a token_provider, which the session called while it wrote others.
             if not getattr(error, "taken", 0):
                 raise
             self.report(error)
@@ -226,7 +226,7 @@ class _Engine:
         return True
 
     def take_back(self, answer: Answer) -> bool:
-        """Whether its outcome comes at once, for it was not written."""
+        """Takes it back. True if its outcome comes immediately, because it was not written."""
         if answer._identifier is None or self.process != os.getpid() or self.over.is_set():
             return False
         count = self.core.cancel(answer._identifier)
@@ -237,7 +237,7 @@ class _Engine:
         return count > 0
 
     def reach(self, call: Callable[[], object], timeout: float | None, is_patient: bool) -> None:
-        """Waits until the call does not ask for more time. DeadlineError."""
+        """Repeats the call until it raises no AgainError. DeadlineError after the timeout."""
         self.require()
         self.require_other_thread("this")
         self.start()
@@ -267,7 +267,7 @@ class _Engine:
             self.says_loss = says_loss
             self.deadline = time.monotonic() + seconds
         if self.thread is None:
-            # Nothing was taken.
+            # Nothing was queued.
             self.core.close(0)
             self.over.set()
         else:
@@ -277,7 +277,7 @@ class _Engine:
         self.begin_end(seconds, says_loss)
         if self.is_own_thread():
             return
-        # A function of the program may hold up the thread for ever.
+        # A function of the program may block the thread without limit.
         limit = max((self.deadline or 0) - time.monotonic(), 0) + 2 * GOODBYE
         try:
             self.over.wait(limit)
@@ -314,7 +314,7 @@ class _Engine:
         self.deliver()
         self.send_later()
         if self.is_binary and (self.impatient or self.proving):
-            # That interface proves what it accepted only where somebody drains.
+            # The binary interface proves acceptance only during a drain.
             with contextlib.suppress(Error):
                 self.core.drain()
         for goal in list(self.goals):
@@ -336,7 +336,7 @@ class _Engine:
                 answer._end(event)
             if count % _TURN_COUNT == 0:
                 self.tell_room()
-                # Answers are read meanwhile, and what there is room for is written.
+                # First read responses, and write as far as there is room.
                 return self.core.wake()
         if count:
             self.tell_room()
@@ -393,7 +393,7 @@ class _Engine:
             if is_late and self.says_loss:
                 if count:
                     _log.loss(self.log, self.core.host, self.core.port, count)
-                # It says how many have no outcome.
+                # Logs how many have no outcome.
                 self.core._close_ms = 0
                 self.core._end()
                 self.has_closed = True
@@ -740,7 +740,7 @@ class _Outcomes(Iterator["Event"]):
                 raise failure
             try:
                 left = max(deadline - time.monotonic(), 0)
-                # Where others have all the room, none of these has an answer.
+                # If others use all the room, none of these gets a response.
                 answer = self._answers.get(
                     timeout=0 if may_go_on else left if self._open else min(left, 0.01)
                 )
@@ -799,7 +799,7 @@ def require_process(made_by: int) -> None:
 def given_up(
     event: Event | None, why: str, identifier: int, token: Token | None, user_data: object
 ) -> Event:
-    """The outcome of what was taken back; None: it was written, and has no answer."""
+    """The outcome of a notification that was taken back; `event` is None without a response."""
     if event is None:
         token = token if isinstance(token, str) else bytes(token or b"")
         event = _core.Event(

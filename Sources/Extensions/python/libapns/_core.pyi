@@ -272,7 +272,7 @@ class Strings:
 
 @final
 class Feedback:
-    """The feedback service's list of devices that are gone."""
+    """The feedback service's list of gone devices."""
 
     def __new__(
         cls,
@@ -501,7 +501,7 @@ class Stats(
 
 @final
 class Description(structseq[Any], tuple[str | None, tuple[str, ...], int, int, int, int]):
-    """What the provider's certificate says."""
+    """The contents of the provider's certificate."""
 
     __match_args__: Final = (
         "subject",
@@ -530,7 +530,7 @@ class Description(structseq[Any], tuple[str | None, tuple[str, ...], int, int, i
 
 @final
 class Device(structseq[Any], tuple[int, bytes]):
-    """A device that no longer has the app."""
+    """A gone device."""
 
     __match_args__: Final = ("timestamp", "token")
     @property

@@ -1,19 +1,19 @@
 """Exceptions: one class for each status of the C library.
 
     Error
-    +-- ArgumentError       a mistake of the caller; a ValueError too
+    +-- ArgumentError       an error of the caller; a ValueError too
     +-- DeadlineError       a deadline passed; nothing is lost by it; a builtin TimeoutError too
     +-- NetworkError        name, connection or peer failed; a ConnectionError too
     +-- TLSError            handshake or verification failed
-    +-- CredentialsError    a certificate, a key or trust anchors cannot be used
+    +-- CredentialsError    a certificate, a key or CA certificates cannot be used
     +-- ProtocolError       the peer broke the protocol
     +-- FullError           the window is full of outcomes: take them
     +-- ClosedError         the object was closed
     +-- ForkedError         made by another process, before a fork()
     +-- AgainError          with `nonblocking`: not yet; a BlockingIOError too
-    +-- RejectedError        Channels: the service said no; `reason` says why
-    +-- InDoubtError        Channels: no answer, and the channel may have been made
-    +-- NotAcceptedError    of Event.raise_unless_accepted(); `event` says what became of it
+    +-- RejectedError       Channels: APNs rejected the request; see `reason`
+    +-- InDoubtError        Channels: no response, and the channel may have been created
+    +-- NotAcceptedError    from Event.raise_unless_accepted(); `event` has the outcome
 
 MemoryError is raised when memory runs out, TypeError for an argument of the wrong type.
 """
@@ -42,8 +42,8 @@ class Error(Exception):
     tls_code: int
     """OpenSSL's error code, 0 for none."""
     reject: Reject
-    """The status that a gateway would give for a notification or token text that this call refused,
-    so that a program needs only one table; NONE for other errors."""
+    """A gateway's status for the notification or token text that this call refused, so that a
+    program needs only one table; NONE for other errors."""
 
     taken: int
     """From send_many(): how many notifications were queued."""
@@ -141,7 +141,7 @@ class NotAcceptedError(Error):
     """A notification was rejected, or it is unknown whether it arrived."""
 
     event: Event
-    """How it ended."""
+    """The outcome."""
 
     def __init__(self, message: str, event: Event) -> None:
         super().__init__(message)

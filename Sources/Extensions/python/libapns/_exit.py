@@ -1,4 +1,4 @@
-"""Clients and sessions that nobody closed end with their process."""
+"""Clients and sessions that were not closed end with their process."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class ReasonNumber(Word):
 
     @property
     def http_status(self) -> int:
-        """The HTTP status that APNs answers with for this reason, such as 400; 0: none."""
+        """The HTTP status that APNs returns with this reason, such as 400; 0 without a status."""
         from ._core import reason_http_status
 
         return reason_http_status(self.value)

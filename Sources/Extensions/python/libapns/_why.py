@@ -41,7 +41,7 @@ def _why(event: Event) -> str:
 is_accepted = property(lambda event: event.kind is EventKind.ACCEPTED, doc="Whether it was accepted.")
 is_rejected = property(lambda event: event.kind is EventKind.REJECTED, doc="Whether it was rejected.")
 is_unknown = property(
-    lambda event: event.kind is EventKind.UNKNOWN, doc="Whether nobody knows if it arrived."
+    lambda event: event.kind is EventKind.UNKNOWN, doc="Whether its arrival is unknown."
 )
 why = property(_why, doc="How it ended and why, in one line of plain words, for a log or a person.")
 

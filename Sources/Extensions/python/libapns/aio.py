@@ -1,6 +1,6 @@
 """Sessions, feedback and channels for asyncio, or any loop with its interface, such as uvloop's.
 
-libapns.AsyncClient is the simple way to push; this is what it stands on.
+libapns.AsyncClient, which uses this module, is the simple way to push.
 
     import libapns, libapns.aio
 
@@ -8,11 +8,11 @@ libapns.AsyncClient is the simple way to push; this is what it stands on.
         outcome = await session.send(token, {"aps": {"alert": "Hello"}})
         print(outcome.why)
 
-No call holds up the loop, and there is no thread and no timer behind it: the loop watches one
-descriptor for each session.
+No call blocks the loop, and the module has no thread and no timer: the loop watches one descriptor
+for each session.
 
 The logger "libapns.aio" gets a warning for each connection that cannot be made or was lost. The
-session tries again by itself, and no notification is lost.
+session retries automatically, and no notification is lost.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _TURN_SECONDS = 0.001
 # With Outcomes.ALL, accepted events are dropped when this many events wait.
 _ACCEPTED_MAX = 16384
 
-# Errors of the notification, or that end the session. Others are reported to on_error.
+# Errors of the notification, or that end the session. All other errors go to on_error.
 _FINAL = (ArgumentError, ClosedError, ForkedError)
 
 
@@ -148,7 +148,7 @@ class _Unclosed:
 
 
 class _Home:
-    """The loop that an object was made in, the only one that can use it."""
+    """The loop that an object was made in; no other loop can use it."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -426,8 +426,8 @@ class Session:
         apns_id: str | None = None,
         channel_id: str | None = None,
     ) -> int:
-        """post() without waiting: AgainError where there is no room in the window, or others wait
-        for it; FullError: events_max events wait to be taken."""
+        """post() without waiting: AgainError if the window has no room, or others wait for room;
+        FullError: events_max events wait to be taken."""
         self._require_open()
         if self._is_full():
             raise FullError("events wait: take them from events()", Status.ERR_FULL)
@@ -496,7 +496,7 @@ class Session:
         try:
             return self._core.send(token, payload, more=True, **options)
         except Exception as error:
-            # Such as of a token_provider, which the session asked while it wrote others.
+            # Such as of a token_provider, which the session called while it wrote others.
             if not getattr(error, "taken", 0):
                 raise
             self._report(error)
@@ -678,7 +678,7 @@ class Session:
             self._end()
 
     def _deliver(self, until: float) -> bool:
-        """False where more outcomes wait for the next turn."""
+        """False if more outcomes wait for the next turn."""
         take = self._core.next_event
         for count in range(_TURN_COUNT):
             event = take()
@@ -699,7 +699,7 @@ class Session:
         return False
 
     def _is_full(self) -> bool:
-        """As many events wait as may, and none of these gives way."""
+        """Whether events_max events wait that cannot be dropped."""
         yielding = self._accepted if self._outcomes == Outcomes.ALL else 0
         return len(self._events) - yielding >= self._events_max
 
@@ -711,7 +711,7 @@ class Session:
         self._events.append(event)
 
     def _forget(self) -> None:
-        """The oldest accepted event gives way, and one more for eight before it that stay."""
+        """Drops the oldest accepted event, and one more for every eight others before it."""
         gone = 0
         stay: list[Event] = []
         while self._accepted and gone <= len(stay) // 8:
@@ -733,7 +733,7 @@ class Session:
                 return reader.set_result(None)
 
     def _send_queued(self, until: float) -> bool:
-        """False where more may have room in the next turn."""
+        """False if more may have room in the next turn."""
         queue, count = self._queue, 0
         while queue:
             if not self._take(queue[0]):
@@ -843,9 +843,9 @@ class _ByDescriptor(Generic[_Core]):
 
 
 class Feedback(_ByDescriptor["_core.Feedback"]):
-    """The feedback service's list of devices that no longer have the app.
+    """The feedback service's list of gone devices.
 
-    It takes the options of libapns.Feedback, all but nonblocking, and is made in a coroutine.
+    It takes the options of libapns.Feedback except nonblocking, and is made in a coroutine.
     Iterating over it connects, and reads the list, one libapns.Device at a time:
 
         async with libapns.aio.Feedback(who) as feedback:

@@ -1,9 +1,9 @@
 /* The system's OpenSSL, found when the module is loaded: a wheel for any distribution cannot be
    linked with it, and must not carry a copy that the system's updates do not reach.
 
-   Every OpenSSL function that the library calls has an entry here that jumps to the address that
-   openssl_load() found. It looks them up by the handle of libssl, so that no OpenSSL symbol enters
-   or leaves this module: Python's own ssl, and modules with another OpenSSL, are not affected. */
+   Every OpenSSL function that the library calls has an entry here, which jumps to the address from
+   openssl_load(). That function searches libssl's handle, so no OpenSSL symbol enters or leaves
+   this module: Python's own ssl, and modules with another OpenSSL, are not affected. */
 #include "loaded.h"
 
 #include <dlfcn.h>
@@ -79,7 +79,7 @@ static void load(void) {
   (void)!mprotect(apns_openssl_addresses, PAGES, PROT_READ);
 }
 
-/* Interpreters of one process may load the module at once. */
+/* Interpreters of one process may load the module at the same time. */
 static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
 static bool tried;
 
