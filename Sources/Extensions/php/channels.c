@@ -125,7 +125,7 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
       zend_throw_error(NULL, "Apns\\Channels is already constructed");
     } else if (!php_apns_log_make(settings.log, false, &options->log, &options->log_context,
                                   &log)) {
-      /* an exception says why */
+      /* with an exception */
     } else if (apns_channels_new(options, identity.credentials, &channels, &error) != APNS_OK) {
       php_apns_log_free(log);
       throw_refusal(options, &error);

@@ -66,7 +66,7 @@ static const struct {
     {"input-push-token", APNS_KEY_INPUT_PUSH_TOKEN, INTEGER, false},
     {"input-push-channel", APNS_KEY_INPUT_PUSH_CHANNEL, STRING, false},
     {"content-changed", APNS_KEY_CONTENT_CHANGED, INTEGER, false},
-    /* "sound" among the parts of an alert; beside it, "sound" is the key above. */
+    /* "sound" among the parts of an alert; next to the alert, "sound" is the key above. */
     {"alert-sound", APNS_KEY_ALERT_SOUND, STRING, true},
 };
 static const size_t key_count = sizeof keys / sizeof *keys;

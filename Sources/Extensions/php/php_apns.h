@@ -166,7 +166,7 @@ void php_apns_no_word(const char *what, const php_apns_enum *of, const zend_stri
 typedef enum php_apns_option_type {
   PHP_APNS_TEXT,          /* const char * */
   PHP_APNS_PATH,          /* likewise, of a file that open_basedir lets through */
-  PHP_APNS_BYTES,         /* const void *, and a size_t behind it */
+  PHP_APNS_BYTES,         /* const void *, and a size_t after it */
   PHP_APNS_U16,           /* 1 to 65,535 */
   PHP_APNS_U32,           /* 0 to 2^32 - 1 */
   PHP_APNS_I32,           /* int32_t */

@@ -37,14 +37,14 @@ typedef struct session {
   uint64_t forgotten;          /* accepted outcomes that were dropped for newer ones */
   apns_session_stats_t logged; /* the counts that were last compared for the log */
   lookup_t *lookup;
-  PyObject *log;                 /* NULL: nobody listens */
+  PyObject *log;                 /* NULL: not given */
   log_lines_t lines;             /* with the lock */
   struct session *older, *newer; /* with the interpreter lock: see module_state_t */
 } session_t;
 
 /* ---- session_end.c ---------------------------------------------------------------- */
 
-/* Gives a session that nobody closed its end, before it is destroyed. */
+/* Ends a session that was not closed, before it is destroyed. */
 void session_end(session_t *self);
 PyObject *session_end_now(PyObject *self, PyObject *none);
 /* The same for all of the module, for the end of the process. */

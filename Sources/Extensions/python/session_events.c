@@ -53,7 +53,7 @@ apns_status_t session_await_event(session_t *self, int32_t ms, apns_error_t *err
   return status;
 }
 
-/* Outcomes that do not give way. */
+/* The number of outcomes that cannot be dropped. */
 static size_t staying(const session_t *self) {
   const size_t count = outcomes_count(&self->outcomes);
   return self->wanted == APNS_OUTCOMES_ALL ? count - self->outcomes.accepted : count;

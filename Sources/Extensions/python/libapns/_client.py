@@ -134,7 +134,7 @@ class _Engine:
         self.changed = threading.Condition()  # there may be room
         self.turns = 0
         self.later: collections.deque[tuple[Any, ...]] = collections.deque()  # waits for room
-        self.impatient: set[Answer] = set()  # of push(): told soon what is wrong
+        self.impatient: set[Answer] = set()  # of push(), which fails early
         self.proving: weakref.WeakSet[_Outcomes] = weakref.WeakSet()  # of push_many(): all is sent
         self.goals: list[_Goal] = []
         self.last_error: Error | None = None

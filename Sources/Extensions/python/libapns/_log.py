@@ -54,7 +54,7 @@ class LogLine:
     """The session's connections are numbered from 1; 0: about none of them."""
     cause: Cause
     count: int
-    """How many it is about, where the kind says so."""
+    """The number in the line, for kinds that have a number."""
     seconds: float
     left_out: int
     """How many lines of this kind were omitted before this one."""
