@@ -585,7 +585,7 @@ static int look_at_hello(SSL *ssl, int *alert, void *unused) {
   return SSL_CLIENT_HELLO_SUCCESS;
 }
 
-/* Fails when a ticket is to be made for a connection that was resumed. */
+/* Fails if the gateway makes a ticket for a resumed connection. */
 static int make_ticket(SSL *ssl, void *unused) {
   (void)unused;
   return !SSL_session_reused(ssl);
@@ -619,7 +619,7 @@ static SSL_CTX *make_context(const gateway_options_t *options) {
   SSL_CTX_use_certificate(context, identity->certificate);
   if (identity->intermediate) SSL_CTX_add1_chain_cert(context, identity->intermediate);
   SSL_CTX_use_PrivateKey(context, identity->key);
-  /* A provider's certificate may be seen without being asked for more. */
+  /* The gateway may see a provider's certificate without requesting more. */
   if (options->wants_certificate) {
     SSL_CTX_load_verify_locations(context, identities->root.certificate_file, NULL);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);

@@ -1,7 +1,6 @@
 /*
- * A gateway that follows a script: a TLS peer on the loopback interface, in
- * threads of its own, that does on each connection what the test says and
- * records every byte it hears.
+ * A gateway that follows a script: a TLS peer on the loopback interface, in its own threads. It
+ * does on each connection what the test says and records every byte it receives.
  *
  *     const gateway_step_t first[] = {TAKE_FRAMES(3), NAME_NTH(8, 1), CLOSE_RST, END};
  *     const gateway_step_t second[] = {TAKE_SENTINEL, NAME_LAST(2), END};
@@ -10,9 +9,9 @@
  *     const gateway_record_t *heard = gateway_heard(gateway, 1);
  *     gateway_stop(gateway);
  *
- * A script that has come to its END closes with close_notify and goes on reading
- * until the provider closes too. Connections beyond the scripts given answer a
- * sentinel and are otherwise silent, as a gateway should be.
+ * A script that reaches its END closes with close_notify and continues to read until the provider
+ * closes too. Connections without a script answer a sentinel and are otherwise silent, as a gateway
+ * should be.
  *
  * It knows the frames by itself, so that the library is not measured by itself.
  */
@@ -60,7 +59,7 @@ typedef struct gateway_step {
   const void *bytes;
   uint8_t status;
   uint32_t identifier;
-  bool piecemeal; /* each byte in a TLS record of its own */
+  bool piecemeal; /* each byte in its own TLS record */
 } gateway_step_t;
 
 #define END \
@@ -123,7 +122,7 @@ typedef struct gateway_step {
 /* Asks for a new handshake (TLS 1.2). */
 #define RENEGOTIATE \
   { .kind = STEP_RENEGOTIATE }
-/* Until gateway_signal() was called so many times. */
+/* Until gateway_signal() was called this many times. */
 #define AWAIT(n) \
   { .kind = STEP_AWAIT, .count = (n) }
 /* Reads nothing more until the provider gives up. */
@@ -161,8 +160,8 @@ typedef struct gateway_frame {
   uint8_t command;
   uint32_t identifier; /* 0: none */
   bool is_sentinel;    /* without a token */
-  bool is_bad;         /* with one that JUDGE does not like */
-  bool is_deadly;      /* with one that it cannot bear */
+  bool is_bad;         /* with a token that JUDGE rejects */
+  bool is_deadly;      /* with a token at which JUDGE ends the connection */
 } gateway_frame_t;
 
 /** How the provider ended a connection. */
@@ -180,7 +179,7 @@ typedef struct gateway_record {
   size_t length;
   gateway_frame_t *frames; /* the whole ones */
   size_t frame_count;
-  size_t accepted; /* by JUDGE: so many frames from the first */
+  size_t accepted; /* by JUDGE: the number of frames from the first */
   gateway_ending_t ending;
   char *server_name; /* SNI; NULL: none */
   int tls_version;
@@ -202,19 +201,19 @@ uint16_t gateway_port(const gateway_t *gateway);
 /** Connections accepted so far. */
 size_t gateway_connections(gateway_t *gateway);
 
-/** What connection `index` heard, once it is over. Fails the test where that takes too long. */
+/** The record of connection `index`, once it is over. Fails the test if that takes too long. */
 const gateway_record_t *gateway_heard(gateway_t *gateway, size_t index);
 
-/** Waits until connection `index` has heard so many frames. */
+/** Waits until connection `index` has received `count` frames. */
 void gateway_await_frames(gateway_t *gateway, size_t index, size_t count);
 
 /** Waits until connection `index` is at step `step` of its script. */
 void gateway_await_step(gateway_t *gateway, size_t index, size_t step);
 
-/** From now on whoever connects is refused; the connections there are go on. */
+/** Refuses new connections from now on; open connections continue. */
 void gateway_accept_no_more(gateway_t *gateway);
 
-/** Lets AWAIT go on. */
+/** Lets AWAIT continue. */
 void gateway_signal(gateway_t *gateway);
 
 /** Ends all connections as they stand, and frees everything; NULL is fine. */

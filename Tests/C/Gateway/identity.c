@@ -14,7 +14,7 @@
 static identities_t all;
 static pid_t maker;
 
-/* A test that cannot be set up is no test: say where and stop. */
+/* Setting up a test must not fail: print where, and stop. */
 #define REQUIRE(condition)                                                           \
   do {                                                                               \
     if (!(condition)) {                                                              \
@@ -185,7 +185,7 @@ const char *identities_add_list(const char *file_name, const list_traits_t *trai
   const long day = 24 * 60 * 60;
   REQUIRE(list && time && serial && X509_CRL_set_version(list, 1) == 1);
   REQUIRE(X509_CRL_set_issuer_name(list, X509_get_subject_name(traits->issuer->certificate)) == 1);
-  /* Of two, the one that was made later counts. */
+  /* If there are two lists, the newer counts. */
   REQUIRE(X509_gmtime_adj(time, -2 * day + number) && X509_CRL_set1_lastUpdate(list, time) == 1);
   REQUIRE(X509_gmtime_adj(time, traits->is_expired ? -day : day) &&
           X509_CRL_set1_nextUpdate(list, time) == 1);

@@ -19,7 +19,7 @@ typedef struct identity {
   char together_file[PATH_MAX]; /* certificate, chain and key */
 } identity_t;
 
-/** What identity_make() is to put into a certificate. */
+/** The contents of a certificate for identity_make(). */
 typedef struct identity_traits {
   const char *name;              /* file name and CN */
   const char *alternative_names; /* as OpenSSL's subjectAltName, NULL: none */
@@ -56,7 +56,7 @@ void identity_drop(identity_t *identity);
 /** A new directory in the temporary one; its path, valid until the next call. */
 const char *identities_directory(const char *name);
 
-/** What identities_add_list() is to write. */
+/** The contents of a list for identities_add_list(). */
 typedef struct list_traits {
   const identity_t *issuer;
   const identity_t *revoked; /* NULL: nobody */

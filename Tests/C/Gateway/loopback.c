@@ -19,7 +19,7 @@ static int bound(address_t *address, socklen_t size) {
   const int on = 1, off = 0;
   int descriptor = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return -1;
-  /* IPv4's addresses belong to IPv6's "any", whatever this machine's default is. */
+  /* IPv6's "any" includes IPv4's addresses, independent of this machine's default. */
   if (address->any.sa_family == AF_INET6)
     setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
   if (setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) == 0 &&

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /**
- * A socket that listens at a port of its own; -1: there is none, as errno says.
+ * A socket that listens at a new port; -1 if that failed (see errno).
  *
  * The program keeps the port until it ends, at every address of the machine. Once the socket is
  * closed, connections are refused, as they are at the other addresses all the time.

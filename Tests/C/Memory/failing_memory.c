@@ -50,7 +50,7 @@ static void forget(const void *piece) {
   size_t place = place_of(piece);
   if (!owned[place].piece) return;
   own--;
-  /* Those behind it move up, so that no search ends before them. */
+  /* Later entries move up, so that no search ends before them. */
   for (size_t next = place;;) {
     owned[place].piece = NULL;
     while (true) {

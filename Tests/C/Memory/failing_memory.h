@@ -18,12 +18,13 @@ void memory_disarm(void);
 size_t memory_asked(void);
 size_t memory_failed(void);
 
-/** What lives of all that was allocated by code of the program's own, the library among it
-    where that is linked in: pieces. And of all code. */
+/** Number of pieces not yet freed that the program's own code allocated, including the library if
+    it is linked in. The second counts the pieces of all code. */
 long memory_own(void);
 long memory_all(void);
 
-/** Prints what of the program's own was allocated since and lives still, and by whom. */
+/** Prints the pieces that the program's own code allocated since then and did not free, and who
+ * allocated them. */
 void memory_print_own(size_t since);
 size_t memory_serial(void);
 

@@ -77,7 +77,7 @@ static bool is_named(const query_t *query, const char *label) {
   return query->bytes[12] == length && !memcmp(query->bytes + 13, label, length);
 }
 
-/* Cuts what follows the question; false where there is none. */
+/* Cuts off everything after the question; false without a question. */
 static bool understand(query_t *query, size_t length) {
   size_t at = 12;
   while (at < length && query->bytes[at]) at += query->bytes[at] + 1u;
@@ -92,7 +92,7 @@ static void say(const query_t *query, const uint8_t *bytes, size_t length) {
          sizeof query->from);
 }
 
-/* An answer with the last bytes of so many addresses of 127.0.0.0/8. */
+/* An answer with up to `count` addresses of 127.0.0.0/8, given by their last bytes. */
 static void answer(const query_t *query, int code, bool is_cut, const uint8_t *last, size_t count) {
   uint8_t bytes[1024];
   size_t length = query->length;

@@ -4,14 +4,14 @@
  *
  *     fine      127.0.0.1, and no IPv6 address
  *     two       127.0.0.2, then 127.0.0.1
- *     half      127.0.0.1, and silence to who asks for IPv6
+ *     half      127.0.0.1, and silence for IPv6
  *     late      like fine, once nameserver_release() was called
  *     silent    nothing
- *     none      there is such a name, and it has no address
+ *     none      the name exists, and has no address
  *     failing   the server failed
  *     cut       the answer is too long for UDP; over TCP the server hangs up
- *     rubbishN  bytes that are no answer, of kind N
- *     others    there is no such name
+ *     rubbishN  invalid answers, of kind N
+ *     others    the name does not exist
  *
  * /etc/hosts knows hosted.test as 127.0.0.1.
  */

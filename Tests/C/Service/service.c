@@ -71,7 +71,7 @@ struct service {
   size_t count, room;
 };
 
-/* ---- What is heard, and answered ------------------------------------------ */
+/* ---- Requests and responses ----------------------------------------------- */
 
 static void copy_text(char *target, size_t size, const uint8_t *value, size_t length) {
   if (length >= size) length = size - 1;
@@ -353,7 +353,7 @@ static bool begin_http2(client_t *client) {
   return true;
 }
 
-/* Behind all that is to be written, in the same record; what comes later is not said. */
+/* Adds them after all pending bytes, in the same TLS record; nothing later is sent. */
 static size_t add_last_words(client_t *client, size_t room) {
   if (!client->last_words) return room;
   client->is_mute = true;
@@ -396,8 +396,8 @@ static bool write_all(client_t *client) {
   }
 }
 
-/* Closed with something unread, a socket resets, and the reset may overtake what was said:
-   that is no GOAWAY. So what still comes is read, and nothing made of it. */
+/* A socket that is closed with unread bytes resets, and the reset may overtake what was sent: the
+   client sees no GOAWAY. So this reads everything that still comes and ignores it. */
 static void end_gently(client_t *client) {
   char rest[16384];
   ssize_t count;

@@ -1,6 +1,6 @@
 /*
- * APNs over HTTP/2 as the tests want it: a judge of the test's own decides what every
- * notification is answered with, and all that was heard is kept.
+ * APNs over HTTP/2 as the tests want it: the test's own judge decides the response to every
+ * notification, and the service keeps everything that it received.
  */
 #ifndef TESTS_SERVICE_H
 #define TESTS_SERVICE_H
@@ -15,7 +15,7 @@
 typedef struct service_push {
   size_t number;     /* in the order in which they were whole, from 0 */
   size_t connection; /* in the order accepted */
-  char provider[64]; /* the CN of the certificate that it showed; "": none was asked for */
+  char provider[64]; /* the CN of the certificate that it showed; "" if it was not requested */
   int32_t stream;
   char path[256], authority[64], topic[256], push_type[32], id[64], collapse_id[80], expiration[24],
       priority[8], authorization[512], method[8];
@@ -29,7 +29,7 @@ typedef enum service_action {
   SERVE_ANSWER,
   SERVE_SILENCE,          /* never answered */
   SERVE_RESET,            /* RST_STREAM with `error` instead of an answer */
-  SERVE_GOODBYE,          /* answered, and GOAWAY: what came behind it is not looked at */
+  SERVE_GOODBYE,          /* answered, and GOAWAY: later requests are ignored */
   SERVE_GOODBYE_AND_DROP, /* likewise, and the connection closed when that is written */
   SERVE_DROP /* not answered, and the connection closed when the answers before it are written */
 } service_action_t;
@@ -41,20 +41,20 @@ typedef struct service_reply {
   /* apns-id, and apns-request-id where the request is not to a device; NULL: the request's own, or
      one made. */
   const char *id;
-  const char *unique_id;  /* apns-unique-id; NULL: no such field */
-  const char *channel_id; /* apns-channel-id; NULL: no such field */
+  const char *unique_id;  /* apns-unique-id; NULL: no field */
+  const char *channel_id; /* apns-channel-id; NULL: no field */
   const char *long_body;  /* in place of `body`: it stays where it is */
   bool has_endless_body;
-  const char *retry_after; /* NULL: no such field */
+  const char *retry_after; /* NULL: no field */
   uint32_t error;          /* for SERVE_RESET */
-  uint32_t settings;       /* not 0: SETTINGS with so many streams from now on, before the answer */
+  uint32_t settings;       /* not 0: SETTINGS with this many streams, before the response */
   /* Not 0: SETTINGS with one less for the table of header fields, before the answer. */
   uint32_t table_size_and_one;
   /* Not NULL: these header fields are the answer, names and values in turn; NULL ends a frame
      of them, and one more NULL the stream. */
   const char *const *fields;
-  /* Not NULL: bytes behind all that is to be written, in its record; then nothing any more on
-     the connection, which stays open. */
+  /* Not NULL: bytes after all pending ones, in the same TLS record; then nothing more on the
+     connection, which stays open. */
   const void *last_words;
   size_t last_words_length;
 } service_reply_t;
@@ -69,7 +69,7 @@ typedef struct service_options {
   uint32_t stream_window;  /* bytes; 0: 65,535 */
   bool answers_early;      /* when the headers are there, and resets the stream: as nginx does */
   bool speaks_no_http2;    /* no ALPN */
-  const char *chooses;     /* by ALPN, whatever was offered */
+  const char *chooses;     /* by ALPN, independent of the offer */
   bool trickles;           /* an answer to each record */
   bool shuts_first_window; /* the first connection's window is never opened again */
   bool gives_credit_late;  /* only when all of a connection's window was used */
@@ -86,7 +86,7 @@ service_t *service_start(const service_options_t *options);
 service_t *service_judging(service_judge_t judge, void *context);
 uint16_t service_port(const service_t *service);
 
-/** Ends it, and joins its thread; what was heard stays until service_free(). */
+/** Ends it and joins its thread; the records of it stay until service_free(). */
 void service_stop(service_t *service);
 void service_free(service_t *service);
 /** Both. */
