@@ -223,7 +223,7 @@ TEST(a_dead_address_costs_little) {
     }
 }
 
-/* Where all are dead, the time of the connection counts. */
+/* If no address answers, the time of the connection counts. */
 TEST(all_are_dead) {
   for (int is_loop = 0; is_loop < 2; is_loop++) {
     silence_a_port();
@@ -298,7 +298,7 @@ static int errno_of_bind(int family, const void *address, socklen_t size) {
   return error;
 }
 
-/* What this test relies on: at no other address does another test's gateway have the port. */
+/* This test relies on this: no other test's gateway has the port at another address. */
 TEST(a_gateways_port_is_nobody_elses) {
   const gateway_options_t on_ipv6 = {.on_ipv6 = true};
   for (int round = 0; round < 4; round++) {

@@ -1,4 +1,4 @@
-/* What is said where a connection cannot come about for a reason that is known. */
+/* The message where a connection fails for a known reason. */
 #include <netdb.h>
 #include <openssl/pem.h>
 #include <stdio.h>
@@ -145,7 +145,8 @@ TEST(a_name_of_apples_is_explained) {
     }
 }
 
-/* The name that is asked of the certificate says it too, where nobody answers at an address. */
+/* The name that the certificate must have gives the same advice, if nobody answers at an
+ * address. */
 TEST(so_is_one_that_nobody_answers_for) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
@@ -210,7 +211,8 @@ TEST(a_certificate_that_was_not_shown_is_missed) {
   }
 }
 
-/* One that was shown and turned down is not missing, nor one that nobody asked for. */
+/* A certificate that was sent and rejected is not missing, nor a certificate that nobody
+ * requested. */
 TEST(one_that_was_shown_is_not) {
   const gateway_options_t wanting = {.tls_version = TLS1_2_VERSION, .wants_certificate = true};
   gateway_t *gateway = gateway_start(&wanting, NULL);

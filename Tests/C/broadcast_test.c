@@ -65,7 +65,7 @@ TEST(a_request_is_as_apple_shows_it) {
   service_free(service);
 }
 
-/* Channels and devices share the fields' table, whatever it holds. */
+/* Channels and devices share the dynamic table, full or not. */
 static void check_many(uint32_t table_size_and_one) {
   const service_options_t options = {.table_size_and_one = table_size_and_one};
   service_t *service = service_start(&options);
@@ -409,7 +409,7 @@ static const struct {
     {"MissingPushType", APNS_REASON_MISSING_PUSH_TYPE, 400, APNS_REJECT_PROCESSING_ERROR},
     {"TopicMismatch", APNS_REASON_TOPIC_MISMATCH, 400, APNS_REJECT_INVALID_TOPIC_SIZE},
     {"PayloadTooLarge", APNS_REASON_PAYLOAD_TOO_LARGE, 413, APNS_REJECT_INVALID_PAYLOAD_SIZE},
-    /* No device is gone, whatever the service says of a channel. */
+    /* A response for a channel never makes a device gone. */
     {"Unregistered", APNS_REASON_UNREGISTERED, 410, APNS_REJECT_NONE},
 };
 
@@ -491,7 +491,7 @@ TEST(a_broadcast_is_sent_again) {
   service_free(service);
 }
 
-/* Every third is put off; those of a channel come in their order all the same. */
+/* Defers every third notification; notifications to one channel arrive in order all the same. */
 static service_reply_t judge_with_delay(void *context, const service_push_t *push) {
   bool *has_come = context;
   const long long n = atoll(push->expiration) - 4000000000;

@@ -1,6 +1,6 @@
-/* A service that breaks the rules of HTTP/2 (RFC 9113), is told so, and stays silent with its
-   connection open: nobody waits for answers that will never come, and each notification has
-   an end. */
+/* A service that breaks HTTP/2's rules (RFC 9113), gets GOAWAY or a reset, and stays silent with
+   its connection open: nobody waits for responses that will never come, and each notification gets
+   an outcome. */
 #include "pushing.h"
 
 enum { COUNT = 40, ANSWERED = 30 };

@@ -71,7 +71,7 @@ TEST(what_was_never_sent_is_taken_back) {
   assert_no_event(session);
   assert_int_equal(stats_of(session).cancelled, 8);
   assert_int_equal(stats_of(session).unresolved, 2);
-  /* What is in flight gets its answer. */
+  /* Notifications in flight get their responses. */
   open_gate(&gate, 2);
   drain(session);
   assert_event(session, APNS_EVENT_ACCEPTED, 0, 1);
@@ -127,7 +127,8 @@ TEST(a_retry_is_taken_back) {
   service_free(service);
 }
 
-/* Of one that is cancelled in flight, which is so answered and not sent again. */
+/* The outcome of a notification that is cancelled in flight and answered with `reply`; it is not
+ * resent. */
 static apns_event_t end_of_cancelled(service_reply_t reply) {
   gate_t gate = {.reply = reply};
   service_t *service = gated_service(&gate, 0);
@@ -227,7 +228,7 @@ TEST(all_are_taken_back_and_the_session_goes_on) {
   session_end(session, gateway);
 }
 
-/* The gateway looked at none that stands behind the one that it names. */
+/* The gateway looked at nothing after the notification that it names. */
 TEST(what_stands_behind_a_bad_one_did_not_arrive) {
   const gateway_step_t bad[] = {TAKE_FRAMES(4), AWAIT(1), NAME_NTH(8, 1), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(bad, polite));

@@ -155,7 +155,7 @@ TEST(openssl_itself_fails_on_it) {
     assert_int_not_equal(SSL_get_error(ssl, -1), SSL_ERROR_WANT_READ);
     ERR_clear_error();
   }
-  /* None of which is anything to the session. */
+  /* The session is unaffected by all this. */
   assert_int_equal(push_all(&sslcon, 0, 3), 0);
   ssl_disconnect(&sslcon);
   service_stop(service);

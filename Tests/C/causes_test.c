@@ -1,7 +1,7 @@
 /*
- * The cause of each failure that can be provoked on one machine, as a number. Others are tested
- * where they are provoked: APNS_CAUSE_MEMORY in memory_test, WRITE_TIMEOUT in deadlines_test,
- * UNLOCK_COST and LEGACY_PROVIDER in keychain_test. CONNECTION_FAILED needs a firewall.
+ * The cause of each failure that can be provoked on one machine, as a number. Other tests provoke
+ * these: APNS_CAUSE_MEMORY in memory_test, WRITE_TIMEOUT in deadlines_test, UNLOCK_COST and
+ * LEGACY_PROVIDER in keychain_test. CONNECTION_FAILED needs a firewall.
  */
 #include <netdb.h>
 #include <stdio.h>

@@ -312,9 +312,9 @@ TEST(a_refusal_has_its_reason) {
   leave(&room);
 }
 
-/* ---- What is no answer ------------------------------------------------------------- */
+/* ---- Invalid responses ----------------------------------------------------------- */
 
-/* Another success than Apple's page says is one; without a channel it is none. */
+/* Another 2xx than Apple's page says is a success; without a channel ID it is not. */
 TEST(answers_that_are_strange) {
   static char long_channel[400];
   memset(long_channel, 'A', sizeof long_channel - 1);
@@ -387,7 +387,7 @@ TEST(descriptions_and_lists_that_are_none) {
     const char *listed;
     assert_int_equal(apns_channels_next(channels, &listed), APNS_DONE);
   }
-  /* What is unknown in it is no fault. */
+  /* Unknown members are not errors. */
   room.plan.replies[0].long_body =
       " {\"a\":[{\"channels\":[1]}], \"channels\" : [ \"a\\/b\\u003d\" , \"AAAA\" ] ,\"b\":{}} ";
   assert_ok(apns_channels_list(channels, &error));
@@ -454,10 +454,10 @@ TEST(a_list_has_its_limit) {
     assert_caused(APNS_ERR_PROTOCOL, apns_channels_list(channels, &error), APNS_CAUSE_FLOOD);
     assert_contains(error.message, "the service's answer has more than 4 MiB: localhost:");
   }
-  /* The connection lives on: only the stream was given up. */
+  /* The connection stays open: only the stream timed out. */
   assert_ok(apns_channel_delete(channels, CHANNEL, &error));
   assert_int_equal(room.plan.asked, 4);
-  /* Of a refusal nobody wants so much. */
+  /* A rejection is never this long. */
   const apns_status_t status = apns_channel_delete(channels, CHANNEL, &error);
   if (status != APNS_OK) assert_status(APNS_ERR_PROTOCOL, status);
   apns_channels_free(channels);
@@ -468,7 +468,7 @@ TEST(a_list_has_its_limit) {
 
 /* ---- Connections that end --------------------------------------------------------- */
 
-/* What can be repeated is; each time the connection is another one. */
+/* A request that can be repeated is repeated; each time on another connection. */
 TEST(what_is_lost_is_asked_again) {
   ENTER({.action = SERVE_DROP}, {.status = 204}, {.action = SERVE_RESET, .error = 2},
         {.body = DESCRIPTION}, {.action = SERVE_RESET, .error = 7}, CREATED,
@@ -476,7 +476,7 @@ TEST(what_is_lost_is_asked_again) {
   assert_ok(apns_channel_delete(channels, CHANNEL, &error));
   apns_channel_description_t description = APNS_CHANNEL_DESCRIPTION_INIT;
   assert_ok(apns_channel_describe(channels, CHANNEL, &description, &error));
-  /* A refused stream was not looked at, so even this may be repeated. */
+  /* The service did not process a refused stream, so even this may be repeated. */
   assert_ok(create(channels));
   assert_ok(apns_channel_delete(channels, CHANNEL, &error));
   assert_ok(apns_channels_list(channels, &error));
@@ -555,7 +555,7 @@ TEST(each_request_has_its_own_cause) {
   leave(&room);
 }
 
-/* Nothing was asked, so nothing is in doubt. */
+/* Nothing was sent, so nothing is in doubt. */
 TEST(nobody_is_there) {
   service_t *service = service_start(NULL);
   const apns_channels_options_t options = options_to(service);
@@ -579,7 +579,7 @@ TEST(a_service_without_http2) {
   service_end(service);
 }
 
-/* Fields without end, in frames that go on and on (RFC 9113, 6.10). */
+/* Fields without end, in frames without end (RFC 9113, 6.10). */
 TEST(fields_without_end) {
   enum { FRAMES = 400, SIZE = 16000 };
   uint8_t *flood = calloc(FRAMES, SIZE + 9);
@@ -620,7 +620,7 @@ static int give_token(apns_token_request_t *request, void *context) {
   return snprintf(request->token, request->capacity, "token-%d", ++token_count);
 }
 
-/* A token that APNs takes for expired is renewed, for the creation too: it was not looked at. */
+/* A token that APNs rejects as expired is refreshed, for the creation too: it was not made. */
 TEST(a_token_is_renewed) {
   char refused[512] = "";
   const service_options_t serving = {.judge = refuse_first_token, .context = refused};
@@ -708,7 +708,7 @@ TEST(calls_that_never_wait) {
   free(text);
 }
 
-/* Another request has to wait until the one under way has its end, or is given up. */
+/* Another request has to wait until the pending one ends or is abandoned. */
 TEST(one_request_at_a_time) {
   ENTER({.action = SERVE_SILENCE}, {.status = 204}, CREATED);
   channels = looping(&room);
@@ -760,7 +760,7 @@ TEST(nobody_is_there_in_a_loop) {
   service_free(service);
 }
 
-/* A call that may wait a millisecond only, and goes on when it is made again. */
+/* A call that may wait for a millisecond only, and continues when it is repeated. */
 TEST(calls_that_wait_a_little) {
   ENTER(CREATED, {.action = SERVE_SILENCE});
   apns_channels_free(channels);

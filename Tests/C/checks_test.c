@@ -1,5 +1,5 @@
-/* What a session checks of each notification when it is asked to, and the status with which
-   each refusal says what a gateway would have. */
+/* The checks that a session with `checks` makes of each notification; the status of each refusal is
+   the gateway's. */
 #include <stdio.h>
 #include <time.h>
 
@@ -59,7 +59,7 @@ static const char *const wrong_payloads[][2] = {
 };
 #define WRONG (sizeof wrong_payloads / sizeof *wrong_payloads)
 
-/* What apns_payload_check() only warns of, and what other kinds of push have. */
+/* Payloads that apns_payload_check() only warns about, and payloads of other push types. */
 static const char *const fine_payloads[] = {
     "{\"aps\":{\"alert\":\"a\"}}",
     "{\"mdm\":\"8B6D-4F\"}",
@@ -79,7 +79,7 @@ TEST(payloads_are_checked_where_asked_for) {
     push = saying(wrong_payloads[index][0]);
     assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, wrong_payloads[index][1]);
   }
-  /* None of them cost a connection. */
+  /* No connection ended because of them. */
   assert_int_equal(gateway_connections(gateway), 0);
   for (size_t index = 0; index < FINE; index++) {
     push = saying(fine_payloads[index]);
@@ -104,7 +104,8 @@ TEST(nothing_is_checked_where_nothing_is_said) {
   session_end(session, gateway);
 }
 
-/* Apple's gateway takes no priority 10 for one that shows nothing (Binary Provider API). */
+/* Apple's gateway rejects priority 10 for a notification that shows nothing (Binary Provider
+ * API). */
 TEST(a_silent_payload_needs_its_priority) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_checking(gateway, APNS_CHECK_ALL, 0);
@@ -122,7 +123,7 @@ TEST(a_silent_payload_needs_its_priority) {
   push.priority = 10;
   assert_taken(session, &push);
   session_end(session, gateway);
-  /* Where the frame does not say it, it is not asked. */
+  /* A frame without a priority is not checked for it. */
   gateway = gateway_start(NULL, SCRIPTS(record_all));
   session = session_checking(gateway, APNS_CHECK_ALL, APNS_FORMAT_ENHANCED);
   push = saying("{\"aps\":{\"content-available\":1}}");

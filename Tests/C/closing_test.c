@@ -1,4 +1,4 @@
-/* Ending a session: gently, abruptly, and what can still be asked of it then. */
+/* Ending a session: gracefully, abruptly, and what it still reports afterwards. */
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -81,7 +81,7 @@ TEST(outcomes_from_before_and_after_closing_are_in_order) {
   session_end(session, gateway);
 }
 
-/* The gateway's last word crosses the provider's goodbye. */
+/* The gateway's error packet crosses the provider's close_notify. */
 TEST(a_packet_that_comes_while_closing) {
   const gateway_step_t first[] = {TAKE_FRAMES(5), NAME_NTH(8, 2), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first));
@@ -114,7 +114,7 @@ TEST(a_closed_session_takes_no_more) {
   assert_status(APNS_ERR_CLOSED, apns_session_flush(session, &error));
   assert_status(APNS_ERR_CLOSED, apns_session_drain(session, 0, NULL, &error));
   assert_counts(session, 1, 0, 0, 1, 0);
-  /* Again changes nothing, and a wait for events that cannot come is none. */
+  /* A second call changes nothing, and a wait for events that cannot come returns immediately. */
   assert_ok(apns_session_close(session, AMPLE_MS, &error));
   assert_event(session, APNS_EVENT_UNKNOWN, 0, 0);
   int64_t start = clock_ms();
@@ -211,8 +211,8 @@ TEST(closing_sends_no_sentinel_where_none_is_answered) {
 
 /* ---- No reconnect -------------------------------------------------------- */
 
-/* The connection is gone in any way, or ends while closing: what it had is unknown, each
-   with its user_data, and nobody is asked for another. */
+/* The connection is gone in any way, or ends while closing: its notifications are unknown, each
+   with its user_data, and the session does not reconnect. */
 TEST(closing_never_reconnects) {
   static const gateway_step_t fin[] = {TAKE_FRAMES(10), CLOSE_FIN},
                               reset[] = {TAKE_FRAMES(10), CLOSE_RST},
@@ -243,7 +243,7 @@ TEST(closing_never_reconnects) {
     }
 }
 
-/* Nor is one that was being made, beside one that is open, made use of any more. */
+/* Nor does it use a connection that is still being opened next to an open one. */
 TEST(closing_ends_what_is_being_made) {
   enum { COUNT = 60000 };
   static const gateway_step_t stalls[] = {TAKE_FRAMES(1), STALL};
@@ -258,14 +258,14 @@ TEST(closing_ends_what_is_being_made) {
   assert_ok(apns_session_connect(session, &error));
   await_connects(session, 2);
   apns_notification_t *all = notifications(COUNT);
-  /* Both have more than their sockets take. */
+  /* Each of the two has more than its socket takes. */
   assert_ok(apns_session_send_many(session, all, COUNT, APNS_SEND_MORE, NULL, &error));
   notifications_free(all, COUNT);
   gateway_await_step(gateway, 0, 1);
   gateway_await_step(gateway, 1, 1);
   gateway_signal(gateway);
   gateway_heard(gateway, 1);
-  /* The end is heard, and the next one begun after a pause. */
+  /* The session notices the end, and opens the next one after a backoff. */
   for (int64_t start = clock_ms(); gateway_connections(gateway) < 3;) {
     assert_in_range(clock_ms() - start, 0, AMPLE_MS);
     assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, NULL, &error));
@@ -293,7 +293,7 @@ TEST(freeing_with_events_untaken_and_frames_unwritten) {
 
 /* ---- The option close_timeout_ms ---------------------------------------- */
 
-/* What the log was told of a session that was freed. */
+/* The log lines about a session that was freed. */
 typedef struct said {
   uint64_t count;
   int lines;
@@ -306,7 +306,7 @@ static void listen(const apns_log_record_t *record, void *context) {
   said->lines++;
 }
 
-/* Sends 2,000 and frees the session. Returns what was said, on standard error where `log` is false.
+/* Sends 2,000 and frees the session. Returns the message, from standard error if `log` is false.
  */
 static said_t freed(const gateway_step_t *script, uint32_t ms, bool nonblocking, bool log) {
   said_t said = {0};

@@ -21,8 +21,8 @@ static uint32_t connections_of(const apns_session_t *session) {
   return metrics.connecting + metrics.open + metrics.draining;
 }
 
-/* Sends the notifications `from` to `to`, not included, and returns the most connections that there
-   were meanwhile. */
+/* Sends the notifications `from` to `to`, not included, and returns the maximum number of
+   connections meanwhile. */
 static uint32_t most_while_sending(apns_session_t *session, size_t from, size_t to) {
   uint32_t most = 0;
   for (size_t n = from; n < to;) {
@@ -52,7 +52,7 @@ TEST(a_limit_holds_from_its_first_end_on) {
   apns_session_t *session = session_of_three(service);
   assert_in_range(most_while_sending(session, 0, 300), 2, 3);
   limit(session, 1);
-  /* Those that are too many owe nothing, and go by themselves. */
+  /* Surplus connections have no notifications in flight, and close without a call for it. */
   while (connections_of(session) > 1) turn_quietly(session);
   assert_int_equal(most_while_sending(session, 300, 600), 1);
   limit(session, 2);
@@ -92,7 +92,7 @@ TEST(with_none_everything_waits) {
     apns_status_t status = apns_session_send(session, notification(n), 0, NULL, &error);
     if (status != APNS_ERR_AGAIN) assert_ok(status);
   }
-  /* What is there to do is done, and then it rests. */
+  /* The session works while there is something to do, and then it rests. */
   for (int turns = 0; is_readable(apns_session_fd(session)); turns++) {
     assert_true(turns < 1000);
     apns_session_process(session, NULL);

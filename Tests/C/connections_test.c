@@ -12,7 +12,7 @@ static apns_session_t *session_over(const gateway_t *gateway, uint32_t connectio
   return session_to(gateway, &options);
 }
 
-/* Sends one by one with so many to a batch, so that the connections take turns soon. */
+/* Sends one by one in small batches, so that the connections take turns soon. */
 static void send_in_batches(apns_session_t *session, const apns_notification_t *all, size_t from,
                             size_t to, size_t batch) {
   for (size_t n = from; n < to; n++)
@@ -40,7 +40,7 @@ static uint8_t *accepted_by(gateway_t *gateway, size_t count, bool in_order) {
 
 /* ---- Outcomes ----------------------------------------------------------- */
 
-/* Each end is told once. */
+/* Each outcome is reported once. */
 static void take_ends(apns_session_t *session, int *ends, size_t count) {
   apns_event_t event = APNS_EVENT_INIT;
   while (apns_session_next_event(session, &event, 0, &error) == APNS_OK) {
@@ -55,7 +55,7 @@ static bool is_bad(const apns_notification_t *push) {
   return memcmp((const char *)push->token + 30, "\xFF\xFF", 2) == 0;
 }
 
-/* Some are bad; all outcomes are told, and taken when they fill the window. */
+/* The gateway rejects a few; all outcomes are reported, and taken when they fill the window. */
 static void check_outcomes(uint32_t connections, bool standby, size_t batch) {
   const size_t count = as_many_as(6000, 600);
   gateway_t *gateway = gateway_start(NULL, NULL);
@@ -99,7 +99,7 @@ TEST(every_outcome_once_and_order_in_each) {
   check_outcomes(7, true, 1);
 }
 
-/* As many connections as were asked for, and all are of use. */
+/* The session opens as many connections as the option says, and uses them all. */
 TEST(all_are_used) {
   static const uint32_t counts[] = {1, 2, 5, 64};
   for (size_t index = 0; index < as_many_as(4, 3); index++) {
@@ -124,9 +124,9 @@ TEST(all_are_used) {
   }
 }
 
-/* ---- One that dies ------------------------------------------------------ */
+/* ---- One connection ends ------------------------------------------------ */
 
-/* Of three connections one ends and names nobody: only what it had is in doubt. */
+/* A connection of three ends without an error packet: only its notifications are in doubt. */
 static void check_one_dies(const gateway_step_t *dies, int delivery) {
   enum { COUNT = 900 };
   static const gateway_step_t judges[] = {JUDGE, END};
@@ -152,7 +152,7 @@ static void check_one_dies(const gateway_step_t *dies, int delivery) {
   assert_counts(session, COUNT, COUNT - unknown, 0, unknown, 0);
   assert_int_equal(stats_of(session).resent > 0, delivery == APNS_DELIVERY_AT_LEAST_ONCE);
   apns_session_free(session);
-  /* The one that died is known by its frames that nobody judged. */
+  /* The connection that ended has frames that nobody judged. */
   size_t died = SIZE_MAX;
   for (size_t index = 0; index < 3; index++) {
     const gateway_record_t *heard = gateway_heard(gateway, index);
@@ -183,7 +183,7 @@ TEST(one_dies_while_others_go_on) {
   }
 }
 
-/* One of two cannot be made, however often it is tried: the other carries all. */
+/* Opening one of two connections always fails: the other carries everything. */
 TEST(one_that_cannot_be_made) {
   enum { COUNT = 1000, TRIES = 200 };
   static const gateway_step_t fails[] = {NO_HANDSHAKE, CLOSE_RST};
@@ -239,7 +239,7 @@ TEST(a_late_rejection_holds_up_nobody_else) {
   gateway_stop(gateway);
 }
 
-/* Nor does one that is never heard of again, with its part of the window full. */
+/* Nor does a connection that never answers again, with its part of the window full. */
 TEST(a_full_part_of_the_window_holds_up_nobody_else) {
   enum { COUNT = 3000 };
   static const gateway_step_t judges[] = {JUDGE, END};
@@ -264,7 +264,8 @@ TEST(a_full_part_of_the_window_holds_up_nobody_else) {
   gateway_stop(gateway);
 }
 
-/* Nor does one that was asked for proof with room to spare: what it would take has to wait. */
+/* Nor does a connection with a sentinel out and room to spare: its next notifications have to
+ * wait. */
 TEST(one_that_owes_an_answer_takes_nothing) {
   enum { LARGE = 13, SMALL = 400, COUNT = LARGE + SMALL };
   static const gateway_step_t judges[] = {JUDGE, END};
@@ -279,7 +280,7 @@ TEST(one_that_owes_an_answer_takes_nothing) {
   memcpy(large, "{\"aps\":{}}", 10);
   assert_ok(apns_session_connect(session, &error));
   await_connects(session, 2);
-  /* The last of the large ones has no room, so both connections are asked for proof. */
+  /* The last large one has no room, so the session sends a sentinel on both connections. */
   for (size_t n = 0; n < LARGE; n++) {
     apns_notification_t padded = all[n];
     padded.payload = large;
@@ -299,7 +300,8 @@ TEST(one_that_owes_an_answer_takes_nothing) {
   gateway_stop(gateway);
 }
 
-/* Both are gone, and only one may be made again: that is enough to go on. */
+/* The two connections are gone, and the session may open only one again: that is enough to
+ * continue. */
 static void check_one_allowed(size_t count) {
   static const gateway_step_t late[] = {TAKE_FRAMES(20), AWAIT(1), NAME_NTH(8, 0), END};
   static const gateway_step_t judges[] = {JUDGE, END};
@@ -317,7 +319,7 @@ static void check_one_allowed(size_t count) {
   gateway_signal(gateway);
   for (int round = 0; round < 2; round++)
     assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
-  /* Whichever connection was to take it, whichever is made. */
+  /* Any of the connections may have been chosen for it, and any may be opened. */
   clock_forward(61000);
   assert_ok(apns_session_send(session, &all[count], 0, NULL, &error));
   assert_ok(apns_session_send(session, &all[count + 1], 0, NULL, &error));
@@ -355,7 +357,7 @@ TEST(events_after_closing_are_in_order) {
   for (size_t n = 0; n < COUNT; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_no_event(session);
   apns_session_free(session);
-  /* Each was asked for proof. */
+  /* Each got a sentinel. */
   for (size_t index = 0; index < 3; index++) {
     const gateway_record_t *heard = gateway_heard(gateway, index);
     assert_int_equal(heard->frame_count, notifications_in(heard) + 1);

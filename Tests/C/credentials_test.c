@@ -116,8 +116,8 @@ TEST(a_wrong_passphrase) {
   check_refused(&options, APNS_ERR_CREDENTIALS, file, "passphrase");
 }
 
-/* In a session without a terminal of its own a prompt would fail; here a terminal
-   is at hand, so that a prompt would be seen. */
+/* In a process session without its own terminal a prompt would fail; here a terminal is at hand, so
+   that a prompt would be seen. */
 static int loads_without_passphrase(void *argument) {
   FORGET_ERROR();
   int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);

@@ -29,7 +29,7 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
 
 /* ---- Time --------------------------------------------------------------- */
 
-/* What has to pass is long, so that a busy machine does not pass it before its time. */
+/* The limit is long, so that a busy machine does not pass it too early. */
 enum { LIMIT_MS = 30000 };
 
 static apns_session_options_t limited_options(const gateway_t *gateway) {
@@ -38,9 +38,9 @@ static apns_session_options_t limited_options(const gateway_t *gateway) {
   return options;
 }
 
-/* Timeouts are long, so that a busy machine keeps them, and the clock is moved through them,
-   a second in some ms, as long as the library has made no more sockets than `sockets`. A
-   signal wakes whoever waits, to look at the clock. */
+/* Timeouts are long, so that a busy machine keeps them, and the clock is moved through them, a
+   second in some ms, as long as the library has made no more sockets than `sockets`. A signal wakes
+   a waiting thread, to look at the clock. */
 static struct hurry {
   pthread_t thread, waiting;
   size_t sockets;
@@ -221,7 +221,7 @@ TEST(a_peer_that_reads_no_more) {
   assert_took(start, LIMIT_MS);
   assert_int_equal(unresolved, count);
   assert_counts(session, count, 0, 0, 0, count);
-  /* All of it is sent again to one that reads. */
+  /* All of it is resent on a connection whose peer reads. */
   drain(session);
   assert_counts(session, count, count, 0, 0, 0);
   apns_session_free(session);
@@ -265,7 +265,7 @@ TEST(a_drain_has_its_own_deadline) {
   assert_within(start, 200);
   assert_contains(error.message, "10 notifications");
   assert_int_equal(unresolved, 10);
-  /* Later calls go on, and the sentinel is sent once. */
+  /* Later calls continue, and the session sends the sentinel once. */
   gateway_signal(gateway);
   send_range(session, 10, 12);
   assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error));

@@ -86,8 +86,8 @@ TEST(credentials_good_and_bad) {
   assert_int_equal(open_descriptors(), before);
 }
 
-/* What the host executes inherits none of the library's descriptors: all that
-   are open now and were not at the start close by themselves. */
+/* Programs that the application executes inherit none of the library's descriptors: all that were
+   opened since the start close automatically. */
 TEST(descriptors_are_closed_on_exec) {
   bool was_open[1024];
   for (int descriptor = 0; descriptor < 1024; descriptor++)
@@ -138,7 +138,7 @@ static int without_descriptors(void *argument) {
   return 0;
 }
 
-/* Whichever file it is that cannot be opened, and the system's own certificates. */
+/* Fails to open each file in turn, and the system's own certificates. */
 static int files_without_descriptors(void *context) {
   const identities_t *identities = context;
   const char *certificate = identities->provider.certificate_file;
@@ -173,7 +173,7 @@ TEST(files_that_no_descriptor_is_left_for) {
 
 /* It may be otherwise the next time: no file and no peer is to blame. */
 TEST(no_descriptor_left_is_retryable) {
-  /* valgrind has descriptors of its own. */
+  /* valgrind has its own descriptors. */
   if (getenv("APNS_TESTS_LIGHT")) skip();
   identities_make();
   assert_child_is_fine(without_descriptors, NULL);

@@ -1,4 +1,5 @@
-/* What is in doubt again and again: how often it goes out, and what becomes of the rest. */
+/* Notifications in doubt again and again: how often they are resent, and the outcomes of the
+ * rest. */
 #include "provider.h"
 
 /* Sends `count` notifications of which every `step`-th from `first` on is deadly. */
@@ -47,7 +48,8 @@ static void check_poison(size_t count, size_t first, size_t step, bool has_stand
 }
 
 TEST(one_that_ends_connections_is_found) {
-  /* The fourth root of 1,000 is 6: four times so many, and what was in doubt once. */
+  /* The fourth root of 1,000 is 6: four times that, and the notifications that were in doubt
+   * once. */
   check_poison(1000, 500, 1000, false, APNS_FORMAT_FRAMED, 40);
   check_poison(1000, 0, 1000, true, APNS_FORMAT_FRAMED, 60);
   check_poison(1000, 999, 1000, false, APNS_FORMAT_ENHANCED, 40);

@@ -16,7 +16,7 @@ static void leave(apns_session_t *session) {
   gateway_stop(gateway);
 }
 
-/* What is written inside send() is in flight before process() is called again. */
+/* Everything written inside send() is in flight before the next call of process(). */
 static void send_at_once(apns_session_t *session, size_t n) {
   const uint64_t bytes = stats_of(session).bytes;
   assert_ok(apns_session_send(session, notification(n), 0, NULL, &error));

@@ -1,4 +1,4 @@
-/* The peer dies at every stage of a send: no signal, no wait past a deadline, no loss. */
+/* The peer ends at every stage of a send: no signal, no wait past a deadline, no loss. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -24,7 +24,7 @@ static int sends_and_drains(void *argument) {
   apns_session_options_t options = options_for(gateway);
   options.peer.connect_timeout_ms = CONNECT_MS;
   tuning_of(&options)->write_timeout_ms = WRITE_MS;
-  /* The next death is not to be waited for. */
+  /* No wait for the next end. */
   tuning_of(&options)->reconnect_pause_max_ms = 20;
   CHILD_REQUIRE(apns_session_new(&options, credentials, &session, &error) == APNS_OK);
   apns_credentials_free(credentials);
@@ -51,7 +51,7 @@ static int sends_and_drains(void *argument) {
   CHILD_REQUIRE(apns_session_close(session, 200, &error) == APNS_OK);
   CHILD_REQUIRE(clock_ms() - start < 200 + patience_ms());
 
-  /* Every one that was taken has exactly one end, and those without one are named. */
+  /* Each queued notification has exactly one outcome, and an event unless it was accepted. */
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   CHILD_REQUIRE(apns_session_stats(session, &stats, &error) == APNS_OK);
   CHILD_REQUIRE(stats.taken == taken);
@@ -159,7 +159,7 @@ static int parts_from_nobody(void *argument) {
   CHILD_REQUIRE(entry.fd >= 0);
   CHILD_REQUIRE(apns_session_send(session, notification(0), 0, NULL, &error) == APNS_OK);
   CHILD_REQUIRE(poll(&entry, 1, AMPLE_MS) == 1 && entry.revents & (POLLERR | POLLHUP));
-  /* The first call after a reset is told of it without a signal; that is over. */
+  /* The first call after a reset gets it as an error, without a signal; here that is this call. */
   int code;
   socklen_t size = sizeof code;
   CHILD_REQUIRE(getsockopt(entry.fd, SOL_SOCKET, SO_ERROR, &code, &size) == 0);

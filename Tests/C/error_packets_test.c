@@ -1,4 +1,4 @@
-/* What becomes of notifications when the gateway names one, or fails to. */
+/* The outcomes of notifications when the gateway names a notification, or fails to. */
 #include "clock.h"
 #include "provider.h"
 #include "vectors.h"
@@ -46,7 +46,7 @@ TEST(each_status_at_each_place) {
 
 /* ---- No gateway ------------------------------------------------------------ */
 
-/* A service that speaks HTTP/2, or a web server that was sent what is no HTTP. */
+/* An HTTP/2 service, or a web server that received bytes other than HTTP. */
 TEST(a_service_of_http_is_named) {
   static const char web[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
   static const uint8_t settings[] = {0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100};
@@ -420,7 +420,8 @@ TEST(reset_in_the_middle_of_a_frame) {
   gateway_stop(gateway);
 }
 
-/* With "report" only what the connection may have had is unknown; the rest goes on. */
+/* With "report" only notifications that may be on the connection are unknown; the session sends the
+ * rest. */
 TEST(report_sends_on_what_was_never_written) {
   const gateway_step_t first[] = {TAKE_FRAMES(BATCH), CLOSE_FIN};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, polite));

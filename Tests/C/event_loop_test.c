@@ -155,7 +155,7 @@ TEST(what_waits_for_more_is_written_by_process) {
   session_end(session, gateway);
 }
 
-/* Outcomes are taken after apns_session_process(), whichever call has found them. */
+/* Outcomes are taken after apns_session_process(), no matter which call found them. */
 TEST(what_another_call_finds_wakes_the_loop) {
   static const gateway_step_t judging[] = {JUDGE, END};
   static const uint8_t bad[32] = {[30] = 0xFF, [31] = 0xFF};
@@ -371,7 +371,7 @@ TEST(a_session_without_descriptors_is_not_made) {
   for (int left = 0; left < 3; left++) {
     apns_session_t *session = NULL;
     int taken[3];
-    /* Whatever is free below is taken, but for so many. */
+    /* Leaves exactly `left` descriptors free. */
     none = before;
     int highest = 0;
     for (int n = 0; n < 3; n++) taken[n] = -1;
@@ -436,7 +436,7 @@ TEST(a_feedback_in_the_loop) {
   gateway_stop(gateway);
 }
 
-/* What does not come in time is noticed by the descriptor too. */
+/* The descriptor also shows when a timeout passes. */
 TEST(a_feedback_that_says_nothing_ends_in_time) {
   static const gateway_step_t mute[] = {NO_HANDSHAKE, STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(mute));

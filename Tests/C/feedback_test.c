@@ -198,7 +198,7 @@ static void *drip(void *argument) {
   return NULL;
 }
 
-/* A byte now and then is no tuple: it does not have a call wait for longer. */
+/* A byte now and then is not a tuple: it does not make a call wait longer. */
 TEST(a_service_that_drips) {
   enum { DROPS = 4000 };
   static uint8_t tuple[6 + DROPS] = {0, 0, 0, 9, DROPS >> 8, DROPS & 0xFF};

@@ -38,8 +38,8 @@ static int frees_the_parents_session(void *argument) {
   return 0;
 }
 
-/* What the parent sends before and after goes over the same connection, and no
-   byte of the child's lies between. */
+/* The parent sends before and after over the same connection, and none of the child's bytes lie
+   between. */
 static void check_parent_goes_on(int (*body)(void *)) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   family_t family = {.gateway = gateway, .session = session_to(gateway, NULL)};
@@ -172,9 +172,9 @@ TEST(a_child_may_not_read_the_feedback) {
 
 /* ---- With all that a session can have open ------------------------------- */
 
-/* Three connections with notifications in flight, and a standby one beside the one that
-   had a rejection. The child asks, gets no answer, and frees; the gateway's packets come
-   while it does; and the parent goes on as if nothing had been. */
+/* Three connections with notifications in flight, and a standby connection next to the connection
+   with a rejection. The child asks, gets no answer, and frees; the gateway's packets come
+   meanwhile; and the parent continues as if nothing had happened. */
 TEST(several_connections_and_a_standby) {
   skip_unless_pages_are_wiped_on_fork();
   enum { COUNT = 600, MORE = 100 };
@@ -193,7 +193,7 @@ TEST(several_connections_and_a_standby) {
     send_range(family.session, 0, COUNT);
     assert_ok(apns_session_next_event(family.session, &event, AMPLE_MS, &error));
     assert_int_equal(event.reject, 8);
-    /* The fourth for the one that ended, the fifth to stand by. */
+    /* The fourth replaces the connection that ended, the fifth is the standby. */
     await_connects(family.session, 5);
     assert_ok(apns_session_flush(family.session, &error));
     assert_int_equal(stats_of(family.session).in_flight + stats_of(family.session).accepted,
@@ -222,7 +222,7 @@ TEST(several_connections_and_a_standby) {
     size_t connections = gateway_connections(gateway);
     for (size_t index = 0; index < connections; index++) {
       const gateway_record_t *heard = gateway_heard(gateway, index);
-      /* One that was to stand by at the end may not have come about. */
+      /* The last standby connection may not have opened. */
       if (index <= 4 || heard->frame_count) assert_int_equal(heard->ending, ENDING_NOTIFY);
       size_t first = 0, end = heard->frame_count;
       if (index == 0) end = 5;

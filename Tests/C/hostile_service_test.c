@@ -1,4 +1,5 @@
-/* What a service over HTTP/2 may do that no good one does, and what becomes of the others. */
+/* Adversarial behaviour of an HTTP/2 service, and the outcomes of the notifications that have no
+ * part in it. */
 #include <stdio.h>
 
 #include "clock.h"
@@ -14,7 +15,7 @@ static void count_deliveries(const service_t *service, size_t *deliveries, size_
 /* ---- Notifications that end their connections ------------------------------- */
 
 typedef struct poisons {
-  size_t every; /* each so many-th, from `first` on */
+  size_t every; /* each `every`-th, from `first` on */
   size_t first;
 } poisons_t;
 
@@ -27,7 +28,7 @@ static service_reply_t drop_by_poison(void *context, const service_push_t *push)
   return is_poison(context, number_of(push)) ? drop : fine;
 }
 
-/* The culprits end as unknown, all others get through, and none is delivered too often. */
+/* Poison notifications end as unknown, all others get through, and none is sent too often. */
 static void check_poisons(size_t count, size_t first, size_t every) {
   poisons_t poisons = {.every = every, .first = first};
   service_t *service = service_judging(drop_by_poison, &poisons);
@@ -48,7 +49,7 @@ static void check_poisons(size_t count, size_t first, size_t every) {
   for (size_t n = 0; n < count; n++) {
     if (deliveries[n] < 1 || deliveries[n] > 5)
       fail_msg("notification %zu was delivered %zu times", n, deliveries[n]);
-    /* With others, one may be in doubt by their fault, and was not looked at. */
+    /* Next to others, one may be in doubt because of them, and the service did not look at it. */
     if (is_poison(&poisons, n) && every >= count) assert_int_equal(deliveries[n], 5);
   }
   free(deliveries);
@@ -70,7 +71,7 @@ TEST(several_that_end_their_connections_are_found) {
   check_poisons(40, 1, 2);
 }
 
-/* ---- Answers that are none ---------------------------------------------------- */
+/* ---- Malformed responses ------------------------------------------------------ */
 
 typedef struct half {
   size_t length;
@@ -120,13 +121,14 @@ TEST(half_an_answer_is_none) {
     apns_session_t *session = push_session(service, &options);
     apns_event_t event = APNS_EVENT_INIT;
     send_range(session, 0, 1);
-    /* Until it is given, and a while to be heard; then the rest of it is overdue. */
+    /* Waits until the test opens the gate, and until the response arrives; the rest of it times
+     * out. */
     apns_status_t status = APNS_DONE;
     for (bool was_given = false; !was_given && status == APNS_DONE;) {
       was_given = answer.is_given;
       status = apns_session_next_event(session, &event, 100, NULL);
     }
-    /* Some are the end of their connection at once. */
+    /* In a few cases the connection ends immediately. */
     if (status == APNS_DONE) {
       clock_forward(1800001);
       drain(session);
@@ -202,7 +204,7 @@ static service_reply_t answer_only_the_first(void *context, const service_push_t
   return number_of(push) == 0 ? fine : none;
 }
 
-/* Each answer becomes an outcome and gives no room, so nothing is waited for. */
+/* Each response becomes an outcome and frees no room, so the session waits for nothing. */
 TEST(an_outcome_in_the_way_is_said_at_once) {
   service_t *service = service_judging(answer_only_the_first, NULL);
   apns_session_options_t options = small_options(service);
@@ -296,8 +298,8 @@ static service_reply_t flood_first_connection(void *context, const service_push_
       .action = SERVE_SILENCE, .last_words = flood->bytes, .last_words_length = flood->length};
 }
 
-/* So much that answers nothing is no service's: the connection is given up long before its
-   answers are overdue, and what it had gets through on the next. */
+/* A real service never sends this much that answers nothing: the session abandons the connection
+   long before its responses time out, and its notifications get through on the next. */
 TEST(a_flood_is_given_up) {
   static const struct {
     size_t length;

@@ -1,5 +1,5 @@
-/* Sessions over HTTP/2, against a service of the test's own: every notification has its
-   end there too, whatever the service does. */
+/* Sessions over HTTP/2, against the test's own service: every notification gets its outcome there
+   too, no matter how the service behaves. */
 #include <openssl/pem.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static ends_t take_ends(apns_session_t *session, size_t count) {
   return ends;
 }
 
-/* How often the service was asked for each; fails where it was not for one that is accepted. */
+/* The duplicates that the service received; fails if an accepted notification never arrived. */
 static size_t duplicates(const service_t *service, size_t count, const ends_t *ends) {
   unsigned *times = calloc(count, sizeof *times);
   size_t twice = 0;
@@ -54,7 +54,7 @@ TEST(it_is_a_feature_of_the_build) {
   assert_int_equal(apns_features() & ~APNS_FEATURE_CARES, APNS_FEATURE_HTTP2);
 }
 
-/* Where nothing is under way an event can only be waited for in vain. */
+/* With nothing in flight no event can come, and a wait for it would be in vain. */
 TEST(an_event_is_not_waited_for_where_none_can_come) {
   service_t *service = service_start(NULL);
   apns_session_t *session = push_session(service, NULL);
@@ -135,8 +135,8 @@ static service_reply_t post_each(void *context, const service_push_t *push) {
   return (service_reply_t){0};
 }
 
-/* What is counted as in flight has to be on its way, also where the caller says that there is
-   more to come, and then says nothing for long. */
+/* Notifications that count as in flight have been written, even if the caller announces more, and
+   then makes no call for long. */
 TEST(what_is_in_flight_was_written) {
   sem_t arrived;
   const service_options_t telling = {.judge = post_each, .context = &arrived};
@@ -190,7 +190,7 @@ TEST(more_connections_where_streams_are_few) {
   service_free(service);
 }
 
-/* What the window has no room for is not begun there, but where there is room. */
+/* If a connection's window has no room, the notification uses another connection with room. */
 TEST(more_connections_where_the_window_is_shut) {
   const service_options_t options = {.shuts_first_window = true};
   service_t *service = service_start(&options);
@@ -238,9 +238,9 @@ TEST(one_connection_where_it_will_do) {
 /* ---- Answers ------------------------------------------------------------------ */
 
 typedef struct verdict {
-  size_t every; /* one of so many, or 0: none */
+  size_t every; /* one of this many, or 0: none */
   service_reply_t reply;
-  size_t times; /* so often for each at most; 0: always */
+  size_t times; /* at most this often for each; 0: always */
   size_t *given;
 } verdict_t;
 
@@ -366,7 +366,7 @@ static service_reply_t judge_by_count(void *context, const service_push_t *push)
   return reply;
 }
 
-/* Runs a load through a service that does something every so often. */
+/* Runs a load through a service that disturbs it at intervals. */
 static ends_t run(ending_t *ending, size_t count, int delivery, size_t *twice_out,
                   size_t *connections_out) {
   service_t *service = service_judging(judge_by_count, ending);
@@ -463,7 +463,8 @@ TEST(streams_that_are_reset_are_ambiguous) {
   free(ends.of);
 }
 
-/* How the tenth of 300 ends whose streams are reset so often, the others being answered. */
+/* The outcomes if the streams of every tenth of 300 notifications are reset `times` times, and the
+ * others answered. */
 static ends_t reset_each(size_t times, size_t resent) {
   size_t given[300] = {0};
   verdict_t verdict = {.every = 10,
@@ -510,7 +511,8 @@ static service_reply_t judge_narrowly(void *context, const service_push_t *push)
   return reply;
 }
 
-/* What waits for its answer takes the only stream, so all the others go elsewhere. */
+/* A notification that waits for its response holds the only stream, so all the others use another
+ * connection. */
 TEST(fewer_streams_are_obeyed_at_once) {
   enum { COUNT = 20 };
   service_t *service = service_judging(judge_narrowly, NULL);
@@ -574,8 +576,8 @@ TEST(answers_before_the_body_count_once) {
   service_free(service);
 }
 
-/* What has a window of one byte cannot have come whole. A service that accepts it all the same is
-   not believed; one that refuses it is. */
+/* A notification with a window of one byte cannot have arrived whole. The session does not believe
+   a service that accepts it all the same, but does believe a rejection. */
 static apns_session_stats_t answered_before_the_body(service_judge_t judge, verdict_t *verdict) {
   const service_options_t options = {
       .judge = judge, .context = verdict, .answers_early = true, .stream_window = 1};
@@ -635,7 +637,7 @@ TEST(a_silent_stream_ends_no_connection) {
   apns_session_t *session = push_session(service, &given);
   apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;
   apns_event_t event = APNS_EVENT_INIT;
-  /* What the peer says of itself has been heard when it has answered one. */
+  /* The peer's SETTINGS have arrived when it has answered one. */
   send_range(session, 1, 2);
   drain(session);
   assert_int_equal(one_event(session).kind, APNS_EVENT_ACCEPTED);
@@ -748,7 +750,7 @@ TEST(requests_show_the_token) {
   service_free(service);
 }
 
-/* A certificate says which app is meant, a token does not. */
+/* A certificate names the app, a token does not. */
 TEST(a_token_needs_a_topic) {
   service_t *service = service_start(NULL);
   apns_session_t *session = token_session_for(service, NULL);
@@ -762,7 +764,8 @@ TEST(a_token_needs_a_topic) {
   push_end(session, service);
 }
 
-/* What was refused with the old token is sent again with the new one, and nobody notices. */
+/* The session resends notifications that were rejected for the old token with the new one, and the
+ * caller notices nothing. */
 TEST(an_expired_token_is_replaced) {
   expiry_t expiry = {.times = 0};
   service_t *service = service_judging(judge_tokens, &expiry);
@@ -801,7 +804,7 @@ TEST(the_first_with_a_token_is_never_answered) {
   push_end(session, service);
 }
 
-/* The service allows no other stream beside it, so they get a connection of their own. */
+/* The service allows no other stream next to it, so they get their own connection. */
 TEST(the_only_stream_is_never_answered) {
   service_reply_t silence = {.action = SERVE_SILENCE};
   const service_options_t options = {.judge = judge_first, .context = &silence, .streams = 1};
@@ -835,7 +838,7 @@ static service_reply_t answers_otherwise(void *context, const service_push_t *pu
   return (service_reply_t){.status = *(const int *)context};
 }
 
-/* Whoever took it would get it twice. */
+/* If the service had accepted it, a resend would arrive twice. */
 TEST(another_2xx_is_neither_a_rejection_nor_sent_again) {
   static const int statuses[] = {201, 202, 204, 299};
   for (size_t index = 0; index < sizeof statuses / sizeof *statuses; index++) {

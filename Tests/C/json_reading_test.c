@@ -182,7 +182,7 @@ static bool value(plain_t *p) {
 static char *pages;
 static size_t page;
 
-/* Both come to the same end, at the same byte; an error in what is JSON has no such words. */
+/* Both give the same result, at the same byte; an error about valid JSON is worded otherwise. */
 static bool check_alike(const char *text, size_t length) {
   char *copy = pages + 4 * page - length;
   memcpy(copy, text, length);
@@ -195,7 +195,7 @@ static bool check_alike(const char *text, size_t length) {
   apns_payload_finding_t findings[32] = {APNS_PAYLOAD_FINDING_INIT};
   size_t count = 0;
   apns_status_t status = apns_payload_check(copy, length, 1 << 20, findings, 32, &count, &error);
-  /* What was found before it, of Apple's keys, is none of this. */
+  /* Earlier findings are about Apple's keys, and do not count. */
   const apns_payload_finding_t *last = count && count <= 32 ? &findings[count - 1] : NULL;
   bool is_alike = true;
   if (p.fault)

@@ -1,4 +1,4 @@
-/* What TCP is asked to do on the library's sockets. */
+/* The TCP options of the library's sockets. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -25,7 +25,7 @@ static void check_socket(int descriptor, int idle, int interval) {
   assert_int_equal(option_of(descriptor, IPPROTO_TCP, TCP_KEEPIDLE), idle);
   assert_int_equal(option_of(descriptor, IPPROTO_TCP, TCP_KEEPINTVL), interval);
   assert_int_equal(option_of(descriptor, IPPROTO_TCP, TCP_KEEPCNT), 3);
-  /* What was written and goes unacknowledged is given up at the same time. */
+  /* TCP gives up unacknowledged bytes at the same time. */
   assert_int_equal(option_of(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT),
                    (idle + 3 * interval) * 1000);
 }

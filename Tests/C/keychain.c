@@ -15,7 +15,7 @@
 #include <openssl/provider.h>
 #endif
 
-/* A test that cannot be set up is no test: say where and stop. */
+/* Setting up a test must not fail: print where, and stop. */
 #define REQUIRE(condition)                                                           \
   do {                                                                               \
     if (!(condition)) {                                                              \

@@ -121,7 +121,7 @@ static int loads_without_the_provider(void *argument) {
   CHILD_REQUIRE(strstr(error.message, "RC2 or DES"));
   CHILD_REQUIRE(strstr(error.message, "legacy provider; it is not installed"));
   CHILD_REQUIRE(error.cause == APNS_CAUSE_LEGACY_PROVIDER);
-  /* What needs no old cipher needs no module. */
+  /* Files without old ciphers do not need the module. */
   apns_credentials_options_t options = trusting();
   options.certificate_file = all->provider.together_file;
   CHILD_REQUIRE(apns_credentials_new(&options, &credentials, &error) == APNS_OK);
@@ -227,7 +227,7 @@ TEST(pkcs12_that_cannot_be_opened) {
   free(bytes);
 }
 
-/* Cut and bent at many places: an error each time or, where nothing is looked at, none. */
+/* Cut and changed at many places: an error each time, unless nothing reads that place. */
 TEST(pkcs12_that_is_broken) {
   pkcs12_t traits = old_export();
   traits.key_cipher = traits.certificate_cipher = TRIPLE_DES;
@@ -298,7 +298,7 @@ TEST(keys_in_every_form) {
   }
 }
 
-/* Whatever order the blocks stand in, the key's certificate is the provider's. */
+/* The key's certificate is the provider's, in any order of the blocks. */
 TEST(blocks_in_any_order) {
   const key_form_t plain = {0};
   size_t lengths[3];
@@ -675,7 +675,7 @@ TEST(certificates_that_say_less) {
   apns_credentials_free(credentials);
 }
 
-/* Apple's extension with something else in it: what is no topic is passed over. */
+/* Apple's extension with other contents: entries that are not topics are skipped. */
 TEST(topics_that_are_none) {
   static const struct {
     const char *bytes;
@@ -763,7 +763,7 @@ void after_all(void) {
 
 /* ---- What takes too long to open ----------------------------------------- */
 
-/* Hours, for an owner who knows no better: an error, at once, that says what it was. */
+/* A file that would take hours to open: an error at once, with the reason. */
 static void check_gives_up(const void *bytes, size_t length, bool as_key, const char *said,
                            apns_cause_t cause) {
   apns_credentials_options_t options = trusting();
@@ -989,7 +989,7 @@ TEST(many_parts_that_take_a_little) {
   PKCS7_free(safe);
   sk_PKCS7_pop_free(safes, PKCS7_free);
   sk_PKCS12_SAFEBAG_pop_free(bags, PKCS12_SAFEBAG_free);
-  /* The checksum is looked at for no passphrase, for an empty one and for this. */
+  /* The checksum is computed for no passphrase, for an empty one and for this. */
   if (count > 10) {
     safes = sk_PKCS7_new_null();
     bytes = file_of(safes, 3000000, &length);
@@ -1054,7 +1054,7 @@ static void append_number(uint8_t **at, int bits) {
   BN_free(number);
 }
 
-/* Numbers with so many bits as a sequence; the caller frees. */
+/* Integers with the bits given, as a sequence; the caller frees. */
 static uint8_t *numbers(const int *bits, size_t count, bool has_version, int *length_out) {
   uint8_t *inside = malloc(1 << 20), *next = inside;
   if (has_version) memcpy(next, "\x02\x01\x00", 3), next += 3;
@@ -1102,7 +1102,7 @@ static void check_key_is_refused(int kind, ASN1_STRING *parameters, uint8_t *key
 }
 
 TEST(keys_with_numbers_that_take_hours) {
-  /* Of a key for DSA the public half is computed as it is read. */
+  /* Reading a DSA key computes its public half. */
   static const int dsa[] = {400000, 256, 399999};
   int length;
   ASN1_STRING *parameters = ASN1_STRING_new();

@@ -1,4 +1,4 @@
-/* What a session tells its log: in few lines, in one line each, and nothing that is secret. */
+/* A session's log: few records, one line each, and no secrets. */
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 enum { KINDS = APNS_LOG_KIND_FORGOTTEN + 1 };
 
-/* All that a log was told. */
+/* All records that a log received. */
 typedef struct book {
   size_t lines, of[KINDS], left_out;
   apns_log_record_t last[KINDS];
@@ -384,7 +384,7 @@ TEST(a_binary_trace_keeps_secrets_too) {
   }
 }
 
-/* A proxy's words, which come from anybody, are one line that shows what it says. */
+/* The log shows a proxy's untrusted text as one safe line. */
 TEST(hostile_words_are_made_safe) {
   static const proxy_answer_t answer[] = {
       PROXY_SAYS("HTTP/1.1 502 ba\x1B[31md\xE2\x80\xAEwords\xFF\x01\x7F\r\n\r\n")};
@@ -422,7 +422,7 @@ TEST(a_cache_that_cannot_be_used_is_said) {
                   "the token_cache_file is not used: its directory");
   close_and_free(session);
   apns_credentials_free(credentials);
-  /* One that works is not worth a warning. */
+  /* A working token cache is not worth a warning. */
   char directory[PATH_MAX], file[PATH_MAX + 16];
   snprintf(directory, sizeof directory, "%s", identities_directory("log-cache"));
   chmod(directory, 0700);

@@ -1,4 +1,4 @@
-/* Names that c-ares looks up: answers that come late, wrongly or never, and what they cost. */
+/* Names that c-ares resolves: answers that come late, are wrong or never come, and their cost. */
 #include <dlfcn.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -102,7 +102,7 @@ TEST(an_answer_that_comes_late) {
   session_end(session, gateway);
 }
 
-/* So many queries are heard for a connection to the name. */
+/* The number of queries that the name server receives for one connection to the name. */
 static size_t queries_for(const char *name) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_to(gateway, name);
@@ -115,8 +115,8 @@ static size_t queries_for(const char *name) {
   return queries;
 }
 
-/* Whoever asks for IPv6 hears nothing, and is content with IPv4 before the name server is asked
-   again and again. */
+/* The IPv6 query gets no answer, and the session uses IPv4 before c-ares repeats it again and
+   again. */
 TEST(half_an_answer) { assert_in_range(queries_for("half.test"), 2, 3); }
 
 /* There is no IPv6, and the first to ask for IPv4 hears nothing. */
@@ -193,7 +193,7 @@ TEST(an_answer_that_is_cut_short) {
   assert_int_equal(error.cause, APNS_CAUSE_LOOKUP_FAILED);
 }
 
-/* Some is taken for a failure, the rest for nothing. */
+/* Some rubbish counts as a failure; c-ares ignores the rest. */
 TEST(rubbish) {
   for (int kind = 0; kind < RUBBISH_KINDS; kind++) {
     FORGET_ERROR();

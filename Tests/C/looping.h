@@ -17,9 +17,8 @@ static inline apns_status_t turn(apns_session_t *session) {
 /** Has nothing to report. */
 static inline void turn_quietly(apns_session_t *session) { assert_ok(turn(session)); }
 
-/** A host that calls only when it is told to: waits for the descriptor or the session's timeout,
-    whichever comes first, and then has the session do what there is. The two have to agree, and one
-    of them has to come. */
+/** An application that calls only when it must: waits for the descriptor or the session's timeout,
+    and then lets the session work. The two have to agree, and one of them has to come. */
 static inline apns_status_t strict_turn(apns_session_t *session) {
   struct pollfd watched = {.fd = apns_session_fd(session), .events = POLLIN};
   const int timeout = apns_session_timeout_ms(session);

@@ -1,7 +1,7 @@
 /*
- * No memory: whichever allocation fails, alone or with all that come after it, no call ends the
- * program, each says APNS_ERR_MEMORY or does what it is for, nothing of the library's is left
- * behind, and when there is memory again every notification that was taken has its end.
+ * Out of memory: each allocation fails in turn, alone or with all later ones. No call ends the
+ * program; each returns APNS_ERR_MEMORY or succeeds. The library leaks nothing, and with memory
+ * again every queued notification gets its outcome.
  *
  *     memory_test              some of the allocations
  *     memory_test --all        each, up to the 5,000th
@@ -72,8 +72,9 @@ static bool is_hidden(const apns_error_t *error) {
   return false;
 }
 
-/* Whether a call has to be made again: it says that memory ran out, and it did. It may not be
-   said twice where one allocation fails; where all do, there is memory again from then on. */
+/* True if the caller has to repeat a call: it reports that memory ran out, and it did. If one
+   allocation fails, only one call may report that; if all fail, there is memory again from then
+   on. */
 static bool again(apns_status_t status, const apns_error_t *error, const char *call) {
   if (status == APNS_OK) return false;
   CHECK((status == APNS_ERR_MEMORY || (!run_every && is_hidden(error))) && memory_failed() > 0,
@@ -86,8 +87,8 @@ static bool again(apns_status_t status, const apns_error_t *error, const char *c
   return true;
 }
 
-/* Whether to make a call of a session that never waits again: once the session had something to
-   do, whose news may be that memory ran out. */
+/* True if the caller has to repeat the call of a session that never waits: once the session had
+   something to do, even if its only news is a lack of memory. */
 static bool goes_on(apns_session_t *session, apns_status_t status) {
   if (status != APNS_ERR_AGAIN) return false;
   struct pollfd watched = {.fd = apns_session_fd(session), .events = POLLIN};
@@ -97,7 +98,7 @@ static bool goes_on(apns_session_t *session, apns_status_t status) {
   return true;
 }
 
-/* The same for one that waits, which never says APNS_ERR_AGAIN. */
+/* The same for a session that waits: it never returns APNS_ERR_AGAIN. */
 #define TRY_ALL(session, call)                                                       \
   do {                                                                               \
     apns_error_t error = APNS_ERROR_INIT;                                            \
@@ -121,7 +122,7 @@ static bool goes_on(apns_session_t *session, apns_status_t status) {
     }                                                                                \
   } while (0)
 
-/* ---- The peers, in a process with memory of its own ------------------------ */
+/* ---- The peers, in another process with separate memory -------------------- */
 
 /* `stranger` wants no certificate. */
 static struct peers { uint16_t gateway, stranger, feedback, service; } peers;
@@ -467,7 +468,7 @@ static void run_channels(void) {
 }
 #endif
 
-/* What a list had is gone where its connection broke, so that it may be read again. */
+/* A list that broke off is gone with its connection, so the caller may read it again. */
 static void run_feedback(void) {
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   options.peer.host = "127.0.0.1";
@@ -503,7 +504,7 @@ static void run_lookup(void) {
   options.peer.host = "fine.test";
   options.peer.server_name = "localhost";
   options.peer.port = peers.gateway;
-  /* Where c-ares lost an answer for want of memory, it is asked again after half of this. */
+  /* If c-ares lost an answer for lack of memory, it repeats the query after half of this. */
   options.peer.connect_timeout_ms = 20000;
   tuning_of(&options)->reconnect_pause_max_ms = 1;
   binary_of(&options)->no_standby = 1;
@@ -596,7 +597,7 @@ static bool play(const struct kind *kind, size_t n, bool every) {
 
 static void play_all(const struct kind *kind, size_t stride) {
   for (int every = 0; every < 2; every++) {
-    /* What is made once is made. */
+    /* Everything that is made only once is made here. */
     for (int round = 0; round < 2; round++) play(kind, 0, false);
     size_t runs = 0, before = complaints;
     hidden = 0;

@@ -1,5 +1,4 @@
-/* What a monitoring system is told of a session over the binary interface, and the structure that
-   it is told in. */
+/* The metrics of a session over the binary interface, and their structure. */
 #include <stdio.h>
 
 #include "provider.h"
@@ -46,8 +45,8 @@ TEST(a_fresh_session_has_nothing_to_tell) {
   session_end(session, gateway);
 }
 
-/* A program that was compiled with a later library keeps what it has in fields that this one does
-   not know: zero, from the INIT macro. */
+/* A program that was compiled with a later library has fields that this library does not know: they
+   keep the zeros of the INIT macro. */
 TEST(a_newer_structure_is_filled_as_far_as_it_is_known) {
   struct {
     apns_session_metrics_t known;

@@ -1,5 +1,5 @@
-/* Nothing waits for ever: by its deadline each notification has its outcome, whatever the network
-   and the peer do. Deadlines are short, and what would end the test otherwise is long. */
+/* Nothing waits for ever: by its deadline each notification has its outcome, no matter how the
+   network and the peer behave. Deadlines are short, and other timeouts are long. */
 #include <netinet/in.h>
 #include <semaphore.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static uint32_t send_within(apns_session_t *session, size_t n, int32_t deadline_
   return identifier;
 }
 
-/* What comes next, however long it takes; no event is the test's end. */
+/* The next event, after any wait; no event ends the test. */
 static apns_event_t next_end(apns_session_t *session) {
   apns_event_t event = APNS_EVENT_INIT;
   assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
@@ -30,7 +30,7 @@ static apns_event_t next_end(apns_session_t *session) {
 
 /* ---- HTTP/2 ------------------------------------------------------------------------- */
 
-/* Accepts the first and leaves the next ones without an answer, so many; then accepts again. */
+/* Accepts the first and leaves the next `count` without a response; then accepts again. */
 typedef struct silence {
   size_t count;
 } silence_t;
@@ -171,7 +171,7 @@ static void swallowed(int32_t is_nonblocking) {
   assert_int_equal(stats_of(session).expired, expired);
   assert_true(unknown > 0 && expired > 0);
   push_stop(session, service);
-  /* Of what expired, the service saw nothing. */
+  /* The service received nothing that expired. */
   assert_true(service_count(service) <= unknown);
   service_free(service);
 }
@@ -214,7 +214,7 @@ static void expires_without_a_network(apns_protocol_t protocol) {
     apns_event_describe(&event, line, sizeof line);
     assert_contains(line, "expired: ");
   }
-  /* One without a deadline goes on waiting. */
+  /* A notification without a deadline continues to wait. */
   assert_int_equal(stats_of(session).unresolved, 1);
   assert_int_equal(stats_of(session).expired, 5);
   apns_session_free(session);
@@ -324,7 +324,7 @@ TEST(what_is_not_proven_in_time_is_unknown) {
   session_end(session, gateway);
 }
 
-/* What is behind the question for proof is not written. */
+/* Notifications after the sentinel are not written. */
 TEST(what_waits_for_a_proof_expires) {
   const gateway_step_t script[] = {TAKE_FRAMES(2), STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
@@ -347,7 +347,7 @@ TEST(what_waits_for_a_proof_expires) {
   session_end(session, gateway);
 }
 
-/* Proof is asked for early enough that the deadline is no matter. */
+/* The sentinel is sent early enough that the deadline does not matter. */
 TEST(what_is_in_flight_is_proven_before_its_deadline) {
   const gateway_step_t script[] = {TAKE_SENTINEL, NAME_LAST(2), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));

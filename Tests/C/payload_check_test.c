@@ -7,7 +7,8 @@
 
 #define FINDINGS 16
 
-/* What a check told; the array is of exactly that many, so that valgrind sees one too many. */
+/* The findings of a check; the array has exactly that length, so that valgrind detects one too
+ * many. */
 typedef struct told {
   apns_status_t status;
   apns_error_t error;
@@ -17,7 +18,7 @@ typedef struct told {
 
 static told_t check_bytes(const char *json, size_t length, size_t limit) {
   told_t told = {.error = APNS_ERROR_INIT, .findings = {APNS_PAYLOAD_FINDING_INIT}};
-  /* Of exactly its size. */
+  /* Has exactly its size. */
   char *copy = malloc(length ? length : 1);
   memcpy(copy, json, length);
   told.status =
@@ -225,8 +226,8 @@ static bool is_needed(json_t *payload, json_t *object, const char *key) {
   return !strcmp(event, "start") && (!strcmp(key, "alert") || !strncmp(key, "attributes", 10));
 }
 
-/* Checks the payload without the key, with its last letter lost, and with a value of another
-   type. `needed` is a key without which Apple's documents have no such payload. */
+/* Checks the payload without the key, with its last letter lost, and with a value of another type.
+   `needed` is a key that Apple's documents require in such a payload. */
 static void judge_key(json_t *payload, json_t *object, const char *key) {
   const char *without_aps = "there is no 'aps', so the device shows nothing by itself";
   bool needed = is_needed(payload, object, key);
@@ -311,7 +312,7 @@ TEST(what_only_a_live_activity_has) {
   assert_one("{'aps':{'content-changed':1}}", ERROR, 26, "'content-changed' is not true");
   assert_one("{'aps':{'event':'end','timestamp':1800000000,'input-push-token':2}}", WARNING, 64,
              "'input-push-token' has an effect only as 1");
-  /* The alert may come before what tells that there is a Live Activity. */
+  /* The alert may come before the key that makes it a Live Activity. */
   assert_clean(
       "{'aps':{'alert':{'title':{'loc-key':'a'},'sound':'s'},'event':'\\u0065nd','timestamp':"
       "1800000000.5}"
@@ -367,7 +368,7 @@ TEST(times_of_a_live_activity) {
       if (told.count) fail_msg("%s: %s", json, told.findings[0].message);
     }
   }
-  /* What is over is dismissed at once. */
+  /* A date in the past dismisses it at once. */
   assert_clean("{'aps':{'event':'end','timestamp':1795600000,'dismissal-date':0}}");
   assert_one("{'aps':{'event':'end','timestamp':0}}", ERROR, 34,
              "'timestamp' looks like a duration" READS "time(NULL)");
@@ -411,7 +412,7 @@ TEST(what_was_escaped_twice) {
   assert_clean("{'aps':{'alert':'a\\nb\\u00e9\\'c\\''}}");
   assert_clean("{'aps':{'alert':'C:\\\\new\\\\\\u0041'}}");
   assert_clean("{'aps':{'alert':'a\\\\ b \\\\u12 \\\\'}}");
-  /* What else has an escape is the app's. */
+  /* Any other key with an escape is a custom key. */
   assert_clean("{'aps':{},'k':'a\\\\nb'}");
   assert_one("'{\\'aps\\':{}}'", ERROR, 0,
              "the payload is a string with JSON in it: it was encoded twice");
@@ -529,14 +530,14 @@ TEST(arguments_that_cannot_be) {
                "apns_payload_finding_t.size is 0");
 }
 
-/* Whatever is JSON is no error as a custom key's value, and whatever is not is one. */
+/* Any JSON is valid as a custom key's value, and anything else is an error. */
 TEST(every_json_vector) {
   json_t *file = vectors_read("json.json"), *vector;
   size_t index;
   vectors_each(file, index, vector) {
     size_t length;
     uint8_t *json = vector_bytes(vector, "hex", &length);
-    /* In the middle of a payload it is no mark. */
+    /* In the middle of a payload it does not count as a byte order mark. */
     const bool has_mark = length > 3 && !memcmp(json, "\xEF\xBB\xBF", 3);
     if (has_mark) memmove(json, json + 3, length -= 3);
     char payload[20000];
@@ -570,8 +571,8 @@ TEST(a_thousand_keys_are_no_trouble) {
   free(json);
 }
 
-/* Texts of which each may take the place of the other, after those before them: the lowest 48
-   bits of FNV-1a are the same whatever is chosen, and so is a place in a table of 2^16. */
+/* Texts of which each may take the place of the other, after those before them: the lowest 48 bits
+   of FNV-1a are the same for every choice, and so is a place in a table of 2^16. */
 static const char *const alike[15][2] = {
     {"bdiBFvekmgtk", "Ajqhxwhbcvic"}, {"nguvrjizCwFC", "yauxzfgzbgdm"},
     {"iFfeCfwldzql", "kdnkChektnsc"}, {"wiarfBBhawBa", "wBfsqhdbhyqy"},
@@ -605,7 +606,8 @@ static clock_t time_to_check(const char *json, size_t length) {
   return clock() - start;
 }
 
-/* Whoever knows the hash can make keys that collide in it: a payload of them takes no longer. */
+/* An attacker who knows the hash can make keys that collide in it: a payload of them takes no
+ * longer. */
 TEST(keys_that_collide_in_a_known_hash) {
   const size_t count = as_many_as(32768, 8192);
   size_t length;

@@ -312,7 +312,7 @@ TEST(a_template_changes_in_place) {
              bodies[i], i * 1000000007LL, i);
     assert_writes(p, expected);
   }
-  /* What is taken away and set again comes last. */
+  /* A key that was removed and set again comes last. */
   assert_ok(apns_payload_remove(p, APNS_KEY_BADGE, &error));
   assert_ok(apns_payload_remove(p, APNS_KEY_BODY, &error));
   assert_ok(apns_payload_remove(p, APNS_KEY_TITLE, &error));
@@ -444,7 +444,7 @@ TEST(a_json_that_is_refused_changes_nothing) {
   assert_fails(APNS_ERR_ARGUMENT,
                apns_payload_set_json(p, APNS_KEY_ATTRIBUTES, deep, length + 511, &error),
                "nested deeper than 512");
-  /* An object is no text to be shortened. */
+  /* The library cannot truncate an object. */
   char text[200], json[300];
   memset(text, 'x', sizeof text);
   assert_ok(apns_payload_set_string(p, APNS_KEY_CATEGORY, text, sizeof text, &error));
@@ -601,7 +601,7 @@ TEST(a_text_is_shortened_by_what_is_needed) {
   assert_cut(p, "{'aps':{'alert':'123456789012345678...'}}", 5);
   assert_ok(apns_payload_set_string(p, APNS_KEY_ALERT, S("1234567890123\x01\"890123"), &error));
   assert_cut(p, "{'aps':{'alert':'1234567890123\\u0001...'}}", 7);
-  /* e with an accent of its own, a family, a flag. */
+  /* e with a combining accent, a family, a flag. */
   assert_ok(
       apns_payload_set_string(p, APNS_KEY_ALERT, S("12345678901234567e\xCC\x81 xyz"), &error));
   assert_cut(p, "{'aps':{'alert':'12345678901234567...'}}", 7);

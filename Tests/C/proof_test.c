@@ -1,4 +1,4 @@
-/* What proves that notifications were accepted, and what proves nothing. */
+/* Proof that notifications were accepted, and events that prove nothing. */
 #include <stdio.h>
 
 #include "clock.h"
@@ -101,7 +101,7 @@ TEST(an_odd_token_of_before_does_not_count) {
   session_end(session, gateway);
 }
 
-/* With no sentinel out, 0 is nobody, whatever the option. */
+/* With no sentinel out, 0 names nobody, with any value of the option. */
 TEST(identifier_0_without_a_sentinel) {
   for (size_t index = 0; index < STATUSES; index++)
     for (int zero_proves = 0; zero_proves < 2; zero_proves++) {
@@ -145,7 +145,8 @@ TEST(a_sentinel_that_is_not_written_is_not_answered) {
 
 /* ---- A packet for nobody ------------------------------------------------ */
 
-/* One that has its end already: what is in flight now is in doubt, and nothing else. */
+/* The packet names a notification with an outcome: those in flight now are in doubt, and nothing
+ * else. */
 static void check_past_one(uint32_t identifier, uint8_t status, int delivery) {
   static const gateway_step_t names_fifth[] = {TAKE_FRAMES(BATCH), NAME_NTH(8, 4), END};
   const gateway_step_t names_past[] = {TAKE_FRAMES(BATCH - 5), NAME(status, identifier), END};
@@ -318,7 +319,7 @@ TEST(a_write_begins_the_quiet_period_anew) {
 
 /* ---- Age ------------------------------------------------------------------ */
 
-/* Accepted events, until so many have come; the gateway's answer is on its way. */
+/* Accepted events, until `count` have come; the gateway's answer is on its way. */
 static void await_accepted(apns_session_t *session, size_t from, size_t to) {
   int64_t start = clock_ms();
   while (from < to) {
@@ -368,19 +369,19 @@ TEST(a_trickle_is_proven) {
   assert_no_event(session);
   gateway_await_frames(gateway, 0, 7);
   await_accepted(session, 0, 6);
-  /* By one that sends, which is what it proves too. */
+  /* By a send, which proves its own notification too. */
   send_range(session, 6, 8);
   clock_forward(60001);
   send_range(session, 8, 9);
   gateway_await_frames(gateway, 1, 4);
   await_accepted(session, 6, 9);
-  /* By one that flushes. */
+  /* By a flush. */
   send_range(session, 9, 10);
   clock_forward(60001);
   assert_ok(apns_session_flush(session, &error));
   gateway_await_frames(gateway, 2, 2);
   await_accepted(session, 9, 10);
-  /* By one that waits for an event. */
+  /* By a wait for an event. */
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 10, 11);
   clock_forward(60001);
@@ -391,7 +392,7 @@ TEST(a_trickle_is_proven) {
   session_end(session, gateway);
 }
 
-/* What a connection takes with it when it ends later is what came since, and no more. */
+/* If a connection ends later, only the notifications since the last proof are in doubt. */
 TEST(a_connection_that_ends_after_a_trickle) {
   static const gateway_step_t ends[] = {TAKE_FRAMES(1), AWAIT(1), CLOSE_RST};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, ends));
@@ -471,7 +472,7 @@ TEST(a_trickle_is_proven_by_silence) {
 
 /* ---- Noise ------------------------------------------------------------------ */
 
-/* A record that never ends keeps the session hearing, and is no word. */
+/* A TLS record that never ends keeps the session reading, and does not count as an answer. */
 TEST(something_that_never_comes_to_a_word) {
   enum { PIECES = 4200 };
   static const uint8_t record[PIECES] = {0x17, 0x03, 0x03, 0x40, 0x00};
@@ -494,15 +495,15 @@ TEST(something_that_never_comes_to_a_word) {
     status = apns_session_next_event(session, &event, 0, &error);
   }
   assert_fails(APNS_ERR_PROTOCOL, status, "keeps sending TLS records without data");
-  /* What is a ticket's or a slow packet's is not that. */
+  /* Bytes of a ticket or of a slow packet are not that. */
   assert_in_range(piece, 2000, PIECES);
   drain(session);
   assert_counts(session, BATCH, BATCH, 0, 0, 0);
   session_end(session, gateway);
 }
 
-/* A gateway that is silent for good has its connection taken for dead, and nothing is
-   lost with it; but not before its time. */
+/* If a gateway stays silent, the session abandons its connection, and loses nothing; but not before
+   its time. */
 TEST(an_answer_that_never_comes) {
   static const gateway_step_t silent[] = {TAKE_SENTINEL, STALL};
   for (int delivery = APNS_DELIVERY_AT_LEAST_ONCE; delivery <= APNS_DELIVERY_AT_MOST_ONCE;

@@ -43,7 +43,7 @@ void skip_unless_pages_are_wiped_on_fork(void) {
       mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   assert_true(page != MAP_FAILED);
   *page = 1;
-  /* A system that says no is told from the library's own failure by the test itself. */
+  /* The test itself distinguishes a system that refuses from a failure of the library. */
   bool is_wiped = madvise((void *)page, size, MADV_WIPEONFORK) != 0;
   if (!is_wiped) {
     int status = 0;
@@ -157,7 +157,8 @@ apns_session_options_t options_for(const gateway_t *gateway) {
   tuning_of(&options)->write_timeout_ms = AMPLE_MS;
   tuning_of(&options)->answer_timeout_ms = AMPLE_MS;
   options.outcomes = APNS_OUTCOMES_FAILURES;
-  /* A script belongs to the connections in their order; a standby one has tests of its own. */
+  /* A script belongs to the connections in their order; standby connections have their own
+   * tests. */
   binary_of(&options)->no_standby = 1;
   return options;
 }

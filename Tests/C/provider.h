@@ -1,6 +1,6 @@
 /*
- * The provider's side of the tests: sessions to a scripted gateway,
- * notifications that can be told apart, and what is expected of them.
+ * The provider's side of the tests: sessions to a scripted gateway, distinguishable notifications,
+ * and checks of their outcomes.
  */
 #ifndef TESTS_PROVIDER_H
 #define TESTS_PROVIDER_H
@@ -33,8 +33,7 @@ void check_contains(const char *text, const char *part, const char *file, int li
 /** Milliseconds of the monotonic clock. */
 int64_t clock_ms(void);
 
-/** What a busy machine may add to a time; less than AMPLE_MS, which a call would wait that waits
-    wrongly. */
+/** The time that a busy machine may add; less than AMPLE_MS, so that a wrong wait is detected. */
 int64_t patience_ms(void);
 
 /** Fails where more than `limit_ms`, and what a busy machine may add to it, have passed. */
@@ -55,9 +54,9 @@ int64_t cpu_ms(void);
   assert_in_range(cpu_ms() - (start_ms), 0, (limit_ms)*as_many_as(1, 10))
 
 /**
- * For a test of what a child process may do with what its parent had: the library knows a child by
- * a page that the system wipes on fork. An emulator that takes the request and forgets it (qemu)
- * runs the child as if it were the parent, and the test is skipped.
+ * For a test of the parent's objects in a child process: the library detects a child by a page that
+ * the system wipes on fork. An emulator that accepts and ignores the request (qemu) runs the child
+ * as if it were the parent; then the test is skipped.
  */
 void skip_unless_pages_are_wiped_on_fork(void);
 
@@ -69,8 +68,8 @@ apns_credentials_t *credentials_of(const apns_credentials_options_t *options);
 /** Trusts the root and shows the provider's certificate; the caller frees. */
 apns_credentials_t *provider_credentials(void);
 
-/** The options make credentials with which a gateway that wants a certificate is content;
-    `chain_length` is how many it is to be shown, 0 for not looked at. */
+/** The options make credentials that satisfy a gateway with client authentication; `chain_length`
+    is the number of certificates that it must receive, 0 for any. */
 void check_works(const apns_credentials_options_t *options, size_t chain_length);
 
 /** The options are refused, with a message that says all of `...`. */
@@ -129,7 +128,7 @@ apns_event_t one_event(apns_session_t *session);
 void check_event(apns_session_t *session, apns_event_kind_t kind, int reject, size_t n,
                  const char *file, int line);
 
-/** Lets the session work until it has made so many connections; no event may come meanwhile. */
+/** Lets the session work until it has opened `count` connections; no event may come meanwhile. */
 void await_connects(apns_session_t *session, uint64_t count);
 
 /** No event waits. */
@@ -151,7 +150,7 @@ size_t carried_by(const gateway_record_t *record, size_t index);
 /** Frame `index` of a record carries the n-th notification. */
 void assert_carries(const gateway_record_t *record, size_t index, size_t n);
 
-/** What a record heard is the bytes of another from frame `from` on, sentinels aside. */
+/** One record contains the bytes of another from frame `from` on, sentinels aside. */
 void assert_same_frames(const gateway_record_t *record, const gateway_record_t *earlier,
                         size_t from, size_t count);
 
@@ -161,7 +160,7 @@ void assert_same_frames(const gateway_record_t *record, const gateway_record_t *
   check_carry_all((gateway), (index), (count), __FILE__, __LINE__)
 void check_carry_all(gateway_t *gateway, size_t index, size_t count, const char *file, int line);
 
-/** Frames of a record that are no sentinels. */
+/** The number of frames in a record that are not sentinels. */
 size_t notifications_in(const gateway_record_t *record);
 
 /** Runs `body` in a child with SIGPIPE as the system has it; its exit status as waitpid() has it.

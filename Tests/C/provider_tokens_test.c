@@ -224,7 +224,7 @@ TEST(messages_hold_no_secret) {
     options.token_key_length = length;
     apns_credentials_t *credentials = NULL;
     if (apns_credentials_new(&options, &credentials, &error) == APNS_OK) {
-      /* Nothing is left out but the line behind the key. */
+      /* Only the line after the key may be missing. */
       assert_true(length >= (size_t)(strstr((const char *)p8, "\n-----END") - (const char *)p8));
       apns_credentials_free(credentials);
       continue;

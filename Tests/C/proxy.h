@@ -1,6 +1,6 @@
 /*
- * An HTTP proxy on the loopback interface that answers what the test says, and
- * leads to the gateway where it is to. Threads of its own, as the gateway.
+ * An HTTP proxy on the loopback interface that gives the answers of the test, and leads to the
+ * gateway if the test wants that. It has its own threads, as the gateway has.
  */
 #ifndef TESTS_PROXY_H
 #define TESTS_PROXY_H
@@ -9,11 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** What it does with one connection, after the request has come. */
+/** Its behaviour on one connection, after the request has come. */
 typedef struct proxy_answer {
   const char *text; /* NULL: none */
   size_t length;    /* 0: strlen(text) */
-  bool piecemeal;   /* each byte in a segment of its own */
+  bool piecemeal;   /* each byte in its own segment */
   bool opens;       /* leads on to the gateway after that; else closes */
   bool resets;      /* closes with a reset */
   bool stays;       /* does neither, until the provider ends it */

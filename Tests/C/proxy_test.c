@@ -98,7 +98,7 @@ TEST(an_ipv6_address_goes_into_brackets) {
              "CONNECT [2001:db8::7]:2195 HTTP/1.1\r\nHost: [2001:db8::7]:2195\r\n\r\n");
 }
 
-/* A line of its own in the request would be another's words. */
+/* A separate line in the request would be another's words. */
 TEST(a_host_that_would_break_the_request) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
@@ -132,7 +132,7 @@ TEST(every_way_to_say_yes) {
       {.text = "HTTP/1.1 299 Well\n\n", .opens = true},
       {.text = "HTTP/1.1 200 OK\r\nX-One: 1\r\nX-Two: 2\r\n\r\n", .opens = true, .piecemeal = true},
       {.text = longest, .opens = true},
-      /* What comes before the answer (RFC 9110, 15.2). */
+      /* Interim responses before the final one (RFC 9110, 15.2). */
       {.text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", .opens = true},
       {.text =
            "HTTP/1.1 102\r\nX-One: 1\r\n\r\nHTTP/1.1 103 Early Hints\n\nHTTP/1.0 200 OK\r\n\r\n",
@@ -146,8 +146,8 @@ TEST(every_way_to_say_yes) {
 
 /* ---- Its no ------------------------------------------------------------- */
 
-/* The error names the proxy and says `part`; nothing was taken, and when the proxy
-   has thought better of it the session goes on. */
+/* The error names the proxy and says `part`; nothing was taken, and once the proxy agrees the
+   session continues. */
 static void check_no(const proxy_answer_t *no, apns_status_t expected, const char *part) {
   FORGET_ERROR();
   const proxy_answer_t answers[] = {*no, PROXY_OPENS};
@@ -184,7 +184,7 @@ TEST(refusals) {
       {"HTTP/1.1 403 Forbidden\r\n\r\n", "refused: 403 Forbidden"},
       {"HTTP/1.0 502 Bad Gateway\n\n", "refused: 502 Bad Gateway"},
       {"HTTP/1.1 301 Moved\r\nLocation: /\r\n\r\n", "refused: 301 Moved"},
-      /* One line in the end, whatever the proxy says. */
+      /* Always one line in the end. */
       {"HTTP/1.1 500 \a\x1B[31mred\r\n\r\n", "refused: 500 ??[31mred"},
       {"HTTP/1.1 500 \xFFgro\xC3\x9F \xE2\x80\xAE\xC2\x9B\xE2\x80\xA8 \xC3\r\n\r\n",
        "refused: 500 ?gro\xC3\x9F ??? ?"},
@@ -266,7 +266,7 @@ TEST(a_way_that_leads_nowhere) {
 
 /* ---- All the way through it --------------------------------------------- */
 
-/* Every connection, the standby one too, is asked of the proxy. */
+/* Every connection, the standby one too, goes through the proxy. */
 TEST(rejections_and_a_standby) {
   static const gateway_step_t works[] = {TAKE_FRAMES(BATCH - 1), AWAIT(1), NAME_NTH(8, 0), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, polite));
@@ -358,8 +358,8 @@ TEST(feedback_through_it) {
 
 /* ---- Options ------------------------------------------------------------ */
 
-/* As curl reads it: http:// may be left out, the port is 1080 if there is none, and a slash at the
-   end says nothing. What cannot be looked up is named, without what may be a password. */
+/* As curl reads it: http:// is optional, the default port is 1080, and a slash at the end has no
+   effect. The error names a URL that cannot be resolved, without a possible password. */
 TEST(urls_that_are_read) {
   static const char *const cases[][2] = {
       {"http://proxy.invalid:3128", "the proxy's name proxy.invalid"},

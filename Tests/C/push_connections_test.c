@@ -48,7 +48,7 @@ TEST(a_wait_asks_too) {
   service_free(service);
 }
 
-/* Nothing was sent on the connection that is dead: so nothing is in doubt. */
+/* Nothing was sent on the connection that ended: so nothing is in doubt. */
 TEST(a_connection_that_does_not_answer_is_replaced) {
   const service_options_t deaf = {.ignores_pings = true};
   service_t *service = service_start(&deaf);
@@ -196,7 +196,7 @@ static apns_event_t unknown_after(service_reply_t reply) {
   apns_session_t *session = push_session(service, NULL);
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
-  /* Until the answer was heard, where there is one; then it waits for its next try. */
+  /* Until the response arrived, if there is one; then it waits for its retry. */
   do {
     assert_int_equal(apns_session_drain(session, 20, NULL, &error), APNS_ERR_TIMEOUT);
     assert_ok(apns_session_stats(session, &stats, &error));

@@ -101,7 +101,7 @@ static int has_no_token(apns_token_request_t *request, void *context) {
   return 0;
 }
 
-/* A token that cannot be had is asked for in a second, and nothing else waits for that. */
+/* The session requests a missing token again after a second, and nothing else waits for that. */
 TEST(a_token_that_cannot_be_had) {
   service = service_start(NULL);
   apns_credentials_options_t given = APNS_CREDENTIALS_OPTIONS_INIT;

@@ -21,7 +21,7 @@ TEST(notifications_are_taken_without_a_connection) {
   assert_counts(session, 50, 50, 0, 0, 0);
   assert_ok(apns_session_connect(session, &error));
   assert_int_equal(apns_session_fd(session), descriptor);
-  /* All is known, and the connection is open: nothing is to be done. */
+  /* Every outcome is known, and the connection is open: there is nothing to do. */
   assert_ok(apns_session_process(session, &error));
   assert_false(is_readable(descriptor));
   assert_true(apns_session_timeout_ms(session) > 1000);
@@ -102,7 +102,7 @@ static service_reply_t is_gone(void *context, const service_push_t *push) {
   return (service_reply_t){.status = 410, .body = "{\"reason\":\"Unregistered\"}"};
 }
 
-/* The list of a session is read without I/O, so that there is nothing to be watched. */
+/* The feedback list of a session is read without I/O, so there is no descriptor to watch. */
 TEST(the_sessions_own_feedback_needs_no_descriptor) {
   service_t *service = service_judging(is_gone, NULL);
   apns_session_t *session = looping_session(service, NULL);

@@ -1,11 +1,11 @@
-/* Devices that an HTTP/2 session was told are gone, read as the feedback service's list. */
+/* Gone devices of an HTTP/2 session, read as the feedback service's list. */
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "pushing.h"
 
-/* The loop that a provider of old runs after it has pushed: nothing in it knows of HTTP/2. */
+/* The loop that a legacy provider runs after it has pushed: it contains nothing about HTTP/2. */
 typedef struct registry {
   size_t count;
   struct {
@@ -51,7 +51,7 @@ static void read_list(apns_session_t *session) {
   apns_feedback_free(feedback);
 }
 
-/* Every third device is gone, since a time of its own and later with each round. */
+/* Every third device is gone, since a different time each and later with each round. */
 typedef struct gone {
   size_t every, round;
   const char *body; /* NULL: as APNs has it */
@@ -127,7 +127,7 @@ TEST(each_device_is_listed_once_with_the_last_time) {
     assert_int_equal(registry.found[n].number, n);
     assert_int_equal(registry.found[n].gone, 1400002000 + n);
   }
-  /* Once taken, it can be told anew. */
+  /* Once taken, it can be reported again. */
   send_range(session, 0, 1);
   drain(session);
   read_list(session);
@@ -144,7 +144,7 @@ TEST(what_is_not_taken_stays) {
   assert_int_equal(apns_feedback_next(feedback, &tuple, NULL), APNS_DONE);
   send_range(session, 0, 5);
   drain(session);
-  /* What comes later is there for a feedback that had come to its end. */
+  /* Later entries are there for a feedback that had reached its end. */
   assert_int_equal(apns_feedback_next(feedback, &tuple, NULL), APNS_OK);
   apns_feedback_free(feedback);
   read_list(session);
@@ -242,7 +242,7 @@ TEST(memory_is_bounded) {
   for (size_t n = 1; n < registry.count; n++)
     assert_true(registry.found[n].number > registry.found[n - 1].number);
   while (missing < registry.count && registry.found[missing].number == missing) missing++;
-  /* The others are told with the next push to them. */
+  /* The others are reported with the next push to them. */
   send_range(session, missing, missing + 1);
   drain(session);
   read_list(session);

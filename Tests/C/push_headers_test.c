@@ -1,12 +1,12 @@
-/* Header fields by HTTP/2: what is asked arrives as it was said, however little the service
-   remembers of it; and an answer is one only where it is formed like one. */
+/* Header fields over HTTP/2: they arrive unchanged, even with the smallest dynamic table of the
+   service; and the session accepts only well-formed responses. */
 #include <openssl/pem.h>
 #include <stdio.h>
 
 #include "keychain.h"
 #include "pushing.h"
 
-/* ---- What is asked -------------------------------------------------------- */
+/* ---- Requests ------------------------------------------------------------- */
 
 /* A notification with fields drawn from its number, some often and some once. */
 typedef struct drawn {
@@ -131,7 +131,7 @@ TEST(fields_arrive_where_little_is_remembered) {
 
 TEST(fields_arrive_while_that_changes) { check_drawn(0, 50, as_many_as(5000, 500)); }
 
-/* What cannot be is refused where it is said: a session's topic when it is made. */
+/* An invalid value is refused where it is set: a session's topic when the session is made. */
 TEST(what_cannot_be_asked) {
   service_t *service = service_start(NULL);
   apns_credentials_t *credentials = provider_credentials();
@@ -249,12 +249,12 @@ static const struct {
     {APNS_EVENT_ACCEPTED, {":status", "200", ID, NULL, "server-timing", "a"}},
     {APNS_EVENT_REJECTED, {":status", "410", ID}},
     {APNS_EVENT_ACCEPTED, {":status", "200", "content-length", "0"}},
-    /* None of these is an answer: a second status makes it malformed (RFC 9113, 8.3.2). */
+    /* Malformed responses: a second status is not allowed (RFC 9113, 8.3.2). */
     {APNS_EVENT_UNKNOWN, {":status", "200", NULL, ":status", "400"}},
     {APNS_EVENT_UNKNOWN, {":status", "400", ID, NULL, ":status", "200"}},
     {APNS_EVENT_UNKNOWN, {":status", "200", ":status", "400"}},
     {APNS_EVENT_UNKNOWN, {":status", "200", ":status", "200"}},
-    /* Nor one that says it is longer than it is (8.1.1). */
+    /* Nor is a content-length larger than the body (8.1.1). */
     {APNS_EVENT_UNKNOWN, {":status", "200", "content-length", "5"}},
     {APNS_EVENT_UNKNOWN, {":status", "200", "content-length", "-0"}},
     {APNS_EVENT_UNKNOWN, {ID}},
@@ -325,7 +325,7 @@ TEST(a_reason_that_would_not_stay_in_its_line) {
 #define ACTIVITY "{\"aps\":{\"timestamp\":1800000000,\"event\":\"update\",\"content-state\":{}}}"
 #define CHANGED "{\"aps\":{\"content-changed\":true}}"
 
-/* A notification of this type and with this topic of its own; 0 and NULL: it says none. */
+/* A notification of this type and with this topic; 0 and NULL leave them out. */
 typedef struct told {
   const char *payload, *topic;
   apns_push_type_t type;
@@ -347,7 +347,8 @@ static apns_session_t *session_of_app(service_t *service, uint32_t checks) {
   return push_session(service, &options);
 }
 
-/* What is not said follows from the payload and the topic; what is said is never changed. */
+/* A missing type or topic follows from the payload and the session's topic; given ones are never
+ * changed. */
 TEST(type_and_topic_that_are_not_said) {
   static const struct {
     told_t told;
@@ -541,7 +542,7 @@ TEST(a_builders_live_activity) {
   assert_says(APNS_ERR_ARGUMENT,
               apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error),
               "push_type is alert, but the payload is a Live Activity's");
-  /* What no device acts on, a builder takes, and a session that checks does not. */
+  /* A builder takes a payload that no device acts on; a session that checks refuses it. */
   push.push_type = 0;
   assert_ok(apns_payload_set_integer(payload, APNS_KEY_STALE_DATE, 1795600000000, &error));
   assert_says(APNS_ERR_ARGUMENT,
@@ -632,7 +633,7 @@ TEST(what_does_not_fit_is_refused_where_asked_for) {
     assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
     assert_int_equal(error.cause, index < 6 ? APNS_CAUSE_TOPIC : APNS_CAUSE_NONE);
   }
-  /* None of them cost a connection. */
+  /* No connection ended because of them. */
   assert_int_equal(service_connections(service), 0);
   for (size_t index = 0; index < FINE; index++) {
     const apns_notification_t push = telling(&fine[index]);

@@ -1,4 +1,4 @@
-/* What a monitoring system is told of a session over HTTP/2. */
+/* The metrics of a session over HTTP/2. */
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -17,7 +17,7 @@ static uint64_t sum(const uint64_t *places, size_t count) {
   return sum;
 }
 
-/* What holds for every session that has drained. */
+/* Checks everything that holds for a session that has drained. */
 static apns_session_metrics_t checked(const apns_session_t *session) {
   const apns_session_metrics_t metrics = metrics_of(session);
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
@@ -74,7 +74,7 @@ TEST(answers_by_reason) {
   push_end(session, service);
 }
 
-/* The clock moves on by so much before the answer, and real time adds a little. */
+/* The clock moves by this much before the response, and real time adds a little. */
 static service_reply_t take_time(void *context, const service_push_t *push) {
   (void)context;
   if (number_of(push) == 1) clock_forward(300);
@@ -262,7 +262,7 @@ TEST(connections_by_their_state) {
   push_end(session, service);
 }
 
-/* One answer is missing while others come: its stream is given up. */
+/* The response to one notification is missing while others come: its stream times out. */
 TEST(an_answer_that_is_overdue_counts) {
   service_t *service = service_judging(say_nothing, NULL);
   apns_session_options_t options = push_options(service);

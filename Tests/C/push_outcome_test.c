@@ -114,7 +114,7 @@ TEST(in_flight_when_time_is_over) {
   assert_within(start, 50);
   assert_contains(event.reason_text, "still wait for an answer");
   assert_int_equal(stats_of(gated.session).unresolved, 1);
-  /* What the answer says is counted, and told to nobody. */
+  /* The response is counted, but its outcome is not reported. */
   sem_post(&gated.gate);
   drain(gated.session);
   assert_no_event(gated.session);

@@ -42,8 +42,7 @@ static void check_many(bool loops, uint32_t connections, uint32_t streams) {
   size_t first[RENEWALS + 1] = {0};
   assert_true(send_while_renewing(session, count, loops, send_one, first) > 0);
   push_stop(session, service);
-  /* Each came once, and none with a certificate older than the one that was there when it was
-     sent. */
+  /* Each came once, and none with a certificate older than the current one when it was sent. */
   uint8_t *came = calloc(count, 1);
   assert_int_equal(service_count(service), count);
   for (size_t index = 0; index < count; index++) {
@@ -78,7 +77,7 @@ static service_reply_t answer_others(void *context, const service_push_t *push) 
   return (service_reply_t){.action = is_first ? SERVE_SILENCE : SERVE_ANSWER};
 }
 
-/* The answers of the old connection are waited for while the new one works. */
+/* The session waits for the responses on the old connection while the new one works. */
 TEST(the_old_connection_is_heard_to_its_end) {
   const service_options_t how = {.wants_certificate = true, .judge = answer_others};
   service_t *service = service_start(&how);
@@ -142,7 +141,7 @@ TEST(before_the_first_connection) {
   service_free(service);
 }
 
-/* In the first turn the socket connects, in others the handshake goes on. */
+/* In the first turn the socket connects, in later turns the handshake continues. */
 TEST(one_that_is_being_opened_is_begun_again) {
   service_t *service = strict_service();
   apns_session_t *session = looping_session(service);
@@ -196,7 +195,7 @@ static service_reply_t judge_tokens(void *context, const service_push_t *push) {
   return reply;
 }
 
-/* One that is refused for its old token is sent again with the new one. */
+/* A notification that is rejected for its old token is resent with the new one. */
 TEST(a_new_key_signs_on_a_new_connection) {
   for (int refuses = 0; refuses < 2; refuses++) {
     keys_t keys = {.old = keychain_key(false), .new = keychain_key(false), .refuses_old = refuses};

@@ -1,5 +1,5 @@
-/* When the next connection is made: at once after one that was of use, later each time
-   after those that were not, and never more in a minute than the option has it. */
+/* When the session reconnects: at once after a productive connection, with a growing backoff after
+   unproductive ones, and never more often in a minute than the option allows. */
 #include <stdio.h>
 
 #include "clock.h"
@@ -232,7 +232,7 @@ TEST(nor_standby_ones_included) {
       clock_forward(500);
   }
   assert_cap_kept(CAP);
-  /* It did go on all the time. */
+  /* It continued all the time. */
   assert_in_range(seen, 20, 40);
   assert_in_range(rejected, 10, 40);
   assert_counts(session, MOST, 0, rejected, 0, MOST - rejected);

@@ -26,8 +26,8 @@ static void send_one(apns_session_t *session, size_t n, int flags) {
   assert_ok(send_turning(session, &made, flags));
 }
 
-/* Each notification has one end, and came to it once. None that was sent after a renewal was
-   written with an older certificate: `first[n]` is where certificate n began to count. */
+/* Each notification has one outcome, and arrived once. After a rotation no notification was written
+   with an older certificate: `first[n]` is where certificate n began to count. */
 static void check_all(gateway_t *gateway, size_t count, const size_t *first) {
   uint8_t *ends = calloc(count, 1);
   size_t bad = 0;
@@ -109,7 +109,7 @@ TEST(what_is_in_flight_is_proven_first) {
   gateway_stop(gateway);
 }
 
-/* What follows a rejected one on the old connection is sent again on the new one. */
+/* Notifications after a rejected one on the old connection are resent on the new one. */
 TEST(a_rejection_meanwhile_is_heard) {
   static const gateway_step_t names[] = {TAKE_FRAMES(5), NAME_NTH(8, 1), END};
   gateway_t *gateway = gateway_start(&strict, SCRIPTS(names));
@@ -205,7 +205,7 @@ TEST(an_idle_connection_is_replaced) {
   gateway_stop(gateway);
 }
 
-/* The handshake that is under way is given up: the gateway never answers it. */
+/* The session abandons the pending handshake: the gateway never answers it. */
 TEST(one_that_is_being_opened_is_begun_again) {
   static const gateway_step_t deaf[] = {NO_HANDSHAKE, AWAIT(1), END};
   gateway_t *gateway = gateway_start(&strict, SCRIPTS(deaf));
@@ -223,7 +223,7 @@ TEST(one_that_is_being_opened_is_begun_again) {
   gateway_stop(gateway);
 }
 
-/* The one that stands ready is not used. */
+/* The standby connection is not used. */
 TEST(a_standby_connection_is_replaced) {
   static const gateway_step_t names_first[] = {TAKE_FRAMES(10), NAME_NTH(8, 0), END};
   static const gateway_step_t works[] = {TAKE_FRAMES(9), TAKE_SENTINEL, NAME_LAST(2), END};

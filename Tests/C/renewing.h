@@ -44,12 +44,14 @@ static inline apns_session_t *session_number_0(const apns_session_options_t *opt
   return session;
 }
 
-/** Of the many that are sent while certificates are renewed. */
+/** True for a few of the notifications that are sent while certificates rotate: the gateway rejects
+ * them. */
 static inline bool is_bad(size_t n) { return n % 997 == 500; }
 
-/** Sends so many by `send_one`, every tenth without APNS_SEND_MORE, and waits for their ends; the
-    session has nothing to wait for itself where it `loops`. Certificates 1 to RENEWALS come in
-    between: `first[n]` is where number n began to count. Returns how many are bad. */
+/** Sends `count` notifications with `send_one`, every tenth without APNS_SEND_MORE, and waits for
+    their outcomes; the session has nothing to wait for itself where it `loops`. Certificates 1 to
+    RENEWALS come in between: `first[n]` is where number n began to count. Returns how many are
+    bad. */
 static inline size_t send_while_renewing(apns_session_t *session, size_t count, bool loops,
                                          void (*send_one)(apns_session_t *, size_t, int),
                                          size_t first[RENEWALS + 1]) {

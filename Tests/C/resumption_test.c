@@ -44,7 +44,8 @@ static void check_once_more(int tls_version) {
   gateway_t *gateway = gateway_start(&how, NULL);
   apns_session_t *session = session_by(gateway, tls_version);
   push(session, 0);
-  /* The same call makes the connection that is resumed in vain and the one that is not. */
+  /* The same call opens the connection whose resumption fails and the next one without
+   * resumption. */
   assert_ok(apns_session_connect(session, &error));
   assert_int_equal(gateway_connections(gateway), 3);
   assert_int_equal(stats_of(session).connects, 2);
@@ -109,13 +110,14 @@ TEST(a_session_of_half_a_handshake_is_not_offered) {
   apns_session_free(session);
   assert_int_equal(gateway_connections(gateway), 3);
   assert_false(gateway_heard(gateway, 1)->was_offered);
-  /* One of a whole handshake is, and serves. */
+  /* The session of a full handshake is offered, and serves. */
   assert_true(gateway_heard(gateway, 2)->was_offered);
   assert_true(gateway_heard(gateway, 2)->was_resumed);
   gateway_stop(gateway);
 }
 
-/* What was kept of a good connection is offered after a bad one too, but not what that left. */
+/* The session of a good connection is offered even after a bad connection, but not the bad
+ * one's. */
 TEST(an_offer_that_is_cut_is_withdrawn) {
   static const gateway_step_t good[] = {JUDGE, END};
   static const gateway_step_t cut[] = {NO_HANDSHAKE, CUT_HANDSHAKE, END};

@@ -10,7 +10,8 @@ static const char broken[] = "{\"reason\":\"InternalServerError\"}";
 
 /* ---- Schedules --------------------------------------------------------------------- */
 
-/* What the first requests come to, one after the other, and when each came; the rest is fine. */
+/* The responses to the first requests, one after the other, and when each request came; the rest is
+ * accepted. */
 typedef struct script {
   service_reply_t replies[4];
   int64_t came_at[8];
@@ -43,7 +44,7 @@ static apns_event_t outcome_of(script_t *script, const char *schedule, const cha
 
 TEST(a_pause_is_as_long_as_the_schedule_says) {
   size_t count;
-  /* By the other schedule there would be no time for another try. */
+  /* The other schedule would leave no time for a retry. */
   script_t device = {.replies = {{.status = 429, .body = too_many},
                                  {.status = 429, .body = too_many},
                                  {.status = 429, .body = too_many}}};
@@ -66,7 +67,7 @@ TEST(a_pause_is_as_long_as_the_schedule_says) {
   assert_true(server.came_at[3] - server.came_at[2] >= 1000);
 }
 
-/* A service in trouble is left alone for longer than a device that gets too many. */
+/* After a 5xx the session waits longer than after a device's 429. */
 TEST(without_a_schedule_5xx_waits_longer) {
   size_t count;
   script_t server = {.replies = {{.status = 503, .body = "{\"reason\":\"ServiceUnavailable\"}"}}};
@@ -88,7 +89,7 @@ TEST(a_service_that_asks_for_a_longer_pause_gets_it) {
   assert_true(script.came_at[3] - script.came_at[2] >= 2000);
 }
 
-/* Nobody knows whether the second try arrived, whatever was answered to the first. */
+/* Nobody knows whether the second try arrived, independent of the response to the first. */
 TEST(an_earlier_answer_says_nothing_of_a_try_in_doubt) {
   script_t script = {.replies = {{.status = 429, .body = too_many}, {.action = SERVE_DROP}}};
   service_t *service = service_judging(follow, &script);
@@ -163,7 +164,7 @@ TEST(the_caller_is_told_when_to_try_again) {
       {503, "Shutdown", NULL, 900},
       {502, "SomethingNew", NULL, 900},
       {400, "IdleTimeout", NULL, 60},
-      /* A day at most; what is no number of seconds does not count. */
+      /* A day at most; anything but a number of seconds does not count. */
       {503, "ServiceUnavailable", "86400", 86400},
       {503, "ServiceUnavailable", "86401", 86400},
       {503, "ServiceUnavailable", "4294967297", 86400},
@@ -198,7 +199,7 @@ TEST(the_caller_is_told_when_to_try_again) {
   }
 }
 
-/* What the session could wait for by its schedule, but not as long as the service asks. */
+/* The session's schedule would allow the wait, but the service asks for a longer one. */
 TEST(a_pause_that_is_too_long_ends_the_notification) {
   size_t count;
   script_t script = {.replies = {{.status = 429, .body = too_many, .retry_after = "61"}}};
@@ -303,7 +304,7 @@ TEST(those_to_a_device_go_out_one_after_the_other) {
   }
 }
 
-/* What badge 0 of device 0 comes to, so many times. */
+/* Badge 0 of device 0 gets this response, `times` times. */
 typedef struct hold {
   service_reply_t reply;
   int times;
@@ -338,7 +339,7 @@ static void check_order_behind(service_reply_t reply, apns_delivery_t delivery, 
     } else if (delivery == APNS_DELIVERY_AT_MOST_ONCE || reply.action == SERVE_ANSWER) {
       assert_int_equal(badge, next[device]++);
     } else {
-      /* Some of others were on the connection that went, and come again. */
+      /* A few of the others were on the connection that ended, and arrive again. */
       assert_in_range(badge + 1, next[device], next[device] + 1);
       next[device] = badge + 1;
     }
@@ -393,7 +394,7 @@ TEST(those_that_wait_hold_up_no_other_device) {
     assert_int_equal(apns_session_drain(session, 20, NULL, NULL), APNS_ERR_TIMEOUT);
   } while (stats_of(session).unresolved > 10);
   assert_counts(session, count + 10, count, 0, 0, 10);
-  /* What never was sent ends in order, when the session does. */
+  /* Unsent notifications get their outcomes in order, when the session closes. */
   apns_session_close(session, 0, NULL);
   for (size_t n = 0; n < 10; n++) {
     const apns_event_t event = one_event(session);

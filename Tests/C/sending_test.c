@@ -419,7 +419,7 @@ TEST(hex_is_no_token) {
                  " hexadecimal characters, not the bytes that they stand for");
     assert_int_equal(error.reject, APNS_REJECT_INVALID_TOKEN);
   }
-  /* With one byte that is no digit they are taken. */
+  /* With one byte that is not a digit the session takes them. */
   push.token_length = sizeof hex;
   assert_ok(apns_session_send(session, &push, 0, NULL, &error));
   session_end(session, gateway);
@@ -458,7 +458,7 @@ TEST(identifiers_are_never_0_nor_given_twice) {
     assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, &identifier, &error));
     assert_true(identifier > before);
     before = identifier;
-    /* A sentinel takes a number of its own. */
+    /* A sentinel takes its own number. */
     if (n % 100 == 99) drain(session);
   }
   apns_session_free(session);
@@ -795,7 +795,8 @@ TEST(a_renegotiation_is_refused) {
   gateway_stop(gateway);
 }
 
-/* One that asks and does not read the answer: it gets everything all the same. */
+/* A peer that starts a renegotiation and does not read the answer: it receives everything all the
+ * same. */
 TEST(a_renegotiation_that_never_comes_about_stalls_nothing) {
   static const gateway_step_t script[] = {TAKE_FRAMES(10), RENEGOTIATE, TAKE_RAW(50000), CLOSE_RST};
   const gateway_options_t options = {.tls_version = TLS1_2_VERSION};
@@ -804,13 +805,13 @@ TEST(a_renegotiation_that_never_comes_about_stalls_nothing) {
   apns_session_t *session = session_to(gateway, &given);
   send_range(session, 0, 10);
   gateway_await_step(gateway, 0, 2);
-  /* It is heard before anything more is written. */
+  /* The session reads it before it writes anything more. */
   apns_event_t event = APNS_EVENT_INIT;
   assert_status(APNS_DONE, apns_session_next_event(session, &event, 100, &error));
   for (size_t n = 10; n < 1000; n += 10) send_range(session, n, n + 10);
   drain(session);
   assert_counts(session, 1000, 1000, 0, 0, 0);
-  /* What was in doubt goes out again in a few flights, each with its proof. */
+  /* Notifications in doubt are resent in a few flights, each with its proof. */
   assert_in_range(stats_of(session).connects, 2, 7);
   session_end(session, gateway);
 }

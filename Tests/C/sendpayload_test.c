@@ -152,7 +152,7 @@ TEST(a_refused_call_writes_nothing) {
   assert_false(sendPayloadEnhanced(ssl, token, payload, 257, 1, 1));
   assert_false(sendPayloadEnhancedLimited(ssl, token, payload, 65536, 1, 1, 65536));
   assert_false(sendPayloadEnhancedLimited(ssl, token, payload, 10, 1, 1, 65536));
-  /* The connection is none the worse for it. */
+  /* The connection still works after it. */
   assert_true(sendPayload(ssl, token, payload, 10));
   host_close(&host);
   assert_int_equal(gateway_heard(gateway, 0)->length, 5 + DEVICE_BINARY_SIZE + 10);
@@ -279,7 +279,7 @@ TEST(a_full_nonblocking_socket) {
   gateway_stop(gateway);
 }
 
-/* The gateway wants to be answered before it goes on. */
+/* The gateway wants an answer before it continues. */
 static void check_interrupted(int version, const gateway_step_t *script, size_t step,
                               bool nonblocking) {
   const gateway_options_t options = {.tls_version = version};
@@ -396,7 +396,7 @@ TEST(after_shutdown_it_is_false) {
 
 /* ---- SIGPIPE ------------------------------------------------------------ */
 
-/* Each of these is a child of its own, with the default disposition. */
+/* Each of these runs in a separate child, with the default disposition. */
 
 static int sends_to_nobody(void *argument) {
   host_t host = host_connect(argument, 0);

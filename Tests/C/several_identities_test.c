@@ -130,7 +130,8 @@ TEST(none_for_pushing_is_as_it_was) {
   check_chosen(&(selection_t){{&distribution, &second}, {0, 1}}, distribution.name, 1);
 }
 
-/* Renewed for the same app: with the same key or a new one, the one that ends last. */
+/* A renewed certificate for the same app, with the same key or a new one: the latest expiry
+ * wins. */
 TEST(the_newer_one_of_an_app) {
   push_certificate_t newer = push, older = push, over = push, early = push;
   newer.name = "newer", newer.not_after = time(NULL) + 300 * DAY;
@@ -163,7 +164,7 @@ TEST(two_apps_are_both_named) {
                         "certificate in memory holds several identities for pushing: ", push.name,
                         " and ", rivals[rival]->name, "; keep one");
       assert_int_equal(error.cause, APNS_CAUSE_SEVERAL_IDENTITIES);
-      /* A key of its own says which one is meant. */
+      /* A separate key selects the certificate. */
       uint8_t *key = keychain_key_bytes(keys[1], &(key_form_t){0}, &options.key_length);
       options.key_bytes = key;
       check_works(&options, 0);
@@ -175,7 +176,7 @@ TEST(two_apps_are_both_named) {
     }
 }
 
-/* A key beside the usable one that nobody can read. */
+/* A key that nobody can read next to the usable one. */
 TEST(a_second_key_that_is_broken) {
   apns_credentials_options_t options = trusting();
   size_t length;

@@ -26,8 +26,8 @@ apns_credentials_options_t signing_options(EVP_PKEY *key);
 /** A session to the service with these credentials. */
 apns_session_t *signing_session(const service_t *service, const apns_credentials_t *credentials);
 
-/** Pushes one notification, as a process of its own would: with credentials and a session made
-    for it. It is accepted. */
+/** Pushes one notification, as a separate process would: with credentials and a session made for
+    it. It is accepted. */
 void push_once(const service_t *service, const apns_credentials_options_t *options);
 
 /** Whether the text behind "bearer " is a token of that key, made for KEY_ID and TEAM_ID. */

@@ -149,7 +149,7 @@ TEST(one_that_ended_while_it_waited_is_replaced) {
   }
 }
 
-/* One that lived for a while is no sign of a gateway that wants nobody. */
+/* A connection that was open for a while is not a sign of a gateway that refuses everybody. */
 TEST(one_that_ended_after_a_while_costs_no_pause) {
   static const gateway_step_t ends[] = {AWAIT(1), CLOSE_RST};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, ends));
@@ -201,7 +201,7 @@ TEST(one_whose_handshake_stalls_harms_nothing) {
   clock_forward(5000);
   assert_int_equal(apns_session_next_event(session, &event, 10, NULL), APNS_DONE);
   check_goes_on(gateway, session);
-  /* Whether that one has a standby of its own by now is a matter of time. */
+  /* By now that connection may have its own standby or not. */
   assert_in_range(stats_of(session).connects, 3, 4);
   apns_session_free(session);
   assert_resent_on(gateway, 3);
@@ -269,7 +269,7 @@ static void check_no_residue(standby_t standby, bool closes) {
     assert_ok(apns_session_close(session, AMPLE_MS, &error));
     assert_within(start, 0);
     assert_int_equal(sockets_open(), 0);
-    /* Nothing was sent on it, and nobody else was asked for a connection. */
+    /* Nothing was sent on it, and the session opened no other connection. */
     assert_int_equal(gateway_connections(gateway), 3);
   }
   apns_session_free(session);

@@ -1,4 +1,4 @@
-/* What the counts say at each stage of a session's life. */
+/* The counts at each stage of a session. */
 #include <stdio.h>
 
 #include "provider.h"
@@ -50,7 +50,7 @@ static uint64_t bytes_of(const gateway_record_t *heard, size_t from, size_t to) 
   return bytes;
 }
 
-/* What each notification's frame is long, learned from a session of its own. */
+/* The length of each notification's frame, learned from a separate session. */
 static uint64_t lengths[2 * BATCH], sentinel;
 
 static void learn_lengths(void) {
@@ -128,7 +128,7 @@ TEST(each_stage_of_a_session) {
   while (stats_of(session).in_flight < 16)
     assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 10, &unresolved, &error));
   bytes += length_of(4, 2 * BATCH) + sentinel;
-  /* The sentinel is no notification, and not in the window. */
+  /* The sentinel does not count as a notification, and not in the window. */
   assert_stats(session, .taken = 2 * BATCH, .accepted = 3, .rejected = 1, .unresolved = 16,
                .resent = 12, .connects = 3, .bytes = bytes, .records = stats_of(session).records,
                .in_flight = 16, .window = length_of(4, 2 * BATCH),
@@ -146,7 +146,7 @@ TEST(each_stage_of_a_session) {
   assert_stats(session, .taken = 2 * BATCH, .accepted = 18, .rejected = 2, .resent = 22,
                .connects = 4, .bytes = bytes, .records = stats_of(session).records);
 
-  /* Every byte of it was heard by somebody. */
+  /* The gateways received every byte of it. */
   apns_session_free(session);
   uint64_t heard = 0;
   for (size_t index = 0; index < 4; index++) heard += gateway_heard(gateway, index)->length;
@@ -260,7 +260,7 @@ TEST(several_connections_are_counted_together) {
     stats = stats_of(session);
   }
   assert_in_range(stats.accepted, 100, COUNT - 100);
-  /* The oldest is the first that the late connection has, whichever of the two that is. */
+  /* The oldest is the first on the late connection, which may be either of the two. */
   size_t oldest = SIZE_MAX;
   for (size_t n = 0; n < COUNT; n++)
     if (stats.first_unresolved == identifiers[n]) oldest = n;

@@ -117,7 +117,7 @@ TEST(every_format) {
     if (vector_is(vector, "result", "valid")) {
       const json_t *expected = json_object_get(vector, "formatted");
       const size_t wanted = json_string_length(expected);
-      /* Of exactly the size it may be written to, so that valgrind sees more. */
+      /* Has exactly the size that may be written, so that valgrind detects more. */
       char *text = malloc(wanted + 1);
       memset(text, '?', wanted + 1);
       size_t found = 999;
@@ -193,7 +193,7 @@ TEST(a_file_that_is_too_large) {
   free(blanks);
 }
 
-/* Sorted by bytes and found again, in whatever order they stood; and no order is slow. */
+/* Sorted by bytes and found again, from any order; and no order is slow. */
 TEST(many_keys) {
   const size_t count = as_many_as(50000, 500);
   for (size_t order = 0; order < 3; order++) {
@@ -240,7 +240,7 @@ TEST(keys_are_bytes) {
   assert_fails(APNS_ERR_ARGUMENT, apns_strings_get(strings, key, 300, &text, NULL, &error),
                "there is no string for the key \"kkk?kkk");
   assert_contains(error.message, "...\"");
-  /* None of its characters is cut in two, and what is none is not repeated. */
+  /* The error message never splits the key's characters, and never repeats an invalid one. */
   char euros[304] = "k";
   for (size_t i = 1; i < 300; i += 3) memcpy(euros + i, "\xE2\x82\xAC", 4);
   for (size_t skipped = 0; skipped < 2; skipped++) {

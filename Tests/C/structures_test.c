@@ -81,7 +81,7 @@ TEST(an_error_that_cannot_be_is_left_alone) {
       memcpy(before, memory, sizeof(apns_error_t));
     }
     assert_memory_equal(memory, before, sizeof memory);
-    /* The payload's functions tell of their errors in a way of their own. */
+    /* The payload's functions report their errors in another way. */
     memset(memory, 0x5A, sizeof memory);
     memcpy(memory, &said, sizeof said);
     memcpy(before, memory, sizeof memory);
@@ -188,7 +188,7 @@ static apns_status_t with_feedback_options(void *memory, apns_error_t *error) {
   return status;
 }
 
-/* Without HTTP/2 it is looked at all the same. */
+/* Without HTTP/2 it is checked all the same. */
 static apns_status_t with_channels_options(void *memory, apns_error_t *error) {
   apns_channels_t *channels = NULL;
   const apns_status_t status = apns_channels_new(memory, made, &channels, error);
@@ -203,7 +203,7 @@ static apns_status_t with_payload_options(void *memory, apns_error_t *error) {
   return status;
 }
 
-/* It has no token, which is looked at last. */
+/* It has no token, and the token is checked last. */
 static apns_status_t with_notification(void *memory, apns_error_t *error) {
   return apns_session_send(held, memory, 0, NULL, error);
 }
@@ -358,7 +358,7 @@ TEST(options_of_a_newer_program) {
   apns_session_t *session = NULL;
   assert_ok(apns_session_new(&options.known, credentials, &session, &error));
   apns_session_free(session);
-  /* A wish that cannot be met is not passed over. */
+  /* A setting that cannot be met is not ignored. */
   session = NULL;
   options.beyond[7] = 1;
   assert_fails(APNS_ERR_ARGUMENT, apns_session_new(&options.known, credentials, &session, &error),
@@ -449,7 +449,7 @@ TEST(notifications_without_a_size_are_refused) {
   session_end(session, gateway);
 }
 
-/* The structure goes on behind ours. */
+/* The structure continues after ours. */
 TEST(notifications_of_other_programs_in_an_array) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
@@ -554,8 +554,8 @@ TEST(events_and_stats_of_other_programs) {
   session_end(session, gateway);
 }
 
-/* A structure for an answer is filled, so what stood in it is not a wish: a
-   newer program may lend one that it never cleared. */
+/* A structure for results is filled, so its old contents do not matter: a newer program may pass a
+   structure that it never cleared. */
 TEST(what_stood_in_an_answer_does_not_matter) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);

@@ -1,4 +1,4 @@
-/* Whom a provider trusts that names no authority: those of the system, wherever it has them. */
+/* The trust of a provider that names no CA certificates: the system's, in any of their places. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -96,7 +96,7 @@ TEST(a_place_that_holds_no_certificate) {
   rmdir(places[0]);
 }
 
-/* What OpenSSL finds by itself is all there is. */
+/* Only the certificates that OpenSSL finds by itself. */
 TEST(in_openssls_place) {
   anchors_put(X509_get_default_cert_file(), all->root.certificate_file);
   check_trusts();
@@ -196,7 +196,7 @@ TEST(those_that_are_named_are_all) {
   if (strstr(error.message, "there is no authority")) fail_msg("it says: %s", error.message);
 }
 
-/* What the system lacks does not hide what is wrong with a certificate. */
+/* Missing system certificates do not hide another problem with a certificate. */
 TEST(another_fault_is_named) {
   const gateway_options_t how = {.identity = &all->gateway_expired};
   anchors_put(places[1], all->root.certificate_file);

@@ -39,8 +39,8 @@ __attribute__((unused)) static _Thread_local apns_error_t error = APNS_ERROR_INI
   static void name(void)
 void add_test(const char *name, CMUnitTestFunction run);
 
-/** A file has those of its own that it needs. One that cannot go on exits with SKIPPED. Without
-    its own, a file has identities_make() before all. */
+/** A file defines those it needs. A function that cannot continue exits with SKIPPED. By
+    default, identities_make() runs before all. */
 void before_all(void);
 void after_all(void);
 void before_each(void);

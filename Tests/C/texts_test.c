@@ -231,7 +231,7 @@ static void check_every_way(const char *text, char message[240]) {
   who.ca_file = text;
   assert_int_equal(apns_credentials_new(&who, &credentials, &error), APNS_ERR_CREDENTIALS);
   check_line(error.message);
-  /* A key in a payload; where the payload is none for it, that is an error with a message too. */
+  /* A key in a payload; if the value is invalid for it, that is an error with a message too. */
   char json[1000];
   snprintf(json, sizeof json, "{\"aps\":{\"%s\":1,\"alert\":[],\"%s\":2},\"%s\":1,\"%s\":1}", text,
            text, text, text);
@@ -258,7 +258,7 @@ static void check_every_way(const char *text, char message[240]) {
 
 TEST(a_message_is_one_line_of_text) {
   char message[240], text[64], expected[100];
-  /* Each character below U+0800, those around the ones that are not plain, and the last. */
+  /* Each character below U+0800, the ranges around characters that are not plain, and the last. */
   for (uint32_t c = 1; c <= 0x10FFFF; c++) {
     if (c >= 0x800 && c < 0x2000) c = 0x2000;
     if (c >= 0x2100 && c < 0xFE00) c = c < 0xD700 ? 0xD700 : c < 0xE100 ? c : 0xFE00;

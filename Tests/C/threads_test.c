@@ -82,7 +82,7 @@ enum { REJECTED_EVERY = 9 };
 
 static bool is_bad(size_t n) { return n % REJECTED_EVERY == 4; }
 
-/* What a thread's sessions were told, each notification once and rightly. */
+/* Checks that a thread's sessions reported each notification once and rightly. */
 static void check_events(worker_t *worker, apns_session_t *session, size_t count) {
   apns_event_t event = APNS_EVENT_INIT;
   for (size_t n = 0; n < count && !worker->fault; n++) {
@@ -190,7 +190,7 @@ typedef struct watcher {
   const char *fault;
 } watcher_t;
 
-/* What one moment can show, and no sum of two. */
+/* The counts of a single moment, and no sum of two. */
 static void *watch(void *argument) {
   watcher_t *watcher = argument;
   uint64_t before = 0;
@@ -231,7 +231,7 @@ TEST(counts_are_read_while_another_thread_sends) {
   session_end(session, gateway);
 }
 
-/* The answer comes when the other thread has seen what is waited for. */
+/* The response comes when the other thread has seen the expected counts. */
 TEST(counts_are_read_while_another_thread_waits) {
   const gateway_step_t script[] = {TAKE_FRAMES(3), AWAIT(1), NAME_NTH(8, 1), STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));

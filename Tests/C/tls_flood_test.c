@@ -3,7 +3,8 @@
 
 #include "provider.h"
 
-/* The connection is given up, and what it had in doubt is sent again: two of them may do so. */
+/* The session abandons the connection and resends its notifications in doubt: at most two of them
+ * may do so. */
 TEST(new_keys_without_end_end_the_connection) {
   static const gateway_step_t flood[] = {TAKE_FRAMES(1), FLOOD};
   const gateway_options_t how = {.tls_version = TLS1_3_VERSION};
@@ -21,7 +22,7 @@ TEST(new_keys_without_end_end_the_connection) {
   session_end(session, gateway);
 }
 
-/* No call is late for it: the clock is looked at however much there is to read. */
+/* No call is late for it: the session checks the clock no matter how much there is to read. */
 TEST(new_keys_without_end_hold_no_call_up) {
   static const gateway_step_t flood[] = {FLOOD};
   const gateway_options_t how = {.tls_version = TLS1_3_VERSION};

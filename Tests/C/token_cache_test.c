@@ -1,6 +1,6 @@
 /*
- * A provider token that processes share by a file: one token for all, whoever is killed or
- * stopped, and no harm by a file that is something else.
+ * A provider token that processes share through a file: one token for all, even if processes are
+ * killed or stopped, and no harm by a file that is something else.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +63,7 @@ static void read_record(uint8_t *record) {
   close(descriptor);
 }
 
-/* The file is one that the next process can use. */
+/* The next process can use the file. */
 static void assert_in_order(const char *authorization) {
   struct stat found;
   uint8_t record[RECORD_SIZE];
@@ -144,7 +144,7 @@ TEST(eight_at_once) {
   }
 }
 
-/* Others than the one who signs use the same file for another key or team, in turn. */
+/* Other processes use the same file for another key or team, in turn. */
 TEST(each_key_for_itself) {
   apns_credentials_options_t others[] = {signing_options(other_key), options, options};
   others[0].token_cache_file = file;
@@ -365,7 +365,7 @@ TEST(something_else) {
     push_once(service, &options);
     if (heard.count != before + 1)
       fail_msg("%s: %zu tokens, not 1", kinds[n].name, heard.count - before);
-    /* What it was is gone, and the next process has a token again. */
+    /* The earlier file is gone, and the next process has a token again. */
     assert_in_order(heard.tokens[before]);
     push_once(service, &options);
     assert_int_equal(heard.count, before + 1);

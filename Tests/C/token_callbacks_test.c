@@ -35,7 +35,7 @@ typedef struct host {
   uint32_t renew_after_s;
   size_t asked;
   int32_t need; /* the last one */
-  int length;   /* not 0: what is returned, whatever was written */
+  int length;   /* not 0: returned instead of the real length */
 } host_t;
 
 static int give_token(apns_token_request_t *request, void *context) {
@@ -154,7 +154,7 @@ TEST(no_token_now) {
   host.token = "now", host.renew_after_s = 60;
   drain(session);
   assert_counts(session, 1, 1, 0, 0, 0);
-  /* Later it has none: the last one stays in use. */
+  /* Later it has no token: the last one stays in use. */
   clock_forward(61000);
   host.token = NULL, host.renew_after_s = 0;
   send_range(session, 1, 5), drain(session);
@@ -262,7 +262,7 @@ TEST(threads_one_at_a_time) {
 
 typedef struct signing {
   bool is_der;
-  int length; /* not 0: what is returned, whatever was written */
+  int length; /* not 0: returned instead of the real length */
   size_t times;
 } signing_t;
 
@@ -352,7 +352,7 @@ TEST(a_callback_that_fails_is_asked_once_a_second) {
   }
 }
 
-/* Nobody knows its public key, so a token of a .p8 with the same names is not taken for its own. */
+/* Nobody knows its public key, so it does not use a token of a .p8 with the same names. */
 TEST(signatures_and_a_cache) {
   char file[PATH_MAX + 16];
   snprintf(file, sizeof file, "%s/token", identities_directory("signed"));

@@ -125,7 +125,7 @@ TEST(too_small_a_buffer_says_how_much) {
     assert_status(APNS_ERR_BUFFER_SMALL,
                   apns_token_from_hex((const char *)text, text_length, NULL, 0, &length, &error));
     assert_int_equal(length, expected_length);
-    /* Of exactly the size it may be written to, so that valgrind sees more. */
+    /* Has exactly the size that may be written, so that valgrind detects more. */
     uint8_t *small = malloc(expected_length);
     length = 999;
     assert_status(APNS_ERR_BUFFER_SMALL, apns_token_from_hex((const char *)text, text_length, small,
@@ -184,7 +184,7 @@ TEST(every_valid_base64_vector) {
     size_t text_length, expected_length, length = 999;
     uint8_t *text = vector_bytes(vector, "hex", &text_length);
     uint8_t *expected = vector_bytes(vector, "token", &expected_length);
-    /* Of exactly the size it may be written to, so that valgrind sees more. */
+    /* Has exactly the size that may be written, so that valgrind detects more. */
     uint8_t *token = malloc(expected_length);
     assert_status(APNS_ERR_BUFFER_SMALL,
                   apns_token_from_base64((const char *)text, text_length, token,
@@ -272,8 +272,8 @@ static int base64_plainly(const char *text, size_t length, uint8_t *token) {
   return count <= APNS_TOKEN_MAX ? count : -1;
 }
 
-/* The library reads eight digits at a time where it can; no text shows that, nor does the end of
-   the page that it stands at, nor that of the room it is read into. */
+/* The library reads eight digits at a time if it can. The result is the same for any text, even at
+   the end of a page, and for any size of the output buffer. */
 TEST(any_base64_is_read_as_digit_by_digit) {
   static const char characters[] =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

@@ -15,7 +15,7 @@ static void check_silent(const char *message, const char *value, const char *whe
   char part[8] = {0};
   for (size_t at = 0; at + least <= length; at++) {
     memcpy(part, value + at, least);
-    /* Words of ours, and the blanks of a shape, are no part of a key. */
+    /* The library's own words, and the blanks of a key's shape, do not count as parts of a key. */
     if (strpbrk(part, " \n\r\t\\-:{}\"'") || !strpbrk(part, "0123456789+/=")) continue;
     if (strstr(message, part)) fail_msg("%s: \"%s\" is in: %s", where, part, message);
   }

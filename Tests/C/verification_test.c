@@ -1,4 +1,4 @@
-/* Whom the provider takes for the gateway, and whom the gateway takes for a provider. */
+/* Which gateways the provider trusts, and which providers the gateway trusts. */
 #include <errno.h>
 #include <openssl/err.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static void check_trusted(const identity_t *identity, apns_credentials_options_t
   gateway_stop(gateway);
 }
 
-/* Nothing is sent to one that is not trusted, and the message says all of `...`. */
+/* Nothing is sent to an untrusted gateway, and the message contains all of `...`. */
 #define check_distrusted(identity, who, host, server_name, ...) \
   distrusted((identity), (who), (host), (server_name), (const char *const[]){__VA_ARGS__, NULL})
 
@@ -135,12 +135,12 @@ TEST(a_certificate_without_the_address) {
 }
 
 TEST(the_name_is_in_the_subject_only) {
-  /* The certificate's CN is "elsewhere", and that is not what is looked at. */
+  /* The certificate's CN is "elsewhere", which does not matter. */
   apns_credentials_options_t who = trusting();
   check_distrusted(&all->gateway_elsewhere, &who, "127.0.0.1", "elsewhere", "ostname mismatch");
 }
 
-/* A common name counts only where there are no alternative names, of whatever kind. */
+/* A common name counts only where there are no alternative names of any kind. */
 TEST(a_name_in_the_subject_beside_alternative_names) {
   apns_credentials_options_t who = trusting();
   static const char *const others[] = {"IP:127.0.0.1", "email:push@localhost",
@@ -157,7 +157,7 @@ TEST(a_name_in_the_subject_beside_alternative_names) {
   identity_make(&bare, &(identity_traits_t){.name = "localhost", .signer = &all->root});
   check_trusted(&bare, &who, "localhost", NULL, "localhost");
   identity_drop(&bare);
-  /* An address is none that a common name could be. */
+  /* An address is not a valid common name. */
   identity_make(&bare, &(identity_traits_t){.name = "127.0.0.1", .signer = &all->root});
   check_distrusted(&bare, &who, "127.0.0.1", NULL, "IP address mismatch");
   identity_drop(&bare);
@@ -204,7 +204,7 @@ TEST(a_list_that_revokes_nobody) {
   apns_credentials_options_t who = trusting();
   who.crl_file = identities_add_list("nobody.crl", &(list_traits_t){.issuer = &all->root});
   check_trusted(&all->gateway, &who, "localhost", NULL, "localhost");
-  /* Of the issuer of each certificate, not of the gateway's alone. */
+  /* For the issuer of each certificate, not only of the gateway's. */
   check_distrusted(&all->gateway_in_chain, &who, "localhost", NULL, "unable to get certificate CRL",
                    "certificate 0", "crl_file and crl_directory have no list for it");
   who.crl_file = identities_add_list("nobody.crl", &(list_traits_t){.issuer = &all->intermediate});
@@ -313,7 +313,7 @@ TEST(a_directory_of_lists) {
   gateway_stop(gateway);
 }
 
-/* Who may write lists is not thereby one who says whom to trust. */
+/* A certificate that may sign lists is not thereby a trust anchor. */
 TEST(a_directory_of_lists_has_no_trust_anchors) {
   char directory[PATH_MAX];
   snprintf(directory, sizeof directory, "%s", identities_directory("anchors"));
@@ -511,7 +511,7 @@ TEST(a_provider_refused_in_the_handshake) {
   session_end(session, gateway);
 }
 
-/* In TLS 1.3 the provider has long gone on when the gateway turns it down. */
+/* In TLS 1.3 the provider has long continued when the gateway rejects it. */
 static void check_refused_after_the_handshake(const char *certificate, const char *reason) {
   FORGET_ERROR();
   const gateway_options_t strict = {.wants_certificate = true, .tls_version = TLS1_3_VERSION};
@@ -582,7 +582,7 @@ TEST(a_feedback_reader_refused_after_the_handshake) {
 TEST(a_peer_that_speaks_something_else) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_credentials_options_t who = trusting();
-  /* Who closes at once, and who resets. */
+  /* A gateway that closes at once, and a gateway that resets. */
   gateway_stop(gateway);
   const gateway_step_t closes[] = {NO_HANDSHAKE, TAKE_RAW(100), CLOSE_FIN};
   const gateway_step_t resets[] = {NO_HANDSHAKE, TAKE_RAW(100), CLOSE_RST};

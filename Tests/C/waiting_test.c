@@ -1,5 +1,5 @@
-/* wait_max_ms: calls that wait for a share of their time and go on; and names looked up by the
-   caller. */
+/* wait_max_ms: calls that wait for a share of their time and continue; and names that the caller
+   resolves. */
 #include <netdb.h>
 #include <sys/socket.h>
 
@@ -33,7 +33,7 @@ TEST(a_connection_is_made_over_several_calls) {
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   while (apns_session_drain(session, LONG, NULL, &error) == APNS_ERR_TIMEOUT) continue;
   assert_counts(session, 1, 1, 0, 0, 0);
-  /* The first connection was never given up. */
+  /* The session never abandoned the first connection. */
   assert_int_equal(stats_of(session).connects, 1);
   session_end(session, gateway);
 }
@@ -92,7 +92,7 @@ TEST(a_feedback_is_read_over_several_calls) {
 /* ---- Names ---------------------------------------------------------------- */
 
 typedef struct resolver {
-  int pending; /* so many answers say nothing */
+  int pending; /* this many calls return no answer */
   int code, calls;
 } resolver_t;
 
