@@ -29,7 +29,7 @@ protocol Calling: ~Copyable {
   /// When the push that is under way has to end.
   var pushEnds: Nanoseconds { get set }
   func deadline(milliseconds: Int32) -> Nanoseconds
-  /// The one that was taken last is for a push; and its outcome, in time or not.
+  /// The notification that was taken last is for a push; and its outcome, in time or not.
   mutating func push()
   mutating func pushed(or reason: inout Message) throws(Failure) -> WaitingOutcome
   /// Whether the session has no end yet of what it took for a push.
@@ -37,7 +37,7 @@ protocol Calling: ~Copyable {
   func told(_ outcome: WaitingOutcome)
   /// Cancels the notification with that identifier, or all for 0.
   mutating func cancel(_ identifier: UInt32) -> Int
-  /// False when it has to be called again.
+  /// False when the caller has to repeat the call.
   @discardableResult
   mutating func close(milliseconds: Int32) -> Bool
   func count(into stats: inout apns_session_stats_t)
@@ -160,7 +160,7 @@ extension Calling where Self: ~Copyable {
     }
   }
 
-  /// Accepted outcomes alone are no reason, where they give way.
+  /// Accepted outcomes alone are not a reason, if they give way.
   private func checkFull() {
     let stats = stats
     if stats.events == 0 { world.violate("full of outcomes, and there are none") }
@@ -253,7 +253,7 @@ extension Calling where Self: ~Copyable {
     if outcome.outcome == .accepted, stats.accepted == before.accepted {
       world.violate("\(number) is told as accepted, and not counted")
     }
-    // Nothing is given up without a cause, of which time that passed is one.
+    // The session abandons nothing without a cause; a timeout is one.
     let isGivenUp = outcome.outcome == .cancelled || isOpen(number)
     if isGivenUp, reason.count == 0 { world.violate("the push of \(number) is given up") }
     if isGivenUp || outcome.outcome == .unknown && reason.count > 0 { world.noteCancelling(number) }

@@ -121,7 +121,7 @@ extension Wired {
     connection.refusedSince = 0
     connection.tookAt = clock
     if connection.budget != .max { connection.budget -= count }
-    // Some of the notifications in it may be incomplete.
+    // A few of the notifications in it may be incomplete.
     connection.mayHide = connection.isDeaf || count < bytes.count || count == 16 << 10
     call.vainWaits = 0
     stepsForward += 1

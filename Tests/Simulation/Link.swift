@@ -1,4 +1,4 @@
-/// One connection as the network sees it, whatever protocol it carries.
+/// One connection as the network sees it, over either protocol.
 class Link: CustomStringConvertible {
   enum Phase {
     case closed
@@ -19,7 +19,7 @@ class Link: CustomStringConvertible {
   final var opensAt: Int64 = 0
   final var opensWell = true
   final var openingEnds: Int64 = 0
-  /// Addresses before the one that opens, when the next is tried, and how long that one takes.
+  /// Unreachable addresses tried first, when the next is tried, and how long the good one takes.
   final var deadAddresses = 0
   final var nextTry = Int64.max
   final var opensAfter: Int64 = 0
@@ -46,8 +46,8 @@ class Link: CustomStringConvertible {
   /// The session may have written something to it that the peer will not see.
   final var mayHide = false
 
-  // What the session was told.
-  /// The session knows, by whatever sign, that the connection has ended.
+  // The session's view of the connection.
+  /// The session knows, by any sign, that the connection has ended.
   final var isDone = false
   final var isRefused = false
   /// A write failed, and the session has read nothing since.
@@ -73,7 +73,7 @@ class Link: CustomStringConvertible {
 
   final var description: String { "line \(line) (connection \(serial))" }
 
-  /// When the peer next does something of its own accord; `max`: never.
+  /// When the peer next does something unasked; `max`: never.
   var nextDeed: Int64 { .max }
 
   /// When the next bytes arrive.

@@ -1,11 +1,12 @@
 import CAPNS
 
-/// A program with an event loop, whose session never waits: what another program gets from one
-/// call, it gets from the same call made again whenever the session has gone on. The program calls
-/// when the session's descriptor is readable, and where it calls without need, nothing comes of it.
+/// A program with an event loop, whose session never waits: where another program makes one call,
+/// it repeats the call whenever the session has made progress, with the same result. The program
+/// calls when the session's descriptor is readable, and where it calls without need, nothing comes
+/// of it.
 extension Calling where Self: ~Copyable {
-  /// Waits for the session's descriptor, at most until that time, and lets the session go on. False
-  /// when the session has closed.
+  /// Waits for the session's descriptor, at most until that time, and lets the session continue.
+  /// False when the session has closed.
   @discardableResult
   mutating func turn(until time: Int64) -> Bool {
     renewIfWanted()
@@ -78,8 +79,8 @@ extension Calling where Self: ~Copyable {
     while world.clock < end, world.violation == nil { turn(until: end) }
   }
 
-  /// True if every notification has its outcome by that time. What the first call began goes on by
-  /// itself.
+  /// True if every notification has its outcome by that time. The session continues what the first
+  /// call began.
   mutating func drainInLoop(by end: Int64) -> Bool {
     if drainOnce() { return true }
     while world.violation == nil, world.clock < end {

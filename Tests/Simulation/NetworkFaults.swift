@@ -11,7 +11,7 @@ struct NetworkFaults {
   var partialWrites = 0
   var stalls = 0
   var endlessStalls = 0
-  /// Writes that cannot go on before a read.
+  /// Writes that cannot continue before a read.
   var renegotiations = 0
   var earlyWakes = 0
   /// The process may be suspended for up to this long at any call; 0: never.
@@ -19,7 +19,7 @@ struct NetworkFaults {
 
   init() {}
 
-  /// Of a thousand runs, `ticketed` have tickets and `lapsing` suspend the process.
+  /// In a thousand runs, `ticketed` have tickets and `lapsing` suspend the process.
   init(_ dice: inout Dice, ticketed: Int, lapsing: Int) {
     delayMax = dice.pick([100_000, 5_000_000, 50_000_000, 500_000_000])
     openingMax = dice.pick([1_000_000, 50_000_000, 2_000_000_000, 12_000_000_000])

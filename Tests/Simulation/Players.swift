@@ -1,6 +1,6 @@
 import Glibc
 
-/// The threads. Each has a world of its own.
+/// The threads. Each has its own world.
 final class Players: @unchecked Sendable {
   /// Makes a world, which writes the seed it plays to `slot`.
   typealias Builder = (_ traces: Bool, _ slot: UnsafeMutablePointer<UInt64>) -> Stage

@@ -1,4 +1,4 @@
-/// What the runs have met. It shows that they reach everything.
+/// Situations that the runs have met. They show that the runs reach everything.
 enum Met: Int, CaseIterable {
   case notifications, singles, arrays, connections, spares, sparesUsed
   case refusedConnects, failedHandshakes, deadAddresses, openingTimeouts, refusals
@@ -96,7 +96,7 @@ enum Met: Int, CaseIterable {
     }
   }
 
-  /// What only one of the protocols can meet. Both meet all the others.
+  /// Situations of only one of the protocols. Both meet all the others.
   private static let ofBinary: Set<Met> = [
     .spares, .sparesUsed, .rejections, .shutdowns, .sentinels, .sentinelsNamed,
     .sentinelsUnnamed, .sentinelsInDoubt, .nameless, .strangers, .noises, .cutPackets,

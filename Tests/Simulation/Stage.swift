@@ -1,8 +1,8 @@
 import CAPNS
 import CSystem
 
-/// The surroundings of a session, whatever protocol it uses: the clock, the dice, the
-/// current call, the rules for opening connections, and the first violation.
+/// The surroundings of a session, over either protocol: the clock, the dice, the current call, the
+/// rules for opening connections, and the first violation.
 class Stage {
   private(set) var seed: UInt64 = 0
   final var dice = Dice(seed: 0)
@@ -18,7 +18,7 @@ class Stage {
   final let traces: Bool
   /// The session never waits: the program has an event loop.
   final var usesLoop = false
-  /// What the session has done with its lines; and how much of it there was at the last news.
+  /// The session's actions on its lines; and how many there were at the last news.
   final var deeds = 0
   final var deedsTold = -1
   /// What of that took it further: bytes written, connections begun, opened or dropped.
@@ -45,7 +45,7 @@ class Stage {
   /// The same for the notifications that the program cancels.
   final var cancels = 0
   final var cancelDice = Dice(seed: 0)
-  /// The same for those that it pushes; a session in an event loop has no such call.
+  /// The same for pushed notifications; a session in an event loop cannot push.
   final var pushes = 0
   final var pushDice = Dice(seed: 0)
   final var pushTimes: [Int32] = []
@@ -73,7 +73,7 @@ class Stage {
   /// What the lines carried. The session's counts have to equal it.
   final var counts = LineCounts()
 
-  // What the session may do in the current call.
+  // The actions that the session may take in the current call.
   final var call = Call()
   private(set) final var steps = 0
   /// Calls of the network before the process is suspended for a while.
@@ -163,7 +163,8 @@ class Stage {
     if time < 0 { return nil }
     firstDeadline = min(firstDeadline, call.started + time)
     approachDeadline(by: clock)
-    // What is taken in one call shares a reading of the clock, and all is rounded up to whole ms.
+    // All notifications taken in one call share a reading of the clock, and all times are rounded
+    // up to whole ms.
     return call.started + time...clock + time + 1_000_000
   }
 
@@ -373,7 +374,7 @@ class Stage {
 
   // MARK: Making connections
 
-  /// A connection is begun; `counts` is true if the network was asked for it.
+  /// A connection is begun; `counts` is true if the network saw the attempt.
   final func checkOpening(counts: Bool) {
     if clock < pausedUntil {
       violate("a connection \((pausedUntil - clock) / 1000) us before the pause is over")
@@ -404,9 +405,9 @@ class Stage {
 
 /// What pushes returned.
 struct Pushed {
-  /// Those that were told as unknown before the session had their ends.
+  /// Notifications that were reported as unknown before the session had their outcomes.
   var early: [Int] = []
-  /// The caller is being told.
+  /// The session is reporting to the caller.
   var isTelling = false
 }
 
@@ -424,8 +425,8 @@ struct Call {
   var started: Int64 = 0
   /// When its last wait was over.
   var woken: Int64 = 0
-  /// What had come by then is read before anything is given up for want of it; and how much was read
-  /// until then.
+  /// The session reads all bytes that had come by then before it abandons anything for lack of
+  /// them; and how much was read until then.
   var heardFrom: Int64 = 0
   var news = 0
   var longest: Int64 = 0

@@ -85,7 +85,7 @@ extension Wired {
     clock >= due || lines.contains { $0.armed & ready($0) != 0 }
   }
 
-  /// A line is ready for something, whatever the session watches it for.
+  /// A line is ready for something, watched for or not.
   var isAnyReady: Bool {
     lines.contains {
       ready($0) != 0
@@ -98,7 +98,7 @@ extension Wired {
     return open.count == 1 ? open.first?.serial : nil
   }
 
-  /// What had come counts before anything is given up for want of it.
+  /// Bytes that had come count before the session abandons anything for lack of them.
   func checkHeard(_ line: Int?) {
     guard let line, line == onlyLine, news == call.news else { return }
     // A spare connection that was given nothing has nothing to say of it.

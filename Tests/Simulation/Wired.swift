@@ -19,13 +19,13 @@ protocol Wired: Stage {
   func opened(_ line: Int)
   /// A connection came to nothing, and the session has to know it.
   func cameToNothing()
-  /// A connection ended. Decides what that means for the notifications it carried, from
-  /// what the session has read.
+  /// A connection ended. Decides the outcomes of the notifications it carried, from the bytes that
+  /// the session has read.
   func settle(_ line: Int)
 
   /// The peer does what is due by that time.
   func act(_ line: Int, until time: Int64)
-  /// Bytes that the session was told were written.
+  /// Receives bytes that the session counts as written.
   func receive(_ line: Int, _ bytes: UnsafeRawBufferPointer)
   func hearGoodbye(_ line: Int)
   /// Hands out the bytes that have arrived, and returns how many.
@@ -101,7 +101,7 @@ extension Wired {
       met(.openingTimeouts)
       throw openingFailed(line, Failure(APNS_ERR_TIMEOUT, "the handshake took too long"))
     }
-    // Only the time tells that the next address has to be tried.
+    // Only the clock shows that the next address is due.
     if connection.deadAddresses > 0, clock >= connection.nextTry {
       met(.deadAddresses)
       connection.deadAddresses -= 1
@@ -119,7 +119,7 @@ extension Wired {
       throw openingFailed(line, Failure(APNS_ERR_TLS, "the handshake failed"))
     }
     stepsForward += 1
-    // While the call went on.
+    // The connection opened during the call.
     if connection.opensAt > call.started { news += 1 }
     connection.phase = .open
     connection.budget = drawBudget()

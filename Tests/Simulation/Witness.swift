@@ -7,7 +7,7 @@ protocol Witness: Stage {
   /// Notifications that the session has taken, and whether there is no room for another.
   var taken: Int { get }
   var isFull: Bool { get }
-  /// How many outcomes the caller was told, and whether this notification's was among them.
+  /// How many outcomes the session reported, and whether this notification's was among them.
   var told: Int { get }
   func isTold(_ number: Int) -> Bool
   var toldAccepted: Int { get }
@@ -25,7 +25,7 @@ protocol Witness: Stage {
   /// The notification is being cancelled.
   func noteCancelling(_ number: Int)
   func identifier(_ number: Int) -> UInt32
-  /// At most so many notifications were given to TLS and not written in full.
+  /// The maximum number of notifications that were given to TLS and not written in full.
   var offered: Int { get }
   /// The connection that is open, if no other is; nil: none or several.
   var onlyLine: Int? { get }
@@ -35,11 +35,11 @@ protocol Witness: Stage {
   func waitForDescriptor(until time: Int64) -> Bool
   var hasSomethingToDo: Bool { get }
   var isAnyReady: Bool { get }
-  /// What the session waits for may be there already, and only the session asks.
+  /// The resource the session waits for may be available already, and only the session asks.
   var mayAskAgain: Bool { get }
   /// Checks the session's counts beyond what holds for every protocol.
   func checkOwn(_ stats: apns_session_stats_t)
-  /// Answers that the session may have read in full; nil: the protocol has none.
+  /// Responses that the session may have read in full; nil: the protocol lacks them.
   var answersRead: Int? { get }
 }
 
@@ -60,7 +60,7 @@ extension Witness {
     equal(stats.records, counts.records, "records")
     let reported = reportsAccepted ? Int(stats.accepted) : toldAccepted
     let ended = reported + Int(stats.rejected + stats.unknown + stats.cancelled + stats.expired)
-    // The ends of what was told early are no events, and some of them were accepted.
+    // The outcomes of notifications reported early have no events, and some of them were accepted.
     let late = reportsAccepted ? 0...0 : lateAccepted(but: open)
     let known = ended - (told - open.count) - forgotten
     if !late.contains(Int(stats.events) - known) {
@@ -83,7 +83,7 @@ extension Witness {
       violate("metrics: \(again) to be sent again, \(stats.resent) resent")
     }
     guard let read = answersRead else { return }
-    // One that came before its request was whole counts when that is.
+    // A response that came before its request was whole counts when the request is whole.
     if answers > read { violate("metrics: \(answers) answers, and \(read) were read") }
     equal(Self.sum(sent.classes), Int(answers), "answers by class")
     equal(Self.sum(sent.reasons), Int(answers - stats.accepted), "answers by reason")

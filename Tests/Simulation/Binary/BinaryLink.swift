@@ -1,5 +1,5 @@
-/// What a gateway does of its own accord, at a time or after a number of bytes, whichever
-/// comes first.
+/// Something that a gateway does unasked, at a time or after a number of bytes: the earlier of
+/// the two.
 enum Whim {
   case serve
   case end
@@ -11,7 +11,7 @@ enum Whim {
   case vanish
 }
 
-/// What a packet settles once the session has read all of it.
+/// The effect of a packet once the session has read all of it.
 enum Word {
   case nothing
   /// The gateway accepted this many notifications and rejected the next one.

@@ -2,7 +2,7 @@ import CAPNS
 
 /// Checks whether what the session reports is what happened.
 extension World {
-  /// The caller was told an outcome.
+  /// The session reported an outcome to the caller.
   func tell(_ number: Int, _ identifier: UInt32, _ end: End) {
     let sent = ledger.sent + number
     if sent.pointee.identifier != identifier {
@@ -30,7 +30,7 @@ extension World {
     let gone = ledger.channels[channel].lastForgotten
     if end == .accepted, number < gone { violate("\(number) is told, and \(gone) gave way before") }
     let last = ledger.channels[channel].lastTold
-    // What is cancelled is told before others.
+    // Cancelled notifications are reported before others.
     if number <= last, !scenario.cancels { violate("\(number) is told after \(last)") }
     ledger.channels[channel].lastTold = number
     guard scenario.isExact else { return }
@@ -70,17 +70,17 @@ extension World {
   /// Its deadline has come.
   func isDue(_ number: Int) -> Bool { clock >= ledger.sent[number].timeDue?.lowerBound ?? .max }
 
-  /// If killers alone end connections, only they fail to get through.
+  /// If only poison notifications end connections, only they fail to get through.
   private func checkUnknown(_ number: Int) {
     guard scenario.isPoisonous, scenario.isExact, !isClosed else { return }
     if case .killer = ledger.sent[number].fate { return }
-    // Several killers can cause so many ends in a row without proof that everything in
-    // doubt becomes unknown, as the header says.
+    // Several poison notifications can end enough connections in a row without proof that
+    // everything in doubt becomes unknown, as the header says.
     for channel in 0..<4 where ledger.channels[channel].hasGivenUp { return }
     violate("\(number) does not get through beside what ends connections")
   }
 
-  // MARK: What has to be written
+  // MARK: Writes that are due
 
   /// Something is written that not every call may write.
   func checkWriting(_ line: Int) {
@@ -116,7 +116,7 @@ extension World {
       : Int64(given.binary.prove_after_ms == 0 ? 60_000 : given.binary.prove_after_ms) * 1_000_000
   }
 
-  /// One of several connections that owes an answer to its sentinel holds up nobody.
+  /// A connection that waits for the answer to its sentinel holds up nobody, if there are several.
   func checkIsWritable(_ number: Int, _ channel: Int) {
     for connection in lines
     where connection.line / 2 == channel && connection.phase == .open && connection.hasSentinel {

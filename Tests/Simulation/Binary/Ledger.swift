@@ -20,7 +20,7 @@ enum Fate {
   case killer
 }
 
-/// What is known about one notification.
+/// The model's record of one notification.
 struct Sent {
   var identifier: UInt32
   var channel: Int
@@ -42,9 +42,9 @@ struct Sent {
   var isCancelled = false
   /// Between which times it has to end; nil: it has no deadline.
   var timeDue: ClosedRange<Int64>?
-  /// The outcome it must have by what the session has read; `none` if that cannot be told.
+  /// The outcome it must have by the bytes that the session has read; `none` if they leave it open.
   var due = End.none
-  /// The outcome that the caller was told.
+  /// The outcome that the session reported.
   var told = End.none
 }
 
@@ -99,7 +99,7 @@ struct Counts {
   var rejected = 0
   var unknown = 0
   var resent = 0
-  /// Outcomes that the caller was told.
+  /// Outcomes that the session reported.
   var told = 0
   var toldAccepted = 0
   /// Bytes of frames taken, and of frames with an outcome.
@@ -107,14 +107,14 @@ struct Counts {
   var endedBytes = 0
 }
 
-/// All notifications and what became of each: as the gateway knows it, as the session can
-/// know it, and as the caller was told.
+/// All notifications and their outcomes: as the gateway knows them, as the session can know them,
+/// and as the session reported them.
 struct Ledger {
   static let most = 3000
   let sent: UnsafeMutablePointer<Sent>
   let channels: UnsafeMutablePointer<ChannelLedger>
   private(set) var results: [Result] = []
-  /// Of each that is cancelled: from which byte on it is not written, by the connections that were
+  /// From which byte on each cancelled notification is not written, by the connections that were
   /// open.
   var cancelledFrom: [Int: [Int: Int]] = [:]
   var numbers: [UInt32: Int] = [:]

@@ -18,7 +18,7 @@ extension World {
 
   func begun(_ line: Int) { lines[line].serial = ledger.beginConnection() }
 
-  /// What was written, or offered to TLS, stays; what follows has to wait.
+  /// Bytes that were written, or offered to TLS, stay; later ones have to wait.
   func noteRenewal() {
     ledger.wantProof(call)
     for connection in lines where connection.phase == .open {
@@ -105,7 +105,7 @@ extension World {
   func hasRead(_ line: Int) {
     let connection = lines[line]
     if connection.inboxRead < min(connection.inboxCount, 6) { met(.splitPackets) }
-    // The first byte tells the session that this is no packet; otherwise it has a whole packet.
+    // The first byte shows the session that this is not a packet; otherwise it has a whole packet.
     if connection.inbox[0] != 8 || connection.inboxRead >= 6 { connection.isDone = true }
   }
 }

@@ -5,7 +5,7 @@ import CAPNS
 extension World {
   // MARK: Hearing
 
-  /// Bytes that the session was told were written.
+  /// Receives bytes that the session counts as written.
   func receive(_ line: Int, _ bytes: UnsafeRawBufferPointer) {
     let connection = lines[line]
     if connection.isSpare, connection.offset + connection.streamCount == 0 { met(.sparesUsed) }
@@ -77,7 +77,7 @@ extension World {
     if !connection.isDeaf { judge(connection, number) }
   }
 
-  /// Checks that the frame is the one that was sent, in its place and on its channel.
+  /// Checks that the frame is as sent, in its place and on its channel.
   private func check(_ connection: BinaryLink, _ frame: ReadFrame, _ number: Int) {
     let sent = ledger.sent[number]
     if frame.token.count != sent.tokenLength || frame.payload.count != sent.payloadLength
@@ -104,8 +104,8 @@ extension World {
     }
     let last = connection.lastNumber
     if last >= number { violate("\(number) after \(last) on \(connection)") }
-    // What TLS had been given is written, though a push did not wait for it; whether it had, is
-    // checked above.
+    // TLS still writes bytes that it already had, though a push did not wait for them; the check
+    // above covers whether it had them.
     if sent.told != .none, !(sent.told == .unknown && (sent.isCancelled || isDue(number))) {
       violate("\(number) is written after its end was told")
     }
@@ -250,8 +250,8 @@ extension World {
   private func stranger(_ connection: BinaryLink) -> UInt32 {
     let channel = connection.line / 2
     let taken = ledger.counts.taken
-    // An identifier of another channel, or of a notification that has its outcome. A push that was
-    // given up is told as unknown, and may still be in flight.
+    // An identifier of another channel, or of a notification that has its outcome. An abandoned
+    // push is reported as unknown, and may still be in flight.
     for _ in 0..<4 where taken > 0 {
       let other = ledger.sent[dice.below(taken)]
       if other.channel != channel || ![.none, .unknown].contains(other.told) {
@@ -324,8 +324,8 @@ extension World {
     }
   }
 
-  /// The session said goodbye: the gateway answers what has arrived and then ends the
-  /// connection too.
+  /// The session sent close_notify: the gateway answers the frames that have arrived and then ends
+  /// the connection too.
   func hearGoodbye(_ line: Int) {
     let connection = lines[line]
     let arrival = max(connection.arrival, clock + connection.up)

@@ -42,14 +42,15 @@ struct Scenario {
 
   var isQuiet: Bool { given.binary.quiet_period_ms != 0 }
   var isSimple: Bool { given.binary.format == Int32(APNS_FORMAT_SIMPLE.rawValue) }
-  /// What the gateway has is proven by a sentinel.
+  /// A sentinel proves the notifications that the gateway has.
   var hasSentinels: Bool { !isQuiet && !isSimple }
   /// The program cancels notifications, and only the session knows which of them it had written.
   var cancels = false
   /// Every count and outcome can be predicted exactly. With the quiet period, or without
   /// identifiers, they depend on when the session takes silence for an answer.
   var isExact: Bool { hasSentinels && !cancels }
-  /// Only killers end connections without a word, so only they are ever in doubt for good.
+  /// Only poison notifications end connections without an error packet, so only they ever stay in
+  /// doubt.
   var isPoisonous = false
 
   init(_ dice: inout Dice) {
@@ -127,8 +128,8 @@ struct Scenario {
     if dice.happens(100) { refusals = dice.pick([20, 300]) }
     if dice.happens(100) { cutPackets = dice.pick([50, 300]) }
     judgesEarly = dice.happens(500)
-    // Whether the gateway names its sentinels; and if it does not, whether its status can
-    // be taken for an answer to a sentinel.
+    // Whether the gateway names its sentinels; and if it does not, whether its status can look like
+    // an answer to a sentinel.
     let all = dice.happens(500)
     if dice.happens(400) {
       namelessSentinels = dice.pick([300, 1000])
@@ -144,8 +145,7 @@ struct Scenario {
     if dice.happens(700) { bad = dice.pick([5, 30, 150]) }
     if dice.happens(50) { killers = dice.pick([2, 20]) }
     if dice.happens(200) { oddTokens = dice.pick([20, 500, 1000]) }
-    // A session that was told that 0 always means the sentinel must not get it for another
-    // notification.
+    // A session for which 0 always means the sentinel must not get 0 for another notification.
     if given.binary.zero_proves == 0, dice.happens(50) { namelessBad = dice.pick([2, 20]) }
     let largest = given.tuning.payload_max == 0 ? 2048 : Int(given.tuning.payload_max)
     payloadSizes =

@@ -1,4 +1,4 @@
-/// What the end of a connection means for the notifications it carried, from what the
+/// The effect of a connection's end on the notifications it carried, from the bytes that the
 /// session has read.
 extension World {
   func settle(_ line: Int) {

@@ -29,14 +29,14 @@ final class World: Stage, Wired, Witness {
 
   override func released(_ number: Int) { checkRelease(number) }
 
-  /// What is proven from now on depends on when the session looks at the clock.
+  /// From now on, proof depends on when the session looks at the clock.
   override func deadlineIsNear() { scenario.cancels = true }
 
   override func play(seed: UInt64) {
     begin(seed: seed)
     scenario = Scenario(&dice)
     scenario.cancels = cancels > 0
-    // What another status means depends on which notifications have their outcomes.
+    // The meaning of another status depends on which notifications have their outcomes.
     if cancels > 0 || pushes > 0 || hasDeadlines { scenario.sentinelStatuses = [2] }
     adopt(scenario.given, scenario.faults)
     clearLines()

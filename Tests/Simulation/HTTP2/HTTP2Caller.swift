@@ -5,7 +5,7 @@ struct HTTP2Event {
   var identifier: UInt32
   var end: HTTP2End
   var timestamp: Int64
-  /// What the apns-id says; nil: there is none.
+  /// The owner that the apns-id names; nil without one.
   var identifierText: (number: Int, isOwn: Bool)?
 }
 
@@ -45,7 +45,7 @@ struct HTTP2Caller: Calling, ~Copyable {
       outbox.pointee.forEachWithoutEnd {
         guard let memory = outbox.pointee.entry($0).pointee.userData else { return }
         let number = memory.assumingMemoryBound(to: UserDatum.self) - world.userData
-        // The one that is being taken is not known yet.
+        // The notification that is being taken is not known yet.
         guard number < world.ledger.taken else { return }
         if let due = world.ledger.sent[number].due?.upperBound, due < earliest.time {
           earliest = (due, number)
@@ -178,7 +178,8 @@ struct HTTP2Caller: Calling, ~Copyable {
       priority: type == 2 ? 5 : world.dice.pick([0, 0, 1, 5, 10]), type: type,
       hasTopic: world.dice.below(8) == 0, hasCollapse: world.dice.below(8) == 0,
       hasIdentifier: world.dice.happens(scenario.ownIdentifiers), fate: drawFate(scenario))
-    // The feedback lists no channel. One of several to a channel is to it whatever its fate.
+    // The feedback lists no channel. A notification to a channel is to it even if it is one of
+    // several, with any fate.
     var isOfDevice = false
     switch sent.fate {
     case .gone, .bad(26), .bad(27): isOfDevice = devices == 0
@@ -300,7 +301,7 @@ struct HTTP2Caller: Calling, ~Copyable {
     }
   }
 
-  /// The feedback lists the devices that the session was told are gone, each once.
+  /// The feedback lists each device that the session reported as gone, once.
   mutating func checkRest() {
     // A device that is gone is not known by its notification.
     if world.scenario.devices > 0 { return }

@@ -3,7 +3,7 @@ import CNGHTTP2
 
 /// Checks whether what the session does and reports is what happened.
 extension HTTP2World {
-  // MARK: What the session has read
+  // MARK: Read by the session
 
   /// Records what the session knows from the bytes that it has read.
   func noteMarks(_ connection: HTTP2Link) {
@@ -41,7 +41,7 @@ extension HTTP2World {
       ledger.answersRead += 1
       ledger.sent[ledger.asked[index].number].answered = index
       connection.hasReadAnswer = true
-      // What is being left stays so.
+      // A draining connection stays so.
       if !connection.leadsNowhere { connection.givenUp = 0 }
       if ledger.asked[index].status == 200 { cameToSomething() }
       if asksForAnother(ledger.asked[index].reason) { connection.isToBeLeft = true }
@@ -95,7 +95,7 @@ extension HTTP2World {
     }
     if end.isDoubtful, ofConnection {
       sent.pointee.mostEnds += 1
-      // It may have been given up before the connection ended.
+      // It may have been abandoned before the connection ended.
       if !mayBeGivenUp(index) {
         sent.pointee.ends += 1
         isAnyDoubtful = true
@@ -137,7 +137,7 @@ extension HTTP2World {
   /// Checks that another request for the notification may come now and on this connection.
   func checkBeginning(of number: Int, on connection: HTTP2Link) {
     let sent = ledger.sent[number]
-    // The contents of a record that was not taken for a while may be out of date by now.
+    // A TLS record that waited for a while may be out of date by now.
     let isLate = connection.everRefused
     // A record that was filled before may be written now, and then the outcome is unknown.
     if sent.due?.upperBound ?? .max < call.started, !isLate {
@@ -198,7 +198,7 @@ extension HTTP2World {
   /// A PING beside streams is for a service that has said nothing for long.
   func checkProbe(of connection: HTTP2Link, isBeside: Bool) {
     let silence = clock - connection.lastRead + faults.lapseMax
-    // What reached its deadline was given up sooner.
+    // Notifications that reached their deadline were abandoned sooner.
     let isAnyDue =
       connection.dueUnseen > 0
       || connection.requests.contains { $0 >= 0 && isDue(ledger.asked[$0].number) }
@@ -208,7 +208,7 @@ extension HTTP2World {
     }
   }
 
-  /// A notification that was put off is sent again no sooner than the schedule and the service say.
+  /// A deferred notification is retried no sooner than the schedule and the service say.
   private func checkPause(of number: Int, _ last: Asked) {
     guard putsOff(last) else { return }
     let sent = ledger.sent[number]
@@ -224,7 +224,7 @@ extension HTTP2World {
 
   /// If the session keeps the order of each device, its notifications go out one after the other.
   func checkOrder(of number: Int, on connection: HTTP2Link) {
-    // The contents of a record that was not taken for a while may be out of date by now.
+    // A TLS record that waited for a while may be out of date by now.
     guard scenario.devices > 0, !connection.everRefused else { return }
     let device = ledger.sent[number].device
     let last = ledger.lastOfDevice[device] ?? number
@@ -251,8 +251,8 @@ extension HTTP2World {
     Reason(UInt32(asked.reason)).remedy(answered: Int(asked.status)) == .wait && asked.status >= 500
   }
 
-  /// The more often a notification was in doubt, the fewer may be in flight with it, so that
-  /// the session finds the one that ends connections before it has sent the others too often.
+  /// The more often a notification was in doubt, the fewer may be in flight with it, so that the
+  /// session finds the poison notification before it has resent the others too often.
   private func checkCompany(of number: Int, on connection: HTTP2Link) {
     var (most, least) = (ledger.sent[number].ends, mostEnds(of: number))
     for index in connection.requests where index >= 0 && ledger.asked[index].seen == .open {
@@ -341,8 +341,8 @@ extension HTTP2World {
     if mayHide, !connection.isRefused {
       unseenDrop = clock
       unseenDrops += 1
-      // Until the session hears which streams count, it gives up each one that has no
-      // answer in time, and sends it again where nobody sees that either.
+      // Until GOAWAY says which streams count, the session abandons each stream without a response
+      // in time. It resends the notification, and the service may not see that either.
       if connection.hidesSince > 0 {
         unseenDrops += Int((clock - connection.hidesSince) / max(answerTimeout, 1))
       }
@@ -371,8 +371,8 @@ extension HTTP2World {
     if connection.deafSince < clock, clock - connection.deafSince >= unanswered {
       return met(.pingTimeouts)
     }
-    // A request that waited longer may have been given up, which the service has not heard yet.
-    // The contents of a record that was not taken for a while have waited longer than we know.
+    // A request that waited longer may have been abandoned, and the service does not know yet. A
+    // TLS record that waited for a while is older than we know.
     let owes = connection.requests.contains {
       $0 >= 0 && ledger.asked[$0].seen == .open && clock - ledger.asked[$0].at < answerTimeout
         && !connection.everRefused && !isDue(ledger.asked[$0].number)
@@ -383,13 +383,13 @@ extension HTTP2World {
       {
         return met(.lefts)
       }
-      // What may be ending connections has none of its own any more.
+      // A suspected poison notification no longer has its own connection.
       if isAnyApart, connection.openRequests == 0,
         lines.count(where: { $0.phase != .closed }) > Int(given.session.connections)
       {
         return met(.lefts)
       }
-      // Streams were given up when they were due, which the service has not heard.
+      // The session abandoned streams at their deadlines, and the service does not know.
       if connection.requests.contains(where: {
         $0 >= 0 && ledger.asked[$0].seen == .open && isDue(ledger.asked[$0].number)
       }) {
@@ -405,8 +405,8 @@ extension HTTP2World {
       }
       // The windows never get back what was sent on streams that nghttp2 refused by itself.
       if connection.refusesHidden { return met(.lefts) }
-      // The PING may not have been taken or not have been heard: a peer that has sent
-      // GOAWAY may hear none. What the peer sent before may still be on its way.
+      // The PING may not have been written or read: a peer that has sent GOAWAY may read none.
+      // Earlier bytes of the peer may still be on their way.
       let unheard = max(silence, clock - connection.tookAt)
       if since > 0 || connection.isDeaf || connection.lastStream != .max, unheard >= unanswered {
         return met(.pingTimeouts)
@@ -415,7 +415,7 @@ extension HTTP2World {
     }
     // A request that was answered early is not over before it has arrived in full.
     let isUnfinished = connection.requests.contains { $0 >= 0 && !ledger.asked[$0].isComplete }
-    // We know nothing of streams above the last one that the service looks at.
+    // We know nothing of streams above the last stream that the service processes.
     let mayHide = connection.mayHide || connection.lastStream != .max
     if silence >= answerTimeout, connection.openRequests > 0 || mayHide || isUnfinished {
       return met(.answerTimeouts)
@@ -425,7 +425,7 @@ extension HTTP2World {
 
   // MARK: Ends
 
-  /// The caller was told an outcome.
+  /// The session reported an outcome to the caller.
   func tell(_ number: Int, _ event: HTTP2Event) {
     let sent = ledger.sent + number
     if sent.pointee.identifier != event.identifier {
@@ -506,7 +506,7 @@ extension HTTP2World {
     return true
   }
 
-  /// A notification that may be retried has to be retried as long as there is time.
+  /// A notification that may be retried must be retried as long as there is time.
   private func checkPatience(_ number: Int, _ asked: Asked) {
     let sent = ledger.sent[number]
     if sent.isCancelled || isDue(number) { return }
@@ -530,7 +530,7 @@ extension HTTP2World {
     }
   }
 
-  /// Whether there is time for another try, after at most so many.
+  /// Whether there is time for another try, after at most `tries`.
   private func hasPatience(_ sent: HTTP2Sent, tries: Int, after asked: Asked?) -> Bool {
     if sent.expiry > 0, sent.expiry < 1000 { return false }
     let pause = Int64(
@@ -556,11 +556,11 @@ extension HTTP2World {
     if isOpen, !isEarly, !mayBeGivenUp(sent.newest) {
       return violate("\(number) ends as unknown while it waits for an answer")
     }
-    // It had a stream when it was due, whatever the service has answered since; or a record has it that
-    // was not written.
+    // It had a stream at its deadline, even if the service has responded since; or a record has it
+    // that was not written.
     if let due = sent.due, isDue, sent.asked == 0 || sent.freeSince >= due.lowerBound { return }
     if sent.isCancelled || isDue {
-      // Of a push it may have been offered to a connection that took nothing or looks at nothing.
+      // A push may have offered it to a connection that took nothing or reads nothing.
       let isOffered =
         (isEarly || isDue)
         && lines.contains {
@@ -572,8 +572,8 @@ extension HTTP2World {
       }
       return
     }
-    // It may have been looked at all the same, each time. Some of these requests may have waited
-    // for lines that took nothing, where nobody saw them.
+    // The service may have processed it all the same, each time. A few of these requests may have
+    // waited for lines that took nothing, where nobody saw them.
     if goodbyes > 0, goodbyes + sent.doubts + sent.unsureDoubts >= Self.mostDeliveries {
       return
     }
@@ -601,7 +601,7 @@ extension HTTP2World {
     }
     // Requests that the service never saw, as far as there may have been any.
     let unseen = unseenDrops - sent.unseenDropsBefore + (isOpen ? 1 : 0) + hiddenRefusals
-    // Nobody saw a request that waited for a line that took nothing and was given up there.
+    // Nobody saw a request that waited for a line that took nothing, and was abandoned there.
     let doubts = sent.doubts + sent.unsureDoubts
     if scenario.resends, doubts + refusals + unseen < Self.mostDeliveries,
       starvedAt < sent.takenAt
@@ -610,7 +610,8 @@ extension HTTP2World {
     }
   }
 
-  /// The apns-id has to be the caller's own or one that the service gave the notification.
+  /// The apns-id has to be the caller's own or one from the service's responses to the
+  /// notification.
   private func checkIdentifier(_ number: Int, _ event: HTTP2Event) {
     guard ledger.sent[number].answered >= 0 else { return }
     guard let (told, isOwn) = event.identifierText else {
@@ -631,7 +632,7 @@ extension HTTP2World {
 
   func noteCancelling(_ number: Int) { ledger.sent[number].isCancelled = true }
   func identifier(_ number: Int) -> UInt32 { ledger.sent[number].identifier }
-  /// What was answered early is written no further, and may be judged by the next call.
+  /// A request with an early response is written no further, and the next call may judge it.
   var offered: Int { isAnsweredEarly ? taken : 0 }
 
   func isTold(_ number: Int) -> Bool { ledger.sent[number].told != .none }
@@ -643,7 +644,7 @@ extension HTTP2World {
   func hasToBeAccepted(_ number: Int) -> Bool {
     let answered = ledger.sent[number].answered
     guard answered >= 0, ledger.asked[answered].status == 200 else { return false }
-    // It may have been given up, which the service had not heard.
+    // It may have been abandoned before the service knew that.
     return ledger.sent[number].freeSince < ledger.sent[number].due?.lowerBound ?? .max
   }
 

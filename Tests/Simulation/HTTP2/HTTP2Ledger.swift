@@ -1,4 +1,4 @@
-/// How a notification ended over HTTP/2, as the caller was told.
+/// The outcome of a notification over HTTP/2, as the session reported it.
 enum HTTP2End: Equatable {
   case none
   case accepted
@@ -25,7 +25,7 @@ extension Seen {
   var isDoubtful: Bool { self == .doubt || self == .half }
 }
 
-/// What is known about one notification.
+/// The model's record of one notification.
 struct HTTP2Sent {
   var identifier: UInt32 = 0
   /// What its token names, or its channel.
@@ -49,14 +49,14 @@ struct HTTP2Sent {
   var processor = -1
   /// The newest request whose answer the session has read in full.
   var answered = -1
-  /// The session was told since when the device is gone.
+  /// The session read since when the device is gone.
   var isTimeRead = false
   /// How its last request ended, and since when it has no open request.
   var lastEnd = Seen.answered
   var freeSince: Int64 = 0
   /// Requests that ended in doubt, and requests that were refused.
   var doubts = 0
-  /// Of those in doubt, the ones whose connection ended; and those where it may have been so.
+  /// Requests in doubt whose connection ended; and those whose connection may have ended.
   var ends = 0
   var mostEnds = 0
   var refusals = 0
@@ -105,11 +105,11 @@ struct Asked {
   var isClosed = false
   var generation: UInt32?
 
-  // The answer. There is none while the status is 0.
+  // The response, if the status is not 0.
   var status: UInt16 = 0
   var reason: UInt8 = 0
   var timestamp: Int64 = 0
-  /// The field retry-after; nil: there is none.
+  /// The field retry-after; nil if it is missing.
   var retryAfter: Int?
   var bodySent = 0
   var isStatusRead = false
@@ -132,9 +132,9 @@ struct HTTP2Ledger {
   var toldAccepted = 0
   var toldRejected = 0
   var toldUnknown = 0
-  /// Of each device, the notification that was begun last, if the session keeps their order.
+  /// The last notification begun for each device, if the session keeps their order.
   var lastOfDevice: [Int: Int] = [:]
-  /// How many devices the session was told are gone.
+  /// The number of devices that the session reported as gone.
   var goneTold = 0
 
   init() { sent = .allocate(capacity: Self.most) }
@@ -153,6 +153,6 @@ struct HTTP2Ledger {
     taken += 1
   }
 
-  /// Notifications whose outcome the caller has not been told.
+  /// Notifications whose outcome has not been reported.
   var untold: Int { taken - told }
 }

@@ -1,9 +1,9 @@
 /// The session's end of the connections: what only HTTP/2 does.
 extension HTTP2World {
-  /// SETTINGS and PING have to be answered in any call.
+  /// Any call has to answer SETTINGS and PING.
   var writesInAnyCall: Bool { true }
   var shortestWait: Int64 { 2_000_000 }
-  /// A stream that is given up is looked at by itself, see `cancelled`.
+  /// `cancelled` checks an abandoned stream.
   var onlyLine: Int? { nil }
 
   // MARK: Opening
@@ -12,13 +12,13 @@ extension HTTP2World {
 
   func willOpen(_ line: Int, isSpare: Bool) {
     if isSpare { violate("a spare connection, by HTTP/2") }
-    // What may be ending connections gets one of its own.
+    // A suspected poison notification gets an extra connection.
     let most = Int(given.session.connections) + (isAnyApart ? 1 : 0)
     if lines.contains(where: isHeld) { isAnyHeld = true }
     let open = lines.count(where: { $0.phase != .closed && !$0.isSettling })
     let held = min(
       lines.count(where: { isHeld($0) && !$0.isSettling }), Int(given.session.connections))
-    // Those beside one that was held stay until nothing is in flight on some of them.
+    // Connections next to a held one stay until nothing is in flight on some of them.
     if open <= Int(given.session.connections) { extra = 0 }
     extra = max(extra, held)
     if open - extra >= most { violate("one connection more than \(given.session.connections)") }
@@ -28,10 +28,10 @@ extension HTTP2World {
   /// One stream is all that the service allows, and that one has had its time.
   func isHeld(_ connection: HTTP2Link) -> Bool {
     guard connection.phase == .open, connection.allowedLeast <= 1 else { return false }
-    // What this call has read may come too late for what it had decided.
+    // Bytes that this call has read may come too late for its decision.
     if connection.heldIn == call.started { return true }
-    // Nobody saw a request in a record that was not taken, or that nobody listened to, or above the last
-    // stream that the service looks at.
+    // Nobody saw a request in a TLS record that was not taken, on a connection that nobody reads,
+    // or above the service's last stream.
     if connection.everRefused || connection.isDeaf || connection.lastStream != .max { return true }
     guard
       let index = connection.requests.last(where: { $0 >= 0 && ledger.asked[$0].seen == .open })
@@ -84,7 +84,7 @@ extension HTTP2World {
 
   // MARK: Waiting
 
-  /// What is never answered, or may be ending connections, keeps no other notification waiting.
+  /// Notifications that never get a response, or may end connections, keep no others waiting.
   private func checkOthersGoOn(until time: Int64) {
     // A service that is gone has not seen what was begun. A connection for the others may be opening.
     guard scenario.isPoisonOnly, scenario.devices == 0, time - clock > 50_000_000, !lacksToken,
@@ -100,7 +100,7 @@ extension HTTP2World {
     let free = lines.count {
       $0.phase == .open && $0.hasReadSettings && !$0.isSettling && $0.pingedAt == 0
         && $0.openRequests < min(scenario.streamsMax, 99)
-        // A token's first answer is waited for, but not for long.
+        // The session waits for a token's first response, but not for long.
         && (!$0.showsToken || $0.hasReadAnswer
           || $0.openRequests == 1 && time - clock > 300_000_000)
         && !$0.requests.contains {
@@ -108,7 +108,7 @@ extension HTTP2World {
         }
     }
     guard free > 0 else { return }
-    // One of them may be kept for what flies apart, and serves no others while it finishes.
+    // One connection may be kept for the suspects, and serves no others while it finishes.
     let hasSuspect = (0..<ledger.taken).contains {
       let newest = ledger.sent[$0].newest
       return newest >= 0 && ledger.asked[newest].seen != .open && !isTold($0)
@@ -127,7 +127,7 @@ extension HTTP2World {
   func checkWaiting(until time: Int64) {
     checkOthersGoOn(until: time)
     guard time - clock > answerTimeout + 1_000_000_000 else { return }
-    // If a line takes nothing, the service has not heard what was given up.
+    // If a line takes nothing, the service does not know which streams were abandoned.
     for connection in lines
     where connection.phase == .open && connection.openRequests > 0 && connection.refusedSince == 0
       && connection.requests.contains(where: {

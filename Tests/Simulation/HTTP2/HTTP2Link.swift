@@ -18,7 +18,7 @@ final class HTTP2Link: Link {
   var isSound = false
   var showsToken = false
 
-  // What the session was told.
+  // The session's view of the peer.
   var lastRead: Int64 = 0
   var hasReadSettings = false
   var hasReadGoodbye = false
@@ -33,8 +33,8 @@ final class HTTP2Link: Link {
     hasReadGoodbye || isToBeLeft || hasReadBreach || everRefused || leadsNowhere
       || credentials != world.credentials
   }
-  /// More streams in a row were given up than one notification has; a service that is gone, or
-  /// leaves, does not see that.
+  /// The session abandoned more streams in a row than one notification has; a service that is gone,
+  /// or closes, does not see that.
   var leadsNowhere: Bool {
     let most = HTTP2World.mostDeliveries
     if givenUp > most || isDeaf && openRequests > most { return true }
@@ -63,8 +63,8 @@ final class HTTP2Link: Link {
   var pingedAt: Int64 = 0
   /// When it last sent a PING beside streams; 0: never.
   var probedAt: Int64 = 0
-  /// When the session last read of the end of a stream; and when the call began that last read of one
-  /// that had held up others.
+  /// When the session last read of the end of a stream; and when the call began that last read of a
+  /// stream that had held up others.
   var lastEnd: Int64 = 0
   var heldIn: Int64 = -1
   /// Streams given up since the last answer was read.

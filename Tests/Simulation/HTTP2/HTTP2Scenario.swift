@@ -54,7 +54,7 @@ struct HTTP2Scenario {
   var expiring = 0
   var ownIdentifiers = 0
   var actions = 20
-  /// Not 0: the notifications go to so many devices, each of which has its order.
+  /// Not 0: the notifications go to this many devices, each in order.
   var devices = 0
 
   /// The only fault is notifications that end their connections, or are never answered.
@@ -74,7 +74,7 @@ struct HTTP2Scenario {
     if !isPoisonOnly, dice.happens(200) { lackingTokens = dice.pick([50, 500]) }
   }
 
-  /// All good notifications get through, whatever the killers and the silent ones do.
+  /// All good notifications get through, no matter how the poison and the silent ones behave.
   private mutating func leaveOnlyPoison(_ dice: inout Dice) {
     isPoisonOnly = true
     faults = NetworkFaults()
@@ -89,7 +89,7 @@ struct HTTP2Scenario {
     (refusedStreams, resetsBefore, resetsAfter, resetsBehindStatus) = (0, 0, 0, 0)
     (unanswered, settingsChanges, interims, acceptsEarly) = (0, 0, 0, 0)
     answerDelayMax = min(answerDelayMax, 50_000_000)
-    // A request that waits for a window while the caller is away could be given up.
+    // The session could abandon a request that waits for flow control while the caller is away.
     (windowMin, creditDelayMax, payloadSizes) = (65_535, 0, 1...100)
     killers = dice.pick([0, 3, 20, 100])
     silent = killers == 0 ? dice.pick([3, 20, 100]) : dice.pick([0, 0, 3, 20])

@@ -12,7 +12,7 @@ final class HTTP2World: Stage, Wired, Witness {
   /// The policy of the provider token, and the oldest token that the service accepts.
   var policy = TokenPolicy()
   var oldestToken: UInt32 = 0
-  /// Until when no provider token can be had, and whether one was asked for in vain.
+  /// Until when the provider token is unavailable, and whether the session asked for one in vain.
   var lacksTokenUntil: Int64 = 0
   var lacksToken = false
   /// Some notification was in doubt at the end of a connection.

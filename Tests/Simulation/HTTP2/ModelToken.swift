@@ -4,7 +4,7 @@ import CSystem
 /// clock, and has a number where the real token has a signature.
 struct ModelToken: TokenSource, ~Copyable {
   private let world: HTTP2World
-  /// Credentials have tokens of their own.
+  /// Each credentials object has its own tokens.
   private let credentials: UInt32
 
   init(_ world: HTTP2World) {

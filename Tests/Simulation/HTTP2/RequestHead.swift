@@ -12,7 +12,7 @@ struct RequestHead {
   private(set) var isSecure = false
   private(set) var hasAuthority = false
   private(set) var hasTopic = false
-  /// The session's topic goes on as one of this type does; 0: it does not go on.
+  /// The session's topic has the suffix of this type; 0: it has no suffix.
   private(set) var topicType: UInt8 = 0
   private(set) var hasCollapse = false
   private(set) var expiry: Int64?
@@ -74,7 +74,7 @@ struct RequestHead {
     if topicType == 0 { stranger = true }
   }
 
-  /// What a topic of this push type ends in.
+  /// The end of a topic of this push type.
   static func suffix(of type: UInt8) -> [UInt8] {
     let suffix = PushType(rawValue: type)?.topicSuffix
     return suffix.map { Array($0) } ?? []
@@ -124,7 +124,7 @@ struct RequestHead {
   }
 }
 
-/// UUIDs that name their owner: a notification's own, or one that the service gives with an answer.
+/// UUIDs that name their owner: a notification's own, or the UUID in a response of the service.
 enum HTTP2Identifier {
   static let count = 36
   private static let own: StaticString = "0b5c0de0-0001-4000-8000-000000000000"

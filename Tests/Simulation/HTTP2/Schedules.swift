@@ -21,7 +21,7 @@ struct Schedules {
     return (pauses, pauses.map(String.init).joined(separator: ","))
   }
 
-  /// The shortest pause after so many at least, and the longest after so many at most.
+  /// The shortest pause after at least `tries` tries, and the longest after at most `tries`.
   func shortest(after tries: Int, isServerError: Bool) -> Int {
     let pauses = isServerError ? serverError : retry
     return pauses[min(tries, pauses.count - 1)...].min() ?? 1

@@ -59,7 +59,7 @@ extension HTTP2Link {
 
   // MARK: Hearing
 
-  /// Bytes that the session was told were written.
+  /// Receives bytes that the session counts as written.
   func receive(_ bytes: UnsafeRawBufferPointer) {
     arrival = max(arrival, world.clock + world.dice.around(up))
     guard !isDeaf, let codec else { return }
@@ -89,9 +89,9 @@ extension HTTP2Link {
     world.ledger.asked[index].received += bytes.count
   }
 
-  /// If the connection's window has room, a part of a payload is too small for a frame of
-  /// its own, unless the service can say more only after this payload. If streams have
-  /// smaller windows of their own, those may have cut it.
+  /// If the connection's window has room, a small part of a payload never gets a separate frame,
+  /// unless the service can send more only after this payload. If streams have smaller windows,
+  /// those may have cut it.
   fileprivate func heardPart(_ count: Int, isLast: Bool) {
     guard !isLast, count < 1024, openRequests > 1, world.scenario.windowMin >= 65_535,
       world.scenario.settingsChanges == 0
@@ -109,7 +109,7 @@ extension HTTP2Link {
     agenda.add(.judge(index), at: arrival)
   }
 
-  /// The request of the stream; nil if there is none.
+  /// The request of the stream; nil without one.
   func request(_ stream: Int32) -> Int? {
     let place = Int(stream) / 2
     guard stream & 1 == 1, place < requests.count, requests[place] >= 0 else { return nil }

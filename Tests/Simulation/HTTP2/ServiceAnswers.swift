@@ -3,8 +3,7 @@ import CSystem
 
 /// How the service treats requests.
 extension HTTP2Link {
-  /// A request's head has come in full: checks that it is the one that was sent and that it
-  /// may come now.
+  /// A request's head has come in full: checks that it is as sent and may come now.
   func begin(_ stream: Int32) {
     // Where devices get more than one, the apns-id says which it is.
     let known = world.scenario.devices > 0 ? head.identifier?.number : head.device
@@ -41,7 +40,7 @@ extension HTTP2Link {
     // A broadcast says what the service needs.
     let expiry: Int64? = sent.expiry == 0 && !sent.isBroadcast ? nil : max(0, sent.expiry)
     let priority = sent.isBroadcast && sent.priority == 0 ? 10 : sent.priority
-    // A session's topic goes on as the push type needs.
+    // A session's topic gets the suffix that the push type needs.
     let isCompleted =
       !sent.hasTopic && !sent.isBroadcast && !RequestHead.suffix(of: sent.type).isEmpty
     let topicType = isCompleted ? sent.type : 0

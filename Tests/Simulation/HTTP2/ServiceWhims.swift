@@ -1,6 +1,6 @@
 import CNGHTTP2
 
-/// What a service does of its own accord, at a time or after a number of requests.
+/// Something that a service does unasked, at a time or after a number of requests.
 enum HTTP2Whim {
   case serve
   case end
@@ -142,7 +142,7 @@ extension HTTP2Link {
   func end(_ ending: Ending) {
     isDeaf = true
     deafSince = min(deafSince, now)
-    // Its last bytes may take so long that requests are given up meanwhile.
+    // Its last bytes may take so long that the session abandons requests meanwhile.
     if hidesSince == 0 { hidesSince = now }
     self.ending = ending
     losesUnread = ending == .broken && world.dice.below(2) == 0
