@@ -17,7 +17,7 @@ static int never_asked(const char *host, struct addrinfo **list, void *context) 
   return EAI_FAIL;
 }
 
-/* To a name that nobody knows. */
+/* To a name that no server resolves. */
 static apns_session_options_t options_at(const gateway_t *gateway, const char *addresses) {
   apns_session_options_t options = options_for(gateway);
   options.peer.host = "gateway.invalid";

@@ -106,8 +106,8 @@ TEST(a_host_of_the_other_environment_is_refused) {
   apns_credentials_free(credentials);
 }
 
-/* The name goes to the proxy, so that nobody looks it up, and from there to a gateway of ours
-   that has another name. */
+/* The name goes to the proxy, so that nobody resolves it, and from there to a gateway of another
+   name. */
 TEST(a_name_of_apples_is_explained) {
   static const struct {
     const char *host, *api;
@@ -145,8 +145,7 @@ TEST(a_name_of_apples_is_explained) {
     }
 }
 
-/* The name that the certificate must have gives the same advice, if nobody answers at an
- * address. */
+/* The name in the certificate gives the same advice, if nobody answers at an address. */
 TEST(so_is_one_that_nobody_answers_for) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
@@ -161,7 +160,7 @@ TEST(so_is_one_that_nobody_answers_for) {
   assert_null(strstr(error.message, "Apple switched"));
 }
 
-/* Where the time is what ran out: the gateway accepts and says nothing. */
+/* For a timeout: the gateway accepts the connection and sends nothing. */
 TEST(so_is_one_that_never_answers) {
   const gateway_step_t silent[] = {NO_HANDSHAKE, {.kind = STEP_STALL}, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(silent));
@@ -201,7 +200,7 @@ TEST(a_certificate_that_was_not_shown_is_missed) {
     who.ca_file = identities_make()->root.certificate_file;
     apns_credentials_t *credentials = credentials_of(&who);
     apns_session_t *session = session_with(&options, credentials);
-    /* By TLS 1.3 the alert comes behind the handshake. */
+    /* With TLS 1.3 the alert comes after the handshake. */
     apns_status_t status = apns_session_send(session, notification(0), 0, NULL, &error);
     if (status == APNS_OK) status = apns_session_drain(session, 30000, NULL, &error);
     assert_fails(APNS_ERR_TLS, status, missing);
@@ -211,8 +210,7 @@ TEST(a_certificate_that_was_not_shown_is_missed) {
   }
 }
 
-/* A certificate that was sent and rejected is not missing, nor a certificate that nobody
- * requested. */
+/* A certificate that was rejected is not missing, nor one without a request for it. */
 TEST(one_that_was_shown_is_not) {
   const gateway_options_t wanting = {.tls_version = TLS1_2_VERSION, .wants_certificate = true};
   gateway_t *gateway = gateway_start(&wanting, NULL);
@@ -255,7 +253,7 @@ TEST(a_signing_key_is_for_http2_only) {
   session = session_with(&options, credentials);
   apns_session_free(session);
   apns_credentials_free(credentials);
-  /* Beside a certificate it is not in the way. */
+  /* Next to a certificate it does not matter. */
   who.certificate_file = identities_make()->provider.together_file;
   assert_ok(apns_credentials_new(&who, &credentials, &error));
   options.protocol = APNS_PROTOCOL_BINARY;

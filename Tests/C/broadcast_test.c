@@ -371,7 +371,7 @@ TEST(an_answer_has_its_ids) {
   push_end(session, service);
 }
 
-/* A field that belongs to the other kind of request says nothing. */
+/* A field that belongs to the other kind of request has no effect. */
 static service_reply_t judge_with_other_ids(void *context, const service_push_t *push) {
   (void)context, (void)push;
   static const char *const fields[] = {

@@ -1,6 +1,6 @@
 /* A service that breaks HTTP/2's rules (RFC 9113), gets GOAWAY or a reset, and stays silent with
-   its connection open: nobody waits for responses that will never come, and each notification gets
-   an outcome. */
+   its connection open: nobody waits for responses in vain, and each notification gets an
+   outcome. */
 #include "pushing.h"
 
 enum { COUNT = 40, ANSWERED = 30 };

@@ -127,8 +127,7 @@ TEST(a_retry_is_taken_back) {
   service_free(service);
 }
 
-/* The outcome of a notification that is cancelled in flight and answered with `reply`; it is not
- * resent. */
+/* The outcome of a notification cancelled in flight and answered with `reply`; it is not resent. */
 static apns_event_t end_of_cancelled(service_reply_t reply) {
   gate_t gate = {.reply = reply};
   service_t *service = gated_service(&gate, 0);
@@ -162,7 +161,7 @@ TEST(what_the_service_did_not_look_at_did_not_arrive) {
                    APNS_EVENT_CANCELLED);
 }
 
-/* The third to the device goes behind the first, as the second would have. */
+/* The third to the device goes after the first, as the second would have. */
 TEST(the_order_of_a_device_closes_up) {
   gate_t gate = {0};
   service_t *service = gated_service(&gate, 0);

@@ -100,7 +100,7 @@ TEST(the_enhanced_ones_come_back_by_their_identifier) {
   service_free(service);
 }
 
-/* A provider of old takes no outcomes, for months. */
+/* A legacy provider takes no outcomes, for months. */
 TEST(outcomes_nobody_takes_are_no_end) {
   service_t *service = service_judging(reject, NULL);
   apns_session_options_t options = push_options(service);
@@ -150,7 +150,7 @@ TEST(openssl_itself_fails_on_it) {
     assert_in_range(-SSL_shutdown(ssl), 0, 1);
     assert_null(SSL_get_peer_certificate(ssl));
     assert_non_null(SSL_get_SSL_CTX(ssl));
-    /* Shaking hands: there is nobody. */
+    /* Handshake: there is no peer. */
     assert_in_range(-SSL_connect(ssl), 0, 1);
     assert_int_not_equal(SSL_get_error(ssl, -1), SSL_ERROR_WANT_READ);
     ERR_clear_error();

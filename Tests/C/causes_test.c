@@ -158,7 +158,7 @@ typedef struct connecting {
   const char *host;                      /* NULL: the gateway's */
   const int *lookup;                     /* what the name's lookup comes to */
   const char *proxy;                     /* its answer; NULL: there is no proxy */
-  bool is_silent_proxy;                  /* that takes the request and says nothing */
+  bool is_silent_proxy;                  /* takes the request and sends nothing */
   bool has_nobody;                       /* at the port that is connected to */
   uint32_t connect_timeout_ms;
 } connecting_t;
@@ -283,7 +283,7 @@ TEST(of_connecting) {
   identity_drop(&unfit);
 }
 
-/* ---- Time that runs out, and what a peer says -------------------------------- */
+/* ---- Timeouts, and errors that a peer reports -------------------------------- */
 
 TEST(of_waiting) {
   static const gateway_step_t silent[] = {TAKE_ALL, END};

@@ -507,7 +507,7 @@ TEST(a_creation_is_not_repeated) {
 }
 
 /* Five ends are enough. */
-/* A connection that was silent for a minute may have been cut without a word. */
+/* A connection that was silent for a minute may have been cut silently. */
 TEST(a_silent_connection_is_made_anew) {
   ENTER(CREATED);
   assert_ok(create(channels));
@@ -544,7 +544,7 @@ TEST(a_service_that_is_silent) {
   leave(&room);
 }
 
-/* Why one request failed says nothing of the next one. */
+/* The failure of one request does not affect the next one. */
 TEST(each_request_has_its_own_cause) {
   static const char noise[] = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
   ENTER({.action = SERVE_SILENCE, .last_words = noise, .last_words_length = sizeof noise},

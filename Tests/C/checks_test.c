@@ -1,5 +1,4 @@
-/* The checks that a session with `checks` makes of each notification; the status of each refusal is
-   the gateway's. */
+/* The checks that a session makes of each notification; a refusal's status is the gateway's. */
 #include <stdio.h>
 #include <time.h>
 
@@ -104,8 +103,7 @@ TEST(nothing_is_checked_where_nothing_is_said) {
   session_end(session, gateway);
 }
 
-/* Apple's gateway rejects priority 10 for a notification that shows nothing (Binary Provider
- * API). */
+/* Apple's gateway rejects priority 10 if a notification shows nothing (Binary Provider API). */
 TEST(a_silent_payload_needs_its_priority) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_checking(gateway, APNS_CHECK_ALL, 0);
@@ -132,7 +130,7 @@ TEST(a_silent_payload_needs_its_priority) {
   session_end(session, gateway);
 }
 
-/* At the end of a page, behind which there is nothing to be read. */
+/* At the end of a page, with no readable byte after it. */
 TEST(a_checked_payload_is_not_read_beyond_its_end) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_t *session = session_checking(gateway, APNS_CHECK_ALL, 0);

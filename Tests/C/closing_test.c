@@ -7,9 +7,9 @@
 static const gateway_step_t record_all[] = {TAKE_ALL, END};
 static const gateway_step_t polite[] = {TAKE_SENTINEL, NAME_LAST(2), END};
 
-/* The gateway reads slowly, so that most is still on its way when the session
-   ends, and something it said lies unread in the provider's socket. To close that
-   as it stands would make the kernel reset the connection, and destroy the rest. */
+/* The gateway reads slowly, so that most is still on its way when the session ends, and unread
+   bytes of it lie in the provider's socket. To close the socket in that state would make the kernel
+   reset the connection, and destroy the rest. */
 static void check_nothing_is_destroyed(bool closes) {
   static const uint8_t half[3] = {8, 8, 0};
   enum { COUNT = 400 };
@@ -31,7 +31,7 @@ static void check_nothing_is_destroyed(bool closes) {
   assert_within(start, 0);
   gateway_signal(gateway);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
-  /* Closing asks for proof, too. */
+  /* Closing sends a sentinel, too. */
   assert_int_equal(heard->frame_count, COUNT + closes);
   assert_int_equal(heard->ending, ENDING_NOTIFY);
   gateway_stop(gateway);
@@ -168,7 +168,7 @@ TEST(a_session_that_never_connected) {
 
 /* ---- Its own proof ------------------------------------------------------- */
 
-/* The sentinel that closing sends is answered: all have their end, and no drain was needed. */
+/* The gateway answers the sentinel of closing: all have their outcomes, and no drain was needed. */
 TEST(closing_proves_what_the_gateway_answers) {
   for (uint32_t connections = 1; connections <= 3; connections += 2) {
     gateway_t *gateway = gateway_start(NULL, NULL);

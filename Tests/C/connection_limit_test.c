@@ -64,7 +64,7 @@ TEST(a_limit_holds_from_its_first_end_on) {
   push_end(session, service);
 }
 
-/* In the middle of what is under way: nothing is lost and nothing comes twice. */
+/* With notifications in flight: nothing is lost and nothing comes twice. */
 TEST(those_that_are_too_many_hear_their_answers) {
   service_t *service = narrow_service();
   apns_session_t *session = session_of_three(service);

@@ -264,8 +264,7 @@ TEST(a_full_part_of_the_window_holds_up_nobody_else) {
   gateway_stop(gateway);
 }
 
-/* Nor does a connection with a sentinel out and room to spare: its next notifications have to
- * wait. */
+/* Nor does a connection with a sentinel out and room to spare: new notifications have to wait. */
 TEST(one_that_owes_an_answer_takes_nothing) {
   enum { LARGE = 13, SMALL = 400, COUNT = LARGE + SMALL };
   static const gateway_step_t judges[] = {JUDGE, END};
@@ -300,8 +299,7 @@ TEST(one_that_owes_an_answer_takes_nothing) {
   gateway_stop(gateway);
 }
 
-/* The two connections are gone, and the session may open only one again: that is enough to
- * continue. */
+/* The two connections are gone, and the session may open only one again: that is enough. */
 static void check_one_allowed(size_t count) {
   static const gateway_step_t late[] = {TAKE_FRAMES(20), AWAIT(1), NAME_NTH(8, 0), END};
   static const gateway_step_t judges[] = {JUDGE, END};

@@ -220,7 +220,7 @@ TEST(broken_files) {
   options.key_file = broken;
   apns_error_t error = check_refused(&options, APNS_ERR_CREDENTIALS, broken, "cannot be read");
   assert_null(strstr(error.message, "passphrase"));
-  /* The chain behind a good certificate. */
+  /* The chain after a good certificate. */
   char *chained = identities_read(all->provider_in_chain.certificate_file, &chained_length);
   broken = identities_write("cut-chain.crt", chained, chained_length - 60);
   options.certificate_file = broken;

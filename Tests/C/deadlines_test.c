@@ -76,7 +76,7 @@ static void hurry_no_more(void) {
   /* The handler stays: valgrind may deliver the last signal after this. */
 }
 
-/* A call came to its end at its deadline, on the clock that was moved. */
+/* The call ended at its deadline, on the clock that was moved. */
 static void assert_took(int64_t start, int64_t limit) {
   assert_in_range(clock_ms() - start, limit - 1, limit + patience_ms());
 }
@@ -178,7 +178,7 @@ TEST(an_address_that_never_answers) {
   assert_status(APNS_ERR_TIMEOUT, status);
   assert_took(start, LIMIT_MS);
   apns_session_free(session);
-  /* It may not eat the time of the address behind it. */
+  /* It may not use up the time of the address after it. */
   options.peer.host = "two.addresses.test";
   options.peer.connect_timeout_ms = AMPLE_MS;
   session = session_to(gateway, &options);
@@ -339,7 +339,7 @@ TEST(events_are_waited_for_as_long_as_said) {
   apns_session_t *session = session_to(gateway, &options);
   apns_event_t event = APNS_EVENT_INIT;
   int64_t start = clock_ms();
-  /* With nothing under way there is nothing to wait for. */
+  /* With nothing in flight there is nothing to wait for. */
   assert_status(APNS_DONE, apns_session_next_event(session, &event, APNS_TIMEOUT_DEFAULT, &error));
   assert_within(start, 0);
   send_range(session, 0, 3);

@@ -1,5 +1,4 @@
-/* Notifications in doubt again and again: how often they are resent, and the outcomes of the
- * rest. */
+/* Notifications in doubt again and again: how often they are resent, and the others' outcomes. */
 #include "provider.h"
 
 /* Sends `count` notifications of which every `step`-th from `first` on is deadly. */
@@ -48,8 +47,7 @@ static void check_poison(size_t count, size_t first, size_t step, bool has_stand
 }
 
 TEST(one_that_ends_connections_is_found) {
-  /* The fourth root of 1,000 is 6: four times that, and the notifications that were in doubt
-   * once. */
+  /* The fourth root of 1,000 is 6: four times that, and those that were in doubt once. */
   check_poison(1000, 500, 1000, false, APNS_FORMAT_FRAMED, 40);
   check_poison(1000, 0, 1000, true, APNS_FORMAT_FRAMED, 60);
   check_poison(1000, 999, 1000, false, APNS_FORMAT_ENHANCED, 40);
@@ -80,7 +78,7 @@ TEST(those_side_by_side_are_found) {
 /* Alone, or in the company of nothing else. */
 TEST(one_alone) { check_poison(1, 0, 1, false, APNS_FORMAT_FRAMED, 5); }
 
-/* Nothing could prove, so nothing is sent again, and all that was with it is unknown. */
+/* Nothing could prove, so nothing is resent, and all that was with it is unknown. */
 TEST(without_identifiers_all_end_together) {
   enum { COUNT = 10 };
   static const gateway_step_t script[] = {TAKE_FRAMES(COUNT), CLOSE_RST};

@@ -124,7 +124,7 @@ TEST(in_the_middle_of_a_packet) {
 
 TEST(while_it_reads_no_more) { check_dying((gateway_step_t[]){TAKE_FRAMES(20), STALL}, 0, 4096); }
 
-/* ---- Goodbye to nobody -------------------------------------------------- */
+/* ---- close_notify without a peer ---------------------------------------- */
 
 typedef struct parting {
   gateway_t *gateway;

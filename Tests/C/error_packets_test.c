@@ -9,7 +9,7 @@ static const gateway_step_t polite[] = {TAKE_SENTINEL, NAME_LAST(2), END};
 
 /* ---- Every status, at every place --------------------------------------- */
 
-/* A batch of ten, one named; the rest is sent again and drained. */
+/* A batch of ten, one named; the rest is resent and drained. */
 static void check_named(uint8_t status, size_t place) {
   const gateway_step_t first[] = {TAKE_FRAMES(BATCH), NAME_NTH(status, place), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, polite));
@@ -186,7 +186,7 @@ TEST(a_packet_however_it_comes) {
 /* The packet comes in two reads of the session's: the half is kept. */
 TEST(a_packet_in_two_halves) {
   const uint8_t half[3] = {8, 8, 0};
-  /* The library's numbers begin with 1; the test that follows would say otherwise. */
+  /* The library's numbers begin with 1; otherwise the checks below would fail. */
   uint8_t rest[3] = {0, 0, 0};
   const gateway_step_t first[] = {TAKE_FRAMES(BATCH), SAY(half, 3), AWAIT(1), SAY(rest, 3), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, polite));
@@ -247,8 +247,8 @@ TEST(a_packet_found_after_a_failed_write) {
   gateway_stop(gateway);
 }
 
-/* The gateway reads no more, says which one failed and goes: the provider finds
-   the packet while its writes do not get through. */
+/* The gateway reads no more, names the failed one and closes: the provider finds the packet while
+   its writes do not get through. */
 TEST(a_packet_while_the_gateway_reads_no_more) {
   const gateway_step_t first[] = {TAKE_FRAMES(BATCH), NAME_NTH(8, 3), STALL};
   const gateway_options_t small = {.receive_buffer = 4096};
@@ -321,9 +321,9 @@ TEST(an_event_has_the_identifier_of_its_send) {
   gateway_stop(gateway);
 }
 
-/* ---- Nobody knows which one --------------------------------------------- */
+/* ---- Packets without a name --------------------------------------------- */
 
-/* The first connection takes ten and ends as `first` says, naming none. */
+/* The first connection takes ten and ends as in `first`, without a name. */
 static void check_ambiguous(const gateway_step_t *first, size_t steps, int delivery, bool resends) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, polite));
   apns_session_options_t options = options_for(gateway);
@@ -371,7 +371,7 @@ TEST(an_end_that_names_nobody) {
   }
 }
 
-/* Only a sentinel makes sense of "missing token" for nobody. */
+/* Only a sentinel explains "missing token" for identifier 0. */
 TEST(identifier_0_without_a_sentinel) {
   const gateway_step_t first[] = {TAKE_FRAMES(BATCH), NAME(2, 0), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, polite));
@@ -420,8 +420,7 @@ TEST(reset_in_the_middle_of_a_frame) {
   gateway_stop(gateway);
 }
 
-/* With "report" only notifications that may be on the connection are unknown; the session sends the
- * rest. */
+/* With "report" only notifications that may be on the connection are unknown; the rest is sent. */
 TEST(report_sends_on_what_was_never_written) {
   const gateway_step_t first[] = {TAKE_FRAMES(BATCH), CLOSE_FIN};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, polite));
@@ -576,7 +575,7 @@ TEST(a_packet_within_the_quiet_period) {
   gateway_stop(gateway);
 }
 
-/* No sentinel: the gateway could not say which one failed anyway. */
+/* No sentinel: the gateway could not name the failed one anyway. */
 TEST(with_the_simple_format) {
   static const struct {
     gateway_step_t script[3];

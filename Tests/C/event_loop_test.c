@@ -50,7 +50,7 @@ TEST(a_session_that_waits_has_none) {
   gateway_stop(gateway);
 }
 
-/* A loop that only sleeps and asks for the time gets on too. */
+/* A loop that only sleeps and reads the timeout makes progress too. */
 TEST(the_timeout_alone_is_enough_to_go_on) {
   static const gateway_step_t refuses[] = {NO_HANDSHAKE, CLOSE_RST};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(refuses, refuses));
@@ -123,7 +123,7 @@ TEST(a_window_without_room_says_so) {
   assert_int_equal(stats_of(session).taken, count);
   gateway_signal(gateway);
   until_done(session, apns_session_drain(session, 0, NULL, &error));
-  /* Outcomes that nobody takes are what has the room now. */
+  /* Untaken outcomes take up the room now. */
   count = send_until_full(session, count);
   for (size_t n = 0; n < 10; n++) assert_event(session, APNS_EVENT_ACCEPTED, 0, n);
   assert_ok(apns_session_send(session, notification(count++), 0, NULL, &error));
@@ -188,7 +188,7 @@ TEST(a_failed_connection_is_news_and_no_end) {
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error));
   while (stats_of(session).unresolved) {
     apns_status_t status = turn(session);
-    /* The usual work of a loop proves it, once the call asked for it. */
+    /* The usual work of a loop proves it, once the call has requested it. */
     apns_session_drain(session, 0, NULL, NULL);
     if (status == APNS_OK) continue;
     news++;

@@ -100,7 +100,7 @@ TEST(every_vector_ended_by_reset) { check_vectors(STEP_CLOSE_RST, false); }
 
 /* ---- Long lists --------------------------------------------------------- */
 
-/* A few records' worth, so that tuples lie across their ends. */
+/* A few TLS records' worth, so that tuples cross their boundaries. */
 TEST(a_long_list) {
   enum { COUNT = 3000 };
   uint8_t *list = malloc(COUNT * 38);
@@ -182,7 +182,7 @@ TEST(a_service_that_falls_silent) {
   gateway_stop(gateway);
 }
 
-/* Each signal has the service say another byte. */
+/* The service sends another byte for each signal. */
 typedef struct dripping {
   gateway_t *gateway;
   _Atomic size_t drops;

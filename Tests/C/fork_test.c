@@ -38,7 +38,7 @@ static int frees_the_parents_session(void *argument) {
   return 0;
 }
 
-/* The parent sends before and after over the same connection, and none of the child's bytes lie
+/* The parent sends before and after over the same connection, without bytes of the child
    between. */
 static void check_parent_goes_on(int (*body)(void *)) {
   gateway_t *gateway = gateway_start(NULL, NULL);

@@ -1,5 +1,4 @@
-/* Adversarial behaviour of an HTTP/2 service, and the outcomes of the notifications that have no
- * part in it. */
+/* Adversarial behaviour of an HTTP/2 service, and the outcomes of all other notifications. */
 #include <stdio.h>
 
 #include "clock.h"
@@ -121,8 +120,7 @@ TEST(half_an_answer_is_none) {
     apns_session_t *session = push_session(service, &options);
     apns_event_t event = APNS_EVENT_INIT;
     send_range(session, 0, 1);
-    /* Waits until the test opens the gate, and until the response arrives; the rest of it times
-     * out. */
+    /* Waits until the test opens the gate and the response arrives; the rest of it times out. */
     apns_status_t status = APNS_DONE;
     for (bool was_given = false; !was_given && status == APNS_DONE;) {
       was_given = answer.is_given;
@@ -306,7 +304,7 @@ TEST(a_flood_is_given_up) {
     uint8_t bytes[24];
   } frames[] = {
       {13, {0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 1}}, /* WINDOW_UPDATE */
-      {9, {0, 0, 0, 0xFA, 0, 0, 0, 0, 0}},           /* a type that nobody knows */
+      {9, {0, 0, 0, 0xFA, 0, 0, 0, 0, 0}},           /* an unknown type */
       {14, {0, 0, 5, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}},
       {10, {HEADERS(END_HEADERS, 1, 0)}}, /* 1xx, see below */
   };

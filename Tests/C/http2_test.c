@@ -314,7 +314,7 @@ TEST(rejections_among_many) {
   service_free(service);
 }
 
-/* An answer that asks for another try is given one, and only one notification waits for it. */
+/* A response that asks for a retry gets one, and only one notification waits for it. */
 TEST(what_may_be_tried_again_is) {
   static const struct {
     int status;
@@ -463,8 +463,8 @@ TEST(streams_that_are_reset_are_ambiguous) {
   free(ends.of);
 }
 
-/* The outcomes if the streams of every tenth of 300 notifications are reset `times` times, and the
- * others answered. */
+/* The outcomes if every tenth of 300 has its streams reset `times` times, and the others a
+ * response. */
 static ends_t reset_each(size_t times, size_t resent) {
   size_t given[300] = {0};
   verdict_t verdict = {.every = 10,
@@ -511,8 +511,7 @@ static service_reply_t judge_narrowly(void *context, const service_push_t *push)
   return reply;
 }
 
-/* A notification that waits for its response holds the only stream, so all the others use another
- * connection. */
+/* A notification without a response holds the only stream, so the others use another connection. */
 TEST(fewer_streams_are_obeyed_at_once) {
   enum { COUNT = 20 };
   service_t *service = service_judging(judge_narrowly, NULL);
@@ -539,8 +538,8 @@ TEST(fewer_streams_are_obeyed_at_once) {
   service_free(service);
 }
 
-/* From the acknowledgement on there is no stream too many: those on their way before it were
-   refused, and are sent again. */
+/* From the acknowledgement on there is never a stream too many: streams on their way before it were
+   refused, and are resent. */
 TEST(fewer_streams_under_load) {
   ending_t ending = {.action = SERVE_ANSWER, .every = 300, .settings = 1};
   service_t *service = service_judging(judge_by_count, &ending);
@@ -559,7 +558,7 @@ TEST(fewer_streams_under_load) {
   service_free(service);
 }
 
-/* As nginx does: the answer before the body, and the stream reset behind it. */
+/* As nginx does: the response before the body, and then the stream reset. */
 TEST(answers_before_the_body_count_once) {
   const service_options_t options = {.answers_early = true};
   service_t *service = service_start(&options);
@@ -568,7 +567,7 @@ TEST(answers_before_the_body_count_once) {
   drain(session);
   ends_t ends = take_ends(session, 300);
   assert_int_equal(ends.accepted, 300);
-  /* Where the end of a record parts the body from its header fields, one is sent again. */
+  /* If the end of a TLS record separates the body from its header fields, one is resent. */
   const uint64_t resent = stats_of(session).resent;
   push_stop(session, service);
   assert_int_equal(service_count(service), 300 + resent);
@@ -594,7 +593,7 @@ static apns_session_stats_t answered_before_the_body(service_judge_t judge, verd
 
 TEST(acceptance_before_the_body_is_in_doubt) {
   const apns_session_stats_t stats = answered_before_the_body(NULL, NULL);
-  /* The first may be written before the service has said what it allows. */
+  /* The first may be written before the service's SETTINGS arrive. */
   assert_in_range(stats.unknown, 19, 20);
   assert_int_equal(stats.accepted, 20 - stats.unknown);
 }

@@ -1,5 +1,5 @@
-/* How the library reads JSON: eight bytes at a time where it can, which no text shows. Each text
-   is read here byte by byte too, and stands at the end of a page behind which there is nothing. */
+/* How the library reads JSON: eight bytes at a time if it can, with the same result for any text.
+   The test reads each text byte by byte too, at the end of a page with nothing mapped after it. */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -48,7 +48,7 @@ static size_t character(const plain_t *p, size_t at) {
   return length;
 }
 
-/* The unit of \uXXXX behind a backslash at `at`; -1: a fault. */
+/* The unit of \uXXXX after a backslash at `at`; -1: a fault. */
 static int unit(plain_t *p, size_t at, size_t escape) {
   int value = 0;
   for (size_t digit = at + 2; digit < at + 6; digit++) {
@@ -177,7 +177,7 @@ static bool value(plain_t *p) {
   return broken(p, "not a value", p->at);
 }
 
-/* ---- Beside the library ---------------------------------------------------------- */
+/* ---- Compared with the library --------------------------------------------------- */
 
 static char *pages;
 static size_t page;

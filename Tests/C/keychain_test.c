@@ -1,5 +1,5 @@
-/* The files that Keychain and OpenSSL left behind: PKCS#12, keys in every form, and what
-   the certificate in them says. */
+/* The files of Keychain and OpenSSL: PKCS#12, keys in every form, and their certificates'
+   contents. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -388,7 +388,7 @@ TEST(a_callback_is_asked_once) {
   options.passphrase_callback = answer;
   options.passphrase_context = &asked;
   options.certificate_file = file;
-  check_loads(&options); /* RC2: read twice, asked once */
+  check_loads(&options); /* RC2: read twice, one passphrase request */
   assert_int_equal(asked.calls, 1);
   assert_string_equal(asked.file, file);
   assert_int_equal(asked.capacity, 1024);
@@ -540,7 +540,7 @@ TEST(a_passphrase_is_wiped) {
   uint8_t *key = keychain_key_bytes(rsa_key, &form, &key_length);
   assert_true(found_in_memory() > 0); /* it would be seen */
   OPENSSL_cleanse(passphrase, sizeof passphrase);
-  const size_t before = found_in_memory(); /* what making the files left behind */
+  const size_t before = found_in_memory(); /* copies left by making the files */
   apns_credentials_options_t options = trusting();
   options.passphrase_callback = unveil;
   options.certificate_bytes = bytes;
@@ -588,7 +588,7 @@ TEST(a_certificate_out_of_its_time) {
   }
 }
 
-/* ---- What it says ------------------------------------------------------- */
+/* ---- Its contents ------------------------------------------------------- */
 
 static apns_credentials_t *described(X509 *certificate, EVP_PKEY *key,
                                      apns_credentials_description_t *said) {
@@ -645,7 +645,7 @@ TEST(certificates_that_say_less) {
   apns_credentials_free(credentials);
   X509_free(certificate);
 
-  /* A time before 1970 and one behind 2050, where ASN.1 writes the year otherwise. */
+  /* A time before 1970 and one after 2050, where ASN.1 writes the year in another form. */
   traits = (push_certificate_t){.name = "production",
                                 .for_production = true,
                                 .not_before = -86400 * 365,
@@ -831,7 +831,7 @@ static X509_ALGOR *pbkdf2_beyond_an_int(void) {
   PBE2PARAM_free(outer);
   return algorithm;
 }
-/* A hash of which nobody here knows what it costs. */
+/* A hash whose cost the library does not know. */
 static X509_ALGOR *of_another_kind(void) {
   X509_ALGOR *algorithm = PKCS5_pbe2_set(EVP_aes_128_cbc(), 2, NULL, 0);
   PBE2PARAM *outer = ASN1_TYPE_unpack_sequence(ASN1_ITEM_rptr(PBE2PARAM), algorithm->parameter);
@@ -882,7 +882,7 @@ TEST(keys_that_take_hours) {
     for (int is_der = 0; is_der < 2; is_der++) {
       BIO *bio = BIO_new(BIO_s_mem());
       char *bytes;
-      /* A block that is none of a key stands before it. */
+      /* A block without a key stands before it. */
       if (!is_der) assert_int_equal(PEM_write_bio_X509(bio, ec_certificate), 1);
       assert_int_equal(is_der ? i2d_PKCS8_bio(bio, locked) : PEM_write_bio_PKCS8(bio, locked), 1);
       size_t length = (size_t)BIO_get_mem_data(bio, &bytes);

@@ -96,7 +96,7 @@ TEST(an_answer_that_comes_late) {
     assert_status(APNS_ERR_TIMEOUT, apns_session_connect(session, &error));
   nameserver_release();
   assert_ok(connect_in_shares(session));
-  /* One look-up, for two kinds of addresses; a machine that was busy for seconds asks again. */
+  /* One resolution, for two kinds of addresses; c-ares repeats it if the machine was busy. */
   assert_in_range(nameserver_queries(), 2, 6);
   assert_int_equal(stats_of(session).connects, 1);
   session_end(session, gateway);
@@ -115,11 +115,10 @@ static size_t queries_for(const char *name) {
   return queries;
 }
 
-/* The IPv6 query gets no answer, and the session uses IPv4 before c-ares repeats it again and
-   again. */
+/* The IPv6 query gets no answer, and the session uses IPv4 before many repeated queries. */
 TEST(half_an_answer) { assert_in_range(queries_for("half.test"), 2, 3); }
 
-/* There is no IPv6, and the first to ask for IPv4 hears nothing. */
+/* There is no IPv6, and the first IPv4 query gets no answer. */
 TEST(the_other_half_is_late) { assert_in_range(queries_for("slow.test"), 3, 6); }
 
 TEST(the_first_of_two_addresses_is_dead) {
@@ -246,7 +245,7 @@ TEST(a_child_leaves_the_look_up_alone) {
   nameserver_release();
   int64_t start = clock_ms();
   assert_ok(connect_in_shares(session));
-  /* c-ares asks again after some seconds; this was the first answer. */
+  /* c-ares repeats the query after some seconds; this was the first answer. */
   if (clock_ms() - start < 1000) assert_int_equal(nameserver_queries(), 2);
   assert_in_range(clock_ms() - start, 0, 2000 + patience_ms());
   session_end(session, gateway);

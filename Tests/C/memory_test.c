@@ -50,8 +50,8 @@ static size_t complaints, hidden;
     }                                                                                            \
   } while (0)
 
-/* OpenSSL 3.0 says in some places that something below failed, and not that it was memory. c-ares
-   1.18 forgets an answer that it could not keep, where the other one was fine and empty. */
+/* OpenSSL 3.0 reports in some places that a lower layer failed, and not that it was memory. c-ares
+   1.18 forgets an answer that it could not store, if the other one was fine and empty. */
 static bool is_hidden(const apns_error_t *error) {
   if (error->cause == APNS_CAUSE_NAME_NOT_FOUND && strstr(error->message, "answer with no data"))
     return hidden++, true;
@@ -63,7 +63,7 @@ static bool is_hidden(const apns_error_t *error) {
       /* 1.1.1 alone: it takes what it could not keep for none */
       "alert missing extension", "Hostname mismatch", "algorithm whose cost is unknown",
       "nested asn1 error"};
-  /* Where no peer is in between, errno has told, but of what 1.1.1 lets go. */
+  /* Without a peer in between, errno shows it, except for errors that 1.1.1 drops. */
   const bool is_old = OpenSSL_version_num() < 0x30000000L;
   if (error->status != APNS_ERR_TLS && !(is_old && error->status == APNS_ERR_CREDENTIALS))
     return false;
@@ -124,7 +124,7 @@ static bool goes_on(apns_session_t *session, apns_status_t status) {
 
 /* ---- The peers, in another process with separate memory -------------------- */
 
-/* `stranger` wants no certificate. */
+/* `stranger` requests no certificate. */
 static struct peers { uint16_t gateway, stranger, feedback, service; } peers;
 static pid_t peer_process;
 #ifdef WITH_CARES
@@ -242,8 +242,7 @@ static void run_pkcs12(void) { load(&pkcs12); }
 static void run_locked_key(void) { load(&locked_key); }
 static void run_der(void) { load(&der); }
 
-/* With the system's authorities, in a file of another system: once there is memory again, they are
-   found. */
+/* With the system's CA certificates, in another system's file: found once there is memory again. */
 static bool has_anchors; /* in a namespace where they can be put */
 
 static void run_system_trust(void) {
@@ -299,7 +298,7 @@ static void run_values(void) {
   static char json[2][4096];
   size_t lengths[2] = {0};
   TRY(apns_payload_write(payload, json[0], sizeof json[0], &lengths[0], NULL, &error));
-  /* What failed on the way left nothing behind. */
+  /* A failed call left nothing behind. */
   apns_payload_reset(payload);
   memory_disarm();
   fill_payload(payload);
@@ -434,7 +433,7 @@ static void run_http2(void) { run_session(APNS_PROTOCOL_HTTP2, false, false); }
 static void run_http2_closing(void) { run_session(APNS_PROTOCOL_HTTP2, true, false); }
 static void run_http2_looping(void) { run_session(APNS_PROTOCOL_HTTP2, false, true); }
 
-/* A creation may be in doubt where memory ran out; the other requests just say so. */
+/* A creation may be in doubt if memory ran out; the other requests just report that. */
 static void run_channels(void) {
   apns_channels_options_t options = APNS_CHANNELS_OPTIONS_INIT;
   options.peer.host = "127.0.0.1";

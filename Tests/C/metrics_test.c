@@ -87,7 +87,7 @@ TEST(outcomes_and_what_was_sent_again) {
   assert_int_equal(stats.rejected, 1);
   assert_int_equal(metrics.rejects[APNS_REJECT_INVALID_TOKEN], 1);
   assert_int_equal(sum(metrics.rejects, APNS_METRICS_REJECTS), stats.rejected);
-  /* Six behind the rejected one, and the same six when the second connection broke. */
+  /* Six after the rejected one, and the same six when the second connection broke. */
   assert_int_equal(metrics.resends_unprocessed, 6);
   assert_int_equal(metrics.resends_in_doubt, 6);
   assert_int_equal(stats.resent, 12);
@@ -102,7 +102,7 @@ TEST(outcomes_and_what_was_sent_again) {
   /* Two error packets. */
   assert_int_equal(metrics.bytes_read, 12);
   assert_int_equal(metrics.open + metrics.draining, 0);
-  /* A closed session tells too. */
+  /* A closed session has metrics too. */
   assert_ok(apns_session_close(session, 0, &error));
   assert_int_equal(metrics_of(session).rejects[APNS_REJECT_INVALID_TOKEN], 1);
   session_end(session, gateway);

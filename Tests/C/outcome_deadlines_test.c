@@ -61,7 +61,7 @@ TEST(what_is_in_flight_ends_and_the_connection_goes_on) {
   assert_int_equal(event.kind, APNS_EVENT_UNKNOWN);
   assert_int_equal(event.identifier, 2);
   assert_contains(event.reason_text, "deadline");
-  /* The other one waits, and those behind it have their answers. */
+  /* The other one waits, and later ones have their responses. */
   send_range(session, 3, 6);
   for (size_t n = 3; n < 6; n++) assert_int_equal(next_end(session).kind, APNS_EVENT_ACCEPTED);
   assert_int_equal(stats_of(session).unresolved, 1);
@@ -136,7 +136,7 @@ TEST(a_push_ends_by_its_deadline_too) {
   push_end(session, service);
 }
 
-/* A service that swallows all: it takes connections, and says nothing. */
+/* A service that accepts connections and requests, and sends nothing. */
 static service_reply_t swallow(void *context, const service_push_t *push) {
   (void)context, (void)push;
   return (service_reply_t){.action = SERVE_SILENCE};
@@ -179,7 +179,7 @@ static void swallowed(int32_t is_nonblocking) {
 TEST(a_service_that_swallows_all) { swallowed(0); }
 TEST(a_service_that_swallows_all_and_an_event_loop) { swallowed(1); }
 
-/* Nobody listens there: each connection is refused. */
+/* Nothing listens there: each connection is refused. */
 static int closed_port(uint16_t *port) {
   const int holder = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -265,7 +265,7 @@ TEST(what_has_been_answered_meanwhile_is_accepted) {
   while (apns_session_flush(session, &error) == APNS_ERR_AGAIN) strict_turn(session);
   sem_post(&begins);
   while (service_count(service) < MANY) usleep(1000);
-  /* The service answers one connection after the other, so behind this all the others are written.
+  /* The service answers one connection after the other, so after this all the others are written.
    */
   apns_session_t *other = push_session(service, NULL);
   send_range(other, MANY, MANY + 1);
@@ -278,8 +278,7 @@ TEST(what_has_been_answered_meanwhile_is_accepted) {
   sem_destroy(&begins);
 }
 
-/* Puts the process aside behind the question for proof, until that is answered and the deadline is
-   over. */
+/* Suspends the process after the sentinel, until that is answered and the deadline is over. */
 static void put_aside(const apns_log_record_t *record, void *context) {
   if (!strstr(record->line, "without a token is sent")) return;
   gateway_await_step(context, 0, 2);

@@ -7,8 +7,7 @@
 
 #define FINDINGS 16
 
-/* The findings of a check; the array has exactly that length, so that valgrind detects one too
- * many. */
+/* The findings of a check; the array has exactly that length, so that valgrind detects more. */
 typedef struct told {
   apns_status_t status;
   apns_error_t error;
@@ -606,8 +605,7 @@ static clock_t time_to_check(const char *json, size_t length) {
   return clock() - start;
 }
 
-/* An attacker who knows the hash can make keys that collide in it: a payload of them takes no
- * longer. */
+/* An attacker who knows the hash can make colliding keys: a payload of them takes no longer. */
 TEST(keys_that_collide_in_a_known_hash) {
   const size_t count = as_many_as(32768, 8192);
   size_t length;

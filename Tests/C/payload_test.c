@@ -1,4 +1,4 @@
-/* Payloads: built, shortened, written. */
+/* Payloads: built, truncated, written. */
 #include <stdio.h>
 
 #include "provider.h"
@@ -638,7 +638,7 @@ TEST(the_body_or_the_last_argument_is_what_is_shortened) {
   assert_ok(apns_payload_set_string(p, APNS_KEY_LOC_KEY, S("K"), &error));
   assert_cut(p, "{'aps':{'alert':{'loc-args':['Jenna','Frank who \xE2\x80\xA6'],'loc-key':'K'}}}",
              20);
-  /* Nothing that may be shortened, or not by enough. */
+  /* Nothing that may be truncated, or not by enough. */
   apns_payload_reset(p);
   assert_ok(apns_payload_set_string(p, APNS_KEY_TITLE, args[1], strlen(args[1]), &error));
   assert_ok(apns_payload_set_string(p, APNS_KEY_SOUND, args[1], strlen(args[1]), &error));

@@ -16,8 +16,8 @@ static void send_with_odd_token(apns_session_t *session) {
   assert_ok(apns_session_send(session, &odd, 0, NULL, &error));
 }
 
-/* All are accepted by the first connection's word, or that proves nothing: then they
-   are sent again as the option has it, or each is unknown. */
+/* All are accepted by the first connection's error packet, or that proves nothing: then they are
+   resent if the option allows it, or each is unknown. */
 static void check_word(const gateway_step_t *script, bool zero_proves, bool has_odd, int format,
                        int delivery, bool proves) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, polite));
@@ -87,7 +87,7 @@ TEST(identifier_0_proves_where_the_option_says_so) {
   }
 }
 
-/* An odd token that has its end is in nobody's way. */
+/* An odd token with an outcome is not in the way. */
 TEST(an_odd_token_of_before_does_not_count) {
   static const gateway_step_t zero[] = {TAKE_SENTINEL, NAME(5, 0), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, zero));
@@ -133,7 +133,7 @@ TEST(a_sentinel_that_is_not_written_is_not_answered) {
   assert_ok(apns_session_send_many(session, all, count, APNS_SEND_MORE, NULL, &error));
   notifications_free(all, count);
   gateway_await_step(gateway, 0, 1);
-  /* The sentinel waits behind what the socket does not take. */
+  /* The sentinel waits after bytes that the socket does not take. */
   assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 100, NULL, &error));
   gateway_signal(gateway);
   drain(session);
@@ -143,10 +143,9 @@ TEST(a_sentinel_that_is_not_written_is_not_answered) {
   gateway_stop(gateway);
 }
 
-/* ---- A packet for nobody ------------------------------------------------ */
+/* ---- A packet with another identifier ----------------------------------- */
 
-/* The packet names a notification with an outcome: those in flight now are in doubt, and nothing
- * else. */
+/* The packet names a notification with an outcome: only those in flight now are in doubt. */
 static void check_past_one(uint32_t identifier, uint8_t status, int delivery) {
   static const gateway_step_t names_fifth[] = {TAKE_FRAMES(BATCH), NAME_NTH(8, 4), END};
   const gateway_step_t names_past[] = {TAKE_FRAMES(BATCH - 5), NAME(status, identifier), END};
@@ -211,7 +210,7 @@ TEST(packets_for_nobody_for_ever) {
   gateway_stop(gateway);
 }
 
-/* ---- A packet behind a broken write ------------------------------------- */
+/* ---- A packet after a broken write -------------------------------------- */
 
 /* The packet lies unread when a write finds the connection gone: by a reset, or by the
    gateway having closed with bytes of ours unread. The clock stands, so that no look is due
@@ -502,8 +501,8 @@ TEST(something_that_never_comes_to_a_word) {
   session_end(session, gateway);
 }
 
-/* If a gateway stays silent, the session abandons its connection, and loses nothing; but not before
-   its time. */
+/* If a gateway stays silent, the session abandons its connection, not too early, and loses
+   nothing. */
 TEST(an_answer_that_never_comes) {
   static const gateway_step_t silent[] = {TAKE_SENTINEL, STALL};
   for (int delivery = APNS_DELIVERY_AT_LEAST_ONCE; delivery <= APNS_DELIVERY_AT_MOST_ONCE;

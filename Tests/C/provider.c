@@ -157,8 +157,7 @@ apns_session_options_t options_for(const gateway_t *gateway) {
   tuning_of(&options)->write_timeout_ms = AMPLE_MS;
   tuning_of(&options)->answer_timeout_ms = AMPLE_MS;
   options.outcomes = APNS_OUTCOMES_FAILURES;
-  /* A script belongs to the connections in their order; standby connections have their own
-   * tests. */
+  /* A script belongs to the connections in their order; standby ones have their own tests. */
   binary_of(&options)->no_standby = 1;
   return options;
 }
@@ -186,7 +185,7 @@ static void fill_in(apns_notification_t *made, uint8_t *token, char *payload, si
   made->user_data = (void *)(uintptr_t)(n + 1);
 }
 
-/* A listener whose queue is full answers nobody. The gateway holds the port at every address. */
+/* A listener with a full queue accepts nothing. The gateway holds the port at every address. */
 bool silent_address_open(silent_address_t *silent, uint16_t port) {
   const int on = 1;
   const struct sockaddr_in address = {
@@ -301,7 +300,7 @@ static bool holds(const uint8_t *bytes, size_t length, const void *part, size_t 
 size_t carried_by(const gateway_record_t *record, size_t index) {
   size_t n;
   assert_true(index < record->frame_count && !record->frames[index].is_sentinel);
-  /* Behind command, length, and the head of the first item, which is the token. */
+  /* After command, length, and the head of the first item, which is the token. */
   memcpy(&n, record->bytes + record->frames[index].start + 8, sizeof n);
   return n;
 }

@@ -72,7 +72,7 @@ apns_credentials_t *provider_credentials(void);
     is the number of certificates that it must receive, 0 for any. */
 void check_works(const apns_credentials_options_t *options, size_t chain_length);
 
-/** The options are refused, with a message that says all of `...`. */
+/** The options are refused, with a message that contains all of `...`. */
 #define check_refused(options, expected, ...) \
   refused((options), (expected), (const char *const[]){__VA_ARGS__, NULL})
 apns_error_t refused(const apns_credentials_options_t *options, apns_status_t expected,
@@ -96,8 +96,7 @@ apns_session_t *session_to(const gateway_t *gateway, const apns_session_options_
 /** Frees the session and stops the gateway. */
 void session_end(apns_session_t *session, gateway_t *gateway);
 
-/** 127.0.0.2, which takes no connection to this port and says nothing: the network's own silence.
- */
+/** 127.0.0.2, which takes no connection to this port and sends nothing, like a silent network. */
 typedef struct silent_address {
   int listener, fillers[8];
 } silent_address_t;
@@ -106,7 +105,7 @@ typedef struct silent_address {
 bool silent_address_open(silent_address_t *silent, uint16_t port);
 void silent_address_close(silent_address_t *silent);
 
-/** The n-th notification: its token, payload and user_data say n. Valid until the next call. */
+/** The n-th notification: its token, payload and user_data contain n. Valid until the next call. */
 const apns_notification_t *notification(size_t n);
 
 /** The same in an array the caller frees. */
@@ -116,7 +115,7 @@ void notifications_free(apns_notification_t *array, size_t count);
 /** Sends the notifications `from` to `to`, not included, in one batch; each has to be taken. */
 void send_range(apns_session_t *session, size_t from, size_t to);
 
-/** Until every notification has its end. */
+/** Until every notification has its outcome. */
 void drain(apns_session_t *session);
 
 /** The next event, which has to be there. */

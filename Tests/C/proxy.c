@@ -33,7 +33,7 @@ struct proxy {
   int stop; /* an eventfd that wakes every wait */
   uint16_t port, gateway_port;
   pthread_t thread;
-  pthread_mutex_t lock; /* all below, and each client's request until it has asked */
+  pthread_mutex_t lock; /* all below, and each client's request until it is complete */
   pthread_cond_t change;
   client_t *clients[MOST_CONNECTIONS];
   size_t count;

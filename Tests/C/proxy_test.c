@@ -1,4 +1,4 @@
-/* The gateway behind an HTTP proxy: asked rightly, and its refusals told. */
+/* The gateway through an HTTP proxy: correct requests, and reported refusals. */
 #include "proxy.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ static void check_name(const char *host, const char *request) {
   check_through(&options, gateway, proxy, request);
 }
 
-/* ---- Being asked -------------------------------------------------------- */
+/* ---- Requests ----------------------------------------------------------- */
 
 TEST(without_a_user) { check_asked(opens, NULL, NULL); }
 
@@ -146,8 +146,7 @@ TEST(every_way_to_say_yes) {
 
 /* ---- Its no ------------------------------------------------------------- */
 
-/* The error names the proxy and says `part`; nothing was taken, and once the proxy agrees the
-   session continues. */
+/* The error names the proxy and says `part`; nothing is taken, until the proxy agrees. */
 static void check_no(const proxy_answer_t *no, apns_status_t expected, const char *part) {
   FORGET_ERROR();
   const proxy_answer_t answers[] = {*no, PROXY_OPENS};
@@ -251,7 +250,7 @@ TEST(one_that_nobody_is) {
   session_end(session, gateway);
 }
 
-/* The way was free, but there is no gateway at its end. */
+/* The proxy was reached, but it does not reach a gateway. */
 TEST(a_way_that_leads_nowhere) {
   static const proxy_answer_t yes[] = {PROXY_SAYS("HTTP/1.1 200 OK\r\n\r\n")};
   gateway_t *gateway = gateway_start(NULL, NULL);
@@ -450,7 +449,7 @@ static void forget_environment(void) {
     unsetenv(variables[index]);
 }
 
-/* Whether a session to that host goes by the environment's proxy, by whom a connection fails. */
+/* Whether a session to that host uses the environment's proxy, judged by its connection error. */
 static bool is_by_proxy(const char *host, const char *no_proxy) {
   apns_credentials_t *credentials = provider_credentials();
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;

@@ -34,7 +34,7 @@ TEST(a_wait_asks_too) {
   send_range(session, 0, 1);
   drain(session);
   one_event(session);
-  /* Nothing is in flight, so this looks and asks, and one look more hears the answer. */
+  /* Nothing is in flight, so this look sends a PING, and the next look reads its answer. */
   clock_forward(100);
   assert_ok(apns_session_flush(session, NULL));
   clock_forward(100);
@@ -149,7 +149,7 @@ TEST(an_address_of_ipv6_is_in_brackets) {
   check_authority("localhost", 0, "localhost:%d");
 }
 
-/* ---- Tried again ------------------------------------------------------------------- */
+/* ---- Retries ----------------------------------------------------------------------- */
 
 static service_reply_t put_off(void *context, const service_push_t *push) {
   (void)push;
@@ -157,7 +157,7 @@ static service_reply_t put_off(void *context, const service_push_t *push) {
   return *reply;
 }
 
-/* So often is a notification sent that the service always puts off. */
+/* How often a notification is sent that the service always defers. */
 static size_t tries(int status, const char *body, uint32_t retry_timeout_ms, int64_t expires_in) {
   service_reply_t reply = {.status = status, .body = body};
   service_t *service = service_judging(put_off, &reply);
@@ -190,7 +190,7 @@ TEST(what_has_expired_is_not_tried_again) {
   assert_in_range(tries(503, "{\"reason\":\"Shutdown\"}", 0, 2), 1, 2);
 }
 
-/* A notification that has no end when the session is closed, after the service's `reply`. */
+/* A notification that is unresolved when the session is closed, after the service's `reply`. */
 static apns_event_t unknown_after(service_reply_t reply) {
   service_t *service = service_judging(put_off, &reply);
   apns_session_t *session = push_session(service, NULL);
@@ -255,7 +255,7 @@ TEST(the_apns_id_is_the_same_when_sent_again) {
   check_same_id(refused, given, given);
   check_same_id(drop, given, given);
   check_same_id(busy, given, given);
-  /* Where APNs made one and says so in the answer that puts it off. */
+  /* If APNs made one and returns it in the response that defers the notification. */
   check_same_id(busy, NULL, "5e2a60c0-0000-4000-8000-000000000000");
 }
 
@@ -275,7 +275,7 @@ TEST(a_pause_before_the_next_connection_says_why) {
   clock_stop();
   clock_forward(1);
   for (int fruitless = 1; fruitless < 4; fruitless++) {
-    /* The pause behind the first is 50 ms at the most, and each may be twice as long. */
+    /* The backoff after the first is 50 ms at the most, and each may be twice as long. */
     if (fruitless > 1) {
       clock_forward(50 << fruitless);
       assert_status(APNS_ERR_NETWORK, apns_session_drain(session, 0, NULL, &error));
@@ -284,7 +284,7 @@ TEST(a_pause_before_the_next_connection_says_why) {
     snprintf(expected, sizeof expected,
              "waiting to reconnect to localhost:%d after %d connections that achieved nothing",
              service_port(service), fruitless);
-    /* Behind it may stand why. */
+    /* The reason may follow it. */
     assert_contains(error.message, expected);
   }
   clock_go();

@@ -93,7 +93,7 @@ TEST(the_list_is_that_of_the_410s) {
     assert_int_equal(registry.found[index].number, 3 * index);
     assert_int_equal(registry.found[index].gone, 1400000000 + 3 * index);
   }
-  /* Read, it is empty; and the events tell of each all the same. */
+  /* Once read, it is empty; the events report each device all the same. */
   read_list(session);
   assert_int_equal(registry.count, 0);
   assert_counts(session, 100, 66, 34, 0, 0);
@@ -181,14 +181,14 @@ static void check_one(int status, const char *body, size_t listed) {
 }
 
 TEST(only_what_apns_says_is_gone) {
-  check_one(410, "{\"reason\":\"Unregistered\"}", 1); /* since now, where it does not say */
+  check_one(410, "{\"reason\":\"Unregistered\"}", 1); /* since now, if the response has no time */
   check_one(410, "<html>Gone</html>", 0);
   check_one(410, "{\"reason\":\"BadDeviceToken\"}", 0);
   check_one(400, "{\"reason\":\"Unregistered\",\"timestamp\":1400000000000}", 0);
   check_one(400, "{\"reason\":\"BadDeviceToken\"}", 0);
 }
 
-/* Somebody else, or another Apple, says more in his answer. Up to 4 KB of it is read. */
+/* Another server, or another Apple, may send a longer response. Up to 4 KB of it is read. */
 TEST(long_answers_are_read) {
   static const char *const forms[] = {
       "{\"message\":\"%.*s\",\"timestamp\":1400000000999,\"reason\":\"Unregistered\"}",

@@ -347,8 +347,7 @@ static apns_session_t *session_of_app(service_t *service, uint32_t checks) {
   return push_session(service, &options);
 }
 
-/* A missing type or topic follows from the payload and the session's topic; given ones are never
- * changed. */
+/* A missing type or topic follows from payload and session topic; given ones are never changed. */
 TEST(type_and_topic_that_are_not_said) {
   static const struct {
     told_t told;
@@ -394,7 +393,7 @@ TEST(type_and_topic_that_are_not_said) {
   service_free(service);
 }
 
-/* Where nobody says a type and a topic, the certificate does, by its names and its extensions. */
+/* A missing type and topic come from the certificate, by its names and its extensions. */
 TEST(type_and_topic_of_the_certificate) {
   static const char *const all[] = {"a.voip", "a.voip.voip", "a.voip.complication", NULL};
   static const struct {
@@ -413,7 +412,7 @@ TEST(type_and_topic_of_the_certificate) {
       {{.user_id = "a.b", .for_sandbox = true}, true, NULL, "{\"aps\":{}}", 0, "alert", ""},
       {{.user_id = "a.b"}, false, NULL, "{\"aps\":{}}", APNS_PUSH_TYPE_VOIP, "voip", "a.b.voip"},
       {{.user_id = "a.b"}, false, NULL, ACTIVITY, 0, "liveactivity", "a.b.push-type.liveactivity"},
-      /* An app's own name ends in .voip, which the certificate says by its other topics. */
+      /* An app's own name ends in .voip, which the certificate shows by its other topics. */
       {{.user_id = "a.voip", .topics = all}, false, NULL, "{\"aps\":{}}", 0, "alert", ""},
       {{.user_id = "a.voip", .topics = all}, false, "a.voip", "{\"aps\":{}}", 0, "alert", "a.voip"},
       {{.user_id = "a.voip", .topics = all}, false, "a.voip.voip", "{}", 0, "voip", "a.voip.voip"},
@@ -641,7 +640,7 @@ TEST(what_does_not_fit_is_refused_where_asked_for) {
   }
   drain(session);
   apns_session_free(session);
-  /* Nothing is refused that nobody asked to check. */
+  /* Without a check in the options nothing is refused. */
   session = session_of_app(service, APNS_CHECK_EXPIRY);
   for (size_t index = 0; index < WRONG; index++) {
     const apns_notification_t push = telling(&wrong[index].told);

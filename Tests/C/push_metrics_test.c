@@ -133,7 +133,7 @@ TEST(a_batch_waits_for_its_answers_together) {
   push_end(session, service);
 }
 
-/* ---- Sent again ------------------------------------------------------------------- */
+/* ---- Resent ----------------------------------------------------------------------- */
 
 static service_reply_t refuse_once(void *context, const service_push_t *push) {
   _Atomic size_t *seen = context;
@@ -195,7 +195,7 @@ TEST(what_is_lost_and_what_was_not_looked_at) {
     } else {
       assert_true(metrics.resends_in_doubt > 0);
     }
-    /* The reset's code is NO_ERROR unless the test says another. */
+    /* The reset's code is NO_ERROR unless the test sets another. */
     assert_int_equal(metrics.resets, 0);
     push_end(session, service);
   }

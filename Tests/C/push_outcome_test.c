@@ -69,7 +69,7 @@ TEST(other_outcomes_stay_in_their_order) {
   drain(session);
   assert_event(session, APNS_EVENT_ACCEPTED, 0, 0);
   assert_event(session, APNS_EVENT_ACCEPTED, 0, 1);
-  /* The order of the answers: one with a body is behind those without. */
+  /* The order of the responses: a response with a body comes after those without. */
   assert_event(session, APNS_EVENT_ACCEPTED, 0, 3);
   assert_event(session, APNS_EVENT_REJECTED, 0, 2);
   assert_no_event(session);
@@ -277,7 +277,7 @@ TEST(unproven_when_time_is_over) {
   apns_session_t *session = session_to(gateway, &options);
   send_range(session, 0, 1);
   push_nth(session, 1, 30, APNS_EVENT_UNKNOWN);
-  /* Nothing goes out behind the sentinel. */
+  /* Nothing goes out after the sentinel. */
   push_nth(session, 2, 30, APNS_EVENT_CANCELLED);
   gateway_signal(gateway);
   drain(session);

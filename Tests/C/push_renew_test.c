@@ -5,7 +5,7 @@
 #include "renewing.h"
 #include "signing.h"
 
-/* Wants to see a certificate. */
+/* Requires a client certificate. */
 static service_t *strict_service(void) {
   return service_start(&(service_options_t){.wants_certificate = true});
 }
@@ -105,7 +105,7 @@ TEST(the_old_connection_is_heard_to_its_end) {
   service_free(service);
 }
 
-/* A new connection is made at once: the old one was of no use, and that is nobody's fault. */
+/* A new connection is opened at once: the old one was unproductive, without anybody's fault. */
 TEST(an_unused_connection_is_replaced) {
   service_t *service = strict_service();
   apns_session_options_t options = push_options(service);

@@ -19,7 +19,7 @@ service_reply_t judge_first(void *context, const service_push_t *push);
 /** The number that notification() wrote into the token. */
 size_t number_of(const service_push_t *push);
 
-/** Frees the session and stops the service, which still says what it heard. */
+/** Frees the session and stops the service, whose records stay. */
 void push_stop(apns_session_t *session, service_t *service);
 
 /** Frees the service too. */

@@ -18,7 +18,7 @@ TEST(every_vector) {
     assert_int_equal(apns_reason_from_text(text, strlen(text)), reason);
     assert_int_equal(apns_reason_http_status(reason), number_in(vector, "status"));
     assert_int_equal(apns_reason_reject(reason), number_in(vector, "reject"));
-    /* Neither a beginning of it, nor it with something behind. */
+    /* Neither its beginning, nor the reason with more text after it. */
     assert_int_equal(apns_reason_from_text(text, strlen(text) - 1), APNS_REASON_OTHER);
     assert_int_equal(apns_reason_from_text(text, strlen(text) + 1), APNS_REASON_OTHER);
     seen++;

@@ -13,7 +13,7 @@ static const gateway_step_t breaks[] = {TAKE_FRAMES(BATCH), CLOSE_RST};
 
 /* ---- Pauses ------------------------------------------------------------- */
 
-/* Three notifications that nobody can be found for any more; the clock stands. */
+/* Three notifications without a reachable gateway; the clock stands. */
 static apns_session_t *session_without_gateway(uint32_t pause_max_ms) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(breaks));
   apns_session_options_t options = options_for(gateway);
@@ -111,7 +111,7 @@ TEST(rejections_cost_no_pause) {
   send_range(session, 0, COUNT + 1);
   for (size_t index = 0; index < COUNT; index++) {
     assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
-    /* The next one is begun before the call that heard the rejection returns. */
+    /* The next one is begun before the call that read the rejection returns. */
     assert_int_equal(sockets_made(), index + 2);
   }
   drain(session);
@@ -172,7 +172,7 @@ static void check_cap(uint32_t cap, size_t at_once, size_t in_five_minutes) {
     watch_begins(start);
     assert_status(APNS_ERR_TIMEOUT, status);
     if (rejected < sockets_made()) continue;
-    /* Half of them at once, and then it waits and says why. */
+    /* Half of them at once, and then it waits and logs why. */
     if (!has_waited) assert_int_equal(sockets_made(), at_once);
     has_waited = true;
     assert_contains(error.message, "waiting to reconnect to 127.0.0.1:");
@@ -239,7 +239,7 @@ TEST(nor_standby_ones_included) {
   session_end(session, gateway);
 }
 
-/* A send waits for its turn no longer than for any connection, takes nothing, and says why. */
+/* A send waits for its turn no longer than for any connection, takes nothing, and reports why. */
 TEST(a_send_that_may_not_connect_says_why) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, polite));
   apns_session_options_t options = options_for(gateway);

@@ -4,7 +4,7 @@
 static const gateway_options_t strict = {.wants_certificate = true};
 static const gateway_step_t judges[] = {JUDGE, END};
 
-/* So many connections that judge what they hear. */
+/* `count` connections that judge the frames they receive. */
 static const gateway_step_t *const *judging(size_t count) {
   const gateway_step_t **scripts = calloc(count + 1, sizeof *scripts);
   for (size_t index = 0; index < count; index++) scripts[index] = judges;

@@ -8,7 +8,7 @@
 
 enum { RENEWALS = 8 };
 
-/** The n-th certificate; its CN is "provider n". Made when first asked for. */
+/** The n-th certificate; its CN is "provider n". Made on first use. */
 static inline const identity_t *certificate_of(size_t n) {
   static identity_t made[RENEWALS + 1];
   static char names[RENEWALS + 1][16];
@@ -44,8 +44,7 @@ static inline apns_session_t *session_number_0(const apns_session_options_t *opt
   return session;
 }
 
-/** True for a few of the notifications that are sent while certificates rotate: the gateway rejects
- * them. */
+/** True for the few notifications that the gateway rejects while certificates rotate. */
 static inline bool is_bad(size_t n) { return n % 997 == 500; }
 
 /** Sends `count` notifications with `send_one`, every tenth without APNS_SEND_MORE, and waits for

@@ -35,7 +35,7 @@ static void push(apns_session_t *session, size_t n) {
   assert_event(session, APNS_EVENT_ACCEPTED, 0, n);
 }
 
-/* An OpenSSL server that asks for certificates and sets no session id context. */
+/* An OpenSSL server that requests certificates and sets no session id context. */
 static void check_once_more(int tls_version) {
   const gateway_options_t how = {.tls_version = tls_version,
                                  .wants_certificate = true,
@@ -44,8 +44,7 @@ static void check_once_more(int tls_version) {
   gateway_t *gateway = gateway_start(&how, NULL);
   apns_session_t *session = session_by(gateway, tls_version);
   push(session, 0);
-  /* The same call opens the connection whose resumption fails and the next one without
-   * resumption. */
+  /* The same call opens the connection with a failed resumption and the next one without. */
   assert_ok(apns_session_connect(session, &error));
   assert_int_equal(gateway_connections(gateway), 3);
   assert_int_equal(stats_of(session).connects, 2);
@@ -116,8 +115,7 @@ TEST(a_session_of_half_a_handshake_is_not_offered) {
   gateway_stop(gateway);
 }
 
-/* The session of a good connection is offered even after a bad connection, but not the bad
- * one's. */
+/* A good connection's session is offered even after a bad connection, but not the bad one's. */
 TEST(an_offer_that_is_cut_is_withdrawn) {
   static const gateway_step_t good[] = {JUDGE, END};
   static const gateway_step_t cut[] = {NO_HANDSHAKE, CUT_HANDSHAKE, END};

@@ -1,4 +1,4 @@
-/* When a notification that the service puts off is sent again, and the order of each device. */
+/* When a notification that the service defers is retried, and the order of each device. */
 #include <limits.h>
 #include <stdio.h>
 #include <time.h>
@@ -10,8 +10,7 @@ static const char broken[] = "{\"reason\":\"InternalServerError\"}";
 
 /* ---- Schedules --------------------------------------------------------------------- */
 
-/* The responses to the first requests, one after the other, and when each request came; the rest is
- * accepted. */
+/* The responses to the first requests, and when each request came; the rest is accepted. */
 typedef struct script {
   service_reply_t replies[4];
   int64_t came_at[8];
@@ -240,7 +239,7 @@ TEST(one_without_an_end_tells_it_too) {
 
 /* ---- A device's order --------------------------------------------------------------- */
 
-/* A device's token and a payload that says which this is. */
+/* A device's token and a payload that contains the number. */
 static void send_to(apns_session_t *session, size_t device, size_t number) {
   unsigned char token[32] = {0};
   char payload[64];

@@ -21,7 +21,7 @@ static size_t under_identifier(uint8_t *out, const uint8_t *frame, size_t length
     put32(out + 1, identifier);
     return length;
   }
-  /* Items 1 and 2 come first; item 3 is changed there or put in behind them. */
+  /* Items 1 and 2 come first; item 3 is changed there or put in after them. */
   size_t at = 5;
   for (int item = 0; item < 2; item++) at += 3 + ((size_t)frame[at + 1] << 8 | frame[at + 2]);
   if (at < length && frame[at] == 3) {
@@ -41,7 +41,7 @@ static void check_vectors(int command, int format, size_t at_least) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_options_t options = options_for(gateway);
   binary_of(&options)->format = format;
-  /* Without a sentinel behind what is sent. */
+  /* Without a sentinel after the notifications. */
   binary_of(&options)->quiet_period_ms = 1;
   apns_session_t *session = session_to(gateway, &options);
   json_t *file = vectors_read("frames.json"), *vector;
@@ -99,7 +99,7 @@ static const uint8_t *frame_with(int format, int64_t expiry, uint8_t priority, s
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
   apns_session_options_t options = options_for(gateway);
   binary_of(&options)->format = format;
-  /* Without a sentinel behind what is sent. */
+  /* Without a sentinel after the notifications. */
   binary_of(&options)->quiet_period_ms = 1;
   apns_session_t *session = session_to(gateway, &options);
   apns_notification_t push = APNS_NOTIFICATION_INIT;
@@ -140,7 +140,7 @@ TEST(expiry_in_the_enhanced_format) {
 
 TEST(expiry_in_the_framed_format) {
   size_t length;
-  /* Not said: no item 4. */
+  /* Not set: no item 4. */
   frame_with(APNS_FORMAT_FRAMED, 0, 0, &length);
   assert_int_equal(length, 5 + 4 + 5 + 7);
   const uint8_t *frame = frame_with(APNS_FORMAT_FRAMED, APNS_EXPIRY_ONCE, 0, &length);
@@ -260,7 +260,7 @@ TEST(an_array_stops_at_a_bad_element) {
   assert_int_equal(taken, 6);
   assert_contains(error.message, "token has 0 bytes");
   assert_counts(session, 6, 0, 0, 0, 6);
-  /* Those before it are on their way, those behind it are the caller's still. */
+  /* Earlier ones are on their way, later ones are still the caller's. */
   gateway_await_frames(gateway, 0, 6);
   assert_ok(apns_session_send_many(session, all + 7, 3, 0, &taken, &error));
   assert_int_equal(taken, 3);
@@ -605,8 +605,8 @@ static void check_window(uint32_t window_bytes, size_t count, size_t step) {
 
 TEST(many_times_the_smallest_window) { check_window(16384, as_many_as(3000, 1700), 0); }
 
-/* Each is written where the last one of another length was; what one device's text leaves
-   must not show in the next one's, nor in what is sent again. */
+/* Each is written where the last one of another length was; what one device's text leaves must not
+   show in the next one's, nor in resent ones. */
 TEST(a_builders_payload_many_times_the_window) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
@@ -656,8 +656,7 @@ TEST(many_times_a_window_of_mixed_lengths) {
   check_window(65536, as_many_as(3000, 800), 613);
 }
 
-/* Rejections in a window that goes round and round: the bytes sent again are
-   those that were lost, wherever they lie. */
+/* Rejections in a window that goes round and round: exactly the lost bytes are resent. */
 TEST(rejections_in_a_window_that_goes_round) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_options_t options = options_for(gateway);
@@ -695,9 +694,9 @@ TEST(rejections_in_a_window_that_goes_round) {
   session_end(session, gateway);
 }
 
-/* A rejection frees the front of the window while the rest of it waits to be sent
-   again; what is sent next goes round to the front, so that one run of bytes ends
-   where the memory does and the next begins at its start. */
+/* A rejection frees the front of the window while the rest of it waits to be resent; the next bytes
+   go round to the front, so that one run of bytes ends where the memory does and the next begins at
+   its start. */
 TEST(a_resend_across_the_end_of_the_window) {
   enum { FIRST = 60, NAMED = 39, ALL = 90 };
   static char text[150];
@@ -759,7 +758,7 @@ static void check_interrupted(int version, const gateway_step_t *script) {
   apns_session_t *session = session_to(gateway, NULL);
   for (size_t n = 0; n < 30; n++) {
     send_range(session, n, n + 1);
-    /* The gateway asks when it has the tenth, and waits for nothing. */
+    /* The gateway sends its request after the tenth, and waits for nothing. */
     if (n == 9) gateway_await_step(gateway, 0, 2);
     if (n >= 10 && n < 20) assert_no_event(session);
   }
@@ -795,7 +794,7 @@ TEST(a_renegotiation_is_refused) {
   gateway_stop(gateway);
 }
 
-/* A peer that starts a renegotiation and does not read the answer: it receives everything all the
+/* A peer that starts a renegotiation and ignores the answer: it receives everything all the
  * same. */
 TEST(a_renegotiation_that_never_comes_about_stalls_nothing) {
   static const gateway_step_t script[] = {TAKE_FRAMES(10), RENEGOTIATE, TAKE_RAW(50000), CLOSE_RST};

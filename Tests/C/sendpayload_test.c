@@ -42,7 +42,7 @@ static host_t host_connect(const gateway_t *gateway, int send_buffer) {
   return host;
 }
 
-/* Closes as a careful host would, so that the gateway has heard all. */
+/* Closes as a careful host would, so that the gateway has received everything. */
 static void host_close(host_t *host) {
   fcntl(host->descriptor, F_SETFL, fcntl(host->descriptor, F_GETFL) & ~O_NONBLOCK);
   SSL_shutdown(host->ssl);
@@ -161,9 +161,9 @@ TEST(a_refused_call_writes_nothing) {
 
 /* ---- Writes that do not go through at once ------------------------------- */
 
-/* A filter between OpenSSL and the socket: lets few bytes through at a time, with
-   a "try again" before each, and tells the first time that the socket itself is
-   full, or has nothing to be read. */
+/* A filter between OpenSSL and the socket: lets few bytes through at a time, with a "try again"
+   before each, and reports the first time that the socket itself is full, or has nothing to
+   read. */
 typedef struct hurdle {
   size_t most;
   bool refuses;
@@ -293,8 +293,8 @@ static void check_interrupted(int version, const gateway_step_t *script, size_t 
     length += listing_simple(expected + length, token, payload, 100 + number);
     if (number == 0) {
       gateway_await_step(gateway, 0, step);
-      /* The host reads now and then, as the listings never did: this is where
-         OpenSSL meets what the gateway asked for. */
+      /* The host reads now and then, as the listings never did: this is where OpenSSL reads the
+         gateway's request. */
       set_nonblocking(&host);
       char none;
       assert_true(SSL_read(host.ssl, &none, 1) <= 0);
@@ -414,8 +414,8 @@ static int sends_to_nobody(void *argument) {
   return 2;
 }
 
-/* Sends until nobody takes it, and then some more: the first failure after a
-   reset is ECONNRESET, and only those after it are EPIPE with its signal. */
+/* Sends until it fails, and then some more: the first failure after a reset is ECONNRESET, and only
+   later ones are EPIPE with its signal. */
 static bool sends_until_false(const host_t *host) {
   for (int count = 0; sendPayload(host->ssl, token, payload, 200); count++)
     if (count == 100000) return false;

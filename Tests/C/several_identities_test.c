@@ -130,8 +130,7 @@ TEST(none_for_pushing_is_as_it_was) {
   check_chosen(&(selection_t){{&distribution, &second}, {0, 1}}, distribution.name, 1);
 }
 
-/* A renewed certificate for the same app, with the same key or a new one: the latest expiry
- * wins. */
+/* A renewed certificate for the same app, with any key: the latest expiry wins. */
 TEST(the_newer_one_of_an_app) {
   push_certificate_t newer = push, older = push, over = push, early = push;
   newer.name = "newer", newer.not_after = time(NULL) + 300 * DAY;
@@ -176,7 +175,7 @@ TEST(two_apps_are_both_named) {
     }
 }
 
-/* A key that nobody can read next to the usable one. */
+/* An unreadable key next to the usable one. */
 TEST(a_second_key_that_is_broken) {
   apns_credentials_options_t options = trusting();
   size_t length;

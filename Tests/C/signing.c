@@ -60,7 +60,7 @@ void push_once(const service_t *service, const apns_credentials_options_t *optio
   apns_session_free(session);
 }
 
-/* base64url; the length of what it says. */
+/* base64url; returns the decoded length. */
 static size_t decoded(const char *text, size_t length, unsigned char *target) {
   char standard[1200];
   assert_true(length + 4 < sizeof standard);

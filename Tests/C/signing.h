@@ -1,4 +1,4 @@
-/* Provider tokens in the tests: whose key signs them, and which of them the service heard. */
+/* Provider tokens in the tests: whose key signs them, and which of them the service received. */
 #ifndef TESTS_SIGNING_H
 #define TESTS_SIGNING_H
 
@@ -9,7 +9,7 @@
 #define KEY_ID "ABC123DEFG"
 #define TEAM_ID "DEF123GHIJ"
 
-/** The tokens that a service heard, each once, in the order in which they came. */
+/** The tokens that a service received, each once, in the order in which they came. */
 typedef struct heard {
   _Atomic size_t count;
   char tokens[64][1100];
@@ -26,11 +26,11 @@ apns_credentials_options_t signing_options(EVP_PKEY *key);
 /** A session to the service with these credentials. */
 apns_session_t *signing_session(const service_t *service, const apns_credentials_t *credentials);
 
-/** Pushes one notification, as a separate process would: with credentials and a session made for
-    it. It is accepted. */
+/** Pushes one notification, like a separate process: with new credentials and a new session. It is
+    accepted. */
 void push_once(const service_t *service, const apns_credentials_options_t *options);
 
-/** Whether the text behind "bearer " is a token of that key, made for KEY_ID and TEAM_ID. */
+/** Whether the text after "bearer " is a token of that key, made for KEY_ID and TEAM_ID. */
 bool is_token_of(const char *authorization, EVP_PKEY *key);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * The sockets that the library makes in this program. The gateway's are not
- * counted: they come from accept(), and its listener asks for no protocol.
+ * The sockets that the library makes in this program. The gateway's are not counted: they come from
+ * accept(), and its listener names no protocol.
  */
 #ifndef TESTS_SOCKETS_H
 #define TESTS_SOCKETS_H
 
 #include <stddef.h>
 
-/** Begins to count anew; those that are open stay counted as open. */
+/** Begins to count again; open ones stay counted as open. */
 void sockets_reset(void);
 
 size_t sockets_made(void);

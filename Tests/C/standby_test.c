@@ -11,7 +11,7 @@ enum { BATCH = 10 };
 
 static const gateway_step_t polite[] = {TAKE_SENTINEL, NAME_LAST(2), END};
 static const gateway_step_t names_first[] = {TAKE_FRAMES(BATCH), NAME_NTH(8, 0), END};
-/* Works until the test says so, then names the first one. */
+/* Works until the test signals, then names the first one. */
 static const gateway_step_t works[] = {TAKE_FRAMES(BATCH - 1), AWAIT(1), NAME_NTH(8, 0), END};
 
 static apns_session_t *session_with_standby(const gateway_t *gateway) {
@@ -52,7 +52,7 @@ static void assert_resent_on(gateway_t *gateway, size_t index) {
 
 /* ---- When there is one -------------------------------------------------- */
 
-/* Nobody can connect any more when the packet comes: moving on needs nobody. */
+/* No connection can be opened when the packet comes: the standby makes that unnecessary. */
 static void check_moving_on(int tls_version, size_t tickets) {
   const gateway_options_t how = {.tls_version = tls_version, .tickets = tickets};
   gateway_t *gateway = gateway_start(&how, SCRIPTS(names_first, works, polite));
@@ -178,7 +178,7 @@ TEST(one_whose_handshake_fails_harms_nothing) {
     apns_event_t event = APNS_EVENT_INIT;
     bring_to_work(session);
     gateway_await_step(gateway, 2, 1);
-    /* The session comes to know of it, and says nothing. */
+    /* The session notices it, and logs nothing. */
     for (int round = 0; round < 3; round++)
       assert_int_equal(apns_session_next_event(session, &event, 10, NULL), APNS_DONE);
     assert_int_equal(stats_of(session).connects, 2);

@@ -43,7 +43,7 @@ static void check_stats(const apns_session_t *session, apns_session_stats_t expe
     }
 }
 
-/* Bytes of frames `from` to `to` of what a connection heard. */
+/* Bytes of frames `from` to `to` of a connection's record. */
 static uint64_t bytes_of(const gateway_record_t *heard, size_t from, size_t to) {
   uint64_t bytes = 0;
   for (size_t index = from; index < to; index++) bytes += heard->frames[index].length;
@@ -98,7 +98,7 @@ TEST(each_stage_of_a_session) {
                .records = 1, .in_flight = BATCH, .window = bytes,
                .first_unresolved = identifiers[0]);
 
-  /* The fourth is rejected: three before it accepted, six behind it written again. */
+  /* The fourth is rejected: three before it accepted, six after it resent. */
   gateway_await_step(gateway, 0, 1);
   gateway_signal(gateway);
   gateway_await_step(gateway, 0, 3);
@@ -114,7 +114,7 @@ TEST(each_stage_of_a_session) {
                .connects = 2, .bytes = bytes, .records = 2, .in_flight = 6,
                .window = length_of(4, BATCH), .first_unresolved = identifiers[4]);
 
-  /* The second connection breaks: the same six again, with ten more behind them. */
+  /* The second connection breaks: the same six again, with ten more after them. */
   gateway_await_step(gateway, 1, 1);
   gateway_signal(gateway);
   gateway_heard(gateway, 1);
@@ -221,7 +221,7 @@ TEST(what_is_not_whole_on_the_wire_is_not_in_flight) {
   apns_session_stats_t stats = stats_of(session);
   assert_int_equal(stats.unresolved, count);
   assert_in_range(stats.in_flight, 1, count - 1);
-  /* As many as the bytes say: none of these frames is longer than 200 bytes. */
+  /* As many as the bytes allow: none of these frames is longer than 200 bytes. */
   assert_in_range(stats.in_flight, stats.bytes / 200, stats.bytes / 50);
   assert_true(stats.bytes < stats.window);
   gateway_accept_no_more(gateway);

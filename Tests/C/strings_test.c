@@ -12,7 +12,7 @@ static apns_strings_t *read_strings(const char *text) {
   return strings;
 }
 
-/* What the library says of each reason. */
+/* The library's message for each reason. */
 static const struct {
   const char *reason, *words;
 } said[] = {

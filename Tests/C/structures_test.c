@@ -3,7 +3,7 @@
 
 #include "provider.h"
 
-/* A structure as a newer program has it: with fields behind ours. */
+/* A structure as a newer program has it: with fields after ours. */
 #define NEWER(type)           \
   struct {                    \
     type known;               \
@@ -65,7 +65,7 @@ TEST(a_success_leaves_the_error_as_it_was) {
   apns_credentials_free(credentials);
 }
 
-/* Where nobody can say how large the program's memory is, nothing is written to it. */
+/* If the size of the program's memory is unknown, nothing is written to it. */
 TEST(an_error_that_cannot_be_is_left_alone) {
   unsigned char memory[sizeof(apns_error_t) + 64], before[sizeof memory];
   for (size_t size = 0; size <= sizeof memory + 2; size++) {
@@ -178,7 +178,7 @@ static apns_status_t with_binary_options(void *memory, apns_error_t *error) {
   return with_session_options(&options, error);
 }
 
-/* Nobody listens on the port, so that what is not refused fails soon. */
+/* Nothing listens on the port, so that accepted options fail soon. */
 static apns_status_t with_feedback_options(void *memory, apns_error_t *error) {
   apns_feedback_t *feedback = NULL;
   ((apns_feedback_options_t *)memory)->peer.host = "127.0.0.1";
@@ -478,7 +478,7 @@ TEST(notifications_of_other_programs_in_an_array) {
   gateway_stop(gateway);
 }
 
-/* The binary interface has no way to say what only HTTP/2 can. */
+/* The binary interface has no fields for HTTP/2's options. */
 TEST(what_is_for_http2_is_passed_over) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);

@@ -40,7 +40,7 @@ static apns_status_t connected(apns_credentials_t *credentials) {
 
 static void check_trusts(void) { assert_ok(connected(made(NULL))); }
 
-/* The message says all of `...`. */
+/* The message contains all of `...`. */
 #define check_distrusts(...) distrusts((const char *const[]){__VA_ARGS__, NULL})
 static void distrusts(const char *const *parts) {
   FORGET_ERROR();
@@ -48,7 +48,7 @@ static void distrusts(const char *const *parts) {
   for (const char *const *part = parts; *part; part++) assert_contains(error.message, *part);
 }
 
-/* There are authorities, and the gateway's is none of them. */
+/* There are CA certificates, but not the gateway's. */
 static void check_distrusts_this_one(void) {
   FORGET_ERROR();
   assert_caused(APNS_ERR_TLS, connected(made(NULL)), APNS_CAUSE_PEER_NOT_TRUSTED);
@@ -162,7 +162,7 @@ static int connects_without_descriptors(void *context) {
   return 0;
 }
 
-/* OpenSSL finds nobody trusted where it cannot open a directory's files. */
+/* OpenSSL finds no trusted certificate if it cannot open a directory's files. */
 TEST(a_directory_that_no_descriptor_is_left_for) {
   if (getenv("APNS_TESTS_LIGHT")) skip();
   anchors_put_hashed(X509_get_default_cert_dir(), &all->root);

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 #ifndef __cplusplus
-/** What the last call that failed says; a thread's own, and empty where a test begins. */
+/** The error of the last failed call; separate for each thread, and empty where a test begins. */
 __attribute__((unused)) static _Thread_local apns_error_t error = APNS_ERROR_INIT;
 #define FORGET_ERROR() error = (apns_error_t)APNS_ERROR_INIT
 #else

@@ -189,7 +189,7 @@ static bool is_plain(uint32_t c) {
          (c < 0x2028 || c > 0x202E) && (c < 0x2066 || c > 0x2069) && c != 0xFEFF;
 }
 
-/* One line of UTF-8 that shows what it says. */
+/* One line of UTF-8 with plain characters only. */
 static void check_line(const char *line) {
   const unsigned char *at = (const unsigned char *)line;
   while (*at) {

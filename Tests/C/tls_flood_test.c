@@ -3,8 +3,7 @@
 
 #include "provider.h"
 
-/* The session abandons the connection and resends its notifications in doubt: at most two of them
- * may do so. */
+/* The session abandons the connection and resends its notifications in doubt: two may do so. */
 TEST(new_keys_without_end_end_the_connection) {
   static const gateway_step_t flood[] = {TAKE_FRAMES(1), FLOOD};
   const gateway_options_t how = {.tls_version = TLS1_3_VERSION};

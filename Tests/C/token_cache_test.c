@@ -180,7 +180,7 @@ TEST(one_renews_for_all) {
   }
   push_once(service, &options);
   assert_int_equal(heard.count, 3);
-  /* The one after is refused too: nobody makes another within 20 minutes. */
+  /* The next one is refused too: no process makes another within 20 minutes. */
   heard.refused = NULL, heard.refuses_all = true;
   for (size_t n = 0; n < 3; n++) {
     send_range(sessions[n], 3, 4), drain(sessions[n]);
@@ -244,7 +244,7 @@ TEST(a_stopped_holder) {
   /* It signed alone, and those after it take that one. */
   push_once(service, &options);
   assert_int_equal(heard.count, 1);
-  /* A token that works for some more minutes is kept, and nobody waits for a new one. */
+  /* A token that works for some more minutes is kept, and no process waits for a new one. */
   clock_forward(56 * 60 * 1000);
   began = clock_ms();
   send_range(session, 1, 50), drain(session);

@@ -78,7 +78,7 @@ TEST(a_token_of_the_host) {
   assert_int_equal(host.need, APNS_TOKEN_FIRST);
   assert_int_equal(heard.count, 1);
   assert_string_equal(heard.tokens[0], "bearer one.two-three_four");
-  /* 45 minutes, if it does not say otherwise; a busy machine adds some seconds. */
+  /* 45 minutes by default; a busy machine adds some seconds. */
   clock_forward(2500 * 1000);
   send_range(sessions[0], 20, 21), drain(sessions[0]);
   assert_int_equal(host.asked, 1);
@@ -88,7 +88,7 @@ TEST(a_token_of_the_host) {
   assert_int_equal(host.asked, 2);
   assert_int_equal(host.need, APNS_TOKEN_AGED);
   assert_string_equal(heard.tokens[1], "bearer another");
-  /* The same again, and a new one after as many seconds as it said. */
+  /* The same again, and a new one after the given number of seconds. */
   clock_forward(300 * 1000);
   send_range(sessions[0], 22, 23), drain(sessions[0]);
   assert_int_equal(host.asked, 2);
@@ -121,7 +121,7 @@ TEST(a_token_that_is_refused) {
   assert_counts(session, 30, 30, 0, 0, 0);
   assert_int_equal(host.asked, 2);
   assert_int_equal(host.need, APNS_TOKEN_REFUSED);
-  /* It is refused for ever: the host hears of it once a minute, not for each notification. */
+  /* It is refused for ever: the application gets one call a minute, not one each time. */
   heard.refuses_all = true;
   send_range(session, 30, 60), drain(session);
   assert_counts(session, 60, 30, 30, 0, 0);
@@ -133,7 +133,7 @@ TEST(a_token_that_is_refused) {
   apns_session_free(session), apns_credentials_free(credentials);
 }
 
-/* Each call says why, nothing is lost, and it is sent when there is a token. */
+/* Each call reports why, nothing is lost, and it is sent when there is a token. */
 TEST(no_token_now) {
   host_t host = {.renew_after_s = 7};
   apns_credentials_t *credentials = hosted(&host);
@@ -146,7 +146,7 @@ TEST(no_token_now) {
                 APNS_CAUSE_PROVIDER_TOKEN);
   assert_costs(began, 1000);
   assert_int_equal(host.asked, 1);
-  /* None comes by itself before the host said so. */
+  /* None comes before the time that the application set. */
   clock_forward(7000);
   assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, AMPLE_MS, NULL, &error));
   assert_int_equal(host.asked, 2);
@@ -168,7 +168,7 @@ TEST(no_token_now) {
   apns_session_free(session), apns_credentials_free(credentials);
 }
 
-/* It may ask for a longer pause. */
+/* It may request a longer pause. */
 TEST(a_host_that_fails_says_for_how_long) {
   host_t host = {.token = "-", .renew_after_s = 3600};
   apns_credentials_t *credentials = hosted(&host);
@@ -216,7 +216,7 @@ TEST(a_host_that_fails) {
   }
 }
 
-/* Words that fill their room have no NUL, and nothing is read behind them. */
+/* Words that fill their room have no NUL, and nothing is read after them. */
 TEST(a_host_of_many_words) {
   char words[124 + 1] = {0};
   memset(words, 'w', sizeof words - 1);

@@ -291,7 +291,7 @@ TEST(any_base64_is_read_as_digit_by_digit) {
     for (size_t at = 0; at < length; at++) text[at] = characters[(size_t)rand_r(&seed) % 64];
     if (length >= 2 && rand_r(&seed) % 2) text[length - 1] = '=';
     if (length >= 2 && text[length - 1] == '=' && rand_r(&seed) % 2) text[length - 2] = '=';
-    /* The last digit may say nothing more than the last byte takes. */
+    /* The last digit may not have more bits than the last byte takes. */
     for (size_t at = length; at-- && rand_r(&seed) % 4;)
       if (text[at] != '=') {
         text[at] = 'A';

@@ -9,7 +9,7 @@
 static const identities_t *all;
 static char pem[512], body[512];
 
-/* What the message says, wherever it cuts the value off. */
+/* The message contains no part of the value, wherever it cuts the value off. */
 static void check_silent(const char *message, const char *value, const char *where) {
   const size_t least = 6, length = strlen(value);
   char part[8] = {0};
@@ -257,7 +257,7 @@ TEST(a_password_in_a_url_is_not_quoted) {
   assert_null(apns_why_unquoted("user@proxy.example:3128", 23));
 }
 
-/* The hash of a public key says nothing of a private one, and is what a user needs. */
+/* The hash of a public key reveals nothing of a private one, and users need it. */
 TEST(pins_are_quoted) {
   assert_null(apns_why_unquoted("sha256//Wec45nQiFwKvHtuHxSAMGkt19k+uPSw9JlEkxhvYPHk=", 52));
   assert_string_equal(apns_why_unquoted("Wec45nQiFwKvHtuHxSAMGkt19k+uPSw9JlEkxhvYPHk=", 44),

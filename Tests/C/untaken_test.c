@@ -1,4 +1,4 @@
-/* Outcomes that nobody takes, and what becomes of their user_data. */
+/* Untaken outcomes, and their user_data. */
 #include "pushing.h"
 
 enum { MANY = 5000 };

@@ -19,7 +19,7 @@ json_t *vectors_read(const char *file);
 const char *vector_text(const json_t *vector, const char *key);
 bool vector_is(const json_t *vector, const char *key, const char *value);
 
-/** The bytes that a key's value says in hex; the caller frees. */
+/** The bytes of a key's value in hex; the caller frees. */
 uint8_t *vector_bytes(const json_t *vector, const char *key, size_t *length_out);
 
 #endif

@@ -256,7 +256,7 @@ TEST(files_that_are_no_lists) {
   const char *path = identities_add_list("broken.crl", &(list_traits_t){.issuer = &all->root});
   size_t length = 0;
   char *text = identities_read(path, &length);
-  /* The second of two has a digit that says another length than there is. */
+  /* The second of two has a digit that gives a wrong length. */
   char *twice = malloc(2 * length);
   memcpy(twice, text, length);
   memcpy(twice + length, text, length);
@@ -381,7 +381,7 @@ TEST(a_pinned_key_and_nothing_else) {
   who.pinned_keys = pins;
   who.pinned_key_count = 1;
   check_trusted(&all->gateway_in_chain, &who, "localhost", NULL, "localhost");
-  /* The certificates beside its own prove nothing where no chain is verified. */
+  /* The certificates next to its own prove nothing where no chain is verified. */
   pins[0] = issuers;
   check_distrusted(&all->gateway_in_chain, &who, "localhost", NULL, "no key in its chain is pinned",
                    own);
@@ -523,7 +523,7 @@ static void check_refused_after_the_handshake(const char *certificate, const cha
   size_t unresolved = 0;
   assert_fails(APNS_ERR_TLS, apns_session_drain(session, AMPLE_MS, &unresolved, &error), reason);
   assert_int_not_equal(error.tls_code, 0);
-  /* The gateway looked at nothing, so nothing was sent again and nothing has an end. */
+  /* The gateway looked at nothing, so nothing was resent and nothing has an outcome. */
   assert_int_equal(unresolved, 1);
   assert_counts(session, 1, 0, 0, 0, 1);
   assert_int_equal(stats_of(session).resent, 0);

@@ -1,5 +1,4 @@
-/* wait_max_ms: calls that wait for a share of their time and continue; and names that the caller
-   resolves. */
+/* wait_max_ms: calls that wait for a share of their time; and names that the caller resolves. */
 #include <netdb.h>
 #include <sys/socket.h>
 

@@ -1,9 +1,9 @@
-/* A library that was built without HTTP/2: asked for it, it says so, and takes nothing. */
+/* A library built without HTTP/2: it reports that if a caller wants HTTP/2, and takes nothing. */
 #include "provider.h"
 
 TEST(it_is_no_feature) { assert_int_equal(apns_features() & APNS_FEATURE_HTTP2, 0); }
 
-/* HTTP/2 is what a session speaks that says nothing of it. */
+/* HTTP/2 is a session's default. */
 TEST(a_session_by_http2_is_refused) {
   apns_session_t *session = NULL;
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;

@@ -494,7 +494,7 @@ static bool shake_hands(connection_t *connection) {
     if (result == 1) break;
     if (again(connection, result)) continue;
     connection->record.ending = ENDING_HANDSHAKE;
-    /* The alert that says why is to arrive. */
+    /* The alert with the reason has to arrive. */
     shutdown(connection->descriptor, SHUT_WR);
     discard(connection);
     return false;

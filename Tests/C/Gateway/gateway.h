@@ -10,10 +10,10 @@
  *     gateway_stop(gateway);
  *
  * A script that reaches its END closes with close_notify and continues to read until the provider
- * closes too. Connections without a script answer a sentinel and are otherwise silent, as a gateway
- * should be.
+ * closes too. Connections without a script answer a sentinel and are otherwise silent, like a
+ * gateway.
  *
- * It knows the frames by itself, so that the library is not measured by itself.
+ * It parses the frames independently, so that the library is not measured by itself.
  */
 #ifndef TESTS_GATEWAY_GATEWAY_H
 #define TESTS_GATEWAY_GATEWAY_H
@@ -88,9 +88,9 @@ typedef struct gateway_step {
 /* Until the provider ends the connection. */
 #define TAKE_ALL \
   { .kind = STEP_TAKE_ALL }
-/* As a gateway does: accepts frames one after another, until one has a bad token
-   (its last two bytes 0xFF, named with status 8) or none (status 2). One whose token ends in
-   two bytes 0xFE it bears no better than to say nothing more. */
+/* As a gateway does: accepts frames one after another, until one has a bad token (its last two
+   bytes 0xFF, named with status 8) or none (status 2). At a frame whose token ends in two bytes
+   0xFE it stops without a packet. */
 #define JUDGE \
   { .kind = STEP_JUDGE }
 #define SAY(data, n) \
@@ -100,8 +100,8 @@ typedef struct gateway_step {
 /* Under the TLS connection, which a stranger on the way might do. */
 #define SAY_RAW(what, n) \
   { .kind = STEP_SAY_RAW, .bytes = (what), .count = (n) }
-/* An error packet for an identifier; for the n-th frame of this connection,
-   counted from 0; for the last one heard. */
+/* An error packet for an identifier; for the n-th frame of this connection from 0; for the last
+   frame. */
 #define NAME(what, k) \
   { .kind = STEP_NAME, .status = (what), .identifier = (k) }
 #define NAME_NTH(what, n) \
@@ -110,7 +110,7 @@ typedef struct gateway_step {
   { .kind = STEP_NAME_NTH, .status = (what), .count = (n), .piecemeal = true }
 #define NAME_LAST(what) \
   { .kind = STEP_NAME_LAST, .status = (what) }
-/* Asks for new keys, which the provider has to answer (TLS 1.3). */
+/* Requests new keys, which the provider has to answer (TLS 1.3). */
 #define KEY_UPDATE \
   { .kind = STEP_KEY_UPDATE }
 /* New keys again and again, which TLS keeps to itself, until the provider ends (TLS 1.3). */
@@ -119,13 +119,13 @@ typedef struct gateway_step {
 /* After NO_HANDSHAKE: has the provider finish its part of the handshake, and resets (TLS 1.2). */
 #define CUT_HANDSHAKE \
   { .kind = STEP_CUT_HANDSHAKE }
-/* Asks for a new handshake (TLS 1.2). */
+/* Requests a new handshake (TLS 1.2). */
 #define RENEGOTIATE \
   { .kind = STEP_RENEGOTIATE }
 /* Until gateway_signal() was called this many times. */
 #define AWAIT(n) \
   { .kind = STEP_AWAIT, .count = (n) }
-/* Reads nothing more until the provider gives up. */
+/* Reads nothing more until the provider closes. */
 #define STALL \
   { .kind = STEP_STALL }
 #define CLOSE_NOTIFY \
@@ -161,7 +161,7 @@ typedef struct gateway_frame {
   uint32_t identifier; /* 0: none */
   bool is_sentinel;    /* without a token */
   bool is_bad;         /* with a token that JUDGE rejects */
-  bool is_deadly;      /* with a token at which JUDGE ends the connection */
+  bool is_deadly;      /* with a token at which JUDGE stops */
 } gateway_frame_t;
 
 /** How the provider ended a connection. */
@@ -173,7 +173,7 @@ typedef enum gateway_ending {
   ENDING_HANDSHAKE /* there never was a TLS connection */
 } gateway_ending_t;
 
-/** All that one connection heard. */
+/** Everything that one connection received. */
 typedef struct gateway_record {
   uint8_t *bytes;
   size_t length;

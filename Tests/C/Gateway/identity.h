@@ -1,6 +1,6 @@
 /*
- * Certificates for the tests, made when they run: an authority, the gateway's
- * and the provider's certificates, and each of the wrong kinds.
+ * Certificates for the tests, made when they run: a CA, the gateway's and the provider's
+ * certificates, and each of the wrong kinds.
  */
 #ifndef TESTS_GATEWAY_IDENTITY_H
 #define TESTS_GATEWAY_IDENTITY_H
@@ -59,7 +59,7 @@ const char *identities_directory(const char *name);
 /** The contents of a list for identities_add_list(). */
 typedef struct list_traits {
   const identity_t *issuer;
-  const identity_t *revoked; /* NULL: nobody */
+  const identity_t *revoked; /* NULL: none */
   bool is_expired;
   bool is_forged; /* signed by another key than the issuer's */
 } list_traits_t;

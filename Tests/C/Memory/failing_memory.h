@@ -23,8 +23,8 @@ size_t memory_failed(void);
 long memory_own(void);
 long memory_all(void);
 
-/** Prints the pieces that the program's own code allocated since then and did not free, and who
- * allocated them. */
+/** Prints the pieces that the program's own code allocated since then and still holds, and by
+ * whom. */
 void memory_print_own(size_t since);
 size_t memory_serial(void);
 

@@ -66,7 +66,7 @@ static int server = -1, listener = -1;
 
 typedef struct query {
   uint8_t bytes[512];
-  size_t length; /* header and question, nothing behind them */
+  size_t length; /* header and question, nothing after them */
   uint16_t type;
   struct sockaddr_in from;
 } query_t;

@@ -1,6 +1,6 @@
 /*
- * A name server on the loopback interface, and a system that asks it: a network and an /etc of
- * this program's own, in a namespace. The first label of a name says how it is answered:
+ * A name server on the loopback interface, and a system that uses it: a network and an /etc of this
+ * program's own, in a namespace. The first label of a name says how it is answered:
  *
  *     fine      127.0.0.1, and no IPv6 address
  *     two       127.0.0.2, then 127.0.0.1
@@ -30,7 +30,7 @@ bool nameserver_enter(void);
 /** Starts the server's thread, which runs as long as the program. */
 void nameserver_start(void);
 
-/** Queries heard since nameserver_start() or the last call of this. */
+/** Queries received since nameserver_start() or the last call of this. */
 size_t nameserver_queries(void);
 
 /** Holds the answers to "late" back from now on. */

@@ -296,7 +296,7 @@ static int on_frame(nghttp2_session *http, const nghttp2_frame *frame, void *con
   return 0;
 }
 
-/* Behind an answer that came early, the rest of the request is not wanted. */
+/* After an early response the rest of the request is not wanted. */
 static int on_frame_sent(nghttp2_session *http, const nghttp2_frame *frame, void *context) {
   client_t *client = context;
   if (client->service->options.answers_early && frame->hd.type == NGHTTP2_HEADERS)

@@ -75,7 +75,7 @@ typedef struct service_options {
   bool gives_credit_late;  /* only when all of a connection's window was used */
   bool ignores_pings;
   bool wants_certificate;      /* of the provider, signed by the root */
-  uint32_t table_size_and_one; /* for header fields; 0: 4,096 bytes, without a word */
+  uint32_t table_size_and_one; /* for header fields; 0: 4,096 bytes, not announced */
   const identity_t *identity;  /* NULL: identities_make()->gateway */
 } service_options_t;
 
@@ -96,7 +96,7 @@ void service_end(service_t *service);
 size_t service_connections(const service_t *service);
 size_t service_count(const service_t *service);
 const service_push_t *service_push(const service_t *service, size_t number);
-/** Connections on which the provider said that the rules were broken: GOAWAY with an error. */
+/** Connections on which the provider reported a violation of the rules: GOAWAY with an error. */
 size_t service_complaints(const service_t *service);
 /** PINGs that came. */
 size_t service_pings(const service_t *service);

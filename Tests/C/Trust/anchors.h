@@ -1,6 +1,6 @@
 /*
- * A system without authorities: an empty /etc and an empty place of OpenSSL's, in a namespace of
- * the program's own, to put certificates where systems have them.
+ * A system without CA certificates: an empty /etc and an empty directory for OpenSSL, in the
+ * program's own namespace, to put certificates where systems have them.
  */
 #ifndef TESTS_TRUST_ANCHORS_H
 #define TESTS_TRUST_ANCHORS_H
