@@ -1,6 +1,6 @@
 import CAPNS
 
-/// The program that uses the session: it sends, waits, asks, takes events and checks every answer.
+/// The program that uses the session: it sends, waits, counts, takes events and checks all results.
 protocol Calling: ~Copyable {
   associatedtype Surroundings: Witness
   var world: Surroundings { get }
@@ -26,13 +26,13 @@ protocol Calling: ~Copyable {
   mutating func awaitEnds(milliseconds: Int32) throws(Failure)
   mutating func process() throws(Failure) -> Bool
   mutating func useCredentials()
-  /// When the push that is under way has to end.
+  /// When the current push has to end.
   var pushEnds: Nanoseconds { get set }
   func deadline(milliseconds: Int32) -> Nanoseconds
   /// The notification that was taken last is for a push; and its outcome, in time or not.
   mutating func push()
   mutating func pushed(or reason: inout Message) throws(Failure) -> WaitingOutcome
-  /// Whether the session has no end yet of what it took for a push.
+  /// Whether the notification of a push is still unresolved.
   func isOpen(_ number: Int) -> Bool
   func told(_ outcome: WaitingOutcome)
   /// Cancels the notification with that identifier, or all for 0.

@@ -12,7 +12,7 @@ class Link: CustomStringConvertible {
   final var serial = -1
   /// The number of the credentials that it shows.
   final var credentials = 0
-  /// The session opened it as a spare connection.
+  /// The session opened it as a standby connection.
   final var isSpare = false
 
   // Opening.
@@ -56,7 +56,7 @@ class Link: CustomStringConvertible {
 
   // From the peer.
   final var down: Int64 = 0
-  /// The peer no longer looks at anything.
+  /// The peer ignores everything from now on.
   final var isDeaf = false
   /// When there is something to read that is not data.
   final var ticketAt = Int64.max

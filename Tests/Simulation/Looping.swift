@@ -79,8 +79,7 @@ extension Calling where Self: ~Copyable {
     while world.clock < end, world.violation == nil { turn(until: end) }
   }
 
-  /// True if every notification has its outcome by that time. The session continues what the first
-  /// call began.
+  /// True if every notification has its outcome by that time. The first call's work continues.
   mutating func drainInLoop(by end: Int64) -> Bool {
     if drainOnce() { return true }
     while world.violation == nil, world.clock < end {

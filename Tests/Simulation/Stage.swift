@@ -13,7 +13,7 @@ class Stage {
   final var isHealed = false
   /// The first violation. The rest of the run means nothing after it.
   private(set) final var violation: String?
-  /// Nobody can tell any more what is right.
+  /// The right result cannot be known any more.
   final var isUndecided = false
   final let traces: Bool
   /// The session never waits: the program has an event loop.
@@ -87,8 +87,7 @@ class Stage {
   /// is forbidden.
   private final var fruitless = 0
   private final var pausedUntil: Int64 = 0
-  /// When a line last took nothing for so long that the session may have given up what
-  /// waited for it.
+  /// When a line last took nothing so long that the session may have abandoned pending requests.
   final var starvedAt: Int64 = -1
 
   /// The name that `--protocol` takes.
@@ -150,21 +149,20 @@ class Stage {
     untilLapse = faults.lapseMax > 0 ? dice.within(1...500) : .max
   }
 
-  /// A notification's own deadline, in ms as it says it.
+  /// A notification's own deadline, in ms as in its field.
   final func drawDeadline() -> Int32 {
     deadlineDice.happens(ownDeadlines)
       ? deadlineDice.pick([-1, 1, 10, 200, 1000, 5000, 20_000, 90_000]) : 0
   }
 
-  /// Between which times a notification ends that was taken in this call and has no end before; nil: it
-  /// has no deadline.
+  /// Between which times a notification ends that was taken in this call and has no outcome before;
+  /// nil: it has no deadline.
   final func dueTimes(_ own: Int32) -> ClosedRange<Int64>? {
     let time = Int64(own == 0 ? sessionDeadline : own) * 1_000_000
     if time < 0 { return nil }
     firstDeadline = min(firstDeadline, call.started + time)
     approachDeadline(by: clock)
-    // All notifications taken in one call share a reading of the clock, and all times are rounded
-    // up to whole ms.
+    // All taken in one call share a reading of the clock, and all is rounded up to whole ms.
     return call.started + time...clock + time + 1_000_000
   }
 
@@ -175,7 +173,7 @@ class Stage {
 
   /// The first deadline, or what is done for it, may come by that time.
   final func approachDeadline(by time: Int64) {
-    // Before the session looks at the clock again, it may be put aside.
+    // Before the session looks at the clock again, it may be suspended.
     if time + proofLead + faults.lapseMax + 1_000_000_000 >= firstDeadline { deadlineIsNear() }
   }
 

@@ -35,7 +35,7 @@ extension Stage {
 }
 
 extension Witness {
-  /// The notification whose user data comes back; nil if it is nobody's.
+  /// The notification whose user data comes back; nil if it belongs to none.
   func takeBack(_ memory: UnsafeMutableRawPointer?) -> Int? {
     guard let memory, memory >= UnsafeMutableRawPointer(userData),
       memory < UnsafeMutableRawPointer(userData + taken)

@@ -101,7 +101,7 @@ extension Wired {
   /// Bytes that had come count before the session abandons anything for lack of them.
   func checkHeard(_ line: Int?) {
     guard let line, line == onlyLine, news == call.news else { return }
-    // A spare connection that was given nothing has nothing to say of it.
+    // An unused standby connection has nothing to report.
     for connection in lines
     where connection.phase == .open && connection.tookAt > 0
       && connection.hasUnread(since: call.heardFrom)

@@ -132,7 +132,7 @@ extension Wired {
     return .open
   }
 
-  /// Nobody answers at a dead address. The one behind the last of them opens.
+  /// A dead address does not answer. The one after the last of them opens.
   private func dial(_ connection: Wire) {
     if connection.deadAddresses == 0 {
       (connection.nextTry, connection.opensAt) = (.max, clock + connection.opensAfter)
@@ -145,7 +145,7 @@ extension Wired {
   private func openingFailed(_ line: Int, _ failure: Failure) -> Failure {
     if lines[line].opensAt > call.started { news += 1 }
     say("\(lines[line]) does not open")
-    // Only the session knows whether it still needs a spare connection.
+    // Only the session knows whether it still needs a standby connection.
     if !lines[line].isSpare { cameToNothing() }
     return failure
   }

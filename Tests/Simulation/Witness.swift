@@ -15,7 +15,7 @@ protocol Witness: Stage {
   /// contradicts that.
   func wasAccepted(_ number: Int) -> Bool
   func checkAccepted(_ number: Int)
-  /// Whether the session, which has its end, may count it as accepted, or can only do so.
+  /// Whether the session, once it has an outcome, may count it as accepted, or can only do so.
   func mayBeAccepted(_ number: Int) -> Bool
   func hasToBeAccepted(_ number: Int) -> Bool
   /// The outcome of an accepted one has given way.
@@ -48,7 +48,7 @@ extension Witness {
   var reportsAccepted: Bool { outcomes != APNS_OUTCOMES_FAILURES }
   func noteForgotten(_ number: Int) {}
 
-  /// `open` are those that a push told as unknown and that have no end yet.
+  /// `open` are the notifications that a push reported as unknown and that are unresolved.
   func check(_ stats: apns_session_stats_t, open: [Int]) {
     equal(stats.taken, taken, "taken")
     equal(
@@ -87,7 +87,8 @@ extension Witness {
     if answers > read { violate("metrics: \(answers) answers, and \(read) were read") }
     equal(Self.sum(sent.classes), Int(answers), "answers by class")
     equal(Self.sum(sent.reasons), Int(answers - stats.accepted), "answers by reason")
-    // What waited for another try at its deadline ended as rejected by the answer that asked for it.
+    // A notification whose deadline came before its retry ended as rejected by the earlier
+    // response.
     let ended = stats.accepted + stats.rejected + sent.retries_asked
     if ended < answers || ended - answers > (hasDeadlines ? stats.rejected : 0) {
       violate("metrics: \(ended) accepted, rejected and tried again, of \(answers) answers")
@@ -103,7 +104,7 @@ extension Witness {
     if told != UInt64(known) { violate("stats: \(what) is \(told), not \(known)") }
   }
 
-  /// Everything is over and told: checks that each notification has exactly one outcome.
+  /// Everything is over and reported: checks that each notification has exactly one outcome.
   func checkEnds(accepted: Int) {
     var silent = 0
     for number in 0..<taken where !isTold(number) {
@@ -120,7 +121,7 @@ extension Witness {
     }
   }
 
-  /// How many of those that a push told as unknown may since have ended as accepted.
+  /// How many notifications that a push reported as unknown may since have ended as accepted.
   private func lateAccepted(but open: [Int]) -> ClosedRange<Int> {
     let ended = pushed.early.filter { !open.contains($0) }
     return ended.count(where: hasToBeAccepted)...ended.count(where: mayBeAccepted)

@@ -1,5 +1,4 @@
-/// Something that a gateway does unasked, at a time or after a number of bytes: the earlier of
-/// the two.
+/// Something that a gateway does unasked, at a time or after some bytes: the earlier of the two.
 enum Whim {
   case serve
   case end
@@ -7,7 +6,7 @@ enum Whim {
   case nameStranger
   case talkNoise
   case nameNobody(UInt8)
-  /// From then on it takes everything and says nothing.
+  /// From then on it takes everything and sends nothing.
   case vanish
 }
 
@@ -34,7 +33,7 @@ final class BinaryLink: Link {
   var streamCount = 0
   /// Bytes of complete frames.
   var offset = 0
-  /// No frame may begin at this byte or behind it.
+  /// No frame may begin at this byte or after it.
   var heldFrom = Int.max
   /// When the first byte was written; -1: none was written.
   var firstWrite: Int64 = -1

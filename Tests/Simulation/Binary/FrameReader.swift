@@ -7,7 +7,7 @@ struct ReadFrame {
   var expiry: UInt32?
   var priority: UInt8?
 
-  /// Nil while the frame is incomplete. `fault` says why the bytes cannot be a frame.
+  /// Nil while the frame is incomplete. `fault` tells why the bytes cannot be a frame.
   static func read(
     _ bytes: UnsafeRawBufferPointer, command: UInt8, fault: inout String?
   ) -> ReadFrame? {

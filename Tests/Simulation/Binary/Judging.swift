@@ -84,9 +84,9 @@ extension World {
 
   /// Something is written that not every call may write.
   func checkWriting(_ line: Int) {
-    // Two writes are allowed in any call: the next notifications, once silence has proven
-    // all that may be in flight together; and a sentinel after the provider was refused, to
-    // ask whether it is admitted.
+    // Two writes are allowed in any call: the next notifications, once silence has proven all that
+    // may be in flight together; and a sentinel after the gateway rejected the provider, to see
+    // whether it is admitted now.
     if !call.mayWrite, !isProofDue(line / 2), !scenario.isQuiet, !isDeadlineNear(line / 2),
       !ledger.channels[line / 2].wasRefused
     {

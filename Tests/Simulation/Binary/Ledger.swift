@@ -36,7 +36,7 @@ struct Sent {
   /// The last connection that had it in full, and the one on which it was accepted; -1: none.
   var carrier = -1
   var acceptor = -1
-  /// How often it was in flight on a connection that ended without a word.
+  /// How often it was in flight on a connection that ended without an error packet.
   var doubts = 0
   var wasRejected = false
   var isCancelled = false
@@ -55,7 +55,7 @@ enum Result {
   case refused
   /// The session read a packet that settled what it carried.
   case settled
-  /// It ended without such a packet, and what it carried has to be sent again or reported.
+  /// It ended without such a packet, and its notifications have to be resent or reported.
   case ambiguous
   /// The same, but it happened too often for sending again.
   case gaveUp
@@ -179,22 +179,21 @@ struct Ledger {
     }
   }
 
-  /// A call wants proof of everything without an outcome.
+  /// A call wants to prove everything without an outcome.
   mutating func wantProof(_ call: Call) {
     for channel in 0..<4 {
       (channels[channel].wantsProof, channels[channel].wantedAt) = (true, call.started)
     }
   }
 
-  /// A connection ended without a word: everything it had in full was in flight.
+  /// A connection ended without an error packet: everything it had in full was in flight.
   mutating func doubt(_ connection: Int) {
     for number in 0..<counts.taken where sent[number].carrier == connection {
       sent[number].doubts += 1
     }
   }
 
-  /// Gives up a channel's oldest notifications that were in doubt this often, and returns
-  /// how many there were.
+  /// Abandons a channel's oldest notifications that were in doubt this often; returns their number.
   mutating func giveUp(of channel: Int, doubts: Int) -> Int {
     var count = 0
     while channels[channel].first >= 0, sent[channels[channel].first].doubts >= doubts {
@@ -208,8 +207,7 @@ struct Ledger {
     channels[channel].first >= 0 && sent[channels[channel].first].doubts > 0
   }
 
-  /// The channel's oldest event that waits to be taken; nil: none.
-  /// `tells`: whether an accepted one has an event.
+  /// The channel's oldest untaken event; nil: none. `tells`: whether an accepted one has an event.
   mutating func waitingEvent(of channel: Int, tells: (Int) -> Bool) -> Int? {
     var number = channels[channel].toBeTold
     while number >= 0 {

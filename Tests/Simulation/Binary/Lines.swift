@@ -49,7 +49,7 @@ extension World {
   }
 
   func cameToNothing() {
-    // A long silence counts as an achievement, which nobody but the session can see.
+    // A long silence counts as an achievement, which only the session can see.
     if scenario.hasSentinels { pauseForNothing() }
   }
 

@@ -186,7 +186,7 @@ extension World {
     connection.lastAccepted = sent.pointee.identifier
   }
 
-  /// Only a notification that an ambiguous end left in doubt may be sent again.
+  /// Only a notification that an ambiguous end left in doubt may be resent.
   private func checkDuplicate(_ number: Int) {
     if !resends { return violate("\(number) is accepted twice, which it never was to be") }
     switch ledger.results[ledger.sent[number].acceptor] {
@@ -196,7 +196,7 @@ extension World {
     }
   }
 
-  /// Where nothing can be proven, nothing is sent again.
+  /// Without proof nothing is resent.
   var resends: Bool { given.session.delivery == 0 && (!scenario.isSimple || scenario.isQuiet) }
 
   /// An enhanced frame can be judged from its token on, because the rest may never arrive.
@@ -209,7 +209,7 @@ extension World {
 
   // MARK: Whims
 
-  /// Does what its whim says for a time that has come.
+  /// Does what its whim plans for a time that has come.
   func act(_ line: Int, until time: Int64) {
     if lines[line].whimAt <= time { act(lines[line], at: lines[line].whimAt) }
   }
@@ -263,7 +263,7 @@ extension World {
 
   // MARK: Speaking
 
-  /// Sends an error packet about what just arrived, and looks at nothing after it.
+  /// Sends an error packet about the frame that just arrived, and ignores everything after it.
   private func answer(
     _ connection: BinaryLink, _ status: UInt8, _ identifier: UInt32, _ word: Word,
     at time: Int64? = nil
@@ -276,7 +276,7 @@ extension World {
     if dice.happens(isHealed ? 0 : scenario.cutPackets) {
       count = dice.below(6)
     } else if dice.below(20) == 0 {
-      // Nobody should read what follows the packet.
+      // The session should not read what follows the packet.
       for index in 6..<16 { packet.bytes[index] = UInt8(truncatingIfNeeded: dice.next()) }
       count = 16
     }
@@ -312,7 +312,7 @@ extension World {
     drawEnding(connection)
   }
 
-  /// Ends the connection without a word.
+  /// Ends the connection without an error packet.
   private func end(_ connection: BinaryLink, at time: Int64) {
     connection.endsAt = min(connection.endsAt, time + connection.down)
     drawEnding(connection)

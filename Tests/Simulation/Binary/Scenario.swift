@@ -49,8 +49,7 @@ struct Scenario {
   /// Every count and outcome can be predicted exactly. With the quiet period, or without
   /// identifiers, they depend on when the session takes silence for an answer.
   var isExact: Bool { hasSentinels && !cancels }
-  /// Only poison notifications end connections without an error packet, so only they ever stay in
-  /// doubt.
+  /// Only poison notifications end connections without an error packet and stay in doubt for good.
   var isPoisonous = false
 
   init(_ dice: inout Dice) {
@@ -158,7 +157,7 @@ struct Scenario {
     actions = dice.within(5...50)
   }
 
-  /// The session must hear what a gateway says, and its end, before it takes silence for an answer.
+  /// The session must read the gateway's bytes, and its end, before it takes silence for an answer.
   private mutating func keepWithinQuietPeriod() {
     let share = Int64(given.binary.quiet_period_ms) * Self.millisecond / 5
     faults.delayMax = min(faults.delayMax, share)

@@ -5,8 +5,7 @@ extension World {
     let connection = lines[line]
     let serial = connection.serial
     if connection.hasSaidGoodbye, !connection.isDone {
-      // The session was closed for good: everything without an outcome becomes unknown, and
-      // nothing is sent again.
+      // The session was closed for good: all without an outcome become unknown, without a resend.
       return ledger.end(serial, as: .gaveUp)
     }
     if connection.isUnread {
@@ -51,8 +50,7 @@ extension World {
     endedInDoubt(line)
   }
 
-  /// Whether the status can only mean the sentinel's missing token, or an option says so
-  /// for every status.
+  /// Whether the status, alone or by an option, can only mean the sentinel's missing token.
   private func answersSentinel(_ line: Int, _ status: UInt8) -> Bool {
     if given.binary.zero_proves != 0 || status == 2 { return true }
     let channel = ledger.channels[line / 2]
@@ -124,7 +122,7 @@ extension World {
     ledger.counts.resent += left
   }
 
-  /// Nobody knows whether the gateway looked at anything, so what was in flight is in doubt too.
+  /// The gateway may have looked at its notifications, so those in flight are in doubt too.
   private func turnedDown(_ line: Int) {
     let channel = line / 2
     guard lines[line].frames > 0 else {
@@ -149,8 +147,8 @@ extension World {
     return count
   }
 
-  /// Unless it hears of the end, the session drops a connection only if it took nothing or
-  /// owed an answer for a long time.
+  /// Unless it sees the end, the session drops a connection only if it took nothing or left
+  /// something unanswered for a long time.
   private func checkGivingUp(_ line: Int) {
     let since = lines[line].refusedSince
     if since > 0, clock - since >= writeTimeout { return met(.writeTimeouts) }

@@ -303,7 +303,7 @@ struct HTTP2Caller: Calling, ~Copyable {
 
   /// The feedback lists each device that the session reported as gone, once.
   mutating func checkRest() {
-    // A device that is gone is not known by its notification.
+    // A gone device's token does not identify a notification.
     if world.scenario.devices > 0 { return }
     for number in world.pushed.early { world.noteGone(number) }
     var devices = GoneFeedback(session.gone)

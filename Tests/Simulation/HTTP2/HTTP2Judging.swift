@@ -45,8 +45,8 @@ extension HTTP2World {
       if !connection.leadsNowhere { connection.givenUp = 0 }
       if ledger.asked[index].status == 200 { cameToSomething() }
       if asksForAnother(ledger.asked[index].reason) { connection.isToBeLeft = true }
-      // The session may have given it up without our hearing of it: nghttp2 hears nothing
-      // once it has sent GOAWAY and all streams are done.
+      // The session may have abandoned it without our knowledge: nghttp2 reads nothing once it has
+      // sent GOAWAY and all streams are done.
       if connection.isDeaf || connection.everRefused || connection.lastStream != .max,
         clock - ledger.asked[index].at >= answerTimeout - faults.lapseMax
       {
@@ -61,7 +61,7 @@ extension HTTP2World {
         // Half an answer does not count.
         see(index, .half)
       } else {
-        // The session may have given it up before, in a record that was not taken yet.
+        // The session may have abandoned it before, in a TLS record that was not taken yet.
         if connection.everRefused,
           clock - ledger.asked[index].at >= answerTimeout - faults.lapseMax
         {
@@ -104,8 +104,8 @@ extension HTTP2World {
     if end == .refused { sent.pointee.refusals += 1 }
   }
 
-  /// Whether the session may have given the stream up. Its record may have been offered before the
-  /// service saw it, and the process may have been suspended between looking at the clock and
+  /// Whether the session may have abandoned the stream. Its TLS record may have been offered before
+  /// the service saw it, and the process may have been suspended between looking at the clock and
   /// beginning the stream.
   private func mayBeGivenUp(_ index: Int) -> Bool {
     let asked = ledger.asked[index]
@@ -195,7 +195,7 @@ extension HTTP2World {
     }
   }
 
-  /// A PING beside streams is for a service that has said nothing for long.
+  /// A PING next to streams is for a service that has sent nothing for long.
   func checkProbe(of connection: HTTP2Link, isBeside: Bool) {
     let silence = clock - connection.lastRead + faults.lapseMax
     // Notifications that reached their deadline were abandoned sooner.
@@ -239,7 +239,7 @@ extension HTTP2World {
     }
   }
 
-  /// Whether the answer asks for another try after a pause.
+  /// Whether the response asks for a retry after a pause.
   private func putsOff(_ asked: Asked) -> Bool {
     switch Reason(UInt32(asked.reason)).remedy(answered: Int(asked.status)) {
     case .wait, .reconnect, .reconnectOnce: true
@@ -277,14 +277,14 @@ extension HTTP2World {
     return sent.mostEnds + unseenDrops - sent.unseenDropsBefore
   }
 
-  /// How often a notification may be sent if nobody knows what became of it.
+  /// How often a notification may be sent while its outcome is in doubt.
   static var mostDeliveries: Int { 5 }
 
-  /// Reasons by which a service says that this connection can no longer be used:
-  /// IdleTimeout, UnrelatedKeyIdInToken, Shutdown. Trouble in the service itself is not one.
+  /// Reasons that mean that this connection can no longer be used: IdleTimeout,
+  /// UnrelatedKeyIdInToken, Shutdown. Trouble in the service itself is not one.
   private func asksForAnother(_ reason: UInt8) -> Bool { [16, 18, 32].contains(reason) }
 
-  /// Whether the answer allows the notification to be sent again.
+  /// Whether the response allows a resend of the notification.
   private func asksAgain(_ asked: Asked) -> Bool {
     switch Reason(UInt32(asked.reason)).remedy(answered: Int(asked.status)) {
     case .wait, .reconnect, .reconnectOnce: true
@@ -355,7 +355,7 @@ extension HTTP2World {
     }
   }
 
-  /// Unless it hears of the end, the session drops a connection only for a reason.
+  /// Unless it sees the end, the session drops a connection only for a reason.
   private func checkGivingUp(_ connection: HTTP2Link) {
     if connection.hasReadBreach { return met(.breachesHeard) }
     let since = connection.refusedSince
@@ -397,7 +397,7 @@ extension HTTP2World {
       }
       // It leads nowhere.
       if connection.leadsNowhere { return met(.lefts) }
-      // Others had one beside a connection whose only stream had no answer.
+      // Others had a connection next to one whose only stream had no response.
       if isAnyHeld, connection.openRequests == 0,
         lines.count(where: { $0.phase != .closed }) > Int(given.session.connections)
       {
@@ -495,7 +495,7 @@ extension HTTP2World {
     if asked.isEndRead { checkPatience(number, asked) }
   }
 
-  /// The feedback has to list its device; false if nobody has heard since when it is gone.
+  /// The feedback has to list its device; false if the session has not read since when it is gone.
   @discardableResult
   func noteGone(_ number: Int) -> Bool {
     guard ledger.sent[number].answered >= 0 else { return false }
@@ -522,8 +522,8 @@ extension HTTP2World {
     case .reconnectOnce where sent.asked > 1: return
     case .wait, .reconnect, .reconnectOnce: break
     }
-    // The service may have refused other streams of it, and nobody knows which ones. After a GOAWAY it
-    // may have waited too.
+    // The service may have refused other streams of it, and which ones is unknown. After a GOAWAY
+    // it may have waited too.
     if hasPatience(sent, tries: sent.asked - 1 + hiddenRefusals + goodbyes, after: asked) {
       let age = (clock - sent.takenAt) / 1_000_000_000
       violate("\(number) ends as rejected with \(asked.status) after \(age) s")
@@ -556,8 +556,7 @@ extension HTTP2World {
     if isOpen, !isEarly, !mayBeGivenUp(sent.newest) {
       return violate("\(number) ends as unknown while it waits for an answer")
     }
-    // It had a stream at its deadline, even if the service has responded since; or a record has it
-    // that was not written.
+    // It had a stream at its deadline, despite a later response; or an unwritten TLS record has it.
     if let due = sent.due, isDue, sent.asked == 0 || sent.freeSince >= due.lowerBound { return }
     if sent.isCancelled || isDue {
       // A push may have offered it to a connection that took nothing or reads nothing.
@@ -578,15 +577,15 @@ extension HTTP2World {
       return
     }
     let refusals = sent.refusals + hiddenRefusals
-    // It was refused again and again, until there was no time for another try.
+    // It was refused again and again, until there was no time for a retry.
     let wasRefused = sent.lastEnd == .refused || turnedDownAt >= sent.freeSince
     if wasRefused || hiddenRefusals > 0, refusals + sent.doubts + sent.unsureDoubts > 3,
       !hasPatience(sent, tries: sent.asked + hiddenRefusals, after: nil)
     {
       return
     }
-    // If the service refused streams and nobody knows whose, the session may have given
-    // such a stream up before it heard of that.
+    // If the service refused unidentified streams, the session may have abandoned such a stream
+    // before it knew that.
     let isGivenUp = hiddenRefusals > 0 && clock - sent.freeSince >= answerTimeout
     // The same holds for a stream on a connection that hides which streams count.
     let isHidden = lines.contains {
@@ -610,8 +609,7 @@ extension HTTP2World {
     }
   }
 
-  /// The apns-id has to be the caller's own or one from the service's responses to the
-  /// notification.
+  /// The apns-id has to be the caller's own or from the service's responses to the notification.
   private func checkIdentifier(_ number: Int, _ event: HTTP2Event) {
     guard ledger.sent[number].answered >= 0 else { return }
     guard let (told, isOwn) = event.identifierText else {

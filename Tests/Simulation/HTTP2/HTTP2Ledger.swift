@@ -60,9 +60,9 @@ struct HTTP2Sent {
   var ends = 0
   var mostEnds = 0
   var refusals = 0
-  /// Answers that asked for another try later.
+  /// Responses that asked for a retry.
   var putOff = 0
-  /// Requests whose answer the session may or may not have heard.
+  /// Requests whose response the session may or may not have read.
   var unsureDoubts = 0
   var isCancelled = false
   /// Between which times it has to end; nil: it has no deadline.
@@ -81,9 +81,9 @@ enum Seen {
   case answered
   /// Ended by an answer that began and was never completed.
   case half
-  /// The service has said that it did not look at the request.
+  /// The service has reported that it did not process the request.
   case refused
-  /// It is over, and nothing says what became of the request.
+  /// It is over, and the request's outcome is in doubt.
   case doubt
 }
 
@@ -118,12 +118,12 @@ struct Asked {
   var resetBehind: UInt32?
 }
 
-/// All notifications and requests, and what became of each.
+/// All notifications and requests, and their outcomes.
 struct HTTP2Ledger {
   static let most = 2000
   let sent: UnsafeMutablePointer<HTTP2Sent>
   private(set) var taken = 0
-  /// All before it were begun, or told.
+  /// All before it were begun, or reported.
   var firstWaiting = 0
   var asked: [Asked] = []
   var connections = 0

@@ -123,7 +123,7 @@ extension HTTP2World {
     }
   }
 
-  /// The session waits for an answer no longer than the options say.
+  /// The session waits for a response no longer than the options allow.
   func checkWaiting(until time: Int64) {
     checkOthersGoOn(until: time)
     guard time - clock > answerTimeout + 1_000_000_000 else { return }
@@ -134,8 +134,8 @@ extension HTTP2World {
         $0 >= 0 && ledger.asked[$0].seen == .open && !isDue(ledger.asked[$0].number)
       })
     {
-      // A connection that hears nothing any more has not heard it either, and the session
-      // may be waiting for the answer to a PING.
+      // A connection that reads nothing any more has not seen it either, and the session may be
+      // waiting for the answer to a PING.
       if connection.isDeaf, time - clock <= connectTimeout { continue }
       violate("\(call.name) waits \((time - clock) / 1000) us for \(connection)")
     }

@@ -23,7 +23,7 @@ final class HTTP2Link: Link {
   var hasReadSettings = false
   var hasReadGoodbye = false
   var hasReadAnswer = false
-  /// An answer asked for another connection.
+  /// A response asked for another connection.
   var isToBeLeft = false
   /// The session has read something that breaks HTTP/2's rules.
   var hasReadBreach = false
@@ -38,14 +38,14 @@ final class HTTP2Link: Link {
   var leadsNowhere: Bool {
     let most = HTTP2World.mostDeliveries
     if givenUp > most || isDeaf && openRequests > most { return true }
-    // By their deadlines, and the service has not heard of it yet.
+    // By their deadlines, and the service does not know yet.
     let due = requests.count {
       $0 >= 0 && world.ledger.asked[$0].seen == .open && world.isDue(world.ledger.asked[$0].number)
     }
     if givenUp + due > most { return true }
     guard isDeaf || lastStream != .max else { return false }
     if givenUp + dueUnseen > most { return true }
-    // Nor does it see how many were begun and given up since.
+    // Nor does it see how many were begun and abandoned since.
     return requests.contains {
       $0 >= 0 && world.ledger.asked[$0].seen == .open
         && world.clock - world.ledger.asked[$0].at >= world.answerTimeout - world.faults.lapseMax
@@ -61,13 +61,13 @@ final class HTTP2Link: Link {
   }
   /// When the session sent a PING that has no answer yet; 0: none is open.
   var pingedAt: Int64 = 0
-  /// When it last sent a PING beside streams; 0: never.
+  /// When it last sent a PING next to streams; 0: never.
   var probedAt: Int64 = 0
   /// When the session last read of the end of a stream; and when the call began that last read of a
   /// stream that had held up others.
   var lastEnd: Int64 = 0
   var heldIn: Int64 = -1
-  /// Streams given up since the last answer was read.
+  /// Streams abandoned since the last response was read.
   var givenUp = 0
 
   // The service.
@@ -75,7 +75,7 @@ final class HTTP2Link: Link {
   var agenda = Agenda()
   /// The time of the current deed.
   var now: Int64 = 0
-  /// From when on it hears nothing.
+  /// From when on it reads nothing.
   var deafSince: Int64 = .max
   var givesPong = true
   var whim = HTTP2Whim.serve
@@ -87,11 +87,11 @@ final class HTTP2Link: Link {
   var allowedLeast = Int.max
   /// The highest stream whose request was processed or answered.
   var highestJudged: Int32 = 0
-  /// The service does not look at streams above this one.
+  /// The service does not process streams above this one.
   var lastStream = Int32.max
   /// Since when `lastStream` has applied.
   var hidesSince: Int64 = 0
-  /// The service refused streams, and nobody knows whose.
+  /// The service refused streams, and their notifications are unknown.
   var refusesHidden = false
   /// GOAWAYs of the model itself; any other means that nghttp2 found a fault.
   var goodbyes = 0

@@ -4,7 +4,7 @@ import CAPNS
 /// some runs and not in others, so that the effects of a single fault are met too.
 struct HTTP2Scenario {
   var given = GivenOptions()
-  /// The pauses that the options ask for.
+  /// The pauses that the options set.
   var schedules = Schedules()
   var firstIdentifier: UInt32 = 1
   var showsToken = false
@@ -95,8 +95,8 @@ struct HTTP2Scenario {
     silent = killers == 0 ? dice.pick([3, 20, 100]) : dice.pick([0, 0, 3, 20])
   }
 
-  /// A notification is known by its apns-id, because its token is another one's too. A device that
-  /// is gone would be so for all.
+  /// The apns-id identifies a notification, because others have its token too. A gone device would
+  /// be gone for all of them.
   private mutating func drawDevices(_ dice: inout Dice) {
     given.session.device_order = 1
     devices = dice.pick([1, 2, 5, 20, 300])

@@ -21,9 +21,9 @@ final class HTTP2World: Stage, Wired, Witness {
   /// notifications that fly apart from others.
   var doubtfulEnds = 0
   var isAnyApart: Bool { doubtfulEnds > 1 }
-  /// Some connection was made beside one whose only stream had no answer.
+  /// Some connection was opened next to one whose only stream had no response.
   var isAnyHeld = false
-  /// So many more than usual may be there by that.
+  /// This many more connections than usual may exist because of that.
   var extra = 0
   /// Connections that were dropped and may have had requests the service never saw: when
   /// the last one was dropped, and how many there were.
@@ -33,10 +33,10 @@ final class HTTP2World: Stage, Wired, Witness {
   var goodbyes = 0
   /// When a connection last ended that may have had requests and refused the provider.
   var turnedDownAt: Int64 = -1
-  /// Refused streams whose notifications nobody knows.
+  /// Refused streams whose notifications are unknown.
   var hiddenRefusals = 0
-  /// Some request was answered before it had arrived in full. Its stream ends later, and
-  /// nobody sees when the session notices that.
+  /// Some request got its response before it had arrived in full. Its stream ends later, and the
+  /// model does not see when the session notices that.
   var isAnsweredEarly = false
   /// The session is being closed for good.
   var isClosing = false

@@ -1,4 +1,4 @@
-/// The pauses of a session before a notification is sent again, in seconds, as numbers and as the
+/// The pauses of a session before a notification is retried, in seconds, as numbers and as the
 /// options' texts.
 struct Schedules {
   var retry = [1, 2, 4, 8, 16, 32]

@@ -116,14 +116,14 @@ extension HTTP2Link {
     return requests[place]
   }
 
-  /// A PING asks whether the service is there: beside streams, or before others are begun.
+  /// A PING tests whether the service is there: next to streams, or before others are begun.
   fileprivate func heardPing(isBeside: Bool) {
     world.met(isBeside ? .probes : .pings)
     if openRequests > 0 { world.checkProbe(of: self, isBeside: isBeside) }
     if isBeside { probedAt = world.clock } else { pingedAt = world.clock }
   }
 
-  /// The session no longer wants an answer on that stream.
+  /// The session abandoned that stream.
   fileprivate func heardReset(_ stream: Int32, _ code: UInt32) {
     givenUp += 1
     guard let index = request(stream), world.ledger.asked[index].seen == .open else { return }
@@ -144,7 +144,7 @@ extension HTTP2Link {
     }
   }
 
-  /// Tells what a frame is before its bytes go out.
+  /// Reports what a frame is before its bytes go out.
   fileprivate func saidFrame(_ frame: nghttp2_frame) {
     let type = UInt32(frame.hd.type)
     let ends = UInt32(frame.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
@@ -255,8 +255,8 @@ private func faultComes(
   _ context: UnsafeMutableRawPointer?
 ) -> CInt {
   let connection = connection(context)
-  // There are more streams than SETTINGS allow, and the session may not have seen those
-  // yet. nghttp2 refuses them by itself and tells nobody which they were.
+  // There are more streams than SETTINGS allow, and the session may not have seen those yet.
+  // nghttp2 refuses them itself and does not report which they were.
   if error == NGHTTP2_ERR_REFUSED_STREAM.rawValue {
     connection.world.hiddenRefusals += 1
     connection.refusesHidden = true

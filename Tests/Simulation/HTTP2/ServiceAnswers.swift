@@ -5,7 +5,7 @@ import CSystem
 extension HTTP2Link {
   /// A request's head has come in full: checks that it is as sent and may come now.
   func begin(_ stream: Int32) {
-    // Where devices get more than one, the apns-id says which it is.
+    // If devices get more than one, the apns-id identifies it.
     let known = world.scenario.devices > 0 ? head.identifier?.number : head.device
     guard let number = known, number < world.ledger.taken,
       head.device == world.ledger.sent[number].device
@@ -37,7 +37,7 @@ extension HTTP2Link {
 
   private func check(_ head: RequestHead, _ number: Int) {
     let sent = world.ledger.sent[number]
-    // A broadcast says what the service needs.
+    // A broadcast has the fields that the service needs.
     let expiry: Int64? = sent.expiry == 0 && !sent.isBroadcast ? nil : max(0, sent.expiry)
     let priority = sent.isBroadcast && sent.priority == 0 ? 10 : sent.priority
     // A session's topic gets the suffix that the push type needs.
@@ -76,7 +76,7 @@ extension HTTP2Link {
 
   // MARK: Judging
 
-  /// Looks at a request that has arrived, or at its head.
+  /// Checks a request that has arrived, or its head.
   func judge(_ index: Int) {
     let asked = world.ledger.asked[index]
     guard !asked.isJudged, !asked.isClosed, asked.stream <= lastStream else { return }

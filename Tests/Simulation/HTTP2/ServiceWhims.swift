@@ -11,7 +11,7 @@ enum HTTP2Whim {
   case leaveAtOnce
   /// It breaks HTTP/2's rules.
   case breach
-  /// From then on it takes everything and says nothing.
+  /// From then on it takes everything and sends nothing.
   case vanish
 }
 
@@ -121,7 +121,7 @@ extension HTTP2Link {
     }
   }
 
-  /// Says which streams it looks at, and which it never will.
+  /// Reports which streams it processes, and which it never will.
   private func sayLastGoodbye(error: UInt32) {
     let unjudged = max(0, requests.count - (Int(highestJudged) + 1) / 2)
     lastStream = highestJudged + 2 * Int32(world.dice.below(unjudged + 1))
