@@ -242,7 +242,7 @@ TEST(all_are_dead) {
   }
 }
 
-/* Each connection but the first goes where the last one did. */
+/* Each connection but the first goes to the address of the last one. */
 TEST(what_worked_last_is_tried_first) {
   silence_a_port();
   gateway_t *gateway = gateway_start(NULL, NULL);

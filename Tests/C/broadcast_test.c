@@ -4,7 +4,7 @@
 #include "keychain.h"
 #include "pushing.h"
 
-#define CHANNEL "dHN0LXNyY2gtY2hubA==" /* as Apple's page writes one */
+#define CHANNEL "dHN0LXNyY2gtY2hubA==" /* in the form of Apple's page */
 #define PATH "/4/broadcasts/apps/com.example.chess"
 #define UPDATE "{\"aps\":{\"timestamp\":1234,\"event\":\"update\",\"content-state\":{}}}"
 #define ID "5e2a60c0-1111-4000-8000-00000000000a"
@@ -121,7 +121,7 @@ TEST(many_channels_and_devices) {
   check_many(1 + 1024);
 }
 
-/* The certificate's app, where neither the notification nor the session names one. */
+/* The certificate's app, if neither the notification nor the session names one. */
 TEST(the_app_has_to_be_known) {
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);

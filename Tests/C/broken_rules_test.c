@@ -41,7 +41,7 @@ static service_reply_t judge(void *context, const service_push_t *push) {
   return reply;
 }
 
-/* Answers come only if nobody waits for `answer_timeout_ms`, which is longer than the drain. */
+/* Responses come only if no call waits for `answer_timeout_ms`, which is longer than the drain. */
 static void check_breach(const breach_t *breach, size_t answered, int delivery) {
   script_t script = {breach, answered};
   service_t *service = service_judging(judge, &script);

@@ -15,7 +15,7 @@
 
 /* ---- A service that has channels -------------------------------------------- */
 
-/* What it answers next, in turn; the last one again and again. */
+/* Its next responses, in turn; the last one again and again. */
 typedef struct plan {
   service_reply_t replies[16];
   size_t count;

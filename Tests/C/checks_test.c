@@ -275,7 +275,7 @@ TEST(a_refusal_has_the_gateways_status) {
   REFUSED(push.payload_length = SIZE_MAX, APNS_REJECT_INVALID_PAYLOAD_SIZE, "more than");
   REFUSED(push.priority = 7, APNS_REJECT_PROCESSING_ERROR, "priority is 7");
   REFUSED(push.expiry = -2, APNS_REJECT_PROCESSING_ERROR, "expiry is -2");
-  /* Mistakes of the call are none of a notification. */
+  /* Errors of a call are not findings about a notification. */
   REFUSED(push.size = 0, APNS_REJECT_NONE, "INIT macro");
   REFUSED(push.reserved[3] = 1, APNS_REJECT_NONE, "reserved");
 #undef REFUSED

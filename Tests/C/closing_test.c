@@ -189,7 +189,7 @@ TEST(closing_proves_what_the_gateway_answers) {
   }
 }
 
-/* No sentinel goes to peers that do not answer one, nor with a format that could not. */
+/* No sentinel goes to peers that do not answer sentinels, nor with a format without answers. */
 TEST(closing_sends_no_sentinel_where_none_is_answered) {
   for (int simple = 0; simple < 2; simple++) {
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));

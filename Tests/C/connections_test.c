@@ -218,7 +218,7 @@ TEST(a_late_rejection_holds_up_nobody_else) {
   send_in_batches(session, all, 0, COUNT, COUNT);
   gateway_await_step(gateway, 1, 1);
   size_t unresolved = COUNT, before = COUNT + 1;
-  /* Until nothing more comes of it but what the late one has. */
+  /* Until only the late connection's notifications are left. */
   for (int64_t start = clock_ms(); unresolved > COUNT / 2 || unresolved != before;) {
     assert_in_range(clock_ms() - start, 0, AMPLE_MS);
     before = unresolved;

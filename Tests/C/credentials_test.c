@@ -86,7 +86,7 @@ TEST(a_passphrase) {
   options.key_file = identities_write_encrypted("encrypted.key", &all->provider, "open sesame");
   options.passphrase = "open sesame";
   check_works(&options, 0);
-  /* With a key that needs none, it does no harm. */
+  /* With a key without a passphrase, it does no harm. */
   options.key_file = all->provider.key_file;
   check_works(&options, 0);
 }
@@ -211,7 +211,7 @@ TEST(broken_files) {
   broken = identities_write("cut.crt", certificate, length / 2 - 1);
   check_refused(&options, APNS_ERR_CREDENTIALS, broken);
   free(certificate);
-  /* A key that is broken is not one whose passphrase is missing. */
+  /* A broken key is not reported as a missing passphrase. */
   char *key = identities_read(all->provider.key_file, &length);
   key[length / 2] = '!';
   broken = identities_write("broken.key", key, length);

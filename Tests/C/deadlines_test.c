@@ -14,7 +14,7 @@
 #include "provider.h"
 #include "sockets.h"
 
-/* A name of two addresses, the first of which nobody answers; linked before libc's. */
+/* A name of two addresses, and the first does not answer; linked before libc's. */
 int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
                 struct addrinfo **list) {
   int (*system)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
@@ -383,7 +383,7 @@ TEST(a_signal_neither_ends_nor_prolongs_a_wait) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_t *session = session_to(gateway, NULL);
   send_range(session, 0, 3);
-  /* It stays: the last of them may come late, and end the program where nothing takes it. */
+  /* It stays: the last of them may come late, and end the program if nothing takes it. */
   struct sigaction action = {.sa_handler = count_alarm};
   sigaction(SIGALRM, &action, NULL);
   const struct itimerval every = {{0, 20000}, {0, 20000}}, never = {{0, 0}, {0, 0}};

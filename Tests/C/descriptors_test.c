@@ -171,7 +171,7 @@ TEST(files_that_no_descriptor_is_left_for) {
   assert_child_is_fine(files_without_descriptors, (void *)(uintptr_t)identities_make());
 }
 
-/* It may be otherwise the next time: no file and no peer is to blame. */
+/* The next call may succeed: no file and no peer is to blame. */
 TEST(no_descriptor_left_is_retryable) {
   /* valgrind has its own descriptors. */
   if (getenv("APNS_TESTS_LIGHT")) skip();

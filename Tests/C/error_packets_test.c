@@ -20,7 +20,7 @@ static void check_named(uint8_t status, size_t place) {
   assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error));
   assert_int_equal(unresolved, 0);
 
-  /* Nothing is wrong with the named one, or it is the last accepted one. */
+  /* The named one is good, or is the last accepted one. */
   bool is_rejection = status != APNS_REJECT_NONE && status != APNS_REJECT_SHUTDOWN;
   assert_counts(session, BATCH, BATCH - is_rejection, is_rejection, 0, 0);
   if (is_rejection) assert_event(session, APNS_EVENT_REJECTED, status, place);
@@ -585,7 +585,7 @@ TEST(with_the_simple_format) {
   } rows[] = {
       {{TAKE_ALL, END}, 0, APNS_DELIVERY_AT_LEAST_ONCE, false}, /* silence proves nothing */
       {{TAKE_ALL, END}, 100, APNS_DELIVERY_AT_LEAST_ONCE, true},
-      /* An end is reported: nothing could ever be proven, or it is wanted so. */
+      /* The end is reported: nothing could ever be proven, or the option wants it so. */
       {{TAKE_FRAMES(BATCH), CLOSE_FIN, END}, 0, APNS_DELIVERY_AT_LEAST_ONCE, false},
       {{TAKE_FRAMES(BATCH), CLOSE_FIN, END}, AMPLE_MS, APNS_DELIVERY_AT_MOST_ONCE, false},
   };
@@ -608,8 +608,8 @@ TEST(with_the_simple_format) {
   }
 }
 
-/* A gateway that answers nothing but ends each connection may be ended by one of
-   the notifications: after a while they come out as unknown, not again and again. */
+/* A gateway that answers nothing and ends each connection may do so because of a notification:
+   after a while they come out as unknown, not again and again. */
 TEST(endless_ambiguity_ends) {
   const gateway_step_t script[] = {TAKE_FRAMES(1), CLOSE_FIN};
   gateway_t *gateway = gateway_start(

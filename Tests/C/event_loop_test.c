@@ -1,4 +1,4 @@
-/* Sessions and feedback that never wait: what the section "Sessions in an event loop" promises. */
+/* Sessions and feedback that never wait, as promised in the section "Sessions in an event loop". */
 #include <apns/sendpayload.h>
 #include <dirent.h>
 #include <pthread.h>

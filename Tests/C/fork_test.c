@@ -216,7 +216,7 @@ TEST(several_connections_and_a_standby) {
     assert_ok(apns_session_next_event(family.session, &event, 0, &error));
     assert_int_equal(event.reject, 7);
     assert_no_event(family.session);
-    /* Nothing was lost on the way, so nothing was sent twice but what the rejections cost. */
+    /* Nothing was lost, so the only duplicates are those of the rejections. */
     apns_session_free(family.session);
     uint8_t times[COUNT + MORE] = {0};
     size_t connections = gateway_connections(gateway);

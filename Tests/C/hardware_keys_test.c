@@ -18,7 +18,7 @@ static const char *const modules[] = {"/usr/lib/softhsm/libsofthsm2.so",
 static ENGINE *device;
 static EVP_PKEY *key; /* the same as in the device, for its public half */
 
-/* Why there is no device here; NULL: there is one. */
+/* Why there is no device here; NULL if there is a device. */
 static const char *missing(void) {
 #ifdef OPENSSL_NO_ENGINE
   return "this OpenSSL has no engines";

@@ -213,7 +213,7 @@ TEST(more_connections_where_the_window_is_shut) {
   service_free(service);
 }
 
-/* A payload goes in two parts where the service waits for the rest of a window first. */
+/* A payload goes in two parts if the service waits for the rest of a flow-control window first. */
 TEST(a_window_is_used_to_its_end) {
   for (uint32_t connections = 1; connections < 4; connections += 2) {
     const service_options_t options = {.gives_credit_late = true};
@@ -253,7 +253,7 @@ static service_reply_t judge_by_number(void *context, const service_push_t *push
   return verdict->reply;
 }
 
-/* What one answer makes of the notification. */
+/* The outcome of the notification for one response. */
 static apns_event_t event_for(int status, const char *body) {
   verdict_t verdict = {.every = 1, .reply = {.status = status, .body = body}};
   service_t *service = service_judging(judge_by_number, &verdict);
@@ -774,7 +774,7 @@ TEST(an_expired_token_is_replaced) {
   assert_counts(session, 50, 50, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, expiry.times);
   push_stop(session, service);
-  /* More than one only where the service took long for its first answer. */
+  /* More than one only if the service took long for its first response. */
   assert_in_range(expiry.times, 1, 50);
   service_free(service);
 }

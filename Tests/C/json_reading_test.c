@@ -29,7 +29,7 @@ static void spaces(plain_t *p) {
   while (p->at < p->length && strchr(" \t\n\r", p->text[p->at]) && p->text[p->at]) p->at++;
 }
 
-/* So many bytes of one character of UTF-8; 0: none. */
+/* The length of one UTF-8 character in bytes; 0: none. */
 static size_t character(const plain_t *p, size_t at) {
   const int first = byte_at(p, at);
   const size_t length = first < 0xC2   ? 0
@@ -358,7 +358,7 @@ TEST(each_byte_in_each_place) {
       }
 }
 
-/* All that three bytes and, of what leads to four, four may be. */
+/* All values of three bytes, and of four bytes after a valid beginning. */
 TEST(each_character_beyond_ascii) {
   const unsigned step = (unsigned)as_many_as(1, 37);
   char text[64] = "{\"aps\":{},\"k\":\"";

@@ -1,4 +1,4 @@
-/* Keys as people have them: what holds a whole one is accepted, and the rest is named. */
+/* Keys as people have them: any form with a whole key is accepted, and the rest is named. */
 #include <openssl/evp.h>
 #include <stdio.h>
 

@@ -128,7 +128,7 @@ uint8_t *keychain_pkcs12(const pkcs12_t *traits, size_t *length_out) {
   }
   const int iterations = 16, checksum = traits->without_checksum ? -1 : 1;
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
-  /* A context of the test's own, so that the default one has nothing old in it. */
+  /* A separate context, so that the default one has nothing old in it. */
   OSSL_LIB_CTX *context = OSSL_LIB_CTX_new();
   OSSL_PROVIDER *base = OSSL_PROVIDER_load(context, "default");
   OSSL_PROVIDER *legacy = OSSL_PROVIDER_load(context, "legacy");

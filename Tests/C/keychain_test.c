@@ -168,7 +168,7 @@ TEST(no_passphrase_and_an_empty_one) {
     check_loads(&options);
     options.passphrase = "";
     check_loads(&options);
-    /* As with a key that needs none, it does no harm. */
+    /* As with a key without a passphrase, it does no harm. */
     options.passphrase = "open sesame";
     check_loads(&options);
     free_pkcs12(&options);
@@ -363,7 +363,7 @@ typedef struct asked {
   char file[PATH_MAX];
   size_t capacity;
   const char *answer; /* NULL: none */
-  int length;         /* what the callback returns */
+  int length;         /* the callback's result */
 } asked_t;
 
 static int answer(const char *file, char *buffer, size_t capacity, void *context) {
@@ -906,7 +906,7 @@ static uint8_t *file_of(STACK_OF(PKCS7) * safes, int rounds, size_t *length_out)
   return bytes;
 }
 
-/* A file of one part, whose bag or which itself takes hours to open. */
+/* A file of one part, where the bag or the file itself takes hours to open. */
 static void check_part(bool is_bag, size_t which) {
   STACK_OF(PKCS12_SAFEBAG) *bags = sk_PKCS12_SAFEBAG_new_null();
   STACK_OF(PKCS7) *safes = sk_PKCS7_new_null();

@@ -8,7 +8,7 @@ set(with_threads
 set(take_long json_reading_test keychain_test push_connections_test hostile_service_test http2_test
   retries_test causes_test push_renew_test provider_tokens_test token_callbacks_test log_test)
 
-# They read what strangers wrote: bytes that are not there, or were never written, are likeliest here.
+# They read untrusted input: bytes that are not there, or were never written, are likeliest here.
 set(memcheck_first
   json_reading_test payload_test payload_check_test strings_test tokens_test error_packets_test
   feedback_test key_shapes_test keychain_test provider_tokens_test hostile_service_test http2_test texts_test)

@@ -1,7 +1,7 @@
 /*
- * Apple's two listings of sendPayload(), kept as printed but for what a test
- * has to vary: the frame goes to the caller's buffer instead of SSL_write(),
- * and the enhanced one's identifier and expiry are arguments.
+ * Apple's two listings of sendPayload(), kept as printed, with changes that a test needs: the frame
+ * goes to the caller's buffer instead of SSL_write(), and the enhanced one's identifier and expiry
+ * are arguments.
  */
 #ifndef TESTS_LISTING_H
 #define TESTS_LISTING_H

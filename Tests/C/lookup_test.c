@@ -165,7 +165,7 @@ TEST(no_answer) {
   assert_within(start, 1000);
   assert_int_equal(error.cause, APNS_CAUSE_LOOKUP_TIMEOUT);
   assert_string_equal(error.message, "cannot resolve silent.test in time");
-  /* It slept, but for the gateway's own threads and what libc and c-ares need. */
+  /* It slept: only the gateway's own threads, libc and c-ares poll. */
   assert_in_range(polls - before, 1, 40);
 }
 

@@ -60,7 +60,7 @@ static bool is_hidden(const apns_error_t *error) {
       "copy parameters failed", "not able to copy ctx", "initialization error", "key gen error",
       "random number generation failed", "EE certificate key too weak",
       "certificate signature failure", "hostname mismatch",
-      /* 1.1.1 alone: it takes what it could not keep for none */
+      /* 1.1.1 alone: it treats values that it could not store as missing */
       "alert missing extension", "Hostname mismatch", "algorithm whose cost is unknown",
       "nested asn1 error"};
   /* Without a peer in between, errno shows it, except for errors that 1.1.1 drops. */
@@ -111,7 +111,7 @@ static bool goes_on(apns_session_t *session, apns_status_t status) {
     }                                                                                \
   } while (0)
 
-/* Makes the call, and once more where memory ran out. */
+/* Makes the call, and repeats it if memory ran out. */
 #define TRY(call)                                                                    \
   do {                                                                               \
     apns_error_t error = APNS_ERROR_INIT;                                            \

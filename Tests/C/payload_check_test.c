@@ -261,7 +261,7 @@ static void judge_key(json_t *payload, json_t *object, const char *key) {
   json_object_set_new(object, key, value);
 }
 
-/* The app's own keys, and those within the objects that are the app's, may be anything. */
+/* Custom keys, and keys within custom objects, may be anything. */
 static bool is_of_apple(json_t *payload, json_t *object, const char *key) {
   return object != payload || !strcmp(key, "aps") || !strcmp(key, "mdm") ||
          !strcmp(key, "container-identifier");
@@ -401,7 +401,7 @@ TEST(numbers_that_a_device_ignores) {
   }
 }
 
-/* Text that went through an encoder once more than it had to. */
+/* Text that went through an encoder once too often. */
 TEST(what_was_escaped_twice) {
 #define TWICE " has an escape that was escaped twice: the device shows its backslash"
   assert_one("{'aps':{'alert':'a\\\\nb'}}", WARNING, 18, "'alert'" TWICE);

@@ -372,7 +372,7 @@ TEST(a_live_activity_starts_and_ends) {
   apns_payload_free(p);
 }
 
-/* The only one of Apple's keys that is a boolean. */
+/* Apple's only boolean key. */
 TEST(content_that_changed) {
   apns_payload_t *p = payload_of(4096, NULL);
   assert_ok(apns_payload_set_integer(p, APNS_KEY_CONTENT_CHANGED, 1, &error));

@@ -69,7 +69,7 @@ TEST(its_own_identifier_proves_whatever_the_status) {
   }
 }
 
-/* Without a token is the sentinel alone; of an odd size only where no other is. */
+/* A missing token (2) is always the sentinel's; a wrong size (5) only if no other token is odd. */
 TEST(identifier_0_proves_where_it_can_mean_nothing_else) {
   for (size_t index = 0; index < STATUSES; index++) {
     uint8_t status = statuses[index];
@@ -183,7 +183,7 @@ TEST(a_packet_for_one_that_has_its_end) {
     }
 }
 
-/* It is named wrongly for ever: that ends too, and none goes out more than five times. */
+/* It is named wrongly for ever: that ends too, and each goes out at most five times. */
 TEST(packets_for_nobody_for_ever) {
   static const gateway_step_t script[] = {TAKE_FRAMES(BATCH), NAME(8, 77777), END};
   /* Nothing was ever proven. */
@@ -344,7 +344,7 @@ static apns_session_t *session_of_age(const gateway_t *gateway, int32_t prove_af
   return session_to(gateway, &options);
 }
 
-/* A look by which nothing is written. */
+/* A look that writes nothing. */
 static void look_in_vain(apns_session_t *session) {
   uint64_t before = stats_of(session).bytes;
   assert_no_event(session);

@@ -8,7 +8,7 @@
 #include "Gateway/gateway.h"
 #include "testing.h"
 
-/** Fails with the words of `error` where the call did not come to `expected`. */
+/** Fails with the text of `error` if the call did not return `expected`. */
 #define assert_status(expected, call) \
   check_status((expected), (call), &error, #call, __FILE__, __LINE__)
 #define assert_ok(call) assert_status(APNS_OK, call)
@@ -16,7 +16,7 @@
 void check_status(apns_status_t expected, apns_status_t found, const apns_error_t *error,
                   const char *call, const char *file, int line);
 
-/** The call fails so, and the message holds that part. */
+/** The call fails with that status, and the message contains that part. */
 #define assert_fails(expected, call, part) \
   (assert_status(expected, call), assert_contains(error.message, part))
 
@@ -36,13 +36,13 @@ int64_t clock_ms(void);
 /** The time that a busy machine may add; less than AMPLE_MS, so that a wrong wait is detected. */
 int64_t patience_ms(void);
 
-/** Fails where more than `limit_ms`, and what a busy machine may add to it, have passed. */
+/** Fails if more than `limit_ms`, and the delay of a busy machine, have passed. */
 #define assert_within(start_ms, limit_ms) \
   assert_in_range(clock_ms() - (start_ms), 0, (limit_ms) + patience_ms())
 
 /**
- * A deadline for what has to succeed. However busy the machine and slow valgrind, it does not
- * pass; a call that hangs ends by it before ctest ends the test.
+ * A deadline for calls that have to succeed. It does not pass even on a busy machine or under
+ * valgrind; a call that hangs ends by it before ctest ends the test.
  */
 #define AMPLE_MS 240000
 
@@ -81,8 +81,8 @@ apns_error_t refused(const apns_credentials_options_t *options, apns_status_t ex
 /** Options for a session to the gateway, with deadlines that end a failing test. */
 apns_session_options_t options_for(const gateway_t *gateway);
 
-/** The options' own tuning, and what is for the binary interface, to be changed. They live until
-    options have been made a few dozen times more. */
+/** The options' own tuning and binary options, to be changed. They live until options have been
+    made a few dozen times more. */
 apns_tuning_t *tuning_of(apns_session_options_t *options);
 apns_binary_options_t *binary_of(apns_session_options_t *options);
 
@@ -135,7 +135,7 @@ void assert_no_event(apns_session_t *session);
 
 apns_session_stats_t stats_of(const apns_session_t *session);
 
-/** The counts are these, and every notification is in exactly one of them. */
+/** The counts are these, and every notification counts in exactly one of them. */
 #define assert_counts(session, taken, accepted, rejected, unknown, unresolved)                \
   check_counts((session), (taken), (accepted), (rejected), (unknown), (unresolved), __FILE__, \
                __LINE__)
@@ -169,7 +169,7 @@ int in_child(int (*body)(void *), void *argument);
 /** Runs it there, and it comes to 0. */
 void assert_child_is_fine(int (*body)(void *), void *argument);
 
-/** For `body`: ends the child with a line on stderr where the condition does not hold. */
+/** For `body`: ends the child with a line on stderr if the condition does not hold. */
 #define CHILD_REQUIRE(condition)                                                    \
   do {                                                                              \
     if (!(condition)) {                                                             \

@@ -69,7 +69,7 @@ static bool deliver(const proxy_t *proxy, int descriptor, const char *bytes, siz
   return true;
 }
 
-/* Byte by byte, for what follows the header is not ours. */
+/* Byte by byte, because the bytes after the header are not ours. */
 static bool hear_request(client_t *client) {
   for (size_t length = 0; length < LONGEST_REQUEST - 1;) {
     if (!receive(client->proxy, client->descriptor, client->request + length, 1)) return false;

@@ -26,13 +26,13 @@ typedef struct proxy_answer {
 
 typedef struct proxy proxy_t;
 
-/** One answer for each connection in the order accepted; the last one is for all beyond. */
+/** One answer for each connection in the order accepted; the last one is for all later ones. */
 proxy_t *proxy_start(uint16_t gateway_port, const proxy_answer_t *answers, size_t count);
 
 uint16_t proxy_port(const proxy_t *proxy);
 
-/** Its URL with that host, and with that user and password where they are not NULL, as a URL has
-   them. Valid until the next call. */
+/** Its URL with that host, and with that user and password if they are not NULL, encoded for a URL.
+   Valid until the next call. */
 const char *proxy_url(const proxy_t *proxy, const char *host, const char *credentials);
 
 /** Connections accepted so far. */

@@ -34,7 +34,7 @@ static void check_through(const apns_session_options_t *options, gateway_t *gate
   gateway_stop(gateway);
 }
 
-/* The same for a proxy that answers so, with user and password of its URL, and in base64. */
+/* The same for a proxy with such an answer, with user and password of its URL, and in base64. */
 static void check_asked(const proxy_answer_t *answer, const char *credentials, const char *basic) {
   gateway_t *gateway = gateway_start(NULL, NULL);
   proxy_t *proxy = proxy_start(gateway_port(gateway), answer, 1);

@@ -227,7 +227,7 @@ TEST(what_was_put_off_to_the_end_tells_why) {
   assert_string_equal(event.reason_text, "the session was closed before an answer came");
 }
 
-/* One notification, of which the first sending comes to `first`. */
+/* One notification, with `first` as the response to its first request. */
 static void check_same_id(service_reply_t first, const char *given, const char *expected) {
   service_t *service = service_judging(judge_first, &first);
   apns_session_t *session = push_session(service, NULL);

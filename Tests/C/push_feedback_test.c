@@ -251,7 +251,7 @@ TEST(memory_is_bounded) {
   push_end(session, service);
 }
 
-/* The same call and the same loop where the session speaks the binary interface. */
+/* The same call and the same loop over the binary interface. */
 TEST(a_binary_session_has_the_service) {
   uint8_t list[38] = {0x53, 0x72, 0x4E, 0x00, 0, 32};
   memcpy(list + 6, notification(7)->token, 32);

@@ -76,7 +76,7 @@ static const apns_notification_t *notification_drawn(size_t n, drawn_t *drawn) {
   return push;
 }
 
-/* Changes what it remembers now and then. */
+/* Changes the size of its dynamic table now and then. */
 static service_reply_t judge_with_sizes(void *context, const service_push_t *push) {
   static const uint32_t sizes[] = {4096, 100, 3000, 0, 150, 65536, 40};
   const size_t every = *(const size_t *)context;
@@ -569,7 +569,7 @@ TEST(a_builders_live_activity) {
   service_free(service);
 }
 
-/* What the service refuses for its topic, and what a device ignores altogether. */
+/* Payloads that the service refuses for their topic, and payloads that a device ignores. */
 TEST(what_does_not_fit_is_refused_where_asked_for) {
   static const struct {
     told_t told;

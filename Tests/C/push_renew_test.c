@@ -89,7 +89,7 @@ TEST(the_old_connection_is_heard_to_its_end) {
   renew(session, 1);
   send_range(session, 1, 5);
   apns_event_t event = APNS_EVENT_INIT;
-  /* These are answered while the first one is still waited for. */
+  /* These are answered while the session still waits for the first one. */
   for (size_t n = 0; n < 4; n++) {
     assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error));
     assert_int_equal(event.kind, APNS_EVENT_ACCEPTED);
@@ -206,7 +206,7 @@ TEST(a_new_key_signs_on_a_new_connection) {
     apns_session_t *session = signing_session(service, credentials);
     apns_credentials_free(credentials);
     credentials = credentials_of(&next);
-    /* In flight, and its answer comes after the renewal. */
+    /* In flight, and its response comes after the rotation. */
     send_range(session, 0, 1);
     assert_ok(apns_session_use_credentials(session, credentials, &error));
     apns_credentials_free(credentials);
@@ -272,7 +272,7 @@ TEST(tokens_and_certificates_take_turns) {
   EVP_PKEY_free(key);
 }
 
-/* With a certificate the topic may be left to it. A token needs one, so those are drained first. */
+/* With a certificate, it may supply the topic. A token needs one, so those are drained first. */
 TEST(what_has_no_topic_needs_its_certificate) {
   EVP_PKEY *key = keychain_key(false);
   service_t *service = strict_service();

@@ -31,7 +31,7 @@ apns_status_t open_session(apns_session_t **session_out, apns_error_t *error);
 /* ---- The way there ------------------------------------------------------ */
 
 static char asked[256];        /* the name that was looked up last */
-static uint16_t meant, really; /* the port that was connected to last, and where that led */
+static uint16_t meant, really; /* the port of the last connection, and its real destination */
 
 /* Both linked before libc's. */
 int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,

@@ -140,8 +140,8 @@ static void assert_cap_kept(size_t cap) {
                (int)(after[index + cap] - before[index]), (int)index);
 }
 
-/* Every connection ends by a rejection, so that nothing but the cap holds the next one
-   back. Five minutes, which the clock is moved through. */
+/* Every connection ends by a rejection, so that nothing but the cap holds the next one back. The
+   test moves the clock through five minutes. */
 static void check_cap(uint32_t cap, size_t at_once, size_t in_five_minutes) {
   FORGET_ERROR();
   static const gateway_step_t names_first[] = {TAKE_FRAMES(1), NAME_NTH(8, 0), END};
@@ -194,7 +194,7 @@ TEST(never_more_in_a_minute_than_the_cap) {
 }
 
 /* A handshake, or a notification that waits for its answer. On a busy machine the clock is not
-   moved past the deadlines of those. */
+   moved past their deadlines. */
 static bool is_under_way(apns_session_t *session) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   assert_ok(apns_session_stats(session, &stats, &error));

@@ -312,7 +312,7 @@ TEST(the_same_ones_do_no_harm) {
   gateway_stop(gateway);
 }
 
-/* A ticket that was given to one certificate is not shown by another. */
+/* A ticket of one certificate is not offered with another. */
 TEST(a_ticket_goes_with_its_certificate) {
   const gateway_options_t generous = {
       .wants_certificate = true, .tickets = 2, .tls_version = TLS1_3_VERSION};

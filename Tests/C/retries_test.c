@@ -279,7 +279,7 @@ static service_reply_t take_its_time(void *context, const service_push_t *push) 
   return (service_reply_t){0};
 }
 
-/* Each is written when the one before it was answered. Without the option they fly together. */
+/* Each is written when the one before it was answered; without the option, all at once. */
 TEST(those_to_a_device_go_out_one_after_the_other) {
   for (int keeps = 0; keeps < 2; keeps++) {
     service_t *service = start(take_its_time, NULL);
@@ -361,7 +361,7 @@ TEST(the_order_is_kept_when_a_connection_dies) {
                      APNS_DELIVERY_AT_LEAST_ONCE, 3);
 }
 
-/* Its outcome is unknown, which is one. */
+/* Its outcome is unknown, which is an outcome. */
 TEST(behind_one_that_is_unknown_the_next_goes_out) {
   hold_t drop = {{.action = SERVE_DROP}, 1};
   service_t *service = start(hold_the_first_up, &drop);

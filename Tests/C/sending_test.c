@@ -1,4 +1,4 @@
-/* What a session puts on the wire, when, and what it refuses. */
+/* The bytes that a session writes, when, and the notifications that it refuses. */
 #include <stdio.h>
 
 #include "provider.h"
@@ -93,7 +93,7 @@ TEST(the_framed_vectors) {
   check_vectors(2, APNS_FORMAT_DEFAULT, 25);
 }
 
-/* The frame of a notification that differs from a plain one in what `change` does. */
+/* The frame of a notification that differs from a plain one by `change`. */
 static const uint8_t *frame_with(int format, int64_t expiry, uint8_t priority, size_t *length_out) {
   static uint8_t frame[512];
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));

@@ -1,5 +1,5 @@
-/* Files with several certificates and keys, as Keychain exports a selection: the one for pushing is
-   shown, and two that are for different apps are both named. */
+/* Files with several certificates and keys, as Keychain exports a selection: the session shows the
+   push certificate, and an error names two of different apps. */
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
 #include <stdio.h>
@@ -27,8 +27,8 @@ static apns_credentials_options_t trusting(void) {
   return options;
 }
 
-/* Certificates and keys, and how they are written into a file: certificate and key, one after the
-   other, in PEM or in PKCS#12. */
+/* Certificates and keys, and their order in a file: certificate and key, one after the other, in
+   PEM or in PKCS#12. */
 typedef struct selection {
   const push_certificate_t *traits[3];
   int key_of[3]; /* which of the keys each has */

@@ -1,4 +1,4 @@
-/* The connection that is made ready while the one before it works. */
+/* The standby connection, opened while the connection before it works. */
 #include <poll.h>
 #include <unistd.h>
 
@@ -59,7 +59,7 @@ static void check_moving_on(int tls_version, size_t tickets) {
   apns_session_t *session = session_with_standby(gateway);
   bring_to_work(session);
   await_connects(session, 3);
-  /* And no more than one: there is nothing a second one would be for. */
+  /* And no more than one: a second one would have no use. */
   gateway_await_frames(gateway, 1, BATCH - 1);
   assert_no_event(session);
   assert_int_equal(gateway_connections(gateway), 3);
@@ -92,8 +92,8 @@ TEST(no_standby_means_none) {
   session_end(session, gateway);
 }
 
-/* A full window is proven by a sentinel, which ends the connection: half full is
-   when the next one is begun, and not before. */
+/* A full window is proven by a sentinel, which ends the connection: the next one is begun when it
+   is half full, and not before. */
 TEST(a_window_half_full_makes_one) {
   static const gateway_step_t all[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(all, polite));
@@ -189,7 +189,7 @@ TEST(one_whose_handshake_fails_harms_nothing) {
   }
 }
 
-/* Nor is one waited for that should long have been there. */
+/* Nor does the session wait for a standby that should long have been there. */
 TEST(one_whose_handshake_stalls_harms_nothing) {
   static const gateway_step_t stalls[] = {NO_HANDSHAKE, STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, stalls, polite));

@@ -204,8 +204,7 @@ TEST(accepted_ones_wait_as_events_only_where_asked_for) {
   }
 }
 
-/* A frame of which the socket took a part is not in flight, and one of a connection that
-   is gone is not either. */
+/* A frame is not in flight if the socket took only a part of it, or its connection is gone. */
 TEST(what_is_not_whole_on_the_wire_is_not_in_flight) {
   static const gateway_step_t stalls[] = {TAKE_FRAMES(1), AWAIT(1), CLOSE_RST};
   const gateway_options_t small = {.receive_buffer = 4096};

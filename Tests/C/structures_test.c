@@ -140,7 +140,7 @@ TEST(options_without_a_size_are_refused) {
 
 /* ---- Each structure, by its size and its reserved fields ----------------- */
 
-/* Calls with the structure, and undoes what comes of it. */
+/* Calls with the structure, and undoes the effects. */
 static apns_credentials_t *made;
 static apns_session_t *held;
 

@@ -10,7 +10,7 @@
 
 static const identities_t *all;
 
-/* Where systems have them in one file. */
+/* Where systems have CA certificates in one file. */
 static const char *const places[] = {"/etc/ssl/certs/ca-certificates.crt",
                                      "/etc/pki/tls/certs/ca-bundle.crt",
                                      "/etc/ssl/ca-bundle.pem",
@@ -177,7 +177,7 @@ TEST(where_the_environment_says) {
   setenv("SSL_CERT_FILE", all->other_root.certificate_file, 1);
   anchors_put(places[0], all->root.certificate_file);
   check_distrusts_this_one();
-  /* It means nowhere else, where there is nothing too. */
+  /* It does not fall back to another place, if there is nothing there either. */
   setenv("SSL_CERT_FILE", "/etc/elsewhere.pem", 1);
   check_distrusts("there is no authority in /etc/elsewhere.pem or ", X509_get_default_cert_dir());
   setenv("SSL_CERT_FILE", "", 1);

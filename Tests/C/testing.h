@@ -28,7 +28,7 @@ __attribute__((unused)) static _Thread_local apns_error_t error = APNS_ERROR_INI
 #define FORGET_ERROR() (void)0
 #endif
 
-/** A test. A program runs those of its file in their order; one alone where TEST names it. */
+/** A test. A program runs those of its file in their order; or only one, if TEST names it. */
 #define TEST(name)                                                                           \
   static void name(void);                                                                    \
   static void run_##name(__attribute__((unused)) void **state) {                             \

@@ -217,8 +217,8 @@ static size_t encode(uint32_t c, char *to) {
   return length;
 }
 
-/* Every way by which a caller's or a file's text comes into a message; `text` has no NUL.
-   The last message is left in `message`. */
+/* Every way in which a caller's or a file's text gets into a message; `text` has no NUL. The last
+   message is left in `message`. */
 static void check_every_way(const char *text, char message[240]) {
   FORGET_ERROR();
   const size_t length = strlen(text);

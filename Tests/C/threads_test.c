@@ -150,7 +150,7 @@ TEST(many_threads_with_rejections) {
   apns_credentials_free(credentials);
   for (size_t index = 0; index < THREADS; index++)
     if (workers[index].fault) fail_msg("thread %zu: %s", index, workers[index].fault);
-  /* The gateway accepted what was good, of every session, once. */
+  /* The gateway accepted the good notifications of every session once. */
   size_t accepted = 0, good = 0;
   for (size_t n = 0; n < BATCH; n++) good += !is_bad(n);
   for (size_t index = 0; index < gateway_connections(gateway); index++)

@@ -1,4 +1,4 @@
-/* A peer that sends what TLS keeps to itself, without end, and nothing for the session. */
+/* A peer that endlessly sends TLS messages without data for the session. */
 #include <stdio.h>
 
 #include "provider.h"

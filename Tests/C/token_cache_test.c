@@ -172,7 +172,7 @@ TEST(one_renews_for_all) {
   clock_forward(56 * 60 * 1000);
   for (size_t n = 0; n < 3; n++) send_range(sessions[n], 1, 2), drain(sessions[n]);
   assert_int_equal(heard.count, 2);
-  /* APNs refuses that one: once more one for all, and a new process takes it. */
+  /* APNs refuses that token: the processes share another one, and a new process takes it. */
   heard.refused = heard.tokens[1];
   for (size_t n = 0; n < 3; n++) {
     send_range(sessions[n], 2, 3), drain(sessions[n]);
@@ -241,7 +241,7 @@ TEST(a_stopped_holder) {
   send_range(session, 0, 1);
   assert_within(began, 100);
   drain(session);
-  /* It signed alone, and those after it take that one. */
+  /* It signed alone, and later processes take that token. */
   push_once(service, &options);
   assert_int_equal(heard.count, 1);
   /* A token that works for some more minutes is kept, and no process waits for a new one. */

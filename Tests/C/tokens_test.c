@@ -83,7 +83,7 @@ static int plainly(const char *text, size_t length, uint8_t *token) {
   return digits && !(digits & 1) ? digits / 2 : -1;
 }
 
-/* The library reads eight digits at a time where it can; no text shows that. */
+/* The library reads eight digits at a time if it can; the result is the same for any text. */
 TEST(any_text_is_read_as_digit_by_digit) {
   static const char characters[] = "0123456789abcdefABCDEF<> gG@`/:pqxX\x10\x19\x7f\xc1";
   unsigned seed = 20260101;

@@ -1,4 +1,4 @@
-/* Text given where a name belongs, such as a private key in place of its file, is in no message. */
+/* Text given where a name belongs, such as a private key instead of its file, is in no message. */
 #include <openssl/evp.h>
 #include <stddef.h>
 #include <stdio.h>

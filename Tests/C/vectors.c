@@ -32,7 +32,7 @@ static int digit(char character) {
 uint8_t *vector_bytes(const json_t *vector, const char *key, size_t *length_out) {
   const char *hex = vector_text(vector, key);
   size_t length = hex ? strlen(hex) / 2 : 0;
-  /* Exactly as many, so that valgrind sees a read beyond them. */
+  /* Has exactly that size, so that valgrind detects a read beyond it. */
   uint8_t *bytes = malloc(length ? length : 1);
   for (size_t index = 0; index < length; index++)
     bytes[index] = (uint8_t)(digit(hex[2 * index]) << 4 | digit(hex[2 * index + 1]));

@@ -273,7 +273,7 @@ TEST(files_that_are_no_lists) {
   assert_int_equal(error.sys_errno, ENOENT);
 }
 
-/* Puts a file where OpenSSL looks for the issuer's, `kind` "r" for a list and "" for itself. */
+/* Puts a file where OpenSSL looks it up by issuer: `kind` "r" for lists, "" for certificates. */
 static void put_hashed(const char *directory, const identity_t *issuer, const char *kind,
                        int number, const char *file) {
   char path[PATH_MAX];
@@ -294,7 +294,7 @@ TEST(a_directory_of_lists) {
              identities_add_list("first.crl", &(list_traits_t){.issuer = &all->root}));
   check_trusted(&all->gateway, &who, "localhost", NULL, "localhost");
 
-  /* A newer one is found by credentials that are in use already. */
+  /* Credentials that are in use already find a newer one. */
   gateway_t *gateway = gateway_start(&(gateway_options_t){.identity = &all->gateway}, NULL);
   apns_credentials_t *credentials = credentials_of(&who);
   apns_session_options_t options = options_for(gateway);
@@ -450,7 +450,7 @@ TEST(levels_of_security) {
   check_trusted(&all->gateway, &who, "localhost", NULL, "localhost");
   check_distrusted(&weak, &who, "localhost", NULL, "localhost", "too weak");
   identity_drop(&weak);
-  /* 192 bits, of which a key on P-256 has 128; the provider's own is held to it too. */
+  /* 192 bits, and a key on P-256 has 128; this holds for the provider's own key too. */
   who.security_level = 4;
   check_distrusted(&all->gateway, &who, "localhost", NULL, "localhost");
   who.certificate_file = all->provider.together_file;

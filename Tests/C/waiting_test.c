@@ -4,7 +4,7 @@
 
 #include "provider.h"
 
-/* Longer than a test may take, so that a call that does not keep to its share is seen. */
+/* Longer than a test may take, so that a call that exceeds its share is detected. */
 enum { SHARE = 20, LONG = 600000 };
 
 static apns_session_options_t patient(const gateway_t *gateway) {

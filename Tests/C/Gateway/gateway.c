@@ -70,7 +70,7 @@ static void judge(gateway_frame_t *frame, const uint8_t *token, size_t length) {
   frame->is_deadly = length >= 2 && token[length - 2] == 0xFE && token[length - 1] == 0xFE;
 }
 
-/* The frame that the bytes begin with, false where it is not whole. */
+/* The first frame of the bytes; false if it is not whole. */
 static bool next_frame(const uint8_t *bytes, size_t length, gateway_frame_t *frame) {
   if (length < 5) return false;
   frame->command = bytes[0];
@@ -290,7 +290,7 @@ static bool handshake_again(connection_t *connection) {
   }
 }
 
-/* Throws away what still comes, so that closing does not become a reset. */
+/* Discards later bytes, so that closing does not become a reset. */
 static void discard(connection_t *connection) {
   uint8_t buffer[16384];
   while (wait_for(connection, POLLIN)) {
@@ -318,7 +318,7 @@ static void reset(connection_t *connection) {
 }
 
 static void stall(connection_t *connection) {
-  /* POLLIN would be true for what is not to be read. */
+  /* POLLIN would also report bytes that must not be read. */
   wait_for(connection, POLLRDHUP);
 }
 

@@ -73,7 +73,7 @@ typedef struct gateway_step {
 /* So many bytes from the socket, without a handshake. */
 #define TAKE_RAW(n) \
   { .kind = STEP_TAKE_RAW, .count = (n) }
-/* So many bytes, frames more; what has come beyond them is recorded too. */
+/* This many more bytes or frames; any bytes beyond them are recorded too. */
 #define TAKE_BYTES(n) \
   { .kind = STEP_TAKE_BYTES, .count = (n) }
 #define TAKE_FRAMES(n) \
@@ -168,7 +168,7 @@ typedef struct gateway_frame {
 typedef enum gateway_ending {
   ENDING_NONE,   /* the gateway closed before it knew */
   ENDING_NOTIFY, /* close_notify */
-  ENDING_FIN,    /* the stream ended without one */
+  ENDING_FIN,    /* the stream ended without close_notify */
   ENDING_RESET,
   ENDING_HANDSHAKE /* there never was a TLS connection */
 } gateway_ending_t;

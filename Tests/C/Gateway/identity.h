@@ -64,14 +64,14 @@ typedef struct list_traits {
   bool is_forged; /* signed by another key than the issuer's */
 } list_traits_t;
 
-/** Appends a revocation list in PEM to a file of the temporary directory, which is made where it
-    is not yet; its path. */
+/** Appends a revocation list in PEM to a file of the temporary directory, which it creates if
+    necessary; returns the path. */
 const char *identities_add_list(const char *name, const list_traits_t *traits);
 
 /** "sha256//" and the hash of its key. Valid until the next call. */
 const char *identity_pin(const identity_t *identity);
 
-/** The path of a new file with these bytes in the temporary directory, made where it is not yet. */
+/** The path of a new file with these bytes in the temporary directory, created if necessary. */
 const char *identities_write(const char *name, const void *bytes, size_t length);
 
 /** The same file read whole; the caller frees it. */

@@ -1,6 +1,6 @@
 /*
- * The program's memory, of which an allocation may be made to fail: malloc() and its like are
- * defined here, for OpenSSL, nghttp2 and libc too. Only for a program with one thread.
+ * The program's memory, in which a test can make allocations fail: it defines malloc() and the
+ * like, for OpenSSL, nghttp2 and libc too. Only for a program with one thread.
  */
 #ifndef TESTS_MEMORY_FAILING_MEMORY_H
 #define TESTS_MEMORY_FAILING_MEMORY_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** From now on the n-th allocation fails, counted from 1, or every one from it on; 0: none. */
+/** From now on the n-th allocation fails, counted from 1, or all from the n-th on; 0: none. */
 void memory_arm(size_t n, bool every);
 
 /** From now on none fails. */

@@ -23,8 +23,8 @@
 
 enum { RUBBISH_KINDS = 8 };
 
-/** Enters the namespace. False where the system does not allow one. Only for a program that has
-    no second thread yet, and made its identities. */
+/** Enters the namespace. False if the system does not allow it. Only for a program that has no
+    second thread yet, and made its identities. */
 bool nameserver_enter(void);
 
 /** Starts the server's thread, which runs as long as the program. */

@@ -363,7 +363,7 @@ static size_t add_last_words(client_t *client, size_t room) {
   return room + client->last_words_length;
 }
 
-/* Writes what there is; false where the connection is over. */
+/* Writes pending bytes; false if the connection is over. */
 static bool write_all(client_t *client) {
   for (;;) {
     if (!client->unwritten_count) {
@@ -380,7 +380,7 @@ static bool write_all(client_t *client) {
         REQUIRE(client->unwritten);
         memcpy(client->unwritten + room, bytes, (size_t)count);
         room += (size_t)count;
-        /* An answer is a HEADERS frame, and a DATA frame where it has a body. */
+        /* A response is a HEADERS frame, and a DATA frame if it has a body. */
         if (client->service->options.trickles || room > 16000) break;
       }
       client->unwritten_count = room;

@@ -11,7 +11,7 @@
 
 #include "Gateway/identity.h"
 
-/** One request, whole. Texts are "" where the header was not there. */
+/** One request, whole. Missing header fields are "". */
 typedef struct service_push {
   size_t number;     /* in the order in which they were whole, from 0 */
   size_t connection; /* in the order accepted */
@@ -38,8 +38,8 @@ typedef struct service_reply {
   service_action_t action;
   int status;       /* 0: 200 */
   const char *body; /* NULL: none */
-  /* apns-id, and apns-request-id where the request is not to a device; NULL: the request's own, or
-     one made. */
+  /* apns-id, or apns-request-id if the request is not to a device; NULL: the request's own, or one
+     made. */
   const char *id;
   const char *unique_id;  /* apns-unique-id; NULL: no field */
   const char *channel_id; /* apns-channel-id; NULL: no field */
@@ -48,10 +48,10 @@ typedef struct service_reply {
   const char *retry_after; /* NULL: no field */
   uint32_t error;          /* for SERVE_RESET */
   uint32_t settings;       /* not 0: SETTINGS with this many streams, before the response */
-  /* Not 0: SETTINGS with one less for the table of header fields, before the answer. */
+  /* Not 0: SETTINGS with this value minus one as header table size, before the response. */
   uint32_t table_size_and_one;
-  /* Not NULL: these header fields are the answer, names and values in turn; NULL ends a frame
-     of them, and one more NULL the stream. */
+  /* Not NULL: these header fields are the response, names and values in turn; NULL ends a frame of
+     them, and a second NULL the stream. */
   const char *const *fields;
   /* Not NULL: bytes after all pending ones, in the same TLS record; then nothing more on the
      connection, which stays open. */
@@ -82,7 +82,7 @@ typedef struct service_options {
 typedef struct service service_t;
 
 service_t *service_start(const service_options_t *options);
-/** Starts one whose only option is its judge. */
+/** Starts a service with a judge and no other options. */
 service_t *service_judging(service_judge_t judge, void *context);
 uint16_t service_port(const service_t *service);
 

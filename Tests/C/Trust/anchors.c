@@ -37,7 +37,7 @@ bool anchors_hide(void) {
   snprintf(users, sizeof users, "0 %u 1", (unsigned)geteuid());
   snprintf(groups, sizeof groups, "0 %u 1", (unsigned)getegid());
   const char *area = X509_get_default_cert_area();
-  /* Looked at afterwards: an emulator may have its own idea of where a path leads. */
+  /* Checked afterwards: an emulator may resolve a path in its own way. */
   return !unshare(CLONE_NEWUSER | CLONE_NEWNS) && write_line("/proc/self/setgroups", "deny") &&
          write_line("/proc/self/uid_map", users) && write_line("/proc/self/gid_map", groups) &&
          !mount("", "/", "", MS_REC | MS_PRIVATE, "") && !mount("none", area, "tmpfs", 0, "") &&

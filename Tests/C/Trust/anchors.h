@@ -9,7 +9,7 @@
 
 #include "Gateway/identity.h"
 
-/** Enters the namespace. False where the system does not allow one. Only for a program that has no
+/** Enters the namespace. False if the system does not allow it. Only for a program that has no
     second thread yet, and made its identities. */
 bool anchors_hide(void);
 
