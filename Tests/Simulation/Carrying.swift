@@ -77,7 +77,7 @@ extension Wired {
     bringUp(line)
     checkPending(connection, bytes)
     if connection.endsAt <= clock {
-      // The bytes are lost until the network reports that nobody is there.
+      // The bytes are lost until the network reports that the peer is gone.
       connection.mayHide = true
       if connection.ending == .goodbye, !connection.writesFail {
         connection.writesFail = dice.below(2) == 0

@@ -36,8 +36,8 @@ class Stage {
   /// The seed is written here so that others can read it.
   private final let slot: UnsafeMutablePointer<UInt64>
 
-  /// How often the program has given the session other credentials, how often it does so, per
-  /// mille, and dice for that alone: a seed without renewals is played as ever.
+  /// How often the program has rotated the session's credentials, how often it does so, per mille,
+  /// and dice for that alone: a seed without rotations is played as ever.
   final var credentials = 0
   private final var renewals = 0
   final var renewalDice = Dice(seed: 0)
@@ -67,7 +67,7 @@ class Stage {
   final var deadlineDice = Dice(seed: 0)
   final var hasDeadlines: Bool { sessionDeadline > 0 || ownDeadlines > 0 }
   private final var firstDeadline = Int64.max
-  /// When the first of those that the session has without an end is due; `max`: none is.
+  /// When the first unresolved notification of the session is due; `max`: none is.
   final var earliestDue: () -> (time: Int64, number: Int) = { (.max, -1) }
 
   /// What the lines carried. The session's counts have to equal it.
@@ -83,8 +83,8 @@ class Stage {
   /// The times of the newest connections, as many as the cap allows in a minute.
   private final var opened = [Int64](repeating: 0, count: 64)
   private final var openedCount = 0
-  /// How many connections in a row certainly achieved nothing, and until when the next one
-  /// is forbidden.
+  /// How many connections in a row were certainly unproductive, and until when the next is
+  /// forbidden.
   private final var fruitless = 0
   private final var pausedUntil: Int64 = 0
   /// When a line last took nothing so long that the session may have abandoned pending requests.
@@ -269,7 +269,7 @@ class Stage {
     clock += time
     call.spent += time
     untilLapse = dice.within(1...500)
-    // From here on it ends what is due, and what has come counts before.
+    // From here on it ends what is due, and bytes that have come count before.
     if hasDeadlines, earliestDue().time <= clock { (call.heardFrom, call.news) = (clock, news) }
   }
 
@@ -434,7 +434,7 @@ struct Call {
   var mayWrite = false
   /// It may neither read nor write, and opens nothing.
   var isStill = false
-  /// Outcomes that can be taken are what stands in its way.
+  /// Outcomes that can be taken stand in its way.
   var isFullOfOutcomes = false
   var steps = 0
   /// Waits in a row that ended at once with nothing read, written or opened in between.

@@ -53,7 +53,7 @@ enum Result {
   case lives
   /// It was refused before the peer looked at anything.
   case refused
-  /// The session read a packet that settled what it carried.
+  /// The session read a packet that settled its notifications.
   case settled
   /// It ended without such a packet, and its notifications have to be resent or reported.
   case ambiguous
@@ -77,7 +77,7 @@ struct ChannelLedger {
   /// Ambiguous ends in a row.
   var ambiguousEnds = 0
   var hasProven = false
-  /// So many ambiguous ends came in a row once that everything in doubt became unknown.
+  /// Enough ambiguous ends came in a row once that everything in doubt became unknown.
   var hasGivenUp = false
   /// Since when something on the connections has been unproven; -1: nothing is.
   var unprovenSince: Int64 = -1

@@ -1,6 +1,6 @@
 import CAPNS
 
-/// The session's end of the connections: what only the binary interface does.
+/// The session's end of the connections: the part for the binary interface.
 extension World {
   /// A sentinel may be written in any call; whether it is allowed is checked when it arrives.
   var writesInAnyCall: Bool { true }
@@ -41,7 +41,7 @@ extension World {
 
   func identifier(_ number: Int) -> UInt32 { ledger.sent[number].identifier }
 
-  /// Frames are not shorter than their tokens' 4 bytes and what stands before them.
+  /// Frames are not shorter than their tokens' 4 bytes and the bytes before them.
   var offered: Int { lines.reduce(0) { $0 + $1.pendingCount / 9 + 1 } }
 
   func opened(_ line: Int) {

@@ -63,7 +63,7 @@ extension World {
     ledger.channels[channel].ambiguousEnds = 0
     ledger.channels[channel].hasProven = true
     ledger.channels[channel].unprovenSince = -1
-    // In an event loop what one call wanted is still wanted in the next.
+    // In an event loop, a call's wish for proof stays for the next call.
     if rejected == nil, ledger.channels[channel].wantedAt != call.started,
       !usesLoop || ledger.firstUnresolved < 0
     {
@@ -138,8 +138,7 @@ extension World {
     if !ledger.isInDoubt(channel) { ledger.channels[channel].unprovenSince = -1 }
   }
 
-  /// A notification in doubt for the fifth time was alone in flight, because it may be what
-  /// ends the connections.
+  /// A notification in doubt for the fifth time was alone in flight, because it may be poison.
   private func giveUpPoison(of channel: Int) -> Int {
     let count = ledger.giveUp(of: channel, doubts: 5)
     if count > 1 { violate("\(count) are given up together") }

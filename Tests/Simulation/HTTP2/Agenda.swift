@@ -2,11 +2,11 @@
 enum Deed {
   /// It looks at a request that has arrived, or at its head.
   case judge(Int)
-  /// It sends an answer's head or its rest, or ends its stream without an answer.
+  /// It sends a response's head or its rest, or ends its stream without a response.
   case answer(Int)
   case body(Int)
   case reset(Int, code: UInt32)
-  /// It gives the windows back for what it received.
+  /// It returns flow-control credit for what it received.
   case credit(stream: Int32, count: Int)
   case begin
   case settings

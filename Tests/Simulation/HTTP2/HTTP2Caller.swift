@@ -147,7 +147,7 @@ struct HTTP2Caller: Calling, ~Copyable {
     if isRoomy { world.violate("a send finds no room, and there is") }
   }
 
-  /// Each place has an outcome in the end, so nobody but the caller makes room.
+  /// Each place has an outcome in the end, so only the caller makes room.
   private var isFullOfOutcomes: Bool {
     let (unresolved, waiting) = (
       session.outbox.pointee.unresolved, session.outbox.pointee.waitingOutcomes

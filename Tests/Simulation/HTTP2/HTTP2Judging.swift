@@ -58,7 +58,7 @@ extension HTTP2World {
       see(index, .answered)
     case .reset(let index, let code):
       if ledger.asked[index].isStatusRead {
-        // Half an answer does not count.
+        // Half a response does not count.
         see(index, .half)
       } else {
         // The session may have abandoned it before, in a TLS record that was not taken yet.
@@ -113,7 +113,7 @@ extension HTTP2World {
       || isDue(asked.number)
   }
 
-  /// The session gave a stream up, which it may do if the answer takes too long.
+  /// The session abandoned a stream, which it may do if the response takes too long.
   func cancelled(_ index: Int, _ code: UInt32) {
     met(.cancels)
     if !mayBeGivenUp(index) {
@@ -256,7 +256,7 @@ extension HTTP2World {
   private func checkCompany(of number: Int, on connection: HTTP2Link) {
     var (most, least) = (ledger.sent[number].ends, mostEnds(of: number))
     for index in connection.requests where index >= 0 && ledger.asked[index].seen == .open {
-      // This notification will be in doubt only if this connection ends without an answer.
+      // This notification will be in doubt only if this connection ends without a response.
       most = max(most, ledger.sent[ledger.asked[index].number].ends)
       least = min(least, mostEnds(of: ledger.asked[index].number))
     }
@@ -403,7 +403,8 @@ extension HTTP2World {
       {
         return met(.lefts)
       }
-      // The windows never get back what was sent on streams that nghttp2 refused by itself.
+      // The flow-control windows never get back what was sent on streams that nghttp2 refused
+      // itself.
       if connection.refusesHidden { return met(.lefts) }
       // The PING may not have been written or read: a peer that has sent GOAWAY may read none.
       // Earlier bytes of the peer may still be on their way.

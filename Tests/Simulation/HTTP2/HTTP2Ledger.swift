@@ -12,7 +12,7 @@ enum HTTP2End: Equatable {
 /// notification is sent.
 enum HTTP2Fate {
   case good
-  /// It gets this answer each time.
+  /// It gets this response each time.
   case bad(UInt8)
   case gone(since: Int64)
   /// It ends every connection that carries it.
@@ -47,7 +47,7 @@ struct HTTP2Sent {
   var newest = -1
   /// The request that the service processed; -1: none.
   var processor = -1
-  /// The newest request whose answer the session has read in full.
+  /// The newest request whose response the session has read in full.
   var answered = -1
   /// The session read since when the device is gone.
   var isTimeRead = false
@@ -77,9 +77,9 @@ struct HTTP2Sent {
 /// A request's stream as the session sees it.
 enum Seen {
   case open
-  /// Ended by an answer.
+  /// Ended by a response.
   case answered
-  /// Ended by an answer that began and was never completed.
+  /// Ended by a response that began and was never completed.
   case half
   /// The service has reported that it did not process the request.
   case refused

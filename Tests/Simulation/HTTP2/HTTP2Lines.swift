@@ -1,4 +1,4 @@
-/// The session's end of the connections: what only HTTP/2 does.
+/// The session's end of the connections: the part for HTTP/2.
 extension HTTP2World {
   /// Any call has to answer SETTINGS and PING.
   var writesInAnyCall: Bool { true }
@@ -25,7 +25,7 @@ extension HTTP2World {
     if isAnsweredEarly { cameToSomething() }
   }
 
-  /// One stream is all that the service allows, and that one has had its time.
+  /// The service allows only one stream, and its time is over.
   func isHeld(_ connection: HTTP2Link) -> Bool {
     guard connection.phase == .open, connection.allowedLeast <= 1 else { return false }
     // Bytes that this call has read may come too late for its decision.
@@ -86,7 +86,7 @@ extension HTTP2World {
 
   /// Notifications that never get a response, or may end connections, keep no others waiting.
   private func checkOthersGoOn(until time: Int64) {
-    // A service that is gone has not seen what was begun. A connection for the others may be opening.
+    // A service that is gone has not seen new requests. A connection for the others may be opening.
     guard scenario.isPoisonOnly, scenario.devices == 0, time - clock > 50_000_000, !lacksToken,
       !lines.contains(where: {
         $0.phase == .opening || $0.phase == .open && ($0.isDeaf || !$0.hasReadSettings)

@@ -2,7 +2,7 @@ import CNGHTTP2
 
 /// A place in the service's bytes. Once the session has read past it, it knows something.
 enum Mark {
-  /// The status of an answer, and the end of the answer.
+  /// The status of a response, and the end of the response.
   case status(Int)
   case answered(Int)
   case reset(Int, code: UInt32)

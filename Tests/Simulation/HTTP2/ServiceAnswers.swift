@@ -226,7 +226,7 @@ extension HTTP2Link {
     withField(":status", "103") { fields in
       _ = nghttp2_submit_headers(codec, 0, asked.stream, nil, fields, 1, nil)
     }
-    // The final answer has not come yet.
+    // The final response has not come yet.
     world.ledger.asked[index].status = 0
     pump()
     world.ledger.asked[index].status = asked.status

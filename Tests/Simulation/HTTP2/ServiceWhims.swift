@@ -138,7 +138,7 @@ extension HTTP2Link {
     }
   }
 
-  /// Ends the connection without another word.
+  /// Ends the connection without GOAWAY.
   func end(_ ending: Ending) {
     isDeaf = true
     deafSince = min(deafSince, now)
