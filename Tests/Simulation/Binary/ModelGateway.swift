@@ -207,9 +207,9 @@ extension World {
     reject(connection, number, status, ledger.sent[number].identifier, before: connection.frames)
   }
 
-  // MARK: Whims
+  // MARK: Fault plan
 
-  /// Does what its whim plans for a time that has come.
+  /// Does what its fault plan has for a time that has come.
   func act(_ line: Int, until time: Int64) {
     if lines[line].whimAt <= time { act(lines[line], at: lines[line].whimAt) }
   }

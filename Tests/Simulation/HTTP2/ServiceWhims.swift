@@ -67,7 +67,7 @@ extension HTTP2Link {
     agenda.add(.settings, at: now + world.dice.time(upTo: 5_000_000_000))
   }
 
-  // MARK: Whims
+  // MARK: Fault plan
 
   func drawWhims() {
     let scenario = world.scenario
