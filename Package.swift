@@ -9,7 +9,7 @@ let package = Package(
   // swift-log 2; our own modules 74.
   // OpenSSL, which the core links anyway, speaks the servers' TLS, reads and makes certificates and
   // checks signatures: swift-nio-ssl with its BoringSSL would double all that. One HTTP server is
-  // enough, too: NIO's, for the control interface and for the page.
+  // enough, too: NIO's, for the control API and for the page.
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),

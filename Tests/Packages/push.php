@@ -2,7 +2,7 @@
 // The provider of Examples/c/provider.c in PHP, with the same output.
 [, $host, $port, $feedbackPort, $certificate, $ca, $file] = $argv;
 $who = new Apns\Credentials(certificate_file: $certificate, ca_file: $ca);
-$session = new Apns\Session($who, protocol: 'binary', host: $host, port: (int) $port);
+$session = new Apns\Session($who, protocol: 'binary', host: $host, port: (int) $port, outcomes: 'failures');
 $lines = $refused = 0;
 foreach (file($file, FILE_IGNORE_NEW_LINES) as $text) {
     $lines++;

@@ -27,7 +27,7 @@ def test_answers_by_reason(start, push, tmp_path):  # noqa: F811
     assert metrics["responses"] == 20 and metrics["response_seconds"] > 0
     assert metrics["classes"] == {200: 17, 400: 3}
     assert metrics["reasons"] == metrics["rejected_reasons"] == {"BadDeviceToken": 3}
-    assert (metrics["open"], metrics["connecting"], metrics["draining"], metrics["pause"]) == (1, 0, 0, 0)
+    assert (metrics["open"], metrics["connecting"], metrics["draining"], metrics["backoff"]) == (1, 0, 0, 0)
     session.close(0)
     assert session.metrics()["responses"] == 20
 

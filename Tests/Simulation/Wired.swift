@@ -158,8 +158,8 @@ extension Wired {
   // MARK: Ending
 
   func sayGoodbye(_ line: Int) {
-    guard lines[line].phase == .open else { return violate("goodbye on a line that is not open") }
-    say("goodbye on \(lines[line])")
+    guard lines[line].phase == .open else { return violate("GOAWAY on a line that is not open") }
+    say("GOAWAY on \(lines[line])")
     lines[line].hasSaidGoodbye = true
     hearGoodbye(line)
   }

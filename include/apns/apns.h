@@ -1272,34 +1272,33 @@ typedef enum apns_log_level {
 
 /** The subject of a line of the log. Later versions may add kinds. */
 typedef enum apns_log_kind {
-  APNS_LOG_KIND_CONNECTED =
-      1, /* info: a connection is open; `resumed`, and `milliseconds` it took */
+  APNS_LOG_KIND_CONNECTED = 1,      /* info: a connection is open after `milliseconds`; `resumed` */
   APNS_LOG_KIND_CONNECT_FAILED = 2, /* warning: a connection could not be made; error: the peer
-                              refuses the provider */
+                                       refuses the provider */
   APNS_LOG_KIND_DISCONNECTED = 3, /* the peer ended a connection, or it broke; warning with `count`
-                            notifications in flight on it, else info */
+                                     notifications in flight on it, else info */
   APNS_LOG_KIND_ABANDONED = 4,    /* warning: the session abandoned an unproductive connection */
   APNS_LOG_KIND_GOAWAY = 5,       /* the peer ends a connection, and why; notice, or warning with an
-                                   error. Binary: status 10 */
+                                     error. Binary: status 10 */
   APNS_LOG_KIND_RESET = 6,        /* warning: the peer reset a stream, and why */
   APNS_LOG_KIND_TIMEOUT = 7,      /* warning: `count` answers did not come in time */
   APNS_LOG_KIND_RESENT = 8,       /* notice: `count` notifications are sent again */
   APNS_LOG_KIND_RETRY = 9,        /* notice: APNs wants a notification later: a retry follows in
-                                   `milliseconds` */
+                                     `milliseconds` */
   APNS_LOG_KIND_BACKOFF = 10,     /* notice: no connection is made for `milliseconds`, and why */
   APNS_LOG_KIND_FULL = 11,   /* info: the window is full, and a call waits; notice: the caller has
-                              to take `count` outcomes */
+                                to take `count` outcomes */
   APNS_LOG_KIND_TOKEN = 12,  /* info: another provider token; warning: APNs refused one; error:
-                              there is none */
+                                there is none */
   APNS_LOG_KIND_CACHE = 13,  /* warning: the token_cache_file cannot be used, and why */
   APNS_LOG_KIND_CLOSED = 14, /* info: the session has closed, and its counts; error: it was freed,
-                              and `count` notifications have no outcome */
+                                and `count` notifications have no outcome */
   APNS_LOG_KIND_CONNECTING = 15, /* debug: a connection starts */
   APNS_LOG_KIND_PING = 16,       /* debug: a PING, whether the peer still works; binary: a request
-                                   for proof */
+                                    for proof */
   APNS_LOG_KIND_FRAME = 17,      /* trace: a frame, with > sent and with < received */
   APNS_LOG_KIND_FORGOTTEN = 18   /* warning, once: accepted outcomes give way, because nobody takes
-                                  them (apns_outcomes_t) */
+                                    them (apns_outcomes_t) */
 } apns_log_kind_t;
 
 /** The kind in one word, such as "goaway"; "unknown" for any other number. Static. */

@@ -161,7 +161,7 @@ static channels_object *begin(zval *self) {
 
 static void tell_refusal(const channels_object *own, zend_object *thrown) {
   apns_channels_response_t answer = APNS_CHANNELS_RESPONSE_INIT;
-  zend_class_entry *ce = php_apns_class.refused;
+  zend_class_entry *ce = php_apns_class.rejected;
   if (apns_channels_response(own->channels, &answer, NULL) != APNS_OK) return;
   zval reason;
   php_apns_reason_of(answer.reason, &reason);

@@ -39,7 +39,7 @@ void php_apns_classes_register(void) {
   all->closed = register_class_Apns_ClosedException(all->runtime);
   all->forked = register_class_Apns_ForkedException(all->runtime);
   all->again = register_class_Apns_AgainException(all->runtime);
-  all->refused = register_class_Apns_RefusedException(all->runtime);
+  all->rejected = register_class_Apns_RejectedException(all->runtime);
   all->in_doubt = register_class_Apns_InDoubtException(all->runtime);
   all->token = register_class_Apns_Token();
   all->credentials = register_class_Apns_Credentials();

@@ -20,7 +20,7 @@ static const class_of_status classes[] = {
     {APNS_ERR_CLOSED, &php_apns_class.closed},
     {APNS_ERR_FORKED, &php_apns_class.forked},
     {APNS_ERR_AGAIN, &php_apns_class.again},
-    {APNS_ERR_REJECTED, &php_apns_class.refused},
+    {APNS_ERR_REJECTED, &php_apns_class.rejected},
     {APNS_ERR_IN_DOUBT, &php_apns_class.in_doubt},
 };
 #define CLASSES (sizeof classes / sizeof *classes)

@@ -88,7 +88,7 @@ void php_apns_provider_resume(php_apns_provider *provider);
 /* As in interface/apns.stub.php. */
 typedef struct php_apns_classes {
   zend_class_entry *exception, *runtime, *argument, *memory, *timeout, *network, *tls,
-      *bad_credentials, *protocol, *full, *closed, *forked, *again, *refused, *in_doubt, *token,
+      *bad_credentials, *protocol, *full, *closed, *forked, *again, *rejected, *in_doubt, *token,
       *credentials, *payload, *strings, *event, *events, *session, *feedback_entry, *feedback,
       *channels;
 } php_apns_classes;

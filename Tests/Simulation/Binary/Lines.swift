@@ -13,7 +13,7 @@ extension World {
   }
 
   func willOpen(_ line: Int, isSpare: Bool) {
-    if isSpare, given.binary.no_standby != 0 { violate("a spare connection, by \(line)") }
+    if isSpare, given.binary.no_standby != 0 { violate("a standby connection, by \(line)") }
   }
 
   func begun(_ line: Int) { lines[line].serial = ledger.beginConnection() }

@@ -11,7 +11,7 @@ extension HTTP2World {
   func newConnection(_ line: Int) -> HTTP2Link { HTTP2Link(self, line: line) }
 
   func willOpen(_ line: Int, isSpare: Bool) {
-    if isSpare { violate("a spare connection, by HTTP/2") }
+    if isSpare { violate("a standby connection, by HTTP/2") }
     // A suspected poison notification gets an extra connection.
     let most = Int(given.session.connections) + (isAnyApart ? 1 : 0)
     if lines.contains(where: isHeld) { isAnyHeld = true }

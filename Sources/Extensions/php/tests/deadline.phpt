@@ -26,12 +26,12 @@ while ($session->stats()['unresolved'] > 0) {
     }
 }
 foreach ($session->events() as $event) {
-    echo "$event->userData $event->kindText ", var_export($event->isExpired(), true), "\n";
+    echo "$event->userData {$event->kind->value} ", var_export($event->isExpired(), true), "\n";
 }
 echo $session->stats()['expired'], "\n";
 try {
     new Apns\Session($simulator->credentials(), [...$peer, 'deadline_ms' => -2]);
-} catch (Apns\Exception $why) {
+} catch (ValueError $why) {
     echo $why->getMessage(), "\n";
 }
 --EXPECT--
@@ -39,4 +39,4 @@ note 1 expired true
 note 2 expired true
 note 3 expired true
 3
-deadline_ms is -2, not -1, 0 or a number of ms
+option 'deadline_ms' must be between -1 and 2147483647, -2 given

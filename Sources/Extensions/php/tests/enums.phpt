@@ -14,7 +14,7 @@ $enumerations = ['REJECT' => 'Reject', 'TLS' => 'TlsVersion', 'ENVIRONMENT' => '
     'CAUSE' => 'Cause', 'LOG' => 'LogLevel'];
 $seen = 0;
 $who = new Apns\Credentials();
-preg_match_all('/^\s+(APNS_(' . implode('|', array_keys($enumerations)) . ')_(\w+)) = (-?\d+)/m', $header, $found, PREG_SET_ORDER);
+preg_match_all('/^\s+(APNS_(' . implode('|', array_keys($enumerations)) . ')_((?!KIND_)\w+)) = (-?\d+)/m', $header, $found, PREG_SET_ORDER);
 foreach ($found as [, $name, $kind, $short, $value]) {
     if ($short === 'DEFAULT' || ($short === 'NONE' && in_array($kind, ['REJECT', 'REASON', 'CAUSE']))) continue;
     // Underscores and capitals are each language's own.

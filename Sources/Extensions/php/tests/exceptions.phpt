@@ -12,7 +12,7 @@ require __DIR__ . '/simulator.inc';
 
 $simulator = new Simulator();
 // As a test has them thrown.
-foreach (['Argument', 'Memory', 'Timeout', 'Network', 'Tls', 'Credentials', 'Protocol', 'Full', 'Closed', 'Forked', 'Again', 'Refused', 'InDoubt', 'Runtime'] as $name) {
+foreach (['Argument', 'Memory', 'Timeout', 'Network', 'Tls', 'Credentials', 'Protocol', 'Full', 'Closed', 'Forked', 'Again', 'Rejected', 'InDoubt', 'Runtime'] as $name) {
     $class = "Apns\\{$name}Exception";
     $mine = new $class('mine', 7, new Exception('before'));
     echo $name, $mine instanceof Apns\Exception && $mine->getMessage() . $mine->getCode() === 'mine7' ? '' : ' is another', ': ',
@@ -50,7 +50,7 @@ Full: RuntimeException [false,null,0,0,null,0]
 Closed: RuntimeException [false,null,0,0,null,0]
 Forked: RuntimeException [false,null,0,0,null,0]
 Again: RuntimeException [true,null,0,0,null,0]
-Refused: RuntimeException [false,null,0,0,null,0]
+Rejected: RuntimeException [false,null,0,0,null,0]
 InDoubt: RuntimeException [false,null,0,0,null,0]
 Runtime: RuntimeException [false,null,0,0,null,0]
 Apns\NetworkException -6 true

@@ -481,6 +481,8 @@ class LogKind(Word):
     str() is the word, such as "goaway".
     """
 
+    CONNECTED = 1
+    """Info: a connection is open after `milliseconds`; `resumed`."""
     CONNECT_FAILED = 2
     """Warning: a connection could not be made; error: the peer refuses the provider."""
     DISCONNECTED = 3

@@ -306,7 +306,7 @@ class Session:
     def stats(self) -> Stats:
         """Counts of the notifications that the session has queued, as libapns.Session.stats()."""
         stats = self._core.stats()
-        return type(stats)((*stats[:-1], self._forgotten))
+        return type(stats)((*stats[:-2], self._forgotten, stats.expired))
 
     def metrics(self) -> _Metrics:
         """Figures for a monitoring system, as from libapns.Session.metrics()."""
