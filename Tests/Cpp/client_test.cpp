@@ -17,7 +17,7 @@ static_assert(!std::is_constructible_v<apns::Notification, std::string, std::str
 static_assert(!std::is_constructible_v<apns::Notification, const char *, const char *>);
 static_assert(!std::is_copy_constructible_v<apns::Client>);
 
-/** What is no view: its texts are gone before it is sent. */
+/** A message owns its texts, because the caller's are gone before it is sent. */
 static apns::Message message_of(unsigned number, bool is_bad = false) {
   apns::Message message{token_of(number, is_bad), std::string(json)};
   message.priority = 5;

@@ -1516,18 +1516,18 @@ typedef struct apns_session_options {
 
   const apns_tuning_t *tuning; /* NULL: all defaults */
 
-  apns_user_data_free_t user_data_free; /* NULL: nobody frees it */
-  /* So many ms after a notification was taken it has its outcome, whatever became of the network;
-     0: 300,000, -1: no such limit. A notification may have its own (`deadline_ms`). One of which
-     nothing was written ends as APNS_EVENT_EXPIRED, and so does one that the service is known not
-     to have looked at: it is safe to send it again. One that waits for another try after a 429 or
-     5xx ends with that answer, as with retry_timeout_ms. Any other may have arrived, and ends as
-     APNS_EVENT_UNKNOWN; over HTTP/2 its stream is given up, and the connection and all others go
-     on. Over the binary interface proof is asked for before that: 5 seconds, or half of this if
-     that is less. A session does nothing between calls: a blocking one looks at the time in calls
-     that wait, write or take an event, and one with `nonblocking` is called in time
-     (apns_session_timeout_ms). What has arrived by then is read first, so a process that was
-     suspended loses no answer. */
+  apns_user_data_free_t user_data_free; /* NULL: the session frees no user_data */
+
+  /* In ms: each notification has its outcome this long after it was queued, whatever the network
+     does. 0: 300,000; -1: no limit. A notification may have its own `deadline_ms`. If nothing of it
+     was written, or if the peer reported that it was not processed, it ends as APNS_EVENT_EXPIRED:
+     it is safe to send it again. During a retry after 429 or 5xx it ends with that response, as
+     with retry_timeout_ms. Otherwise it may have arrived, and ends as APNS_EVENT_UNKNOWN; over
+     HTTP/2 its stream is abandoned, and the connection stays. Over the binary interface the session
+     requests proof 5 seconds before, or at half of the time if that is less. A session does nothing
+     between calls: a blocking one looks at the clock in calls that wait, write or take an event,
+     one with `nonblocking` when it is due (apns_session_timeout_ms()). Each reads what has arrived
+     first, so a process that was suspended loses no response. */
   int32_t deadline_ms;
   int32_t reserved32; /* zero */
 } apns_session_options_t;
@@ -1686,7 +1686,7 @@ typedef struct apns_notification {
      end. NULL or "": none. A binary session refuses it. */
   const char *channel_id;
 
-  /* So many ms after it was taken it has its outcome; 0: the session's deadline_ms, -1: no such
+  /* In ms: it has its outcome this long after it was queued. 0: the session's deadline_ms; -1: no
      limit. */
   int32_t deadline_ms;
   int32_t reserved32; /* zero */

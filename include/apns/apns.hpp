@@ -1328,7 +1328,7 @@ struct Notification : apns_notification_t {
     return *this;
   }
 
-  /** So long after it was taken it has its outcome, whatever the session's `deadline_ms` says. */
+  /** It has its outcome this long after it was queued, whatever the session's `deadline_ms` is. */
   Notification &within(std::chrono::milliseconds time) noexcept {
     const auto most = std::chrono::milliseconds(INT32_MAX);
     deadline_ms = static_cast<std::int32_t>((time < most ? time : most).count());

@@ -1,11 +1,11 @@
-/// By when one notification has to have its end, as it is kept for each: in ms of the monotonic clock,
-/// in 32 bits. So it is compared with times that are less than 24 days away.
+/// The deadline of one notification, stored in 32 bits as ms of the monotonic clock. It can be
+/// compared with times that are less than 24 days away.
 struct ShortDeadline {
-  /// 0: none; 1: it had its end.
+  /// 0 is no deadline; 1 is the deadline of a notification that has its outcome.
   private let milliseconds: UInt32
 
   static var none: ShortDeadline { ShortDeadline(milliseconds: 0) }
-  /// Of one that is kept though it had its end.
+  /// The deadline of a notification that is kept after its outcome.
   static var over: ShortDeadline { ShortDeadline(milliseconds: 1) }
   var isOver: Bool { milliseconds == 1 }
 
@@ -27,7 +27,7 @@ struct ShortDeadline {
   }
 }
 
-/// The deadlines of all that have no end yet, in the order in which they were taken.
+/// The deadlines of all unresolved notifications, in the order in which they were queued.
 struct Deadlines {
   /// Nothing is due before; `max`: never. If that one was resolved earlier, a later one is the
   /// first.

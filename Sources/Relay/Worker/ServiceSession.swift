@@ -40,7 +40,7 @@ final class ServiceSession {
     options.window_bytes = UInt32(app.limits.windowBytes)
     options.connections = UInt32(app.limits.connections)
     options.outcomes = Int32(APNS_OUTCOMES_EACH.rawValue)
-    // What waits is the queue's, which has deadlines of its own.
+    // Waiting notifications belong to the queue, which has its own deadlines.
     options.deadline_ms = -1
     options.delivery = Int32(
       (app.delivery == .atMostOnce ? APNS_DELIVERY_AT_MOST_ONCE : APNS_DELIVERY_AT_LEAST_ONCE)
