@@ -1,6 +1,6 @@
 <?php
 // One push in the worker's session, and the outcomes that the request looks for.
-$options = isset($_GET['request']) ? ['request' => $_GET['request']] : [];
+$options = ['outcomes' => 'failures'] + (isset($_GET['request']) ? ['request' => $_GET['request']] : []);
 $session = Apns\Session::persistent('main', null, $options);
 $payload = ['aps' => ['alert' => 'Hello ' . $_GET['name']]];
 $session->send($_GET['device'], $payload, ['name' => $_GET['name']], more: (bool) ($_GET['more'] ?? false));

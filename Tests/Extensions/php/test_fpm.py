@@ -118,12 +118,12 @@ def test_a_worker_that_ends_logs_unread_outcomes(simulator, pool):
     push(fpm, "after it")
     fpm.stop()
     simulator.wait("/counters", lambda now: now["accepted"] == 2)
-    said = fpm.said()
+    text = fpm.log_text()
     assert (
         f'nobody took the outcome of notification 2 of request "the last" to {device("bad")}: '
-        "rejected, invalid token" in said
-    ), said
-    assert said.count("nobody took the outcome") == 1, said
+        "rejected, invalid token" in text
+    ), text
+    assert text.count("nobody took the outcome") == 1, text
 
 
 def test_frequently_replaced_workers_lose_nothing(simulator, pool):
