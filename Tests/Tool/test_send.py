@@ -332,24 +332,28 @@ def test_a_gateway_that_stays_away(tool, start, tmp_path):
     assert "with the same command and --resume" in err
 
 
-def test_a_deadline(tool, shared, tmp_path):
-    """A connection takes one notification and never answers it. Behind two of them nothing is sent."""
+@pytest.mark.parametrize("streams_max", [0, 1000])
+def test_a_deadline(tool, shared, tmp_path, streams_max):
+    """What expired is sent again, and what may have arrived only without --at-most-once."""
     make_list(tmp_path / "list.csv", 5)
-    simulator = shared({"no_answer": 1, "streams_max": 1})
+    simulator = shared({"no_answer": 1, "streams_max": streams_max})
     words = ["send", *http2(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--results", "results", "--deadline", 1]
     ran = tool(*words, "--json")
     assert ran.returncode == 1, ran.stderr
     totals = json.loads(ran.stdout)
-    assert (totals["expired"], totals["unknown"], totals["done"]) == (3, 2, True)
-    told = {one["n"]: one for one in outcomes(tmp_path / "results")}
-    assert [told[n]["outcome"] for n in range(1, 6)] == ["unknown"] * 2 + ["expired"] * 3
-    assert "deadline" in told[1]["reason"] and "deadline passed before it was sent" in told[3]["reason"]
-    # What expired is sent again, and what may have arrived is not.
+    expired, unknown = totals["expired"], totals["unknown"]
+    assert (expired + unknown, totals["accepted"], totals["done"]) == (5, 0, True)
+    # On each of two connections one may be sent before SETTINGS arrive.
+    assert expired >= 3 if streams_max == 0 else expired == 0
+    told = outcomes(tmp_path / "results")
+    assert sorted(one["outcome"] for one in told) == ["expired"] * expired + ["unknown"] * unknown
+    for one in told:
+        assert ("deadline passed before it was sent" if one["outcome"] == "expired" else "deadline") in one["reason"]
     shared({})
     ran = tool(*words, "--resume", "--at-most-once", "--json")
-    assert ran.returncode == 1, ran.stderr
+    assert ran.returncode == (1 if unknown else 0), ran.stderr
     totals = json.loads(ran.stdout)
-    assert (totals["accepted"], totals["expired"], totals["unknown"], totals["passed_over"]) == (3, 0, 2, 2)
+    assert (totals["accepted"], totals["expired"], totals["unknown"], totals["passed_over"]) == (expired, 0, unknown, unknown)
     assert not any(one.get("again") for one in outcomes(tmp_path / "results"))
     ran = tool(*words, "--resume")
     assert ran.returncode == 0 and "5 accepted" in ran.stderr + ran.stdout, ran.stderr
