@@ -554,8 +554,8 @@ TEST(fewer_streams_under_load) {
   push_stop(session, service);
   assert_int_equal(service_streams_too_many(service), 0);
   assert_in_range(service_most_streams(service), 2, 1000);
-  /* On a busy machine one notification may be refused repeatedly, and goes apart on one more. */
-  assert_in_range(service_connections(service), 2, 4);
+  /* One more for each whose only stream a busy machine leaves without a response for 0.25 s. */
+  assert_in_range(service_connections(service), 2, 6);
   service_free(service);
 }
 
