@@ -135,7 +135,7 @@ package final class PushSession {
     var tuning = apns_tuning_t()
     tuning.size = MemoryLayout<apns_tuning_t>.size
     tuning.payload_max = wanted.payloadMax
-    tuning.retry_timeout_ms = wanted.sendsOnce ? 1 : 0
+    tuning.retry_timeout_ms = wanted.sendsOnce ? -1 : 0
     wanted.log?.register(in: &options)
     var handle: OpaquePointer?
     try withExtendedLifetime(strings) { () throws(LibraryError) in

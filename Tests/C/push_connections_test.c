@@ -158,7 +158,7 @@ static service_reply_t put_off(void *context, const service_push_t *push) {
 }
 
 /* How often a notification is sent that the service always defers. */
-static size_t tries(int status, const char *body, uint32_t retry_timeout_ms, int64_t expires_in) {
+static size_t tries(int status, const char *body, int32_t retry_timeout_ms, int64_t expires_in) {
   service_reply_t reply = {.status = status, .body = body};
   service_t *service = service_judging(put_off, &reply);
   apns_session_options_t options = push_options(service);
@@ -178,6 +178,7 @@ static size_t tries(int status, const char *body, uint32_t retry_timeout_ms, int
 }
 
 TEST(trying_again_has_its_time) {
+  assert_int_equal(tries(429, "{\"reason\":\"TooManyRequests\"}", -1, 0), 1);
   assert_int_equal(tries(429, "{\"reason\":\"TooManyRequests\"}", 500, 0), 1);
   assert_int_equal(tries(429, "{\"reason\":\"TooManyRequests\"}", 2000, 0), 2);
   assert_int_equal(tries(500, "{\"reason\":\"InternalServerError\"}", 2000, 0), 1);

@@ -164,7 +164,7 @@ static service_reply_t refuse_always(void *context, const service_push_t *push) 
 TEST(what_is_given_up_is_no_retry) {
   service_t *service = service_judging(refuse_always, NULL);
   apns_session_options_t options = push_options(service);
-  tuning_of(&options)->retry_timeout_ms = 1;
+  tuning_of(&options)->retry_timeout_ms = -1;
   apns_session_t *session = push_session(service, &options);
   send_range(session, 0, 1);
   drain(session);

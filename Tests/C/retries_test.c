@@ -25,7 +25,7 @@ static service_reply_t follow(void *context, const service_push_t *push) {
 
 /* Sends one, and waits for its outcome. */
 static apns_event_t outcome_of(script_t *script, const char *schedule, const char *server_errors,
-                               uint32_t retry_timeout_ms, size_t *count) {
+                               int32_t retry_timeout_ms, size_t *count) {
   service_t *service = service_judging(follow, script);
   apns_session_options_t options = push_options(service);
   tuning_of(&options)->retry_schedule = schedule;
@@ -64,6 +64,35 @@ TEST(a_pause_is_as_long_as_the_schedule_says) {
   assert_true(server.came_at[1] - server.came_at[0] >= 2000);
   assert_true(server.came_at[2] - server.came_at[1] >= 1000);
   assert_true(server.came_at[3] - server.came_at[2] >= 1000);
+}
+
+/* The first pause ends after 1 s, the second after 2 s at least. */
+TEST(a_retry_timeout_counts_milliseconds) {
+  static const struct {
+    int32_t timeout_ms;
+    size_t tries;
+  } rows[] = {{-1, 1}, {999, 1}, {1000, 2}, {1999, 2}};
+  for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+    script_t always = {.replies = {{.status = 429, .body = too_many},
+                                   {.status = 429, .body = too_many},
+                                   {.status = 429, .body = too_many}}};
+    size_t count;
+    apns_event_t event = outcome_of(&always, "1", "86400", rows[n].timeout_ms, &count);
+    assert_int_equal(event.kind, APNS_EVENT_REJECTED);
+    assert_int_equal(event.http_status, 429);
+    assert_int_equal(event.retry_after_s, 60);
+    assert_int_equal(count, rows[n].tries);
+  }
+}
+
+TEST(a_retry_timeout_below_none_is_refused) {
+  apns_credentials_t *credentials = provider_credentials();
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  apns_session_t *session = NULL;
+  tuning_of(&options)->retry_timeout_ms = -2;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error));
+  assert_string_equal(error.message, "retry_timeout_ms is -2, not -1, 0 or a number of ms");
+  apns_credentials_free(credentials);
 }
 
 /* After a 5xx the session waits longer than after a device's 429. */

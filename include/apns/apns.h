@@ -1425,8 +1425,8 @@ typedef struct apns_tuning {
      pauses of retry_schedule or server_error_schedule, until this many ms after the first of these
      answers, or until its expiry if that is sooner. Then the last answer is its outcome, and
      `retry_after_s` of its event is the time before another try. Nothing else waits meanwhile. 0:
-     60,000. */
-  uint32_t retry_timeout_ms;
+     60,000; -1: not sent again. */
+  int32_t retry_timeout_ms;
 
   /* At most this many connections in a minute, standby ones included, and at most half of them
      at once; 0: no limit. Apple took rapid reconnects for an attack. */

@@ -1205,7 +1205,7 @@ struct Tuning {
   std::uint32_t answer_timeout_ms = 0;
   std::int32_t ping_after_ms = 0;
   std::int32_t keepalive_ms = 0;
-  std::uint32_t retry_timeout_ms = 0;
+  std::int32_t retry_timeout_ms = 0;
   std::uint32_t connects_per_minute = 0;
   std::uint32_t reconnect_pause_max_ms = 0;
   std::uint32_t payload_max = 0;

@@ -290,10 +290,10 @@ struct Outbox: ~Copyable {
   var hasApart: Bool { !apart.isEmpty }
 
   /// Something else may be sent now.
-  func isDue(at second: Seconds) -> Bool {
+  func isDue(at now: Nanoseconds) -> Bool {
     if !again.isEmpty || fresh != 0 { return true }
     guard let next = later.next else { return false }
-    return RetryQueue.hasCome(next, at: second)
+    return next <= now
   }
 
   /// Whether something that can be sent immediately was added since the last call, by a response
@@ -305,14 +305,14 @@ struct Outbox: ~Copyable {
     return !again.isEmpty || !apart.isEmpty
   }
 
-  /// The second at which the first retry may be sent.
+  /// When the first retry may be sent.
   @inline(__always)
-  var nextTry: Seconds? { later.next }
+  var nextTry: Nanoseconds? { later.next }
 
   /// The slot of the next one to be sent.
-  mutating func takeDue(at second: Seconds) -> Int? {
+  mutating func takeDue(at now: Nanoseconds) -> Int? {
     if let slot = entries.takeFirst(of: &again) { return slot }
-    while later.next != nil, let slot = later.take(at: second) {
+    while later.next != nil, let slot = later.take(at: now) {
       guard FlightLimit.isApart(entries[slot].ends) else { return slot }
       entries.append(slot, to: &apart)
       hasNewAgain = true
@@ -367,9 +367,10 @@ struct Outbox: ~Copyable {
   /// The status of its response so far; 0: none yet.
   func status(_ slot: Int) -> UInt16 { entries[slot].status }
   /// Since when its retry timeout runs: since the first response that requests a retry.
-  func age(_ slot: Int, at second: Seconds) -> Seconds {
-    if entries[slot].tries == 0 { entries[slot].patientSince = second }
-    return second &- entries[slot].patientSince
+  func age(_ slot: Int, at now: Nanoseconds) -> Milliseconds {
+    let time = UInt32(truncatingIfNeeded: now / 1_000_000)
+    if entries[slot].tries == 0 { entries[slot].patientSince = time }
+    return Milliseconds(time &- entries[slot].patientSince)
   }
   func sentAt(_ slot: Int) -> Seconds { entries[slot].sentAt }
   /// How long before that time it was last sent.
@@ -492,8 +493,8 @@ struct Outbox: ~Copyable {
   /// Its response's retry-after in seconds; 0: missing.
   func retryAfter(_ slot: Int) -> Seconds { entries[slot].body?.pointee.retryAfter ?? 0 }
 
-  /// It is retried at that second.
-  mutating func tryLater(_ slot: Int, at due: Seconds) {
+  /// It is retried at that time.
+  mutating func tryLater(_ slot: Int, at due: Nanoseconds) {
     whole?.pointee.clear()
     entries[slot].asked = retryAfter(slot)
     if entries[slot].tries < .max { entries[slot].tries &+= 1 }

@@ -43,9 +43,9 @@ struct OutboxEntry {
   var sent: UInt16 = 0
   /// The last status that requested a retry; 0: none.
   var lastStatus: UInt16 = 0
-  /// Times of the monotonic clock: when the service first asked for another try, and when it was last
-  /// sent.
-  var patientSince: Seconds = 0
+  /// When the service first asked for another try, in ms of the monotonic clock.
+  var patientSince: UInt32 = 0
+  /// When it was last sent, on the same clock.
   var sentAt: Seconds = 0
   /// The last response's retry-after in seconds; 0: missing.
   var asked: Seconds = 0

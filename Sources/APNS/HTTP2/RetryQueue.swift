@@ -1,9 +1,17 @@
 /// Retries by their time, the earliest first: a heap. Pauses may be of any length, because APNs can
 /// request one. No clock.
 struct RetryQueue {
-  struct Wait {
-    let due: Seconds
-    let slot: UInt32
+  /// A retry in eight bytes: its time in ms, which fit into 42 bits for a century, and its slot.
+  private struct Wait {
+    let bits: UInt64
+
+    init(_ slot: Int, due: Nanoseconds) {
+      // Rounded up, because nothing is sent before its time.
+      bits = UInt64(truncatingIfNeeded: (due &+ 999_999) / 1_000_000) << 22 | UInt64(slot.magnitude)
+    }
+
+    var slot: Int { Int(truncatingIfNeeded: bits & (1 << 22 &- 1)) }
+    var due: Nanoseconds { Int64(truncatingIfNeeded: bits >> 22) &* 1_000_000 }
   }
 
   /// The outbox lends the memory: room for each of its entries.
@@ -18,18 +26,19 @@ struct RetryQueue {
 
   static func size(capacity: Int) -> Int { capacity &* MemoryLayout<Wait>.stride }
 
-  /// The second at which the first of them is due; nil: none waits.
+  /// When the first of them is due; nil: none waits.
   @inline(__always)
-  var next: Seconds? { count == 0 ? nil : waits[0].due }
+  var next: Nanoseconds? { count == 0 ? nil : waits[0].due }
 
-  mutating func add(_ slot: Int, due: Seconds) {
+  mutating func add(_ slot: Int, due: Nanoseconds) { add(Wait(slot, due: due)) }
+
+  private mutating func add(_ wait: Wait) {
     guard count < capacity else { return }
-    let wait = Wait(due: due, slot: UInt32(truncatingIfNeeded: slot))
     var place = count
     count &+= 1
     while place > 0 {
       let parent = (place &- 1) / 2
-      guard Self.isBefore(wait, waits[parent]) else { break }
+      guard wait.bits < waits[parent].bits else { break }
       waits[place] = waits[parent]
       place = parent
     }
@@ -38,17 +47,17 @@ struct RetryQueue {
 
   /// The slot of a due retry.
   @inline(never)
-  mutating func take(at second: Seconds) -> Int? {
-    guard count > 0, Self.hasCome(waits[0].due, at: second) else { return nil }
-    let slot = Int(waits[0].slot)
+  mutating func take(at now: Nanoseconds) -> Int? {
+    guard let next, next <= now else { return nil }
+    let slot = waits[0].slot
     count &-= 1
     let last = waits[count]
     var place = 0
     while true {
       var child = 2 &* place &+ 1
       guard child < count else { break }
-      if child &+ 1 < count, Self.isBefore(waits[child &+ 1], waits[child]) { child &+= 1 }
-      guard Self.isBefore(waits[child], last) else { break }
+      if child &+ 1 < count, waits[child &+ 1].bits < waits[child].bits { child &+= 1 }
+      guard waits[child].bits < last.bits else { break }
       waits[place] = waits[child]
       place = child
     }
@@ -64,18 +73,9 @@ struct RetryQueue {
     // Each goes to a place that was read before.
     for place in 0..<all {
       let wait = waits[place]
-      if isKept(Int(wait.slot)) { add(Int(wait.slot), due: wait.due) }
+      if isKept(wait.slot) { add(wait) }
     }
   }
 
   mutating func forgetAll() { count = 0 }
-
-  @inline(__always)
-  static func hasCome(_ due: Seconds, at second: Seconds) -> Bool {
-    Int32(bitPattern: second &- due) >= 0
-  }
-
-  private static func isBefore(_ one: Wait, _ other: Wait) -> Bool {
-    Int32(bitPattern: one.due &- other.due) < 0
-  }
 }

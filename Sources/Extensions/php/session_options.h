@@ -29,7 +29,7 @@
   OPTION(answer_timeout_ms, tuning.answer_timeout_ms, COUNT, NULL) \
   OPTION(ping_after_ms, tuning.ping_after_ms, COUNT_OR_NONE, NULL) \
   OPTION(keepalive_ms, tuning.keepalive_ms, COUNT_OR_NONE, NULL) \
-  OPTION(retry_timeout_ms, tuning.retry_timeout_ms, COUNT, NULL) \
+  OPTION(retry_timeout_ms, tuning.retry_timeout_ms, COUNT_OR_NONE, NULL) \
   OPTION(connects_per_minute, tuning.connects_per_minute, U32, NULL) \
   OPTION(reconnect_pause_max_ms, tuning.reconnect_pause_max_ms, COUNT, NULL) \
   OPTION(payload_max, tuning.payload_max, COUNT, NULL) \

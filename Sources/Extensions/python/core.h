@@ -93,19 +93,19 @@ PyObject *bytes_argument(PyObject *given, const char *name, const char *expected
 /* ---- options.c: tables of options --------------------------------------------- */
 
 typedef enum option_kind {
-  OPTION_TEXT,          /* const char *, from str */
-  OPTION_U16,           /* uint16_t */
-  OPTION_U32,           /* uint32_t */
-  OPTION_I32,           /* int32_t */
-  OPTION_COUNT,         /* uint32_t, at least 1 */
-  OPTION_SECONDS,       /* uint32_t in ms, from seconds as a number */
-  OPTION_TIMEOUT,       /* the same, and 0 is a time */
-  OPTION_DEADLINE,      /* int32_t in ms, from seconds as a number; -1: none */
-  OPTION_WHOLE_SECONDS, /* int32_t in ms, from whole seconds; -1: never */
-  OPTION_SWITCH,        /* int32_t, from a truth value */
-  OPTION_SWITCH_OFF,    /* int32_t, from the opposite of a truth value */
-  OPTION_WORD,          /* int32_t, from a number or a word */
-  OPTION_BITS           /* uint32_t, from a number; True is the default */
+  OPTION_TEXT,            /* const char *, from str */
+  OPTION_U16,             /* uint16_t */
+  OPTION_U32,             /* uint32_t */
+  OPTION_I32,             /* int32_t */
+  OPTION_COUNT,           /* uint32_t, at least 1 */
+  OPTION_SECONDS,         /* uint32_t in ms, from seconds as a number */
+  OPTION_TIMEOUT,         /* the same, and 0 is a time */
+  OPTION_SECONDS_OR_NONE, /* int32_t in ms, from seconds as a number; -1: none */
+  OPTION_WHOLE_SECONDS,   /* int32_t in ms, from whole seconds; -1: never */
+  OPTION_SWITCH,          /* int32_t, from a truth value */
+  OPTION_SWITCH_OFF,      /* int32_t, from the opposite of a truth value */
+  OPTION_WORD,            /* int32_t, from a number or a word */
+  OPTION_BITS             /* uint32_t, from a number; True is the default */
 } option_kind_t;
 
 typedef struct option {

@@ -23,7 +23,7 @@ static bool read_whole_seconds(const option_t *option, PyObject *given, int32_t 
   return true;
 }
 
-static bool read_deadline(const option_t *option, PyObject *given, int32_t *field) {
+static bool read_seconds_or_none(const option_t *option, PyObject *given, int32_t *field) {
   uint32_t ms = 0;
   if (PyNumber_Check(given) && PyFloat_AsDouble(given) == -1) {
     *field = -1;
@@ -83,8 +83,8 @@ static bool read_option(const option_t *option, PyObject *given, char *structure
       return option_ms_argument(given, option->name, (uint32_t *)field);
     case OPTION_TIMEOUT:
       return read_timeout(option, given, (uint32_t *)field);
-    case OPTION_DEADLINE:
-      return read_deadline(option, given, (int32_t *)field);
+    case OPTION_SECONDS_OR_NONE:
+      return read_seconds_or_none(option, given, (int32_t *)field);
     case OPTION_WHOLE_SECONDS:
       return read_whole_seconds(option, given, (int32_t *)field);
     case OPTION_WORD:

@@ -31,13 +31,13 @@
   OPTION("answer_timeout", SECONDS, tuning.answer_timeout_ms, NULL) \
   OPTION("ping_after", WHOLE_SECONDS, tuning.ping_after_ms, NULL) \
   OPTION("keepalive", WHOLE_SECONDS, tuning.keepalive_ms, NULL) \
-  OPTION("retry_timeout", SECONDS, tuning.retry_timeout_ms, NULL) \
+  OPTION("retry_timeout", SECONDS_OR_NONE, tuning.retry_timeout_ms, NULL) \
   OPTION("connects_per_minute", U32, tuning.connects_per_minute, NULL) \
   OPTION("reconnect_pause_max", SECONDS, tuning.reconnect_pause_max_ms, NULL) \
   OPTION("payload_max", U32, tuning.payload_max, NULL) \
   OPTION("retry_schedule", TEXT, tuning.retry_schedule, NULL) \
   OPTION("server_error_schedule", TEXT, tuning.server_error_schedule, NULL) \
-  OPTION("deadline", DEADLINE, options.deadline_ms, NULL)
+  OPTION("deadline", SECONDS_OR_NONE, options.deadline_ms, NULL)
 
 #define SESSION_SIGNATURE \
   "host=None, server_name=None, port=0, connect_timeout=None, proxy=None, proxy_from_environment=False, nonblocking=False, addresses=None, environment=0, protocol=0, topic=None, device_order=False, connections=0, window_bytes=0, checks=3, delivery=0, outcomes=0, log_level=0, close_timeout=None, format=0, quiet_period=None, zero_proves=False, standby=True, prove_after=0, write_timeout=None, answer_timeout=None, ping_after=0, keepalive=0, retry_timeout=None, connects_per_minute=0, reconnect_pause_max=None, payload_max=0, retry_schedule=None, server_error_schedule=None, deadline=None"
@@ -109,7 +109,7 @@
   "    an hour; -1: never.\n" \
   "retry_timeout\n" \
   "    HTTP/2: for how long a notification is retried after responses that ask for it.\n" \
-  "    Default: 60.\n" \
+  "    Default: 60; -1: not at all.\n" \
   "retry_schedule\n" \
   "    HTTP/2: the pauses before retries for a device that gets too many notifications\n" \
   "    (429), in seconds, separated by commas. Default: \"1,2,4,8,16,32\"; the last one\n" \

@@ -47,7 +47,8 @@ final class ServiceSession {
         .rawValue)
     var tuning = apns_tuning_t()
     tuning.size = MemoryLayout<apns_tuning_t>.size
-    tuning.retry_timeout_ms = UInt32(max(1, app.retry.withinS * 1000))
+    let retryMS = Int32(app.retry.withinS * 1000)
+    tuning.retry_timeout_ms = retryMS == 0 ? -1 : retryMS
     log?.register(in: &options)
     var handle: OpaquePointer?
     try withExtendedLifetime(strings) { () throws(LibraryError) in

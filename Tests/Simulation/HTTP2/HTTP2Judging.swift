@@ -211,6 +211,9 @@ extension HTTP2World {
   /// A deferred notification is retried no sooner than the schedule and the service say.
   private func checkPause(of number: Int, _ last: Asked) {
     guard putsOff(last) else { return }
+    if given.tuning.retry_timeout_ms < 0 {
+      violate("\(number) is sent again after \(last.status), without retries")
+    }
     let sent = ledger.sent[number]
     let pause = max(
       scenario.schedules.shortest(after: sent.putOff - 1, isServerError: isServerError(last)),
@@ -539,9 +542,9 @@ extension HTTP2World {
         scenario.schedules.longest(
           after: max(tries, 0), isServerError: asked.map(isServerError) ?? false),
         min(asked?.retryAfter ?? 0, 86_400)))
-    let retry =
-      given.tuning.retry_timeout_ms == 0 ? 60 : Int64(given.tuning.retry_timeout_ms / 1000)
-    return (clock - sent.takenAt) / 1_000_000_000 + pause + 1 < retry
+    let timeout = given.tuning.retry_timeout_ms
+    let retry: Int64 = timeout == 0 ? 60_000_000_000 : Int64(timeout) * 1_000_000
+    return clock - sent.takenAt + pause * 1_000_000_000 < retry
   }
 
   private func checkUnknown(_ number: Int) {

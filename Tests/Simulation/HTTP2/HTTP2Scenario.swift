@@ -119,7 +119,9 @@ struct HTTP2Scenario {
       given.tuning.ping_after_ms = dice.pick([-1, 50, 1_000, 20_000])
     }
     schedules = Schedules(&dice)
-    if dice.happens(400) { given.tuning.retry_timeout_ms = UInt32(dice.within(1...40_000)) }
+    if dice.happens(400) {
+      given.tuning.retry_timeout_ms = dice.happens(250) ? -1 : Int32(dice.within(1...40_000))
+    }
     let part =
       switch dice.below(20) {
       case 0..<10: 16 << 10

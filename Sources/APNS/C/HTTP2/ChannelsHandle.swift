@@ -35,7 +35,7 @@ struct ChannelsHandle: ~Copyable {
     var tuning = apns_tuning_t()
     tuning.answer_timeout_ms = given.answer_timeout_ms
     tuning.payload_max = 1024
-    tuning.retry_timeout_ms = 1
+    tuning.retry_timeout_ms = -1
     tuning.ping_after_ms = -1
     let checked = try SessionOptions(options, apns_binary_options_t(), tuning)
     let topic = given.topic ?? certificateTopics(of: credentials).first

@@ -76,17 +76,15 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       isServerError ? options.serverErrorSchedule[tries] : options.retrySchedule[tries],
       outbox.pointee.retryAfter(slot))
     let now = network.now
-    let age = outbox.pointee.age(slot, at: Self.second(now))
-    guard age &+ pause <= options.retrySeconds else { return false }
+    let age = outbox.pointee.age(slot, at: now)
+    guard age &+ Milliseconds(pause) &* 1000 <= options.retryTimeout else { return false }
     if let expiry = outbox.pointee.request(slot).expiresAt,
       csystem_unix_seconds() &+ Int64(pause) > expiry
     {
       return false
     }
     log?.at(now).later(reason, status: outbox.pointee.status(slot), seconds: Int(pause))
-    // The first whole second after the pause.
-    let due = Self.second(now &+ 999_999_999) &+ pause
-    outbox.pointee.tryLater(slot, at: due)
+    outbox.pointee.tryLater(slot, at: now &+ Nanoseconds(pause) &* 1_000_000_000)
     return true
   }
 

@@ -17,7 +17,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         }
       }
     }
-    if idle >= 0, !outbox.pointee.isDue(at: Self.second(network.now)) {
+    if idle >= 0, !outbox.pointee.isDue(at: network.now) {
       apart = idle
     } else if apart >= 0, channels[apart].isTaking {
       return false

@@ -6,7 +6,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   @inline(never)
   func nextDue(_ goal: SessionGoal, _ now: Nanoseconds) -> Nanoseconds {
     if isCutShort { return 0 }
-    var due = min(retryDue(now), tokenDue, outbox.pointee.nextDeadline)
+    var due = min(retryDue, tokenDue, outbox.pointee.nextDeadline)
     var mayOpen = false
     for number in 0..<channelCount {
       let channel = channels + number
@@ -37,13 +37,13 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   /// When a retry may be sent. A retry that was due when the pass began waits for a free stream;
   /// one added since then has not been tried yet.
-  @inline(__always)
-  private func retryDue(_ now: Nanoseconds) -> Nanoseconds {
-    if outbox.pointee.hasNewAgain || tookLeft, tokenDue == .max { return 0 }
-    guard let second = outbox.pointee.nextTry else { return .max }
-    if let triedAt, Int32(bitPattern: second &- triedAt) <= 0 { return .max }
-    let left = Int64(Int32(bitPattern: second &- Self.second(now)))
-    return (now / 1_000_000_000 &+ left) &* 1_000_000_000
+  private var retryDue: Nanoseconds {
+    @inline(__always) get {
+      if outbox.pointee.hasNewAgain || tookLeft, tokenDue == .max { return 0 }
+      guard let next = outbox.pointee.nextTry else { return .max }
+      if let triedAt, next <= triedAt { return .max }
+      return next
+    }
   }
 
   /// Makes the next wait end when a connection is ready as needed.

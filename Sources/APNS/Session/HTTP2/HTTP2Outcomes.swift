@@ -31,7 +31,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       // A missing outcome is not a failure, but being unable to send anything is.
       let isStuck =
         outbox.pointee.inFlight == 0
-        && (outbox.pointee.hasApart || outbox.pointee.isDue(at: Self.second(network.now)))
+        && (outbox.pointee.hasApart || outbox.pointee.isDue(at: network.now))
       if error.status != APNS_ERR_TIMEOUT || isStuck { throw error }
     }
   }

@@ -207,7 +207,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if channel.pointee.http.pointee.isAsked { return }
     let isDue =
       channel.pointee.number == apart
-      ? outbox.pointee.hasApart : outbox.pointee.isDue(at: Self.second(now))
+      ? outbox.pointee.hasApart : outbox.pointee.isDue(at: now)
     guard channel.pointee.http.pointee.isStarved, isDue else {
       channel.pointee.starvedSince = nil
       return

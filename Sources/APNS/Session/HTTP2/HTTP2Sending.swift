@@ -156,7 +156,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: SessionGoal
   ) throws(Failure) {
     let now = network.now
-    var time = SendTime(nanoseconds: now)
+    var (looked, time) = (now, SendTime(nanoseconds: now))
     // Nothing was expected until now.
     if channel.pointee.http.pointee.inFlight == 0 {
       channel.pointee.lastReceived = now
@@ -179,7 +179,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       // One record at a time, so that its answers are read soon.
       var begun = 0
       var streams = 0
-      while begun < HTTP2Connection.recordSize, let size = beginStream(channel, time) {
+      while begun < HTTP2Connection.recordSize, let size = beginStream(channel, looked, time) {
         begun &+= size
         streams &+= 1
         // nghttp2 keeps waiting frames in order, which costs less for few.
@@ -202,7 +202,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       if channel.pointee.http.pointee.inFlight < inFlight { isWhole = false }
       if !isWhole {
         try receiveIfDue(channel)
-        time = SendTime(nanoseconds: channel.pointee.connection.askedAt)
+        looked = channel.pointee.connection.askedAt
+        time = SendTime(nanoseconds: looked)
       }
     } while !isWhole && channel.pointee.phase == .open
   }
@@ -210,13 +211,13 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Starts the next stream that is due and returns its size; nil if nothing is due or the
   /// connection accepts no stream.
   private mutating func beginStream(
-    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ time: SendTime
+    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ now: Nanoseconds, _ time: SendTime
   ) -> Int? {
     let http = channel.pointee.http
     guard tokenDue == .max, http.pointee.takes(payloadCount: 1),
       let slot = isForApart(channel)
         ? outbox.pointee.takeApart()
-        : outbox.pointee.takeDue(at: time.second)
+        : outbox.pointee.takeDue(at: now)
     else { return nil }
     let request = outbox.pointee.request(slot)
     let payloadCount = request.payload.count

@@ -63,8 +63,8 @@ struct HTTP2Session<
   /// When a provider token that was not available in this pass is requested again; `max`: none is
   /// missing.
   var tokenDue = Nanoseconds.max
-  /// The second at which the pass began to look for retries; nil without retries.
-  private(set) var triedAt: Seconds?
+  /// When the pass began to look for retries; nil without retries.
+  private(set) var triedAt: Nanoseconds?
   /// In this pass a channel could not send the next notification; and then another one sent it, so
   /// that the first may send the following ones.
   var leftNext = false
@@ -183,11 +183,6 @@ struct HTTP2Session<
   }
 
   func deadline(milliseconds: Int32) -> Nanoseconds { network.now &+ options.time(milliseconds) }
-
-  /// The outbox keeps its times in seconds.
-  static func second(_ time: Nanoseconds) -> UInt32 {
-    UInt32(truncatingIfNeeded: time / 1_000_000_000)
-  }
 }
 
 // MARK: Running until a goal is reached
@@ -212,7 +207,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       isCutShort = false
       expireWaiting()
       // Retries whose time has come are sent while streams are free.
-      triedAt = outbox.pointee.nextTry == nil ? nil : Self.second(network.now)
+      triedAt = outbox.pointee.nextTry == nil ? nil : network.now
       if outbox.pointee.hasApart { chooseApart() }
       takeTurns(goal, deadline)
       // Notifications that finished in this pass may have left an idle channel for them.
@@ -340,7 +335,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     case .push: return outbox.pointee.hasPushed
     case .ends: return outbox.pointee.unresolved == 0
     case .sending, .writing:
-      return !outbox.pointee.isDue(at: Self.second(network.now)) && !hasUnwritten
+      return !outbox.pointee.isDue(at: network.now) && !hasUnwritten
     case .leaving: return outbox.pointee.inFlight == 0
     }
   }
@@ -438,6 +433,6 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
     guard hasRoomForConnection(beside: taking &- held) else { return false }
     if case .connection = goal { return true }
-    return outbox.pointee.isDue(at: Self.second(now))
+    return outbox.pointee.isDue(at: now)
   }
 }

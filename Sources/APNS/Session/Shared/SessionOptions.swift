@@ -28,8 +28,8 @@ struct SessionOptions {
   let deadline: Nanoseconds
   /// Binary: how long before a deadline notifications in flight are proven.
   var proofLead: Nanoseconds { min(5_000_000_000, deadline / 2) }
-  /// HTTP/2, in seconds: for how long a notification is tried again.
-  let retrySeconds: Seconds
+  /// HTTP/2: for how long a notification is tried again; negative: not at all.
+  let retryTimeout: Milliseconds
   /// The pauses before that, after a 5xx and otherwise.
   let serverErrorSchedule: RetrySchedule
   let retrySchedule: RetrySchedule
@@ -110,8 +110,11 @@ struct SessionOptions {
     }
     deadline =
       given.deadline_ms < 0 ? .max : Self.nanoseconds(given.deadline_ms.magnitude, or: 300_000)
-    let retry = tuning.retry_timeout_ms
-    retrySeconds = retry == 0 ? 60 : retry / 1000
+    if tuning.retry_timeout_ms < -1 {
+      throw Self.refusal(
+        "retry_timeout_ms", Int(tuning.retry_timeout_ms), "not -1, 0 or a number of ms")
+    }
+    retryTimeout = tuning.retry_timeout_ms == 0 ? 60_000 : Milliseconds(tuning.retry_timeout_ms)
     retrySchedule = try RetrySchedule(
       tuning.retry_schedule, "retry_schedule", usual: "1,2,4,8,16,32")
     serverErrorSchedule = try RetrySchedule(

@@ -22,7 +22,7 @@ foreach ([1, 2, 3, 4, 5, 6, 7, 8, 128, 255, 77] as $status) {
 }
 // Each HTTP/2 reason is in the list, with its text.
 $simulator = new Simulator(['bad_prefixes' => ['ff']], '--http2-port', '0');
-$session = new Apns\Session($simulator->identity(), host: '127.0.0.1', port: $simulator->ready['http2_port'], protocol: 'http2', retry_timeout_ms: 1);
+$session = new Apns\Session($simulator->identity(), host: '127.0.0.1', port: $simulator->ready['http2_port'], protocol: 'http2', retry_timeout_ms: -1);
 foreach (Apns\Reason::cases() as $reason) {
     if ($reason === Apns\Reason::Other) continue;
     $text = $reason->value;
