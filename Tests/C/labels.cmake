@@ -28,7 +28,7 @@ set(memcheck_4
   push_feedback_test reasons_test sending_test system_trust_test verification_test)
 set(memcheck_5
   carried_over_test connection_limit_test cpp/client_test cpp/plain_test descriptors_test hardware_keys_test
-  outcome_deadlines_test
+  on_outcome_test outcome_deadlines_test
   proof_test push_headers_test push_outcome_test reconnects_test sendpayload_test several_identities_test threads_test
   unquoted_test untaken_test waiting_test)
 

@@ -34,7 +34,10 @@ protocol Calling: ~Copyable {
   mutating func pushed(or reason: inout Message) throws(Failure) -> WaitingOutcome
   /// Whether the notification of a push is still unresolved.
   func isOpen(_ number: Int) -> Bool
-  func told(_ outcome: WaitingOutcome)
+  /// Fills an event as the caller reads it.
+  func fill(_ event: inout apns_event_t, with outcome: WaitingOutcome)
+  /// Gives outcomes to the option `on_outcome`, at the end of each call.
+  mutating func deliver()
   /// Cancels the notification with that identifier, or all for 0.
   mutating func cancel(_ identifier: UInt32) -> Int
   /// False when the caller has to repeat the call.
@@ -111,7 +114,7 @@ extension Calling where Self: ~Copyable {
     let isMore = world.dice.below(3) == 0
     world.beginCall(
       "send", lasting: options.connectTimeout + 2 * bothTimeouts, waits: !world.usesLoop)
-    defer { world.endCall() }
+    defer { endCall() }
     guard takeNext() else { return }
     writeTaken(isMore: isMore)
   }
@@ -123,7 +126,7 @@ extension Calling where Self: ~Copyable {
     world.beginCall(
       "send_many", lasting: (options.connectTimeout + bothTimeouts) * Int64(count) + bothTimeouts,
       waits: !world.usesLoop)
-    defer { world.endCall() }
+    defer { endCall() }
     for _ in 0..<count {
       guard !world.isFull, world.violation == nil, takeNext() else { break }
       writeTaken(isMore: true)
@@ -190,7 +193,7 @@ extension Calling where Self: ~Copyable {
     world.credentials += 1
     world.noteRenewal()
     useCredentials()
-    world.endCall()
+    endCall()
     if world.usesLoop, world.due > world.clock { world.violate("renewed, and nobody is told") }
     checkStats()
   }
@@ -205,16 +208,18 @@ extension Calling where Self: ~Copyable {
     let number = world.taken - 1 - world.cancelDice.below(min(world.taken, 60))
     for each in isAll ? 0..<world.taken : number..<number + 1 { world.noteCancelling(each) }
     world.say(isAll ? "everything is cancelled" : "\(number) is cancelled")
+    let told = UInt64(world.told)
     let count = UInt64(cancel(isAll ? 0 : world.identifier(number)))
-    world.endCall()
+    endCall()
     world.met(.cancellations, Int(count))
-    if stats.events != before.events + count || stats.unresolved + count != before.unresolved {
+    let reported = stats.events + UInt64(world.told) - told
+    if reported != before.events + count || stats.unresolved + count != before.unresolved {
       world.violate("\(count) are said to have ended, which is wrong")
     }
     if isAll, stats.unresolved > before.in_flight + UInt64(world.offered) {
       world.violate("\(stats.unresolved) are left of all, and fewer were written")
     }
-    if world.usesLoop, count > 0, world.due > world.clock {
+    if world.usesLoop, count > 0, !world.isCalledBack, world.due > world.clock {
       world.violate("cancelled, and nobody is told")
     }
     checkStats()
@@ -238,7 +243,7 @@ extension Calling where Self: ~Copyable {
       world.violate("a push fails, and took something")
     }
     pushEnds = .max
-    world.endCall()
+    endCall()
     checkStats()
   }
 
@@ -266,7 +271,7 @@ extension Calling where Self: ~Copyable {
 
   private mutating func beginConnecting() {
     world.beginCall("connect", lasting: options.connectTimeout, waits: !world.usesLoop)
-    defer { world.endCall() }
+    defer { endCall() }
     world.expecting { () throws(Failure) in try connect() }
   }
 
@@ -274,7 +279,7 @@ extension Calling where Self: ~Copyable {
     world.beginCall("flush", lasting: bothTimeouts, waits: !world.usesLoop)
     defer {
       if !world.usesLoop { world.checkDue() }
-      world.endCall()
+      endCall()
     }
     world.expecting { () throws(Failure) in try write(all: true) }
   }
@@ -288,7 +293,7 @@ extension Calling where Self: ~Copyable {
       return isDone
     }
     world.beginCall("drain", lasting: time(milliseconds), waits: milliseconds != 0)
-    defer { world.endCall() }
+    defer { endCall() }
     let isDone = world.expecting { () throws(Failure) in
       try awaitEnds(milliseconds: milliseconds)
     }
@@ -320,7 +325,7 @@ extension Calling where Self: ~Copyable {
     } else {
       world.beginCall("close", lasting: time(milliseconds), waits: milliseconds != 0)
       close(milliseconds: milliseconds)
-      world.endCall()
+      endCall()
     }
     checkStats()
   }
@@ -335,7 +340,7 @@ extension Calling where Self: ~Copyable {
     world.beginCall(
       "next_event", lasting: time(milliseconds), waits: milliseconds != 0,
       writes: milliseconds != 0)
-    defer { world.endCall() }
+    defer { endCall() }
     let (before, line) = (stats, world.onlyLine)
     defer { if milliseconds == 0, gaveUp(since: before) { world.checkHeard(line) } }
     do throws(Failure) {
@@ -350,8 +355,16 @@ extension Calling where Self: ~Copyable {
 
   // MARK: Checks
 
-  /// The notification of the event; nil if it belongs to none.
-  func number(of userData: UnsafeMutableRawPointer?) -> Int? { world.takeBack(userData) }
+  mutating func endCall() {
+    deliver()
+    world.endCall()
+  }
+
+  func told(_ outcome: WaitingOutcome) {
+    var event = apns_event_t()
+    fill(&event, with: outcome)
+    world.told(event)
+  }
 
   var unresolved: UInt64 { stats.unresolved }
 

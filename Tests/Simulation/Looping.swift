@@ -28,7 +28,7 @@ extension Calling where Self: ~Copyable {
       if time > 5_000_000, world.faults.lapseMax == 0 {
         world.violate("process takes \(time / 1000) us")
       }
-      world.endCall()
+      endCall()
     }
     let (before, line) = (stats, world.onlyLine)
     defer {
@@ -96,7 +96,7 @@ extension Calling where Self: ~Copyable {
 
   private mutating func drainOnce() -> Bool {
     world.beginCall("drain", lasting: 0, waits: false)
-    defer { world.endCall() }
+    defer { endCall() }
     return world.expecting { () throws(Failure) in try awaitEnds(milliseconds: 0) }
   }
 
@@ -117,7 +117,7 @@ extension Calling where Self: ~Copyable {
 
   private mutating func closeOnce(milliseconds: Int32) -> Bool {
     world.beginCall("close", lasting: 0, waits: false)
-    defer { world.endCall() }
+    defer { endCall() }
     return close(milliseconds: milliseconds)
   }
 
@@ -126,7 +126,7 @@ extension Calling where Self: ~Copyable {
     while world.violation == nil {
       world.beginCall("next_event", lasting: 0, waits: false, writes: false)
       let isTaken = try? takeEvent(milliseconds: 0)
-      world.endCall()
+      endCall()
       guard let isTaken else {
         world.violate("next_event fails")
         return false

@@ -8,6 +8,7 @@ enum Met: Int, CaseIterable {
   case ambiguousEnds, poison, givenUp, resends, duplicates
   case fullWindows, fullOfOutcomes, failedSends, deadlines, delays, rounds
   case acceptedEvents, rejectedEvents, unknownEvents, forgotten, cancellations, cancelledEvents
+  case calledBack
   case pushes, pushesInDoubt, expiredEvents, dueInDoubt
   case drains, closes, closesUndrained, frees, renewals
   case processed, gentleGoodbyes, goodbyes, goodbyesAtOnce, breaches, breachesHeard, blackHoles
@@ -65,6 +66,7 @@ enum Met: Int, CaseIterable {
     case .cancellations: "cancelled at once"
     case .cancelledEvents: "events: cancelled"
     case .expiredEvents: "events: expired"
+    case .calledBack: "events by on_outcome"
     case .dueInDoubt: "events: unknown behind a deadline"
     case .pushes: "pushes that returned an outcome"
     case .pushesInDoubt: "pushes whose end was not known in time"

@@ -143,6 +143,7 @@ class Stage {
       self.given.session.user_data_free = Self.release
     }
     habit = outcomes == APNS_OUTCOMES_EACH ? .often : takeDice.pick([.often, .seldom, .never])
+    if takeDice.happens(250) { hear() }
     self.given.session.deadline_ms = sessionDeadline
     (armedUntil, isHurried) = (.max, false)
     (deeds, deedsTold, stepsForward) = (0, -1, 0)
@@ -245,6 +246,9 @@ class Stage {
 
   /// The session frees the user data of a notification.
   func released(_ number: Int) {}
+
+  /// The caller gets an event.
+  func told(_ event: apns_event_t) {}
 
   // MARK: Time
 

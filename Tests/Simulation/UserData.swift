@@ -31,6 +31,19 @@ extension Stage {
   }
 
   var outcomes: apns_outcomes_t { apns_outcomes_t(UInt32(given.session.outcomes)) }
+  /// The outcomes come by the option `on_outcome`.
+  func hear() {
+    given.session.outcome_context = Unmanaged.passUnretained(self).toOpaque()
+    given.session.on_outcome = {
+      guard let event = $0, let context = $1 else { return }
+      let stage = Unmanaged<Stage>.fromOpaque(context).takeUnretainedValue()
+      if event.pointee.size != MemoryLayout<apns_event_t>.size { stage.violate("an odd event") }
+      stage.met(.calledBack)
+      stage.told(event.pointee)
+    }
+  }
+
+  var isCalledBack: Bool { given.session.on_outcome != nil }
   var isReleasing: Bool { given.session.user_data_free != nil }
 }
 

@@ -34,8 +34,9 @@
  * function makes one, and _free frees it; _free takes NULL.
  *
  * Outcomes. Every notification that a send function took ends as exactly one of
- * accepted, rejected or unknown; see apns_session_next_event(). If a send function
- * refuses a notification, it was not taken and stays with the caller.
+ * accepted, rejected or unknown; see apns_session_next_event(), or the option on_outcome for a
+ * callback. If a send function refuses a notification, it was not taken and stays with the
+ * caller.
  *
  * Threads. Use a session, a feedback or channels on one thread at a time; different ones are
  * independent. Any thread may read a session's counts (apns_session_stats(),
@@ -78,6 +79,7 @@ extern "C" {
 
 struct addrinfo;
 struct apns_binary_options;
+struct apns_event;
 struct evp_pkey_st;
 
 #define APNS_VERSION_MAJOR 0
@@ -1197,7 +1199,7 @@ typedef enum apns_outcomes {
 /**
  * Frees the `user_data` of a notification, for the option `user_data_free`; such as free().
  *
- * The session calls it once for each value except NULL that no event returns: if an accepted
+ * The session calls it once for each value except NULL that no event brings back: if an accepted
  * outcome gave way or, with APNS_OUTCOMES_FAILURES, is not reported; and in apns_session_free(),
  * for untaken outcomes and unresolved notifications. If a send function does not take the
  * notification, the value stays the caller's.
@@ -1207,6 +1209,22 @@ typedef enum apns_outcomes {
  * apns_session_free() then does nothing.
  */
 typedef void (*apns_user_data_free_t)(void *user_data);
+
+/**
+ * Receives an outcome, for the option `on_outcome`; `context` is the options' outcome_context.
+ *
+ * The session calls it once for each outcome, in the order of apns_session_next_event(), and the
+ * outcome is taken by that: its `user_data` is the callee's, and not for `user_data_free`. Only the
+ * outcome that apns_session_push() returns to its caller does not come here, and accepted ones do
+ * not with APNS_OUTCOMES_FAILURES. The event is the library's until the callback returns.
+ *
+ * It runs on the thread of the call that finds the outcome, before that call returns: a send
+ * function, connect, flush, drain, cancel, next_event, push, process, close, or free with
+ * close_timeout_ms. So outcomes come only while the program makes such calls. It must return (no
+ * exception, no longjmp), and should be quick: the session waits. A call on that session from it
+ * returns APNS_ERR_ARGUMENT and changes nothing; apns_session_free() then does nothing.
+ */
+typedef void (*apns_outcome_t)(const struct apns_event *event, void *context);
 
 /** Which of Apple's interfaces a session speaks. */
 typedef enum apns_protocol {
@@ -1530,12 +1548,16 @@ typedef struct apns_session_options {
      first, so a process that was suspended loses no response. */
   int32_t deadline_ms;
   int32_t reserved32; /* zero */
+
+  apns_outcome_t on_outcome; /* gets the outcomes that apns_session_next_event() would return;
+                                NULL: none */
+  void *outcome_context;
 } apns_session_options_t;
 
 #define APNS_SESSION_OPTIONS_INIT                                                                \
   {                                                                                              \
     sizeof(apns_session_options_t), APNS_PEER_INIT, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, \
-        0, NULL, NULL, NULL, 0, 0                                                                \
+        0, NULL, NULL, NULL, 0, 0, NULL, NULL                                                    \
   }
 
 /**
@@ -1851,6 +1873,9 @@ typedef struct apns_event {
  * flight and their answers arrive one by one, this and other waiting calls collect answers for
  * up to 0.3 ms and read them together. The call works on a closed session too, where it returns
  * the unknown notifications.
+ *
+ * With the option on_outcome all outcomes go there, and this call returns none: it waits until
+ * some came, and returns APNS_DONE.
  */
 apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *event_out,
                                       int32_t timeout_ms, apns_error_t *error_out);
@@ -1871,7 +1896,8 @@ apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *eve
  * the cause, unless the service gave a reason. The session still counts a later answer, and notes a
  * device that is gone; until then the notification counts as `unresolved`. No other event follows.
  *
- * Outcomes of other notifications stay in order for apns_session_next_event(). The returned event
+ * Outcomes of other notifications stay in order for apns_session_next_event(), or go to the option
+ * on_outcome, which does not get this one. The returned event
  * has the notification's `user_data`, contains no pointers of the library, and is the caller's.
  *
  * The binary interface confirms accepted notifications only by ending the connection, so each call

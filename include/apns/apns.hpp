@@ -1241,7 +1241,9 @@ struct SessionOptions {
      std::quick_exit() destroy no local object. */
   std::uint32_t close_timeout_ms = 5000;
   apns_user_data_free_t user_data_free = nullptr; /* must not throw */
-  std::int32_t deadline_ms = 0;                   /* 0: five minutes, -1: none */
+  apns_outcome_t on_outcome = nullptr;            /* must not throw */
+  void *outcome_context = nullptr;
+  std::int32_t deadline_ms = 0; /* 0: five minutes, -1: none */
   BinaryOptions binary = {};
   Tuning tuning = {};
 };
@@ -1416,6 +1418,10 @@ struct Message {
 /** How a notification ended: an apns_event_t. */
 struct Event : apns_event_t {
   Event() noexcept : apns_event_t APNS_EVENT_INIT {}
+  /** Copies one, such as in the callback `on_outcome`. */
+  explicit Event(const apns_event_t &event) noexcept : apns_event_t(event) {
+    size = sizeof(apns_event_t);
+  }
 
   bool is_accepted() const noexcept { return kind == APNS_EVENT_ACCEPTED; }
   bool is_rejected() const noexcept { return kind == APNS_EVENT_REJECTED; }
@@ -1684,6 +1690,8 @@ class Session : public detail::Owner<apns_session_t> {
     given.log_level = options.log_level;
     given.close_timeout_ms = options.close_timeout_ms;
     given.user_data_free = options.user_data_free;
+    given.on_outcome = options.on_outcome;
+    given.outcome_context = options.outcome_context;
     given.deadline_ms = options.deadline_ms;
     given.binary = &binary;
     given.tuning = &tuning;
@@ -1809,11 +1817,12 @@ class Client {
  public:
   using Milliseconds = std::chrono::milliseconds;
 
-  /** The client sets `nonblocking`, and reports all outcomes. */
+  /** The client sets `nonblocking`, and reports all outcomes by futures, not by `on_outcome`. */
   explicit Client(const Credentials &credentials, SessionOptions options = {})
       : close_within_(options.close_timeout_ms), room_within_(patience_of(options)) {
     options.peer.nonblocking = true;
     options.outcomes = APNS_OUTCOMES_EACH;
+    options.on_outcome = nullptr;
     options.close_timeout_ms = 0;
     session_ = Session(credentials, options);
     thread_ = std::thread([this] { run(); });

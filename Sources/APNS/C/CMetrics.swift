@@ -8,9 +8,8 @@ public func apns_session_metrics(
   answer(error) { () throws(Failure) in try pass(Measure(metrics: metrics), to: session) }
 }
 
-private struct Measure: SessionCall {
+private struct Measure: SessionReading {
   let metrics: UnsafeMutablePointer<apns_session_metrics_t>?
-  static var isForClosed: Bool { true }
 
   func perform(
     on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>

@@ -189,18 +189,11 @@ private func tellPushed(
   var reason = Message()
   let outcome = try session.pointee.pushed(or: &reason)
   if reason.count == 0 { reason = session.pointee.lastEnd }
-  tellOne(outcome, &reason, in: &event.pointee)
-}
-
-@inline(never)
-private func tellOne(
-  _ outcome: WaitingOutcome, _ reason: inout Message, in event: inout apns_event_t
-) {
-  tell(outcome, in: &event)
+  session.pointee.tell(outcome, in: &event.pointee)
   guard outcome.answer == nil else { return }
   switch outcome.outcome {
   case .unknown, .cancelled, .expired:
-    withUnsafeMutableBytes(of: &event.reason_text) { reason.copy(to: $0) }
+    withUnsafeMutableBytes(of: &event.pointee.reason_text) { reason.copy(to: $0) }
   default: break
   }
 }

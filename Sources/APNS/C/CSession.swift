@@ -146,44 +146,33 @@ public func apns_session_next_event(
 ) -> apns_status_t {
   var isDone = false
   let status = answer(error) { () throws(Failure) in
-    let call = NextOutcome(event: event, milliseconds: timeout)
-    guard let outcome = try pass(call, to: session), let event else {
-      isDone = true
-      return
-    }
+    guard let event else { throw isNull("event_out") }
+    // A wrong structure would lose the outcome.
+    _ = try checkedSize(UnsafePointer(event))
     var told = apns_event_t()
-    tell(outcome, in: &told)
-    if outcome.outcome == .unknown || outcome.outcome == .expired, outcome.answer == nil {
-      let end = try pass(LastEnd(), to: session)
-      withUnsafeMutableBytes(of: &told.reason_text) { end.copy(to: $0) }
+    try withUnsafeMutablePointer(to: &told) { (told) throws(Failure) in
+      isDone = try !pass(NextOutcome(milliseconds: timeout, told: told), to: session)
     }
-    try fill(event, from: &told)
+    if !isDone { try fill(event, from: &told) }
   }
   return isDone ? APNS_DONE : status
 }
 
-/// Takes the next outcome, if the caller's event has room for it.
+/// Takes the next outcome; false without one.
 private struct NextOutcome: SessionCall {
-  let event: UnsafeMutablePointer<apns_event_t>?
   let milliseconds: Int32
+  let told: UnsafeMutablePointer<apns_event_t>
   static var isForClosed: Bool { true }
 
   func perform(
     on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>
-  ) throws(Failure) -> WaitingOutcome? {
-    guard let event else { throw isNull("event_out") }
-    // A wrong structure would lose the outcome.
-    _ = try checkedSize(UnsafePointer(event))
-    return try session.pointee.nextOutcome(milliseconds: milliseconds)
+  ) throws(Failure) -> Bool {
+    guard let outcome = try session.pointee.nextOutcome(milliseconds: milliseconds) else {
+      return false
+    }
+    session.pointee.tell(outcome, in: &told.pointee)
+    return true
   }
-}
-
-private struct LastEnd: SessionCall {
-  static var isForClosed: Bool { true }
-
-  func perform(
-    on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>
-  ) throws(Failure) -> Message { session.pointee.lastEnd }
 }
 
 @_cdecl("apns_session_stats") @implementation
@@ -200,10 +189,9 @@ public func apns_session_stats(
   }
 }
 
-private struct Count: SessionCall {
+private struct Count: SessionReading {
   let stats: UnsafeMutablePointer<apns_session_stats_t>?
   let told: UnsafeMutablePointer<apns_session_stats_t>
-  static var isForClosed: Bool { true }
 
   func perform(
     on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>

@@ -8,8 +8,7 @@ public func apns_session_fd(_ session: OpaquePointer?) -> CInt {
   (try? pass(Watched(), to: session)) ?? -1
 }
 
-private struct Watched: SessionCall {
-  static var isForClosed: Bool { true }
+private struct Watched: SessionReading {
   func perform(on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>) -> CInt {
     session.pointee.descriptor
   }
@@ -21,8 +20,7 @@ public func apns_session_timeout_ms(_ session: OpaquePointer?) -> Int32 {
   return Deadline(nanoseconds: due).milliseconds
 }
 
-private struct Due: SessionCall {
-  static var isForClosed: Bool { true }
+private struct Due: SessionReading {
   func perform(on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>) -> Nanoseconds {
     session.pointee.due
   }
@@ -63,8 +61,7 @@ public func apns_session_wake(_ session: OpaquePointer?) -> apns_status_t {
   return status
 }
 
-private struct Bell: SessionCall {
-  static var isForClosed: Bool { true }
+private struct Bell: SessionReading {
   func perform(on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>) -> CInt {
     session.pointee.bell
   }

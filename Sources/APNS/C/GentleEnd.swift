@@ -46,8 +46,7 @@ private func goOn(_ session: OpaquePointer, by deadline: Deadline) {
   if descriptor >= 0 { _ = apns_session_process(session, nil) }
 }
 
-private struct WhatIsLeft: SessionCall {
-  static var isForClosed: Bool { true }
+private struct WhatIsLeft: SessionReading {
 
   func perform(
     on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>
@@ -59,9 +58,8 @@ private struct WhatIsLeft: SessionCall {
 }
 
 /// Logs how many have no outcome.
-private struct Loss: SessionCall {
+private struct Loss: SessionReading {
   let count: UInt64
-  static var isForClosed: Bool { true }
 
   func perform(on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>) throws(Failure) {
     if let log = session.pointee.log { return log.at(Deadline.now).freed(count) }

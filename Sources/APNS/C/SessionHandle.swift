@@ -6,6 +6,8 @@ protocol SessionCall {
   associatedtype Result
   /// A closed session answers too.
   static var isForClosed: Bool { get }
+  /// It may find outcomes, for the option `on_outcome`.
+  static var findsOutcomes: Bool { get }
 
   func perform(
     on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>
@@ -14,6 +16,15 @@ protocol SessionCall {
 
 extension SessionCall {
   static var isForClosed: Bool { false }
+  static var findsOutcomes: Bool { true }
+}
+
+/// A call that changes nothing of the session's work, maybe from another thread.
+protocol SessionReading: SessionCall {}
+
+extension SessionReading {
+  static var isForClosed: Bool { true }
+  static var findsOutcomes: Bool { false }
 }
 
 /// Passes a call on to the session, if this process made it and, unless the call is for closed ones
@@ -103,9 +114,10 @@ struct SessionHandle {
 
   @inline(__always)
   private static func pass<Call: SessionCall>(
-    _ call: Call, to session: UnsafeMutablePointer<some ProviderSession & ~Copyable>
+    _ call: Call, to session: UnsafeMutablePointer<some EventLoopSession & ~Copyable>
   ) throws(Failure) -> Call.Result {
     if !Call.isForClosed, session.pointee.isClosing { throw Self.closed }
+    defer { if Call.findsOutcomes { session.pointee.deliver() } }
     return try call.perform(on: session)
   }
 
@@ -237,9 +249,8 @@ private struct SessionHead: ~Copyable {
   }
 }
 
-private struct End: SessionCall {
+private struct End: SessionReading {
   let isForeign: Bool
-  static var isForClosed: Bool { true }
 
   func perform(on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>) {
     if isForeign { session.pointee.leaveToParent() }

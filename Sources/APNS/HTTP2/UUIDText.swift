@@ -58,6 +58,15 @@ enum UUIDText {
     (target[8], target[13], target[18], target[23]) = (0x2D, 0x2D, 0x2D, 0x2D)
   }
 
+  /// Writes the text, unless the bytes are all zero.
+  @inline(never)
+  static func write(_ id: (UInt64, UInt64), to target: UnsafeMutableRawBufferPointer) {
+    guard id.0 | id.1 != 0, let text = target.baseAddress, target.count > count else { return }
+    write(
+      unsafeBitCast(id, to: InlineArray<16, UInt8>.self),
+      to: text.bindMemory(to: UInt8.self, capacity: count))
+  }
+
   static func isZero(_ bytes: InlineArray<16, UInt8>) -> Bool {
     var copy = bytes
     return withUnsafeBytes(of: &copy) {

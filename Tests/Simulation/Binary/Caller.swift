@@ -183,21 +183,14 @@ struct Caller: Calling, ~Copyable {
       if !world.usesLoop { checkAge() }
       return false
     }
+    if world.isCalledBack { world.violate("next_event returns what belongs to on_outcome") }
     told(event)
     return true
   }
 
-  func told(_ event: WaitingOutcome) {
-    guard let number = number(of: event.userData) else { return }
-    let end: End =
-      switch event.outcome {
-      case .accepted: .accepted
-      case .rejected(let status): .rejected(status)
-      case .unknown: .unknown
-      case .cancelled: .cancelled
-      case .expired: .expired
-      }
-    world.say("the caller is told of \(number): \(end)")
-    world.tell(number, event.identifier, end)
+  func fill(_ event: inout apns_event_t, with outcome: WaitingOutcome) {
+    session.tell(outcome, in: &event)
   }
+
+  mutating func deliver() { session.deliver() }
 }

@@ -3,10 +3,20 @@ import CAPNS
 /// Checks whether what the session reports is what happened.
 extension World {
   /// The session reported an outcome to the caller.
-  func tell(_ number: Int, _ identifier: UInt32, _ end: End) {
+  func tell(_ event: apns_event_t) {
+    guard let number = takeBack(event.user_data) else { return }
+    let end: End =
+      switch apns_event_kind_t(UInt32(event.kind)) {
+      case APNS_EVENT_ACCEPTED: .accepted
+      case APNS_EVENT_REJECTED: .rejected(UInt8(event.reject))
+      case APNS_EVENT_CANCELLED: .cancelled
+      case APNS_EVENT_EXPIRED: .expired
+      default: .unknown
+      }
+    say("the caller is told of \(number): \(end)")
     let sent = ledger.sent + number
-    if sent.pointee.identifier != identifier {
-      violate("\(number) is told as \(identifier), not \(sent.pointee.identifier)")
+    if sent.pointee.identifier != event.identifier {
+      violate("\(number) is told as \(event.identifier), not \(sent.pointee.identifier)")
     }
     if sent.pointee.told != .none { violate("\(number) is told twice") }
     sent.pointee.told = end

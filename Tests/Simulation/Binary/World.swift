@@ -28,6 +28,7 @@ final class World: Stage, Wired, Witness {
   override var protocolName: StaticString { "binary" }
 
   override func released(_ number: Int) { checkRelease(number) }
+  override func told(_ event: apns_event_t) { tell(event) }
 
   /// From now on, proof depends on when the session looks at the clock.
   override func deadlineIsNear() { scenario.cancels = true }

@@ -1,14 +1,5 @@
 import CAPNS
 
-/// An event as the caller reads it.
-struct HTTP2Event {
-  var identifier: UInt32
-  var end: HTTP2End
-  var timestamp: Int64
-  /// The owner that the apns-id names; nil without one.
-  var identifierText: (number: Int, isOwn: Bool)?
-}
-
 /// The caller of a session over HTTP/2.
 struct HTTP2Caller: Calling, ~Copyable {
   let world: HTTP2World
@@ -269,37 +260,16 @@ struct HTTP2Caller: Calling, ~Copyable {
 
   mutating func takeEvent(milliseconds: Int32) throws(Failure) -> Bool {
     guard let outcome = try session.nextOutcome(milliseconds: milliseconds) else { return false }
+    if world.isCalledBack { world.violate("next_event returns what belongs to on_outcome") }
     told(outcome)
     return true
   }
 
-  func told(_ outcome: WaitingOutcome) {
-    guard let number = number(of: outcome.userData) else { return }
-    let answer = outcome.answer
-    let end: HTTP2End =
-      switch outcome.outcome {
-      case .accepted: .accepted
-      case .rejected: .rejected(status: answer?.status ?? 0, reason: answer?.reason ?? 0)
-      case .unknown: .unknown
-      case .cancelled: .cancelled
-      case .expired: .expired
-      }
-    world.say("the caller is told of \(number): \(end)")
-    world.tell(
-      number,
-      HTTP2Event(
-        identifier: outcome.identifier, end: end, timestamp: (answer?.goneSince ?? 0) / 1000,
-        identifierText: answer.flatMap { Self.identifier($0.id) }))
+  func fill(_ event: inout apns_event_t, with outcome: WaitingOutcome) {
+    session.tell(outcome, in: &event)
   }
 
-  private static func identifier(_ id: (UInt64, UInt64)) -> (number: Int, isOwn: Bool)? {
-    withUnsafeTemporaryAllocation(byteCount: UUIDText.count, alignment: 1) {
-      UUIDText.write(
-        unsafeBitCast(id, to: InlineArray<16, UInt8>.self),
-        to: $0.baseAddress!.assumingMemoryBound(to: UInt8.self))
-      return HTTP2Identifier.read(UnsafeRawBufferPointer($0))
-    }
-  }
+  mutating func deliver() { session.deliver() }
 
   /// The feedback lists each device that the session reported as gone, once.
   mutating func checkRest() {

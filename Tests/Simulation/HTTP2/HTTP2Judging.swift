@@ -430,15 +430,26 @@ extension HTTP2World {
   // MARK: Ends
 
   /// The session reported an outcome to the caller.
-  func tell(_ number: Int, _ event: HTTP2Event) {
+  func tell(_ event: apns_event_t) {
+    guard let number = takeBack(event.user_data) else { return }
+    let end: HTTP2End =
+      switch apns_event_kind_t(UInt32(event.kind)) {
+      case APNS_EVENT_ACCEPTED: .accepted
+      case APNS_EVENT_REJECTED:
+        .rejected(status: event.http_status, reason: UInt8(event.reason))
+      case APNS_EVENT_CANCELLED: .cancelled
+      case APNS_EVENT_EXPIRED: .expired
+      default: .unknown
+      }
+    say("the caller is told of \(number): \(end)")
     let sent = ledger.sent + number
     if sent.pointee.identifier != event.identifier {
       violate("\(number) is told as \(event.identifier), not \(sent.pointee.identifier)")
     }
     if sent.pointee.told != .none { violate("\(number) is told twice") }
-    sent.pointee.told = event.end
+    sent.pointee.told = end
     ledger.told += 1
-    switch event.end {
+    switch end {
     case .accepted:
       met(.acceptedEvents)
       if sent.pointee.isBegunLate { violate("\(number) was begun after its deadline") }
@@ -477,7 +488,7 @@ extension HTTP2World {
   }
 
   private func checkRejected(
-    _ number: Int, _ status: UInt16, _ reason: UInt8, _ event: HTTP2Event
+    _ number: Int, _ status: UInt16, _ reason: UInt8, _ event: apns_event_t
   ) {
     let sent = ledger.sent + number
     guard sent.pointee.answered >= 0 else {
@@ -614,9 +625,12 @@ extension HTTP2World {
   }
 
   /// The apns-id has to be the caller's own or from the service's responses to the notification.
-  private func checkIdentifier(_ number: Int, _ event: HTTP2Event) {
+  private func checkIdentifier(_ number: Int, _ event: apns_event_t) {
     guard ledger.sent[number].answered >= 0 else { return }
-    guard let (told, isOwn) = event.identifierText else {
+    let text = withUnsafeBytes(of: event.apns_id) {
+      HTTP2Identifier.read(UnsafeRawBufferPointer(rebasing: $0[0..<HTTP2Identifier.count]))
+    }
+    guard let (told, isOwn) = text else {
       if ledger.asked[ledger.sent[number].answered].isEndRead {
         violate("\(number) is told without its apns-id")
       }

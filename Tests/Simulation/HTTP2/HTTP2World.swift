@@ -75,6 +75,7 @@ final class HTTP2World: Stage, Wired, Witness {
   override var protocolName: StaticString { "http2" }
 
   override func released(_ number: Int) { checkRelease(number) }
+  override func told(_ event: apns_event_t) { tell(event) }
 
   override func play(seed: UInt64) {
     begin(seed: seed)

@@ -69,8 +69,6 @@ func tellAnswer(_ answer: LastChannelAnswer, in told: inout apns_channels_respon
   told.http_status = answer.status
   told.reason = Int32(answer.reason)
   told.retry_after_s = answer.retryAfter
-  if answer.id.0 | answer.id.1 != 0 {
-    withUnsafeMutableBytes(of: &told.request_id) { write(answer.id, to: $0) }
-  }
+  withUnsafeMutableBytes(of: &told.request_id) { UUIDText.write(answer.id, to: $0) }
   withUnsafeMutableBytes(of: &told.reason_text) { answer.text.copy(to: $0) }
 }

@@ -31,6 +31,7 @@ extension BinarySession where Net: ~Copyable {
     while listen() {
       let now = network.now
       expire()
+      deliver()
       if now >= deadline { break }
       if options.neverWaits {
         network.arm(until: min(deadline, nextDeadline))

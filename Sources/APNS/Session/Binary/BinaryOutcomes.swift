@@ -5,6 +5,7 @@ extension BinarySession where Net: ~Copyable {
   /// The next outcome; nil if none came by the deadline. With `milliseconds` 0 no connection is
   /// made and only proofs are written.
   mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome? {
+    standing.hasDelivered = false
     if let outcome = takeOutcome() {
       standing.tookOutcome()
       // Another one may have room now.
@@ -19,7 +20,7 @@ extension BinarySession where Net: ~Copyable {
       trouble.forget()
       expire()
       if let failure = trouble.failure { throw failure }
-      return takeOutcome()
+      return options.onOutcome == nil ? takeOutcome() : nil
     }
     let deadline = deadline(milliseconds: milliseconds)
     do throws(Failure) {
@@ -28,7 +29,7 @@ extension BinarySession where Net: ~Copyable {
       // A missing outcome is not a failure, but being unable to write anything is.
       if error.status != APNS_ERR_TIMEOUT || waitsToWrite { throw error }
     }
-    return takeOutcome()
+    return options.onOutcome == nil ? takeOutcome() : nil
   }
 
   /// Reads what has come, and proves what has been in flight for long.
@@ -44,7 +45,7 @@ extension BinarySession where Net: ~Copyable {
   }
 
   /// The oldest outcome of all channels.
-  private mutating func takeOutcome() -> WaitingOutcome? {
+  mutating func takeOutcome() -> WaitingOutcome? {
     var oldest: (channel: Int, identifier: UInt32)?
     for index in 0..<options.connections {
       guard let identifier = channels[index].window.firstOutcome else { continue }
@@ -56,7 +57,7 @@ extension BinarySession where Net: ~Copyable {
     return channels[oldest.channel].window.takeOutcome()
   }
 
-  var hasOutcome: Bool { waitingOutcomes > 0 }
+  var hasOutcome: Bool { waitingOutcomes > 0 || standing.hasDelivered }
 
   var waitingOutcomes: Int { sum { $0.waitingOutcomes } }
   var unresolved: Int { sum { $0.unresolved } }

@@ -5,10 +5,14 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// The next outcome; nil when none came by the deadline. With `milliseconds` 0 nothing is sent and
   /// no connection is made.
   mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome? {
+    standing.hasDelivered = false
     if !hasOutcome, !isClosed, !options.neverWaits { try awaitOutcome(milliseconds: milliseconds) }
     standing.tookOutcome()
-    return outbox.pointee.takeOutcome()
+    // Those that were found last belong to the option on_outcome.
+    return options.onOutcome == nil ? takeOutcome() : nil
   }
+
+  mutating func takeOutcome() -> WaitingOutcome? { outbox.pointee.takeOutcome() }
 
   private mutating func awaitOutcome(milliseconds: Int32) throws(Failure) {
     if milliseconds == 0 {

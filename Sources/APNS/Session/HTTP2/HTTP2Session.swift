@@ -221,6 +221,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       } else if hadDue {
         isCutShort = true
       }
+      deliver()
       if options.neverWaits { return leaveWaitingToLoop(goal, until: deadline) }
       if isReached(goal) { return true }
       // One channel's failure reaches the caller only if no other channel makes progress. Without a
@@ -340,7 +341,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  var hasOutcome: Bool { outbox.pointee.waitingOutcomes > 0 }
+  var hasOutcome: Bool { outbox.pointee.waitingOutcomes > 0 || standing.hasDelivered }
 
   @inline(__always)
   private var hasUnwritten: Bool {

@@ -9,6 +9,7 @@ protocol EventLoopSession: ProviderSession, ~Copyable {
   var standing: StandingWork { get set }
   /// Outcomes that can be taken.
   var waitingOutcomes: Int { get }
+  mutating func takeOutcome() -> WaitingOutcome?
   /// Handles outcomes that the caller does not take.
   var untaken: UnsafeMutablePointer<Untaken> { get }
 
@@ -42,6 +43,8 @@ struct StandingWork {
   /// How many of the outcomes that wait or gave way `process` has left to the caller, who may take
   /// them any time.
   var knownOutcomes = 0
+  /// The option `on_outcome` got some since the caller last asked for one.
+  var hasDelivered = false
   /// When the session must be closed; nil: it is open.
   var closeBy: Nanoseconds?
   /// A call has worked as long as one may. Other calls work no more before the next `process`, so
@@ -132,6 +135,7 @@ extension EventLoopSession where Self: ~Copyable {
   /// A call other than `process` may have found outcomes. Programs take them after `process`.
   @inline(__always)
   mutating func tellOutcomes() {
+    deliver()
     guard options.neverWaits, untakenOutcomes > standing.knownOutcomes else { return }
     standing.knownOutcomes = untakenOutcomes
     hurry()

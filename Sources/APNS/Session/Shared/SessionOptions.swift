@@ -15,6 +15,8 @@ struct SessionOptions {
   let resendsInDoubt: Bool
   let telling: Telling
   let userDataFree: apns_user_data_free_t?
+  let onOutcome: apns_outcome_t?
+  let outcomeContext: UnsafeMutableRawPointer?
   /// 0: a sentinel proves acceptance, where the format has identifiers.
   let quietPeriod: Nanoseconds
   let zeroProves: Bool
@@ -133,6 +135,7 @@ struct SessionOptions {
     }
     self.telling = telling
     userDataFree = given.user_data_free
+    (onOutcome, outcomeContext) = (given.on_outcome, given.outcome_context)
     zeroProves = binary.zero_proves != 0
     keepsSpare = binary.no_standby == 0
     connectsPerMinute = Int64(tuning.connects_per_minute)

@@ -7,6 +7,7 @@ extern "C" {
 #endif
 struct addrinfo;
 struct apns_binary_options;
+struct apns_event;
 struct evp_pkey_st;
 #define APNS_VERSION_MAJOR 0
 #define APNS_VERSION_MINOR 2
@@ -416,6 +417,7 @@ typedef enum apns_outcomes {
   APNS_OUTCOMES_FAILURES = 2
 } apns_outcomes_t;
 typedef void (*apns_user_data_free_t)(void *user_data);
+typedef void (*apns_outcome_t)(const struct apns_event *event, void *context);
 typedef enum apns_protocol { APNS_PROTOCOL_HTTP2 = 0, APNS_PROTOCOL_BINARY = 1 } apns_protocol_t;
 #define APNS_LOOKUP_PENDING 1
 typedef int (*apns_lookup_t)(const char *host, struct addrinfo **list_out, void *context);
@@ -497,7 +499,7 @@ typedef struct apns_tuning {
   uint32_t answer_timeout_ms;
   int32_t ping_after_ms;
   int32_t keepalive_ms;
-  uint32_t retry_timeout_ms;
+  int32_t retry_timeout_ms;
   uint32_t connects_per_minute;
   uint32_t reconnect_pause_max_ms;
   uint32_t payload_max;
@@ -527,11 +529,13 @@ typedef struct apns_session_options {
   apns_user_data_free_t user_data_free;
   int32_t deadline_ms;
   int32_t reserved32;
+  apns_outcome_t on_outcome;
+  void *outcome_context;
 } apns_session_options_t;
 #define APNS_SESSION_OPTIONS_INIT                                                                \
   {                                                                                              \
     sizeof(apns_session_options_t), APNS_PEER_INIT, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, \
-        0, NULL, NULL, NULL, 0, 0                                                                \
+        0, NULL, NULL, NULL, 0, 0, NULL, NULL                                                    \
   }
 apns_status_t apns_session_new(const apns_session_options_t *options,
                                const apns_credentials_t *credentials, apns_session_t **session_out,

@@ -1,0 +1,44 @@
+import CAPNS
+
+extension ProviderSession where Self: ~Copyable {
+  /// Fills a zeroed event with an outcome.
+  func tell(_ outcome: WaitingOutcome, in event: inout apns_event_t) {
+    event.identifier = outcome.identifier
+    event.user_data = outcome.userData
+    switch outcome.outcome {
+    case .accepted: event.kind = Int32(bitPattern: APNS_EVENT_ACCEPTED.rawValue)
+    case .rejected(let reject):
+      event.kind = Int32(bitPattern: APNS_EVENT_REJECTED.rawValue)
+      event.reject = Int32(reject)
+    case .unknown: event.kind = Int32(bitPattern: APNS_EVENT_UNKNOWN.rawValue)
+    case .cancelled: event.kind = Int32(bitPattern: APNS_EVENT_CANCELLED.rawValue)
+    case .expired: event.kind = Int32(bitPattern: APNS_EVENT_EXPIRED.rawValue)
+    }
+    if let answer = outcome.answer { return tellAnswer(answer, in: &event) }
+    if outcome.outcome == .unknown || outcome.outcome == .expired {
+      let end = lastEnd
+      withUnsafeMutableBytes(of: &event.reason_text) { end.copy(to: $0) }
+    }
+  }
+}
+
+extension EventLoopSession where Self: ~Copyable {
+  /// Gives outcomes to the option `on_outcome`.
+  @inline(__always)
+  mutating func deliver() {
+    if options.onOutcome != nil { deliverAll() }
+  }
+
+  @inline(never)
+  private mutating func deliverAll() {
+    while let outcome = takeOutcome() {
+      standing.hasDelivered = true
+      var event = apns_event_t()
+      event.size = MemoryLayout<apns_event_t>.size
+      tell(outcome, in: &event)
+      options.onOutcome?(&event, options.outcomeContext)
+    }
+    // Another one may have room now.
+    if options.neverWaits, nextDeadline == .min { hurry() }
+  }
+}
