@@ -124,7 +124,11 @@ static void tell_unknown_settings(void) {
 /* ---- The module ----------------------------------------------------------- */
 
 static PHP_MINIT_FUNCTION(apns) {
+  static const php_apns_options *const options[] = {
+      &php_apns_credentials_options, &php_apns_session_options, &php_apns_persistent_options,
+      &php_apns_feedback_options,    &php_apns_payload_options, &php_apns_channels_options};
   (void)type;
+  php_apns_know_options(options, sizeof options / sizeof *options);
   REGISTER_INI_ENTRIES();
   tell_unknown_settings();
   php_apns_hide_passphrase();

@@ -2,8 +2,6 @@
 #include "php_apns.h"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <time.h>
 
 void php_apns_throw_waits(const char *what, bool is_inherited) {
   apns_error_t error = APNS_ERROR_INIT;
@@ -30,21 +28,6 @@ void php_apns_stream_of(int descriptor, zval *out) {
   }
   stream->flags |= PHP_STREAM_FLAG_NO_BUFFER | PHP_STREAM_FLAG_NO_SEEK;
   php_stream_to_zval(stream, out);
-}
-
-int64_t php_apns_now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-bool php_apns_wait_process(apns_session_t *session, int64_t deadline) {
-  struct pollfd watched = {.fd = apns_session_fd(session), .events = POLLIN};
-  int64_t rest = deadline - php_apns_now_ms();
-  if (watched.fd < 0 || rest <= 0) return false;
-  poll(&watched, 1, rest > INT32_MAX ? INT32_MAX : (int)rest);
-  apns_session_process(session, NULL);
-  return true;
 }
 
 /* The session, if it is nonblocking; else NULL, and an exception. */

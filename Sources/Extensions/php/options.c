@@ -241,12 +241,17 @@ static const char *option_at(const void *names, size_t index) {
   return index < options->count ? options->list[index].name : NULL;
 }
 
+static const php_apns_options *const *all;
+static size_t all_count;
+
+void php_apns_know_options(const php_apns_options *const *tables, size_t count) {
+  all = tables;
+  all_count = count;
+}
+
 /* Names the class that has this option, where it is in the wrong array. */
 static void refuse(const php_apns_options *options, const zend_string *name, zend_ulong number) {
-  static const php_apns_options *const all[] = {
-      &php_apns_credentials_options, &php_apns_session_options, &php_apns_persistent_options,
-      &php_apns_feedback_options,    &php_apns_payload_options, &php_apns_channels_options};
-  for (size_t index = 0; name && index < sizeof all / sizeof *all; index++) {
+  for (size_t index = 0; name && index < all_count; index++) {
     if (!find(all[index], ZSTR_VAL(name), ZSTR_LEN(name))) continue;
     zend_value_error("unknown option '%s'; it is an option of %s, not of %s", ZSTR_VAL(name),
                      all[index]->owner, options->owner);

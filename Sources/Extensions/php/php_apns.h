@@ -196,6 +196,8 @@ typedef struct php_apns_options {
 extern const php_apns_options php_apns_credentials_options, php_apns_session_options,
     php_apns_persistent_options, php_apns_feedback_options, php_apns_payload_options,
     php_apns_channels_options;
+/* All of them, so that an error can name the class of a misplaced option. */
+void php_apns_know_options(const php_apns_options *const *tables, size_t count);
 
 /* Reads both tables, which may be NULL, into `out`; false, and an exception. */
 bool php_apns_read_options(const php_apns_options *options, HashTable *given, HashTable *named,
@@ -403,6 +405,25 @@ void php_apns_tracked_leave_request(php_apns_tracked *tracked);
 /* Waits for outcomes for up to close_timeout_ms, closes, and logs how many notifications have no
    outcome. Does nothing if the session is closed. */
 void php_apns_tracked_finish(php_apns_tracked *tracked);
+/* Tells the script's logger, after a call of the library. */
+void php_apns_log_tell(php_apns_tracked *tracked);
+typedef apns_status_t (*php_apns_step)(apns_session_t *session, int32_t ms, apns_error_t *error);
+/* Makes a call of the library until it is done or its time is over. Perhaps with an exception. */
+apns_status_t php_apns_wait(php_apns_tracked *tracked, php_apns_step step, int32_t timeout_ms,
+                            int64_t deadline, apns_error_t *error);
+/* Writes what waits; as php_apns_wait(). */
+apns_status_t php_apns_flush(php_apns_tracked *tracked, apns_error_t *error);
+/* Throws why there is no session with these options, php.ini's topic by its name there. */
+void php_apns_session_refused(const apns_session_options_t *options, const apns_error_t *error);
+
+/* A Session object of PHP. */
+typedef struct php_apns_session {
+  php_apns_tracked *tracked; /* NULL until constructed */
+  zend_object std;
+} php_apns_session;
+
+/* NULL, and an exception, if its constructor did not run. */
+php_apns_tracked *php_apns_session_tracked(zend_object *object);
 
 /* ---- waiting.c: calls that wait ---------------------------------------------------- */
 
@@ -411,26 +432,21 @@ void php_apns_tracked_finish(php_apns_tracked *tracked);
 
 /* Runs what interrupts the script. False: with an exception. */
 bool php_apns_interrupt(void);
+int64_t php_apns_now_ms(void);
+/* Continues pending work until the deadline, in ms of the monotonic clock. */
+bool php_apns_wait_process(apns_session_t *session, int64_t deadline);
 /* How long the next slice before the deadline is. */
 int32_t php_apns_slice(int64_t deadline);
 /* When a wait ends that lasts `timeout_ms`, milliseconds or an APNS_TIMEOUT_. */
 int64_t php_apns_deadline(const php_apns_tracked *tracked, int32_t timeout_ms);
-typedef apns_status_t (*php_apns_step)(apns_session_t *session, int32_t ms, apns_error_t *error);
-/* Makes a call of the library until it is done or its time is over. Perhaps with an exception. */
-apns_status_t php_apns_wait(php_apns_tracked *tracked, php_apns_step step, int32_t timeout_ms,
-                            int64_t deadline, apns_error_t *error);
-/* Writes what waits; as php_apns_wait(). */
-apns_status_t php_apns_flush(php_apns_tracked *tracked, apns_error_t *error);
 /* Throws, where no handler of a signal has thrown. */
 void php_apns_throw_after(const apns_error_t *error);
 
 /* Makes what the script gives: the options of the library; false, and an exception. */
 bool php_apns_log_make(zval *given, bool is_persistent, apns_log_t *told_out, void **context_out,
                        php_apns_log **log_out);
-/* Tells the script's logger, after a call of the library. */
-void php_apns_log_tell(php_apns_tracked *tracked);
-/* Logs, in the script's logger or PHP's error log, that notifications have no outcome. */
-void php_apns_log_loss(php_apns_tracked *tracked, uint64_t count);
+/* Keeps for the script's logger, or logs in PHP's error log, that notifications have no outcome. */
+void php_apns_log_loss(php_apns_log *log, const char *peer, uint64_t count);
 /* Like php_apns_log_tell() for a log that may be NULL and outlives this call. */
 void php_apns_log_tell_lines(php_apns_log *log);
 zval *php_apns_log_logger(php_apns_log *log);
@@ -442,10 +458,6 @@ void php_apns_log_free(php_apns_log *log);
 /* ---- Sessions, events, feedback ------------------------------------------ */
 
 void php_apns_session_register(void);
-/* NULL, and an exception, if its constructor did not run. */
-php_apns_tracked *php_apns_session_tracked(zend_object *object);
-/* Throws why there is no session with these options, php.ini's topic by its name there. */
-void php_apns_session_refused(const apns_session_options_t *options, const apns_error_t *error);
 /* A Session object, which takes over a reference to the session. */
 void php_apns_session_object(zval *out, php_apns_tracked *tracked);
 
@@ -466,9 +478,6 @@ zend_string *php_apns_why(const php_apns_record *record);
 void php_apns_stream_of(int descriptor, zval *out);
 /* Throws for a method that works only with `nonblocking`. */
 void php_apns_throw_waits(const char *what, bool is_inherited);
-/* Continues pending work until the deadline, in ms of the monotonic clock. */
-bool php_apns_wait_process(apns_session_t *session, int64_t deadline);
-int64_t php_apns_now_ms(void);
 
 void php_apns_feedback_register(void);
 void php_apns_channels_register(void);

@@ -4,21 +4,10 @@
 #include "zend_exceptions.h"
 #include "zend_interfaces.h"
 
-typedef struct session_object {
-  php_apns_tracked *tracked; /* NULL until constructed */
-  zend_object std;
-} session_object;
-
 static zend_object_handlers handlers;
 
-static session_object *of(zend_object *object) {
-  return (session_object *)((char *)object - XtOffsetOf(session_object, std));
-}
-
-php_apns_tracked *php_apns_session_tracked(zend_object *object) {
-  php_apns_tracked *tracked = of(object)->tracked;
-  if (!tracked) php_apns_throw_unconstructed(object);
-  return tracked;
+static php_apns_session *of(zend_object *object) {
+  return (php_apns_session *)((char *)object - XtOffsetOf(php_apns_session, std));
 }
 
 /* ---- Options ------------------------------------------------------------- */
@@ -112,18 +101,10 @@ static void take_topic(php_apns_session_settings *settings, const php_apns_ident
   if (!identity->names_certificate) settings->options.topic = php_apns_configured(APNS_G(topic));
 }
 
-void php_apns_session_refused(const apns_session_options_t *options, const apns_error_t *error) {
-  apns_error_t named = *error;
-  if (options->topic && options->topic == APNS_G(topic) && error->cause == APNS_CAUSE_TOPIC) {
-    snprintf(named.message, sizeof named.message, "apns.topic of php.ini: %s", error->message);
-  }
-  php_apns_throw(&named);
-}
-
 /* ---- Handlers ---------------------------------------------------------------- */
 
 static zend_object *create(zend_class_entry *ce) {
-  session_object *own = zend_object_alloc(sizeof *own, ce);
+  php_apns_session *own = zend_object_alloc(sizeof *own, ce);
   own->tracked = NULL;
   zend_object_std_init(&own->std, ce);
   object_properties_init(&own->std, ce);
@@ -138,7 +119,7 @@ static void end(zend_object *object) {
 }
 
 static void destroy(zend_object *object) {
-  session_object *own = of(object);
+  php_apns_session *own = of(object);
   php_apns_tracked *tracked = own->tracked;
   /* After a fatal error no destructor was called. */
   end(object);
@@ -173,7 +154,7 @@ void php_apns_session_register(void) {
   php_apns_class.session->create_object = create;
   php_apns_class.session->get_iterator = iterate;
   memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
-  handlers.offset = XtOffsetOf(session_object, std);
+  handlers.offset = XtOffsetOf(php_apns_session, std);
   handlers.dtor_obj = end;
   handlers.free_obj = destroy;
   handlers.get_gc = collect;
@@ -196,7 +177,7 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
   php_apns_session_settings settings;
   apns_session_t *session = NULL;
   apns_error_t error = APNS_ERROR_INIT;
-  session_object *own = of(Z_OBJ_P(ZEND_THIS));
+  php_apns_session *own = of(Z_OBJ_P(ZEND_THIS));
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zhz", &who, &given, &proxy) == FAILURE) return;
   if (!php_apns_identity_is_one(who, 1)) return;
   if (!read_settings(&settings, given, named, proxy, false)) return;

@@ -154,14 +154,7 @@ static bool can_tell(const php_apns_log *log) {
          !(EG(exception) && zend_is_unwind_exit(EG(exception)));
 }
 
-void php_apns_log_tell(php_apns_tracked *tracked) {
-  if (!tracked->log) return;
-  tracked->references++;
-  php_apns_log_tell_lines(tracked->log);
-  php_apns_tracked_release(tracked);
-}
-
-void php_apns_log_loss(php_apns_tracked *tracked, uint64_t count) {
+void php_apns_log_loss(php_apns_log *log, const char *peer, uint64_t count) {
   apns_log_record_t record = APNS_LOG_RECORD_INIT;
   char words[96];
   snprintf(words, sizeof words, "the session ended, and %" PRIu64 " notifications have no outcome",
@@ -169,14 +162,13 @@ void php_apns_log_loss(php_apns_tracked *tracked, uint64_t count) {
   record.level = APNS_LOG_ERROR;
   record.kind = APNS_LOG_KIND_CLOSED;
   record.count = count;
-  record.peer = tracked->peer;
+  record.peer = peer;
   record.line = words;
-  if (!tracked->log || !can_tell(tracked->log)) {
+  if (log && can_tell(log)) {
+    keep(&record, log);
+  } else {
     write_to_error_log(&record, NULL);
-    return;
   }
-  keep(&record, tracked->log);
-  php_apns_log_tell(tracked);
 }
 
 void php_apns_log_tell_lines(php_apns_log *log) {

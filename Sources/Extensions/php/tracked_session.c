@@ -63,6 +63,57 @@ void php_apns_tracked_sweep(php_apns_tracked *tracked) {
   php_apns_records_free(&dead);
 }
 
+php_apns_tracked *php_apns_session_tracked(zend_object *object) {
+  php_apns_tracked *tracked =
+      ((php_apns_session *)((char *)object - XtOffsetOf(php_apns_session, std)))->tracked;
+  if (!tracked) php_apns_throw_unconstructed(object);
+  return tracked;
+}
+
+void php_apns_session_refused(const apns_session_options_t *options, const apns_error_t *error) {
+  apns_error_t named = *error;
+  if (options->topic && options->topic == APNS_G(topic) && error->cause == APNS_CAUSE_TOPIC) {
+    snprintf(named.message, sizeof named.message, "apns.topic of php.ini: %s", error->message);
+  }
+  php_apns_throw(&named);
+}
+
+void php_apns_log_tell(php_apns_tracked *tracked) {
+  if (!tracked->log) return;
+  tracked->references++;
+  php_apns_log_tell_lines(tracked->log);
+  php_apns_tracked_release(tracked);
+}
+
+apns_status_t php_apns_wait(php_apns_tracked *tracked, php_apns_step step, int32_t timeout_ms,
+                            int64_t deadline, apns_error_t *error) {
+  for (;;) {
+    const int64_t began = php_apns_now_ms();
+    const int32_t slice = php_apns_slice(deadline);
+    const apns_status_t status =
+        step(tracked->session, timeout_ms == 0 || tracked->never_waits ? timeout_ms : slice, error);
+    const int64_t now = php_apns_now_ms();
+    php_apns_provider_resume(tracked->provider);
+    /* Handlers run before the caller throws, or PHP would drop them, and before the logger, whose
+       exceptions are ignored. */
+    const bool is_calm = php_apns_interrupt();
+    php_apns_log_tell(tracked);
+    php_apns_tracked_sweep(tracked);
+    if (!is_calm) return status;
+    if (status != APNS_ERR_TIMEOUT || now - began < slice || now >= deadline) return status;
+  }
+}
+
+static apns_status_t flush_step(apns_session_t *session, int32_t ms, apns_error_t *error) {
+  (void)ms;
+  return apns_session_flush(session, error);
+}
+
+apns_status_t php_apns_flush(php_apns_tracked *tracked, apns_error_t *error) {
+  return php_apns_wait(tracked, flush_step, APNS_TIMEOUT_DEFAULT,
+                       php_apns_deadline(tracked, APNS_TIMEOUT_DEFAULT), error);
+}
+
 /* ---- Outcomes of earlier requests -------------------------------------------------- */
 
 bool php_apns_tracked_is_full(const php_apns_tracked *tracked) {
@@ -225,6 +276,9 @@ void php_apns_tracked_finish(php_apns_tracked *tracked) {
   if (lost(tracked) == before) deadline = MIN(deadline, php_apns_now_ms() + GOODBYE_MS);
   close_session(tracked, deadline);
   php_apns_log_tell(tracked);
-  if (lost(tracked) > before) php_apns_log_loss(tracked, lost(tracked) - before);
+  if (lost(tracked) > before) {
+    php_apns_log_loss(tracked->log, tracked->peer, lost(tracked) - before);
+    php_apns_log_tell(tracked);
+  }
   if (tracked->provider) tracked->provider->is_at_rest = false;
 }

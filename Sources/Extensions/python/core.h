@@ -36,12 +36,11 @@ typedef struct module_state {
   PyObject *rejects[256], *reasons[256]; /* members of the classes, made when first needed */
 } module_state_t;
 
+/* Lacks methods and slots until the module is made. */
 extern struct PyModuleDef module_definition;
 module_state_t *state_of_module(PyObject *module);
 /* The state of a type of the module, for functions that are given no object and no module. */
 module_state_t *state_of_type(PyTypeObject *type);
-int state_traverse(PyObject *module, visitproc visit, void *arg);
-void state_free(void *module);
 
 /* Makes a type and adds it to the module; a new reference. */
 PyTypeObject *load_type(PyObject *module, PyType_Spec *spec);

@@ -110,17 +110,10 @@ static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)load}, {0, NULL}};
 static PyModuleDef_Slot slots_from_3_12[] = {
     {Py_mod_exec, (void *)load}, {SLOT_MULTIPLE_INTERPRETERS, OWN_LOCK_SUPPORTED}, {0, NULL}};
 
-struct PyModuleDef module_definition = {.m_base = PyModuleDef_HEAD_INIT,
-                                        .m_name = "libapns._core",
-                                        .m_doc = "The C part of libapns; import libapns instead.",
-                                        .m_size = sizeof(module_state_t),
-                                        .m_methods = functions,
-                                        .m_slots = slots,
-                                        .m_traverse = state_traverse,
-                                        .m_free = state_free};
-
 PyMODINIT_FUNC PyInit__core(void) {
   PyObject *version = PySys_GetObject("hexversion"); /* borrowed */
-  if (version && PyLong_AsLong(version) >= 0x030c0000) module_definition.m_slots = slots_from_3_12;
+  const bool is_from_3_12 = version && PyLong_AsLong(version) >= 0x030c0000;
+  module_definition.m_methods = functions;
+  module_definition.m_slots = is_from_3_12 ? slots_from_3_12 : slots;
   return PyModuleDef_Init(&module_definition);
 }

@@ -52,6 +52,15 @@ PyObject *sessions_end(PyObject *module, PyObject *none);
 
 /* ---- session_events.c ------------------------------------------------------------ */
 
+/* The end of a wait; a negative timeout is None. */
+int64_t session_deadline(const session_t *self, int32_t timeout_ms);
+/* The only argument of a method; `given` if the caller omits it. */
+bool session_timeout(PyObject *args, PyObject *keywords, const char *format, PyObject *given,
+                     int32_t *ms_out);
+/* Lets other threads run while a call of the library may wait, and NULL where it never does: to
+   get the interpreter lock back from a busy thread would take longer than the call. */
+PyThreadState *session_let_others_run(const session_t *self);
+void session_stop_others(PyThreadState *state);
 /* What a call with the lock leaves to be done without it. */
 typedef struct deferred {
   outcomes_t unreported;
@@ -88,18 +97,9 @@ PyObject *session_fileno(PyObject *self, PyObject *none);
 PyObject *session_process(PyObject *self, PyObject *none);
 PyObject *session_wake(PyObject *self, PyObject *none);
 PyObject *session_get_timeout(PyObject *self, void *closure);
-/* Lets other threads run while a call of the library may wait, and NULL where it never does: to
-   get the interpreter lock back from a busy thread would take longer than the call. */
-PyThreadState *session_let_others_run(const session_t *self);
-void session_stop_others(PyThreadState *state);
 
 /* ---- session_connection.c: connecting, writing, draining, closing ------------------ */
 
-/* The end of a wait; a negative timeout is None. */
-int64_t session_deadline(const session_t *self, int32_t timeout_ms);
-/* The only argument of a method; `given` if the caller omits it. */
-bool session_timeout(PyObject *args, PyObject *keywords, const char *format, PyObject *given,
-                     int32_t *ms_out);
 PyObject *session_use_credentials(PyObject *self, PyObject *credentials);
 PyObject *session_connect(PyObject *self, PyObject *none);
 PyObject *session_flush(PyObject *self, PyObject *none);

@@ -68,10 +68,6 @@ PyObject *session_flush(PyObject *object, PyObject *none) {
   return call_in_slices(object, flush_limit, apns_session_flush);
 }
 
-int64_t session_deadline(const session_t *self, int32_t timeout_ms) {
-  return clock_ms() + (timeout_ms < 0 ? self->patience_ms : timeout_ms);
-}
-
 static bool drain(session_t *self, int32_t timeout_ms) {
   apns_error_t error = APNS_ERROR_INIT;
   int64_t deadline = session_deadline(self, timeout_ms);
@@ -99,13 +95,6 @@ static bool drain(session_t *self, int32_t timeout_ms) {
     }
     if (PyErr_CheckSignals()) return false;
   }
-}
-
-bool session_timeout(PyObject *args, PyObject *keywords, const char *format, PyObject *given,
-                     int32_t *ms_out) {
-  static char *names[] = {"timeout", NULL};
-  return PyArg_ParseTupleAndKeywords(args, keywords, format, names, &given) &&
-         timeout_argument(given, "timeout", ms_out);
 }
 
 PyObject *session_drain(PyObject *object, PyObject *args, PyObject *keywords) {

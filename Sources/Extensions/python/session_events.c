@@ -3,6 +3,27 @@
 
 #include "session.h"
 
+/* ---- Waiting -------------------------------------------------------------------------- */
+
+int64_t session_deadline(const session_t *self, int32_t timeout_ms) {
+  return clock_ms() + (timeout_ms < 0 ? self->patience_ms : timeout_ms);
+}
+
+bool session_timeout(PyObject *args, PyObject *keywords, const char *format, PyObject *given,
+                     int32_t *ms_out) {
+  static char *names[] = {"timeout", NULL};
+  return PyArg_ParseTupleAndKeywords(args, keywords, format, names, &given) &&
+         timeout_argument(given, "timeout", ms_out);
+}
+
+PyThreadState *session_let_others_run(const session_t *self) {
+  return self->never_waits ? NULL : PyEval_SaveThread();
+}
+
+void session_stop_others(PyThreadState *state) {
+  if (state) PyEval_RestoreThread(state);
+}
+
 /* ---- With the lock --------------------------------------------------------------- */
 
 /* Allocates memory for the response in the next event; false without memory. */

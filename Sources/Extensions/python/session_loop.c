@@ -67,11 +67,3 @@ PyObject *session_get_timeout(PyObject *object, void *closure) {
   if (ms < 0) Py_RETURN_NONE;
   return PyFloat_FromDouble(ms / 1000.0);
 }
-
-PyThreadState *session_let_others_run(const session_t *self) {
-  return self->never_waits ? NULL : PyEval_SaveThread();
-}
-
-void session_stop_others(PyThreadState *state) {
-  if (state) PyEval_RestoreThread(state);
-}

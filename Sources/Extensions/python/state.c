@@ -37,6 +37,45 @@
 
 module_state_t *state_of_module(PyObject *module) { return PyModule_GetState(module); }
 
+#define VISIT_ALL(array)                                         \
+  for (size_t i = 0; i < sizeof(array) / sizeof *(array); i++) { \
+    Py_VISIT((array)[i]);                                        \
+  }
+#define CLEAR_ALL(array)                                         \
+  for (size_t i = 0; i < sizeof(array) / sizeof *(array); i++) { \
+    Py_CLEAR((array)[i]);                                        \
+  }
+
+static int traverse(PyObject *module, visitproc visit, void *arg) {
+  module_state_t *state = state_of_module(module);
+  if (!state) return 0;
+#define VISIT(one) Py_VISIT(one);
+  FOR_EACH_OBJECT(VISIT, state)
+  VISIT_ALL(state->event_kinds)
+  VISIT_ALL(state->severities)
+  VISIT_ALL(state->rejects)
+  VISIT_ALL(state->reasons)
+  return 0;
+}
+
+static void release(void *module) {
+  module_state_t *state = state_of_module(module);
+  if (!state) return;
+#define CLEAR(one) Py_CLEAR(one);
+  FOR_EACH_OBJECT(CLEAR, state)
+  CLEAR_ALL(state->event_kinds)
+  CLEAR_ALL(state->severities)
+  CLEAR_ALL(state->rejects)
+  CLEAR_ALL(state->reasons)
+}
+
+struct PyModuleDef module_definition = {.m_base = PyModuleDef_HEAD_INIT,
+                                        .m_name = "libapns._core",
+                                        .m_doc = "The C part of libapns; import libapns instead.",
+                                        .m_size = sizeof(module_state_t),
+                                        .m_traverse = traverse,
+                                        .m_free = release};
+
 module_state_t *state_of_type(PyTypeObject *type) {
   PyObject *module = PyObject_GetAttrString((PyObject *)type, MODULE_ATTRIBUTE);
   if (!module) return NULL;
@@ -52,38 +91,6 @@ module_state_t *state_of_type(PyTypeObject *type) {
   if (is_found) return state;
   PyErr_SetString(PyExc_SystemError, "the attribute " MODULE_ATTRIBUTE " of the type was changed");
   return NULL;
-}
-
-#define VISIT_ALL(array)                                         \
-  for (size_t i = 0; i < sizeof(array) / sizeof *(array); i++) { \
-    Py_VISIT((array)[i]);                                        \
-  }
-#define CLEAR_ALL(array)                                         \
-  for (size_t i = 0; i < sizeof(array) / sizeof *(array); i++) { \
-    Py_CLEAR((array)[i]);                                        \
-  }
-
-int state_traverse(PyObject *module, visitproc visit, void *arg) {
-  module_state_t *state = state_of_module(module);
-  if (!state) return 0;
-#define VISIT(one) Py_VISIT(one);
-  FOR_EACH_OBJECT(VISIT, state)
-  VISIT_ALL(state->event_kinds)
-  VISIT_ALL(state->severities)
-  VISIT_ALL(state->rejects)
-  VISIT_ALL(state->reasons)
-  return 0;
-}
-
-void state_free(void *module) {
-  module_state_t *state = state_of_module(module);
-  if (!state) return;
-#define CLEAR(one) Py_CLEAR(one);
-  FOR_EACH_OBJECT(CLEAR, state)
-  CLEAR_ALL(state->event_kinds)
-  CLEAR_ALL(state->severities)
-  CLEAR_ALL(state->rejects)
-  CLEAR_ALL(state->reasons)
 }
 
 /* Adds the type to the module under the last part of its name. */
