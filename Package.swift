@@ -54,6 +54,7 @@ let package = Package(
         "BinaryServer",
         "COpenSSL",
         "HTTPServer",
+        "JSON",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -64,13 +65,15 @@ let package = Package(
         .product(name: "NIOTLS", package: "swift-nio"),
       ]),
     .systemLibrary(name: "CMetrics", path: "Sources/CMetrics"),
-    .target(name: "APNSLibrary", dependencies: ["APNS", "CAPNS", "CMetrics"]),
+    .target(name: "Client", dependencies: ["APNS", "CAPNS", "CMetrics"]),
     .target(name: "CSV"),
+    .target(name: "JSON"),
     .target(
       name: "Dashboard",
       dependencies: [
-        "APNSLibrary",
+        "Client",
         "HTTPServer",
+        "JSON",
         "Simulator",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -83,11 +86,12 @@ let package = Package(
       name: "Tool",
       dependencies: [
         "APNS",
-        "APNSLibrary",
         "BinaryServer",
         "COpenSSL",
         "CSV",
+        "Client",
         "Dashboard",
+        "JSON",
         "Simulator",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
@@ -124,7 +128,7 @@ if Context.environment["APNS_RELAY"] != nil {
       name: "Relay",
       dependencies: [
         "APNS",
-        "APNSLibrary",
+        "Client",
         "BinaryServer",
         "CAPNS",
         "CAPNSSystem",
@@ -150,7 +154,7 @@ if Context.environment["APNS_RELAY"] != nil {
     .executableTarget(
       name: "apns-relay",
       dependencies: [
-        "APNSLibrary",
+        "Client",
         "CAPNS",
         "CProcess",
         "Relay",

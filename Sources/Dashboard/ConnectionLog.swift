@@ -1,5 +1,5 @@
+import JSON
 import Logging
-import Simulator
 import Synchronization
 
 /// The newest lines of the gateway's log about its connections, for the page.

@@ -1,3 +1,4 @@
+import JSON
 import Simulator
 
 /// Server-sent events for one page: pushes as they come, and the simulator's state.

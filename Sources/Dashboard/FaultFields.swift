@@ -1,3 +1,4 @@
+import JSON
 import Simulator
 
 /// All faults as JSON, from which the page draws its switches.

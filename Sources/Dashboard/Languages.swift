@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 import Glibc
 
 /// The reason why folders of localized strings are unusable.

@@ -1,5 +1,6 @@
-import APNSLibrary
 import CAPNS
+import Client
+import JSON
 import Simulator
 
 /// The findings of the library's payload check, as JSON.

@@ -1,4 +1,4 @@
-import Simulator
+import JSON
 
 /// A push as a device would show it.
 struct PushBanner {

@@ -1,3 +1,4 @@
+import JSON
 import Simulator
 
 /// A notification as JSON for the page.

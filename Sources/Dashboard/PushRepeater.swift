@@ -1,7 +1,8 @@
-import APNSLibrary
 import CAPNS
+import Client
 import Dispatch
 import Glibc
+import JSON
 import Simulator
 import Synchronization
 

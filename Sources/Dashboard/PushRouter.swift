@@ -1,3 +1,4 @@
+import JSON
 import Simulator
 
 /// The response to a request for pushes.

@@ -1,3 +1,4 @@
+import JSON
 import Simulator
 
 /// The simulator's state without its pushes.

@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 import Foundation
 
 /// Waits for signals and notifies the watchdog, on a thread that never blocks on queue, disk or

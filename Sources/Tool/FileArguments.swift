@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 import Glibc
 
 /// Options that expect a file name but were given the file's contents.

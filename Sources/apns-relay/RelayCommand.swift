@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 import ArgumentParser
 import CAPNS
 import CProcess

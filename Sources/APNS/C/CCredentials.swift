@@ -33,29 +33,3 @@ public func apns_credentials_free(_ credentials: OpaquePointer?) {
   guard let credentials else { return }
   discard(UnsafeMutablePointer<CredentialsHandle>(credentials))
 }
-
-/// Throws if the binary interface cannot use these credentials.
-func requireCertificate(_ credentials: OpaquePointer?) throws(Failure) {
-  guard let credentials else { return }
-  try UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.requireCertificate()
-}
-
-/// Adds a user of what the credentials hold, so that the credentials may be freed first.
-func share(_ credentials: OpaquePointer?) throws(Failure) -> TrustContext {
-  guard let credentials else { throw isNull("credentials") }
-  return TrustContext(sharing: UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.trust)
-}
-
-#if APNS_HTTP2
-  /// The certificate's topics, valid as long as the credentials exist.
-  func certificateTopics(of credentials: OpaquePointer?) -> ProviderTopics {
-    guard let credentials else { return ProviderTopics() }
-    return UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.topics
-  }
-
-  /// The provider token of the credentials, if they have one.
-  func shareToken(_ credentials: OpaquePointer?) -> ProviderToken? {
-    guard let credentials else { return nil }
-    return UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.shareToken()
-  }
-#endif

@@ -1,5 +1,5 @@
 /// Why APNs refused a notification: the number of a row in the table of reasons.
-struct Reason: Equatable {
+package struct Reason: Equatable {
   /// What a session does when APNs gives this reason.
   enum Remedy: UInt8 {
     /// Reject the notification.
@@ -74,7 +74,7 @@ struct Reason: Equatable {
   private init(number: UInt8) { self.number = number }
 
   /// A text that is not listed becomes `other`.
-  init(_ number: UInt32) {
+  package init(_ number: UInt32) {
     self.number = UInt8(exactly: number) ?? Self.other.number
     if self != .none, row.count == 0 { self = .other }
   }
@@ -93,14 +93,14 @@ struct Reason: Equatable {
   }
 
   /// Static, followed by a NUL; nil if the reason is not listed.
-  var text: UnsafeRawBufferPointer? {
+  package var text: UnsafeRawBufferPointer? {
     let row = row
     guard row.count > Self.textOffset else { return nil }
     return UnsafeRawBufferPointer(rebasing: row[Self.textOffset...])
   }
 
   /// The HTTP status that APNs sends with it; 0 if the reason is not listed.
-  var status: Int {
+  package var status: Int {
     let row = row
     guard row.count > Self.textOffset else { return 0 }
     var status = 0

@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 
 /// An error in a configuration file: file, line, key and message.
 package struct ConfigurationFault: Error, CustomStringConvertible, Equatable {

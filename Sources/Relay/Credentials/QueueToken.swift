@@ -1,5 +1,5 @@
 import APNS
-import APNSLibrary
+import Client
 import CAPNS
 import COpenSSL
 import Foundation

@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 import CAPNS
 
 /// Tests the connection to APNs for an app, for `--check`.

@@ -1,12 +1,5 @@
 /// A channel, to which an app's devices subscribe and its provider broadcasts.
 struct BroadcastChannel: Sendable {
-  /// Whether a message is stored once all subscribers have it.
-  enum Storage: Int, Sendable {
-    case none = 0
-    /// The newest is kept for devices that subscribe later.
-    case newest = 1
-  }
-
   struct StoredMessage: Sendable {
     var payload: [UInt8]
     /// UNIX seconds; expires then.
@@ -16,7 +9,7 @@ struct BroadcastChannel: Sendable {
   let identifier: String
   /// The app's bundle ID.
   let app: String
-  let storage: Storage
+  let storage: ChannelManagementRequest.Storage
   var stored: StoredMessage?
   /// The number of messages sent to it.
   var broadcasts = 0
@@ -46,10 +39,4 @@ struct Subscribers: Sendable {
     tokens.removeAll { $0 == token }
     return true
   }
-}
-
-/// One device and one channel.
-package struct Subscription: Sendable, Equatable {
-  package var token: [UInt8]
-  package var channel: String
 }

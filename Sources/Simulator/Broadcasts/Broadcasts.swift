@@ -1,3 +1,4 @@
+import JSON
 import NIOConcurrencyHelpers
 
 /// All channels, the devices that subscribe to them, and the Live Activities that these devices

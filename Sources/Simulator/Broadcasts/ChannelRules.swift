@@ -1,3 +1,4 @@
+import JSON
 import NIOCore
 
 /// Validates channel management requests without looking at channels.
@@ -67,7 +68,7 @@ enum ChannelRules {
     if type.string != pushType { return .invalidPushType }
     guard
       let storage = body["message-storage-policy"]?.integer.flatMap(
-        BroadcastChannel.Storage.init(rawValue:))
+        ChannelManagementRequest.Storage.init(rawValue:))
     else { return .payloadEmpty }
     channelRequest = .create(app: app, storage)
     return nil

@@ -1,3 +1,5 @@
+import JSON
+
 /// A Live Activity on one device, as its lock screen would show it.
 struct LiveActivity: Sendable {
   enum State: String, Sendable {

@@ -1,3 +1,5 @@
+import JSON
+
 /// The part of a payload about a Live Activity.
 struct LiveActivityUpdate: Sendable {
   enum Event: String, Sendable {

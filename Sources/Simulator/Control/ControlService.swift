@@ -1,4 +1,5 @@
 import BinaryServer
+import JSON
 
 /// The control API without HTTP.
 package struct ControlService: Sendable {

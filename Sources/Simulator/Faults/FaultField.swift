@@ -1,4 +1,5 @@
 import BinaryServer
+import JSON
 
 /// A fault, as options, rules files and the control API name it.
 package struct FaultField: Sendable {

@@ -1,3 +1,5 @@
+import JSON
+
 /// A range as people write it: 10-20, 10..20, 10,20, or [10,20] in JSON.
 enum FaultRange {
   /// The longer ones first, because they contain shorter ones.

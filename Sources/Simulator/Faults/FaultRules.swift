@@ -1,3 +1,5 @@
+import JSON
+
 /// Different faults for different connections: the first rule whose `connections` and
 /// `connection_share` match a connection applies.
 package struct FaultRules: Sendable {

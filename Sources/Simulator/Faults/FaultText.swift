@@ -1,3 +1,5 @@
+import JSON
+
 extension Faults {
   /// Changes the faults that a JSON object names.
   package mutating func adopt(_ json: JSONValue) throws(JSONError) {

@@ -1,4 +1,5 @@
 import BinaryServer
+import JSON
 import NIOConcurrencyHelpers
 
 /// The faults in force. They may change while connections are open.

@@ -71,7 +71,3 @@ extension ConnectionAuthority {
     (topics.map { $0 + apps } ?? teamTopics).flatMap { TopicKind.fault(of: app, among: $0) }
   }
 }
-
-struct PushFault: Error {
-  var reason: PushReason
-}

@@ -1,3 +1,4 @@
+import JSON
 import NIOCore
 
 /// Sits between NIO's HTTP/2 and TLS. Joins everything written between two flushes, because TLS

@@ -1,3 +1,5 @@
+import JSON
+
 /// A provider token with a signature that was verified with the key it names.
 struct ReceivedProviderToken: Sendable {
   var key: String

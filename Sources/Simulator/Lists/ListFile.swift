@@ -1,18 +1,5 @@
 import BinaryServer
 
-/// The reason why a list cannot be read, and the position.
-package struct ListError: Error, CustomStringConvertible {
-  package var path: String
-  /// Both counted from 1; 0 for the file as a whole.
-  package var line = 0
-  package var column = 0
-  package var message: String
-
-  package var description: String {
-    line == 0 ? "\(path): \(message)" : "\(path):\(line):\(column): \(message)"
-  }
-}
-
 /// Lists with one item per line; `#` starts a comment.
 package enum ListFile {
   /// Device tokens in hex.

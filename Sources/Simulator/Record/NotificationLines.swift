@@ -1,4 +1,5 @@
 import APNS
+import JSON
 
 /// The outcome of a notification.
 enum LedgerOutcome {

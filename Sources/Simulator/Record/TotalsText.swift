@@ -1,4 +1,5 @@
 import BinaryServer
+import JSON
 
 extension Totals {
   /// For people.

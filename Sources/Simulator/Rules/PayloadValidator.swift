@@ -1,4 +1,5 @@
 import APNS
+import JSON
 
 /// Validates payloads beyond their size. An invalid one gets status 1, processing error: in Apple's
 /// list 4 and 7 mean a missing or too large payload, and 128 a broken frame.

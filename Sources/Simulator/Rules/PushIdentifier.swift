@@ -1,3 +1,5 @@
+import JSON
+
 /// An `apns-id`: a UUID in the format of RFC 4122.
 enum PushIdentifier {
   /// In upper or lower case: some platforms write capitals only.

@@ -1,4 +1,4 @@
-import BinaryServer
+import APNS
 
 /// The reason for a rejected push: an HTTP status and Apple's word.
 package struct PushReason: Sendable, Hashable {
@@ -41,22 +41,11 @@ package struct PushReason: Sendable, Hashable {
   static let unregistered = PushReason(410, "Unregistered")
   static let tooManyProviderTokenUpdates = PushReason(429, "TooManyProviderTokenUpdates")
 
-  /// All reasons that Apple lists. Those without a name above are used by faults only.
-  package static let all: [PushReason] = [
-    badCollapseId, badDeviceToken, badExpirationDate, badMessageId, badPriority, badTopic,
-    deviceTokenNotForTopic, duplicateHeaders, PushReason(400, "IdleTimeout"), invalidPushType,
-    missingDeviceToken, missingTopic, payloadEmpty, topicDisallowed,
-    PushReason(403, "BadCertificate"), PushReason(403, "BadCertificateEnvironment"),
-    PushReason(403, "BadEnvironmentKeyIdInToken"), expiredProviderToken,
-    PushReason(403, "Forbidden"), invalidProviderToken, missingProviderToken,
-    unrelatedKeyIdInToken, badPath, methodNotAllowed, expiredToken, unregistered, payloadTooLarge,
-    tooManyProviderTokenUpdates, PushReason(429, "TooManyRequests"),
-    PushReason(500, "InternalServerError"), PushReason(503, "ServiceUnavailable"),
-    PushReason(503, "Shutdown"),
-    // Reasons for broadcasts and channels.
-    badChannelId, cannotCreateChannelConfig, channelNotRegistered, featureNotEnabled,
-    missingChannelId, missingPushType, topicMismatch,
-  ]
+  /// All reasons that Apple lists, from the library's table.
+  package static let all: [PushReason] = (UInt32(1)...254).compactMap {
+    let reason = Reason($0)
+    return reason.text.map { PushReason(reason.status, String(decoding: $0, as: UTF8.self)) }
+  }
 
   /// Parses one of Apple's words, or `status word` for any other reason.
   init?(text: String) {
@@ -76,4 +65,8 @@ package struct PushReason: Sendable, Hashable {
 
   /// Whether the response has the time since when the device is gone.
   var tellsTime: Bool { status == 410 }
+}
+
+struct PushFault: Error {
+  var reason: PushReason
 }

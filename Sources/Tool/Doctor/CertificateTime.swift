@@ -1,6 +1,5 @@
 import BinaryServer
 import Glibc
-import Simulator
 
 /// The validity of a certificate by this machine's clock.
 struct CertificateTime {

@@ -1,7 +1,6 @@
-import APNSLibrary
+import Client
 import BinaryServer
 import CAPNS
-import Simulator
 
 /// The reason why a service's certificate is rejected.
 struct ChainCause {

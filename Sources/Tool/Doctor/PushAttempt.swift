@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 
 /// A silent push to a device, to learn whether the service accepts provider, topic and token.
 struct PushAttempt {

@@ -1,4 +1,5 @@
-import APNSLibrary
+import Client
+import JSON
 
 /// The checks in order, and their findings.
 struct Report {

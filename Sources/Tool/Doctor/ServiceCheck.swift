@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 import CAPNS
 
 /// Checks the service: name, connection, proxy, TLS, and its response to the provider.

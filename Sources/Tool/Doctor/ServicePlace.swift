@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 import CAPNS
 
 /// The service's address, with the library's defaults filled in.

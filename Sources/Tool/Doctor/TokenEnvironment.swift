@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 import CAPNS
 
 /// Finds the Apple environment that knows a device token.

@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 import CAPNS
 
 /// Checks the file with the signing key.

@@ -1,8 +1,7 @@
 import APNS
-import APNSLibrary
+import Client
 import BinaryServer
 import Glibc
-import Simulator
 
 /// Checks the CA certificates that the provider trusts.
 struct TrustCheck {

@@ -1,5 +1,5 @@
-import APNSLibrary
-import Simulator
+import Client
+import JSON
 
 /// A device's display of a payload.
 struct ShownPush {

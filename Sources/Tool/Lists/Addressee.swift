@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 import CAPNS
 
 /// The device or channel that a notification goes to.

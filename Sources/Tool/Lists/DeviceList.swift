@@ -1,5 +1,6 @@
-import APNSLibrary
 import CSV
+import Client
+import JSON
 import Simulator
 
 /// A list of devices or channels, read as a stream: CSV with column names in its first line, CSV

@@ -1,5 +1,5 @@
-import APNSLibrary
-import Simulator
+import Client
+import JSON
 
 /// Checks a list for bad tokens and duplicates.
 struct ListSurvey {
@@ -50,12 +50,12 @@ struct ListSurvey {
       text += "line \(one.line): the same as line \(one.first): \(DeviceToken.hex(of: one.token))\n"
     }
     text +=
-      "\(OutcomeCounts.grouped(tokens)) tokens, \(OutcomeCounts.grouped(firstLines.count)) devices"
+      "\(Printable.grouped(tokens)) tokens, \(Printable.grouped(firstLines.count)) devices"
     text +=
-      ", \(OutcomeCounts.grouped(duplicates.count)) duplicates, \(OutcomeCounts.grouped(wrong.count)) not tokens\n"
+      ", \(Printable.grouped(duplicates.count)) duplicates, \(Printable.grouped(wrong.count)) not tokens\n"
     if lengths.count > 1 {
       let each = lengths.sorted { $0.key < $1.key }.map {
-        "\(OutcomeCounts.grouped($0.value)) of \($0.key)"
+        "\(Printable.grouped($0.value)) of \($0.key)"
       }
       text += "Their lengths differ: \(each.joined(separator: ", ")) bytes\n"
     }

@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 
 /// A token as a person typed it, with notes about possible errors.
 struct ReadToken {

@@ -1,4 +1,4 @@
-import Simulator
+import JSON
 
 /// A JSON object, from a file or as typed, without the blanks that make a payload longer.
 enum ObjectText {

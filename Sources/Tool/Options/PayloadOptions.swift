@@ -1,5 +1,5 @@
 import ArgumentParser
-import Simulator
+import JSON
 
 /// A payload in options, or its file.
 struct PayloadOptions: ParsableArguments {

@@ -1,5 +1,6 @@
-import APNSLibrary
+import Client
 import ArgumentParser
+import CAPNS
 
 /// The options for connecting, shared by all commands that do.
 struct PeerOptions: ParsableArguments {
@@ -79,6 +80,6 @@ struct PeerOptions: ParsableArguments {
 
   /// The proxy from the environment, if the command line does not name one.
   private var inheritedProxy: ProxyEnvironment.Named? {
-    proxy == nil ? ProxyEnvironment.proxy(for: address?.host ?? "api.push.apple.com") : nil
+    proxy == nil ? ProxyEnvironment.proxy(for: address?.host ?? APNS_HOST_PRODUCTION) : nil
   }
 }

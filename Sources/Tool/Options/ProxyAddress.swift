@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 
 /// An HTTP proxy from --proxy or the environment.
 struct ProxyAddress {

@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 
 /// A service's address, from a name or an address, with or without a port, or a URL such as
 /// https://api.push.apple.com or ssl://gateway.example:2195.

@@ -1,5 +1,5 @@
-import APNSLibrary
-import Simulator
+import Client
+import JSON
 
 /// Gone devices, with the last time each was found gone.
 struct GoneDeviceList {

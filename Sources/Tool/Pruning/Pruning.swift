@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 
 /// Writes a list without the gone devices.
 struct Pruning {

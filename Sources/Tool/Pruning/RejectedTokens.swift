@@ -1,5 +1,6 @@
-import APNSLibrary
 import CAPNS
+import Client
+import JSON
 import Simulator
 
 /// Tokens that results of apns send report as bad (BadDeviceToken, invalid token): they belong to no

@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 
 /// The numbers of a list's devices that have an outcome, from 1. Outcomes come nearly in the list's
 /// order, so this needs little memory even for a long list.

@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 
 /// The outcomes of a run, counted.
 struct OutcomeCounts {
@@ -36,13 +36,4 @@ struct OutcomeCounts {
   mutating func forget(_ kind: SendOutcome.Kind) { counts[kind, default: 0] -= 1 }
 
   var isAllAccepted: Bool { self[.accepted] == ended }
-
-  static func grouped(_ number: Int) -> String {
-    var out = ""
-    for (index, digit) in "\(number)".enumerated() {
-      if index > 0, ("\(number)".count - index) % 3 == 0 { out += "," }
-      out.append(digit)
-    }
-    return out
-  }
 }

@@ -1,4 +1,5 @@
-import APNSLibrary
+import Client
+import JSON
 
 /// An outcome as JSON and as text.
 extension SendOutcome {

@@ -1,5 +1,6 @@
-import APNSLibrary
+import Client
 import Glibc
+import JSON
 import Simulator
 
 /// The outcome of each device, one JSON object per line, and the state that a later run needs to

@@ -1,5 +1,5 @@
-import APNSLibrary
-import Simulator
+import Client
+import JSON
 
 /// The devices or channels of one run, from the command line or from a list, each with its payload.
 final class DeviceSource {

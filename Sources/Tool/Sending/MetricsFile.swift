@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 import Glibc
 
 /// A session's metrics for Prometheus' node_exporter, in a file that is always complete.

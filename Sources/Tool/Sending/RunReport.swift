@@ -1,4 +1,5 @@
-import APNSLibrary
+import Client
+import JSON
 
 /// The result of a run, as JSON and as text.
 struct RunReport {
@@ -37,7 +38,7 @@ struct RunReport {
           ? time : " of the whole list; in this run \(ProgressLine.counts(tally))" + time)
     ]
     for (reason, count) in whole.reasons.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
-      lines.append("  rejected: \(reason), \(OutcomeCounts.grouped(count))")
+      lines.append("  rejected: \(reason), \(Printable.grouped(count))")
     }
     if namesConsole {
       lines.append(
@@ -45,16 +46,16 @@ struct RunReport {
     }
     if passedOver > 0 {
       lines.append(
-        "Skipped: \(OutcomeCounts.grouped(passedOver)) that already had an outcome"
+        "Skipped: \(Printable.grouped(passedOver)) that already had an outcome"
           + (failedBefore > 0
-            ? ", \(OutcomeCounts.grouped(failedBefore)) of them not accepted" : ""))
+            ? ", \(Printable.grouped(failedBefore)) of them not accepted" : ""))
     }
     if inDoubt > 0 {
       lines.append(
         isAtMostOnce
-          ? "In doubt: \(OutcomeCounts.grouped(inDoubt)) that an earlier run may have sent; not resent"
-          : "In doubt: \(OutcomeCounts.grouped(inDoubt)) that an earlier run may have sent; "
-            + "resent, \(OutcomeCounts.grouped(tally.again)) accepted now and perhaps before")
+          ? "In doubt: \(Printable.grouped(inDoubt)) that an earlier run may have sent; not resent"
+          : "In doubt: \(Printable.grouped(inDoubt)) that an earlier run may have sent; "
+            + "resent, \(Printable.grouped(tally.again)) accepted now and perhaps before")
     }
     if let failure { lines.append("Error: \(failure)") }
     if !isWhole {

@@ -1,6 +1,7 @@
-import APNSLibrary
 import ArgumentParser
 import CAPNS
+import Client
+import JSON
 
 /// One run of `apns send`: reads the list, fills in the template, sends, and records outcomes.
 struct SendRun {
@@ -12,7 +13,7 @@ struct SendRun {
   /// Ctrl-C.
   private static let slice: UInt32 = 200
 
-  private let command: Send
+  private let options: SendOptions
   private let credentials: ProviderCredentials
   private let template: Template
   private let source: DeviceSource
@@ -39,18 +40,18 @@ struct SendRun {
   private var hasReportedInterruption = false
   private var hasReportedMetrics = false
 
-  init(_ command: Send, _ credentials: ProviderCredentials, _ template: Template) throws {
-    self.command = command
+  init(_ options: SendOptions, _ credentials: ProviderCredentials, _ template: Template) throws {
+    self.options = options
     self.credentials = credentials
     self.template = template
     progress = ProgressLine(
-      every: command.json && Terminal.columns(of: .error) == nil ? 0 : command.progress)
+      every: options.json && Terminal.columns(of: .error) == nil ? 0 : options.progress)
     var list: DeviceList?
-    if let path = command.listFile {
+    if let path = options.listFile {
       do throws(FileFault) {
-        list = try DeviceList(path, of: command.kind, token: command.tokenColumn)
+        list = try DeviceList(path, of: options.kind, token: options.tokenColumn)
       } catch {
-        throw Exit.refusal("\(command.isBroadcast ? "--channels" : "--tokens"): \(error)")
+        throw Exit.refusal("\(options.isBroadcast ? "--channels" : "--tokens"): \(error)")
       }
       if let names = list?.names, let missing = template.names.first(where: { !names.contains($0) })
       {
@@ -60,24 +61,24 @@ struct SendRun {
         )
       }
     }
-    metrics = command.metrics.map { MetricsFile($0) }
+    metrics = options.metrics.map { MetricsFile($0) }
     source = DeviceSource(
-      command.kind, named: command.isBroadcast ? command.channel : command.tokens, list: list,
+      options.kind, named: options.isBroadcast ? options.channel : options.tokens, list: list,
       template: template)
-    guard let path = command.results, !command.dryRun else {
+    guard let path = options.results, !options.dryRun else {
       results = nil
       return
     }
     var run = Fingerprint()
     run.add(template.identity)
-    for part in [command.wire.rawValue, command.topic, command.service.host, command.tokenColumn] {
+    for part in [options.wire.rawValue, options.topic, options.service.host, options.tokenColumn] {
       run.add((part ?? "").utf8)
     }
-    if command.isBroadcast { run.add("channels".utf8) }
-    let name = command.listFile?.split(separator: "/").last.map(String.init) ?? ""
+    if options.isBroadcast { run.add("channels".utf8) }
+    let name = options.listFile?.split(separator: "/").last.map(String.init) ?? ""
     do throws(FileFault) {
       results = try ResultFile(
-        path, .init(list: name, size: list?.size, fingerprint: run.value), resumes: command.resume)
+        path, .init(list: name, size: list?.size, fingerprint: run.value), resumes: options.resume)
     } catch {
       throw Exit.refusal("--results: \(error)")
     }
@@ -87,13 +88,13 @@ struct SendRun {
 
   /// The exit status.
   mutating func go() throws -> ExitCode {
-    if command.dryRun { return try check() }
+    if options.dryRun { return try check() }
     let session: PushSession
-    var options = command.sessionOptions(credentials)
-    options.waitMaxMS = Self.slice
-    if command.verbose > 0 { options.log = lines(command.verbose) }
+    var wanted = options.sessionOptions(credentials)
+    wanted.waitMaxMS = Self.slice
+    if options.verbose > 0 { wanted.log = lines(options.verbose) }
     do throws(LibraryError) {
-      session = try PushSession(options, credentials: credentials, delivery: command.delivery)
+      session = try PushSession(wanted, credentials: credentials, delivery: options.delivery)
     } catch {
       throw Exit.refusal(error.message)
     }
@@ -140,7 +141,7 @@ struct SendRun {
   /// Not accepted in earlier runs, and not resent. The exit status covers the whole list.
   private var failedBefore: Int {
     guard let done = results?.done else { return 0 }
-    return done.failed + (command.atMostOnce ? done.doubtful.count : 0)
+    return done.failed + (options.atMostOnce ? done.doubtful.count : 0)
   }
 
   // MARK: Sending
@@ -148,7 +149,7 @@ struct SendRun {
   /// Connects before the first notification. If all have outcomes, no connection is needed. False
   /// if interrupted.
   private mutating func connect(_ session: PushSession) throws -> Bool {
-    let limit = Clock.now + command.service.connectTimeout
+    let limit = Clock.now + options.service.connectTimeout
     while !isConnected {
       do throws(LibraryError) {
         try session.connect()
@@ -157,7 +158,7 @@ struct SendRun {
         if Interruption.times > 0 { return false }
         if error.status == APNS_ERR_TIMEOUT, Clock.now < limit { continue }
         try write()
-        throw Exit.unreached(error, command.provider.shown)
+        throw Exit.unreached(error, options.provider.shown)
       }
     }
     return true
@@ -171,7 +172,7 @@ struct SendRun {
         try takeOutcomes(session, within: 0)
       }
       let results = results
-      let isAtMostOnce = command.atMostOnce
+      let isAtMostOnce = options.atMostOnce
       let next = try source.next { number in
         guard let done = results?.done, done.contains(number) else { return true }
         return done.expired.contains(number) || !isAtMostOnce && done.doubtful.contains(number)
@@ -245,12 +246,12 @@ struct SendRun {
           let lost = Clock.now - since
           let isReportable =
             !isSlice
-            || error.cause != APNS_CAUSE_ANSWER_TIMEOUT && lost >= command.service.connectTimeout
+            || error.cause != APNS_CAUSE_ANSWER_TIMEOUT && lost >= options.service.connectTimeout
           if isReportable, !hasReportedLoss {
             show("\(explained(error)); retrying")
             hasReportedLoss = true
           }
-          if lost >= command.patience || Interruption.times > 0 {
+          if lost >= options.patience || Interruption.times > 0 {
             failure = error
             return false
           }
@@ -263,7 +264,7 @@ struct SendRun {
 
   /// Waits until the next notification is due.
   private mutating func pace(_ session: PushSession) throws {
-    guard let rate = command.rate else { return }
+    guard let rate = options.rate else { return }
     // A delay is not compensated by a burst.
     nextDue = max(nextDue, Clock.now - 0.05)
     while Clock.now < nextDue, Interruption.times == 0 {
@@ -319,9 +320,9 @@ struct SendRun {
     if outcome.kind != .expired { lastOutcome = Clock.now }
     if let results {
       results.write(outcome.json)
-    } else if command.json {
+    } else if options.json {
       output += outcome.json + "\n"
-    } else if command.listFile == nil || outcome.kind != .accepted {
+    } else if options.listFile == nil || outcome.kind != .accepted {
       output += outcome.text + "\n"
     }
   }
@@ -339,13 +340,13 @@ struct SendRun {
     let began = Clock.now
     _ = try? session.flush()
     while session.unresolved > 0, Interruption.times < 2, failure == nil || Clock.now - began < 5,
-      Clock.now - began < command.drain
+      Clock.now - began < options.drain
     {
       reportInterruption(session)
       do throws(LibraryError) {
         _ = try session.drain(within: 200)
       } catch {
-        if !error.isConnection || Clock.now - began >= command.patience { failure = error }
+        if !error.isConnection || Clock.now - began >= options.patience { failure = error }
         Clock.pause(0.1)
       }
       try takeOutcomes(session, within: 0)
@@ -364,13 +365,13 @@ struct SendRun {
     guard Interruption.times > 0, !hasReportedInterruption, session.unresolved > 0 else { return }
     hasReportedInterruption = true
     show(
-      "Interrupted: waiting for the outcomes of \(OutcomeCounts.grouped(session.unresolved)) "
+      "Interrupted: waiting for the outcomes of \(Printable.grouped(session.unresolved)) "
         + "notifications in flight; a second Ctrl-C ends immediately")
   }
 
   /// The library's message, and what an alert in the handshake means.
   private func explained(_ error: LibraryError) -> String {
-    let words = AlertCause.words(error, command.provider.shown)
+    let words = AlertCause.words(error, options.provider.shown)
     return error.message + (words.map { ": \($0)" } ?? "")
   }
 
@@ -383,7 +384,7 @@ struct SendRun {
 
   private mutating func checkFirst(_ payload: [UInt8]) throws {
     isChecked = true
-    for finding in LibraryFinding.all(in: payload, limit: command.limit) {
+    for finding in LibraryFinding.all(in: payload, limit: options.limit) {
       let text = "payload:\(finding.line):\(finding.column): \(finding.message)"
       if finding.isError { throw Exit.refusal(text) }
       show("Warning: \(text)")
@@ -395,7 +396,7 @@ struct SendRun {
     do throws(LibraryError) {
       // The session itself reports incompatible options.
       session = try PushSession(
-        command.sessionOptions(credentials), credentials: credentials, delivery: command.delivery)
+        options.sessionOptions(credentials), credentials: credentials, delivery: options.delivery)
     } catch {
       throw Exit.refusal(error.message)
     }
@@ -405,7 +406,7 @@ struct SendRun {
         switch next.device {
         case .ready(let number, let to, let payload):
           if !isChecked { try checkFirst(payload) }
-          let errors = LibraryFinding.all(in: payload, limit: command.limit).filter { $0.isError }
+          let errors = LibraryFinding.all(in: payload, limit: options.limit).filter { $0.isError }
           if let first = errors.first {
             take(
               .refused(number, to, "payload:\(first.line):\(first.column): \(first.message)"))
@@ -420,7 +421,7 @@ struct SendRun {
     } catch let fault as FileFault {
       throw Exit.report(fault.description, Exit.usage)
     }
-    if command.json {
+    if options.json {
       var totals = JSONMembers()
       totals.add("dry_run", json: "true")
       totals.add("ready", number: ready)
@@ -429,7 +430,7 @@ struct SendRun {
     } else {
       let subject = (try? credentials.describe())?.subject
       StandardStream.error.write(
-        "Dry run: \(OutcomeCounts.grouped(ready)) could be sent, \(OutcomeCounts.grouped(tally[.refused])) refused"
+        "Dry run: \(Printable.grouped(ready)) could be sent, \(Printable.grouped(tally[.refused])) refused"
           + (subject.map { ", as \(Printable.line($0))" } ?? "") + "; nothing was sent\n")
     }
     return tally[.refused] == 0 && Interruption.times == 0 ? .success : Exit.someRejected
@@ -439,17 +440,17 @@ struct SendRun {
     var report = RunReport(tally: tally, whole: whole, elapsed: progress.elapsed)
     report.isApples =
       PushTarget(
-        host: command.service.address?.host, sandbox: command.service.sandbox, offline: false
+        host: options.service.address?.host, sandbox: options.service.sandbox, offline: false
       ).isApple
     report.passedOver = passedOver
     report.failedBefore = failedBefore
     report.inDoubt = inDoubt
-    report.isAtMostOnce = command.atMostOnce
-    report.isResumable = command.results != nil && command.listFile != nil
+    report.isAtMostOnce = options.atMostOnce
+    report.isResumable = options.results != nil && options.listFile != nil
     report.resent = session?.resent ?? 0
-    report.failure = failure.map { command.json ? $0.message : explained($0) }
+    report.failure = failure.map { options.json ? $0.message : explained($0) }
     report.isWhole = Interruption.times == 0 && failure == nil
-    if command.json {
+    if options.json {
       StandardStream.output.write(report.json + "\n")
     } else {
       StandardStream.error.write(report.lines.map { Printable.line($0) + "\n" }.joined())

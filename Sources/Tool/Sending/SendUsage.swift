@@ -1,7 +1,7 @@
 import ArgumentParser
 
 /// Checks for incompatible options of broadcasts and Live Activities.
-extension Send {
+extension SendOptions {
   func validateBroadcast() throws {
     if !tokens.isEmpty || list != nil {
       throw ValidationError(

@@ -43,6 +43,16 @@ enum Printable {
     }
   }
 
+  /// 12345 as 12,345.
+  static func grouped(_ number: Int) -> String {
+    var out = ""
+    for (index, digit) in "\(number)".enumerated() {
+      if index > 0, ("\(number)".count - index) % 3 == 0 { out += "," }
+      out.append(digit)
+    }
+    return out
+  }
+
   private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F..<0xA0: false

@@ -1,5 +1,5 @@
 import APNS
-import APNSLibrary
+import Client
 import BinaryServer
 import Foundation
 import Logging

@@ -1,0 +1,44 @@
+import Glibc
+
+/// An error of the system.
+struct Errno: Error, CustomStringConvertible {
+  var code: CInt
+
+  init(_ code: CInt) { self.code = code }
+  static var last: Errno { Errno(errno) }
+
+  var description: String { String(cString: strerror(code)) }
+}
+
+/// Reads whole files.
+enum WholeFile {
+  static func read(_ path: String) throws(Errno) -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .last }
+    defer { close(descriptor) }
+    var contents: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 65536)
+    while true {
+      let count = Glibc.read(descriptor, &piece, piece.count)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw .last
+      }
+      if count == 0 { return contents }
+      contents.append(contentsOf: piece[..<count])
+    }
+  }
+}
+
+/// The reason why a list cannot be read, and the position.
+package struct ListError: Error, CustomStringConvertible {
+  package var path: String
+  /// Both counted from 1; 0 for the file as a whole.
+  package var line = 0
+  package var column = 0
+  package var message: String
+
+  package var description: String {
+    line == 0 ? "\(path): \(message)" : "\(path):\(line):\(column): \(message)"
+  }
+}

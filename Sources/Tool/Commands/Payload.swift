@@ -1,0 +1,138 @@
+import ArgumentParser
+import CAPNS
+import Client
+import JSON
+
+struct Payload: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract:
+      "Check a payload and its size against each limit, and show it as a device would.",
+    usage: "apns payload [<options>] [<file>]",
+    discussion: """
+      A payload as a device shows it in French:
+
+          apns payload push.json --strings fr.lproj/Localizable.strings
+
+      Errors have line and column, like a compiler's:
+
+          echo '{"aps":{"alert":"Hello","bagde":9}}' | apns payload
+
+      A warning is about content that devices ignore. If a loc-key is missing in the strings, the \
+      key itself is shown, as on a device.
+
+      \(Exit.text)
+      """)
+
+  @Argument(
+    help: ArgumentHelp("The payload, as JSON; - reads standard input.", valueName: "file"),
+    completion: .file())
+  var file = "-"
+
+  @Option(
+    help: ArgumentHelp(
+      "The app's Localizable.strings in one language, for loc-key and the like.",
+      valueName: "file"),
+    completion: .file(extensions: ["strings"]))
+  var strings: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The largest payload: 4096 for HTTP/2, 5120 for VoIP, 2048 for the binary interface, 256 before iOS 8.",
+      valueName: "bytes"))
+  var limit = Int(APNS_PAYLOAD_MAX_HTTP2)
+
+  @Option(help: ArgumentHelp("The app's name in the banner.", valueName: "name"))
+  var app = "App"
+
+  @Flag(help: "Print one JSON object.") var json = false
+
+  func validate() throws {
+    if limit < 1 { throw ValidationError("--limit must be at least 1") }
+    if file == "-", strings == "-" {
+      throw ValidationError("standard input cannot be both the payload and the strings")
+    }
+  }
+
+  func run() throws {
+    var bytes: [UInt8]
+    do throws(FileFault) {
+      bytes = try WholeText.readText(file)
+    } catch {
+      throw Exit.refusal("\(error)")
+    }
+    // Removes the line feed that editors add at the end.
+    while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
+    var localization: StringsFile?
+    if let strings {
+      do throws(LibraryError) {
+        localization = try StringsFile(strings)
+      } catch {
+        throw Exit.refusal("--strings: \(error.message)")
+      }
+    }
+    let findings = LibraryFinding.all(in: bytes, limit: limit)
+    let shown = (try? JSONParser.read(bytes)).flatMap { ShownPush($0, localization) }
+    let isWrong = findings.contains { $0.isError } || shown?.problems.isEmpty == false
+    StandardStream.output.write(
+      json ? machine(bytes, findings, shown) : person(bytes, findings, shown))
+    if isWrong { throw Exit.someRejected }
+  }
+
+  private func person(_ bytes: [UInt8], _ findings: [LibraryFinding], _ shown: ShownPush?) -> String
+  {
+    let name = file == "-" ? "payload" : Printable.line(file)
+    var text = ""
+    for finding in findings {
+      text +=
+        "\(name):\(finding.line):\(finding.column): \(finding.isError ? "error" : "warning"): \(Printable.line(finding.message))\n"
+    }
+    for problem in shown?.problems ?? [] { text += "\(name): error: \(Printable.line(problem))\n" }
+    if !text.isEmpty { text += "\n" }
+    text += "\(Printable.grouped(bytes.count)) bytes\n"
+    for limit in LibraryFinding.limits {
+      let number = Printable.grouped(limit.bytes)
+      let rest = limit.bytes - bytes.count
+      let verdict =
+        rest >= 0
+        ? "fits, \(Printable.grouped(rest)) left"
+        : "too long by \(Printable.grouped(-rest))"
+      text +=
+        String(repeating: " ", count: 7 - number.count) + "\(number)  \(verdict)  (\(limit.of))\n"
+    }
+    if let shown { text += "\n" + BannerDrawing(app: app).drawn(shown) }
+    return text
+  }
+
+  private func machine(_ bytes: [UInt8], _ findings: [LibraryFinding], _ shown: ShownPush?)
+    -> String
+  {
+    var members = JSONMembers()
+    members.add("bytes", number: bytes.count)
+    members.add("limit", number: limit)
+    members.add(
+      "findings",
+      json: "["
+        + findings.map { finding in
+          var one = JSONMembers()
+          one.add("severity", text: finding.isError ? "error" : "warning")
+          one.add("line", number: finding.line)
+          one.add("column", number: finding.column)
+          one.add("offset", number: finding.offset)
+          one.add("message", text: finding.message)
+          return one.object
+        }.joined(separator: ",") + "]")
+    if let shown {
+      var one = JSONMembers()
+      one.add("title", text: shown.title)
+      one.add("subtitle", text: shown.subtitle)
+      one.add("body", text: shown.body)
+      one.add("badge", json: shown.badge.map { "\($0)" })
+      one.add("sound", text: shown.sound)
+      one.add("silent", json: shown.isSilent ? "true" : "false")
+      one.add("missing_keys", texts: shown.missing)
+      one.add("problems", texts: shown.problems)
+      members.add("shown", json: one.object)
+    }
+    return members.object + "\n"
+  }
+}

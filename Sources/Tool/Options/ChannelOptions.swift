@@ -1,0 +1,56 @@
+import Client
+import ArgumentParser
+import CAPNS
+
+/// The options of every channel command.
+struct ChannelOptions: ParsableArguments {
+  @OptionGroup(title: "Provider") var provider: ProviderOptions
+  @OptionGroup(title: "Service") var service: PeerOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "The app's bundle ID. Default: the certificate's.", valueName: "id"))
+  var topic: String?
+
+  @Flag(help: "Print JSON.") var json = false
+
+  func validate() throws {
+    if topic == nil, provider.p8 != nil {
+      throw ValidationError("--p8 needs --topic, the bundle ID of the channels' app")
+    }
+  }
+
+  /// Connects when it sends its first request.
+  func open() throws -> ChannelService {
+    try provider.demand(of: service)
+    let credentials = try provider.credentials()
+    var options = ChannelService.Options()
+    options.peer = service.peer
+    options.topic = topic
+    do {
+      return try ChannelService(options, credentials: credentials)
+    } catch {
+      throw Exit.refusal(error.message)
+    }
+  }
+
+  /// A channel on the command line.
+  static func check(_ ids: [String]) throws {
+    for id in ids where ChannelID(id.utf8) == nil {
+      throw ValidationError("'\(id)' \(ChannelID.fault)")
+    }
+  }
+
+  static let members = [
+    HelpEntry.text("channel", "its ID"),
+    HelpEntry.text(
+      "outcome",
+      "accepted; rejected, by the service; unknown, if the connection ended before a response"),
+    HelpEntry.text("storage", "what the channel stores: none or latest"),
+    HelpEntry.text("push_type", "its push type: liveactivity"),
+    HelpEntry.text("reason", "the service's reason for a rejection"),
+    HelpEntry.text("http_status", "the response's status, such as 201 or 400"),
+    HelpEntry.text("retry_after", "the seconds after which to repeat the request"),
+    HelpEntry.text("request_id", "the request's ID, for questions to Apple"),
+  ].joined(separator: "\n")
+}

@@ -1,0 +1,71 @@
+import CAPNS
+import Client
+import JSON
+
+/// Sends a channel management request, and prints its result.
+struct ChannelRequest {
+  var options: ChannelOptions
+  var service: ChannelService
+  /// The channel; nil for a new one, or for all.
+  var id: String?
+
+  /// Whether it was accepted. Ends the program if the service is unreachable.
+  func isDone(
+    _ send: (inout JSONMembers) throws(LibraryError) -> String
+  ) throws -> Bool {
+    var members = JSONMembers()
+    members.add("channel", text: id)
+    do throws(LibraryError) {
+      var more = members
+      let text = try send(&more)
+      if options.json {
+        more.add("outcome", text: SendOutcome.Kind.accepted.rawValue)
+        addResponse(&more)
+      } else {
+        StandardStream.output.write(text)
+      }
+      return true
+    } catch {
+      switch error.status {
+      case APNS_ERR_REJECTED:
+        reject(error, &members)
+        return false
+      case APNS_ERR_IN_DOUBT:
+        if options.json {
+          members.add("outcome", text: SendOutcome.Kind.unknown.rawValue)
+          addResponse(&members)
+        }
+        _ = Exit.report(error.message, Exit.someRejected)
+        StandardStream.error.write("  apns channel list shows the existing channels\n")
+        return false
+      default: throw Exit.unreached(error, options.provider.shown)
+      }
+    }
+  }
+
+  private func reject(_ error: LibraryError, _ members: inout JSONMembers) {
+    let answer = service.answer
+    if options.json {
+      members.add("outcome", text: SendOutcome.Kind.rejected.rawValue)
+      if !answer.reason.isEmpty { members.add("reason", text: answer.reason) }
+      addResponse(&members)
+    }
+    let name = id.map { "\($0): " } ?? ""
+    let request = answer.requestIdentifier.isEmpty ? "" : " (request \(answer.requestIdentifier))"
+    _ = Exit.report("\(name)\(error.message)\(request)", Exit.someRejected)
+    if let words = ReasonCause.words(answer.reason) {
+      StandardStream.error.write("  \(Printable.line(words))\n")
+    }
+  }
+
+  /// A line with the service's response.
+  private func addResponse(_ members: inout JSONMembers) {
+    let answer = service.answer
+    if answer.httpStatus != 0 { members.add("http_status", number: answer.httpStatus) }
+    if answer.retryAfter != 0 { members.add("retry_after", number: answer.retryAfter) }
+    if !answer.requestIdentifier.isEmpty {
+      members.add("request_id", text: answer.requestIdentifier)
+    }
+    StandardStream.output.write(members.object + "\n")
+  }
+}
