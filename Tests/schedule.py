@@ -24,6 +24,11 @@ COMMITS_UNTIL_STALE = 20 * 12
 # The machine ends a run of .ci/run after 90 minutes.
 THOROUGH_MINUTES = 80
 
+# Where a failed test's output begins and ends: pytest, CTest, PHP's run-tests.
+OUTPUT_BEGINS = re.compile(r"=+ (FAILURES|ERRORS) =+$|_{3,} .* _{3,}$|.* Test +#\d+: .*\*\*\*(?!Skipped|Not Run)|=+DIFF=+$")
+OUTPUT_ENDS = re.compile(r"=+ .* =+$| *Start +\d+: | *\d+/\d+ Test +#|\d+% tests passed|=+DONE=+$")
+FAILURE = re.compile(r"\bFAIL(ED)?\b|\berror: |^✘|Fatal error|Assertion .* failed|^\w*Error: ")
+
 
 @dataclasses.dataclass
 class Part:
@@ -133,6 +138,27 @@ def stacks(pids):
     return lines
 
 
+def what_failed(lines):
+    """The output of each failed test, or the lines that name a failure, and the end of the log."""
+    outputs, inside = [], False
+    for number, line in enumerate(lines):
+        if OUTPUT_BEGINS.match(line):
+            outputs.append([])
+            inside = True
+        elif OUTPUT_ENDS.match(line):
+            inside = False
+        if inside:
+            outputs[-1].append(number)
+    named = [number for number, line in enumerate(lines) if FAILURE.search(line)]
+    wanted = {number for output in outputs for number in output[:2] + output[-40:]} or set(named[-30:])
+    shown, last = [], -1
+    for number in sorted(wanted)[:240] + list(range(max(len(lines) - 15, 0), len(lines))):
+        if number > last:
+            shown += ["..."] * (number > last + 1) + [lines[number]]
+            last = number
+    return shown
+
+
 class Run:
     def __init__(self, parts, options, environment):
         self.parts, self.options, self.environment = parts, options, environment
@@ -201,8 +227,8 @@ class Run:
             lines = [line for line in lines if line.startswith("skipped")][-1:]
             print(f"{part.name:22} skipped  {figures}")
         else:
-            print(f"{part.name:22} FAILED   {figures}; the end of build/logs/{part.name}.log:")
-            lines = lines[-60:]
+            print(f"{part.name:22} FAILED   {figures}; from build/logs/{part.name}.log:")
+            lines = what_failed(lines)
         print("".join(f"    {line[:400]}\n" for line in lines), end="", flush=True)
 
     def cut(self):
