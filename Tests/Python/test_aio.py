@@ -15,6 +15,7 @@ import time
 import libapns
 import libapns.aio
 import pytest
+from swallowing import Swallowing
 from test_http2 import HAS_HTTP2
 
 TOKEN = bytes(range(32))
@@ -66,16 +67,28 @@ def place(simulator, protocol):
     return {"host": "127.0.0.1", "protocol": protocol, **options}
 
 
-@pytest.mark.parametrize("deadline", [0.2, 1])
-def test_a_network_that_swallows_all(run, protocol, who, deadline):
-    with socket.create_server(("127.0.0.1", 0)) as silent:
+class Silent:
+    """Accepts connections and sends nothing."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+
+    def close(self):
+        self.listener.close()
+
+
+@pytest.mark.parametrize("network", [Silent, Swallowing])
+@pytest.mark.parametrize("of_session, own", [(0.2, None), (1, None), (None, 0.2)])
+def test_a_network_that_swallows_all(run, protocol, who, network, of_session, own):
+    with contextlib.closing(network()) as there:
 
         async def play():
             async with libapns.aio.Session(
-                who, host="127.0.0.1", port=silent.getsockname()[1], protocol=protocol,
-                topic=TOPIC, deadline=deadline,
+                who, host="127.0.0.1", port=there.port, protocol=protocol,
+                topic=TOPIC, deadline=of_session,
             ) as session:  # fmt: skip
-                sent = [session.send(TOKEN, HELLO) for _ in range(3)]
+                sent = [session.send(TOKEN, HELLO, deadline=own) for _ in range(3)]
                 return await asyncio.gather(*sent), session.stats()
 
         events, stats = run(play())

@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import contextlib
 import copy
 import datetime
 import gc
@@ -22,6 +23,7 @@ import libapns
 import pytest
 
 from simulator import DEADLINE, until
+from swallowing import Swallowing
 from test_http2 import HELLO, KEY_ID, TEAM_ID, TOKEN, TOPIC, needs_http2
 from test_threads import together
 from waits import ANY, until_it_waits
@@ -293,6 +295,31 @@ def test_it_retries_between_calls(start, make):
         client.submit(TOKEN, HELLO).add_done_callback(count)
     assert done.wait(DEADLINE) and all(event.is_accepted for event in both)
     assert client.stats().resent == 1
+
+
+@pytest.mark.parametrize("swallows", [False, True])
+def test_a_deadline_of_its_own(silent, make, given, swallows):
+    with contextlib.closing(Swallowing()) as there:
+        play_deadlines(there.port if swallows else silent, make, given)
+
+
+def play_deadlines(port, make, given):
+    client = make(port)
+    late = {"deadline": 0.2}
+    assert client.push(TOKEN, HELLO, timeout=DEADLINE, **late).is_expired
+    futures = [client.submit(TOKEN, HELLO, **late), client.submit(TOKEN, HELLO)]
+    assert futures[0].result(DEADLINE).is_expired and not futures[1].done()
+    ((event),) = client.push_many([libapns.Notification(TOKEN, HELLO, **late)], timeout=DEADLINE)
+    assert event.is_expired
+
+    async def main():
+        async with libapns.AsyncClient(**given(port)) as client:
+            assert (await client.push(TOKEN, HELLO, timeout=DEADLINE, **late)).is_expired
+            assert (await (await client.submit(TOKEN, HELLO, **late))).is_expired
+            many = client.push_many([libapns.Notification(TOKEN, HELLO, **late)], timeout=DEADLINE)
+            assert [event.is_expired async for event in many] == [True]
+
+    run_loop(main())
 
 
 # ---- submit()

@@ -13,6 +13,7 @@ import time
 import libapns
 import pytest
 
+from swallowing import Swallowing
 from test_http2 import needs_http2
 from waits import ANY, until_it_waits
 
@@ -76,29 +77,6 @@ class Silent:
             connection.close()
 
 
-class Deaf:
-    """Has a full backlog, so that the kernel answers no SYN."""
-
-    def __init__(self):
-        self.listener = socket.socket()
-        self.listener.bind(("127.0.0.1", 0))
-        self.listener.listen(0)
-        self.port = self.listener.getsockname()[1]
-        self.waiting = []
-        while True:
-            client = socket.socket()
-            client.settimeout(0.5)
-            self.waiting.append(client)
-            try:
-                client.connect(("127.0.0.1", self.port))
-            except socket.timeout:  # Python 3.10 calls it TimeoutError
-                return
-
-    def close(self):
-        for each in (*self.waiting, self.listener):
-            each.close()
-
-
 def interrupt(certificates, port, wait, *, before="", after="", host="127.0.0.1", protocol="binary", environment=None, shaken=None):
     program = PROGRAM.format(before=before, wait=wait, after=after or "pass")
     process = subprocess.Popen(
@@ -130,7 +108,7 @@ CONNECTING = [
 
 
 @pytest.mark.parametrize("wait, after", CONNECTING)
-@pytest.mark.parametrize("peer", [Deaf, Silent], ids=["connect", "handshake"])
+@pytest.mark.parametrize("peer", [Swallowing, Silent], ids=["connect", "handshake"])
 @pytest.mark.parametrize("protocol", ["binary", pytest.param("http2", marks=needs_http2)])
 def test_connecting(certificates, peer, wait, after, protocol):
     with contextlib.closing(peer()) as there:

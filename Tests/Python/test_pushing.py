@@ -138,6 +138,36 @@ def test_unwritten_notifications_are_cancelled_by_the_timeout(start, push):
     assert [event.user_data for event in session] == ["first"]
 
 
+@needs_http2
+def test_a_deadline_of_its_own(start, push):
+    """What waits for a stream ends as expired, what was written as unknown."""
+    simulator = start("--http2-port", "0", faults={"streams_max": 1, **UNHEARD})
+    session = push(simulator)
+    session.connect()
+    session.send(TOKEN, HELLO, user_data="first", deadline=-1)  # takes the only stream
+
+    def one(mark):
+        return libapns.Notification(TOKEN, HELLO, user_data=mark, deadline=0.05)
+
+    for event in session.push(TOKEN, HELLO, deadline=0.05, timeout=DEADLINE), *session.push_many([one("")], timeout=DEADLINE):
+        assert event.is_expired and not event.is_cancelled and event.kind is libapns.EventKind.EXPIRED, event.why
+    session.send(TOKEN, HELLO, user_data="second", deadline=0.05)
+    session.send_many([one("third")])
+    events = [session.next_event(DEADLINE) for _ in range(2)]
+    assert [(str(event.kind), event.user_data) for event in events] == [("expired", "second"), ("expired", "third")]
+    assert session.stats().expired == 4
+    other = push(simulator)
+    other.connect()
+    assert other.push(TOKEN, HELLO, deadline=0.2, timeout=DEADLINE).is_unknown
+    for wrong in (0, -2, float("nan"), "1"):
+        bad = libapns.Notification(TOKEN, HELLO, deadline=wrong)
+        for call in (lambda: session.send(TOKEN, HELLO, deadline=wrong), lambda: session.send_many([bad])):
+            with pytest.raises((TypeError, ValueError), match="deadline"):
+                call()
+    session.close(0)
+    assert [event.user_data for event in session] == ["first"]
+
+
 # ---- Threads and signals
 
 

@@ -8,7 +8,8 @@
 
 typedef struct push {
   zval *token, *payload, *user_data;
-  int64_t expiry; /* as in C, where 0 means not given */
+  int64_t expiry;      /* as in C, where 0 means not given */
+  int32_t deadline_ms; /* 0: the session's */
   uint8_t priority, push_type;
   zend_string *topic, *collapse_id, *apns_id, *channel_id;
 } push;
@@ -106,6 +107,21 @@ static bool take_expiry(zval *given, const place *place, int64_t *out) {
     return false;
   }
   *out = seconds == 0 ? APNS_EXPIRY_ONCE : seconds;
+  return true;
+}
+
+/* NULL or null: the session's. */
+static bool take_deadline(const zval *given, const place *place, int32_t *out) {
+  char name[PHP_APNS_SHOWN];
+  zend_long number = 0;
+  if (!given || Z_TYPE_P(given) == IS_NULL) return true;
+  if (!take_number(given, place, "int or null", &number)) return false;
+  if (number < -1 || number == 0 || number > INT32_MAX) {
+    zend_value_error("%s must be between 1 and %d, -1 or null, " ZEND_LONG_FMT " given",
+                     name_of(place, name), INT32_MAX, number);
+    return false;
+  }
+  *out = (int32_t)number;
   return true;
 }
 
@@ -232,6 +248,7 @@ static uint32_t send_push(zend_object *object, const push *push, bool more, int3
     record->tracked = tracked;
     php_apns_records_append(&tracked->sent, record);
     notification.expiry = push->expiry;
+    notification.deadline_ms = push->deadline_ms;
     notification.payload = content.builder ? NULL : ZSTR_VAL(content.json);
     notification.payload_length = content.builder ? 0 : ZSTR_LEN(content.json);
     const uint32_t flags = more ? APNS_SEND_MORE : 0;
@@ -266,37 +283,40 @@ static uint32_t send_push(zend_object *object, const push *push, bool more, int3
 
 /* The parameters that send() and push() have in common, of which some have other places. */
 static bool take_parameters(push *push, zval *expiry, zval *priority, zval *push_type,
-                            const char *method, uint32_t expiry_argument,
+                            zval *deadline, const char *method, uint32_t expiry_argument,
                             uint32_t push_type_argument) {
   const place at_expiry = {method, expiry_argument, "expiry"};
   const place at_priority = {method, expiry_argument + 1, "priority"};
   const place at_push_type = {method, push_type_argument, "pushType"};
+  const place at_deadline = {method, push_type_argument + 4, "deadlineMs"};
   return take_expiry(expiry, &at_expiry, &push->expiry) &&
          take_priority(priority, &at_priority, &push->priority) &&
-         take_push_type(push_type, &at_push_type, &push->push_type);
+         take_push_type(push_type, &at_push_type, &push->push_type) &&
+         take_deadline(deadline, &at_deadline, &push->deadline_ms);
 }
 
 PHP_METHOD(Apns_Session, send) {
   push push = {0};
-  zval *expiry = NULL, *priority = NULL, *push_type = NULL;
+  zval *expiry = NULL, *priority = NULL, *push_type = NULL, *deadline = NULL;
   bool more = false;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "zz|zzzbS!zS!S!S!", &push.token, &push.payload,
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "zz|zzzbS!zS!S!S!z", &push.token, &push.payload,
                             &push.user_data, &expiry, &priority, &more, &push.topic, &push_type,
-                            &push.collapse_id, &push.apns_id, &push.channel_id) == FAILURE) {
+                            &push.collapse_id, &push.apns_id, &push.channel_id,
+                            &deadline) == FAILURE) {
     return;
   }
-  if (!take_parameters(&push, expiry, priority, push_type, "send", 4, 8)) return;
+  if (!take_parameters(&push, expiry, priority, push_type, deadline, "send", 4, 8)) return;
   uint32_t identifier = send_push(Z_OBJ_P(ZEND_THIS), &push, more, 0, NULL);
   if (identifier != 0) RETURN_LONG(identifier);
 }
 
 PHP_METHOD(Apns_Session, push) {
   push push = {0};
-  zval *expiry = NULL, *priority = NULL, *push_type = NULL;
+  zval *expiry = NULL, *priority = NULL, *push_type = NULL, *deadline = NULL;
   zend_long given = 0;
   bool is_usual = true;
   int32_t timeout_ms;
-  ZEND_PARSE_PARAMETERS_START(2, 11)
+  ZEND_PARSE_PARAMETERS_START(2, 12)
   Z_PARAM_ZVAL(push.token)
   Z_PARAM_ZVAL(push.payload)
   Z_PARAM_OPTIONAL
@@ -309,9 +329,10 @@ PHP_METHOD(Apns_Session, push) {
   Z_PARAM_STR_OR_NULL(push.collapse_id)
   Z_PARAM_STR_OR_NULL(push.apns_id)
   Z_PARAM_STR_OR_NULL(push.channel_id)
+  Z_PARAM_ZVAL(deadline)
   ZEND_PARSE_PARAMETERS_END();
   if (!php_apns_timeout(is_usual ? NULL : &given, 3, &timeout_ms)) return;
-  if (!take_parameters(&push, expiry, priority, push_type, "push", 5, 8)) return;
+  if (!take_parameters(&push, expiry, priority, push_type, deadline, "push", 5, 8)) return;
   send_push(Z_OBJ_P(ZEND_THIS), &push, false, timeout_ms, return_value);
 }
 
@@ -332,13 +353,14 @@ enum {
   COLLAPSE_ID,
   APNS_ID,
   CHANNEL_ID,
+  DEADLINE,
   NONE
 };
 static const char *const fields[] = {
     [TOKEN] = "token",          [PAYLOAD] = "payload",        [USER_DATA] = "userData",
     [EXPIRY] = "expiry",        [PRIORITY] = "priority",      [PUSH_TYPE] = "pushType",
     [TOPIC] = "topic",          [COLLAPSE_ID] = "collapseId", [APNS_ID] = "apnsId",
-    [CHANNEL_ID] = "channelId",
+    [CHANNEL_ID] = "channelId", [DEADLINE] = "deadlineMs",
 };
 
 static const char *field_at(const void *names, size_t index) {
@@ -396,7 +418,8 @@ static bool send_element(batch *batch, zval *element) {
   zval held;
   ZVAL_COPY(&held, element);
   const place at_expiry = {NULL, 0, fields[EXPIRY]}, at_priority = {NULL, 0, fields[PRIORITY]},
-              at_push_type = {NULL, 0, fields[PUSH_TYPE]};
+              at_push_type = {NULL, 0, fields[PUSH_TYPE]},
+              at_deadline = {NULL, 0, fields[DEADLINE]};
   bool is_sent = find_fields(Z_ARRVAL(held), found);
   push.token = found[TOKEN] ? found[TOKEN] : &absent;
   push.payload = found[PAYLOAD] ? found[PAYLOAD] : &absent;
@@ -404,6 +427,7 @@ static bool send_element(batch *batch, zval *element) {
   is_sent = is_sent && take_expiry(found[EXPIRY], &at_expiry, &push.expiry) &&
             take_priority(found[PRIORITY], &at_priority, &push.priority) &&
             take_push_type(found[PUSH_TYPE], &at_push_type, &push.push_type) &&
+            take_deadline(found[DEADLINE], &at_deadline, &push.deadline_ms) &&
             take_string(found, TOPIC, &push.topic) &&
             take_string(found, COLLAPSE_ID, &push.collapse_id) &&
             take_string(found, APNS_ID, &push.apns_id) &&

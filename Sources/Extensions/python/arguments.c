@@ -146,6 +146,18 @@ bool option_ms_argument(PyObject *given, const char *name, uint32_t *ms_out) {
   return true;
 }
 
+bool seconds_or_none_argument(PyObject *given, const char *name, int32_t *ms_out) {
+  uint32_t ms = 0;
+  if (!given || given == Py_None) return true;
+  if (PyNumber_Check(given) && PyFloat_AsDouble(given) == -1) {
+    *ms_out = -1;
+    return true;
+  }
+  if (PyErr_Occurred() || !option_ms_argument(given, name, &ms)) return false;
+  *ms_out = ms > INT32_MAX ? INT32_MAX : (int32_t)ms;
+  return true;
+}
+
 bool timeout_argument(PyObject *given, const char *name, int32_t *ms_out) {
   double ms = -1;
   if (given && given != Py_None && !milliseconds(given, name, INT32_MAX, &ms)) return false;

@@ -80,6 +80,8 @@ bool integer_argument(PyObject *given, const char *name, long long least, long l
                       long long *value_out);
 /* Seconds, as a number, in ms; at least one. */
 bool option_ms_argument(PyObject *given, const char *name, uint32_t *ms_out);
+/* The same; -1: none. */
+bool seconds_or_none_argument(PyObject *given, const char *name, int32_t *ms_out);
 /* A number, or a word of `words`, which ends with NULL; the number of a word is its index. */
 bool word_argument(PyObject *given, const char *name, const char *const *words,
                    long long *value_out);
@@ -302,7 +304,7 @@ bool token_argument(const module_state_t *state, PyObject *given, uint8_t *buffe
 
 /* The optional arguments of send(); NULL is as None. */
 typedef struct push_options {
-  PyObject *expiry, *priority, *topic, *push_type, *collapse_id, *apns_id, *channel_id;
+  PyObject *expiry, *priority, *topic, *push_type, *collapse_id, *apns_id, *channel_id, *deadline;
 } push_options_t;
 
 /* What a notification's pointers point into. */

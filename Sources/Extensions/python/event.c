@@ -112,9 +112,9 @@ static PyType_Spec spec = {"libapns.Event", sizeof(event_t), 0,
 
 /* Attributes of Event that are written in Python. */
 static bool add_attributes(PyObject *event) {
-  static const char *const names[] = {"why",        "is_accepted",           "is_rejected",
-                                      "is_unknown", "raise_unless_accepted", "__repr__",
-                                      "__str__",    "__getnewargs_ex__"};
+  static const char *const names[] = {
+      "why",        "is_accepted",           "is_rejected", "is_unknown", "is_cancelled",
+      "is_expired", "raise_unless_accepted", "__repr__",    "__str__",    "__getnewargs_ex__"};
   bool fine = true;
   for (size_t i = 0; fine && i < sizeof names / sizeof *names; i++) {
     PyObject *attribute = load_attribute("libapns._why", names[i]);

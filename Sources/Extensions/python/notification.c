@@ -70,7 +70,8 @@ static bool read_push_options(push_buffers_t *buffers, apns_notification_t *push
                        &buffers->collapse_owner) &&
          text_argument(options->apns_id, "apns_id", &push->apns_id, &buffers->id_owner) &&
          text_argument(options->channel_id, "channel_id", &push->channel_id,
-                       &buffers->channel_owner);
+                       &buffers->channel_owner) &&
+         seconds_or_none_argument(options->deadline, "deadline", &push->deadline_ms);
 }
 
 bool notification_read(const module_state_t *state, push_buffers_t *buffers,

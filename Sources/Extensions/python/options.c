@@ -23,17 +23,6 @@ static bool read_whole_seconds(const option_t *option, PyObject *given, int32_t 
   return true;
 }
 
-static bool read_seconds_or_none(const option_t *option, PyObject *given, int32_t *field) {
-  uint32_t ms = 0;
-  if (PyNumber_Check(given) && PyFloat_AsDouble(given) == -1) {
-    *field = -1;
-    return true;
-  }
-  if (PyErr_Occurred() || !option_ms_argument(given, option->name, &ms)) return false;
-  *field = ms > INT32_MAX ? INT32_MAX : (int32_t)ms;
-  return true;
-}
-
 static bool read_timeout(const option_t *option, PyObject *given, uint32_t *field) {
   int32_t ms = 0;
   if (!timeout_argument(given, option->name, &ms)) return false;
@@ -84,7 +73,7 @@ static bool read_option(const option_t *option, PyObject *given, char *structure
     case OPTION_TIMEOUT:
       return read_timeout(option, given, (uint32_t *)field);
     case OPTION_SECONDS_OR_NONE:
-      return read_seconds_or_none(option, given, (int32_t *)field);
+      return seconds_or_none_argument(given, option->name, (int32_t *)field);
     case OPTION_WHOLE_SECONDS:
       return read_whole_seconds(option, given, (int32_t *)field);
     case OPTION_WORD:

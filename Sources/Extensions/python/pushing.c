@@ -169,7 +169,7 @@ static PyObject *push_one(session_t *self, waiter_t *waiter, const apns_notifica
 const char push_doc[] =
     "push($self, token, payload, *, timeout=None, user_data=None, expiry=None, priority=0, "
     "topic=None, "
-    "push_type=0, collapse_id=None, apns_id=None, channel_id=None)\n--\n\n"
+    "push_type=0, collapse_id=None, apns_id=None, channel_id=None, deadline=None)\n--\n\n"
     "Sends one notification and returns its outcome: an Event, also if it is accepted.\n\n"
     "`timeout` is for all of it, in seconds: connecting, writing, waiting for the response; None:\n"
     "for connect_timeout and write_timeout together. The other arguments are those of send().\n\n"
@@ -184,17 +184,17 @@ const char push_doc[] =
     "With `nonblocking` it is an ArgumentError.";
 
 PyObject *session_push(PyObject *object, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"token",       "payload",  "timeout",    "user_data",
-                          "expiry",      "priority", "topic",      "push_type",
-                          "collapse_id", "apns_id",  "channel_id", NULL};
+  static char *names[] = {"token",      "payload",  "timeout",   "user_data",   "expiry",
+                          "priority",   "topic",    "push_type", "collapse_id", "apns_id",
+                          "channel_id", "deadline", NULL};
   PyObject *token, *payload, *timeout = NULL, *user_data = NULL;
   push_options_t options = {NULL};
   session_t *self = (session_t *)object;
   int32_t timeout_ms;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|$OOOOOOOOO:push", names, &token, &payload,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|$OOOOOOOOOO:push", names, &token, &payload,
                                    &timeout, &user_data, &options.expiry, &options.priority,
                                    &options.topic, &options.push_type, &options.collapse_id,
-                                   &options.apns_id, &options.channel_id) ||
+                                   &options.apns_id, &options.channel_id, &options.deadline) ||
       !timeout_argument(timeout, "timeout", &timeout_ms) || refuse_nonblocking(self)) {
     return NULL;
   }

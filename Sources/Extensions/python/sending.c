@@ -97,7 +97,7 @@ static bool write_rest(session_t *self, int64_t deadline) {
 const char send_doc[] =
     "send($self, token, payload, *, user_data=None, expiry=None, priority=0, more=False, "
     "topic=None, "
-    "push_type=0, collapse_id=None, apns_id=None, channel_id=None)\n--\n\n"
+    "push_type=0, collapse_id=None, apns_id=None, channel_id=None, deadline=None)\n--\n\n"
     "Sends one notification, and returns the identifier that its event will have.\n\n"
     "token\n"
     "    The device token: bytes, or hex in a str; None with a channel_id.\n"
@@ -121,7 +121,10 @@ const char send_doc[] =
     "channel_id\n"
     "    HTTP/2: the channel instead of a token, as Channels.create() returns it: the\n"
     "    notification is a broadcast to all devices that subscribe to the channel. It\n"
-    "    updates or ends Live Activities, and its topic is the app's bundle ID.\n\n"
+    "    updates or ends Live Activities, and its topic is the app's bundle ID.\n"
+    "deadline\n"
+    "    It has its outcome this many seconds after it was queued. None: the session's\n"
+    "    deadline; -1: no limit.\n\n"
     "When it returns, the session has queued the notification, which will have exactly one\n"
     "outcome; after an exception it was not queued. ArgumentError: the gateway would reject\n"
     "the notification. The call connects if needed, and waits while the window is full,\n"
@@ -131,16 +134,17 @@ const char send_doc[] =
     "`nonblocking` it never waits: AgainError means that the window is full.";
 
 PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"token", "payload",   "user_data",   "expiry",  "priority",   "more",
-                          "topic", "push_type", "collapse_id", "apns_id", "channel_id", NULL};
+  static char *names[] = {"token",      "payload",  "user_data", "expiry",      "priority",
+                          "more",       "topic",    "push_type", "collapse_id", "apns_id",
+                          "channel_id", "deadline", NULL};
   PyObject *token, *payload, *user_data = NULL;
   push_options_t options = {NULL};
   int more = 0;
   session_t *self = (session_t *)object;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|$OOOpOOOOO:send", names, &token, &payload,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|$OOOpOOOOOO:send", names, &token, &payload,
                                    &user_data, &options.expiry, &options.priority, &more,
                                    &options.topic, &options.push_type, &options.collapse_id,
-                                   &options.apns_id, &options.channel_id)) {
+                                   &options.apns_id, &options.channel_id, &options.deadline)) {
     return NULL;
   }
   push_buffers_t buffers;
@@ -184,8 +188,9 @@ static bool pack_plain(batch_t *batch, PyObject *token, PyObject *payload) {
 }
 
 /* The fields of a Notification, in the order of add_item(). */
-static const char *const fields[] = {"token", "payload",   "user_data",   "expiry",  "priority",
-                                     "topic", "push_type", "collapse_id", "apns_id", "channel_id"};
+static const char *const fields[] = {"token",    "payload",    "user_data", "expiry",
+                                     "priority", "topic",      "push_type", "collapse_id",
+                                     "apns_id",  "channel_id", "deadline"};
 enum { FIELDS = sizeof fields / sizeof *fields, PLAIN = 3 };
 
 /* A Notification's fields as a tuple, which keeps them. Takes over the reference. */
@@ -216,9 +221,9 @@ static bool add_item(session_t *self, batch_t *batch, PyObject *item) {
   apns_notification_t *push = &batch->pushes[batch->count];
   push_buffers_t *buffers = &batch->buffers[batch->count];
   push_options_t options = {NULL};
-  PyObject **places[] = {&options.expiry,    &options.priority,    &options.topic,
-                         &options.push_type, &options.collapse_id, &options.apns_id,
-                         &options.channel_id};
+  PyObject **places[] = {&options.expiry,     &options.priority,    &options.topic,
+                         &options.push_type,  &options.collapse_id, &options.apns_id,
+                         &options.channel_id, &options.deadline};
   for (Py_ssize_t i = 3; i < size; i++) *places[i - 3] = PyTuple_GetItem(item, i);
   if (!(size <= 3 && pack_plain(batch, token, payload)) &&
       !notification_read(self->state, buffers, push, token, payload, &options)) {

@@ -352,9 +352,9 @@ final class Events implements \IteratorAggregate
  */
 interface SessionInterface extends \IteratorAggregate
 {
-    public function push(Token|string|null $token, Payload|array|string $payload, ?int $timeoutMs = null, mixed $userData = null, \DateTimeInterface|int|null $expiry = null, Priority|int|null $priority = null, ?string $topic = null, PushType|string|null $pushType = null, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null): Event;
+    public function push(Token|string|null $token, Payload|array|string $payload, ?int $timeoutMs = null, mixed $userData = null, \DateTimeInterface|int|null $expiry = null, Priority|int|null $priority = null, ?string $topic = null, PushType|string|null $pushType = null, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null, ?int $deadlineMs = null): Event;
 
-    public function send(Token|string|null $token, Payload|array|string $payload, mixed $userData = null, \DateTimeInterface|int|null $expiry = null, Priority|int|null $priority = null, bool $more = false, ?string $topic = null, PushType|string|null $pushType = null, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null): int;
+    public function send(Token|string|null $token, Payload|array|string $payload, mixed $userData = null, \DateTimeInterface|int|null $expiry = null, Priority|int|null $priority = null, bool $more = false, ?string $topic = null, PushType|string|null $pushType = null, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null, ?int $deadlineMs = null): int;
 
     public function sendMany(iterable $notifications, bool $more = false): int;
 
@@ -445,9 +445,10 @@ final class Session implements SessionInterface
      * 0: it tries once; null: not given. With $more it may wait for the next one. The parameters
      * after $more are for HTTP/2; $apnsId is a UUID. With $channelId, as Channels::create() returns
      * it, $token is null: the notification is a broadcast to all devices that subscribe to the
-     * channel. It updates or ends Live Activities, and its topic is the app's bundle ID.
+     * channel. It updates or ends Live Activities, and its topic is the app's bundle ID. It has its
+     * outcome $deadlineMs after it was queued: null: the session's deadline_ms; -1: no limit.
      */
-    public function send(Token|string|null $token, Payload|array|string $payload, mixed $userData = null, \DateTimeInterface|int|null $expiry = null, Priority|int|null $priority = null, bool $more = false, ?string $topic = null, PushType|string|null $pushType = null, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null): int {}
+    public function send(Token|string|null $token, Payload|array|string $payload, mixed $userData = null, \DateTimeInterface|int|null $expiry = null, Priority|int|null $priority = null, bool $more = false, ?string $topic = null, PushType|string|null $pushType = null, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null, ?int $deadlineMs = null): int {}
 
     /**
      * Sends one notification and returns its outcome, also if it is accepted, within $timeoutMs for
@@ -460,14 +461,14 @@ final class Session implements SessionInterface
      * may be sent again, or unknown if it may have arrived. The outcomes of send() stay for
      * nextEvent(). If a signal handler throws, the outcome is an event too.
      */
-    public function push(Token|string|null $token, Payload|array|string $payload, ?int $timeoutMs = null, mixed $userData = null, \DateTimeInterface|int|null $expiry = null, Priority|int|null $priority = null, ?string $topic = null, PushType|string|null $pushType = null, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null): Event {}
+    public function push(Token|string|null $token, Payload|array|string $payload, ?int $timeoutMs = null, mixed $userData = null, \DateTimeInterface|int|null $expiry = null, Priority|int|null $priority = null, ?string $topic = null, PushType|string|null $pushType = null, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null, ?int $deadlineMs = null): Event {}
 
     /**
      * Queues many notifications and returns how many: arrays with the parameters of send() by their
      * names, so that send(...$one) sends one of them. All except payload, and token or channelId, are
      * optional; more is not allowed.
      *
-     * @phpstan-param iterable<array{token?: Token|string|null, payload: Payload|array|string, userData?: mixed, expiry?: \DateTimeInterface|int|string|null, priority?: Priority|int|string|null, topic?: ?string, pushType?: PushType|string|null, collapseId?: ?string, apnsId?: ?string, channelId?: ?string}> $notifications
+     * @phpstan-param iterable<array{token?: Token|string|null, payload: Payload|array|string, userData?: mixed, expiry?: \DateTimeInterface|int|string|null, priority?: Priority|int|string|null, topic?: ?string, pushType?: PushType|string|null, collapseId?: ?string, apnsId?: ?string, channelId?: ?string, deadlineMs?: int|string|null}> $notifications
      */
     public function sendMany(iterable $notifications, bool $more = false): int {}
 

@@ -27,12 +27,12 @@ final class Greeter
 final class Fake implements SessionInterface
 {
     public array $outcomes = [];
-    public function push($token, $payload, $timeoutMs = null, $userData = null, $expiry = null, $priority = null, $topic = null, $pushType = null, $collapseId = null, $apnsId = null, $channelId = null): Event
+    public function push($token, $payload, $timeoutMs = null, $userData = null, $expiry = null, $priority = null, $topic = null, $pushType = null, $collapseId = null, $apnsId = null, $channelId = null, $deadlineMs = null): Event
     {
         $next = array_shift($this->outcomes);
         return $next instanceof Throwable ? throw $next : $next;
     }
-    public function send($token, $payload, $userData = null, $expiry = null, $priority = null, $more = false, $topic = null, $pushType = null, $collapseId = null, $apnsId = null, $channelId = null): int { return 1; }
+    public function send($token, $payload, $userData = null, $expiry = null, $priority = null, $more = false, $topic = null, $pushType = null, $collapseId = null, $apnsId = null, $channelId = null, $deadlineMs = null): int { return 1; }
     public function sendMany($notifications, $more = false): int { return 0; }
     public function flush(): void { }
     public function drain($timeoutMs = null): void { }

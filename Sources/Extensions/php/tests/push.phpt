@@ -49,13 +49,14 @@ foreach ([
 $binary = $simulator->session();
 echo $binary->push($good, '{}', AMPLE), '; ', $binary->push($bad, '{}', AMPLE), "\n";
 
-// A timeout.
+// A timeout, and a deadline.
 $silent = new Simulator(['no_answer' => 1, 'streams_max' => 1]);
 $session = new Apns\Session($silent->credentials(), ['host' => '127.0.0.1', 'port' => $silent->ready['http2_port']]);
 $session->connect();
 $event = $session->push($good, '{}', 120, 'late');
 echo preg_replace('/: 1 .*/', '', $event), ', ', $event->userData, "\n";
 echo preg_replace('/: \d .*/', '', $session->push($good, '{}', 0)), "\n";
+echo $session->push($good, '{}', AMPLE, deadlineMs: 50)->kind->value, "\n";
 $session->close(0);
 var_dump($session->nextEvent());
 
@@ -92,5 +93,6 @@ Apns\NetworkException: cannot connect to 127.0.0.1:1: Connection refused
 accepted; rejected: invalid token (status 8)
 unknown: no answer came, late
 cancelled: taken back, and it did not arrive
+expired
 NULL
 a signal: interrupted, unknown

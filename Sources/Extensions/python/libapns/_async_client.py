@@ -160,6 +160,7 @@ class AsyncClient:
         collapse_id: str | None = None,
         apns_id: str | None = None,
         channel_id: str | None = None,
+        deadline: float | None = None,
     ) -> Event:
         """Pushes one notification and returns its outcome, an Event. The arguments, and what
         becomes of them, are those of Client.push().
@@ -174,6 +175,7 @@ class AsyncClient:
             future, True, token, payload,
             user_data=user_data, expiry=expiry, priority=priority, topic=topic,
             push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
+            deadline=deadline,
         )  # fmt: skip
         self._impatient.add(one)
         # The binary interface proves acceptance only during a drain.
@@ -227,11 +229,12 @@ class AsyncClient:
         collapse_id: str | None = None,
         apns_id: str | None = None,
         channel_id: str | None = None,
+        deadline: float | None = None,
     ) -> asyncio.Future[Event]:
         """Queues one notification and returns a future of its outcome, to be awaited.
 
         It waits only while there is no room, because very many are unresolved. The notification
-        is tried for as long as the client exists. cancel() of the future takes it back.
+        is tried until its deadline, see Client.submit(). cancel() of the future takes it back.
         """
         session = self._open()
         future: asyncio.Future[Event] = session._loop.create_future()
@@ -239,6 +242,7 @@ class AsyncClient:
             future, True, token, payload,
             user_data=user_data, expiry=expiry, priority=priority, topic=topic,
             push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
+            deadline=deadline,
         )  # fmt: skip
         if one.identifier is None and not future.done():
             one.taken = session._loop.create_future()

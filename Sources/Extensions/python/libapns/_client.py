@@ -552,6 +552,7 @@ class Client:
         collapse_id: str | None = None,
         apns_id: str | None = None,
         channel_id: str | None = None,
+        deadline: float | None = None,
     ) -> Event:
         """Pushes one notification and returns its outcome, an Event.
 
@@ -578,21 +579,25 @@ class Client:
             other notification is replaced; a UUID that APNs makes.
         channel_id
             The channel instead of a token, for a broadcast.
+        deadline
+            It has its outcome this many seconds after it was queued: see submit(). push() returns
+            by its `timeout` at the latest.
         """
         engine = self._engine
         engine.require()
         engine.require_other_thread("push()")
         began = time.monotonic()
-        deadline = began + (engine.patience if timeout is None else timeout)
+        until = began + (engine.patience if timeout is None else timeout)
         options = {
             "expiry": expiry, "priority": priority, "topic": topic, "push_type": push_type,
             "collapse_id": collapse_id, "apns_id": apns_id, "channel_id": channel_id,
+            "deadline": deadline,
         }  # fmt: skip
         answer = Answer(engine, user_data)
         engine.impatient.add(answer)
         try:
-            engine.take(answer, token, payload, options, deadline, False)
-            done, _ = concurrent.futures.wait([answer], max(deadline - time.monotonic(), 0))
+            engine.take(answer, token, payload, options, until, False)
+            done, _ = concurrent.futures.wait([answer], max(until - time.monotonic(), 0))
             return answer.result() if done else self._give_up(answer, token, began)
         except BaseException as error:  # such as KeyboardInterrupt
             if not answer.done() and not isinstance(error, Error):
@@ -622,13 +627,16 @@ class Client:
         collapse_id: str | None = None,
         apns_id: str | None = None,
         channel_id: str | None = None,
+        deadline: float | None = None,
     ) -> concurrent.futures.Future[Event]:
         """Queues one notification and returns a concurrent.futures.Future of its outcome.
 
         The arguments are those of push(). It does not wait for a response or a connection. It
         waits for room while very many are unresolved (window_bytes), for at most connect_timeout
         and write_timeout together; then it raises FullError. After an exception it was not
-        queued. The notification is tried for as long as the client exists.
+        queued. The notification is tried until its `deadline`, in seconds after it was queued;
+        None: the client's, 300 by default; -1: no limit. Then it ends as EventKind.EXPIRED if
+        nothing of it was written, and may be submitted again, or as UNKNOWN.
 
         Callbacks of futures run in the client's thread, and delay others while they run; there
         submit() never waits. cancel() of a future takes the notification back.
@@ -637,6 +645,7 @@ class Client:
         options = {
             "expiry": expiry, "priority": priority, "topic": topic, "push_type": push_type,
             "collapse_id": collapse_id, "apns_id": apns_id, "channel_id": channel_id,
+            "deadline": deadline,
         }  # fmt: skip
         answer = Answer(engine, user_data)
         engine.take(answer, token, payload, options, time.monotonic() + engine.patience, True)

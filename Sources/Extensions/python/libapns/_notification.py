@@ -30,6 +30,7 @@ class Notification:
     collapse_id: str | None
     apns_id: str | None
     channel_id: str | None
+    deadline: float | None
 
     def __init__(
         self,
@@ -44,6 +45,7 @@ class Notification:
         collapse_id: str | None = None,
         apns_id: str | None = None,
         channel_id: str | None = None,
+        deadline: float | None = None,
     ) -> None:
         self.token = token
         self.payload = payload
@@ -55,12 +57,15 @@ class Notification:
         self.collapse_id = collapse_id
         self.apns_id = apns_id
         self.channel_id = channel_id
+        self.deadline = deadline
 
 
 Item = Union[Notification, "tuple[Token, Content]", "tuple[Token, Content, object]"]
 """The items of send_many() and push_many()."""
 
-_OPTIONS = ("expiry", "priority", "topic", "push_type", "collapse_id", "apns_id", "channel_id")
+_OPTIONS = (
+    "expiry", "priority", "topic", "push_type", "collapse_id", "apns_id", "channel_id", "deadline",
+)  # fmt: skip
 
 
 def options_of(item: Item) -> tuple[Token | None, Content, object, dict[str, Any]]:

@@ -43,6 +43,12 @@ is_rejected = property(lambda event: event.kind is EventKind.REJECTED, doc="Whet
 is_unknown = property(
     lambda event: event.kind is EventKind.UNKNOWN, doc="Whether its arrival is unknown."
 )
+is_cancelled = property(
+    lambda event: event.kind is EventKind.CANCELLED, doc="Whether it was taken back; it did not arrive."
+)
+is_expired = property(
+    lambda event: event.kind is EventKind.EXPIRED, doc="Whether its deadline passed; it did not arrive."
+)
 why = property(_why, doc="How it ended and why, in one line of plain words, for a log or a person.")
 
 

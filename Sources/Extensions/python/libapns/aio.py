@@ -357,6 +357,7 @@ class Session:
         collapse_id: str | None = None,
         apns_id: str | None = None,
         channel_id: str | None = None,
+        deadline: float | None = None,
     ) -> Event:
         """Sends one notification and returns its outcome, an libapns.Event.
 
@@ -370,13 +371,15 @@ class Session:
 
         Cancellation, such as by asyncio.wait_for(), takes the notification back, as cancel() does.
         If the session had queued it, its outcome is an event, see keep_cancelled: CANCELLED if
-        nothing of it was written, else its other outcome.
+        nothing of it was written, else its other outcome. By its `deadline`, in seconds after the
+        session queued it (None: the session's; -1: no limit), it ends as EXPIRED or UNKNOWN.
         """
         future: asyncio.Future[Event] = self._loop.create_future()
         one = self._put(
             future, True, token, payload,
             user_data=user_data, expiry=expiry, priority=priority, topic=topic,
             push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
+            deadline=deadline,
         )  # fmt: skip
         try:
             return await future
@@ -398,6 +401,7 @@ class Session:
         collapse_id: str | None = None,
         apns_id: str | None = None,
         channel_id: str | None = None,
+        deadline: float | None = None,
     ) -> int:
         """Queues one notification, and returns the identifier that its event will have.
 
@@ -409,6 +413,7 @@ class Session:
             future, False, token, payload,
             user_data=user_data, expiry=expiry, priority=priority, topic=topic,
             push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
+            deadline=deadline,
         )  # fmt: skip
         return await future
 
@@ -425,6 +430,7 @@ class Session:
         collapse_id: str | None = None,
         apns_id: str | None = None,
         channel_id: str | None = None,
+        deadline: float | None = None,
     ) -> int:
         """post() without waiting: AgainError if the window has no room, or others wait for room;
         FullError: events_max events wait to be taken."""
@@ -437,6 +443,7 @@ class Session:
             token, payload,
             user_data=user_data, expiry=expiry, priority=priority, topic=topic,
             push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
+            deadline=deadline,
         )  # fmt: skip
 
     def _put(
