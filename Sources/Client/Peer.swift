@@ -10,6 +10,8 @@ package struct Peer {
   package var connectTimeoutMS: UInt32 = 0
   /// A URL, perhaps with a password.
   package var proxy: String?
+  /// Without `proxy`, uses the environment's https_proxy.
+  package var usesEnvironmentProxy = false
 
   package init(host: String? = nil, serverName: String? = nil) {
     self.host = host
@@ -28,6 +30,7 @@ package struct Peer {
     peer.port = port
     peer.connect_timeout_ms = connectTimeoutMS
     peer.proxy = strings.lend(proxy)
+    peer.proxy_from_environment = usesEnvironmentProxy ? 1 : 0
     return peer
   }
 }

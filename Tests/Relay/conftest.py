@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1] / "Simulator"), str(pathlib.Path(__file__).parents[1])]
+sys.path[:0] = [str(pathlib.Path(__file__).parents[1] / name) for name in ("Relay", "Simulator", ".", "Tool")]
 
 import own_network  # noqa: E402
 import simulator as simulators  # noqa: E402

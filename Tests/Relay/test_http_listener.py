@@ -17,7 +17,8 @@ import time
 import uuid
 
 import pytest
-from relaying import DEADLINE, identifier, pushes, token, wait_until
+from relaying import DEADLINE, identifier, pushes, relay_program, token, wait_until
+from setups import Services
 from simulator import ROOT
 from test_broadcasts import state
 
@@ -571,6 +572,42 @@ def test_broadcasts_and_channels(start, listener):
     status, told, _ = one.ask("POST", f"/4/broadcasts/apps/{TOPIC}", state(), apns_channel_id=channel, **live)
     assert told == {"reason": "ChannelNotRegistered"}
     assert one.ask("POST", f"{base}/channels", "{}")[:1] == (400,)
+
+
+def test_a_proxy(start, listener, tmp_path):
+    simulator = start("--channels-port", "0")
+    ports = [simulator.ready["http2_port"], simulator.ready["channels_port"]]
+    (tmp_path / "password").write_text("p@ss\n")
+    with contextlib.closing(Services()) as services:
+        proxy = services.proxy()
+        app = {"channels": {"host": "127.0.0.1", "port": ports[1]},
+               "proxy": f"http://ann@127.0.0.1:{proxy}", "proxy_password_file": str(tmp_path / "password")}
+        one = listener(simulator, app=app)
+        assert one.push(token(1))[0] == 200
+        assert one.ask("GET", f"/1/apps/{TOPIC}/all-channels")[:2] == (200, {"channels": []})
+        # ann:p@ss
+        assert all("Proxy-Authorization: Basic YW5uOnBAc3M=\r\n" in asked for asked in services.asked)
+        assert {asked.split()[1] for asked in services.asked} == {f"127.0.0.1:{port}" for port in ports}
+
+        def run(*words, **environment):
+            return subprocess.run(
+                [relay_program(), "--config", one.relay.file, *words], capture_output=True, text=True, env=os.environ | environment)
+
+        assert run("--check").returncode == 0 and len(services.asked) == 3
+        printed = run("--print-config").stdout
+        assert f'proxy: "http://ann@127.0.0.1:{proxy}"' in printed and "p@ss" not in printed and "p@ss" not in one.relay.log.read_text()
+        one.relay.stop()
+        # The environment's, which counts only if the configuration says so.
+        tunnel, there = services.proxy(to=ports[0]), {"host": "push.example", "server_name": "127.0.0.1"}
+        for said, status, no_proxy in ("environment", 0, "other"), ("environment", 1, "push.example"), (None, 1, "other"):
+            del services.asked[:]
+            one.relay.write({"shop": there | {"proxy": said}})
+            ran = run("--check", https_proxy=f"http://127.0.0.1:{tunnel}", no_proxy=no_proxy)
+            assert ran.returncode == status and [asked.split()[1] for asked in services.asked] == [f"push.example:{ports[0]}"] * (1 - status), ran
+        one.relay.write({"shop": there | {"proxy": f"http://ann:p%40ss@127.0.0.1:{services.proxy('407 Proxy Authentication Required')}"}})
+        ran = run("--check")
+        assert ran.returncode == 1 and "refused: 407 Proxy Authentication Required" in ran.stdout and "ss@" not in ran.stdout, ran
+        assert "http://ann:PASSWORD@127.0.0.1:" in run("--print-config").stdout
 
 
 def test_a_queue_that_cannot_be_written(start, listener, tmp_path):

@@ -73,7 +73,8 @@ import Testing
     let options =
       names(all.queue) - 1 + names(all.queue.redis) - 1 + names(all.queue.redis.tls)
       + names(all.status) + names(all.log) + 1
-      + names(app) - 6
+      // A proxy's password file has a line of its own.
+      + names(app) - 6 + 1
       + names(app.credentials) + names(app.limits) + names(app.retry) + names(app.channels)
       + names(app.guarding)
       // A listener's type is printed, its name is a key.
@@ -234,6 +235,36 @@ import Testing
     assertFault(
       Self.least.replacingOccurrences(of: "topic: com.example.shop", with: #"topic: "a\0b""#),
       "relay.yaml:3: apps.shop.topic: contains a NUL")
+  }
+
+  @Test func aProxyHasOnePassword() throws {
+    try "secret\n".write(toFile: "\(directory)/password", atomically: true, encoding: .utf8)
+    let file = "    proxy_password_file: password\n"
+    for (lines, said) in [
+      (
+        "    proxy: https://proxy:1\n",
+        "8: apps.shop.proxy: must be http://[USER[:PASSWORD]@]HOST:PORT, or 'environment' for https_proxy"
+      ),
+      (
+        "    proxy: proxy.example\n",
+        "8: apps.shop.proxy: must be http://[USER[:PASSWORD]@]HOST:PORT, or 'environment' for https_proxy"
+      ),
+      (file, "8: apps.shop.proxy_password_file: needs a proxy with a user"),
+      (
+        "    proxy: environment\n" + file,
+        "9: apps.shop.proxy_password_file: needs a proxy with a user"
+      ),
+      (
+        "    proxy: proxy:1\n" + file,
+        "9: apps.shop.proxy_password_file: needs a user in proxy: http://USER@HOST:PORT"
+      ),
+      (
+        "    proxy: a:b@proxy:1\n" + file,
+        "9: apps.shop.proxy_password_file: proxy has a password too: give one"
+      ),
+    ] { assertFault(Self.least + lines, "relay.yaml:" + said) }
+    let app = try read(Self.least + "    proxy: a@[::1]:3128\n" + file).apps[0]
+    #expect(app.servicePeer.proxy == "http://a:secret@[::1]:3128")
   }
 
   @Test func aTimeHasAUnit() throws {

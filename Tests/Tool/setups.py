@@ -10,6 +10,8 @@ import subprocess
 import threading
 import time
 
+from swallowing import Swallowing
+
 # Apple's extensions for the purpose of a certificate.
 SANDBOX, PRODUCTION = "1.2.840.113635.100.6.3.1", "1.2.840.113635.100.6.3.2"
 DAY = 86_400
@@ -88,6 +90,7 @@ class Services:
 
     def __init__(self):
         self.sockets, self.threads = [], []
+        self.asked = []  # the requests of every proxy
 
     def listen(self, backlog=16):
         listener = socket.create_server(("127.0.0.1", 0), backlog=backlog)
@@ -141,14 +144,9 @@ class Services:
         return held.getsockname()[1]
 
     def blackhole(self):
-        """A port with a full connection queue, so that the kernel no longer answers SYNs."""
-        listener, port = self.listen(backlog=0)
-        for _ in range(8):
-            waiting = socket.socket()
-            waiting.setblocking(False)
-            waiting.connect_ex(("127.0.0.1", port))
-            self.sockets.append(waiting)
-        return port
+        network = Swallowing()
+        self.sockets += [network.listener, *network.waiting]
+        return network.port
 
     def silent(self):
         """Accepts connections and sends nothing."""
@@ -188,6 +186,7 @@ class Services:
             request = b""
             while not request.endswith(b"\r\n\r\n"):
                 request += connection.recv(4096)
+            self.asked.append(request.decode())
             if status:
                 connection.sendall(f"HTTP/1.1 {status}\r\n\r\n".encode())
                 connection.close()

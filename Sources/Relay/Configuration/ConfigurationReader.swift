@@ -1,3 +1,4 @@
+import APNSLibrary
 import Foundation
 import Yams
 
@@ -164,6 +165,7 @@ package enum ConfigurationReader {
     app.host = try section.text("host")
     app.port = try section.integer("port", app.port, 1...65535)
     app.serverName = try section.text("server_name")
+    app.proxy = try proxy(section)
     if let channels = try section.section("channels") {
       app.channels.host = try channels.text("host")
       app.channels.port = try channels.integer("port", app.channels.port, 0...65535)
@@ -213,6 +215,35 @@ package enum ConfigurationReader {
     }
     try section.end()
     return app
+  }
+
+  private static func proxy(
+    _ section: ConfigurationSection
+  ) throws -> AppConfiguration.Proxy {
+    let text = try section.text("proxy")
+    let file = try section.file("proxy_password_file")
+    guard let text, text != "environment" else {
+      if file != nil { throw section.fault("proxy_password_file", "needs a proxy with a user") }
+      return text == nil ? .none : .environment
+    }
+    // Not shown, because it may have a password.
+    guard var address = ProxyAddress(text, mayHavePassword: true) else {
+      throw section.fault(
+        "proxy", "must be http://[USER[:PASSWORD]@]HOST:PORT, or 'environment' for https_proxy")
+    }
+    guard let file else { return .address(address, passwordFile: nil) }
+    guard address.user != nil else {
+      throw section.fault("proxy_password_file", "needs a user in proxy: http://USER@HOST:PORT")
+    }
+    guard address.password == nil else {
+      throw section.fault("proxy_password_file", "proxy has a password too: give one")
+    }
+    address.password = (try? String(contentsOfFile: file, encoding: .utf8))?
+      .split(whereSeparator: \.isNewline).first.map(String.init)
+    guard address.password != nil else {
+      throw section.fault("proxy_password_file", "the file (name not shown) has no first line")
+    }
+    return .address(address, passwordFile: file)
   }
 
   private static func checkProgram(

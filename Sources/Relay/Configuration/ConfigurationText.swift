@@ -79,6 +79,12 @@ package enum ConfigurationText {
       say(2, "host", quoted(app.host), "instead of Apple's, such as the simulator's")
       say(2, "port", "\(app.port)", "443, or 2197")
       say(2, "server_name", quoted(app.serverName), "the name in its certificate; default: host")
+      say(
+        2, "proxy", quoted(app.proxy.shown),
+        "an HTTP proxy (CONNECT): http://user:password@host:port; environment: https_proxy's")
+      say(
+        2, "proxy_password_file", quoted(app.proxy.passwordFile),
+        "its first line is the password of the proxy's user")
       head(2, "channels")
       say(3, "host", quoted(app.channels.host), "for channel management; default: Apple's")
       say(3, "port", "\(app.channels.port)", "0: the environment's")

@@ -1,3 +1,4 @@
+import APNSLibrary
 import HTTPServer
 
 /// A relay's configuration, with every default filled in.
@@ -99,6 +100,15 @@ package struct AppConfiguration: Equatable, Sendable {
     package var serverName: String?
   }
 
+  /// The HTTP proxy (CONNECT) for connections to APNs.
+  package enum Proxy: Equatable, Sendable {
+    case none
+    /// The one in https_proxy, unless no_proxy names the service.
+    case environment
+    /// With the password that is in the file, if there is a file.
+    case address(ProxyAddress, passwordFile: String?)
+  }
+
   package struct Limits: Equatable, Sendable {
     package var window = 2000
     package var windowBytes = 4 << 20
@@ -132,6 +142,7 @@ package struct AppConfiguration: Equatable, Sendable {
   package var host: String?
   package var port = 443
   package var serverName: String?
+  package var proxy = Proxy.none
   /// The address for channel management; nil for the environment's.
   package var channels = Place()
   package var credentials = Credentials()
@@ -141,4 +152,29 @@ package struct AppConfiguration: Equatable, Sendable {
   package var delivery = Delivery.atLeastOnce
   package var collapseByID = false
   package var keepOrder = Order.none
+}
+
+extension AppConfiguration.Proxy {
+  package func use(in peer: inout Peer) {
+    switch self {
+    case .none: break
+    case .environment: peer.usesEnvironmentProxy = true
+    case .address(let address, _): peer.proxy = address.url
+    }
+  }
+
+  /// As in a configuration, without a password.
+  package var shown: String? {
+    switch self {
+    case .none: return nil
+    case .environment: return "environment"
+    case .address(var address, let file):
+      if file != nil { address.password = nil }
+      return address.shown
+    }
+  }
+
+  package var passwordFile: String? {
+    if case .address(_, let file) = self { file } else { nil }
+  }
 }

@@ -226,6 +226,7 @@ extension AppConfiguration {
     var peer = Peer(host: host, serverName: serverName)
     peer.port = UInt16(port)
     peer.isSandbox = environment == .sandbox
+    proxy.use(in: &peer)
     return peer
   }
 

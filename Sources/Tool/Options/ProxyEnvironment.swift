@@ -1,3 +1,5 @@
+import APNSLibrary
+
 /// The proxy in https_proxy, parsed like curl does. As in Go, connections to this machine use no
 /// proxy.
 enum ProxyEnvironment {

@@ -120,6 +120,7 @@ final class ChannelManagement: Sendable {
     options.peer.port = UInt16(clamping: app.channels.port)
     options.peer.serverName = app.channels.serverName ?? app.serverName
     options.peer.isSandbox = app.environment == .sandbox
+    app.proxy.use(in: &options.peer)
     options.topic = order.bundle
     return (try ChannelService(options, credentials: credentials.handle), credentials)
   }

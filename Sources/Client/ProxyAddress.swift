@@ -1,15 +1,13 @@
-import Client
+/// An HTTP proxy as a command line, the environment or a configuration names it.
+package struct ProxyAddress: Equatable, Sendable {
+  package var user: String?
+  package var password: String?
+  package var host: String
+  package var port: UInt16
 
-/// An HTTP proxy from --proxy or the environment.
-struct ProxyAddress {
-  var user: String?
-  var password: String?
-  var host: String
-  var port: UInt16
-
-  /// [http://][USER[:PASSWORD]@]HOST:PORT. A password is allowed in the environment only, because
-  /// other users can see a command line.
-  init?(_ text: String, mayHavePassword: Bool = false, defaultPort: UInt16? = nil) {
+  /// [http://][USER[:PASSWORD]@]HOST:PORT. A command line must not have a password, because other
+  /// users can see it.
+  package init?(_ text: String, mayHavePassword: Bool = false, defaultPort: UInt16? = nil) {
     var rest = text[...]
     if rest.lowercased().hasPrefix("http://") { rest = rest.dropFirst(7) }
     if rest.last == "/" { rest = rest.dropLast() }
@@ -35,10 +33,18 @@ struct ProxyAddress {
   }
 
   /// The URL for the library.
-  var url: String {
-    var text = "http://"
-    if let user { text += Self.encoded(user) + ":" + Self.encoded(password ?? "") + "@" }
-    return text + (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
+  package var url: String {
+    url(userInfo: user.map { "\(Self.encoded($0)):\(Self.encoded(password ?? ""))" })
+  }
+
+  /// The URL for people, with its password hidden.
+  package var shown: String {
+    url(userInfo: user.map { Self.encoded($0) + (password == nil ? "" : ":PASSWORD") })
+  }
+
+  private func url(userInfo: String?) -> String {
+    "http://" + (userInfo.map { "\($0)@" } ?? "") + (host.contains(":") ? "[\(host)]" : host)
+      + ":\(port)"
   }
 
   private static func encoded(_ text: String) -> String {
@@ -69,5 +75,7 @@ struct ProxyAddress {
 }
 
 extension Peer {
-  var proxyAddress: ProxyAddress? { proxy.flatMap { ProxyAddress($0, mayHavePassword: true) } }
+  package var proxyAddress: ProxyAddress? {
+    proxy.flatMap { ProxyAddress($0, mayHavePassword: true) }
+  }
 }
