@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 import Foundation
 import Yams
 

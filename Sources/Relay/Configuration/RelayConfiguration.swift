@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 import HTTPServer
 
 /// A relay's configuration, with every default filled in.

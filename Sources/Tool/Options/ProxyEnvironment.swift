@@ -1,4 +1,4 @@
-import APNSLibrary
+import Client
 
 /// The proxy in https_proxy, parsed like curl does. As in Go, connections to this machine use no
 /// proxy.
