@@ -98,6 +98,7 @@ struct Push {
   apns::Token token;
   std::string name, payload;
   std::int64_t expiry = 0;
+  std::int32_t deadline_ms = 0;
   std::uint8_t priority = 0;
   // HTTP/2 only; "" if the line does not have it.
   apns_push_type_t type = APNS_PUSH_TYPE_DEFAULT;
@@ -123,12 +124,12 @@ Push parse(std::string_view text, std::string &name, bool is_http2) {
   const char *collapse_id = nullptr, *apns_id = nullptr;
   json_t *payload = nullptr;
   json_int_t expiry = 0;
-  int priority = 0;
-  if (!line ||
-      json_unpack_ex(line.get(), &fault, JSON_STRICT,
-                     "{s?s, s:s, s:o, s?I, s?i, s?s, s?s, s?s, s?s}", "id", &id, "token", &hex,
-                     "payload", &payload, "expiry", &expiry, "priority", &priority, "topic", &topic,
-                     "push_type", &type, "collapse_id", &collapse_id, "apns_id", &apns_id)) {
+  int priority = 0, deadline_ms = 0;
+  if (!line || json_unpack_ex(line.get(), &fault, JSON_STRICT,
+                              "{s?s, s:s, s:o, s?I, s?i, s?i, s?s, s?s, s?s, s?s}", "id", &id,
+                              "token", &hex, "payload", &payload, "expiry", &expiry, "priority",
+                              &priority, "deadline_ms", &deadline_ms, "topic", &topic, "push_type",
+                              &type, "collapse_id", &collapse_id, "apns_id", &apns_id)) {
     if (id && payload) name = id;
     throw BadLine(fault.text);
   }
@@ -155,6 +156,7 @@ Push parse(std::string_view text, std::string &name, bool is_http2) {
   push.name = name;
   push.expiry = expiry;
   push.priority = static_cast<std::uint8_t>(priority);
+  push.deadline_ms = deadline_ms;
   if (type) push.type = push_type_of(type);
   if (topic) push.topic = topic;
   if (collapse_id) push.collapse_id = collapse_id;
@@ -208,6 +210,7 @@ class Provider {
       apns::Notification notification(push.token, push.payload, carried.get());
       notification.expiry = push.expiry;
       notification.priority = push.priority;
+      notification.deadline_ms = push.deadline_ms;
       notification.of_type(push.type);
       notification.to_topic(push.topic.c_str()).collapsing(push.collapse_id.c_str());
       notification.identified_by(push.apns_id.c_str());

@@ -1,6 +1,7 @@
 """apns send to a few devices and to lists, over the binary interface."""
 
 import base64
+import contextlib
 import hashlib
 import json
 import re
@@ -12,6 +13,7 @@ import pytest
 import prometheus
 from conftest import binary, http2, lines, mode, outcomes, provider
 from setups import Services
+from swallowing import Swallowing
 
 HEX = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
 BAD = "bad0" * 16
@@ -357,6 +359,14 @@ def test_a_deadline(tool, shared, tmp_path, streams_max):
     assert not any(one.get("again") for one in outcomes(tmp_path / "results"))
     ran = tool(*words, "--resume")
     assert ran.returncode == 0 and "5 accepted" in ran.stderr + ran.stdout, ran.stderr
+
+
+def test_a_network_that_swallows_packets(tool, simulator):
+    """Nothing was queued: it reports the service as unreachable, within the deadline and not after --connect-timeout."""
+    with contextlib.closing(Swallowing()) as network:
+        ran = tool("send", "--host", "127.0.0.1", "--port", network.port, *provider(simulator), "--alert", "x", "--topic", "com.example.app",
+                   "--connect-timeout", 3600, "--deadline", 0.5, HEX)
+    assert ran.returncode == 3 and f"127.0.0.1:{network.port}" in ran.stderr, ran
 
 
 def test_with_or_without_http2(tool, simulator):

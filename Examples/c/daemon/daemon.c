@@ -139,15 +139,16 @@ static bool take_line(const char *text, size_t length, const char *place) {
   const char *hex = "", *id = place, *why = fault.text, *type = NULL;
   json_t *payload = NULL;
   json_int_t expiry = 0;
-  int priority = 0;
+  int priority = 0, deadline_ms = 0;
   bool is_done = true;
   char *json = NULL;
 
   json_t *line = json_loadb(text, length, JSON_REJECT_DUPLICATES, &fault);
   if (line &&
-      json_unpack_ex(line, &fault, JSON_STRICT, "{s?s, s:s, s:o, s?I, s?i, s?s, s?s, s?s, s?s}",
-                     "id", &id, "token", &hex, "payload", &payload, "expiry", &expiry, "priority",
-                     &priority, "topic", &notification.topic, "push_type", &type, "collapse_id",
+      json_unpack_ex(line, &fault, JSON_STRICT,
+                     "{s?s, s:s, s:o, s?I, s?i, s?i, s?s, s?s, s?s, s?s}", "id", &id, "token", &hex,
+                     "payload", &payload, "expiry", &expiry, "priority", &priority, "deadline_ms",
+                     &deadline_ms, "topic", &notification.topic, "push_type", &type, "collapse_id",
                      &notification.collapse_id, "apns_id", &notification.apns_id) == 0 &&
       !(why = fault_of(id, payload, priority, type)) &&
       (json = json_dumps(payload, JSON_COMPACT))) {
@@ -156,6 +157,7 @@ static bool take_line(const char *text, size_t length, const char *place) {
     notification.payload_length = strlen(json);
     notification.expiry = expiry;
     notification.priority = (uint8_t)priority;
+    notification.deadline_ms = deadline_ms;
     notification.push_type = type ? (uint8_t)push_type_of(type) : 0;
     size_t limit = !is_http2                                       ? APNS_PAYLOAD_MAX_FRAMED
                    : notification.push_type == APNS_PUSH_TYPE_VOIP ? APNS_PAYLOAD_MAX_VOIP

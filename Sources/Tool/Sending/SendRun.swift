@@ -149,7 +149,7 @@ struct SendRun {
   /// Connects before the first notification. If all have outcomes, no connection is needed. False
   /// if interrupted.
   private mutating func connect(_ session: PushSession) throws -> Bool {
-    let limit = Clock.now + options.service.connectTimeout
+    let limit = Clock.now + min(options.service.connectTimeout, options.deadline ?? .infinity)
     while !isConnected {
       do throws(LibraryError) {
         try session.connect()
