@@ -196,7 +196,7 @@ def test_odd_notifications(start, connect):
         (lambda session, who: session.send("é", b"{}"), libapns.ArgumentError),
         (lambda session, who: session.send_many(3), TypeError),
         (lambda session, who: session.drain("soon"), TypeError),
-        (lambda session, who: session.drain(-1), ValueError),
+        (lambda session, who: session.drain(-2), ValueError),
         (lambda session, who: session.next_event(math.nan), ValueError),
         (lambda session, who: libapns.token_from_hex(b"00"), TypeError),
         (lambda session, who: libapns.Strings("text"), TypeError),

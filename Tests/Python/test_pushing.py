@@ -1,5 +1,6 @@
 """push() and push_many(): notifications that come back with their outcomes."""
 
+import asyncio
 import gc
 import itertools
 import os
@@ -13,7 +14,7 @@ import libapns
 import pytest
 
 from simulator import DEADLINE
-from test_http2 import HELLO, TOKEN, needs_http2, push  # noqa: F401
+from test_http2 import HELLO, TOKEN, TOPIC, needs_http2, push  # noqa: F401
 from test_threads import together
 from waits import until_it_waits
 
@@ -43,6 +44,35 @@ def test_push_returns_its_outcome(shared, push):
     assert rejected.reason is libapns.Reason.BAD_DEVICE_TOKEN and rejected.token == BAD
     assert str(rejected) == "rejected: BadDeviceToken (HTTP 400)" and rejected.why.startswith(f"{rejected}: ")
     assert list(session) == [] and session.stats().taken == 2
+
+
+@needs_http2
+def test_a_timeout_of_minus_one_never_ends(shared, push, who):
+    session = of(shared(), push)
+    assert session.push(TOKEN, HELLO, timeout=-1).is_accepted
+    assert [event.is_accepted for event in session.push_many([(TOKEN, HELLO)], timeout=-1)] == [True]
+    session.send(b"\xff" * 32, HELLO)
+    session.drain(-1)
+    session.close(-1)
+    with libapns.Client(credentials=who, host="127.0.0.1", port=session.port, topic=TOPIC) as client:
+        client.connect(-1)
+        assert client.push(TOKEN, HELLO, timeout=-1).is_accepted
+        assert [event.is_accepted for event in client.push_many([(TOKEN, HELLO)], timeout=-1)] == [True]
+        client.drain(float("inf"))
+        for call in (lambda: client.push(TOKEN, HELLO, timeout=-2), lambda: client.push_many([], timeout=-2), lambda: client.drain(float("nan"))):
+            with pytest.raises(ValueError, match="timeout"):
+                call()
+        client.close(-1)
+
+    async def main():
+        async with libapns.AsyncClient(credentials=who, host="127.0.0.1", port=session.port, topic=TOPIC) as client:
+            await client.connect(-1)
+            assert (await client.push(TOKEN, HELLO, timeout=-1)).is_accepted
+            assert [event.is_accepted async for event in client.push_many([(TOKEN, HELLO)], timeout=-1)] == [True]
+            await client.drain(-1)
+            await client.close(-1)
+
+    asyncio.run(main())
 
 
 @needs_http2
@@ -82,7 +112,7 @@ def test_refused_arguments(shared, push):
     with pytest.raises(TypeError):
         session.push(TOKEN, HELLO, more=True)
     with pytest.raises((TypeError, ValueError), match="timeout"):
-        session.push(TOKEN, HELLO, timeout=-1)
+        session.push(TOKEN, HELLO, timeout=-2)
     session.close()
     with pytest.raises(libapns.ClosedError):
         session.push(TOKEN, HELLO)

@@ -146,21 +146,33 @@ bool option_ms_argument(PyObject *given, const char *name, uint32_t *ms_out) {
   return true;
 }
 
+/* No limit. */
+static bool is_minus_one(PyObject *given) {
+  const bool is_one = PyNumber_Check(given) && PyFloat_AsDouble(given) == -1;
+  const bool failed = PyErr_Occurred() != NULL;
+  PyErr_Clear(); /* such as of a number that is too large */
+  return is_one && !failed;
+}
+
 bool seconds_or_none_argument(PyObject *given, const char *name, int32_t *ms_out) {
   uint32_t ms = 0;
   if (!given || given == Py_None) return true;
-  if (PyNumber_Check(given) && PyFloat_AsDouble(given) == -1) {
+  if (is_minus_one(given)) {
     *ms_out = -1;
     return true;
   }
-  if (PyErr_Occurred() || !option_ms_argument(given, name, &ms)) return false;
+  if (!option_ms_argument(given, name, &ms)) return false;
   *ms_out = ms > INT32_MAX ? INT32_MAX : (int32_t)ms;
   return true;
 }
 
 bool timeout_argument(PyObject *given, const char *name, int32_t *ms_out) {
   double ms = -1;
-  if (given && given != Py_None && !milliseconds(given, name, INT32_MAX, &ms)) return false;
+  if (given && is_minus_one(given)) {
+    ms = INT32_MAX;
+  } else if (given && given != Py_None && !milliseconds(given, name, INT32_MAX, &ms)) {
+    return false;
+  }
   *ms_out = (int32_t)ms;
   return true;
 }

@@ -11,7 +11,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _core, aio
-from ._client import GOODBYE, UNREAD_MAX, given_up, is_binary, make_core, patience, require_process
+from ._client import (
+    GOODBYE,
+    UNREAD_MAX,
+    given_up,
+    is_binary,
+    make_core,
+    patience,
+    require_process,
+    seconds_of,
+)
 from ._constants import EventKind, Outcomes, Status
 from ._credentials import make_credentials
 from ._errors import ClosedError, DeadlineError, Error, FullError
@@ -138,7 +147,7 @@ class AsyncClient:
 
         Raises what prevents the connection, or DeadlineError.
         """
-        seconds = self._patience if timeout is None else timeout
+        seconds = seconds_of(timeout, self._patience)
         task = asyncio.ensure_future(self._open().connect())
         done, _ = await asyncio.wait({task}, timeout=seconds)
         if not done:
@@ -168,7 +177,7 @@ class AsyncClient:
         Cancelled, it takes the notification back, in so far as it is not written.
         """
         began = time.monotonic()
-        seconds = self._patience if timeout is None else timeout
+        seconds = seconds_of(timeout, self._patience)
         session = self._open()
         future: asyncio.Future[Event] = session._loop.create_future()
         one = session._put(
@@ -277,11 +286,11 @@ class AsyncClient:
         notifications, whose number is its `taken`. If no outcome comes for `timeout` seconds
         (None: connect_timeout and write_timeout together) it is a DeadlineError.
         """
+        seconds = seconds_of(timeout, self._patience)
         many = _Many(self, notifications)
         task = asyncio.ensure_future(many.send())
         try:
             while True:
-                seconds = self._patience if timeout is None else timeout
                 try:
                     future = await asyncio.wait_for(many.answers.get(), seconds)
                 except asyncio.TimeoutError:

@@ -49,6 +49,8 @@ _TURN_COUNT = 64
 UNREAD_MAX = 1024
 # How long to wait for the peer to close, and for outcomes of cancelled notifications.
 GOODBYE = 1.0
+# The longest wait in seconds, which threads and event loops still take.
+FOR_EVER = 1e9
 
 
 class Answer(concurrent.futures.Future["Event"]):
@@ -244,7 +246,7 @@ class _Engine:
         goal = _Goal(call, is_patient)
         self.goals.append(goal)
         self.wake()
-        seconds = self.patience if timeout is None else timeout
+        seconds = seconds_of(timeout, self.patience)
         try:
             if goal.over.wait(seconds):
                 if goal.error is not None:
@@ -587,7 +589,7 @@ class Client:
         engine.require()
         engine.require_other_thread("push()")
         began = time.monotonic()
-        until = began + (engine.patience if timeout is None else timeout)
+        until = began + seconds_of(timeout, engine.patience)
         options = {
             "expiry": expiry, "priority": priority, "topic": topic, "push_type": push_type,
             "collapse_id": collapse_id, "apns_id": apns_id, "channel_id": channel_id,
@@ -685,7 +687,7 @@ class Client:
         engine = self._engine
         if engine.process != os.getpid() or engine.over.is_set():
             return
-        engine.end(engine.patience if timeout is None else timeout, False)
+        engine.end(seconds_of(timeout, engine.patience), False)
         if engine.lost:
             error = DeadlineError(
                 f"the client was closed, and {engine.lost} notifications have no outcome",
@@ -724,7 +726,7 @@ class _Outcomes(Iterator["Event"]):
     ) -> None:
         self._engine = engine
         self._source = source
-        self._timeout = timeout
+        self._seconds = seconds_of(timeout, engine.patience)
         self._answers: queue.SimpleQueue[concurrent.futures.Future[Event]] = queue.SimpleQueue()
         self._next: tuple[Any, ...] | None = None  # was read, and waits for room
         self._taken = self._open = 0
@@ -735,9 +737,7 @@ class _Outcomes(Iterator["Event"]):
         return self
 
     def __next__(self) -> Event:
-        deadline = time.monotonic() + (
-            self._engine.patience if self._timeout is None else self._timeout
-        )
+        deadline = time.monotonic() + self._seconds
         while True:
             may_go_on = self._send_more()
             if self._open == 0 and self._is_ended:
@@ -794,6 +794,17 @@ class _Outcomes(Iterator["Event"]):
                 self._open += 1
                 answer.add_done_callback(self._answers.put)
         return True
+
+
+def seconds_of(timeout: float | None, usual: float) -> float:
+    """How long a call waits; None: the usual time; -1: for ever."""
+    if timeout is None:
+        return usual
+    if timeout == -1:
+        return FOR_EVER
+    if not timeout >= 0:
+        raise ValueError("timeout is negative or not a number")
+    return min(timeout, FOR_EVER)
 
 
 def require_process(made_by: int) -> None:

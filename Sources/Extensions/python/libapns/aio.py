@@ -30,6 +30,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from . import _core
+from ._client import seconds_of
 from ._constants import EventKind, Outcomes, Status
 from ._errors import (
     AgainError,
@@ -561,7 +562,7 @@ class Session:
         self._draining.append(future)
         try:
             self._look()
-            await asyncio.wait_for(future, self._patience if timeout is None else timeout)
+            await asyncio.wait_for(future, seconds_of(timeout, self._patience))
         except asyncio.TimeoutError:
             error = DeadlineError("outcomes are not known in time", Status.ERR_TIMEOUT)
             error.unresolved = self._core.stats().unresolved + self.queued
