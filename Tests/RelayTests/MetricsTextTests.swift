@@ -17,8 +17,8 @@ import Testing
       """
     }
     var all = MetricsText()
-    all.merge(metrics(MetricsText.labels([("app", "a\"b")])))
-    all.merge(metrics(MetricsText.labels([("app", "c")])))
+    all.merge(metrics(MetricsLabels.text([("app", "a\"b")])))
+    all.merge(metrics(MetricsLabels.text([("app", "c")])))
     #expect(
       all.text == """
         # HELP apns_notifications_queued_total So many.

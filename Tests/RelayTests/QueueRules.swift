@@ -683,7 +683,7 @@ import Testing
     }
     // A failure is the caller's, and the next call tries again.
     #expect(
-      fault { try ask { throw QueueFault(description: "no token today") } } == "no token today")
+      fault { try ask { throw RelayFault(description: "no token today") } } == "no token today")
     let made = try ask {
       // Meanwhile others work, as other processes do.
       let other = try self.open(engine)
@@ -701,7 +701,7 @@ import Testing
         ) {
           try queue.providerToken(
             team: "T", key: "K", madeAfter: self.now + 1000, at: self.now + 2000, within: 50
-          ) { throw QueueFault(description: "two at the same time") }
+          ) { throw RelayFault(description: "two at the same time") }
         }
       }.contains("another relay has been making"))
   }
@@ -721,7 +721,7 @@ import Testing
           got = Result {
             try other.providerToken(
               team: "T", key: "K", madeAfter: now - 1000, at: now, within: 60_000
-            ) { throw QueueFault(description: "two tokens") }
+            ) { throw RelayFault(description: "two tokens") }
           }
         }
         hasEnded.signal()

@@ -290,7 +290,7 @@ import Testing
     try queue.record(accepted(Array(first.prefix(40))), by: workerID, at: now)
     server.kill()
     let held = accepted(Array(first.dropFirst(40)))
-    let fault = try #require(throws: QueueFault.self) {
+    let fault = try #require(throws: RelayFault.self) {
       try queue.record(held, by: workerID, at: now)
     }
     #expect("\(fault)".contains(server.socket))

@@ -49,7 +49,7 @@ package final class BadTokens: @unchecked Sendable {
   private static let mostAtOnce = 10_000
   private static let shrinkEveryMS: Int64 = 600_000
 
-  private let queue: any QueueEngine
+  private let queue: any BadTokenStore
   private let log: Logger
   private let apps = Mutex<[String: App]>([:])
   private let used = Atomic(false)
@@ -59,7 +59,7 @@ package final class BadTokens: @unchecked Sendable {
   private var nextShrink: Int64 = 0
   private var hasLoggedFault = false
 
-  package init(_ queue: any QueueEngine, log: Logger) {
+  package init(_ queue: any BadTokenStore, log: Logger) {
     self.queue = queue
     self.log = log
   }

@@ -5,10 +5,10 @@ package struct SharedGuardState: Sendable {
   private static let alarm = "guard.alarm"
   private static let sizes = "token.sizes"
 
-  private let queue: any QueueEngine
+  private let queue: any AppStateStore
   private let app: String
 
-  package init(_ queue: any QueueEngine, app: String) {
+  package init(_ queue: any AppStateStore, app: String) {
     self.queue = queue
     self.app = app
   }

@@ -149,7 +149,7 @@ final class ConfigurationSection {
   func number(_ key: String, _ preset: Double, _ range: ClosedRange<Double>) throws -> Double {
     guard let text = try text(key) else { return preset }
     guard let value = Double(text), range.contains(value) else {
-      let bounds = [range.lowerBound, range.upperBound].map { ConfigurationText.number($0) }
+      let bounds = [range.lowerBound, range.upperBound].map { DurationText.number($0) }
       throw fault(key, "must be \(bounds[0]) to \(bounds[1]), not '\(text)'")
     }
     return value

@@ -140,7 +140,7 @@ package enum ConfigurationText {
         3, "remember", DurationText.of(app.guarding.rememberS),
         "how long a binary listener returns 8 for a bad token")
       say(
-        3, "share", number(app.guarding.share),
+        3, "share", DurationText.number(app.guarding.share),
         "ignore bad tokens while their share of recent responses exceeds this")
       say(3, "responses", "\(app.guarding.responses)", "the number of recent responses")
       say(3, "min_responses", "\(app.guarding.minResponses)", "the fewest responses to decide by")
@@ -254,9 +254,5 @@ package enum ConfigurationText {
     gateway.name = "gateway"
     gateway.fingerprints = [String(repeating: "0", count: 64): "shop"]
     return [.http(web), .binary(gateway)]
-  }
-
-  static func number(_ value: Double) -> String {
-    value == value.rounded() && abs(value) < 1e15 ? "\(Int(value))" : "\(value)"
   }
 }

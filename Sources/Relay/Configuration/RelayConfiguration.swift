@@ -3,7 +3,6 @@ import HTTPServer
 
 /// A relay's configuration, with every default filled in.
 package struct RelayConfiguration: Equatable, Sendable {
-  package enum Sync: String, CaseIterable, Sendable { case process, power }
   package enum LogFormat: String, CaseIterable, Sendable { case json, text }
   package enum LogLevel: String, CaseIterable, Sendable {
     case trace, debug, info, notice, warning, error, critical
@@ -21,7 +20,7 @@ package struct RelayConfiguration: Equatable, Sendable {
   package struct Queue: Equatable, Sendable {
     package var file = ""
     package var redis = Redis()
-    package var sync = Sync.process
+    package var sync = SQLiteQueue.Sync.process
     package var pollMS = 50
     package var leaseS = 30.0
     package var maxDeliveries = 5

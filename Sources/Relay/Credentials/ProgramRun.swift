@@ -21,7 +21,7 @@ struct ProgramRun {
   var clock: () -> Int64 = { RelayClock.monotonic }
 
   /// The output, without surrounding white space.
-  func output() throws(QueueFault) -> String {
+  func output() throws(RelayFault) -> String {
     guard let out = OutputPipe(), let errors = OutputPipe() else {
       throw fault("no pipe: \(Self.reason(errno))")
     }
@@ -45,7 +45,7 @@ struct ProgramRun {
       }
       if clock() >= limit {
         Self.end(process)
-        throw fault("it did not end within \(ConfigurationText.number(limitS)) s")
+        throw fault("it did not end within \(DurationText.number(limitS)) s")
       }
       var ended: CInt = 0
       if waitpid(process, &ended, WNOHANG) == process {
@@ -72,11 +72,11 @@ struct ProgramRun {
     return token
   }
 
-  func fault(_ words: String) -> QueueFault {
-    QueueFault(description: "\(self.words.first ?? "the program"): \(words)")
+  func fault(_ words: String) -> RelayFault {
+    RelayFault(description: "\(self.words.first ?? "the program"): \(words)")
   }
 
-  private func start(_ out: OutputPipe, _ errors: OutputPipe) throws(QueueFault) -> pid_t {
+  private func start(_ out: OutputPipe, _ errors: OutputPipe) throws(RelayFault) -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }

@@ -55,7 +55,7 @@ final class ProgramTokens: @unchecked Sendable {
   private static let known = Mutex<[TokenProgram: Known]>([:])
 
   static func of(
-    _ program: TokenProgram, queue: (any QueueEngine)?, log: Logger?
+    _ program: TokenProgram, queue: (any ProviderTokenStore)?, log: Logger?
   ) -> ProgramTokens {
     known.withLock { known in
       known = known.filter { $0.value.tokens != nil }
@@ -68,7 +68,7 @@ final class ProgramTokens: @unchecked Sendable {
 
   private let program: TokenProgram
   /// nil if each relay has separate tokens.
-  private let queue: (any QueueEngine)?
+  private let queue: (any ProviderTokenStore)?
   private let log: Logger?
 
   // Guarded by `condition`.
@@ -78,11 +78,11 @@ final class ProgramTokens: @unchecked Sendable {
   private var isRunning = false
   /// The start of the last run.
   private var began = Date()
-  private var fault: QueueFault?
+  private var fault: RelayFault?
   private var nextRun: Int64 = 0
   private var failurePauseMS: Int64 = 0
 
-  private init(_ program: TokenProgram, queue: (any QueueEngine)?, log: Logger?) {
+  private init(_ program: TokenProgram, queue: (any ProviderTokenStore)?, log: Logger?) {
     self.program = program
     self.queue = queue
     self.log = log
@@ -141,11 +141,11 @@ final class ProgramTokens: @unchecked Sendable {
 
   private func run(_ need: QueueToken.Need) {
     var made: SharedToken?
-    var failure: QueueFault?
+    var failure: RelayFault?
     do {
       made = try take(need)
     } catch {
-      failure = (error as? QueueFault) ?? QueueFault(description: "\(error)")
+      failure = (error as? RelayFault) ?? RelayFault(description: "\(error)")
     }
     condition.lock()
     let before = fault

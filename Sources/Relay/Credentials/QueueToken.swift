@@ -32,10 +32,10 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
   /// another key.
   private let keyMark: String
   private let team: String
-  private let queue: any QueueEngine
+  private let queue: any ProviderTokenStore
 
   init(
-    p8: String, key: String, team: String, passphrase: String? = nil, queue: any QueueEngine
+    p8: String, key: String, team: String, passphrase: String? = nil, queue: any ProviderTokenStore
   ) throws {
     let lent = LentStrings()
     var options = apns_credentials_options_t()
@@ -48,7 +48,7 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
     error.size = MemoryLayout<apns_error_t>.size
     let read = withExtendedLifetime(lent) { TokenKey.read(options, &error) }
     guard let read else {
-      throw QueueFault(description: LibraryError(APNS_ERR_CREDENTIALS, error).message)
+      throw RelayFault(description: LibraryError(APNS_ERR_CREDENTIALS, error).message)
     }
     privateKey = read
     self.key = key
@@ -105,9 +105,9 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
     var length = der.count
     guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, privateKey) == 1,
       EVP_DigestSign(context, &der, &length, message, message.count) == 1
-    else { throw QueueFault(description: "the provider token could not be signed") }
+    else { throw RelayFault(description: "the provider token could not be signed") }
     guard let signature = Self.rawSignature(der.prefix(length)) else {
-      throw QueueFault(description: "the provider token's signature is not valid DER")
+      throw RelayFault(description: "the provider token's signature is not valid DER")
     }
     return "\(head).\(claims).\(Self.base64URL(signature))"
   }

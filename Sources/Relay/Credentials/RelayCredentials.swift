@@ -13,7 +13,7 @@ final class RelayCredentials: @unchecked Sendable {
   private let source: (any ProviderTokenSource)?
 
   /// `log` receives the failures of a program; nil for no log.
-  init(_ app: AppConfiguration, queue: any QueueEngine, log: Logger?) throws {
+  init(_ app: AppConfiguration, queue: any ProviderTokenStore, log: Logger?) throws {
     let who = app.credentials
     let lent = LentStrings()
     var options = apns_credentials_options_t()

@@ -32,7 +32,7 @@ struct TokenProgram: Hashable, Sendable {
   /// Runs the program, up to its time limit.
   func token(
     _ need: QueueToken.Need, clock: @escaping () -> Int64 = { RelayClock.monotonic }
-  ) throws(QueueFault) -> ProviderJWT {
+  ) throws(RelayFault) -> ProviderJWT {
     var environment = ProcessInfo.processInfo.environment
     for name in environment.keys
     where Self.kept.contains(name) || name.hasPrefix("LISTEN_") || name.hasPrefix("APNS_") {

@@ -55,7 +55,7 @@ package struct Campaign {
   }
 
   /// Enqueues a broadcast to the channel, as one entry.
-  package func enqueue(channel: String, app: String, into queue: any QueueEngine) throws -> Total {
+  package func enqueue(channel: String, app: String, into queue: any EntryQueue) throws -> Total {
     let payload = try checkedPayload()
     try check(app)
     var total = Total()
@@ -70,13 +70,13 @@ package struct Campaign {
   /// Refuses a payload that is not a JSON object before any entry is added.
   private func checkedPayload() throws -> String {
     guard let payload, !payload.allSatisfy(\.isWhitespace) else {
-      throw QueueFault(description: "there is no payload: give --alert or --payload")
+      throw RelayFault(description: "there is no payload: give --alert or --payload")
     }
     do {
       var reader = RawJSON(String(decoding: PayloadTemplate(payload).sample, as: UTF8.self))
       _ = try reader.members()
     } catch {
-      throw QueueFault(description: "the payload is not a JSON object: \(error)")
+      throw RelayFault(description: "the payload is not a JSON object: \(error)")
     }
     if PayloadTemplate(payload).isPlain, payload.utf8.count > Self.longestPayload {
       throw Self.tooLong(payload.utf8.count)
@@ -88,26 +88,26 @@ package struct Campaign {
   private func check(_ app: String) throws {
     for (name, text) in [("id", id), ("app", app), ("topic", topic), ("collapse_id", collapseID)] {
       guard let text else { continue }
-      guard !text.isEmpty else { throw QueueFault(description: "\(name) is empty") }
+      guard !text.isEmpty else { throw RelayFault(description: "\(name) is empty") }
       guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-        throw QueueFault(
+        throw RelayFault(
           description: "\(name) contains a control character: \(RawJSON.quoted(text))")
       }
     }
     if let priority, ![10, 5, 1].contains(priority) {
-      throw QueueFault(description: "priority is 10, 5 or 1, not \(priority)")
+      throw RelayFault(description: "priority is 10, 5 or 1, not \(priority)")
     }
     if let pushType, !ServiceSession.knows(pushType: pushType) {
-      throw QueueFault(description: "there is no push type '\(pushType)'")
+      throw RelayFault(description: "there is no push type '\(pushType)'")
     }
     if let collapseID, collapseID.utf8.count > Self.longestCollapseID {
-      throw QueueFault(
+      throw RelayFault(
         description:
           "collapse_id has \(collapseID.utf8.count) bytes; the limit is \(Self.longestCollapseID)"
       )
     }
     for (name, time) in [("expiry", expiry), ("deadline", deadline)] {
-      guard time ?? 0 >= 0 else { throw QueueFault(description: "\(name) is negative") }
+      guard time ?? 0 >= 0 else { throw RelayFault(description: "\(name) is negative") }
     }
   }
 
@@ -123,7 +123,7 @@ package struct Campaign {
 
   /// Enqueues the devices. An entry with an ID that is queued or has an outcome is skipped.
   package func enqueue(
-    _ devices: DeviceLines, perEntry: Int, app: String, into queue: any QueueEngine
+    _ devices: DeviceLines, perEntry: Int, app: String, into queue: any EntryQueue
   ) throws -> Total {
     let payload = try checkedPayload()
     try check(app)
@@ -134,7 +134,7 @@ package struct Campaign {
     } catch {
       guard batch.total.added + batch.total.known > 0 else { throw error }
       // A second run with another ID would push these twice.
-      throw QueueFault(
+      throw RelayFault(
         description:
           "\(error)\nThe \(batch.total.added + batch.total.known) entries before that are in the "
           + "queue. Run it again with --id \(batch.total.id) for the rest.")
@@ -177,20 +177,20 @@ package struct Campaign {
     try batch.end()
   }
 
-  private static func tooLong(_ count: Int) -> QueueFault {
-    QueueFault(description: "the payload has \(count) bytes; the limit is \(longestPayload)")
+  private static func tooLong(_ count: Int) -> RelayFault {
+    RelayFault(description: "the payload has \(count) bytes; the limit is \(longestPayload)")
   }
 
   /// The entries of one transaction.
   private struct Batch {
-    let queue: any QueueEngine
+    let queue: any EntryQueue
     let app: String
     let hasOwnID: Bool
     var total = Total()
     private var entries: [NewEntry] = []
     private var number = 0
 
-    init(queue: any QueueEngine, app: String, id: String, hasOwnID: Bool) {
+    init(queue: any EntryQueue, app: String, id: String, hasOwnID: Bool) {
       (self.queue, self.app, self.hasOwnID) = (queue, app, hasOwnID)
       total.id = id
     }
@@ -205,7 +205,7 @@ package struct Campaign {
     }
 
     mutating func end() throws {
-      guard number > 0 else { throw QueueFault(description: "the list has no device") }
+      guard number > 0 else { throw RelayFault(description: "the list has no device") }
       // A single entry gets the ID without a number.
       if number == 1 { entries[0].id = total.id }
       try store()
@@ -226,7 +226,7 @@ package struct Campaign {
       guard !hasOwnID else { return }
       let other = number == 1 ? "\(total.id)-1" : total.id
       guard try queue.known([other], app: app)[other] == nil else {
-        throw QueueFault(
+        throw RelayFault(
           description:
             "the queue knows the id \(total.id) with \(number == 1 ? "more" : "fewer") entries: the "
             + "list, or --entry, has changed; give new devices another --id")

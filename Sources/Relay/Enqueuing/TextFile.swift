@@ -29,7 +29,7 @@ package enum TextFile {
     return 1 + (lines.firstIndex { String(validating: $0, as: UTF8.self) == nil } ?? 0)
   }
 
-  private static func fault(_ place: String, _ words: String) -> QueueFault {
-    QueueFault(description: "\(place): \(words)")
+  private static func fault(_ place: String, _ words: String) -> RelayFault {
+    RelayFault(description: "\(place): \(words)")
   }
 }

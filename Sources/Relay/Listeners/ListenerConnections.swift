@@ -56,11 +56,11 @@ final class ListenerConnections: Sendable {
     }
   }
 
-  private func refusal(_ why: String) -> QueueFault {
+  private func refusal(_ why: String) -> RelayFault {
     let text = "clients are refused: \(why)"
     // The number differs each time, so it is ignored in the comparison.
     if warning.isDue(why.filter { !$0.isNumber }) { logger.warning("\(text)") }
-    return QueueFault(description: text)
+    return RelayFault(description: text)
   }
 
   /// False if some are still open.

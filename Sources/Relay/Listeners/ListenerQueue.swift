@@ -24,7 +24,7 @@ package final class ListenerQueue: @unchecked Sendable {
   /// The entries of one transaction, unless a single submission has more.
   private static let mostTogether = 2000
 
-  private let queue: any QueueEngine
+  private let queue: any EntryQueue
   private let log: Logger
   private let warning = ThrottledWarning()
   /// Guarded by `change`.
@@ -34,7 +34,7 @@ package final class ListenerQueue: @unchecked Sendable {
   private let change = NSCondition()
   private let ended = DispatchSemaphore(value: 0)
 
-  package init(_ queue: any QueueEngine, log: Logger) {
+  package init(_ queue: any EntryQueue, log: Logger) {
     self.queue = queue
     self.log = log
   }
@@ -66,8 +66,8 @@ package final class ListenerQueue: @unchecked Sendable {
     guard !isEnding, waiting < Self.mostWaiting else {
       let isEnding = isEnding
       change.unlock()
-      guard !isEnding else { return done(.failed(QueueFault(description: "the relay stops"))) }
-      let fault = QueueFault(description: "it is slower than the incoming notifications")
+      guard !isEnding else { return done(.failed(RelayFault(description: "the relay stops"))) }
+      let fault = RelayFault(description: "it is slower than the incoming notifications")
       return done(failed(fault))
     }
     submissions.append(Submission(entries: entries, done: done))

@@ -36,7 +36,7 @@ package final class OutcomeWaits: @unchecked Sendable {
   /// The most IDs that are looked up in a second, so that the queue has time for other calls.
   private static let mostInSecond = 20_000
 
-  private let queue: any QueueEngine
+  private let queue: any EntryQueue
   private let waits = Mutex<[Key: [Wait]]>([:])
   private let numbers = Atomic(0)
   private let isEnding = Atomic(false)
@@ -45,7 +45,7 @@ package final class OutcomeWaits: @unchecked Sendable {
   private let news = DispatchSemaphore(value: 0)
   private let ended = DispatchSemaphore(value: 0)
 
-  package init(_ queue: any QueueEngine) { self.queue = queue }
+  package init(_ queue: any EntryQueue) { self.queue = queue }
 
   package func start() {
     let thread = Thread { [self] in

@@ -1,3 +1,14 @@
+/// The connections that the relays on a queue divide among them.
+package protocol ConnectionQuotaStore: AnyObject, Sendable {
+  /// Leases this worker's quota of the `most` connections that the app's workers may have together.
+  /// It keeps the `held` connections that are open now until it reports fewer, and can use up to
+  /// `wanted`. Workers with notifications in hand (`isNeeded`) come first. nil if its lease
+  /// expired.
+  func leaseConnections(
+    _ workerID: WorkerID, held: Int, wanted: Int, isNeeded: Bool, of most: Int
+  ) throws -> Int?
+}
+
 /// Divides an app's connections among its workers: equal quotas, up to what each worker wants.
 struct ConnectionQuotas {
   struct Want {

@@ -10,11 +10,7 @@ struct MetricsText {
     _ name: String, _ type: String, _ help: String, _ labels: [(String, String)], _ value: String
   ) {
     begin(name, "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n")
-    samples[name]!.append("\(name){\(Self.labels(labels))} \(value)\n")
-  }
-
-  static func labels(_ labels: [(String, String)]) -> String {
-    labels.map { "\($0.0)=\"\(escaped($0.1))\"" }.joined(separator: ",")
+    samples[name]!.append("\(name){\(MetricsLabels.text(labels))} \(value)\n")
   }
 
   /// Adds another text in the same format, so that the samples of several apps form one family.
@@ -38,10 +34,6 @@ struct MetricsText {
     heads[name] = head
     samples[name] = []
     order.append(name)
-  }
-
-  private static func escaped(_ text: String) -> String {
-    text.map { $0 == "\\" ? "\\\\" : $0 == "\"" ? "\\\"" : $0 == "\n" ? "\\n" : "\($0)" }.joined()
   }
 
   var text: String { order.map { heads[$0]! + samples[$0]!.joined() }.joined() }

@@ -28,7 +28,7 @@ struct Agreement {
   }
 
   /// Whether a relay that still is on the queue serves the app.
-  static func isServed(_ app: String, _ queue: any QueueEngine) throws -> Bool {
+  static func isServed(_ app: String, _ queue: any EntryQueue & AppStateStore) throws -> Bool {
     guard let noted = try queue.appState(note, app: app),
       let number = noted.split(separator: "\n").first.flatMap({ Int64($0) })
     else { return false }
@@ -40,7 +40,7 @@ struct Agreement {
   }
 
   /// Writes the settings, or compares them with the queue's.
-  mutating func look(_ queue: any QueueEngine, _ workerID: WorkerID, _ log: Logger) throws {
+  mutating func look(_ queue: any EntryQueue & AppStateStore, _ workerID: WorkerID, _ log: Logger) throws {
     let own = text(workerID)
     let noted = try queue.appState(Self.note, app: workerID.app)
     isFirst = noted == own
@@ -73,7 +73,7 @@ struct Agreement {
     (words, isBroken) = (nil, false)
   }
 
-  func leave(_ queue: any QueueEngine, _ workerID: WorkerID) throws {
+  func leave(_ queue: any EntryQueue & AppStateStore, _ workerID: WorkerID) throws {
     guard try queue.appState(Self.note, app: workerID.app) == text(workerID) else { return }
     try queue.setAppState(Self.note, nil, app: workerID.app)
   }

@@ -24,7 +24,7 @@ struct ServiceTrial {
       try probe.connect(credentials.handle)
     }
     guard !hasSettings else { return }
-    throw QueueFault(
+    throw RelayFault(
       description: "\(app.serviceHost): it agrees to HTTP/2 in the handshake, but sends no SETTINGS"
     )
   }
@@ -35,10 +35,10 @@ struct ServiceTrial {
       try probe.push(credentials.handle)
     }
     guard let outcome else {
-      throw QueueFault(description: "\(app.serviceHost): it does not respond to a push")
+      throw RelayFault(description: "\(app.serviceHost): it does not respond to a push")
     }
     guard outcome.isBadToken || outcome.kind == .accepted else {
-      throw QueueFault(
+      throw RelayFault(
         description: "\(app.serviceHost): a push was \(outcome.kind.rawValue): \(outcome.reason)")
     }
   }

@@ -8,7 +8,7 @@ enum SessionMetrics {
     var bytes: UnsafeMutablePointer<CChar>?
     var count = 0
     guard let file = open_memstream(&bytes, &count) else { return "" }
-    let isWhole = write_metrics(file, MetricsText.labels([("app", app)]), session) == 0
+    let isWhole = write_metrics(file, MetricsLabels.text([("app", app)]), session) == 0
     let isClosed = fclose(file) == 0
     defer { free(bytes) }
     guard isWhole, isClosed, let bytes else { return "" }

@@ -34,7 +34,7 @@ package final class BinaryListener: RelayListener {
       bound = try Self.listen(listener, context, group)
     } catch {
       try? group.syncShutdownGracefully()
-      throw QueueFault(description: "listeners.\(listener.name): \(error)")
+      throw RelayFault(description: "listeners.\(listener.name): \(error)")
     }
     self.group = group
     place = bound.map { $0.localAddress?.text ?? "" }.joined(separator: ", feedback at ")
@@ -105,7 +105,7 @@ package final class BinaryListener: RelayListener {
       }
       return channel
     } catch let error as IOError {
-      throw QueueFault(description: "\(ListenFailure(error, host, port, setting: setting))")
+      throw RelayFault(description: "\(ListenFailure(error, host, port, setting: setting))")
     }
   }
 

@@ -97,7 +97,7 @@ struct ListenerCertificate {
     }
   }
 
-  private static func fault(_ file: String, _ words: String) -> QueueFault {
-    QueueFault(description: "\(file): \(words)")
+  private static func fault(_ file: String, _ words: String) -> RelayFault {
+    RelayFault(description: "\(file): \(words)")
   }
 }

@@ -26,7 +26,7 @@ struct ListenerClients: Sendable {
     do throws(ServerTLSError) {
       authorities = try ClientTrustStore(file: file)
     } catch {
-      throw QueueFault(description: "\(file): \(error.text)")
+      throw RelayFault(description: "\(file): \(error.text)")
     }
   }
 
@@ -58,24 +58,5 @@ struct ListenerClients: Sendable {
         "\(owners.isEmpty ? "no app has" : "more than one app has") the topic '\(topic)': \(who)")
     }
     return .app(owners[0].name, how: "by the CA that signed \(who)")
-  }
-}
-
-/// The SHA-256 fingerprint of a certificate in hex.
-enum CertificateFingerprint {
-  static func text(of digest: [UInt8]) -> String {
-    digest.map { byte in
-      let digits = String(byte, radix: 16)
-      return digits.count == 1 ? "0\(digits)" : digits
-    }.joined()
-  }
-
-  /// Reads a fingerprint with or without OpenSSL's colons; nil if it is invalid.
-  static func read(_ text: some StringProtocol) -> String? {
-    let digits = text.lowercased().filter { $0 != ":" }
-    let isHex = digits.utf8.allSatisfy {
-      (0x30...0x39).contains($0) || (0x61...0x66).contains($0)
-    }
-    return digits.utf8.count == 64 && isHex ? digits : nil
   }
 }

@@ -19,15 +19,15 @@ final class AuthorizationList: Sendable {
   /// `apps` are the relay's apps. `own` is the app that the listener is bound to, if any.
   init(file: String, apps: [String], own: String?) throws {
     guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
-      throw QueueFault(description: "\(file): cannot be read")
+      throw RelayFault(description: "\(file): cannot be read")
     }
     var clients: [Client] = []
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     for (number, line) in zip(1..., lines) {
       let words = line.split { $0 == " " || $0 == "\t" }
       guard let token = words.first, !token.hasPrefix("#") else { continue }
-      func fault(_ text: String) -> QueueFault {
-        QueueFault(description: "\(file):\(number): \(text)")
+      func fault(_ text: String) -> RelayFault {
+        RelayFault(description: "\(file):\(number): \(text)")
       }
       guard token.utf8.count >= 16 else {
         throw fault("a token has \(token.utf8.count) characters; it needs at least 16")
@@ -45,13 +45,13 @@ final class AuthorizationList: Sendable {
       clients.append(client)
     }
     guard !clients.isEmpty else {
-      throw QueueFault(description: "\(file): contains no token")
+      throw RelayFault(description: "\(file): contains no token")
     }
     self.clients = clients
   }
 
   private static func apps(
-    _ named: Substring?, _ apps: [String], own: String?, _ fault: (String) -> QueueFault
+    _ named: Substring?, _ apps: [String], own: String?, _ fault: (String) -> RelayFault
   ) throws -> Apps? {
     guard let named else {
       if let only = own ?? (apps.count == 1 ? apps[0] : nil) { return [only] }

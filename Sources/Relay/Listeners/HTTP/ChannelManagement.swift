@@ -65,11 +65,11 @@ struct ManagementRequest: Sendable {
 
 /// Runs channel management requests. They are not queued: the response follows that of APNs.
 final class ChannelManagement: Sendable {
-  private let engine: any QueueEngine
+  private let engine: any ProviderTokenStore
   /// Separate threads, because the library blocks while it waits for APNs.
   private let workers: OperationQueue
 
-  init(_ engine: any QueueEngine) {
+  init(_ engine: any ProviderTokenStore) {
     self.engine = engine
     workers = OperationQueue()
     workers.maxConcurrentOperationCount = 4
@@ -81,7 +81,7 @@ final class ChannelManagement: Sendable {
     workers.addOperation { [engine] in answer(Self.answer(order, engine)) }
   }
 
-  private static func answer(_ order: ManagementRequest, _ engine: any QueueEngine)
+  private static func answer(_ order: ManagementRequest, _ engine: any ProviderTokenStore)
     -> ListenerResponse
   {
     let (service, credentials): (ChannelService, RelayCredentials)
@@ -111,7 +111,7 @@ final class ChannelManagement: Sendable {
   }
 
   private static func open(
-    _ order: ManagementRequest, _ engine: any QueueEngine
+    _ order: ManagementRequest, _ engine: any ProviderTokenStore
   ) throws -> (ChannelService, RelayCredentials) {
     let app = order.app
     let credentials = try RelayCredentials(app, queue: engine, log: nil)

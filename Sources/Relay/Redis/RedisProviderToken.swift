@@ -60,7 +60,7 @@ extension RedisQueue {
         usleep(10_000)
       }
       if RelayClock.monotonic > limit {
-        throw QueueFault(
+        throw RelayFault(
           description: "\(connections.address.name): another relay has been making the provider "
             + "token for \(2 * makingMS / 1000) s")
       }

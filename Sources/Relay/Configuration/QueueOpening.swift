@@ -27,7 +27,7 @@ extension RelayConfiguration.Queue {
     do throws(RedisAddress.Fault) {
       address = try RedisAddress(url)
     } catch {
-      throw QueueFault(description: "queue.redis.url: \(error)")
+      throw RelayFault(description: "queue.redis.url: \(error)")
     }
     if address.tls != nil { address.tls = redis.tls }
     if let file = redis.passwordFile {
@@ -35,10 +35,10 @@ extension RelayConfiguration.Queue {
       do {
         text = try String(contentsOfFile: file, encoding: .utf8)
       } catch {
-        throw QueueFault(description: "\(file): cannot be read")
+        throw RelayFault(description: "\(file): cannot be read")
       }
       address.password = text.split(whereSeparator: \.isNewline).first.map(String.init)
-      if address.password == nil { throw QueueFault(description: "\(file): is empty") }
+      if address.password == nil { throw RelayFault(description: "\(file): is empty") }
     }
     return address
   }

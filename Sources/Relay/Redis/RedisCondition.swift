@@ -8,7 +8,7 @@ struct RedisCondition {
   init(_ connections: RedisConnections) throws {
     let nodes = try connections.nodes()
     var warnings: [String] = []
-    var faults: [QueueFault] = []
+    var faults: [RelayFault] = []
     for node in nodes {
       do {
         warnings += try Self.warnings(node, isCluster: connections.isCluster)
@@ -44,7 +44,7 @@ struct RedisCondition {
     if let version = values["redis_version"] {
       let parts = version.split(separator: ".").map { Int($0) ?? 0 }
       if parts.count > 1, (parts[0], parts[1]) < oldest {
-        throw QueueFault(
+        throw RelayFault(
           description: "\(name): this is Redis \(version), but the relay needs 6.2 or newer")
       }
     }

@@ -20,6 +20,11 @@ enum DurationText {
     let time = seconds * 1000
     guard time > 0 else { return "0s" }
     let unit = units.first { time >= $0.1 && time.remainder(dividingBy: $0.1) == 0 } ?? ("ms", 1)
-    return ConfigurationText.number(time / unit.1) + unit.0
+    return number(time / unit.1) + unit.0
+  }
+
+  /// Without a fraction if it has none.
+  static func number(_ value: Double) -> String {
+    value == value.rounded() && abs(value) < 1e15 ? "\(Int(value))" : "\(value)"
   }
 }

@@ -32,7 +32,7 @@ struct RedisSentinels {
         faults.append("\(error)")
       }
     }
-    throw QueueFault(
+    throw RelayFault(
       description: "\(name): no Redis Sentinel knows its address: \(faults.joined(separator: "; "))"
     )
   }

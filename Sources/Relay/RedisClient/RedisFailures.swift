@@ -6,17 +6,17 @@ struct RedisRefusal: Error, CustomStringConvertible {
 
   private static let mostShown = 500
 
-  var fault: QueueFault { QueueFault(description: description) }
+  var fault: RelayFault { RelayFault(description: description) }
 }
 
 /// No reply arrived.
 struct RedisTimeout: Error, CustomStringConvertible {
-  var fault: QueueFault
+  var fault: RelayFault
   /// The time ran out while the connection was still open.
   var isLate: Bool
   var description: String { fault.description }
 
-  init(_ fault: QueueFault, isLate: Bool = false) {
+  init(_ fault: RelayFault, isLate: Bool = false) {
     self.fault = fault
     self.isLate = isLate
   }
@@ -24,6 +24,6 @@ struct RedisTimeout: Error, CustomStringConvertible {
 
 /// No connection was made, so no command was sent.
 struct RedisUnreachable: Error, CustomStringConvertible {
-  var fault: QueueFault
+  var fault: RelayFault
   var description: String { fault.description }
 }

@@ -37,19 +37,19 @@ package struct NewEntry: Equatable, Sendable {
 
 extension NewEntry {
   /// The reason why no queue accepts it; nil if it is valid.
-  package var fault: QueueFault? {
+  package var fault: RelayFault? {
     // Bytes are cheaper to count than characters, and few bytes are few characters.
     guard !id.isEmpty, id.utf8.count <= Self.longestID || id.unicodeScalars.count <= Self.longestID
     else {
-      return QueueFault(
+      return RelayFault(
         description: "the id '\(id)' does not have 1 to \(Self.longestID) characters")
     }
     // SQLite ends a text at a NUL, and would ignore the entry silently.
     guard !id.utf8.contains(0) else {
-      return QueueFault(description: "the id '\(id)' contains a NUL")
+      return RelayFault(description: "the id '\(id)' contains a NUL")
     }
     guard (token == nil ? 0 : 1) + (tokens == nil ? 0 : 1) + (channel == nil ? 0 : 1) == 1 else {
-      return QueueFault(description: "\(id): give one of token, tokens and channel")
+      return RelayFault(description: "\(id): give one of token, tokens and channel")
     }
     return nil
   }

@@ -48,8 +48,8 @@ final class RedisConnections: Sendable {
     }
   }
 
-  static func fault(ofNode words: String) -> QueueFault {
-    QueueFault(
+  static func fault(ofNode words: String) -> RelayFault {
+    RelayFault(
       description: "\(words): it is a node of a cluster: use redis+cluster://host:port, or "
         + "rediss+cluster://")
   }

@@ -453,8 +453,8 @@ package final class RedisQueue: QueueEngine {
     _ = try ask(connections.keys("apns:check").map { RedisCommand("SET", $0, "1", "PX", "1") })
   }
 
-  func strange(_ what: String) -> QueueFault {
-    QueueFault(
+  func strange(_ what: String) -> RelayFault {
+    RelayFault(
       description: "\(connections.address.name): invalid reply to \(what): not a relay's queue")
   }
 }

@@ -69,7 +69,7 @@ final class RedisCluster: Sendable {
     var (hops, pauseMS): (Int, Int64) = (0, 10)
     var target = try owner(of: slot, of: key)
     var isAsking = false
-    var absent: QueueFault?
+    var absent: RelayFault?
     while true {
       do {
         return try target.node.use(isRepeatable: isRepeatable, isAsking: isAsking, act)
@@ -106,7 +106,7 @@ final class RedisCluster: Sendable {
         guard hops <= Self.mostHops, RelayClock.monotonic < limit else {
           noteOutage(slot)
           throw absent
-            ?? QueueFault(
+            ?? RelayFault(
               description: "\(address.name): the nodes redirect \(key) to each other: \(refusal)")
         }
       } catch let unreachable as RedisUnreachable {
@@ -185,7 +185,7 @@ final class RedisCluster: Sendable {
     let (owner, newVersion) = state.withLock { ($0.owners[slot], $0.version) }
     guard let owner else {
       noteOutage(slot)
-      throw QueueFault(
+      throw RelayFault(
         description: "\(address.name): no node has slot \(slot) of \(key)")
     }
     return Target(node: owner, version: newVersion)
@@ -212,7 +212,7 @@ final class RedisCluster: Sendable {
 
   /// The new owner of the slot according to the other nodes; throws `fault` without one.
   private func other(
-    than target: Target, _ slot: Int, _ key: String, fault: () -> QueueFault
+    than target: Target, _ slot: Int, _ key: String, fault: () -> RelayFault
   ) throws -> Target {
     state.withLock { $0.isOld = true }
     try? askForMap(
@@ -276,7 +276,7 @@ final class RedisCluster: Sendable {
       } catch {
         if let refusal = error as? RedisRefusal, refusal.words.contains("cluster support disabled")
         {
-          throw QueueFault(
+          throw RelayFault(
             description: "\(refusal.name): not a node of a cluster: use redis:// instead "
               + "of redis+cluster://")
         }
@@ -284,7 +284,7 @@ final class RedisCluster: Sendable {
       }
     }
     guard let best else {
-      throw QueueFault(
+      throw RelayFault(
         description: "\(address.name): no node returned a slot map: "
           + faults.prefix(4).joined(separator: "; "))
     }

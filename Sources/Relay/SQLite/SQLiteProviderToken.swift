@@ -55,7 +55,7 @@ extension SQLiteQueue {
         usleep(20_000)
       }
       if RelayClock.monotonic > limit {
-        throw QueueFault(
+        throw RelayFault(
           description:
             "another relay has been making the provider token for \(2 * makingMS / 1000) s")
       }

@@ -5,6 +5,9 @@ import Synchronization
 
 /// The queue in a SQLite file, for any number of processes on one machine.
 package final class SQLiteQueue: QueueEngine {
+  /// What an outcome survives: the end of the process, or of the machine's power.
+  package enum Sync: String, CaseIterable, Sendable { case process, power }
+
   let database: DatabaseQueue
   /// Reads while `database` writes.
   let counting: DatabaseQueue
@@ -17,7 +20,7 @@ package final class SQLiteQueue: QueueEngine {
   private let wal: UInt64?
 
   /// Opens the file and creates missing tables.
-  package init(_ file: String, sync: RelayConfiguration.Sync = .process) throws {
+  package init(_ file: String, sync: Sync = .process) throws {
     var options = Configuration()
     options.busyMode = .callback { [busy] in busy.wait($0) }
     options.maximumReaderCount = 1
@@ -38,10 +41,10 @@ package final class SQLiteQueue: QueueEngine {
       options.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -1000") }
       counting = try DatabaseQueue(path: file, configuration: options)
     } catch let error as DatabaseError {
-      throw QueueFault(file: file, error)
+      throw RelayFault(file: file, error)
     }
     guard let locks = WorkerLocks(file + "-workers") else {
-      throw QueueFault(
+      throw RelayFault(
         description: "\(file)-workers: \(String(cString: strerror(errno)))")
     }
     self.locks = locks
@@ -62,7 +65,7 @@ package final class SQLiteQueue: QueueEngine {
       func number(_ name: String) throws -> Int {
         try Int.fetchOne(database, sql: "PRAGMA \(name)") ?? 0
       }
-      func fault(_ words: String) -> QueueFault { QueueFault(description: "\(file): \(words)") }
+      func fault(_ words: String) -> RelayFault { RelayFault(description: "\(file): \(words)") }
       let version = try number("user_version")
       let hasEntries = try database.tableExists("entries")
       guard version <= SQLiteSchema.version else {
@@ -120,7 +123,7 @@ package final class SQLiteQueue: QueueEngine {
         return try attempt()
       }
     } catch let error as DatabaseError {
-      throw QueueFault(file: room.file, error)
+      throw RelayFault(file: room.file, error)
     }
   }
 
@@ -128,7 +131,7 @@ package final class SQLiteQueue: QueueEngine {
     do {
       return try database.unsafeRead(act)
     } catch let error as DatabaseError {
-      throw QueueFault(file: room.file, error)
+      throw RelayFault(file: room.file, error)
     }
   }
 
@@ -149,7 +152,7 @@ package final class SQLiteQueue: QueueEngine {
     let name =
       hasMoved != 0 ? "" : wal != nil && Self.number(of: room.file + "-wal") != wal ? "-wal" : nil
     if let name {
-      throw QueueFault(
+      throw RelayFault(
         description: "\(room.file)\(name): it was removed or replaced while the relay had it open; "
           + "restore that file, or restart the relay with the other one")
     }
@@ -508,7 +511,7 @@ package final class SQLiteQueue: QueueEngine {
   package func record(_ updates: [EntryUpdate], by workerID: WorkerID, at now: Int64) throws {
     do {
       try recordTogether(updates[...], by: workerID, at: now)
-    } catch let fault as QueueFault where fault.lacksRoom && updates.count > Self.fewUpdates {
+    } catch let fault as RelayFault where fault.lacksRoom && updates.count > Self.fewUpdates {
       // Small transactions change fewer pages. A repeated outcome is ignored.
       for start in stride(from: 0, to: updates.count, by: Self.fewUpdates) {
         let end = min(updates.count, start + Self.fewUpdates)

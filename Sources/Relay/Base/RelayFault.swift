@@ -1,5 +1,5 @@
-/// The reason why the queue is unusable.
-package struct QueueFault: Error, CustomStringConvertible {
+/// The reason why the queue, a file or a service is unusable.
+package struct RelayFault: Error, CustomStringConvertible {
   package var description: String
   /// The file system is full; a smaller change may still fit.
   var lacksRoom = false

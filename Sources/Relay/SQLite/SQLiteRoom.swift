@@ -80,7 +80,7 @@ extension SQLiteQueue {
       let wanted = 2 * bytes + max(0, bytes - unused) + Self.margin + owed
       if found.beyondReserve >= wanted { return }
       if isLast {
-        throw QueueFault(
+        throw RelayFault(
           description:
             "\(room.file): \(max(0, found.beyondReserve) / 1024) KB are free on its file "
             + "system; it accepts more entries from \(wanted / 1024) KB on",
@@ -115,8 +115,8 @@ extension SQLiteQueue {
     entries * (12 << 10) + notifications * (1 << 10)
   }
 
-  var tooLittleRoom: QueueFault {
-    QueueFault(
+  var tooLittleRoom: RelayFault {
+    RelayFault(
       description:
         "\(room.file): \((room.look()?.all ?? 0) / 1024) KB are free on its file system, "
         + "which is too little to record more outcomes", lacksRoom: true)
@@ -131,7 +131,7 @@ extension DatabaseError {
   }
 }
 
-extension QueueFault {
+extension RelayFault {
   init(file: String, _ error: DatabaseError) {
     lacksRoom = error.lacksRoom
     var system = statvfs()

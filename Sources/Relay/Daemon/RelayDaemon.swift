@@ -155,7 +155,7 @@ package final class RelayDaemon: @unchecked Sendable {
     housekeeping.start()
     while signals.next() == .reload { reload() }
     let lost = end()
-    if lost > 0 { throw QueueFault(description: "\(lost) outcomes are not recorded") }
+    if lost > 0 { throw RelayFault(description: "\(lost) outcomes are not recorded") }
   }
 
   private func make(_ app: AppConfiguration) throws -> Running {
@@ -169,7 +169,7 @@ package final class RelayDaemon: @unchecked Sendable {
         recorded: { [waits] in waits.report($0) })
       return Running(worker: worker, who: app.credentials, files: files)
     } catch {
-      throw QueueFault(description: "apps.\(app.name): \(error)")
+      throw RelayFault(description: "apps.\(app.name): \(error)")
     }
   }
 
@@ -318,7 +318,7 @@ package final class RelayDaemon: @unchecked Sendable {
     manager.say("STOPPING=1")
     queue.hurry()
     log.notice(
-      "stops, and waits up to \(ConfigurationText.number(configuration.drainS)) s for responses")
+      "stops, and waits up to \(DurationText.number(configuration.drainS)) s for responses")
     let listeners = listeners.withLock { $0.map(\.listener) }
     for listener in listeners { listener.shut() }
     let all = workers.map(\.worker)

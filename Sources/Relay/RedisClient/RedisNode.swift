@@ -7,7 +7,7 @@ final class RedisNode: Sendable {
     /// No connection is attempted before this (monotonic).
     var notBefore: Int64 = 0
     var pauseMS: Int64 = 0
-    var lastFault: QueueFault?
+    var lastFault: RelayFault?
     /// The time of the last failure (monotonic); nil after a reply.
     var failedAt: Int64?
     var loss = 0
@@ -119,8 +119,8 @@ final class RedisNode: Sendable {
       return connection
     } catch {
       let fault =
-        (error as? QueueFault) ?? (error as? RedisTimeout)?.fault
-        ?? QueueFault(description: "\(error)")
+        (error as? RelayFault) ?? (error as? RedisTimeout)?.fault
+        ?? RelayFault(description: "\(error)")
       let number = losses.next()
       state.withLock {
         $0.outage = number

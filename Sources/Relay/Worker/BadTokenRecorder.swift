@@ -5,7 +5,7 @@ import Logging
 /// the app's worker.
 struct BadTokenRecorder {
   private let app: String
-  private let queue: any QueueEngine
+  private let queue: any BadTokenStore & AppStateStore
   private let badTokens: BadTokens
   private let shared: SharedGuardState
   private let log: Logger
@@ -29,7 +29,7 @@ struct BadTokenRecorder {
 
   /// Begins with the responses in the queue, from other relays and from earlier runs.
   init(
-    _ app: AppConfiguration, _ queue: any QueueEngine, _ badTokens: BadTokens, log: Logger
+    _ app: AppConfiguration, _ queue: any BadTokenStore & AppStateStore, _ badTokens: BadTokens, log: Logger
   ) throws {
     self.app = app.name
     self.queue = queue

@@ -1,0 +1,88 @@
+/// A queue's entries, the workers that hold them, and their outcomes.
+package protocol EntryQueue: AnyObject, Sendable {
+  /// Registers one more worker of this app. It keeps its entries while it sends heartbeats.
+  func join(app: String, named: String, at now: Int64) throws -> WorkerID
+  /// Renews the worker's lease. False if the lease expired: its entries were reclaimed, and it must
+  /// join again.
+  func renew(_ workerID: WorkerID, at now: Int64) throws -> Bool
+  /// Removes the worker. Entries that it still holds return to the queue with `line` appended to
+  /// their history, and count a shared crash.
+  func leave(_ workerID: WorkerID, line: String, at now: Int64) throws
+  /// Whether the worker is still registered. Read-only.
+  func knows(_ workerID: WorkerID) throws -> Bool
+  /// Reclaims the entries of workers that are gone, or that sent no heartbeat since this time.
+  /// Returns the number of entries. Entries that one process held together count a shared crash,
+  /// see `CrashGroup`.
+  func reclaim(silentSince: Int64, at now: Int64) throws -> Int
+
+  /// Claims entries for about `room` notifications: due deferred entries first, then the others in
+  /// queue order. With `inOrder`, an entry is blocked while the queue has an earlier entry for one
+  /// of its devices or for its channel, whether or not a worker holds that. `isFree` means that the
+  /// worker holds no entries, so it may get a group of suspects; while suspects wait, no other
+  /// entries are handed out.
+  func claim(
+    _ workerID: WorkerID, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
+  ) throws -> [Entry]
+  /// Whether there may be entries to claim. Read-only.
+  func isAnythingThere(app: String, at now: Int64) throws -> Bool
+  /// Makes entries due that wait only because APNs failed (`ParkedTime`). Returns their
+  /// number.
+  func bringBack(app: String, at now: Int64) throws -> Int
+  /// Records outcomes and updates their entries, atomically.
+  func record(_ updates: [EntryUpdate], by workerID: WorkerID, at now: Int64) throws
+
+  /// Adds entries atomically, except those with a known ID. Returns the number added.
+  func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int
+
+  /// Returns the known ones of these IDs.
+  func known(_ ids: [String], app: String) throws -> [String: KnownEntry]
+
+  /// Removes outcomes from before this time, except those that a reader has not read yet.
+  func trim(before: Int64) throws -> Int
+  func depths(at now: Int64) throws -> [String: QueueDepth]
+}
+
+extension EntryQueue {
+  package func claim(_ workerID: WorkerID, room: Int, at now: Int64) throws -> [Entry] {
+    try claim(workerID, room: room, inOrder: false, at: now)
+  }
+
+  package func claim(
+    _ workerID: WorkerID, room: Int, inOrder: Bool, at now: Int64
+  ) throws -> [Entry] {
+    try claim(workerID, room: room, inOrder: inOrder, isFree: true, at: now)
+  }
+}
+
+/// A worker's registration in the queue.
+package struct WorkerID: Hashable, Sendable {
+  package var number: Int64
+  package var app: String
+}
+
+/// The queue's record of an ID.
+package struct KnownEntry: Equatable, Sendable {
+  /// The token or the channel of an unfinished entry; nil if it is finished or has many tokens.
+  package var target: String?
+  /// The outcome of its first notification, or of a later one if it has many tokens; nil if none is
+  /// recorded.
+  package var outcome: PushOutcome?
+
+  package init(target: String? = nil, outcome: PushOutcome? = nil) {
+    self.target = target
+    self.outcome = outcome
+  }
+}
+
+/// The numbers of an app's entries in the queue.
+package struct QueueDepth: Equatable, Sendable {
+  /// Entries that no worker holds yet.
+  package var ready = 0
+  package var deferred = 0
+  package var claimed = 0
+  package var dead = 0
+  /// The age of the oldest waiting entry.
+  package var ageS = 0
+
+  package init() {}
+}
