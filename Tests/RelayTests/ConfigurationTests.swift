@@ -39,7 +39,7 @@ import Testing
 
   @Test func whatIsLeftOutHasItsDefault() throws {
     let all = try read(Self.least)
-    #expect(all.queue.file == "\(directory)/queue.db")
+    #expect(all.queue.locations[SQLiteLocation.self].file == "\(directory)/queue.db")
     #expect(all.queue.leaseS == 30)
     #expect(all.queue.maxDeliveries == 5)
     #expect(all.apps.count == 1)
@@ -71,7 +71,8 @@ import Testing
     let app = AppConfiguration()
     let all = RelayConfiguration()
     let options =
-      names(all.queue) - 1 + names(all.queue.redis) - 1 + names(all.queue.redis.tls)
+      names(all.queue) - 1 + names(SQLiteLocation()) + names(RedisLocation()) - 1
+      + names(RedisLocation().tls)
       + names(all.status) + names(all.log) + 1
       // A proxy's password file has a line of its own.
       + names(app) - 6 + 1
@@ -347,9 +348,9 @@ import Testing
     let queue = "queue:\n  redis:\n    "
     let all = try read(
       queue + "url: redis://relay@redis.example:7000/3\n    password_file: password\n" + Self.least)
-    #expect(all.queue.file == "")
+    #expect(all.queue.locations[SQLiteLocation.self].file == "")
     #expect(all.queue.name == "redis://redis.example:7000")
-    #expect(all.queue.redis.passwordFile == "\(directory)/password")
+    #expect(all.queue.locations[RedisLocation.self].passwordFile == "\(directory)/password")
     #expect(try read(ConfigurationText.text(of: all)) == all)
     #expect(
       try read(queue + "url: unix:/run/redis.sock\n" + Self.least).queue.name
@@ -385,8 +386,8 @@ import Testing
       queue + "url: rediss://redis.example\n    tls:\n      ca: ca.pem\n      certificate: ca.pem\n"
         + "      key: key.p8\n      server_name: other.example\n" + Self.least)
     #expect(secure.queue.name == "rediss://redis.example:6379")
-    #expect(secure.queue.redis.tls.ca == "\(directory)/ca.pem")
-    #expect(secure.queue.redis.tls.serverName == "other.example")
+    #expect(secure.queue.locations[RedisLocation.self].tls.ca == "\(directory)/ca.pem")
+    #expect(secure.queue.locations[RedisLocation.self].tls.serverName == "other.example")
     #expect(try read(ConfigurationText.text(of: secure)) == secure)
     assertFault(
       queue + "url: redis://host\n    tls:\n      ca: ca.pem\n" + Self.least,
@@ -449,7 +450,9 @@ import Testing
   @Test func aPasswordIsNotShown() throws {
     let all = try read(
       "queue:\n  redis:\n    url: redis://relay:hunt%40er2@host:1\n" + Self.least)
-    #expect(try RedisAddress(#require(all.queue.redis.url)).password == "hunt@er2")
+    #expect(
+      try RedisAddress(#require(all.queue.locations[RedisLocation.self].url)).password == "hunt@er2"
+    )
     #expect(!all.queue.name.contains("er2"))
     let text = ConfigurationText.text(of: all)
     #expect(!text.contains("er2"), "\(text)")

@@ -19,26 +19,32 @@ package enum ListenerConfiguration: Equatable, Sendable {
     case .binary(let listener): listener.app
     }
   }
+
+  enum Kind: String, CaseIterable { case http, binary }
+
+  func write(_ text: inout OptionText) {
+    switch self {
+    case .http(let listener):
+      text.say("type", "http", "Apple's requests over HTTP/1.1 and HTTP/2, without TLS")
+      for option in HTTPListenerConfiguration.options { option.write(listener, &text) }
+    case .binary(let listener):
+      text.say("type", "binary", "the binary interface, which Apple switched off in 2021")
+      for option in BinaryListenerConfiguration.options { option.write(listener, &text) }
+    }
+  }
 }
 
 /// A listener for Apple's requests, over HTTP/1.1 and HTTP/2 without TLS.
 package struct HTTPListenerConfiguration: Equatable, Sendable {
   package var name = ""
   package var host = "127.0.0.1"
-  /// 0 takes a free port.
   package var port = 8200
-  /// The file that receives the port once it is open; nil for none.
   package var portFile: String?
-  /// A UNIX socket, instead of host and port.
   package var socket: String?
-  /// The socket's permissions.
   package var socketMode = 0o660
   package var app: String?
-  /// Clients with a token from this file may push; nil allows every client.
   package var authorizationFile: String?
-  /// How long a request waits for its outcome.
   package var waitS = 30.0
-  /// A connection that stays silent, or does not complete a request, for this long is closed.
   package var idleS = 75.0
   package var connections = 1000
 
@@ -53,5 +59,46 @@ package struct HTTPListenerConfiguration: Equatable, Sendable {
         + "\(authorizationFile) can push, and tokens and payloads cross the network without TLS, "
         + "unless a tunnel or proxy in front of it adds TLS"
     ]
+  }
+
+  static let options: [RelayOption<Self>] = [
+    RelayOption.text("host", \.host, "the address to listen on").printed { $0.socket == nil },
+    RelayOption.integer("port", \.port, 0...65535, "0: a free port").printed { $0.socket == nil },
+    .path("port_file", \.portFile, "file that receives the port"),
+    .path("socket", \.socket, "a UNIX socket, instead of host and port"),
+    .value(
+      "socket_mode", \.socketMode, "its permissions", shown: { String($0, radix: 8) }
+    ) { section, key, preset in
+      guard let mode = try section.text(key) else { return preset }
+      guard let number = Int(mode, radix: 8), (0...0o777).contains(number) else {
+        throw section.fault(key, "must be permissions such as 660, not '\(mode)'")
+      }
+      return number
+    },
+    .text("app", \.app, "accept only this app's topics; default: all apps'"),
+    .file(
+      "authorization_file", \.authorizationFile,
+      "a bearer token and its apps per line; required if other machines can connect"),
+    .duration("wait", \.waitS, 0...3600, "how long a request waits for its outcome"),
+    .duration(
+      "idle_timeout", \.idleS, 1...86_400, "closes a silent connection after this time"),
+    .integer("connections", \.connections, 1...100_000, "maximum number"),
+  ]
+
+  func check(_ section: ConfigurationSection) throws {
+    if let socket {
+      if try section.text("host") != nil || section.text("port") != nil {
+        throw section.fault("socket", "cannot be combined with host and port")
+      }
+      guard socket.utf8.count <= 107 else {
+        throw section.fault(
+          "socket", "has \(socket.utf8.count) bytes; a socket path has at most 107")
+      }
+    }
+    guard isLocal || authorizationFile != nil else {
+      throw section.fault(
+        "authorization_file",
+        "is missing: \(host) is reachable from other machines, and anyone there could push")
+    }
   }
 }

@@ -10,8 +10,13 @@ package final class RelayDaemon: @unchecked Sendable {
     var worker: AppWorker
     /// The session's current credentials, which may be newer than its first ones.
     var who: AppConfiguration.Credentials
-    var files: FileMarks
+    /// The state of their files, to detect changes.
+    var files: [[Int64]]
   }
+
+  private typealias Listening = (
+    configuration: ListenerConfiguration, listener: any RelayListener
+  )
 
   private let file: String
   private let queue: any QueueEngine
@@ -30,10 +35,7 @@ package final class RelayDaemon: @unchecked Sendable {
   private let condition: SharedQuery<String?>
   private let depths: SharedQuery<[String: (depth: QueueDepth, isServed: Bool)]?>
   /// Also used by the status server's threads.
-  private let listeners = Mutex<
-    [(configuration: ListenerConfiguration, listener: any RelayListener)]
-  >([]
-  )
+  private let listeners = Mutex<[Listening]>([])
 
   package init(
     _ configuration: RelayConfiguration, file: String, queue: any QueueEngine, log: Logger
@@ -94,20 +96,20 @@ package final class RelayDaemon: @unchecked Sendable {
       }
     }
     var warnings = queue.warnings + configuration.status.warnings.map { "status: \($0)" }
-    for case .http(let listener) in configuration.listeners {
+    for listener in configuration.listeners {
       do {
-        _ = try RequestDesk.authorization(listener, configuration.apps)
-        warnings += listener.warnings.map { "listeners.\(listener.name): \($0)" }
-      } catch {
-        faults.append("listeners.\(listener.name): \(error)")
-      }
-    }
-    for case .binary(let listener) in configuration.listeners {
-      do {
-        _ = try ListenerClients(listener)
-        // A certificate that the relay creates is not created by a check.
-        if listener.tls.certificate != nil { _ = try ListenerTLS(listener) }
-        warnings += ListenerTLS.warnings(listener).map { "listeners.\(listener.name): \($0)" }
+        let own: [String]
+        switch listener {
+        case .http(let http):
+          _ = try RequestDesk.authorization(http, configuration.apps)
+          own = http.warnings
+        case .binary(let binary):
+          _ = try ListenerClients(binary)
+          // A certificate that the relay creates is not created by a check.
+          if binary.tls.certificate != nil { _ = try ListenerTLS(binary) }
+          own = ListenerTLS.warnings(binary)
+        }
+        warnings += own.map { "listeners.\(listener.name): \($0)" }
       } catch {
         faults.append("listeners.\(listener.name): \(error)")
       }
@@ -159,9 +161,10 @@ package final class RelayDaemon: @unchecked Sendable {
   }
 
   private func make(_ app: AppConfiguration) throws -> Running {
-    let files = FileMarks(app.credentials.files)
+    let files = app.credentials.files.map(FileMark.of)
+    let log = log.of(app)
     do {
-      let credentials = try RelayCredentials(app, queue: queue, log: log.of(app))
+      let credentials = try RelayCredentials(app, queue: queue, log: log)
       credentials.prepare()
       let worker = try AppWorker(
         app, configuration.queue, queue: queue, credentials: credentials, log: log,
@@ -253,14 +256,13 @@ package final class RelayDaemon: @unchecked Sendable {
       log.error("not reloaded: \(error)")
       return
     }
-    if wanted.queue.file != configuration.queue.file
-      || wanted.queue.redis != configuration.queue.redis
+    if wanted.queue.locations != configuration.queue.locations
       || wanted.queue.sync != configuration.queue.sync
       || wanted.status != configuration.status
       || wanted.log != configuration.log
     {
-      log.warning(
-        "queue.file, queue.redis, queue.sync, status and log change only with a restart")
+      let places = wanted.queue.locations.options.map { "queue.\($0.key), " }.joined()
+      log.warning("\(places)queue.sync, status and log change only with a restart")
     }
     let sameQueue = wanted.queue == configuration.queue
     configuration.queue = wanted.queue
@@ -276,7 +278,7 @@ package final class RelayDaemon: @unchecked Sendable {
       if let old { same.credentials = old.worker.app.credentials }
       do {
         if var kept = old, sameQueue, same == kept.worker.app {
-          let files = FileMarks(app.credentials.files)
+          let files = app.credentials.files.map(FileMark.of)
           if files != kept.files || app.credentials != kept.who {
             let credentials = try RelayCredentials(app, queue: queue, log: log.of(app))
             credentials.prepare()
@@ -370,13 +372,6 @@ package final class RelayDaemon: @unchecked Sendable {
     default: return StatusPage.response(path)
     }
   }
-}
-
-/// The state of files, to detect changes.
-private struct FileMarks: Equatable {
-  private let marks: [[Int64]]
-
-  init(_ files: [String]) { marks = files.map(FileMark.of) }
 }
 
 extension Logger {

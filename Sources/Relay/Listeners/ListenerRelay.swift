@@ -6,28 +6,13 @@ package struct ListenerRelay: Sendable {
   package var waits: OutcomeWaits
   /// Bad tokens, for a listener that rejects by them.
   package var badTokens: BadTokens
+  /// For feedback, and for the provider tokens that all relays share.
+  package var engine: any QueueEngine
+  package var log: Logger
   /// The apps in the current configuration.
   package var apps: @Sendable () -> [AppConfiguration]
   /// Wakes the app's worker, because the queue has new entries.
   package var look: @Sendable (_ app: String) -> Void
-  /// For feedback, and for the provider tokens that all relays share.
-  package var engine: any QueueEngine
-  package var log: Logger
-
-  package init(
-    queue: ListenerQueue, waits: OutcomeWaits, badTokens: BadTokens, engine: any QueueEngine,
-    log: Logger,
-    apps: @escaping @Sendable () -> [AppConfiguration],
-    look: @escaping @Sendable (_ app: String) -> Void
-  ) {
-    self.queue = queue
-    self.waits = waits
-    self.badTokens = badTokens
-    self.engine = engine
-    self.log = log
-    self.apps = apps
-    self.look = look
-  }
 }
 
 /// An open listener.

@@ -22,12 +22,6 @@ package struct BadToken: Equatable, Sendable {
   package var token: String
   /// UNIX milliseconds.
   package var at: Int64
-
-  package init(number: Int64, token: String, at: Int64) {
-    self.number = number
-    self.token = token
-    self.at = at
-  }
 }
 
 /// A device without the app, and the UNIX second since when. The app was removed, or never
@@ -35,20 +29,10 @@ package struct BadToken: Equatable, Sendable {
 package struct GoneToken: Equatable, Sendable {
   package var token: String
   package var since: Int64
-
-  package init(token: String, since: Int64) {
-    self.token = token
-    self.since = since
-  }
 }
 
 /// A recorded response of APNs.
 package struct RecordedResponse: Equatable, Sendable {
   package var httpStatus: Int
   package var reason: String
-
-  package init(httpStatus: Int, reason: String) {
-    self.httpStatus = httpStatus
-    self.reason = reason
-  }
 }

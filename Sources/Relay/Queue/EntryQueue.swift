@@ -42,18 +42,6 @@ package protocol EntryQueue: AnyObject, Sendable {
   func depths(at now: Int64) throws -> [String: QueueDepth]
 }
 
-extension EntryQueue {
-  package func claim(_ workerID: WorkerID, room: Int, at now: Int64) throws -> [Entry] {
-    try claim(workerID, room: room, inOrder: false, at: now)
-  }
-
-  package func claim(
-    _ workerID: WorkerID, room: Int, inOrder: Bool, at now: Int64
-  ) throws -> [Entry] {
-    try claim(workerID, room: room, inOrder: inOrder, isFree: true, at: now)
-  }
-}
-
 /// A worker's registration in the queue.
 package struct WorkerID: Hashable, Sendable {
   package var number: Int64
@@ -67,11 +55,6 @@ package struct KnownEntry: Equatable, Sendable {
   /// The outcome of its first notification, or of a later one if it has many tokens; nil if none is
   /// recorded.
   package var outcome: PushOutcome?
-
-  package init(target: String? = nil, outcome: PushOutcome? = nil) {
-    self.target = target
-    self.outcome = outcome
-  }
 }
 
 /// The numbers of an app's entries in the queue.
@@ -83,6 +66,4 @@ package struct QueueDepth: Equatable, Sendable {
   package var dead = 0
   /// The age of the oldest waiting entry.
   package var ageS = 0
-
-  package init() {}
 }

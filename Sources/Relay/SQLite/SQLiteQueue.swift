@@ -5,9 +5,6 @@ import Synchronization
 
 /// The queue in a SQLite file, for any number of processes on one machine.
 package final class SQLiteQueue: QueueEngine {
-  /// What an outcome survives: the end of the process, or of the machine's power.
-  package enum Sync: String, CaseIterable, Sendable { case process, power }
-
   let database: DatabaseQueue
   /// Reads while `database` writes.
   let counting: DatabaseQueue
@@ -20,7 +17,7 @@ package final class SQLiteQueue: QueueEngine {
   private let wal: UInt64?
 
   /// Opens the file and creates missing tables.
-  package init(_ file: String, sync: Sync = .process) throws {
+  package init(_ file: String, sync: QueueSync = .process) throws {
     var options = Configuration()
     options.busyMode = .callback { [busy] in busy.wait($0) }
     options.maximumReaderCount = 1

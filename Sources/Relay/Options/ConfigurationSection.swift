@@ -55,17 +55,20 @@ final class ConfigurationSection {
     return (base as NSString).appendingPathComponent(name)
   }
 
+  private func ask(_ key: String) -> Node? {
+    if !asked.contains(key) { asked.append(key) }
+    return nodes[key]
+  }
+
   func section(_ key: String) throws -> ConfigurationSection? {
-    asked.append(key)
-    guard let node = nodes[key] else { return nil }
+    guard let node = ask(key) else { return nil }
     return try ConfigurationSection(
       node, file: file, path: path.isEmpty ? key : "\(path).\(key)", key: lines[key])
   }
 
   /// nil if the key is missing or empty.
   func text(_ key: String) throws -> String? {
-    asked.append(key)
-    guard let node = nodes[key] else { return nil }
+    guard let node = ask(key) else { return nil }
     guard let scalar = node.scalar else { throw fault(key, "expected one value") }
     guard !scalar.string.utf8.contains(0) else { throw fault(key, "contains a NUL") }
     if scalar.string.contains(where: \.isNewline) || scalar.string.contains("-BEGIN"),
@@ -81,8 +84,7 @@ final class ConfigurationSection {
 
   /// A list of words, or a single word. Empty if the key is missing.
   func words(_ key: String) throws -> [String] {
-    guard let list = nodes[key]?.sequence else { return try text(key).map { [$0] } ?? [] }
-    asked.append(key)
+    guard let list = ask(key)?.sequence else { return try text(key).map { [$0] } ?? [] }
     return try list.map { node in
       guard let word = node.scalar?.string else { throw fault(key, "expected a list of words") }
       guard !word.utf8.contains(0) else { throw fault(key, "contains a NUL") }

@@ -1,0 +1,454 @@
+import Foundation
+import Synchronization
+
+@testable import Relay
+
+/// A queue in this process's memory. It keeps every rule of a queue except that it survives
+/// kill -9.
+final class MemoryQueue: QueueEngine {
+  private struct Row {
+    var number: Int64
+    var content: NewEntry
+    var made: Int64
+    var worker: Int64?
+    /// 0 for an entry that was never deferred.
+    var due: Int64 = 0
+    var deliveries = 0
+    var deferrals = 0
+    var crashes = 0
+    var history: [String] = []
+    /// It was found behind an earlier entry for one of its devices.
+    var isBlocked = false
+
+    var lines: Set<String> {
+      EntryTargets.lines(
+        token: content.token, tokens: content.tokens, channel: content.channel)
+    }
+  }
+
+  private struct Worker {
+    var app: String
+    var name: String
+    var heard: Int64
+    var heldConnections = 0
+    var wants: ConnectionQuotas.Want?
+  }
+
+  private struct Recorded {
+    var app: String
+    var id: String
+    var outcome: PushOutcome
+    var deliveries: Int
+    var at: Int64
+  }
+
+  private struct State {
+    var last: Int64 = 0
+    /// By number.
+    var rows: [Row] = []
+    var dead: [Row] = []
+    var workers: [Int64: Worker] = [:]
+    var outcomes: [Recorded] = []
+    /// App and ID of everything that the queue knows.
+    var ids: Set<[String]> = []
+    var badTokens: [(app: String, token: BadToken)] = []
+    var feedback: [String: [String: Int64]] = [:]
+    var values: [[String]: String] = [:]
+    var tokens: [[String]: SharedToken] = [:]
+    var makers: [[String]: (number: Int64, until: Int64)] = [:]
+
+    mutating func next() -> Int64 {
+      last += 1
+      return last
+    }
+
+    func index(_ number: Int64, of worker: Int64? = nil) -> Int? {
+      rows.firstIndex { $0.number == number && (worker == nil || $0.worker == worker) }
+    }
+
+    mutating func change(_ worker: Int64, _ act: (inout Row) -> Void) -> Int {
+      var count = 0
+      for index in rows.indices where rows[index].worker == worker {
+        act(&rows[index])
+        count += 1
+      }
+      return count
+    }
+
+    mutating func release(
+      _ worker: Int64, isAlone: Bool, at now: Int64, _ line: String
+    ) -> Int {
+      let isToBlame =
+        isAlone
+        && !rows.contains { row in
+          row.worker == worker
+            && outcomes.contains {
+              ($0.app, $0.id, $0.deliveries) == (row.content.app, row.content.id, row.deliveries)
+            }
+        }
+      workers[worker] = nil
+      return change(worker) { row in
+        if isToBlame {
+          let pauseMS = CrashGroup.pauseMS(alone: row.deliveries - row.deferrals - row.crashes)
+          if pauseMS > 0 { row.due = ParkedTime.of(now + pauseMS, isGuess: false) }
+        } else {
+          row.crashes += 1
+        }
+        row.worker = nil
+        row.history.append("\(TimeText.of(now)) \(line)")
+      }
+    }
+
+    mutating func recordBad(_ device: GoneToken, _ app: String, at now: Int64) {
+      badTokens.removeAll { $0.app == app && $0.token.token == device.token }
+      badTokens.append((app, BadToken(number: next(), token: device.token, at: now)))
+      feedback[app, default: [:]][device.token] = max(
+        feedback[app]?[device.token] ?? 0, device.since)
+    }
+  }
+
+  private let state = Mutex(State())
+
+  // MARK: Workers
+
+  func join(app: String, named name: String, at now: Int64) -> WorkerID {
+    state.withLock { state in
+      let number = state.next()
+      state.workers[number] = Worker(app: app, name: name, heard: now)
+      return WorkerID(number: number, app: app)
+    }
+  }
+
+  func renew(_ workerID: WorkerID, at now: Int64) -> Bool {
+    state.withLock { state in
+      state.workers[workerID.number]?.heard = now
+      return state.workers[workerID.number] != nil
+    }
+  }
+
+  func leave(_ workerID: WorkerID, line: String, at now: Int64) {
+    _ = state.withLock { $0.release(workerID.number, isAlone: false, at: now, line) }
+  }
+
+  func knows(_ workerID: WorkerID) -> Bool {
+    state.withLock { $0.workers[workerID.number] != nil }
+  }
+
+  func reclaim(silentSince: Int64, at now: Int64) -> Int {
+    state.withLock { state in
+      var together: [String: Int] = [:]
+      for row in state.rows {
+        if let name = row.worker.flatMap({ state.workers[$0]?.name }) {
+          together[name, default: 0] += 1
+        }
+      }
+      return state.workers.filter { $0.value.heard < silentSince }.reduce(0) {
+        $0
+          + state.release(
+            $1.key, isAlone: together[$1.value.name] == 1, at: now,
+            "worker \($1.key) (\($1.value.name)) fell silent with it")
+      }
+    }
+  }
+
+  // MARK: Entries
+
+  func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int {
+    if let fault = entries.lazy.compactMap(\.fault).first { throw fault }
+    return state.withLock { state in
+      entries.count { entry in
+        guard state.ids.insert([entry.app, entry.id]).inserted else { return false }
+        state.rows.append(Row(number: state.next(), content: entry, made: now))
+        return true
+      }
+    }
+  }
+
+  func claim(
+    _ workerID: WorkerID, room: Int, inOrder: Bool, isFree: Bool, at now: Int64
+  ) -> [Entry] {
+    state.withLock { state in
+      guard state.workers[workerID.number] != nil else { return [] }
+      let own = state.rows.filter { $0.content.app == workerID.app }
+      var firsts: [String: Int64] = [:]
+      if inOrder || own.contains(where: \.isBlocked) {
+        for row in own.reversed() { for line in row.lines { firsts[line] = row.number } }
+      }
+      var left = room
+      var taken: [Row] = []
+      func take(_ rows: [Row], areSuspects: Bool = false) {
+        for row in rows where left > 0 {
+          if areSuspects, taken.count >= CrashGroup.most(after: row.crashes) { break }
+          let weight =
+            row.content.tokens.map { max(1, min(NewEntry.mostTokens, $0.utf8.count / 67)) } ?? 1
+          if weight > left, !taken.isEmpty { break }
+          if inOrder || row.isBlocked, row.lines.contains(where: { firsts[$0] != row.number }) {
+            state.rows[state.index(row.number)!].isBlocked = true
+            continue
+          }
+          left -= weight
+          taken.append(row)
+        }
+      }
+      let free = own.filter { $0.worker == nil && $0.due <= now }
+      let suspects = free.filter { $0.crashes >= CrashGroup.apart }
+      if !suspects.isEmpty, !isFree { return [] }
+      take(suspects.sorted { ($0.crashes, $0.number) < ($1.crashes, $1.number) }, areSuspects: true)
+      if taken.isEmpty {
+        take(free.filter { $0.due > 0 }.sorted { ($0.due, $0.number) < ($1.due, $1.number) })
+        take(free.filter { $0.due == 0 })
+      }
+      return taken.map { row in
+        let index = state.index(row.number)!
+        state.rows[index].worker = workerID.number
+        state.rows[index].deliveries += 1
+        var resolved = PositionSet()
+        if row.content.tokens != nil {
+          for one in state.outcomes where one.app == row.content.app && one.id == row.content.id {
+            resolved.insert(one.outcome.position)
+          }
+        }
+        return Entry(
+          number: row.number, content: row.content, deliveries: row.deliveries + 1,
+          deferrals: row.deferrals, crashes: row.crashes, resolved: resolved)
+      }
+    }
+  }
+
+  func isAnythingThere(app: String, at now: Int64) -> Bool {
+    state.withLock { state in
+      state.rows.contains { $0.content.app == app && $0.worker == nil && $0.due <= now }
+    }
+  }
+
+  func bringBack(app: String, at now: Int64) -> Int {
+    state.withLock { state in
+      var count = 0
+      for (index, row) in state.rows.enumerated()
+      where row.content.app == app && row.worker == nil && row.due > now && row.due % 1000 == 999 {
+        state.rows[index].due = 1
+        count += 1
+      }
+      return count
+    }
+  }
+
+  func known(_ ids: [String], app: String) -> [String: KnownEntry] {
+    state.withLock { state in
+      var all: [String: KnownEntry] = [:]
+      for id in ids {
+        let recorded = state.outcomes.first {
+          ($0.app, $0.id, $0.outcome.position) == (app, id, 0)
+        }
+        if var outcome = recorded?.outcome {
+          outcome.badSince = nil
+          all[id] = KnownEntry(outcome: outcome)
+        } else if let row = state.rows.first(where: { ($0.content.app, $0.content.id) == (app, id) }
+        ) {
+          all[id] = KnownEntry(target: row.content.token ?? row.content.channel)
+        }
+      }
+      return all
+    }
+  }
+
+  // MARK: Outcomes
+
+  func record(_ updates: [EntryUpdate], by workerID: WorkerID, at now: Int64) {
+    state.withLock { state in
+      for update in updates {
+        for outcome in update.outcomes {
+          let isKnown = state.outcomes.contains {
+            ($0.app, $0.id, $0.outcome.position) == (update.app, update.id, outcome.position)
+          }
+          if !isKnown {
+            state.outcomes.append(
+              Recorded(
+                app: update.app, id: update.id, outcome: outcome, deliveries: update.deliveries,
+                at: now))
+          }
+          if let since = outcome.badSince {
+            let device = GoneToken(token: outcome.token.text, since: since)
+            state.recordBad(device, update.app, at: now)
+          }
+        }
+        if update.disposition == .finished {
+          state.rows.removeAll { $0.number == update.number }
+        }
+        guard let index = state.index(update.number, of: workerID.number) else { continue }
+        switch update.disposition {
+        case .held, .finished: continue
+        case .deferred(let due, let isRequested, let line):
+          state.rows[index].due = max(1, due)
+          state.rows[index].deferrals += isRequested ? 1 : 0
+          state.rows[index].history.append("\(TimeText.of(now)) \(line)")
+        case .released: state.rows[index].deliveries -= 1
+        case .dead(let line):
+          var row = state.rows.remove(at: index)
+          row.history.append("\(TimeText.of(now)) \(line)")
+          state.dead.append(row)
+          continue
+        }
+        state.rows[index].worker = nil
+      }
+    }
+  }
+
+  func trim(before: Int64) -> Int {
+    state.withLock { state in
+      let waiting = Set(state.rows.map { [$0.content.app, $0.content.id] })
+      let old = state.outcomes.filter { $0.at < before && !waiting.contains([$0.app, $0.id]) }
+      state.outcomes.removeAll { $0.at < before && !waiting.contains([$0.app, $0.id]) }
+      for one in old { state.ids.remove([one.app, one.id]) }
+      return old.count
+    }
+  }
+
+  func depths(at now: Int64) -> [String: QueueDepth] {
+    state.withLock { state in
+      var all: [String: QueueDepth] = [:]
+      for row in state.dead { all[row.content.app, default: QueueDepth()].dead += 1 }
+      for row in state.rows {
+        var depth = all[row.content.app] ?? QueueDepth()
+        switch (row.worker, row.due) {
+        case (_?, _): depth.claimed += 1
+        case (nil, 0):
+          if depth.ready == 0 { depth.ageS = Int((now - row.made) / 1000) }
+          depth.ready += 1
+        default: depth.deferred += 1
+        }
+        all[row.content.app] = depth
+      }
+      return all
+    }
+  }
+
+  // MARK: Tokens and values
+
+  func badTokens(app: String, after number: Int64, most: Int) -> [BadToken] {
+    state.withLock { state in
+      let later = state.badTokens.lazy.filter { $0.app == app && $0.token.number > number }
+      return later.prefix(most).map(\.token)
+    }
+  }
+
+  func recordBadTokens(_ devices: [GoneToken], app: String, at now: Int64) {
+    state.withLock { state in for device in devices { state.recordBad(device, app, at: now) } }
+  }
+
+  func forgetBadTokens(before: Int64) -> Int {
+    state.withLock { state in
+      let count = state.badTokens.count
+      state.badTokens.removeAll { $0.token.at < before }
+      return count - state.badTokens.count
+    }
+  }
+
+  func feedback(app: String, most: Int) -> [GoneToken] {
+    let all = state.withLock { $0.feedback[app] ?? [:] }
+    return all.map { GoneToken(token: $0, since: $1) }
+      .sorted { ($0.since, $0.token) < ($1.since, $1.token) }.prefix(most).map { $0 }
+  }
+
+  func forgetFeedback(_ told: [GoneToken], app: String) {
+    state.withLock { state in
+      for device in told where state.feedback[app]?[device.token] ?? .max <= device.since {
+        state.feedback[app]?[device.token] = nil
+      }
+    }
+  }
+
+  func lastResponses(app: String, most: Int) -> [RecordedResponse] {
+    state.withLock { state in
+      state.outcomes.filter { $0.app == app && $0.outcome.httpStatus > 0 }.suffix(most).map {
+        RecordedResponse(httpStatus: $0.outcome.httpStatus, reason: $0.outcome.reason)
+      }
+    }
+  }
+
+  func appState(_ name: String, app: String) -> String? {
+    state.withLock { $0.values[[app, name]] }
+  }
+
+  func setAppState(_ name: String, _ text: String?, app: String) {
+    state.withLock { $0.values[[app, name]] = text }
+  }
+
+  func replaceAppState(_ name: String, _ old: String?, by text: String, app: String) -> Bool {
+    state.withLock { state in
+      guard state.values[[app, name]] == old else { return false }
+      state.values[[app, name]] = text
+      return true
+    }
+  }
+
+  func leaseConnections(
+    _ workerID: WorkerID, held: Int, wanted: Int, isNeeded: Bool, of most: Int
+  ) -> Int? {
+    state.withLock { state in
+      guard state.workers[workerID.number] != nil else { return nil }
+      state.workers[workerID.number]?.wants = ConnectionQuotas.Want(
+        worker: workerID.number, count: wanted, isNeeded: isNeeded)
+      let fleet = state.workers.filter { $0.value.app == workerID.app }
+      let others = fleet.reduce(0) {
+        $0 + ($1.key == workerID.number ? 0 : $1.value.heldConnections)
+      }
+      let quotas = ConnectionQuotas(fleet.values.compactMap(\.wants), of: most)
+      let quota = min(quotas.quota(of: workerID.number), max(0, most - others))
+      state.workers[workerID.number]?.heldConnections = max(held, quota)
+      return quota
+    }
+  }
+
+  func providerToken(
+    team: String, key: String, madeAfter oldest: Int64, at now: Int64, within makingMS: Int64,
+    make: () throws -> SharedToken
+  ) throws -> SharedToken {
+    let name = [team, key]
+    let began = RelayClock.monotonic
+    while RelayClock.monotonic <= began + 2 * makingMS {
+      let time = RelayClock.monotonic
+      let (token, own) = state.withLock { state -> (SharedToken?, Int64?) in
+        if let token = state.tokens[name], token.isFresh(after: oldest, at: now + time - began) {
+          return (token, nil)
+        }
+        if let maker = state.makers[name], maker.until > time { return (nil, nil) }
+        let number = state.next()
+        state.makers[name] = (number, time + makingMS)
+        return (nil, number)
+      }
+      if let token { return token }
+      guard let own else {
+        usleep(20_000)
+        continue
+      }
+      let made = Result { try make() }
+      let isStored = state.withLock { state in
+        guard state.makers[name]?.number == own else { return false }
+        state.makers[name] = nil
+        state.tokens[name] = (try? made.get()) ?? state.tokens[name]
+        return true
+      }
+      let result = try made.get()
+      if isStored { return result }
+    }
+    throw RelayFault(
+      description: "another relay has been making the provider token for \(2 * makingMS / 1000) s")
+  }
+
+  func check() {}
+
+  // MARK: For the tests
+
+  var ends: [String] {
+    state.withLock { state in
+      state.outcomes.map { "\($0.id)/\($0.outcome.position) \($0.outcome.kind.rawValue)" }
+    }
+  }
+
+  func history(of id: String) -> String {
+    state.withLock { state in
+      (state.dead.first { $0.content.id == id }?.history ?? []).joined(separator: "\n")
+    }
+  }
+}
