@@ -125,19 +125,20 @@ struct Enqueue: ParsableCommand {
     var plan = try campaign.map { try Campaign(file: $0) } ?? Campaign()
     if app != nil { plan.app = app }
     if id != nil { plan.id = id }
-    if let alert { plan.payload = "{\"aps\":{\"alert\":\(RawJSON.quoted(alert))}}" }
-    if let payload { plan.payload = try TextFile.read(payload) }
+    if let alert { plan.say(alert) }
+    if let payload { plan.entry.payload = try TextFile.read(payload) }
     // The target on the command line overrides the campaign's.
-    if list != nil || !tokens.isEmpty { (plan.list, plan.channel) = (list, nil) }
-    if channel != nil { (plan.list, plan.channel) = (nil, channel) }
-    plan.topic = topic ?? plan.topic
-    plan.pushType = pushType ?? plan.pushType
-    plan.priority = priority ?? plan.priority
+    if list != nil || !tokens.isEmpty { (plan.list, plan.entry.channel) = (list, nil) }
+    if channel != nil { (plan.list, plan.entry.channel) = (nil, channel) }
+    plan.entry.topic = topic ?? plan.entry.topic
+    plan.entry.pushType = pushType ?? plan.entry.pushType
+    plan.entry.priority = priority ?? plan.entry.priority
     if let expiresIn {
-      plan.expiry = expiresIn == 0 ? 0 : Int64(Date().timeIntervalSince1970) + Int64(expiresIn)
+      plan.entry.expiry =
+        expiresIn == 0 ? 0 : Int64(Date().timeIntervalSince1970) + Int64(expiresIn)
     }
-    plan.collapseID = collapseID ?? plan.collapseID
-    plan.deadline = deadline ?? plan.deadline
+    plan.entry.collapseID = collapseID ?? plan.entry.collapseID
+    plan.entry.deadline = deadline ?? plan.entry.deadline
     // A producer may have access to the queue only.
     let configuration =
       config == nil && queue != nil ? nil : try ConfigurationFile.read(config)
@@ -154,11 +155,11 @@ struct Enqueue: ParsableCommand {
     let settings = configuration?.queue
     let place = queue.map { RelayConfiguration.Queue(at: $0, like: settings) } ?? settings!
     let engine = try place.open()
-    if let channel = plan.channel {
+    if plan.entry.channel != nil {
       guard plan.list == nil else {
         throw RelayCommand.refusal("the campaign has both tokens and channel")
       }
-      let total = try plan.enqueue(channel: channel, app: app, into: engine)
+      let total = try plan.enqueue(app: app, into: engine)
       return print(
         "\(total.added) broadcasts enqueued, \(total.known) known already; id \(total.id)")
     }
@@ -167,7 +168,7 @@ struct Enqueue: ParsableCommand {
       source = DeviceLines(tokens)
     } else if let list = plan.list {
       source = try DeviceLines(
-        file: list, valueNames: PayloadTemplate(plan.payload ?? "").valueNames)
+        file: list, valueNames: PayloadTemplate(plan.entry.payload).valueNames)
     } else {
       throw RelayCommand.refusal("there is no device: give tokens, --tokens or --channel")
     }

@@ -10,7 +10,7 @@ import Testing
       for _ in 0..<500 { all += [one.next(at: time), other.next(at: time)] }
     }
     #expect(Set(all).count == all.count)
-    #expect(all.allSatisfy(ServiceSession.isUUID))
+    #expect(all.allSatisfy(PushLimits.isUUID))
     #expect(all.allSatisfy { $0 == $0.lowercased() })
     let bytes = all.map { Array($0.utf8) }
     #expect(bytes.allSatisfy { $0[14] == UInt8(ascii: "7") })

@@ -1,6 +1,6 @@
 import CAPNS
 import Logging
-import Relay
+@testable import Relay
 import Synchronization
 import Testing
 

@@ -1,10 +1,10 @@
 /// Converts a UUID between text, 8-4-4-4-12 hexadecimal digits (RFC 9562, 4), and bytes.
-enum UUIDText {
+package enum UUIDText {
   static let count = 36
 
   /// Nil if the text is not a UUID. Either case is accepted. All digits are read at once, as
   /// `TokenText.bytes(ofDigits:)` reads eight, because each push has one.
-  static func bytes(_ text: UnsafeRawBufferPointer) -> InlineArray<16, UInt8>? {
+  package static func bytes(_ text: UnsafeRawBufferPointer) -> InlineArray<16, UInt8>? {
     guard text.count == count, text[8] == 0x2D, text[13] == 0x2D, text[18] == 0x2D,
       text[23] == 0x2D
     else { return nil }

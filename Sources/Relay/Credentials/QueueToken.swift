@@ -1,7 +1,6 @@
 import APNS
 import Client
 import CAPNS
-import COpenSSL
 import Foundation
 
 /// Supplies the queue's provider token to the library. The first relay that needs it signs a new
@@ -26,8 +25,7 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
   /// The time that a relay has for signing, before another takes over.
   private static let makingMS: Int64 = 5000
 
-  private let privateKey: OpaquePointer
-  private let key: String
+  private let signer: TokenKey
   /// The key's name in the queue, with a fingerprint: a different key file under the same ID is
   /// another key.
   private let keyMark: String
@@ -46,18 +44,14 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
     options.passphrase = lent.lend(passphrase)
     var error = apns_error_t()
     error.size = MemoryLayout<apns_error_t>.size
-    let read = withExtendedLifetime(lent) { TokenKey.read(options, &error) }
-    guard let read else {
+    guard let signer = withExtendedLifetime(lent, { TokenKey(options, &error) }) else {
       throw RelayFault(description: LibraryError(APNS_ERR_CREDENTIALS, error).message)
     }
-    privateKey = read
-    self.key = key
-    keyMark = "\(key) \(Self.fingerprint(of: read))"
+    self.signer = signer
+    keyMark = "\(key) \((0..<8).map { signer.fingerprint[$0] }.hex)"
     self.team = team
     self.queue = queue
   }
-
-  deinit { EVP_PKEY_free(privateKey) }
 
   @discardableResult
   func token(_ need: Need) throws -> (token: SharedToken, now: Int64) {
@@ -72,17 +66,6 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
     return (token, now)
   }
 
-  /// The start of the public key's SHA-256 digest, in hex.
-  private static func fingerprint(of key: OpaquePointer) -> String {
-    var bytes: UnsafeMutablePointer<UInt8>?
-    let count = i2d_PUBKEY(key, &bytes)
-    defer { CRYPTO_free(bytes, nil, 0) }
-    guard count > 0, let bytes else { return "" }
-    var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
-    guard EVP_Digest(bytes, Int(count), &digest, nil, EVP_sha256(), nil) == 1 else { return "" }
-    return digest.prefix(8).map { String(format: "%02x", $0) }.joined()
-  }
-
   func tryToken() throws { try token(.first) }
 
   func answer(_ request: inout apns_token_request_t) -> CInt {
@@ -94,41 +77,15 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
     }
   }
 
-  /// A JSON Web Token, signed with ES256 (RFC 7518, 3.4).
   private func signed(at seconds: Int64) throws -> String {
-    let head = Self.base64URL(Array("{\"alg\":\"ES256\",\"kid\":\"\(key)\"}".utf8))
-    let claims = Self.base64URL(Array("{\"iss\":\"\(team)\",\"iat\":\(seconds)}".utf8))
-    let message = Array("\(head).\(claims)".utf8)
-    let context = EVP_MD_CTX_new()
-    defer { EVP_MD_CTX_free(context) }
-    var der = [UInt8](repeating: 0, count: 128)
-    var length = der.count
-    guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, privateKey) == 1,
-      EVP_DigestSign(context, &der, &length, message, message.count) == 1
-    else { throw RelayFault(description: "the provider token could not be signed") }
-    guard let signature = Self.rawSignature(der.prefix(length)) else {
-      throw RelayFault(description: "the provider token's signature is not valid DER")
+    var error = apns_error_t()
+    error.size = MemoryLayout<apns_error_t>.size
+    let text = String(unsafeUninitializedCapacity: TokenKey.capacity) {
+      signer.write(at: seconds, to: $0.baseAddress!, &error)
     }
-    return "\(head).\(claims).\(Self.base64URL(signature))"
-  }
-
-  /// Converts a DER signature to r and s with 32 bytes each.
-  private static func rawSignature(_ der: ArraySlice<UInt8>) -> [UInt8]? {
-    var rest = der.dropFirst(2)
-    var out: [UInt8] = []
-    for _ in 0..<2 {
-      guard rest.first == 2, rest.count > 2 else { return nil }
-      let count = Int(rest[rest.startIndex + 1])
-      let number = rest.dropFirst(2).prefix(count).drop { $0 == 0 }
-      guard number.count <= 32 else { return nil }
-      out += [UInt8](repeating: 0, count: 32 - number.count) + number
-      rest = rest.dropFirst(2 + count)
+    if text.isEmpty {
+      throw RelayFault(description: LibraryError(APNS_ERR_CREDENTIALS, error).message)
     }
-    return out
-  }
-
-  private static func base64URL(_ bytes: [UInt8]) -> String {
-    Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
-      .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+    return text
   }
 }

@@ -5,17 +5,12 @@ import Synchronization
 /// Removes old outcomes and bad tokens, and keeps free space, on a separate thread, because the
 /// queue may be slow.
 final class Housekeeping: Sendable {
-  private struct Settings {
-    var rememberS = 0.0
-    var outcomeRetentionS = 0.0
-  }
-
   private static let trimMS: Int64 = 3_600_000
   private static let roomS: UInt32 = 5
 
   private let queue: any QueueEngine
   private let log: Logger
-  private let settings = Mutex(Settings())
+  private let configuration = Mutex(RelayConfiguration())
 
   init(_ queue: any QueueEngine, log: Logger) {
     self.queue = queue
@@ -23,10 +18,7 @@ final class Housekeeping: Sendable {
   }
 
   func use(_ configuration: RelayConfiguration) {
-    settings.withLock {
-      $0.rememberS = configuration.apps.map(\.guarding.rememberS).max() ?? 0
-      $0.outcomeRetentionS = configuration.queue.outcomeRetentionS
-    }
+    self.configuration.withLock { $0 = configuration }
   }
 
   /// Runs until the process ends.
@@ -48,15 +40,17 @@ final class Housekeeping: Sendable {
   }
 
   private func trim() {
-    let settings = settings.withLock { $0 }
+    let wanted = configuration.withLock { $0 }
+    let rememberS = wanted.apps.map(\.guarding.rememberS).max() ?? 0
+    let outcomeRetentionS = wanted.queue.outcomeRetentionS
     do {
-      _ = try queue.forgetBadTokens(before: RelayClock.now - Int64(settings.rememberS * 1000))
+      _ = try queue.forgetBadTokens(before: RelayClock.now - Int64(rememberS * 1000))
     } catch {
       log.warning("old bad tokens cannot be removed: \(error)")
     }
-    guard settings.outcomeRetentionS > 0 else { return }
+    guard outcomeRetentionS > 0 else { return }
     do {
-      let count = try queue.trim(before: RelayClock.now - Int64(settings.outcomeRetentionS * 1000))
+      let count = try queue.trim(before: RelayClock.now - Int64(outcomeRetentionS * 1000))
       if count > 0 { log.info("\(count) old outcomes removed") }
     } catch {
       log.warning("old outcomes cannot be removed: \(error)")

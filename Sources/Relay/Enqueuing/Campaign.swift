@@ -11,21 +11,12 @@ package struct Campaign {
 
   package var app: String?
   package var id: String?
-  package var payload: String?
   package var list: String?
-  package var channel: String?
-  package var topic: String?
-  package var pushType: String?
-  package var priority: Int?
-  package var expiry: Int64?
-  package var collapseID: String?
-  package var deadline: Int64?
+  /// What its entries share; an empty payload is none.
+  package var entry = NewEntry(app: "", id: "", payload: "")
 
   /// The number of entries in a transaction.
   private static let batch = 256
-  private static let longestCollapseID = 64
-  /// APNs' largest limit for any push type.
-  private static let longestPayload = 5120
 
   package init() {}
 
@@ -36,40 +27,42 @@ package struct Campaign {
     let section = try ConfigurationSection(node, file: file, path: "")
     app = try section.text("app")
     id = try section.text("id")
-    if let alert = try section.text("alert") {
-      payload = "{\"aps\":{\"alert\":\(RawJSON.quoted(alert))}}"
-    }
+    let alert = try section.text("alert")
+    if let alert { say(alert) }
     if let file = try section.file("payload") {
-      guard payload == nil else { throw section.fault("payload", "alert is set too: give one") }
-      payload = try TextFile.read(file)
+      guard alert == nil else { throw section.fault("payload", "alert is set too: give one") }
+      entry.payload = try TextFile.read(file)
     }
     list = try section.file("tokens")
-    channel = try section.text("channel")
-    topic = try section.text("topic")
-    pushType = try section.text("push_type")
-    priority = try section.optional("priority").map(Int.init)
-    expiry = try section.optional("expiry")
-    collapseID = try section.text("collapse_id")
-    deadline = try section.optional("deadline")
+    entry.channel = try section.text("channel")
+    entry.topic = try section.text("topic")
+    entry.pushType = try section.text("push_type")
+    entry.priority = try section.optional("priority").map(Int.init)
+    entry.expiry = try section.optional("expiry")
+    entry.collapseID = try section.text("collapse_id")
+    entry.deadline = try section.optional("deadline")
     try section.end()
   }
 
-  /// Enqueues a broadcast to the channel, as one entry.
-  package func enqueue(channel: String, app: String, into queue: any EntryQueue) throws -> Total {
-    let payload = try checkedPayload()
-    try check(app)
+  package mutating func say(_ alert: String) {
+    entry.payload = "{\"aps\":{\"alert\":\(RawJSON.quoted(alert))}}"
+  }
+
+  /// Enqueues a broadcast to its channel, as one entry.
+  package func enqueue(app: String, into queue: any EntryQueue) throws -> Total {
+    let entry = try entry(app)
     var total = Total()
-    total.id = id ?? UUID().uuidString.lowercased()
-    var entry = NewEntry(app: app, id: total.id, channel: channel, payload: payload)
-    describe(&entry)
+    total.id = entry.id
     total.added = try queue.enqueue([entry], at: RelayClock.now)
     total.known = 1 - total.added
     return total
   }
 
-  /// Refuses a payload that is not a JSON object before any entry is added.
-  private func checkedPayload() throws -> String {
-    guard let payload, !payload.allSatisfy(\.isWhitespace) else {
+  /// An entry with the campaign's ID, or a new one. Refuses values that would make every
+  /// notification fail, before any entry is added.
+  private func entry(_ app: String) throws -> NewEntry {
+    let payload = entry.payload
+    guard !payload.allSatisfy(\.isWhitespace) else {
       throw RelayFault(description: "there is no payload: give --alert or --payload")
     }
     do {
@@ -78,15 +71,12 @@ package struct Campaign {
     } catch {
       throw RelayFault(description: "the payload is not a JSON object: \(error)")
     }
-    if PayloadTemplate(payload).isPlain, payload.utf8.count > Self.longestPayload {
+    if PayloadTemplate(payload).isPlain, payload.utf8.count > PushLimits.longestPayloadOfVoIP {
       throw Self.tooLong(payload.utf8.count)
     }
-    return payload
-  }
-
-  /// Refuses values that would make every notification fail.
-  private func check(_ app: String) throws {
-    for (name, text) in [("id", id), ("app", app), ("topic", topic), ("collapse_id", collapseID)] {
+    for (name, text) in [
+      ("id", id), ("app", app), ("topic", entry.topic), ("collapse_id", entry.collapseID),
+    ] {
       guard let text else { continue }
       guard !text.isEmpty else { throw RelayFault(description: "\(name) is empty") }
       guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
@@ -94,43 +84,35 @@ package struct Campaign {
           description: "\(name) contains a control character: \(RawJSON.quoted(text))")
       }
     }
-    if let priority, ![10, 5, 1].contains(priority) {
+    if let priority = entry.priority, !PushLimits.priorities.contains(priority) {
       throw RelayFault(description: "priority is 10, 5 or 1, not \(priority)")
     }
-    if let pushType, !ServiceSession.knows(pushType: pushType) {
+    if let pushType = entry.pushType, PushLimits.pushTypes[pushType] == nil {
       throw RelayFault(description: "there is no push type '\(pushType)'")
     }
-    if let collapseID, collapseID.utf8.count > Self.longestCollapseID {
+    if let collapseID = entry.collapseID, collapseID.utf8.count > PushLimits.longestCollapseID {
       throw RelayFault(
         description:
-          "collapse_id has \(collapseID.utf8.count) bytes; the limit is \(Self.longestCollapseID)"
+          "collapse_id has \(collapseID.utf8.count) bytes; the limit is \(PushLimits.longestCollapseID)"
       )
     }
-    for (name, time) in [("expiry", expiry), ("deadline", deadline)] {
+    for (name, time) in [("expiry", entry.expiry), ("deadline", entry.deadline)] {
       guard time ?? 0 >= 0 else { throw RelayFault(description: "\(name) is negative") }
     }
-  }
-
-  /// Fills in the fields that all entries share.
-  private func describe(_ entry: inout NewEntry) {
-    entry.topic = topic
-    entry.pushType = pushType
-    entry.priority = priority
-    entry.expiry = expiry
-    entry.collapseID = collapseID
-    entry.deadline = deadline
+    var entry = entry
+    (entry.app, entry.id) = (app, id ?? UUID().uuidString.lowercased())
+    return entry
   }
 
   /// Enqueues the devices. An entry with an ID that is queued or has an outcome is skipped.
   package func enqueue(
     _ devices: DeviceLines, perEntry: Int, app: String, into queue: any EntryQueue
   ) throws -> Total {
-    let payload = try checkedPayload()
-    try check(app)
-    var batch = Batch(
-      queue: queue, app: app, id: id ?? UUID().uuidString.lowercased(), hasOwnID: id == nil)
+    var entry = try entry(app)
+    entry.channel = nil
+    var batch = Batch(queue: queue, app: app, id: entry.id, hasOwnID: id == nil)
     do {
-      try read(devices, perEntry, payload, into: &batch)
+      try Self.read(devices, perEntry, entry, into: &batch)
     } catch {
       guard batch.total.added + batch.total.known > 0 else { throw error }
       // A second run with another ID would push these twice.
@@ -142,24 +124,24 @@ package struct Campaign {
     return batch.total
   }
 
-  private func read(
-    _ devices: DeviceLines, _ perEntry: Int, _ payload: String, into batch: inout Batch
+  private static func read(
+    _ devices: DeviceLines, _ perEntry: Int, _ entry: NewEntry, into batch: inout Batch
   ) throws {
-    let isTemplate = !PayloadTemplate(payload).isPlain
+    let isTemplate = !PayloadTemplate(entry.payload).isPlain
     var space: [UInt8] = []
     var elements: [String] = []
     var lines: [Int] = []
     func close() throws {
       guard !elements.isEmpty else { return }
-      var entry = NewEntry(app: batch.app, id: batch.nextID, payload: payload)
+      var entry = entry
+      entry.id = batch.nextID
       entry.tokens = "[\(elements.joined(separator: ","))]"
-      describe(&entry)
       if isTemplate {
         let targets = try EntryTargets(entry)
         for (position, line) in lines.enumerated() {
           do {
             let count = try targets.withPush(at: position, &space) { _, payload in payload.count }
-            guard count <= Self.longestPayload else { throw Self.tooLong(count) }
+            guard count <= PushLimits.longestPayloadOfVoIP else { throw tooLong(count) }
           } catch {
             throw devices.fault("\(error)", at: line)
           }
@@ -178,7 +160,9 @@ package struct Campaign {
   }
 
   private static func tooLong(_ count: Int) -> RelayFault {
-    RelayFault(description: "the payload has \(count) bytes; the limit is \(longestPayload)")
+    RelayFault(
+      description:
+        "the payload has \(count) bytes; the limit is \(PushLimits.longestPayloadOfVoIP)")
   }
 
   /// The entries of one transaction.

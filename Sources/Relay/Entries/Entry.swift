@@ -21,18 +21,6 @@ package struct NewEntry: Equatable, Sendable {
   package var collapseID: String?
   /// The UNIX second after which the entry is not sent.
   package var deadline: Int64?
-
-  package init(
-    app: String, id: String, token: String? = nil, tokens: String? = nil, channel: String? = nil,
-    payload: String
-  ) {
-    self.app = app
-    self.id = id
-    self.token = token
-    self.tokens = tokens
-    self.channel = channel
-    self.payload = payload
-  }
 }
 
 extension NewEntry {
@@ -69,19 +57,6 @@ package struct Entry: Equatable, Sendable {
   package var resolved: PositionSet
   /// The reason why it is unreadable; nil if it is readable.
   package var fault: String?
-
-  package init(
-    number: Int64, content: NewEntry, deliveries: Int, deferrals: Int, crashes: Int = 0,
-    resolved: PositionSet, fault: String? = nil
-  ) {
-    self.number = number
-    self.content = content
-    self.deliveries = deliveries
-    self.deferrals = deferrals
-    self.crashes = crashes
-    self.resolved = resolved
-    self.fault = fault
-  }
 
   /// The last UNIX second in which sending makes sense; nil if it always does.
   package var lastSecond: Int64? {

@@ -1,26 +1,21 @@
 /// The devices of an entry, or its channel, and the payload for each, which is built when it is
 /// sent. A class, because each access to a structure of this size would retain all of its fields.
 package final class EntryTargets {
-  /// The reason why an entry, or one of its devices, cannot be sent.
-  package struct Fault: Error, CustomStringConvertible {
-    package var description: String
-  }
-
   /// nil for a single device or a channel.
   private let list: TokenList?
   private let token: String
   private let payload: String
 
-  package init(_ entry: NewEntry) throws(Fault) {
+  package init(_ entry: NewEntry) throws(RelayFault) {
     payload = entry.payload
     token = entry.token ?? ""
     switch (entry.token, entry.tokens, entry.channel) {
     case (_?, nil, nil), (nil, nil, _?): list = nil
     case (nil, let tokens?, nil): list = try TokenList(tokens, entry.payload)
     case (nil, nil, nil):
-      throw Fault(description: "the entry has no token, tokens or channel")
+      throw RelayFault(description: "the entry has no token, tokens or channel")
     default:
-      throw Fault(description: "the entry has more than one of token, tokens and channel")
+      throw RelayFault(description: "the entry has more than one of token, tokens and channel")
     }
   }
 
@@ -40,7 +35,7 @@ package final class EntryTargets {
   package func withPush<Result>(
     at position: Int, _ space: inout [UInt8],
     _ body: (_ token: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) -> Result
-  ) throws(Fault) -> Result {
+  ) throws(RelayFault) -> Result {
     if let list { return try list.withPush(at: position, &space, body) }
     var (token, payload) = (token, payload)
     return token.withUTF8 { token in

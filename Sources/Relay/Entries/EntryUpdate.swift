@@ -58,12 +58,6 @@ package struct EntryUpdate: Equatable, Sendable {
   package var outcomes: [PushOutcome]
   package var disposition: Disposition
 
-  package init(_ entry: Entry, _ outcomes: [PushOutcome], _ disposition: Disposition) {
-    self.init(
-      number: entry.number, app: entry.content.app, id: entry.content.id,
-      deliveries: entry.deliveries, outcomes: outcomes, disposition: disposition)
-  }
-
   /// Passes each outcome by pointer, because a copy would retain its strings.
   @inline(__always)
   func forEachOutcome(_ body: (UnsafePointer<PushOutcome>) -> Void) {
@@ -72,16 +66,12 @@ package struct EntryUpdate: Equatable, Sendable {
       for place in outcomes.indices { body(first + place) }
     }
   }
+}
 
-  init(
-    number: Int64, app: String, id: String, deliveries: Int, outcomes: [PushOutcome],
-    disposition: Disposition
-  ) {
-    self.number = number
-    self.app = app
-    self.id = id
-    self.deliveries = deliveries
-    self.outcomes = outcomes
-    self.disposition = disposition
+extension EntryUpdate {
+  package init(_ entry: Entry, _ outcomes: [PushOutcome], _ disposition: Disposition) {
+    self.init(
+      number: entry.number, app: entry.content.app, id: entry.content.id,
+      deliveries: entry.deliveries, outcomes: outcomes, disposition: disposition)
   }
 }

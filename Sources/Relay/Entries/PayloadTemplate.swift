@@ -70,20 +70,20 @@ package struct PayloadTemplate {
   /// Appends a device's payload to `out`. The device's members are at `own`.
   func fill(
     _ members: [RawJSON.Member], _ own: Range<Int>, of json: RawJSON, into out: inout [UInt8]
-  ) throws(EntryTargets.Fault) {
-    try source.withUnsafeBufferPointer { source throws(EntryTargets.Fault) in
+  ) throws(RelayFault) {
+    try source.withUnsafeBufferPointer { source throws(RelayFault) in
       for piece in pieces {
         out.append(contentsOf: UnsafeBufferPointer(rebasing: source[piece.bytes]))
         let name = UnsafeBufferPointer(rebasing: source[piece.name])
         guard let member = json.last(name, of: members, own) else {
-          throw EntryTargets.Fault(description: "{{\(self.name(of: piece))}} is missing")
+          throw RelayFault(description: "{{\(self.name(of: piece))}} is missing")
         }
         var value = member.value
         if piece.isInString {
           switch json.bytes[value.lowerBound] {
           case UInt8(ascii: "\""): value = value.lowerBound + 1..<value.upperBound - 1
           case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"):
-            throw EntryTargets.Fault(
+            throw RelayFault(
               description:
                 "{{\(self.name(of: piece))}} is within a string: it must be text, a number, true or false"
             )

@@ -1,8 +1,6 @@
 /// The devices of an entry: an array of tokens, or of objects with a token and values, and the
 /// payload with placeholders for the values. The list is parsed once and kept as text.
 final class TokenList {
-  typealias Fault = EntryTargets.Fault
-
   private let json: RawJSON
   private let elements: [Range<Int>]
   /// The members of all elements; `ends` has the number of members up to each element. If there are
@@ -11,18 +9,18 @@ final class TokenList {
   private let ends: [Int]
   private let template: PayloadTemplate
 
-  init(_ tokens: String, _ payload: String) throws(Fault) {
+  init(_ tokens: String, _ payload: String) throws(RelayFault) {
     var json = RawJSON(tokens)
     var (members, ends) = ([RawJSON.Member](), [Int]())
     do {
       elements = try json.elements(&members, &ends)
     } catch {
-      throw Fault(description: "tokens: \(error)")
+      throw RelayFault(description: "tokens: \(error)")
     }
     (self.json, self.members, self.ends) = (json, members, ends)
     template = PayloadTemplate(payload)
     guard (1...NewEntry.mostTokens).contains(count) else {
-      throw Fault(
+      throw RelayFault(
         description: "tokens: \(count) of them; an entry has 1 to \(NewEntry.mostTokens)")
     }
   }
@@ -34,7 +32,7 @@ final class TokenList {
   func withPush<Result>(
     at position: Int, _ space: inout [UInt8],
     _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Result
-  ) throws(Fault) -> Result {
+  ) throws(RelayFault) -> Result {
     var read: [RawJSON.Member] = []
     let device = try device(at: position, &read)
     let text = Self.unquoted(device.token)
@@ -68,11 +66,11 @@ final class TokenList {
     place.lowerBound + 1..<place.upperBound - 1
   }
 
-  private func unescaped(_ place: Range<Int>) throws(Fault) -> String {
+  private func unescaped(_ place: Range<Int>) throws(RelayFault) -> String {
     do {
       return try RawJSON.text(json.bytes[place]) ?? ""
     } catch {
-      throw Fault(description: "\(error)")
+      throw RelayFault(description: "\(error)")
     }
   }
 
@@ -80,7 +78,7 @@ final class TokenList {
   /// had too many members: they are parsed into `read` now.
   private func device(
     at position: Int, _ read: inout [RawJSON.Member]
-  ) throws(Fault) -> (token: Range<Int>, members: Range<Int>?) {
+  ) throws(RelayFault) -> (token: Range<Int>, members: Range<Int>?) {
     let element = elements[position]
     if json.isText(element) { return (element, 0..<0) }
     if !ends.isEmpty, json.bytes[element.lowerBound] == UInt8(ascii: "{") {
@@ -90,15 +88,17 @@ final class TokenList {
     do {
       try json.members(of: element, into: &read)
     } catch {
-      throw Fault(description: "\(error)")
+      throw RelayFault(description: "\(error)")
     }
     return (try token(read, read.indices), nil)
   }
 
-  private func token(_ members: [RawJSON.Member], _ own: Range<Int>) throws(Fault) -> Range<Int> {
+  private func token(_ members: [RawJSON.Member], _ own: Range<Int>) throws(RelayFault) -> Range<
+    Int
+  > {
     let member = Self.name.withUnsafeBufferPointer { json.last($0, of: members, own) }
     guard let member, json.isText(member.value) else {
-      throw Fault(description: "\"token\" is missing")
+      throw RelayFault(description: "\"token\" is missing")
     }
     return member.value
   }

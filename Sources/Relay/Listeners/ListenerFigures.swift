@@ -24,8 +24,6 @@ package final class ListenerFigures: Sendable {
     package var handshakes = 0
     /// Connections closed because of a limit.
     package var limited: [Limit: Int] = [:]
-
-    package init() {}
   }
 
   private let state = Mutex(Shown())

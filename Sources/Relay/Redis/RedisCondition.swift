@@ -12,12 +12,10 @@ struct RedisCondition {
     for node in nodes {
       do {
         warnings += try Self.warnings(node, isCluster: connections.isCluster)
-      } catch let unreachable as RedisUnreachable {
-        faults.append(unreachable.fault)
-      } catch let timeout as RedisTimeout {
-        faults.append(timeout.fault)
       } catch let refusal as RedisRefusal {
         throw refusal.fault
+      } catch let failure as any RedisFailure {
+        faults.append(failure.fault)
       }
     }
     // In a cluster a node may be down while a replica takes over; fail only if all are unreachable.

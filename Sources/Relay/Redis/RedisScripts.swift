@@ -13,10 +13,7 @@ struct RedisScript: Sendable {
     let bytes = Array(text.utf8)
     var digest = [UInt8](repeating: 0, count: 20)
     EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha1(), nil)
-    hash = digest.map { byte in
-      let digits = String(byte, radix: 16)
-      return digits.count == 1 ? "0\(digits)" : digits
-    }.joined()
+    hash = digest.hex
   }
 
   /// At `maxmemory` Redis checks only the first write of a script.

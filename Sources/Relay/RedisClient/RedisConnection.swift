@@ -159,15 +159,15 @@ final class RedisConnection: @unchecked Sendable {
       } catch let failure as RedisSocket.Failure {
         throw timeout(failure)
       } catch let error as RedisReplyReader.Fault {
-        throw RedisTimeout(fault("invalid Redis reply: \(error)"))
+        throw RedisTimeout(fault: fault("invalid Redis reply: \(error)"))
       }
     }
   }
 
   private func timeout(_ failure: RedisSocket.Failure) -> RedisTimeout {
     switch failure {
-    case .late: RedisTimeout(fault("no reply within \(answerS) s"), isLate: true)
-    case .broken(let words): RedisTimeout(fault("the connection is lost: \(words)"))
+    case .late: RedisTimeout(fault: fault("no reply within \(answerS) s"), isLate: true)
+    case .broken(let words): RedisTimeout(fault: fault("the connection is lost: \(words)"))
     }
   }
 }

@@ -36,15 +36,12 @@ final class RedisConnections: Sendable {
   ) throws -> Value {
     do {
       return try node.use(isRepeatable: isRepeatable, act)
-    } catch let refusal as RedisRefusal {
-      guard ["MOVED ", "ASK ", "CROSSSLOT "].contains(where: refusal.words.hasPrefix) else {
-        throw refusal.fault
-      }
+    } catch let refusal as RedisRefusal
+      where ["MOVED ", "ASK ", "CROSSSLOT "].contains(where: refusal.words.hasPrefix)
+    {
       throw Self.fault(ofNode: "\(refusal)")
-    } catch let timeout as RedisTimeout {
-      throw timeout.fault
-    } catch let unreachable as RedisUnreachable {
-      throw unreachable.fault
+    } catch let failure as any RedisFailure {
+      throw failure.fault
     }
   }
 

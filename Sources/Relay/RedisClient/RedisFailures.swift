@@ -1,29 +1,29 @@
+/// The reason why a command has no result.
+protocol RedisFailure: Error, CustomStringConvertible {
+  var fault: RelayFault { get }
+}
+
+extension RedisFailure {
+  var description: String { fault.description }
+}
+
 /// Redis replied with an error. The connection stays usable.
-struct RedisRefusal: Error, CustomStringConvertible {
+struct RedisRefusal: RedisFailure {
   var name: String
   var words: String
-  var description: String { "\(name): \(words.prefix(Self.mostShown))" }
+  var fault: RelayFault { RelayFault(description: "\(name): \(words.prefix(Self.mostShown))") }
 
   private static let mostShown = 500
-
-  var fault: RelayFault { RelayFault(description: description) }
 }
 
 /// No reply arrived.
-struct RedisTimeout: Error, CustomStringConvertible {
+struct RedisTimeout: RedisFailure {
   var fault: RelayFault
   /// The time ran out while the connection was still open.
-  var isLate: Bool
-  var description: String { fault.description }
-
-  init(_ fault: RelayFault, isLate: Bool = false) {
-    self.fault = fault
-    self.isLate = isLate
-  }
+  var isLate = false
 }
 
 /// No connection was made, so no command was sent.
-struct RedisUnreachable: Error, CustomStringConvertible {
+struct RedisUnreachable: RedisFailure {
   var fault: RelayFault
-  var description: String { fault.description }
 }

@@ -119,7 +119,7 @@ final class RedisNode: Sendable {
       return connection
     } catch {
       let fault =
-        (error as? RelayFault) ?? (error as? RedisTimeout)?.fault
+        (error as? RelayFault) ?? (error as? any RedisFailure)?.fault
         ?? RelayFault(description: "\(error)")
       let number = losses.next()
       state.withLock {

@@ -15,8 +15,6 @@ package struct RedisTLS: Equatable, Sendable {
   /// The name in the server's certificate; nil for the host name in the address.
   package var serverName: String?
 
-  package init() {}
-
   /// Creates the TLS connection before the handshake. Reads the files each time, so that a renewed
   /// certificate applies to the next connection.
   func open(_ descriptor: CInt, to host: String) throws(Fault) -> OpaquePointer {

@@ -57,119 +57,95 @@ struct MetricsText {
         known[one.app] = isCounted ? depths?[one.app] ?? QueueDepth() : nil
       }
     }
+    var subject = ("app", "")
+    func add(_ name: String, _ type: String, _ help: String, _ value: Int, _ label: [String]) {
+      all.add(
+        "apns_relay_\(name)", type, help, [subject] + (label.isEmpty ? [] : [(label[0], label[1])]),
+        "\(value)")
+    }
+    func gauge(_ name: String, _ help: String, _ value: Int, _ label: String...) {
+      add(name, "gauge", help, value, label)
+    }
+    func counter(_ name: String, _ help: String, _ value: Int, _ label: String...) {
+      add(name + "_total", "counter", help, value, label)
+    }
     for (app, depth) in known.sorted(by: { $0.key < $1.key }) {
-      for (state, count) in [
-        ("ready", depth.ready), ("deferred", depth.deferred), ("claimed", depth.claimed),
-      ] {
-        all.add(
-          "apns_relay_entries", "gauge", "Entries in the queue.", [("app", app), ("state", state)],
-          "\(count)")
-      }
-      all.add(
-        "apns_relay_dead_letters", "gauge", "Dead letters: entries that were delivered too often.",
-        [("app", app)], "\(depth.dead)")
-      all.add(
-        "apns_relay_oldest_entry_age_seconds", "gauge",
-        "Age of the oldest ready entry.",
-        [("app", app)], "\(depth.ageS)")
+      subject = ("app", app)
+      gauge("entries", "Entries in the queue.", depth.ready, "state", "ready")
+      gauge("entries", "Entries in the queue.", depth.deferred, "state", "deferred")
+      gauge("entries", "Entries in the queue.", depth.claimed, "state", "claimed")
+      gauge(
+        "dead_letters", "Dead letters: entries that were delivered too often.", depth.dead)
+      gauge("oldest_entry_age_seconds", "Age of the oldest ready entry.", depth.ageS)
     }
     for (app, figures) in figures {
+      subject = ("app", app)
       for end in PushOutcome.Kind.allCases {
-        all.add(
-          "apns_relay_outcomes_total", "counter",
-          "Notifications with an outcome that this relay recorded.",
-          [("app", app), ("outcome", end.rawValue)], "\(figures.outcomes[end] ?? 0)")
+        counter(
+          "outcomes", "Notifications with an outcome that this relay recorded.",
+          figures.outcomes[end] ?? 0, "outcome", end.rawValue)
       }
       for (reason, count) in figures.reasons.sorted(by: { $0.key < $1.key }) {
-        all.add(
-          "apns_relay_rejected_total", "counter", "Rejected notifications by reason.",
-          [("app", app), ("reason", reason)], "\(count)")
+        counter("rejected", "Rejected notifications by reason.", count, "reason", reason)
       }
-      for (name, help, count) in [
-        ("claimed_entries", "Entries claimed.", figures.claimed),
-        (
-          "deferred", "Entries deferred because APNs requested a retry.",
-          figures.deferred
-        ),
-        (
-          "redelivered", "Entries redelivered because a delivery got no response.",
-          figures.redelivered
-        ),
-        (
-          "reclaimed_entries", "Entries reclaimed from workers that ended or fell silent.",
-          figures.reclaimed
-        ),
-        ("record_transactions", "Transactions in which outcomes were recorded.", figures.records),
-      ] {
-        all.add("apns_relay_\(name)_total", "counter", help, [("app", app)], "\(count)")
-      }
-      all.add(
-        "apns_relay_claimed_notifications", "gauge",
-        "Notifications claimed and without a recorded outcome.",
-        [("app", app)], "\(figures.inHand)")
-      all.add(
-        "apns_relay_ready", "gauge", "1 if the worker can send and record outcomes.",
-        [("app", app)],
-        figures.problem == nil ? "1" : "0")
+      counter("claimed_entries", "Entries claimed.", figures.claimed)
+      counter("deferred", "Entries deferred because APNs requested a retry.", figures.deferred)
+      counter(
+        "redelivered", "Entries redelivered because a delivery got no response.",
+        figures.redelivered)
+      counter(
+        "reclaimed_entries", "Entries reclaimed from workers that ended or fell silent.",
+        figures.reclaimed)
+      counter(
+        "record_transactions", "Transactions in which outcomes were recorded.", figures.records)
+      gauge(
+        "claimed_notifications", "Notifications claimed and without a recorded outcome.",
+        figures.inHand)
+      gauge(
+        "ready", "1 if the worker can send and record outcomes.", figures.problem == nil ? 1 : 0)
       if let quota = figures.connectionQuota {
-        all.add(
-          "apns_relay_connection_quota", "gauge",
-          "This relay's part of total_connections.", [("app", app)],
-          "\(quota)")
+        gauge("connection_quota", "This relay's part of total_connections.", quota)
       }
       if figures.remembers {
-        all.add(
-          "apns_relay_guard_alarm", "gauge",
-          "1 while bad tokens are ignored because there are too many.",
-          [("app", app)], figures.guardAlarm == nil ? "0" : "1")
-        all.add(
-          "apns_relay_guard_withheld_total", "counter", "Bad tokens that were ignored.",
-          [("app", app)], "\(figures.withheld)")
+        gauge(
+          "guard_alarm", "1 while bad tokens are ignored because there are too many.",
+          figures.guardAlarm == nil ? 0 : 1)
+        counter("guard_withheld", "Bad tokens that were ignored.", figures.withheld)
       }
-      all.add(
-        "apns_relay_stopped", "gauge", "1 while nothing is pushed until an operator acts.",
-        [("app", app)], figures.isStopped ? "1" : "0")
+      gauge(
+        "stopped", "1 while nothing is pushed until an operator acts.", figures.isStopped ? 1 : 0)
       if let end = figures.certificateEnd {
-        all.add(
-          "apns_relay_certificate_expiry_timestamp_seconds", "gauge",
-          "Expiry of the certificate in UNIX seconds.", [("app", app)], "\(end)")
+        gauge(
+          "certificate_expiry_timestamp_seconds", "Expiry of the certificate in UNIX seconds.",
+          Int(end))
       }
     }
     for (name, figures) in listeners {
-      let listener = ("listener", name)
-      all.add(
-        "apns_relay_listener_connections", "gauge", "Open connections.", [listener],
-        "\(figures.connections)")
-      all.add(
-        "apns_relay_listener_waiting", "gauge", "Requests without a response yet.", [listener],
-        "\(figures.waiting)")
-      all.add(
-        "apns_relay_listener_rejected_connections_total", "counter",
-        "Connections refused because there were too many.", [listener],
-        "\(figures.refusedConnections)")
-      for (name, help, count) in [
-        ("queued", "Notifications that a binary listener queued.", figures.queued),
-        ("discarded", "Notifications discarded after a rejected one.", figures.discarded),
-        ("refused", "Clients refused because they were not identified.", figures.refused),
-        ("silent", "Silent pushes sent as background pushes of priority 5.", figures.silent),
-      ] {
-        all.add("apns_relay_listener_\(name)_total", "counter", help, [listener], "\(count)")
-      }
-      all.add(
-        "apns_relay_listener_handshakes", "gauge", "Connections without a known client yet.",
-        [listener],
-        "\(figures.handshakes)")
+      subject = ("listener", name)
+      gauge("listener_connections", "Open connections.", figures.connections)
+      gauge("listener_waiting", "Requests without a response yet.", figures.waiting)
+      counter(
+        "listener_rejected_connections", "Connections refused because there were too many.",
+        figures.refusedConnections)
+      counter(
+        "listener_queued", "Notifications that a binary listener queued.", figures.queued)
+      counter(
+        "listener_discarded", "Notifications discarded after a rejected one.", figures.discarded)
+      counter(
+        "listener_refused", "Clients refused because they were not identified.", figures.refused)
+      counter(
+        "listener_silent", "Silent pushes sent as background pushes of priority 5.",
+        figures.silent)
+      gauge("listener_handshakes", "Connections without a known client yet.", figures.handshakes)
       for limit in ListenerFigures.Limit.allCases {
-        all.add(
-          "apns_relay_listener_limited_total", "counter",
-          "Connections closed because a limit was reached.",
-          [listener, ("limit", limit.rawValue)], "\(figures.limited[limit] ?? 0)")
+        counter(
+          "listener_limited", "Connections closed because a limit was reached.",
+          figures.limited[limit] ?? 0, "limit", limit.rawValue)
       }
       for (status, count) in figures.responses.sorted(by: { $0.key < $1.key }) {
-        all.add(
-          "apns_relay_listener_responses_total", "counter",
-          "Responses and error packets by status.",
-          [listener, ("status", "\(status)")], "\(count)")
+        counter(
+          "listener_responses", "Responses and error packets by status.", count, "status",
+          "\(status)")
       }
     }
     for (_, figures) in figures { all.merge(figures.session) }

@@ -40,7 +40,9 @@ struct Agreement {
   }
 
   /// Writes the settings, or compares them with the queue's.
-  mutating func look(_ queue: any EntryQueue & AppStateStore, _ workerID: WorkerID, _ log: Logger) throws {
+  mutating func look(_ queue: any EntryQueue & AppStateStore, _ workerID: WorkerID, _ log: Logger)
+    throws
+  {
     let own = text(workerID)
     let noted = try queue.appState(Self.note, app: workerID.app)
     isFirst = noted == own

@@ -29,7 +29,8 @@ struct BadTokenRecorder {
 
   /// Begins with the responses in the queue, from other relays and from earlier runs.
   init(
-    _ app: AppConfiguration, _ queue: any BadTokenStore & AppStateStore, _ badTokens: BadTokens, log: Logger
+    _ app: AppConfiguration, _ queue: any BadTokenStore & AppStateStore, _ badTokens: BadTokens,
+    log: Logger
   ) throws {
     self.app = app.name
     self.queue = queue
@@ -51,15 +52,14 @@ struct BadTokenRecorder {
     try exchangeSizes()
   }
 
-  private static let badCodes = [
-    APNS_REASON_BAD_DEVICE_TOKEN, APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC,
-  ]
-  private static let badReasons = badCodes.map { String(cString: apns_reason_text($0)) }
+  private static let badReasons = PushLimits.badTokenReasons.map {
+    String(cString: apns_reason_text($0))
+  }
 
   /// Counts a response, and marks it if its token must be recorded.
   mutating func count(_ result: inout PushResult, at now: Int64) {
     guard result.httpStatus > 0, result.held.entry.content.channel == nil else { return }
-    let isBad = result.httpStatus == 400 && Self.badCodes.contains(result.code)
+    let isBad = result.httpStatus == 400 && PushLimits.badTokenReasons.contains(result.code)
     let hadAccepted = guarding.hasAccepted
     guarding.count(isBad: isBad, isAccepted: result.httpStatus == 200)
     if guarding.hasAccepted, !hadAccepted { mustWriteAccepted = true }

@@ -25,7 +25,8 @@ struct ConnectionQuota {
   var isEmpty: Bool { count == 0 }
 
   mutating func keep(
-    _ queue: any ConnectionQuotaStore, _ workerID: WorkerID, isNeeded: Bool, _ session: ServiceSession,
+    _ queue: any ConnectionQuotaStore, _ workerID: WorkerID, isNeeded: Bool,
+    _ session: ServiceSession,
     at now: Int64, _ log: Logger
   ) throws {
     if count > 0, now - renewedAt > leaseMS / 2 {

@@ -33,14 +33,14 @@ final class HeldEntry {
 
   /// An unreadable entry has one outcome, and is finished.
   init(_ entry: consuming Entry) {
-    pushType = entry.content.pushType.map { ServiceSession.pushTypes[$0] } ?? 0
+    pushType = entry.content.pushType.map { PushLimits.pushTypes[$0] } ?? 0
     let fault: String
-    do throws(EntryTargets.Fault) {
-      if let fault = entry.fault { throw EntryTargets.Fault(description: fault) }
+    do throws(RelayFault) {
+      if let fault = entry.fault { throw RelayFault(description: fault) }
       let targets = try EntryTargets(entry.content)
       self.targets = targets
       count = targets.count
-      hasUUID = !targets.isList && ServiceSession.isUUID(entry.content.id)
+      hasUUID = !targets.isList && PushLimits.isUUID(entry.content.id)
       resolved = entry.resolved
       unresolved = count - resolved.count(below: count)
       self.entry = entry

@@ -116,7 +116,7 @@ final class ServiceSession {
     if let fault = push.address(held, replacing: replacing) { return .refused(fault) }
     let number = flights.add(held, position)
     let status: apns_status_t
-    do throws(EntryTargets.Fault) {
+    do throws(RelayFault) {
       status = try targets.withPush(at: position, &space) { token, payload in
         push.send(to: handle, token: token, payload: payload, number: number)
       }
@@ -194,31 +194,6 @@ final class ServiceSession {
 
   /// The session's metrics in Prometheus' text format.
   func metrics(ofApp app: String) -> String { SessionMetrics.text(of: handle, app: app) }
-
-  static let pushTypes = Dictionary(
-    uniqueKeysWithValues: (1...UInt8(APNS_PUSH_TYPE_CONTROLS.rawValue)).map {
-      (String(cString: apns_push_type_text(apns_push_type_t(rawValue: UInt32($0)))), $0)
-    })
-
-  static func knows(pushType name: String) -> Bool { pushTypes[name] != nil }
-
-  static func isUUID(_ text: String) -> Bool {
-    text.utf8.count == 36
-      && (text.utf8.withContiguousStorageIfAvailable { isUUID($0) } ?? isUUID(Array(text.utf8)))
-  }
-
-  private static func isUUID(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
-    var place = 0
-    for byte in bytes {
-      switch place {
-      case 8, 13, 18, 23: if byte != UInt8(ascii: "-") { return false }
-      default:
-        guard byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 6 else { return false }
-      }
-      place &+= 1
-    }
-    return place == 36
-  }
 }
 
 extension AppConfiguration {

@@ -32,8 +32,6 @@ package struct StandingProblem {
   /// The current problem; nil without one.
   package var words: String? { stands ? stop?.words : nil }
 
-  package init() {}
-
   /// Counts a failure. Times are monotonic.
   package mutating func meet(_ words: String, _ cause: apns_cause_t, at now: Int64, _ log: Logger) {
     var met = stop ?? Stop(words: words, cause: cause, since: now, nextLine: now)
@@ -115,7 +113,7 @@ extension StandingProblem {
       meet(words, APNS_CAUSE_NONE, at: now, log)
       return words
     }
-    let isBadToken = result.httpStatus == 400 && Self.badTokens.contains(result.code.rawValue)
+    let isBadToken = result.httpStatus == 400 && PushLimits.badTokenReasons.contains(result.code)
     if isBadToken, lastGood == nil {
       badTokens += 1
     } else if result.httpStatus > 0, result.httpStatus != 429, result.httpStatus < 500 {
@@ -123,9 +121,6 @@ extension StandingProblem {
     }
     return nil
   }
-
-  private static let badTokens = Set(
-    [APNS_REASON_BAD_DEVICE_TOKEN, APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC].map(\.rawValue))
 
   /// The configuration error that a response shows; nil if it concerns the notification or APNs.
   private func words(_ result: PushResult) -> String? {
@@ -138,7 +133,7 @@ extension StandingProblem {
     case APNS_REASON_BAD_CERTIFICATE, APNS_REASON_BAD_CERTIFICATE_ENVIRONMENT:
       return "APNs rejects the provider: \(result.reason)"
     default:
-      guard Self.badTokens.contains(result.code.rawValue), lastGood == nil,
+      guard PushLimits.badTokenReasons.contains(result.code), lastGood == nil,
         badTokens >= Self.mostBadTokens
       else { return nil }
       return

@@ -33,8 +33,6 @@ package struct WorkerFigures: Sendable {
   /// When the worker last ran a pass (monotonic).
   package var heard: Int64 = 0
 
-  package init() {}
-
   mutating func count(_ update: EntryUpdate) {
     // Most outcomes are equal, so the dictionary is updated once per run.
     var (last, count) = (PushOutcome.Kind.accepted, 0)

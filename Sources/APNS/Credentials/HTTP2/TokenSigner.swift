@@ -10,7 +10,7 @@ struct TokenSigner: ~Copyable {
   static let capacity = 256
 
   /// An EVP_PKEY; nil if the application signs.
-  fileprivate let key: OpaquePointer?
+  private let key: OpaquePointer?
   private let hostSign: apns_sign_t?
   private let hostContext: UnsafeMutableRawPointer?
   /// Key and team, each followed by a NUL.
@@ -267,20 +267,40 @@ struct TokenSigner: ~Copyable {
   }
 }
 
-/// The signing key of the options only, for the relay, which signs tokens that the queue keeps.
-package enum TokenKey {
-  /// An EVP_PKEY, which the caller frees; nil on failure, with the reason in `error`.
-  package static func read(
+/// The signer of the options only, for the relay, whose queue keeps its tokens.
+package final class TokenKey {
+  package static let capacity = TokenSigner.capacity
+  private let signer: TokenSigner
+
+  /// Nil on failure, with the reason in `error`.
+  package init?(
     _ options: apns_credentials_options_t, _ error: UnsafeMutablePointer<apns_error_t>
-  ) -> OpaquePointer? {
+  ) {
     do throws(Failure) {
-      guard let signer = try TokenSigner(options), let key = signer.key,
-        EVP_PKEY_up_ref(key) == 1
-      else { return nil }
-      return key
+      guard let signer = try TokenSigner(options) else { return nil }
+      self.signer = signer
     } catch let failure {
       failure.report(to: error)
       return nil
+    }
+  }
+
+  /// SHA-256 of the public key.
+  package var fingerprint: InlineArray<32, UInt8> { signer.fingerprint }
+
+  /// Writes a token made at that time, and returns its length; 0 on failure, with the reason in
+  /// `error`. `target` has room for `capacity` bytes.
+  package func write(
+    at unix: Int64, to target: UnsafeMutablePointer<UInt8>,
+    _ error: UnsafeMutablePointer<apns_error_t>
+  ) -> Int {
+    do throws(Failure) {
+      let count = try signer.write(at: unix, to: target).count &- TokenSigner.prefixLength
+      memmove(target, target + TokenSigner.prefixLength, count)
+      return count
+    } catch let failure {
+      failure.report(to: error)
+      return 0
     }
   }
 }

@@ -41,7 +41,7 @@ struct ListenerClients: Sendable {
       if let app { return .app(app, how: "by the port, without a certificate") }
       return .unknown("it sent no certificate")
     }
-    let fingerprint = CertificateFingerprint.text(of: certificate.fingerprint)
+    let fingerprint = certificate.fingerprint.hex
     let who = "\(certificate.subject), SHA-256 \(fingerprint)"
     if let app = fingerprints[fingerprint] { return .app(app, how: "by the fingerprint of \(who)") }
     if let app { return .app(app, how: "by the port, with \(who)") }

@@ -173,7 +173,7 @@ final class HTTPListenerHandler: ChannelDuplexHandler {
     let path = head.flatMap { try? $0.target() }?.path ?? head?.uri ?? ""
     let isPush = !path.hasPrefix("/1/") && !path.hasPrefix("/4/")
     let header = isPush ? "apns-id" : "apns-request-id"
-    let said = head?.headers.first(name: header).flatMap { ServiceSession.isUUID($0) ? $0 : nil }
+    let said = head?.headers.first(name: header).flatMap { PushLimits.isUUID($0) ? $0 : nil }
     return (header, said)
   }
 

@@ -19,10 +19,6 @@ struct RequestRules {
     var isPreferred = false
   }
 
-  private static let mostBytes = 4096
-  private static let mostBytesOfVoIP = 5120
-  private static let longestCollapseID = 64
-
   let apps: [AppConfiguration]
   /// The app of all requests; nil if each names its own.
   let app: String?
@@ -98,15 +94,16 @@ struct RequestRules {
     let isVoIP = type == "voip" || (type == nil && (topic ?? app.topic)?.hasSuffix(".voip") == true)
     var entry = NewEntry(
       app: app.name, id: try Self.identifier(request, "apns-id"), token: token.lowercased(),
-      payload: try Self.payload(request, most: isVoIP ? Self.mostBytesOfVoIP : Self.mostBytes))
+      payload: try Self.payload(
+        request, most: isVoIP ? PushLimits.longestPayloadOfVoIP : PushLimits.longestPayload))
     entry.topic = topic == app.topic ? nil : topic
     entry.pushType = type
     try Self.times(request, &entry)
     if let collapse = request.header("apns-collapse-id") {
-      guard (1...Self.longestCollapseID).contains(collapse.utf8.count) else {
+      guard (1...PushLimits.longestCollapseID).contains(collapse.utf8.count) else {
         throw .refusal(
           400, "BadCollapseId",
-          "apns-collapse-id has \(collapse.utf8.count) bytes; it needs 1 to \(Self.longestCollapseID)"
+          "apns-collapse-id has \(collapse.utf8.count) bytes; it needs 1 to \(PushLimits.longestCollapseID)"
         )
       }
       entry.collapseID = collapse
@@ -130,7 +127,7 @@ struct RequestRules {
     }
     var entry = NewEntry(
       app: app.name, id: try Self.identifier(request, "apns-request-id"), channel: channel,
-      payload: try Self.payload(request, most: Self.mostBytesOfVoIP))
+      payload: try Self.payload(request, most: PushLimits.longestPayloadOfVoIP))
     entry.topic = app.topic == bundle ? nil : bundle
     entry.pushType = type
     try Self.times(request, &entry)
@@ -158,7 +155,7 @@ struct RequestRules {
     guard let id = request.header(name), !id.isEmpty else {
       return UUID().uuidString.lowercased()
     }
-    guard ServiceSession.isUUID(id) else {
+    guard PushLimits.isUUID(id) else {
       throw .refusal(400, "BadMessageId", "\(name) is not a UUID")
     }
     return id.lowercased()
@@ -166,7 +163,7 @@ struct RequestRules {
 
   private static func pushType(_ request: ListenerRequest) throws(ListenerResponse) -> String? {
     guard let type = request.header("apns-push-type") else { return nil }
-    guard ServiceSession.knows(pushType: type) else {
+    guard PushLimits.pushTypes[type] != nil else {
       throw .refusal(400, "InvalidPushType", "there is no push type '\(type.prefix(40))'")
     }
     return type
@@ -176,10 +173,10 @@ struct RequestRules {
     _ request: ListenerRequest, _ entry: inout NewEntry
   ) throws(ListenerResponse) {
     if let text = request.header("apns-priority") {
-      guard ["10", "5", "1"].contains(text) else {
+      entry.priority = PushLimits.priorities.first { "\($0)" == text }
+      if entry.priority == nil {
         throw .refusal(400, "BadPriority", "apns-priority is 10, 5 or 1")
       }
-      entry.priority = Int(text)
     }
     if let text = request.header("apns-expiration") {
       guard let time = Self.number(text) else {
