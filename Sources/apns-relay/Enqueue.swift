@@ -111,15 +111,7 @@ struct Enqueue: ParsableCommand {
     }
   }
 
-  func run() throws {
-    do {
-      try enqueue()
-    } catch let error as ExitCode {
-      throw error
-    } catch {
-      throw RelayCommand.refusal("\(error)")
-    }
-  }
+  func run() throws { try RelayCommand.refusing(enqueue) }
 
   private func enqueue() throws {
     var plan = try campaign.map { try Campaign(file: $0) } ?? Campaign()

@@ -43,13 +43,7 @@ struct GuardState: ParsableCommand {
   }
 
   func run() throws {
-    let isAlarmed: Bool
-    do {
-      isAlarmed = try act()
-    } catch {
-      throw (error as? ExitCode) ?? RelayCommand.refusal("\(error)")
-    }
-    if isAlarmed { throw ExitCode(1) }
+    if try RelayCommand.refusing(act) { throw ExitCode(1) }
   }
 
   private func act() throws -> Bool {

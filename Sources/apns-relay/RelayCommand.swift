@@ -48,6 +48,11 @@ struct RelayCommand: ParsableCommand {
     return ExitCode(2)
   }
 
+  /// A failure of `act` is a refusal.
+  static func refusing<Result>(_ act: () throws -> Result) throws -> Result {
+    do { return try act() } catch { throw (error as? ExitCode) ?? refusal("\(error)") }
+  }
+
   /// Removes secrets that the message may quote.
   private static func report(_ message: String) {
     let text = Redaction.of(message, given: CommandLine.arguments)
@@ -98,12 +103,7 @@ struct Run: ParsableCommand {
       return
     }
     let config = try ConfigurationFile.demanded(config)
-    let wanted: RelayConfiguration
-    do {
-      wanted = try ConfigurationReader.read(config)
-    } catch {
-      throw RelayCommand.refusal("\(error)")
-    }
+    let wanted = try RelayCommand.refusing { try ConfigurationReader.read(config) }
     if printConfig {
       print(ConfigurationText.text(of: wanted), terminator: "")
       return
