@@ -138,6 +138,7 @@ if Context.environment["APNS_RELAY"] != nil {
         "CProcess",
         "CSV",
         "HTTPServer",
+        "JSON",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),

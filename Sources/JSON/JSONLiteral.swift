@@ -15,6 +15,9 @@ package enum JSONLiteral {
       case UInt8(ascii: "\""), UInt8(ascii: "\\"):
         text.append(UInt8(ascii: "\\"))
         text.append(byte)
+      case UInt8(ascii: "\n"): text += "\\n".utf8
+      case UInt8(ascii: "\r"): text += "\\r".utf8
+      case UInt8(ascii: "\t"): text += "\\t".utf8
       case 0..<0x20:
         text += "\\u00".utf8
         text.append(hexDigits[Int(byte >> 4)])

@@ -1,8 +1,9 @@
 import CAPNS
 import Logging
-@testable import Relay
 import Synchronization
 import Testing
+
+@testable import Relay
 
 @Suite struct StandingProblemTests {
   /// The logged lines.

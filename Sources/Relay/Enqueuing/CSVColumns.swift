@@ -1,4 +1,5 @@
 import CSV
+import JSON
 
 /// The columns of a CSV list, and the conversion of its records to JSON objects.
 struct CSVColumns {
@@ -49,7 +50,7 @@ struct CSVColumns {
         if let wrong = DeviceLines.fault(ofToken: text) { throw fault(wrong) }
       }
       let content = try value(name, text)
-      members.append("\(RawJSON.quoted(name)):\(content)")
+      members.append("\(JSONLiteral.string(name)):\(content)")
     }
     // A record may omit its last columns.
     guard zip(names, fields).contains(where: { $0.0 == "token" }) else {
@@ -59,7 +60,7 @@ struct CSVColumns {
   }
 
   private func value(_ name: String, _ text: String) throws(CSVFault) -> String {
-    guard valueNames.contains(name) else { return RawJSON.quoted(text) }
+    guard valueNames.contains(name) else { return JSONLiteral.string(text) }
     guard RawJSON.isValue(text) else {
       throw fault(
         "\(name) is not a JSON value, such as a number; a text needs quotes around {{\(name)}}")

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 
 /// One payload for a list of devices, or for a channel.
 package struct Campaign {
@@ -45,7 +46,7 @@ package struct Campaign {
   }
 
   package mutating func say(_ alert: String) {
-    entry.payload = "{\"aps\":{\"alert\":\(RawJSON.quoted(alert))}}"
+    entry.payload = "{\"aps\":{\"alert\":\(JSONLiteral.string(alert))}}"
   }
 
   /// Enqueues a broadcast to its channel, as one entry.
@@ -81,7 +82,7 @@ package struct Campaign {
       guard !text.isEmpty else { throw RelayFault(description: "\(name) is empty") }
       guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
         throw RelayFault(
-          description: "\(name) contains a control character: \(RawJSON.quoted(text))")
+          description: "\(name) contains a control character: \(JSONLiteral.string(text))")
       }
     }
     if let priority = entry.priority, !PushLimits.priorities.contains(priority) {

@@ -1,3 +1,5 @@
+import JSON
+
 /// Outcomes of many notifications as a JSON array, which is one outcome record in Redis. Devices of
 /// an entry with the same outcome share an element, because each byte is copied several times in
 /// Redis.
@@ -92,7 +94,7 @@ struct OutcomeList {
 
   private static func addText(_ text: UnsafeBufferPointer<UInt8>, to out: inout [UInt8]) {
     guard RawJSON.isPlain(UnsafeRawBufferPointer(text)) else {
-      out.append(contentsOf: RawJSON.quoted(String(decoding: text, as: UTF8.self)).utf8)
+      out.append(contentsOf: JSONLiteral.string(String(decoding: text, as: UTF8.self)).utf8)
       return
     }
     out.append(UInt8(ascii: "\""))

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Synchronization
 
 /// The queue in Redis Streams, for relays and producers on any number of machines. Each change is a
@@ -326,7 +327,7 @@ package final class RedisQueue: QueueEngine {
     let reply = try run(.known, app: app) { command in
       for id in ids {
         command.add(id)
-        command.add(RawJSON.quoted(id))
+        command.add(JSONLiteral.string(id))
       }
     }
     var all: [String: KnownEntry] = [:]

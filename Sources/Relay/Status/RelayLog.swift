@@ -1,6 +1,7 @@
-import Client
 import CAPNS
+import Client
 import Foundation
+import JSON
 import Logging
 
 /// Writes log lines to standard error without buffering, as JSON or text.
@@ -29,9 +30,9 @@ package struct RelayLog: LogHandler {
     var text: String
     if isJSON {
       text =
-        "{\"time\":\"\(now)\",\"level\":\"\(level)\",\"message\":\(RawJSON.quoted(message))"
+        "{\"time\":\"\(now)\",\"level\":\"\(level)\",\"message\":\(JSONLiteral.string(message))"
       for (key, value) in all {
-        text += ",\(RawJSON.quoted(key)):\(Self.json(value))"
+        text += ",\(JSONLiteral.string(key)):\(Self.json(value))"
       }
       text += "}\n"
     } else {
@@ -50,7 +51,7 @@ package struct RelayLog: LogHandler {
     if case .stringConvertible(let number) = value, number is any BinaryInteger {
       return "\(number)"
     }
-    return RawJSON.quoted("\(value)")
+    return JSONLiteral.string("\(value)")
   }
 }
 

@@ -1,6 +1,7 @@
-import Client
 import CAPNS
+import Client
 import Foundation
+import JSON
 
 /// A channel management request.
 struct ManagementRequest: Sendable {
@@ -148,7 +149,7 @@ final class ChannelManagement: Sendable {
       return ListenerResponse(204)
     case .list:
       var ids: [String] = []
-      try service.list { ids.append(RawJSON.quoted($0)) }
+      try service.list { ids.append(JSONLiteral.string($0)) }
       return .json("{\"channels\":[\(ids.joined(separator: ","))]}")
     }
   }

@@ -1,3 +1,5 @@
+import JSON
+
 /// A request as a listener received it.
 package struct ListenerRequest: Equatable, Sendable {
   package var method: String
@@ -66,9 +68,9 @@ package struct ListenerResponse: Error, Equatable, Sendable {
   static func refusal(
     _ status: Int, _ reason: String, _ message: String? = nil, timestampMS: Int64? = nil
   ) -> Self {
-    var members = ["\"reason\":\(RawJSON.quoted(reason))"]
+    var members = ["\"reason\":\(JSONLiteral.string(reason))"]
     if let timestampMS { members.append("\"timestamp\":\(timestampMS)") }
-    if let message { members.append("\"message\":\(RawJSON.quoted(message))") }
+    if let message { members.append("\"message\":\(JSONLiteral.string(message))") }
     return Self(
       status, headers: ["content-type": "application/json"],
       body: "{\(members.joined(separator: ","))}")
