@@ -67,9 +67,29 @@ static apns_status_t send_line(apns_session_t *session, char *text, size_t line,
   return status;
 }
 
-/* Prints the gone devices: of `session` over HTTP/2, of the feedback service if it is NULL. */
-static int print_feedback(const char *host, uint16_t port, const apns_credentials_t *who,
-                          apns_session_t *session) {
+static void print_gone(const uint8_t *token, size_t length, int64_t since) {
+  char hex[2 * APNS_TOKEN_MAX + 1];
+  if (apns_token_to_hex(token, length, hex, sizeof hex, NULL, NULL)) return;
+  printf("gone since %lld: %s\n", (long long)since, hex);
+}
+
+/* Prints the gone devices that APNs reported to the session. */
+static int print_gone_of(apns_session_t *session) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_gone_device_t device = APNS_GONE_DEVICE_INIT;
+  apns_status_t status;
+  size_t devices = 0;
+  while ((status = apns_session_next_gone(session, &device, &error)) == APNS_OK) {
+    print_gone(device.token, device.token_length, device.timestamp);
+    devices++;
+  }
+  if (status != APNS_DONE) return fail("gone devices", &error);
+  printf("feedback: %zu devices to stop pushing to\n", devices);
+  return EXIT_SUCCESS;
+}
+
+/* The same for the binary interface, which has a service for that. */
+static int print_feedback(const char *host, uint16_t port, const apns_credentials_t *who) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
@@ -79,12 +99,9 @@ static int print_feedback(const char *host, uint16_t port, const apns_credential
 
   options.peer.host = host;
   options.peer.port = port;
-  options.session = session;
   if (apns_feedback_open(&options, who, &feedback, &error)) return fail("feedback", &error);
   while ((status = apns_feedback_next(feedback, &tuple, &error)) == APNS_OK) {
-    char hex[2 * APNS_TOKEN_MAX + 1];
-    if (apns_token_to_hex(tuple.token, tuple.token_length, hex, sizeof hex, NULL, &error)) continue;
-    printf("gone since %u: %s\n", (unsigned)tuple.timestamp, hex);
+    print_gone(tuple.token, tuple.token_length, tuple.timestamp);
     devices++;
   }
   apns_feedback_free(feedback);
@@ -147,8 +164,8 @@ int main(int argc, char **argv) {
   printf("resent after a rejection: %llu; connections: %llu\n", (unsigned long long)stats.resent,
          (unsigned long long)stats.connects);
 
-  int result =
-      print_feedback(argv[1], (uint16_t)atoi(argv[3]), credentials, is_http2 ? session : NULL);
+  int result = is_http2 ? print_gone_of(session)
+                        : print_feedback(argv[1], (uint16_t)atoi(argv[3]), credentials);
   apns_session_free(session);
   apns_credentials_free(credentials);
   return stats.accepted + rejected + refused + unknown == line && unknown == 0 ? result

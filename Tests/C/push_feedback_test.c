@@ -110,6 +110,40 @@ TEST(the_list_is_that_of_the_410s) {
   push_end(session, service);
 }
 
+TEST(one_call_takes_one_device) {
+  gone_t gone = {.every = 3};
+  service_t *service = service_with(&gone);
+  apns_session_t *session = push_session(service, NULL);
+  apns_gone_device_t device = APNS_GONE_DEVICE_INIT;
+  assert_status(APNS_DONE, apns_session_next_gone(session, &device, &error));
+  send_range(session, 0, 100);
+  drain(session);
+  bool found[100] = {false};
+  for (size_t count = 0; count < 33; count++) {
+    size_t n;
+    assert_ok(apns_session_next_gone(session, &device, &error));
+    memcpy(&n, device.token, sizeof n);
+    assert_in_range(n, 0, 99);
+    assert_false(found[n]);
+    found[n] = true;
+    assert_int_equal(n % 3, 0);
+    assert_int_equal(device.token_length, 32);
+    assert_memory_equal(device.token, notification(n)->token, 32);
+    assert_int_equal(device.timestamp, 1400000000 + n);
+  }
+  /* The list is the same one, and a closed session still has it. */
+  assert_ok(apns_session_close(session, AMPLE_MS, &error));
+  read_list(session);
+  assert_int_equal(registry.count, 1);
+  assert_status(APNS_DONE, apns_session_next_gone(session, &device, &error));
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_next_gone(session, NULL, &error), "device_out");
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_next_gone(NULL, &device, &error), "session");
+  device.size = 0;
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_next_gone(session, &device, &error),
+               "apns_gone_device_t.size");
+  push_end(session, service);
+}
+
 TEST(each_device_is_listed_once_with_the_last_time) {
   gone_t gone = {.every = 1};
   service_t *service = service_with(&gone);
@@ -268,6 +302,9 @@ TEST(a_binary_session_has_the_service) {
   clean_up(feedback);
   assert_int_equal(registry.count, 1);
   assert_int_equal(registry.found[0].number, 7);
+  apns_gone_device_t device = APNS_GONE_DEVICE_INIT;
+  assert_fails(APNS_ERR_ARGUMENT, apns_session_next_gone(session, &device, &error),
+               "the feedback service lists the devices");
   apns_feedback_free(feedback);
   apns_credentials_free(credentials);
   session_end(session, gateway);
@@ -286,6 +323,8 @@ static int uses_the_parents(void *argument) {
   options.session = family->session;
   CHILD_REQUIRE(apns_feedback_open(&options, NULL, &feedback, NULL) == APNS_ERR_FORKED);
   CHILD_REQUIRE(apns_feedback_next(family->feedback, &tuple, NULL) == APNS_ERR_FORKED);
+  apns_gone_device_t device = APNS_GONE_DEVICE_INIT;
+  CHILD_REQUIRE(apns_session_next_gone(family->session, &device, NULL) == APNS_ERR_FORKED);
   apns_feedback_free(family->feedback);
   apns_session_free(family->session);
   return 0;

@@ -308,7 +308,16 @@ TEST(a_rejection_has_its_reason) {
     assert_text("Unregistered", event.why());
     assert_true(event.gone_since() ==
                 std::chrono::system_clock::time_point{} + std::chrono::seconds{1454402113});
+    session.send({token_of(1), json});
+    only_event(session);
+    const std::optional<apns::GoneDevice> device = session.next_gone();
+    assert_true(device.has_value());
+    assert_true(device->time() == event.gone_since());
+    assert_true(device->hex() == apns::to_hex(token_of(1)));
+    assert_false(session.next_gone().has_value());
     // A loop that cleans up with the feedback service still works.
+    session.send({token_of(1), json});
+    only_event(session);
     apns::FeedbackOptions options;
     options.session = session.get();
     apns::Feedback feedback(apns::Credentials(provider_options()), options);

@@ -174,7 +174,7 @@ def test_a_gone_device(start, push):
 
 
 def test_gone_refers_to_feedback_over_the_binary_interface(who):
-    with pytest.raises(libapns.ArgumentError, match="over the binary interface, Feedback lists"):
+    with pytest.raises(libapns.ArgumentError, match="over the binary interface, the feedback service lists"):
         libapns.Session(who, protocol="binary").gone()
 
 

@@ -1923,6 +1923,32 @@ apns_status_t apns_session_push(apns_session_t *session, const apns_notification
  */
 size_t apns_event_describe(const apns_event_t *event, char *text_out, size_t capacity);
 
+/** A device that no longer has the app. */
+typedef struct apns_gone_device {
+  size_t size;       /* set by APNS_GONE_DEVICE_INIT */
+  int64_t timestamp; /* UNIX seconds when it was found gone; a later registration counts */
+  uint32_t token_length;
+  uint8_t token[APNS_TOKEN_MAX];
+} apns_gone_device_t;
+
+#define APNS_GONE_DEVICE_INIT               \
+  {                                         \
+    sizeof(apns_gone_device_t), 0, 0, { 0 } \
+  }
+
+/**
+ * Takes the next device that APNs reported to this HTTP/2 session as gone (410 with Unregistered or
+ * ExpiredToken). Each is listed once, by its first report. Its time is the last one from APNs, or
+ * else that of the response. The list keeps 65,536 devices, about 80 bytes each; APNs reports any
+ * other device again with the next push to it.
+ *
+ * APNS_DONE: no other is known now; later calls return devices that are reported later. The call
+ * does no I/O, and works on a closed session too. APNS_ERR_ARGUMENT: the session speaks the binary
+ * interface, which has a feedback service (binary.h).
+ */
+apns_status_t apns_session_next_gone(apns_session_t *session, apns_gone_device_t *device_out,
+                                     apns_error_t *error_out);
+
 /**
  * Counts since the session was made. Each notification counts as exactly one of accepted,
  * rejected, unknown, cancelled, expired and unresolved.

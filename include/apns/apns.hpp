@@ -1468,6 +1468,17 @@ struct Event : apns_event_t {
   }
 };
 
+/** A device that no longer has the app. */
+struct GoneDevice : apns_gone_device_t {
+  GoneDevice() noexcept : apns_gone_device_t APNS_GONE_DEVICE_INIT {}
+
+  TokenBytes bytes() const noexcept { return {token, token_length}; }
+  std::string hex() const { return to_hex(bytes()); }
+  std::chrono::system_clock::time_point time() const noexcept {
+    return std::chrono::system_clock::time_point{} + std::chrono::seconds{timestamp};
+  }
+};
+
 /**
  * A provider's session with one gateway. Its destructor waits for outcomes, up to close_timeout_ms.
  *
@@ -1622,6 +1633,16 @@ class Session : public detail::Owner<apns_session_t> {
     return detail::Pulled<Event, NextEvent, true>(NextEvent{get(), detail::timeout(timeout)});
   }
 
+  /** The next device that APNs reported as gone (410), or none. HTTP/2 only. */
+  std::optional<GoneDevice> next_gone() {
+    detail::Slot slot;
+    std::optional<GoneDevice> device(std::in_place);
+    const apns_status_t status = try_next_gone(*device, &slot.error);
+    if (status == APNS_OK) return device;
+    if (status != APNS_DONE) detail::raise(slot.error);
+    return std::nullopt;
+  }
+
   apns_session_stats_t stats() const {
     detail::Slot slot;
     apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
@@ -1767,6 +1788,11 @@ class Session : public detail::Owner<apns_session_t> {
   apns_status_t try_cancel(std::uint32_t identifier = 0, std::size_t *cancelled_out = nullptr,
                            apns_error_t *error = nullptr) noexcept {
     return apns_session_cancel(get(), identifier, cancelled_out, error);
+  }
+
+  apns_status_t try_next_gone(apns_gone_device_t &device_out,
+                              apns_error_t *error = nullptr) noexcept {
+    return apns_session_next_gone(get(), &device_out, error);
   }
 
   apns_status_t try_next_event(apns_event_t &event_out, Milliseconds timeout = Milliseconds{0},

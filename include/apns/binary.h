@@ -139,12 +139,9 @@ typedef struct apns_feedback_tuple {
  * `*feedback_out`.
  *
  * With an HTTP/2 session in the options the call does no I/O and ignores all other options, and
- * `credentials` may be NULL. The list has the devices that APNs reported to the session as gone
- * (410 with Unregistered or ExpiredToken), each once. The time of a device is the last one from
- * APNs, in seconds, or else the time of the response. A tuple that is taken leaves the list;
- * the others stay for the next feedback. The list keeps 65,536 devices, about 80 bytes each;
- * APNs reports any other device again with the next push to it. The session may be closed, or
- * freed first. For the rule about threads the feedback is a part of the session.
+ * `credentials` may be NULL. The list is then the one of apns_session_next_gone(). A tuple that is
+ * taken leaves it; the others stay. The session may be closed, or freed first. For the rule about
+ * threads the feedback is a part of the session.
  */
 apns_status_t apns_feedback_open(const apns_feedback_options_t *options,
                                  const apns_credentials_t *credentials,

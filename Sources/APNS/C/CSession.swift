@@ -161,6 +161,22 @@ private struct NextOutcome: SessionCall {
   }
 }
 
+@_cdecl("apns_session_next_gone") @implementation
+public func apns_session_next_gone(
+  _ session: OpaquePointer?, _ device: UnsafeMutablePointer<apns_gone_device_t>?,
+  _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  var isDone = false
+  let status = answer(error) { () throws(Failure) in
+    guard let device else { throw isNull("device_out") }
+    _ = try checkedSize(UnsafePointer(device))
+    var told = apns_gone_device_t()
+    isDone = try !ownSession(session).takeGone(in: &told)
+    if !isDone { try fill(device, with: told) }
+  }
+  return isDone ? APNS_DONE : status
+}
+
 @_cdecl("apns_session_stats") @implementation
 public func apns_session_stats(
   _ session: OpaquePointer?, _ stats: UnsafeMutablePointer<apns_session_stats_t>?,

@@ -160,6 +160,26 @@ struct SessionHandle {
     }
   }
 
+  /// Takes a gone device; false without one.
+  func takeGone(in told: inout apns_gone_device_t) throws(Failure) -> Bool {
+    try enter()
+    defer { leave() }
+    #if APNS_HTTP2
+      if let gone {
+        return gone.pointee.take { token, timestamp in
+          told.timestamp = Int64(timestamp)
+          told.token_length = UInt32(truncatingIfNeeded: token.count)
+          withUnsafeMutableBytes(of: &told.token) {
+            $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: token.prefix($0.count)))
+          }
+        }
+      }
+    #endif
+    throw Failure(
+      APNS_ERR_ARGUMENT,
+      "over the binary interface, the feedback service lists the devices that are gone")
+  }
+
   #if APNS_HTTP2
     /// The gone devices, if the session gets reports of them.
     var gone: UnsafeMutablePointer<GoneDevices>? {

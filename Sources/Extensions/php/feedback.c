@@ -70,14 +70,14 @@ static bool take(zend_object *object, bool of_others, int32_t timeout_ms, zval *
     php_apns_throw(&error);
     return false;
   }
-  php_apns_feedback_entry(out, &tuple);
+  php_apns_feedback_entry(out, tuple.token, tuple.token_length, tuple.timestamp);
   return true;
 }
 
-void php_apns_feedback_entry(zval *out, const apns_feedback_tuple_t *tuple) {
+void php_apns_feedback_entry(zval *out, const uint8_t *token, size_t length, int64_t timestamp) {
   object_init_ex(out, php_apns_class.feedback_entry);
-  ZVAL_STR(OBJ_PROP_NUM(Z_OBJ_P(out), 0), php_apns_token_hex(tuple->token, tuple->token_length));
-  ZVAL_LONG(OBJ_PROP_NUM(Z_OBJ_P(out), 1), tuple->timestamp);
+  ZVAL_STR(OBJ_PROP_NUM(Z_OBJ_P(out), 0), php_apns_token_hex(token, length));
+  ZVAL_LONG(OBJ_PROP_NUM(Z_OBJ_P(out), 1), (zend_long)timestamp);
 }
 
 static zend_object *create(zend_class_entry *ce) {

@@ -482,7 +482,7 @@ void php_apns_throw_waits(const char *what, bool is_inherited);
 void php_apns_feedback_register(void);
 void php_apns_channels_register(void);
 /* Makes an Apns\FeedbackEntry of it. */
-void php_apns_feedback_entry(zval *out, const apns_feedback_tuple_t *tuple);
+void php_apns_feedback_entry(zval *out, const uint8_t *token, size_t length, int64_t timestamp);
 
 /* A foreach over values that `take` takes one at a time from `owner`: false is an exception, and
    null the end. */

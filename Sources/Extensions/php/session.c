@@ -493,29 +493,17 @@ PHP_METHOD(Apns_Session, metrics) {
 
 PHP_METHOD(Apns_Session, gone) {
   apns_error_t error = APNS_ERROR_INIT;
-  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
-  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-  apns_feedback_t *feedback = NULL;
+  apns_gone_device_t device = APNS_GONE_DEVICE_INIT;
+  apns_status_t status;
   if (zend_parse_parameters_none() == FAILURE) return;
   php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
   if (!tracked) return;
-  options.session = tracked->session;
-  /* The list is for HTTP/2; over the binary interface Feedback has it. */
-  if (!tracked->speaks_http2) {
-    error.status = APNS_ERR_ARGUMENT;
-    snprintf(error.message, sizeof error.message,
-             "over the binary interface, Apns\\Feedback lists the devices that are gone");
-    php_apns_throw(&error);
-    return;
-  }
-  apns_status_t status = apns_feedback_open(&options, NULL, &feedback, &error);
-  if (status == APNS_OK) array_init(return_value);
-  while (status == APNS_OK && (status = apns_feedback_next(feedback, &tuple, &error)) == APNS_OK) {
+  array_init(return_value);
+  while ((status = apns_session_next_gone(tracked->session, &device, &error)) == APNS_OK) {
     zval entry;
-    php_apns_feedback_entry(&entry, &tuple);
+    php_apns_feedback_entry(&entry, device.token, device.token_length, device.timestamp);
     add_next_index_zval(return_value, &entry);
   }
-  apns_feedback_free(feedback);
   if (status != APNS_DONE) php_apns_throw(&error);
 }
 

@@ -329,7 +329,7 @@ bool feedback_load(module_state_t *state);
 bool channels_load(module_state_t *state);
 
 /* An libapns.Device. */
-PyObject *device_make(const module_state_t *state, uint32_t timestamp, const void *token,
+PyObject *device_make(const module_state_t *state, int64_t timestamp, const void *token,
                       size_t length);
 
 extern PyMethodDef payload_functions[];

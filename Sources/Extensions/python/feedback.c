@@ -70,9 +70,9 @@ static void feedback_dealloc(PyObject *object) {
   object_free(object);
 }
 
-PyObject *device_make(const module_state_t *state, uint32_t timestamp, const void *token,
+PyObject *device_make(const module_state_t *state, int64_t timestamp, const void *token,
                       size_t length) {
-  PyObject *seconds = PyLong_FromUnsignedLong(timestamp);
+  PyObject *seconds = PyLong_FromLongLong(timestamp);
   PyObject *bytes = PyBytes_FromStringAndSize((const char *)token, (Py_ssize_t)length);
   PyObject *device = seconds && bytes ? PyStructSequence_New(state->device) : NULL;
   if (!device) {

@@ -170,50 +170,30 @@ PyObject *session_metrics(PyObject *object, PyObject *none) {
 
 /* ---- Devices that are gone ---------------------------------------------------------- */
 
-typedef struct gone {
-  uint32_t timestamp;
-  uint32_t length;
-  uint8_t token[APNS_TOKEN_MAX];
-} gone_t;
-
 /* Takes the list into memory that the caller frees. With the lock, under which no object is made:
    the collector might run code that wants the lock. */
-static apns_status_t take_gone(session_t *self, gone_t **list, size_t *count, apns_error_t *error) {
-  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
-  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-  apns_feedback_t *feedback = NULL;
+static apns_status_t take_gone(session_t *self, apns_gone_device_t **list, size_t *count,
+                               apns_error_t *error) {
+  const apns_gone_device_t none = APNS_GONE_DEVICE_INIT;
   size_t room = 0;
-  options.session = self->session;
-  apns_status_t status = apns_feedback_open(&options, NULL, &feedback, error);
-  while (status == APNS_OK) {
+  for (;; ++*count) {
     if (*count == room) {
-      gone_t *larger = realloc(*list, (room = room ? 2 * room : 64) * sizeof **list);
-      if (!larger) break; /* the rest stays where it is */
+      apns_gone_device_t *larger = realloc(*list, (room = room ? 2 * room : 64) * sizeof **list);
+      if (!larger) return APNS_OK; /* the rest stays where it is */
       *list = larger;
     }
-    status = apns_feedback_next(feedback, &tuple, error);
-    if (status || tuple.token_length > APNS_TOKEN_MAX) break;
-    gone_t *one = &(*list)[(*count)++];
-    one->timestamp = tuple.timestamp;
-    one->length = (uint32_t)tuple.token_length;
-    memcpy(one->token, tuple.token, tuple.token_length);
+    (*list)[*count] = none;
+    apns_status_t status = apns_session_next_gone(self->session, &(*list)[*count], error);
+    if (status) return status;
   }
-  apns_feedback_free(feedback);
-  return status;
 }
 
 PyObject *session_gone(PyObject *object, PyObject *none) {
   session_t *self = (session_t *)object;
   apns_error_t error = APNS_ERROR_INIT;
-  gone_t *gone = NULL;
+  apns_gone_device_t *gone = NULL;
   size_t count = 0;
   (void)none;
-  if (!self->speaks_http2) {
-    error.status = APNS_ERR_ARGUMENT;
-    PyOS_snprintf(error.message, sizeof error.message,
-                  "over the binary interface, Feedback lists the devices that are gone");
-    return raise_error(self->state, &error);
-  }
   if (!object_lock_acquire(&self->lock, "session")) return NULL;
   apns_status_t status = take_gone(self, &gone, &count, &error);
   object_lock_release(&self->lock);
@@ -226,7 +206,8 @@ PyObject *session_gone(PyObject *object, PyObject *none) {
     PyErr_NoMemory();
   }
   for (size_t n = 0; list && n < count; n++) {
-    PyObject *device = device_make(self->state, gone[n].timestamp, gone[n].token, gone[n].length);
+    PyObject *device =
+        device_make(self->state, gone[n].timestamp, gone[n].token, gone[n].token_length);
     if (device) {
       PyList_SetItem(list, (Py_ssize_t)n, device);
     } else {

@@ -61,6 +61,9 @@ extension apns_notification_t: SizedStructure {
 extension apns_event_t: SizedStructure {
   static var name: StaticString { "apns_event_t" }
 }
+extension apns_gone_device_t: SizedStructure {
+  static var name: StaticString { "apns_gone_device_t" }
+}
 extension apns_session_stats_t: SizedStructure {
   static var name: StaticString { "apns_session_stats_t" }
 }

@@ -81,6 +81,14 @@ struct GoneDevices {
     return device
   }
 
+  /// Removes the first device, its token valid meanwhile; false without one.
+  mutating func take(_ read: (UnsafeRawBufferPointer, ShortUNIXSeconds) -> Void) -> Bool {
+    guard let device = take() else { return false }
+    read(Self.token(of: device), device.pointee.timestamp)
+    free(device)
+    return true
+  }
+
   fileprivate mutating func forgetAll() {
     while let device = take() { free(device) }
     free(buckets)

@@ -111,7 +111,7 @@ null null "0" "0" "4000000000" "4000000000" "4000000000" "4000000000" "400000000
 - gone
 the device today
 0
-over the binary interface, Apns\Feedback lists the devices that are gone
+over the binary interface, the feedback service lists the devices that are gone
 - provider tokens
 100
 100

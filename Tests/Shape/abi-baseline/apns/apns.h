@@ -634,6 +634,18 @@ apns_status_t apns_session_push(apns_session_t *session, const apns_notification
                                 int32_t timeout_ms, apns_event_t *event_out,
                                 apns_error_t *error_out);
 size_t apns_event_describe(const apns_event_t *event, char *text_out, size_t capacity);
+typedef struct apns_gone_device {
+  size_t size;
+  int64_t timestamp;
+  uint32_t token_length;
+  uint8_t token[APNS_TOKEN_MAX];
+} apns_gone_device_t;
+#define APNS_GONE_DEVICE_INIT               \
+  {                                         \
+    sizeof(apns_gone_device_t), 0, 0, { 0 } \
+  }
+apns_status_t apns_session_next_gone(apns_session_t *session, apns_gone_device_t *device_out,
+                                     apns_error_t *error_out);
 typedef struct apns_session_stats {
   size_t size;
   uint64_t taken;
