@@ -67,7 +67,7 @@ let package = Package(
     .systemLibrary(name: "CMetrics", path: "Sources/CMetrics"),
     .target(name: "Client", dependencies: ["APNS", "CAPNS", "CMetrics"]),
     .target(name: "CSV"),
-    .target(name: "JSON"),
+    .target(name: "JSON", dependencies: ["APNS"]),
     .target(
       name: "Dashboard",
       dependencies: [

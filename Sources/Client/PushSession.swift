@@ -20,18 +20,6 @@ package final class SentNotification {
   }
 }
 
-/// The fields that all notifications of a run share.
-package struct Delivery {
-  package var topic: String?
-  package var collapseIdentifier: String?
-  package var apnsIdentifier: String?
-  package var expiry: Int64 = 0
-  package var priority: UInt8 = 0
-  package var pushType: apns_push_type_t = APNS_PUSH_TYPE_DEFAULT
-
-  package init() {}
-}
-
 /// The outcome of one notification.
 package struct SendOutcome {
   package enum Kind: String { case accepted, rejected, unknown, expired, refused }
@@ -80,6 +68,10 @@ package final class PushSession {
     package var quietPeriodMS: UInt32 = 0
     /// Never resends, never retries, and keeps no standby connection.
     package var sendsOnce = false
+    /// How long it retries; 0 is the library's default, -1 is not at all.
+    package var retryTimeoutMS: Int32 = 0
+    /// No call waits: an event loop watches `descriptor`.
+    package var neverWaits = false
     /// So long after it was queued a notification has its outcome; -1 for no limit.
     package var deadlineMS: Int32 = -1
     /// The longest wait of a call, after which the same call continues; 0 for no limit.
@@ -90,14 +82,14 @@ package final class PushSession {
     package init() {}
   }
 
-  private let handle: OpaquePointer
-  private let lent = LentStrings()
+  let handle: OpaquePointer
   private let log: SessionLines?
   private let waitMaxMS: UInt32
   private let hasDeadline: Bool
   /// The number of consecutive calls that ended at their wait limit.
   private var slices: UInt32 = 0
-  private var notification = apns_notification_t()
+  private let push = OutgoingPush()
+  private var delivery: Delivery
   /// The library's message about an unreachable service; nil once the service was reached. A queued
   /// notification does not clear it, because it may wait in the window.
   package private(set) var problem: String?
@@ -109,7 +101,7 @@ package final class PushSession {
   }
 
   package init(
-    _ wanted: Options, credentials: OpaquePointer, delivery: Delivery
+    _ wanted: Options, credentials: OpaquePointer, delivery: Delivery = Delivery()
   ) throws(LibraryError) {
     let strings = LentStrings()
     var options = apns_session_options_t()
@@ -117,6 +109,7 @@ package final class PushSession {
     options.peer = wanted.peer.lent(strings)
     options.environment = wanted.peer.environment
     options.peer.wait_max_ms = wanted.waitMaxMS
+    options.peer.nonblocking = wanted.neverWaits ? 1 : 0
     options.protocol = Int32((wanted.isHTTP2 ? APNS_PROTOCOL_HTTP2 : APNS_PROTOCOL_BINARY).rawValue)
     options.topic = strings.lend(wanted.topic)
     options.window_bytes = wanted.windowBytes
@@ -135,7 +128,7 @@ package final class PushSession {
     var tuning = apns_tuning_t()
     tuning.size = MemoryLayout<apns_tuning_t>.size
     tuning.payload_max = wanted.payloadMax
-    tuning.retry_timeout_ms = wanted.sendsOnce ? -1 : 0
+    tuning.retry_timeout_ms = wanted.sendsOnce ? -1 : wanted.retryTimeoutMS
     wanted.log?.register(in: &options)
     var handle: OpaquePointer?
     try withExtendedLifetime(strings) { () throws(LibraryError) in
@@ -150,13 +143,10 @@ package final class PushSession {
     log = wanted.log
     waitMaxMS = wanted.waitMaxMS
     hasDeadline = wanted.deadlineMS > 0
-    notification.size = MemoryLayout<apns_notification_t>.size
-    notification.expiry = delivery.expiry
-    notification.priority = delivery.priority
-    notification.push_type = UInt8(delivery.pushType.rawValue)
-    notification.topic = lent.lend(delivery.topic)
-    notification.collapse_id = lent.lend(delivery.collapseIdentifier)
-    notification.apns_id = lent.lend(delivery.apnsIdentifier)
+    self.delivery = delivery
+    if let fault = push.write(delivery) {
+      throw LibraryError(status: APNS_ERR_ARGUMENT, message: fault)
+    }
   }
 
   deinit { apns_session_free(handle) }
@@ -191,39 +181,21 @@ package final class PushSession {
 
   /// Leaves the notification in the buffer, because more follow.
   package func send(_ sent: SentNotification, _ payload: [UInt8]) throws(LibraryError) {
+    if sent.channel != delivery.channel {
+      delivery.channel = sent.channel
+      _ = push.write(delivery)
+    }
     let held = Unmanaged.passRetained(sent)
-    notification.token_length = sent.token.count
-    notification.payload_length = payload.count
-    notification.user_data = held.toOpaque()
-    let error = payload.withUnsafeBytes { payload in
-      notification.payload = payload.baseAddress
-      return addressing(sent) {
-        libraryError { apns_session_send(handle, &notification, APNS_SEND_MORE, nil, $0) }
+    let status = sent.token.withUnsafeBytes { token in
+      payload.withUnsafeBytes {
+        push.send(to: self, token: token, payload: $0, userData: held.toOpaque())
       }
     }
-    if let error {
-      note(error)
-      held.release()
-      throw error
-    }
-  }
-
-  /// Fills in the device or the channel for the duration of a call.
-  private func addressing(
-    _ sent: SentNotification, _ call: () -> LibraryError?
-  ) -> LibraryError? {
-    guard let channel = sent.channel else {
-      return sent.token.withUnsafeBytes { token in
-        notification.channel_id = nil
-        notification.token = token.baseAddress
-        return call()
-      }
-    }
-    return channel.withCString { channel in
-      notification.channel_id = channel
-      notification.token = nil
-      return call()
-    }
+    guard status != APNS_OK else { return }
+    held.release()
+    let error = push.failure(status)
+    note(error)
+    throw error
   }
 
   package func flush() throws(LibraryError) { try reaching { apns_session_flush(handle, $0) } }
@@ -298,13 +270,14 @@ package final class PushSession {
   package var unresolved: Int { stats.unresolved }
   package var resent: Int { stats.resent }
 
-  /// The session's metrics in Prometheus' text format; nil if memory runs out.
-  package var metrics: [UInt8]? {
+  /// The session's metrics in Prometheus' text format, with the build's unless they have labels; nil
+  /// if memory runs out.
+  package func metrics(labels: String? = nil) -> [UInt8]? {
     var text: UnsafeMutablePointer<CChar>?
     var count = 0
     guard let file = open_memstream(&text, &count) else { return nil }
-    write_build_info(file)
-    let isWhole = write_metrics(file, nil, handle) == 0
+    if labels == nil { write_build_info(file) }
+    let isWhole = write_metrics(file, labels, handle) == 0
     let isClosed = fclose(file) == 0
     defer { free(text) }
     guard isWhole, isClosed, let text else { return nil }

@@ -1,6 +1,5 @@
 import JSON
 import NIOHTTP1
-import Simulator
 
 /// A JSON response.
 enum JSONResponse {

@@ -1,7 +1,7 @@
-import Client
 import ArgumentParser
 import CAPNS
 import CProcess
+import Client
 import Foundation
 import Logging
 import Relay

@@ -38,7 +38,7 @@ PAGE = (ROOT / "Documentation/SIMULATOR.md").read_text()
         (["--http2-port", "0", "--provider-key", "KEY0000001:TEAM000001:/nonexistent"],
          "--provider-key: /nonexistent: No such file or directory"),
         (["--http2-port", "0", "--provider-key", "KEY0000001:TEAM000001:/dev/null"], "/dev/null: no P-256 key in PEM"),
-        (["--fault", "bad_reason=Nonsense"], "bad_reason: expected one of BadCollapseId, "),
+        (["--fault", "bad_reason=Nonsense"], "bad_reason: expected one of BadCertificate, "),
         (["--fault", "goaway=soon"], "goaway: expected one of graceful, immediate, open"),
         (["--topic", ""], "--topic is empty"),
         (["--topic", "com.example.app,"], "--topic is empty"),

@@ -1,6 +1,6 @@
 extension JSONFault.Reason {
   /// Texts of JSON errors, in the order of the cases.
-  var words: UnsafeRawBufferPointer {
+  package var words: UnsafeRawBufferPointer {
     WordList(
       """
       the JSON ends too early

@@ -1,6 +1,6 @@
 /// Why bytes are not JSON, and where the fault is.
-struct JSONFault: Error {
-  enum Reason: UInt8 {
+package struct JSONFault: Error {
+  package enum Reason: UInt8 {
     case end
     case value, nameOrEnd, name, colon, commaOrBracket, commaOrBrace, nothing
     case number, controlCharacter, escape, surrogate, utf8
@@ -8,9 +8,9 @@ struct JSONFault: Error {
     case escapedQuote, utf16
   }
 
-  var reason: Reason
+  package var reason: Reason
   /// Counted in bytes from 0.
-  var offset: Int
+  package var offset: Int
 
   init(_ reason: Reason, at offset: Int) {
     self.reason = reason
@@ -20,11 +20,11 @@ struct JSONFault: Error {
 
 /// Splits JSON into tokens (RFC 8259), without recursion. It is stricter than the grammar
 /// in one point: it refuses half a surrogate pair, because UTF-8 cannot encode it.
-struct JSONReader {
+package struct JSONReader {
   /// The depth to which Foundation reads on the device.
-  static let deepest = 512
+  package static let deepest = 512
 
-  enum Token {
+  package enum Token {
     case beginObject, endObject, beginArray, endArray
     case name, string, integer, fraction, word, null
     case end
@@ -38,11 +38,11 @@ struct JSONReader {
   private(set) var offset = 0
   /// The bounds of the last token; for a name or a string, the bounds of what is between
   /// the quotation marks.
-  private(set) var start = 0
-  private(set) var end = 0
+  package private(set) var start = 0
+  package private(set) var end = 0
   private(set) var depth = 0
   /// The last name or string contains an escape.
-  private(set) var hasEscape = false
+  package private(set) var hasEscape = false
   private var isInObject = false
   private var expected = Expected.value
   private let deepest: Int
@@ -50,7 +50,7 @@ struct JSONReader {
   private var kinds = InlineArray<8, UInt64>(repeating: 0)
 
   /// `depth`: how many levels will surround the text.
-  init(_ bytes: UnsafeRawBufferPointer, within depth: Int = 0) {
+  package init(_ bytes: UnsafeRawBufferPointer, within depth: Int = 0) {
     let nothing: StaticString = ""
     base = bytes.baseAddress ?? UnsafeRawPointer(nothing.utf8Start)
     count = bytes.count
@@ -85,7 +85,7 @@ struct JSONReader {
   /// The next token. After the end of the value it returns `end` every time.
   @_optimize(speed)
   @inline(never)
-  mutating func next() throws(JSONFault) -> Token { try step() }
+  package mutating func next() throws(JSONFault) -> Token { try step() }
 
   /// Skips the rest of the value that begins with this token.
   @_optimize(speed)
@@ -97,7 +97,7 @@ struct JSONReader {
   }
 
   /// The last token's bytes.
-  var token: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[start..<end]) }
+  package var token: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[start..<end]) }
 
   @inline(__always)
   private mutating func step() throws(JSONFault) -> Token {
@@ -315,10 +315,10 @@ struct JSONReader {
 }
 
 /// A backslash and the characters that belong to it.
-enum JSONEscape {
+package enum JSONEscape {
   /// The character that the escape at `offset` stands for, and how many bytes it takes.
   @inline(never)
-  static func read(
+  package static func read(
     _ bytes: UnsafeRawBufferPointer, at offset: Int
   ) throws(JSONFault) -> (scalar: UInt32, length: Int) {
     guard offset &+ 1 < bytes.count else { throw JSONFault(.end, at: bytes.count) }

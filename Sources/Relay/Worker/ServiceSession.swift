@@ -12,113 +12,79 @@ final class ServiceSession {
     case refused(String)
   }
 
-  private let handle: OpaquePointer
-  private let log: SessionLines?
+  private let session: PushSession
   /// All credentials so far: the session calls back for tokens while it exists, and old ones may
   /// still have open connections.
   private var credentials: [RelayCredentials]
   // No exclusivity checks, as in `HeldEntry`.
   @exclusivity(unchecked) private var flights = Flights()
   private let push = OutgoingPush()
+  /// The entry of the current push. Retained, so that no other entry gets its address.
+  private var entry: HeldEntry?
+  private var isReplacing = false
   /// The buffer for payloads.
   @exclusivity(unchecked) private var space: [UInt8] = []
   private let event = UnsafeMutablePointer<apns_event_t>.allocate(capacity: 1)
-  let descriptor: CInt
   /// The session's count of received bytes when it last had no connection.
   private var unheard: UInt64 = 0
 
   init(_ app: AppConfiguration, _ credentials: RelayCredentials, log: SessionLines?) throws {
-    let strings = LentStrings()
-    var options = apns_session_options_t()
-    options.size = MemoryLayout<apns_session_options_t>.size
-    options.protocol = Int32(APNS_PROTOCOL_HTTP2.rawValue)
-    let peer = app.servicePeer
-    options.peer = peer.lent(strings)
-    options.peer.nonblocking = 1
-    options.environment = peer.environment
-    options.topic = strings.lend(app.topic)
-    options.window_bytes = UInt32(app.limits.windowBytes)
+    var options = PushSession.Options()
+    options.neverWaits = true
+    options.peer = app.servicePeer
+    options.topic = app.topic
+    options.windowBytes = UInt32(app.limits.windowBytes)
     options.connections = UInt32(app.limits.connections)
-    options.outcomes = Int32(APNS_OUTCOMES_EACH.rawValue)
-    // Waiting notifications belong to the queue, which has its own deadlines.
-    options.deadline_ms = -1
-    options.delivery = Int32(
-      (app.delivery == .atMostOnce ? APNS_DELIVERY_AT_MOST_ONCE : APNS_DELIVERY_AT_LEAST_ONCE)
-        .rawValue)
-    var tuning = apns_tuning_t()
-    tuning.size = MemoryLayout<apns_tuning_t>.size
+    options.deliversAtMostOnce = app.delivery == .atMostOnce
     let retryMS = Int32(app.retry.withinS * 1000)
-    tuning.retry_timeout_ms = retryMS == 0 ? -1 : retryMS
-    log?.register(in: &options)
-    var handle: OpaquePointer?
-    try withExtendedLifetime(strings) { () throws(LibraryError) in
-      try withUnsafePointer(to: tuning) { (tuning) throws(LibraryError) in
-        options.tuning = tuning
-        try calling { apns_session_new(&options, credentials.handle, &handle, $0) }
-      }
-    }
-    self.handle = handle!
-    self.log = log
+    options.retryTimeoutMS = retryMS == 0 ? -1 : retryMS
+    options.log = log
+    session = try PushSession(options, credentials: credentials.handle)
     self.credentials = [credentials]
-    descriptor = apns_session_fd(handle)
     event.initialize(to: apns_event_t())
     event.pointee.size = MemoryLayout<apns_event_t>.size
   }
 
-  deinit {
-    apns_session_free(handle)
-    event.deallocate()
-  }
+  deinit { event.deallocate() }
+
+  var descriptor: CInt { session.descriptor }
 
   func use(_ credentials: RelayCredentials) throws(LibraryError) {
-    try calling { apns_session_use_credentials(handle, credentials.handle, $0) }
+    try session.use(credentials.handle)
     self.credentials.append(credentials)
   }
 
-  /// Any thread may call it.
-  func wake() { _ = apns_session_wake(handle) }
-
-  /// Sets the maximum number of connections, draining ones included.
-  func limitConnections(to most: Int) {
-    _ = apns_session_limit_connections(handle, UInt32(clamping: most), nil)
-  }
-
-  private var counts: apns_session_metrics_t {
-    var metrics = apns_session_metrics_t()
-    metrics.size = MemoryLayout<apns_session_metrics_t>.size
-    _ = apns_session_metrics(handle, &metrics, nil)
-    return metrics
-  }
+  func wake() { session.wake() }
+  func limitConnections(to most: Int) { session.limitConnections(to: most) }
 
   /// The number of connections, connecting and draining ones included.
   var connectionCount: Int {
-    let metrics = counts
+    let metrics = session.counts
     return Int(metrics.connecting) + Int(metrics.open) + Int(metrics.draining)
   }
 
   /// Whether APNs has sent data on an open connection. The handshake alone proves little, because a
   /// certificate is rejected only after it.
   func isReached() -> Bool {
-    let metrics = counts
+    let metrics = session.counts
     if metrics.open == 0 { unheard = metrics.bytes_read }
     return metrics.open > 0 && metrics.bytes_read > unheard
   }
 
-  /// Opens a connection as far as possible without blocking. Returns a new error, if any.
-  func connect() -> LibraryError? {
-    let error = libraryError { apns_session_connect(handle, $0) }
-    return error?.status == APNS_ERR_AGAIN ? nil : error
-  }
+  func connect() -> LibraryError? { session.open() }
+  func process() -> LibraryError? { session.process() }
 
   /// Sends the notification at this position.
   func send(_ held: HeldEntry, at position: Int, replacing: Bool) throws(LibraryError) -> Taking {
     guard let targets = held.targets else { return .refused("it cannot be read") }
-    if let fault = push.address(held, replacing: replacing) { return .refused(fault) }
+    if let fault = address(held, replacing: replacing) { return .refused(fault) }
     let number = flights.add(held, position)
     let status: apns_status_t
     do throws(RelayFault) {
       status = try targets.withPush(at: position, &space) { token, payload in
-        push.send(to: handle, token: token, payload: payload, number: number)
+        push.send(
+          to: session, hex: token, payload: payload,
+          userData: UnsafeMutableRawPointer(bitPattern: number))
       }
     } catch {
       _ = flights.take(number)
@@ -133,20 +99,42 @@ final class ServiceSession {
     }
   }
 
-  /// Writes, reads and reconnects as far as possible without blocking. Returns a new error, if any.
-  func process() -> LibraryError? {
-    let flushed = libraryError { apns_session_flush(handle, $0) }
-    let error = libraryError { apns_session_process(handle, $0) } ?? flushed
-    guard let error, error.status != APNS_ERR_AGAIN, error.status != APNS_DONE else { return nil }
-    // The program for provider tokens is running, for a limited time.
-    if error.status == APNS_ERR_TIMEOUT, error.cause == APNS_CAUSE_PROVIDER_TOKEN { return nil }
-    return error
+  /// Makes the next pushes those of the entry. Returns the error if they cannot be sent.
+  @inline(__always)
+  private func address(_ held: HeldEntry, replacing: Bool) -> String? {
+    held === entry && replacing == isReplacing ? nil : write(held, replacing)
+  }
+
+  private func write(_ held: HeldEntry, _ replacing: Bool) -> String? {
+    entry = nil
+    guard let type = held.pushType else {
+      return "there is no push type '\(held.entry.content.pushType ?? "")'"
+    }
+    let (priority, expiry) = (held.entry.content.priority, held.entry.content.expiry)
+    if let priority, !(1...Int(UInt8.max)).contains(priority) {
+      return "priority is \(priority), not 1, 5 or 10"
+    }
+    if let expiry, expiry < 0 { return "expiry is \(expiry), not 0 or UNIX seconds" }
+    let (id, collapse) = (held.entry.content.id, held.entry.content.collapseID)
+    var fields = Delivery()
+    fields.expiry = expiry.map { $0 == 0 ? Int64(APNS_EXPIRY_ONCE) : $0 } ?? 0
+    fields.priority = UInt8(clamping: priority ?? 0)
+    fields.pushType = apns_push_type_t(rawValue: UInt32(type))
+    fields.topic = held.entry.content.topic
+    fields.channel = held.entry.content.channel
+    // A broadcast replaces no other.
+    fields.collapseIdentifier = collapse ?? (replacing && fields.channel == nil ? id : nil)
+    fields.apnsIdentifier = held.hasUUID ? id : nil
+    let fault = push.write(fields, collapseName: collapse == nil ? "id" : "collapse_id")
+    if let fault { return fault }
+    (entry, isReplacing) = (held, replacing)
+    return nil
   }
 
   /// Passes on all results that have arrived.
   @inline(__always)
   func takeResults(_ take: (inout PushResult) -> Void) {
-    while apns_session_next_event(handle, event, 0, nil) == APNS_OK,
+    while session.take(event),
       let flight = flights.take(Int(bitPattern: event.pointee.user_data))
     {
       var result = PushResult(flight.held, flight.position, .accepted)
@@ -184,16 +172,14 @@ final class ServiceSession {
     }
   }
 
-  /// Writes no more notifications. Those not written end as cancelled.
-  func cancelAll() { _ = apns_session_cancel(handle, 0, nil, nil) }
-
-  /// Begins to close; true once it is closed. Notifications without a response end as unknown.
-  func close(withinMS milliseconds: Int32) -> Bool {
-    libraryError { apns_session_close(handle, milliseconds, $0) }?.status != APNS_ERR_AGAIN
-  }
+  func cancelAll() { session.cancelAll() }
+  func close(withinMS milliseconds: Int32) -> Bool { session.hasClosed(within: milliseconds) }
 
   /// The session's metrics in Prometheus' text format.
-  func metrics(ofApp app: String) -> String { SessionMetrics.text(of: handle, app: app) }
+  func metrics(ofApp app: String) -> String {
+    let text = session.metrics(labels: MetricsLabels.text([("app", app)])) ?? []
+    return String(decoding: text, as: UTF8.self)
+  }
 }
 
 extension AppConfiguration {

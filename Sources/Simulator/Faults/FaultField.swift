@@ -404,7 +404,7 @@ package struct FaultField: Sendable {
       for element in elements(json) {
         guard let reason = element.string.flatMap(PushReason.init(text:)) else {
           throw JSONError(
-            "expected one of \(PushReason.all.map(\.word).joined(separator: ", ")), or a status "
+            "expected one of \(PushReason.all.map(\.word).sorted().joined(separator: ", ")), or a status "
               + "and another word", at: element.offset)
         }
         reasons.append(reason)

@@ -14,7 +14,7 @@ struct ReceivedProviderToken: Sendable {
     guard parts.count == 3, let head = Self.json(parts[0]), let claims = Self.json(parts[1]),
       head["alg"]?.string == "ES256", let identifier = head["kid"]?.string,
       let key = keys[identifier], let team = claims["iss"]?.string, team == key.team,
-      let issued = claims["iat"]?.integer, let signature = Base64URL.bytes(of: parts[2]),
+      let issued = claims["iat"]?.integer, let signature = Base64.bytes(ofURL: parts[2]),
       key.key.isES256(signature, of: Array(text.utf8[..<parts[1].endIndex]))
     else { return nil }
     self.key = identifier
@@ -23,6 +23,6 @@ struct ReceivedProviderToken: Sendable {
   }
 
   private static func json(_ part: Substring.UTF8View) -> JSONValue? {
-    Base64URL.bytes(of: part).flatMap { try? JSONParser.read($0) }
+    Base64.bytes(ofURL: part).flatMap { try? JSONParser.read($0) }
   }
 }

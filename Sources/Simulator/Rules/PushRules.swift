@@ -86,29 +86,9 @@ package struct PushRules {
       && Int64(text) != nil
   }
 
+  /// Without the spaces that a token in a file may have.
   private static func bytes(ofHex text: Substring) -> [UInt8]? {
-    guard text.utf8.count % 2 == 0, text.utf8.count <= TokenText.longest * 2 else { return nil }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.utf8.count / 2)
-    var high: UInt8?
-    for character in text.utf8 {
-      guard let digit = digit(character) else { return nil }
-      if let first = high {
-        bytes.append(first << 4 | digit)
-        high = nil
-      } else {
-        high = digit
-      }
-    }
-    return bytes
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
+    guard text.utf8.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else { return nil }
+    return try? TokenField.bytes(of: text.utf8)
   }
 }

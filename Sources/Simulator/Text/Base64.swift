@@ -1,20 +1,11 @@
+import COpenSSL
+
 /// Base64 with padding (RFC 4648, 4).
 enum Base64 {
-  private static let alphabet = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
   static func append(_ bytes: some RandomAccessCollection<UInt8>, to text: inout [UInt8]) {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let piece = Array(rest.prefix(3))
-      rest = rest.dropFirst(3)
-      var group: UInt32 = 0
-      for index in 0..<3 { group = group << 8 | (index < piece.count ? UInt32(piece[index]) : 0) }
-      for index in 0..<4 {
-        text.append(
-          index <= piece.count
-            ? alphabet[Int(group >> UInt32(18 - 6 * index) & 63)] : UInt8(ascii: "="))
-      }
+    // OpenSSL adds a NUL.
+    text += [UInt8](unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4 + 1) { target, count in
+      count = Int(EVP_EncodeBlock(target.baseAddress, Array(bytes), CInt(bytes.count)))
     }
   }
 
@@ -26,19 +17,28 @@ enum Base64 {
 
   /// nil if the text is not the exact encoding of the bytes.
   static func bytes(of text: String) -> [UInt8]? {
-    let swapped = text.utf8.map { byte in
+    decoded(Array(text.utf8)).flatMap { self.text(of: $0) == text ? $0 : nil }
+  }
+
+  /// Base64url without padding (RFC 4648, 5), as in a JWT.
+  static func bytes(ofURL text: some Collection<UInt8>) -> [UInt8]? {
+    var other: [UInt8] = []
+    for byte in text {
       switch byte {
-      case UInt8(ascii: "+"): UInt8(ascii: "-")
-      case UInt8(ascii: "/"): UInt8(ascii: "_")
-      // Not a character of either alphabet.
-      case UInt8(ascii: "-"), UInt8(ascii: "_"): UInt8(ascii: " ")
-      default: byte
+      case UInt8(ascii: "-"): other.append(UInt8(ascii: "+"))
+      case UInt8(ascii: "_"): other.append(UInt8(ascii: "/"))
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: other.append(byte)
+      default: return nil
       }
     }
-    let end = swapped.firstIndex(of: UInt8(ascii: "=")) ?? swapped.endIndex
-    guard let bytes = Base64URL.bytes(of: swapped[..<end]), self.text(of: bytes) == text else {
-      return nil
-    }
-    return bytes
+    // A single remaining character cannot be decoded.
+    if other.count % 4 == 1 { return nil }
+    return decoded(other + [UInt8](repeating: UInt8(ascii: "="), count: -other.count & 3))
+  }
+
+  private static func decoded(_ text: [UInt8]) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: text.count / 4 * 3)
+    guard EVP_DecodeBlock(&bytes, text, CInt(text.count)) == bytes.count else { return nil }
+    return bytes.dropLast(text.suffix(2).count { $0 == UInt8(ascii: "=") })
   }
 }

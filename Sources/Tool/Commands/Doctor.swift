@@ -1,6 +1,6 @@
-import Client
 import ArgumentParser
 import CAPNS
+import Client
 import Glibc
 
 struct Doctor: ParsableCommand {
@@ -226,8 +226,7 @@ struct Doctor: ParsableCommand {
       try listeners.check(provider, service)?.run(&report)
     } catch let fault as LegacyCredentials.Fault {
       report.add(
-        Finding(
-          cause: fault.cause, about: fault.about, message: fault.message, remedy: fault.remedy))
+        cause: fault.cause, about: fault.about, message: fault.message, remedy: fault.remedy)
     }
     try show(report)
   }

@@ -1,6 +1,6 @@
-import Client
 import BinaryServer
 import CAPNS
+import Client
 
 /// The reason why a service's certificate is rejected.
 struct ChainCause {

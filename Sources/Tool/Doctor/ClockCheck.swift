@@ -15,10 +15,9 @@ struct ClockCheck {
     if let server {
       guard let answer = TimeServer.request(server, within: timeoutMS) else {
         report.add(
-          Finding(
-            cause: "time-server-silent", severity: .warning, about: server,
-            message: "it does not send the time",
-            remedy: "name another SNTP server with --time-server"))
+          cause: "time-server-silent", severity: .warning, about: server,
+          message: "it does not send the time",
+          remedy: "name another SNTP server with --time-server")
         return
       }
       let ahead = now - answer

@@ -1,5 +1,5 @@
-import Client
 import CAPNS
+import Client
 import Glibc
 
 /// Turns a connection failure of the library into a finding.

@@ -1,6 +1,5 @@
 import BinaryServer
 import Glibc
-import Simulator
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

@@ -1,5 +1,5 @@
-import Client
 import CAPNS
+import Client
 import Glibc
 
 /// Turns the library's error about a file into a finding, with a remedy.

@@ -1,7 +1,6 @@
-import Client
 import CAPNS
+import Client
 import Glibc
-import Simulator
 
 /// The provider's certificate and key, as files.
 struct ProviderCheck {

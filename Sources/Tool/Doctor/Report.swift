@@ -23,6 +23,13 @@ struct Report {
   mutating func add(_ finding: Finding?) {
     if let finding { lines.append(.found(Self.redacted(finding))) }
   }
+  mutating func add(
+    cause: String, severity: Finding.Severity = .problem, about: String, message: String,
+    remedy: String
+  ) {
+    add(
+      Finding(cause: cause, severity: severity, about: about, message: message, remedy: remedy))
+  }
   mutating func add(_ finding: Finding, severity: Finding.Severity) {
     var finding = finding
     finding.severity = severity

@@ -1,5 +1,5 @@
-import Client
 import CAPNS
+import Client
 
 /// Checks the service: name, connection, proxy, TLS, and its response to the provider.
 struct ServiceCheck {
@@ -53,13 +53,12 @@ struct ServiceCheck {
         report.skip(Self.push, "not tried: the service rejects this provider")
       } else if !hasSettings {
         report.add(
-          Finding(
-            cause: "no-settings", about: place.name,
-            message:
-              "it chooses HTTP/2 (ALPN h2) in the handshake, but does not send SETTINGS, which must come first",
-            remedy:
-              "check --port; ask the service's operator whether its TLS proxy leads to an HTTP/2 server; otherwise raise --connect-timeout"
-          ))
+          cause: "no-settings", about: place.name,
+          message:
+            "it chooses HTTP/2 (ALPN h2) in the handshake, but does not send SETTINGS, which must come first",
+          remedy:
+            "check --port; ask the service's operator whether its TLS proxy leads to an HTTP/2 server; otherwise raise --connect-timeout"
+        )
         report.isReachable = false
         report.skip(Self.push, "not tried: the service does not speak HTTP/2")
       } else if apple?.isForChannels == true {
@@ -93,10 +92,9 @@ struct ServiceCheck {
       }
       guard let outcome else {
         report.add(
-          Finding(
-            cause: "push-unanswered", about: Self.push,
-            message: "the service does not respond to a push to a nonexistent device",
-            remedy: "try again; ask the service's operator"))
+          cause: "push-unanswered", about: Self.push,
+          message: "the service does not respond to a push to a nonexistent device",
+          remedy: "try again; ask the service's operator")
         return
       }
       if outcome.isBadToken {
@@ -113,9 +111,8 @@ struct ServiceCheck {
       }
     } catch {
       report.add(
-        Finding(
-          cause: "push-not-sent", about: Self.push, message: error.message,
-          remedy: "check your notification with apns send --dry-run; try again"))
+        cause: "push-not-sent", about: Self.push, message: error.message,
+        remedy: "check your notification with apns send --dry-run; try again")
     }
   }
 

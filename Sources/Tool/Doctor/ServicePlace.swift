@@ -1,5 +1,5 @@
-import Client
 import CAPNS
+import Client
 
 /// The service's address, with the library's defaults filled in.
 struct ServicePlace {

@@ -1,6 +1,6 @@
-import Client
 import BinaryServer
 import COpenSSL
+import Client
 import Glibc
 
 /// Probes a service's TLS as a client that accepts any version and any certificate, has no

@@ -1,5 +1,5 @@
-import Client
 import CAPNS
+import Client
 
 /// Finds the Apple environment that knows a device token.
 struct TokenEnvironment {
@@ -26,17 +26,15 @@ struct TokenEnvironment {
     switch attempt.send(credentials) {
     case .accepted:
       report.add(
-        Finding(
-          cause: "token-of-other-environment", about: "token",
-          message:
-            "\(Self.name(own)) does not know it (BadDeviceToken), and \(Self.name(other)) accepts a push to it",
-          remedy: remedy))
+        cause: "token-of-other-environment", about: "token",
+        message:
+          "\(Self.name(own)) does not know it (BadDeviceToken), and \(Self.name(other)) accepts a push to it",
+        remedy: remedy)
     case .refused(let second, _) where second.reason == "BadDeviceToken":
       report.add(
-        Finding(
-          cause: finding.cause, about: finding.about,
-          message: "rejected: BadDeviceToken, in \(Self.name(own)) and in \(Self.name(other))",
-          remedy: "check the token with apns token; otherwise have the app send its token again"))
+        cause: finding.cause, about: finding.about,
+        message: "rejected: BadDeviceToken, in \(Self.name(own)) and in \(Self.name(other))",
+        remedy: "check the token with apns token; otherwise have the app send its token again")
     case .refused(let second, _):
       first.add(to: &report)
       report.skip(

@@ -1,5 +1,5 @@
-import Client
 import CAPNS
+import Client
 
 /// Checks the file with the signing key.
 struct TokenKeyCheck {

@@ -1,6 +1,6 @@
 import APNS
-import Client
 import BinaryServer
+import Client
 import Glibc
 
 /// Checks the CA certificates that the provider trusts.
@@ -23,10 +23,9 @@ struct TrustCheck {
     guard pinsAreRead(&report), listsAreRead(&report) else { return false }
     if sources.acceptsAnyPeer {
       report.add(
-        Finding(
-          cause: "any-peer", severity: .warning, about: "--dangerously-accept-any-peer",
-          message: "anyone on the network path can read and change the data",
-          remedy: "leave it out and give --ca"))
+        cause: "any-peer", severity: .warning, about: "--dangerously-accept-any-peer",
+        message: "anyone on the network path can read and change the data",
+        remedy: "leave it out and give --ca")
     }
     return true
   }
@@ -39,11 +38,10 @@ struct TrustCheck {
       return true
     } catch {
       report.add(
-        Finding(
-          cause: "pin-malformed", about: "--pin", message: error.message,
-          remedy:
-            "sha256// and the output of openssl x509 -in CERTIFICATE -noout -pubkey | openssl pkey -pubin -outform DER | openssl dgst -sha256 -binary | base64"
-        ))
+        cause: "pin-malformed", about: "--pin", message: error.message,
+        remedy:
+          "sha256// and the output of openssl x509 -in CERTIFICATE -noout -pubkey | openssl pkey -pubin -outform DER | openssl dgst -sha256 -binary | base64"
+      )
       return false
     }
   }

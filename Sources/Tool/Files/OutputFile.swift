@@ -39,6 +39,16 @@ final class OutputFile {
   }
 
   func write(_ bytes: [UInt8]) throws(FileFault) {
+    try Self.write(bytes, to: descriptor, path)
+  }
+
+  func finish() throws(FileFault) {
+    guard fsync(descriptor) == 0, rename(made, path) == 0 else { throw FileFault.system(path) }
+    isFinished = true
+  }
+
+  /// Writes everything to an open file.
+  static func write(_ bytes: [UInt8], to descriptor: CInt, _ path: String) throws(FileFault) {
     var written = 0
     while written < bytes.count {
       let count = bytes.withUnsafeBytes {
@@ -50,10 +60,5 @@ final class OutputFile {
         throw FileFault.system(path)
       }
     }
-  }
-
-  func finish() throws(FileFault) {
-    guard fsync(descriptor) == 0, rename(made, path) == 0 else { throw FileFault.system(path) }
-    isFinished = true
   }
 }

@@ -1,5 +1,5 @@
-import Client
 import CAPNS
+import Client
 
 /// The device or channel that a notification goes to.
 struct Addressee {

@@ -1,7 +1,6 @@
 import CSV
 import Client
 import JSON
-import Simulator
 
 /// A list of devices or channels, read as a stream: CSV with column names in its first line, CSV
 /// that begins with a token or channel, or JSON lines.
@@ -177,15 +176,9 @@ final class DeviceList {
         path: path, line: line, column: error.offset + 1, message: error.message)
     }
     var record = DeviceRecord(number: number, line: line, names: [], fields: [])
-    for (index, member) in members.enumerated() {
-      // Blanks and one character separate a value from the next name or the end.
-      let isLast = index + 1 == members.count
-      var raw = text[member.value.offset..<(isLast ? text.count : members[index + 1].offset)]
-      while let last = raw.last, Self.isBlank(last) { raw.removeLast() }
-      raw.removeLast()
-      while let last = raw.last, Self.isBlank(last) { raw.removeLast() }
+    for member in members {
       record.names.append(Array(member.name.utf8))
-      record.fields.append(.json(Array(raw)))
+      record.fields.append(.json(Array(text[member.value.offset..<member.value.end])))
     }
     return record
   }

@@ -1,5 +1,4 @@
 import JSON
-import Simulator
 
 /// One device of a list, with its fields.
 struct DeviceRecord {

@@ -1,5 +1,4 @@
 import JSON
-import Simulator
 
 /// A payload with placeholders, {{name}}, for a device's fields: text within a string, a JSON value
 /// elsewhere.

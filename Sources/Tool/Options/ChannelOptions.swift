@@ -1,6 +1,6 @@
-import Client
 import ArgumentParser
 import CAPNS
+import Client
 
 /// The options of every channel command.
 struct ChannelOptions: ParsableArguments {

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Glibc
 import JSON
-import Simulator
 
 enum LiveActivityEvent: String, CaseIterable, ExpressibleByArgument {
   case start, update, end

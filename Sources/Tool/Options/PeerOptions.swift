@@ -1,6 +1,6 @@
-import Client
 import ArgumentParser
 import CAPNS
+import Client
 
 /// The options for connecting, shared by all commands that do.
 struct PeerOptions: ParsableArguments {

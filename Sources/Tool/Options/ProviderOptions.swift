@@ -1,5 +1,5 @@
-import Client
 import ArgumentParser
+import Client
 import Glibc
 
 /// The provider's credentials: options shared by all commands that connect.

@@ -1,7 +1,6 @@
 import CAPNS
 import Client
 import JSON
-import Simulator
 
 /// Tokens that results of apns send report as bad (BadDeviceToken, invalid token): they belong to no
 /// device, or to another environment or app.

@@ -89,17 +89,7 @@ final class ResultFile {
   }
 
   func flush() throws(FileFault) {
-    var written = 0
-    while written < waiting.count {
-      let count = waiting.withUnsafeBytes {
-        Glibc.write(descriptor, $0.baseAddress! + written, $0.count - written)
-      }
-      if count > 0 {
-        written += count
-      } else if errno != EINTR {
-        throw FileFault.system(path)
-      }
-    }
+    try OutputFile.write(waiting, to: descriptor, path)
     waiting.removeAll(keepingCapacity: true)
   }
 

@@ -16,7 +16,7 @@ struct MetricsFile {
   /// Readable by all, because node_exporter runs as another user.
   mutating func write(_ session: PushSession) throws(FileFault) {
     written = Clock.now
-    guard let text = session.metrics else { throw FileFault.system(path, ENOMEM) }
+    guard let text = session.metrics() else { throw FileFault.system(path, ENOMEM) }
     let file = try OutputFile(path, mode: 0o644)
     try file.write(text)
     try file.finish()

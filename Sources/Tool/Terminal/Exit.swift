@@ -1,5 +1,5 @@
-import Client
 import ArgumentParser
+import Client
 import Glibc
 
 /// The tool's exit statuses.

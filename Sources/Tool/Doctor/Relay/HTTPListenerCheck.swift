@@ -21,11 +21,10 @@ struct HTTPListenerCheck {
       return true
     } catch {
       report.add(
-        Finding(
-          cause: "http-listener-unreachable", about: place, message: "no connection: \(error.text)",
-          remedy:
-            "relay.yaml must have a listener with 'type: http'; without host it accepts connections from its own machine only; a socket's directory and socket_mode restrict its users"
-        ))
+        cause: "http-listener-unreachable", about: place, message: "no connection: \(error.text)",
+        remedy:
+          "relay.yaml must have a listener with 'type: http'; without host it accepts connections from its own machine only; a socket's directory and socket_mode restrict its users"
+      )
       return false
     }
   }
@@ -47,19 +46,17 @@ struct HTTPListenerCheck {
       )
     } else if status == "503" {
       report.add(
-        Finding(
-          cause: "http-listener-stops", about: place,
-          message: "the relay is stopping, or its queue fails",
-          remedy: "see the relay's log"))
+        cause: "http-listener-stops", about: place,
+        message: "the relay is stopping, or its queue fails",
+        remedy: "see the relay's log")
     } else {
       let line = response.prefix { $0 != "\r\n" && $0 != "\n" }.prefix(80)
       report.add(
-        Finding(
-          cause: "http-listener-other", about: place,
-          message: line.isEmpty
-            ? "no response"
-            : "it is not an HTTP listener of a relay; it sends \"\(line)\"",
-          remedy: "check the address: 'port' or 'socket' of the listener in relay.yaml"))
+        cause: "http-listener-other", about: place,
+        message: line.isEmpty
+          ? "no response"
+          : "it is not an HTTP listener of a relay; it sends \"\(line)\"",
+        remedy: "check the address: 'port' or 'socket' of the listener in relay.yaml")
     }
   }
 }

@@ -72,11 +72,10 @@ struct RelayCheck {
         distrust: distrust)
     } catch let fault as TimedSocket.Fault {
       report.add(
-        Finding(
-          cause: "listener-unreachable", about: about, message: "no connection: \(fault.text)",
-          remedy:
-            "relay.yaml must have a listener with 'type: binary' and this \(option); without host it accepts connections from its own machine only; firewalls must allow the port"
-        ))
+        cause: "listener-unreachable", about: about, message: "no connection: \(fault.text)",
+        remedy:
+          "relay.yaml must have a listener with 'type: binary' and this \(option); without host it accepts connections from its own machine only; firewalls must allow the port"
+      )
       return nil
     } catch let error as LegacyConnection.Failure {
       failure = error
@@ -144,19 +143,17 @@ struct RelayCheck {
       return report.add(finding)
     } catch {
       return report.add(
-        Finding(
-          cause: "listener-unreachable", about: about, message: "the next connection fails",
-          remedy: "try again"))
+        cause: "listener-unreachable", about: about, message: "the next connection fails",
+        remedy: "try again")
     }
     if tickets > 0 {
       report.add(
-        Finding(
-          cause: "session-tickets", severity: .warning, about: about,
-          message:
-            "it sends session tickets, which some legacy programs take for an error packet or a close",
-          remedy:
-            "a relay's listener sends none: turn them off in the proxy in front of it, or connect to the listener directly"
-        ))
+        cause: "session-tickets", severity: .warning, about: about,
+        message:
+          "it sends session tickets, which some legacy programs take for an error packet or a close",
+        remedy:
+          "a relay's listener sends none: turn them off in the proxy in front of it, or connect to the listener directly"
+      )
     }
     evaluate(answer, end, "\(version), \(cipher)", about, &report)
   }
@@ -171,29 +168,26 @@ struct RelayCheck {
       accepted(words, about, &report)
       if end != .closeNotify {
         report.add(
-          Finding(
-            cause: "abrupt-end", severity: .warning, about: about,
-            message:
-              "after the error packet the connection ends without close_notify, so some programs lose the packet",
-            remedy: "a relay's listener sends close_notify: check the proxy in front of it"))
+          cause: "abrupt-end", severity: .warning, about: about,
+          message:
+            "after the error packet the connection ends without close_notify, so some programs lose the packet",
+          remedy: "a relay's listener sends close_notify: check the proxy in front of it")
       }
     } else if answer.isEmpty, end != .timeout {
       disconnected(about, &report)
     } else if answer.isEmpty {
       report.add(
-        Finding(
-          cause: "listener-silent", about: about,
-          message: "a bad frame is not answered within \(Int(seconds)) s",
-          remedy:
-            "see the relay's log and /readyz: while its queue cannot be written, the listener does not read"
-        ))
+        cause: "listener-silent", about: about,
+        message: "a bad frame is not answered within \(Int(seconds)) s",
+        remedy:
+          "see the relay's log and /readyz: while its queue cannot be written, the listener does not read"
+      )
     } else {
       let hex = answer.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
       report.add(
-        Finding(
-          cause: "no-binary-listener", about: about,
-          message: "it answers a bad frame with \(hex.joined()), unlike Apple's gateway",
-          remedy: "check the port: it must be a binary listener's"))
+        cause: "no-binary-listener", about: about,
+        message: "it answers a bad frame with \(hex.joined()), unlike Apple's gateway",
+        remedy: "check the port: it must be a binary listener's")
     }
   }
 
@@ -205,13 +199,12 @@ struct RelayCheck {
       )
     } else {
       report.add(
-        Finding(
-          cause: "listener-of-anybody", severity: .warning, about: about,
-          message:
-            "anyone who can reach this port can push: a client without a certificate is accepted",
-          remedy:
-            "protect the port with a firewall; 'fingerprints' or 'client_ca' instead of 'app' requires a certificate"
-        ))
+        cause: "listener-of-anybody", severity: .warning, about: about,
+        message:
+          "anyone who can reach this port can push: a client without a certificate is accepted",
+        remedy:
+          "protect the port with a firewall; 'fingerprints' or 'client_ca' instead of 'app' requires a certificate"
+      )
     }
   }
 
@@ -224,13 +217,12 @@ struct RelayCheck {
     }
     let fingerprint = credentials.certificate.printedFingerprint
     report.add(
-      Finding(
-        cause: "client-unknown", about: about,
-        message:
-          "a client with the certificate \(credentials.certificate.subject) is disconnected after the handshake: the certificate belongs to no app",
-        remedy:
-          "list its fingerprint under the listener's fingerprints, with the name of its app, and reload the relay: \(fingerprint)"
-      ))
+      cause: "client-unknown", about: about,
+      message:
+        "a client with the certificate \(credentials.certificate.subject) is disconnected after the handshake: the certificate belongs to no app",
+      remedy:
+        "list its fingerprint under the listener's fingerprints, with the name of its app, and reload the relay: \(fingerprint)"
+    )
   }
 
   // MARK: Feedback

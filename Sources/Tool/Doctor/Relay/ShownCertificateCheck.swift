@@ -24,12 +24,10 @@ struct ShownCertificateCheck {
     report.add(time)
     if !certificate.hasRSAKey {
       report.add(
-        Finding(
-          cause: "listener-key-not-rsa", severity: .warning, about: about,
-          message: "its key is not RSA, but programs from before 2012 support only RSA",
-          remedy:
-            "give the listener an RSA certificate, or omit certificate and key: the relay then makes one"
-        )
+        cause: "listener-key-not-rsa", severity: .warning, about: about,
+        message: "its key is not RSA, but programs from before 2012 support only RSA",
+        remedy:
+          "give the listener an RSA certificate, or omit certificate and key: the relay then makes one"
       )
     }
     guard caFile != nil else {
@@ -41,21 +39,19 @@ struct ShownCertificateCheck {
     }
     if let distrust {
       report.add(
-        Finding(
-          cause: "listener-not-trusted", about: about,
-          message: "a program that trusts \(caFile ?? "") rejects it: \(distrust)",
-          remedy:
-            "add the CA of the listener's certificate to that file; if the relay made it, that is NAME-listener-ca.pem in the queue's directory"
-        ))
+        cause: "listener-not-trusted", about: about,
+        message: "a program that trusts \(caFile ?? "") rejects it: \(distrust)",
+        remedy:
+          "add the CA of the listener's certificate to that file; if the relay made it, that is NAME-listener-ca.pem in the queue's directory"
+      )
     } else if !certificate.isFor(name) {
       report.add(
-        Finding(
-          cause: "listener-name-mismatch", about: about,
-          message:
-            "a program that checks names rejects it: it is for \(names), not for \(name)",
-          remedy:
-            "have a certificate issued for \(name); the relay's own certificate is for Apple's old names; give the name that the program uses with --server-name"
-        ))
+        cause: "listener-name-mismatch", about: about,
+        message:
+          "a program that checks names rejects it: it is for \(names), not for \(name)",
+        remedy:
+          "have a certificate issued for \(name); the relay's own certificate is for Apple's old names; give the name that the program uses with --server-name"
+      )
     } else {
       report.fine(about, "a program that trusts \(caFile ?? "") accepts it for \(name)")
     }
