@@ -27,10 +27,27 @@ package struct JSONParser {
     do throws(JSONFault) {
       return try reader.next()
     } catch {
-      let words = String(decoding: error.reason.words, as: UTF8.self)
-      throw JSONError(
-        error.reason == .tooDeep ? "nested deeper than \(Self.maxDepth)" : words, at: error.offset)
+      if error.reason == .end, let start = openString {
+        throw JSONError("the string has no end", at: start)
+      }
+      if error.reason == .tooDeep {
+        throw JSONError("nested deeper than \(Self.maxDepth)", at: error.offset)
+      }
+      throw JSONError(String(decoding: error.reason.words, as: UTF8.self), at: error.offset)
     }
+  }
+
+  /// The start of the last string, if it has no end.
+  private var openString: Int? {
+    let quote = UInt8(ascii: "\"")
+    let bytes = reader.bytes[max(reader.start - 1, 0)...]
+    guard bytes.first == quote else { return nil }
+    var isEscaped = true
+    for byte in bytes {
+      if byte == quote, !isEscaped { return nil }
+      isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+    }
+    return bytes.startIndex
   }
 
   private mutating func value(_ first: JSONReader.Token) throws(JSONError) -> JSONValue {

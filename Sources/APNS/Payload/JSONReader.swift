@@ -80,7 +80,7 @@ package struct JSONReader {
   }
 
   @inline(__always)
-  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+  package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
   /// The next token. After the end of the value it returns `end` every time.
   @_optimize(speed)
