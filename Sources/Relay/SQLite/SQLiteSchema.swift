@@ -1,5 +1,5 @@
 /// The tables of a queue in SQLite. Producers write `entries`, and read `outcomes`, `gone` and
-/// `dead`. Documentation/RELAY.md explains each column.
+/// `dead`. Documentation/RELAY-QUEUE.md explains each column.
 package enum SQLiteSchema {
   package static let version = 5
   /// "apns" in ASCII, by which the program `file` and this relay recognize the file.
