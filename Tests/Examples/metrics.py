@@ -21,7 +21,7 @@ readme = pathlib.Path("Examples/c/metrics/README.md").read_text(encoding="utf-8"
 
 def check_words():
     """Every family that the pages name must be written."""
-    page = pathlib.Path("Documentation/WATCHING.md").read_text(encoding="utf-8")
+    page = pathlib.Path("Documentation/MONITORING.md").read_text(encoding="utf-8")
     named = set(re.findall(r"\bapns_[a-z0-9_]+\b(?!\()", page + readme))
     named = {name for name in named if not name.startswith(("apns_session", "apns_metrics", "apns_credentials"))}
     written = {name for name, _ in samples} | {name.removesuffix("_count") for name, _ in samples}

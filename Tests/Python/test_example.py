@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 EXAMPLE = ROOT / "Examples/python"
 PAGE = ROOT / "Documentation/PYTHON.md"
 BROADCASTS = ROOT / "Documentation/BROADCASTS.md"
-MOVING = ROOT / "Documentation/MOVING.md"
+MOVING = ROOT / "Documentation/MIGRATION.md"
 sys.path.append(str(ROOT / "Tests/Examples"))
 import readme  # noqa: E402
 

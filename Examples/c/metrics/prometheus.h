@@ -1,6 +1,6 @@
 /*
  * A session's metrics in Prometheus' text format (version 0.0.4). Copy this file into your program;
- * Documentation/WATCHING.md explains the metrics.
+ * Documentation/MONITORING.md explains the metrics.
  *
  *     FILE *file = fopen("/var/lib/node_exporter/apns.prom.new", "w");
  *     if (file && write_metrics(file, NULL, session) == 0 && fclose(file) == 0)
