@@ -33,10 +33,9 @@
  * apns_feedback_t (binary.h) lists the devices that are gone. All are opaque. A _new or _open
  * function makes one, and _free frees it; _free takes NULL.
  *
- * Outcomes. Every notification that a send function took ends as exactly one of
- * accepted, rejected or unknown; see apns_session_next_event(), or the option on_outcome for a
- * callback. If a send function refuses a notification, it was not taken and stays with the
- * caller.
+ * Outcomes. Every notification that a send function took has exactly one outcome
+ * (apns_event_kind_t); see apns_session_next_event(), or the option on_outcome for a callback. If
+ * a send function refuses a notification, it was not taken and stays with the caller.
  *
  * Threads. Use a session, a feedback or channels on one thread at a time; different ones are
  * independent. Any thread may read a session's counts (apns_session_stats(),

@@ -309,9 +309,9 @@ static const char doc[] =
     "Session(credentials, *, " SESSION_SIGNATURE
     ", events_max=1048576, log=None)\n--\n\n"
     "A provider's session with one gateway. The first send, or connect(), connects it.\n\n"
-    "Every notification that a send method queued ends as exactly one of accepted, rejected\n"
-    "or unknown. As a context manager the session drains and closes at the end of the\n"
-    "block. Times are seconds; None and 0 mean the default.\n\n" SESSION_OPTIONS_TEXT
+    "Every notification that a send method queued has exactly one outcome. As a context\n"
+    "manager the session drains and closes at the end of the block. Times are seconds; None\n"
+    "and 0 mean the default.\n\n" SESSION_OPTIONS_TEXT
     "events_max\n"
     "    When this many outcomes wait, and the window is full of more, sending raises\n"
     "    FullError.\n"
