@@ -99,13 +99,22 @@ import Testing
   }
 
   @Test func aRefusedProviderIsNotTheNotificationsFault() throws {
-    let entry = try held()
+    // However often.
+    let entry = try held(deliveries: 4, deferrals: 3)
     answered(entry, [answer(entry, .rejected, 403, "InvalidProviderToken")])
-    guard case .deferred(_, true, _) = entry.disposition else {
-      Issue.record("\(entry.disposition as Any)")
-      return
-    }
+    #expect(entry.disposition == .released(at: now + 60_000))
     #expect(entry.fresh == [])
+    // What another response asks for counts, and a delivery without a response.
+    let list = try held(2)
+    answered(list, [answer(list, .rejected, 403), answer(list, at: 1, .rejected, 429, after: 9)])
+    #expect(
+      list.disposition == .deferred(at: now + 60_000, isRequested: true, line: ", retry in 60 s"))
+    let other = try held(2)
+    answered(other, [answer(other, .rejected, 403), answer(other, at: 1, .unknown, 0, "it ended")])
+    #expect(
+      other.disposition
+        == .deferred(
+          at: now + 60_000, isRequested: false, line: "delivery 1 without a response: it ended"))
   }
 
   @Test func unknownIsDeliveredAgainOrRecorded() throws {
@@ -166,6 +175,6 @@ import Testing
     let entry = try held(2)
     entry.isCut = true
     entry.settle(rules, now: now)
-    #expect(entry.disposition == .released)
+    #expect(entry.disposition == .released(at: nil))
   }
 }

@@ -321,7 +321,7 @@ import Testing
     let history = EntryUpdate.Disposition.deferred(at: now + 5, isRequested: true, line: "429")
     try queue.record([EntryUpdate(first[0], [], history)], by: slow, at: now)
     try queue.record([EntryUpdate(first[0], [], .dead(line: "x"))], by: slow, at: now)
-    try queue.record([EntryUpdate(first[0], [], .released)], by: slow, at: now)
+    try queue.record([EntryUpdate(first[0], [], .released(at: nil))], by: slow, at: now)
     #expect(try queue.depths(at: now)["shop"]?.claimed == 1)
   }
 
@@ -349,7 +349,21 @@ import Testing
     for _ in 1...9 {
       let got = try queue.claim(workerID, room: 9, at: now)
       #expect(got.map(\.deliveries) == [1])
-      try queue.record([EntryUpdate(got[0], [], .released)], by: workerID, at: now)
+      try queue.record([EntryUpdate(got[0], [], .released(at: nil))], by: workerID, at: now)
+    }
+  }
+
+  @Test(arguments: Engine.here) func aRejectedProviderCountsForNothing(_ engine: Engine) throws {
+    let queue = try open(engine)
+    _ = try queue.enqueue([entry("a")], at: now)
+    let workerID = try join(queue)
+    for minute in 0..<9 {
+      let time = now + Int64(minute) * 60_000
+      let got = try queue.claim(workerID, room: 9, at: time)
+      #expect(got.map(\.deliveries) == [1] && got.map(\.deferrals) == [0])
+      let update = EntryUpdate(got[0], [], .released(at: time + 60_000))
+      try queue.record([update], by: workerID, at: time)
+      #expect(try queue.claim(workerID, room: 9, at: time + 59_000).isEmpty)
     }
   }
 
@@ -561,7 +575,7 @@ import Testing
           by: workerIDs[one], at: time)
       case 3:
         guard let entry = held[one].popLast() else { continue }
-        try queue.record([EntryUpdate(entry, [], .released)], by: workerIDs[one], at: time)
+        try queue.record([EntryUpdate(entry, [], .released(at: nil))], by: workerIDs[one], at: time)
       default:
         guard !held[one].isEmpty else { continue }
         let entry = held[one].remove(at: Int.random(in: held[one].indices, using: &random))

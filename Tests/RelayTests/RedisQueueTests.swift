@@ -359,7 +359,7 @@ import Testing
     let batch =
       accepted([got[0]]) + [
         EntryUpdate(got[1], [], .deferred(at: now + 5, isRequested: true, line: "429")),
-        EntryUpdate(got[2], [], .released),
+        EntryUpdate(got[2], [], .released(at: nil)),
       ]
     try queue.record(batch, by: workerID, at: now)
     try queue.record(batch, by: workerID, at: now)

@@ -37,8 +37,9 @@ package struct EntryUpdate: Equatable, Sendable {
     case finished
     /// The entry is deferred until this time. `isRequested` is true if APNs requested that.
     case deferred(at: Int64, isRequested: Bool, line: String)
-    /// It was not sent, and returns to the queue as if it had not been claimed.
-    case released
+    /// It returns to the queue as if it had not been claimed, at this time or immediately: it was
+    /// not sent, or APNs rejected the provider.
+    case released(at: Int64?)
     /// It becomes a dead letter.
     case dead(line: String)
 

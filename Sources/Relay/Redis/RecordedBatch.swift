@@ -84,6 +84,7 @@ struct RecordedBatch {
     batch.addList(of: 9)
     batch.add(update.id)
     batch.add(update.deliveries)
+    func time(_ due: Int64) -> Int64 { max(1, due + ahead / 1000 * 1000) }
     func add(_ disposition: String, due: Int64 = 0, isRequested: Bool = false, line: String? = nil)
     {
       batch.add(disposition)
@@ -95,8 +96,8 @@ struct RecordedBatch {
     case .held: add("held")
     case .finished: add("finished")
     case .deferred(let due, let isRequested, let line):
-      add("deferred", due: max(1, due + ahead / 1000 * 1000), isRequested: isRequested, line: line)
-    case .released: add("released")
+      add("deferred", due: time(due), isRequested: isRequested, line: line)
+    case .released(let due): add("released", due: due.map(time) ?? 0)
     case .dead(let line): add("dead", line: line)
     }
   }

@@ -117,7 +117,7 @@ extension RedisScript {
           put_back(entry, deliveries, due, line)
           if is_requested == '1' then call('HINCRBY', deferrals, entry, 1) end
         elseif is_own and disposition == 'released' then
-          put_back(entry, math.max(0, deliveries - 1), again(entry), '')
+          put_back(entry, math.max(0, deliveries - 1), due ~= 0 and due or again(entry), '')
         elseif is_own and disposition == 'dead' then
           local found = call('XRANGE', input, entry, entry)[1]
           local fields = found and found[2] or {'id', id}

@@ -579,12 +579,12 @@ package final class SQLiteQueue: QueueEngine {
               max(1, due), isRequested ? 1 : 0, "\(TimeText.of(now)) \(line)", update.number,
               workerID.number,
             ])
-        case .released:
+        case .released(let due):
           try database.execute(
             sql: """
-              UPDATE entries SET worker = NULL, deliveries = deliveries - 1
+              UPDATE entries SET worker = NULL, deliveries = deliveries - 1, due = coalesce(?, due)
               WHERE number = ? AND worker = ?
-              """, arguments: [update.number, workerID.number])
+              """, arguments: [due, update.number, workerID.number])
         case .dead(let line):
           try database.execute(
             sql: """

@@ -17,6 +17,8 @@ final class HeldEntry {
   @exclusivity(unchecked) var fresh: [PushOutcome] = []
   /// The seconds until the retry, the longest that a response requested; nil without one.
   var retryS: Int?
+  /// A response asked for the retry; otherwise one rejected the provider.
+  var isRequested = false
   /// APNs gave no time: it returned server errors.
   var isGuess = true
   /// The reason for the redelivery, from a response or from the library.
@@ -87,28 +89,38 @@ final class HeldEntry {
     }
   }
 
+  private var unansweredLine: String {
+    "delivery \(entry.deliveries) without a response: \(retryReason)"
+  }
+
   /// Decides the disposition once no notification is in flight.
   func settle(_ rules: DeliveryRules, now: @autoclosure () -> Int64) {
     guard disposition == nil, inFlight == 0, cursor >= count || isCut else { return }
     if unresolved == 0 {
       disposition = .finished
     } else if let retryS {
-      let line = "\(retryReason), retry in \(retryS) s"
-      if entry.deferrals + 1 > rules.tries {
+      if isRequested, entry.deferrals + 1 > rules.tries {
         endRest(.dead, because: retryReason)
         disposition = .dead(line: "\(retryReason), for the \(entry.deferrals + 1)th time")
+        return
+      }
+      // An entry that expires before then is not kept any longer.
+      var due = ParkedTime.of(
+        now() + Int64(retryS) * 1000, isGuess: isRequested && isGuess)
+      if let last = entry.lastSecond, last < due / 1000 { due = (last + 1) * 1000 }
+      if isRequested {
+        disposition = .deferred(
+          at: due, isRequested: true, line: "\(retryReason), retry in \(retryS) s")
+      } else if retryReason.isEmpty {
+        disposition = .released(at: due)
       } else {
-        // An entry that expires before then is not kept any longer.
-        var due = ParkedTime.of(now() + Int64(retryS) * 1000, isGuess: isGuess)
-        if let last = entry.lastSecond, last < due / 1000 { due = (last + 1) * 1000 }
-        disposition = .deferred(at: due, isRequested: true, line: line)
+        disposition = .deferred(at: due, isRequested: false, line: unansweredLine)
       }
     } else if !retryReason.isEmpty {
       disposition = .deferred(
-        at: now() + rules.redeliveryMS, isRequested: false,
-        line: "delivery \(entry.deliveries) without a response: \(retryReason)")
+        at: now() + rules.redeliveryMS, isRequested: false, line: unansweredLine)
     } else {
-      disposition = .released
+      disposition = .released(at: nil)
     }
   }
 }
@@ -141,8 +153,8 @@ struct DeliveryRules {
     switch result.kind {
     case .accepted: held.end(at: result.position, result.outcome(.accepted))
     case .rejected where result.httpStatus == 403:
-      // APNs rejects the provider, not this notification.
-      deferEntry(held, Self.pauseOfRefusedProviderS, result.reason)
+      // APNs rejects the provider, not this notification, so the retry does not count.
+      held.retryS = max(held.retryS ?? 0, Self.pauseOfRefusedProviderS)
     case .rejected where result.retryAfterS > 0, .unknown where result.retryAfterS > 0,
       .cancelled where result.retryAfterS > 0:
       if !result.isAsked, result.isTaken, result.retryAfterS <= 900 {
@@ -174,6 +186,7 @@ struct DeliveryRules {
     _ held: HeldEntry, _ seconds: Int, _ reason: String, isGuess: Bool = false
   ) {
     held.retryS = max(held.retryS ?? 0, seconds)
+    held.isRequested = true
     held.isGuess = held.isGuess && isGuess
     held.retryReason = reason
   }

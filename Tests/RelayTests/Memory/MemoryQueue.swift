@@ -282,7 +282,9 @@ final class MemoryQueue: QueueEngine {
           state.rows[index].due = max(1, due)
           state.rows[index].deferrals += isRequested ? 1 : 0
           state.rows[index].history.append("\(TimeText.of(now)) \(line)")
-        case .released: state.rows[index].deliveries -= 1
+        case .released(let due):
+          state.rows[index].due = due ?? state.rows[index].due
+          state.rows[index].deliveries -= 1
         case .dead(let line):
           var row = state.rows.remove(at: index)
           row.history.append("\(TimeText.of(now)) \(line)")
