@@ -10,7 +10,7 @@
 #include "looping.h"
 #include "pushing.h"
 
-enum { SOON_MS = 300 };
+enum { SOON_MS = 300, LONG_MS = 60000 };
 
 static uint32_t send_within(apns_session_t *session, size_t n, int32_t deadline_ms,
                             uint32_t flags) {
@@ -190,20 +190,22 @@ static int closed_port(uint16_t *port) {
   return holder;
 }
 
-static void expires_without_a_network(apns_protocol_t protocol) {
+/* `suspended_ms`: for so long the process is suspended before its deadline. */
+static void expires_without_a_network(apns_protocol_t protocol, int64_t suspended_ms) {
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   const int holder = closed_port(&options.peer.port);
   options.peer.host = "127.0.0.1";
   options.protocol = protocol;
   options.topic = "com.example.app";
   options.peer.nonblocking = 1;
-  options.deadline_ms = SOON_MS;
+  options.deadline_ms = suspended_ms ? LONG_MS : SOON_MS;
   apns_session_t *session = NULL;
   apns_credentials_t *credentials = provider_credentials();
   assert_ok(apns_session_new(&options, credentials, &session, &error));
   apns_credentials_free(credentials);
   send_range(session, 0, 5);
   send_within(session, 5, -1, 0);
+  if (suspended_ms) clock_forward(suspended_ms);
   for (size_t n = 0; n < 5; n++) {
     apns_event_t event = APNS_EVENT_INIT;
     while (apns_session_next_event(session, &event, 0, &error) == APNS_DONE) strict_turn(session);
@@ -221,14 +223,22 @@ static void expires_without_a_network(apns_protocol_t protocol) {
   close(holder);
 }
 
-TEST(without_a_network) { expires_without_a_network(APNS_PROTOCOL_HTTP2); }
+TEST(without_a_network) { expires_without_a_network(APNS_PROTOCOL_HTTP2, 0); }
 TEST(without_a_network_over_the_binary_interface) {
-  expires_without_a_network(APNS_PROTOCOL_BINARY);
+  expires_without_a_network(APNS_PROTOCOL_BINARY, 0);
+}
+
+/* Each keeps its deadline in 32 bits of milliseconds, half of which are 24 days. */
+TEST(weeks_after_the_deadline) {
+  const int64_t days[] = {20, 25, 40, 49, 60};
+  for (size_t n = 0; n < sizeof days / sizeof *days; n++)
+    for (int protocol = 0; protocol < 2; protocol++)
+      expires_without_a_network((apns_protocol_t)protocol, days[n] * 24 * 3600 * 1000);
 }
 
 /* ---- A process that is suspended --------------------------------------------------- */
 
-enum { LONG_MS = 60000, MANY = 600 };
+enum { MANY = 600 };
 
 static service_reply_t wait_behind_first(void *context, const service_push_t *push) {
   if (push->number == 1) sem_wait(context);

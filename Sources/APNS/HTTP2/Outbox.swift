@@ -600,7 +600,7 @@ struct Outbox: ~Copyable {
       let slot = Int(next) &- 1
       next = entries[slot].newer
       looked &+= 1
-      let due = entries[slot].due.time(near: now)
+      let due = deadlines.time(of: entries[slot].due)
       if due > now {
         first = min(first, due)
         if deadlines.areSorted, due < .max { break }
@@ -625,7 +625,7 @@ struct Outbox: ~Copyable {
     if !deadlines.areSorted, first < .max {
       first = max(first, now &+ Int64(looked >> 13) &* 1_000_000)
     }
-    deadlines.looked(first: first)
+    deadlines.looked(first: first, at: now)
   }
 
   /// The slots of those that have no end.
@@ -646,7 +646,9 @@ struct Outbox: ~Copyable {
   }
 
   /// It is not sent again, for it is due.
-  func isDue(_ slot: Int, at now: Nanoseconds) -> Bool { entries[slot].due.time(near: now) <= now }
+  func isDue(_ slot: Int, at now: Nanoseconds) -> Bool {
+    deadlines.time(of: entries[slot].due) <= now
+  }
 
   /// The last answer counts, if it asked for another try. Without one the notification is known not to
   /// have arrived, unless a try is in doubt.

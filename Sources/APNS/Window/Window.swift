@@ -402,7 +402,7 @@ struct Window: ~Copyable {
   private mutating func restart(wasWritten: Int) {
     if first < end { ring.rewind(to: entries[first & mask].place) }
     // It waits now, and its outcome has room.
-    if hasOwed { deadlines.looked(first: .min) }
+    if hasOwed { deadlines.looked(first: .min, at: .min) }
     hasOwed = false
     var again = wasWritten &- first
     if hasMarked { again &-= removeCancelled(writtenBefore: wasWritten) }
@@ -549,21 +549,21 @@ struct Window: ~Copyable {
       let dueEnd = dueEnd(from: position, to: end, now)
       if dueEnd > position {
         remove(position, dueEnd &- position, as: .expired)
-      } else if deadlines.areSorted, dues[position & mask].time(near: now) < .max {
+      } else if deadlines.areSorted, deadlines.time(of: dues[position & mask]) < .max {
         break
       } else {
         position &+= 1
       }
     }
-    lookAtDeadlines(near: now)
+    lookAtDeadlines(at: now)
   }
 
   /// Finds out when the first is due. What is due and in flight is so at once, or when its outcome has
   /// room.
-  mutating func lookAtDeadlines(near now: Nanoseconds) {
+  mutating func lookAtDeadlines(at now: Nanoseconds) {
     var next = Nanoseconds.max
     let (areSorted, hasOwed) = (deadlines.areSorted, hasOwed)
-    forEachWithoutEnd(near: now) {
+    forEachWithoutEnd {
       if $1 > now || !hasOwed { next = min(next, $1) }
       return !areSorted || $1 <= now || $1 == .max
     }
@@ -571,20 +571,21 @@ struct Window: ~Copyable {
     if !deadlines.areSorted, next > now, next < .max {
       next = max(next, now &+ Int64((end &- first) >> 13) &* 1_000_000)
     }
-    deadlines.looked(first: next)
+    deadlines.looked(first: next, at: now)
   }
 
   /// The identifiers of those that have no outcome, and when they are due, as long as that wants more.
-  func forEachWithoutEnd(near now: Nanoseconds, _ body: (UInt32, Nanoseconds) -> Bool) {
+  func forEachWithoutEnd(_ body: (UInt32, Nanoseconds) -> Bool) {
     for position in first..<end where !dues[position & mask].isOver {
-      guard body(entries[position & mask].identifier, dues[position & mask].time(near: now)) else {
+      guard body(entries[position & mask].identifier, deadlines.time(of: dues[position & mask]))
+      else {
         return
       }
     }
   }
 
   private func isDue(_ position: Int, _ now: Nanoseconds) -> Bool {
-    dues[position & mask].time(near: now) <= now
+    deadlines.time(of: dues[position & mask]) <= now
   }
 
   /// The end of those that are due from there on.

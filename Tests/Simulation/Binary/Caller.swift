@@ -28,7 +28,7 @@ struct Caller: Calling, ~Copyable {
       var earliest: (time: Int64, number: Int) = (.max, -1)
       // An outcome may have no room before others are taken.
       for channel in 0..<options.connections where channels[channel].window.reserve(1) != nil {
-        channels[channel].window.forEachWithoutEnd(near: 0) { identifier, _ in
+        channels[channel].window.forEachWithoutEnd { identifier, _ in
           guard let number = world.ledger.numbers[identifier] else { return true }
           if let due = world.ledger.sent[number].timeDue?.upperBound, due < earliest.time {
             earliest = (due, number)
@@ -154,7 +154,7 @@ struct Caller: Calling, ~Copyable {
   func isOpen(_ number: Int) -> Bool {
     let sent = world.ledger.sent[number]
     var isOpen = false
-    session.channels[sent.channel].window.forEachWithoutEnd(near: 0) { identifier, _ in
+    session.channels[sent.channel].window.forEachWithoutEnd { identifier, _ in
       if identifier == sent.identifier { isOpen = true }
       return !isOpen
     }

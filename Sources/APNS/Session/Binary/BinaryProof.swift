@@ -31,7 +31,7 @@ extension BinarySession where Net: ~Copyable {
     let now = channel.pointee.connection.askedAt
     if channel.pointee.connection.lastLook < channel.pointee.proveDue {
       // The first one may be resolved already.
-      channel.pointee.window.lookAtDeadlines(near: now)
+      channel.pointee.window.lookAtDeadlines(at: now)
       guard now >= proofDeadline(channel), channel.pointee.window.hasInFlight else { return }
     }
     // A sentinel costs its connection, so it waits until the next connection may be made.
