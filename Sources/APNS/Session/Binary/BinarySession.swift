@@ -151,7 +151,8 @@ extension BinarySession where Net: ~Copyable {
       callEnds = options.neverWaits ? network.now &+ Self.slice : deadline
       takeTurns(goal)
       expire()
-      deliver()
+      // Others may have room now.
+      while deliver(), nextDeadline == .min { expire() }
       if options.neverWaits { return leaveWaitingToLoop(goal, until: deadline) }
       if isReached(goal) { return true }
       // One channel's failure reaches the caller only if no other channel makes progress.

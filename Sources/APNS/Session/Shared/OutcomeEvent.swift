@@ -23,16 +23,16 @@ extension ProviderSession where Self: ~Copyable {
 }
 
 extension EventLoopSession where Self: ~Copyable {
-  /// Gives outcomes to the option `on_outcome`.
+  /// Gives outcomes to the option `on_outcome`; false if there are none.
   @inline(__always)
-  mutating func deliver() {
-    if options.onOutcome != nil { deliverAll() }
-  }
+  @discardableResult
+  mutating func deliver() -> Bool { options.onOutcome != nil && deliverAll() }
 
   @inline(never)
-  private mutating func deliverAll() {
+  private mutating func deliverAll() -> Bool {
+    var isAny = false
     while let outcome = takeOutcome() {
-      standing.hasDelivered = true
+      (isAny, standing.hasDelivered) = (true, true)
       var event = apns_event_t()
       event.size = MemoryLayout<apns_event_t>.size
       tell(outcome, in: &event)
@@ -40,5 +40,6 @@ extension EventLoopSession where Self: ~Copyable {
     }
     // Another one may have room now.
     if options.neverWaits, nextDeadline == .min { hurry() }
+    return isAny
   }
 }
