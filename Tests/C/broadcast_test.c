@@ -371,6 +371,45 @@ TEST(an_answer_has_its_ids) {
   push_end(session, service);
 }
 
+#define MADE "5e2a60c0-3333-4000-8000-00000000000b"
+
+/* What is no UUID does not count, and of two of a kind the last one does. */
+TEST(an_accepted_one_has_the_id_that_is_one) {
+  static const struct {
+    const char *fields[12], *own, *id, *unique_id;
+  } rows[] = {
+      {{"apns-id", "5E2A60C0-3333-4000-8000-00000000000B"}, NULL, MADE, ""},
+      {{"apns-id", "5e2a60c0-3333-4000-8000-00000000000g"}, NULL, "", ""},
+      {{"apns-id", "5e2a60c0-3333-4000-8000-00000000000"}, NULL, "", ""},
+      {{"apns-id", "5e2a60c033333-4000-8000-00000000000b"}, NULL, "", ""},
+      {{"apns-id", "5e2a60c0-3333-4000-8000-00000000000g"}, ID, ID, ""},
+      {{"apns-id", MADE}, ID, MADE, ""},
+      {{"apns-id", MADE, "apns-unique-id", ID}, NULL, MADE, ID},
+      {{"apns-unique-id", ID, "apns-id", MADE}, NULL, MADE, ID},
+      {{"apns-id", MADE, "apns-unique-id", "no"}, NULL, MADE, ""},
+      {{"apns-id", ID, "apns-id", MADE}, NULL, MADE, ""},
+      {{"apns-id", MADE, "apns-id", "no"}, NULL, MADE, ""},
+      {{NULL}, NULL, "", ""},
+  };
+  for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+    const char *fields[15] = {":status", "200"};
+    for (size_t field = 0; rows[n].fields[field]; field++)
+      fields[2 + field] = rows[n].fields[field];
+    service_reply_t reply = {.fields = fields};
+    service_t *service = service_judging(judge_first, &reply);
+    apns_session_t *session = push_session(service, NULL);
+    apns_notification_t push = *notification(0);
+    push.apns_id = rows[n].own;
+    send_one(session, &push);
+    drain(session);
+    apns_event_t event = one_event(session);
+    assert_int_equal(event.kind, APNS_EVENT_ACCEPTED);
+    assert_string_equal(event.apns_id, rows[n].id);
+    assert_string_equal(event.unique_id, rows[n].unique_id);
+    push_end(session, service);
+  }
+}
+
 /* A field that belongs to the other kind of request has no effect. */
 static service_reply_t judge_with_other_ids(void *context, const service_push_t *push) {
   (void)context, (void)push;

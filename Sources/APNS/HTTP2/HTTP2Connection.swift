@@ -390,7 +390,7 @@ struct HTTP2Connection {
     // Fields of a 1xx do not belong to the response, which is still to come.
     if isAnswered, entry.pointee.status < 200 { return name.first != 0x3A }
     if Self.isText(name, "apns-id"), isAnswered {
-      if isTold(entry), let id = UUIDText.bytes(value) { entry.pointee.id = id }
+      if isTold(entry) { entry.pointee.hear(id: value) }
       return true
     }
     if name.count == 14, isAnswered {
@@ -404,7 +404,7 @@ struct HTTP2Connection {
     }
     if name.count == 15, isAnswered {
       if Self.isSame(name, "apns-request-id"), !outbox.pointee.request(slot).isForDevice {
-        if isTold(entry), let id = UUIDText.bytes(value) { entry.pointee.id = id }
+        if isTold(entry) { entry.pointee.hear(id: value) }
       } else if Self.isSame(name, "apns-channel-id") {
         outbox.pointee.whole?.pointee.take(channel: value)
       }

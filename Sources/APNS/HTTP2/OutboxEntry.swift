@@ -36,6 +36,8 @@ struct OutboxEntry {
   var interest = Interest.whole
   /// A provider token was replaced for it.
   var hasNewToken = false
+  /// `ids` is the text of an apns-id.
+  private var hasDigits = false
   /// The announced length of the response's body plus one, 0 without one; and its length so far.
   var bodyLength: UInt32 = 0
   var bodyHeard: UInt32 = 0
@@ -49,11 +51,8 @@ struct OutboxEntry {
   var sentAt: Seconds = 0
   /// The last response's retry-after in seconds; 0: missing.
   var asked: Seconds = 0
-  /// The apns-id, or a broadcast's apns-request-id: the caller's, or the response's once it is
-  /// there. All zero: none.
-  var id = InlineArray<16, UInt8>(repeating: 0)
-  /// The response's apns-unique-id. All zero: none.
-  var unique = InlineArray<16, UInt8>(repeating: 0)
+  /// `id` and `unique`, or digits, because few callers want to know the id of an accepted response.
+  private var ids: UUIDText.Digits = (0, 0, 0, 0)
   /// Which provider token it was sent with.
   var tokenGeneration: UInt32 = 0
   var lastReason = Reason.none
@@ -76,6 +75,42 @@ struct OutboxEntry {
     self.identifier = identifier
     self.place = place
     self.due = due
+  }
+
+  /// The apns-id, or a broadcast's apns-request-id: the caller's, or the response's once it is
+  /// there. All zero: none.
+  var id: InlineArray<16, UInt8> {
+    get {
+      guard hasDigits else {
+        return unsafeBitCast((ids.0, ids.1), to: InlineArray<16, UInt8>.self)
+      }
+      return UUIDText.bytes(ids) ?? InlineArray(repeating: 0)
+    }
+    set {
+      if hasDigits { (ids.2, ids.3, hasDigits) = (0, 0, false) }
+      (ids.0, ids.1) = Self.words(newValue)
+    }
+  }
+
+  /// The response's apns-unique-id. All zero: none.
+  var unique: InlineArray<16, UInt8> {
+    get {
+      unsafeBitCast(hasDigits ? (0, 0) : (ids.2, ids.3), to: InlineArray<16, UInt8>.self)
+    }
+    set {
+      if hasDigits { id = id }
+      (ids.2, ids.3) = Self.words(newValue)
+    }
+  }
+
+  /// Takes the apns-id of the response.
+  @inline(__always)
+  mutating func hear(id text: UnsafeRawBufferPointer) {
+    if status == 200, ids.0 | ids.1 | ids.2 | ids.3 == 0, let digits = UUIDText.digits(text) {
+      (ids, hasDigits) = (digits, true)
+    } else if let bytes = UUIDText.bytes(text) {
+      id = bytes
+    }
   }
 
   /// It is not resent.

@@ -2,14 +2,29 @@
 package enum UUIDText {
   static let count = 36
 
-  /// Nil if the text is not a UUID. Either case is accepted. All digits are read at once, as
-  /// `TokenText.bytes(ofDigits:)` reads eight, because each push has one.
-  package static func bytes(_ text: UnsafeRawBufferPointer) -> InlineArray<16, UInt8>? {
+  /// 32 characters where a UUID has its digits, eight in each word.
+  typealias Digits = (UInt64, UInt64, UInt64, UInt64)
+
+  /// Nil if the text has no hyphens there.
+  @inline(__always)
+  static func digits(_ text: UnsafeRawBufferPointer) -> Digits? {
     guard text.count == count, text[8] == 0x2D, text[13] == 0x2D, text[18] == 0x2D,
       text[23] == 0x2D
     else { return nil }
-    let digits = SIMD4<UInt64>(
-      pair(text, 0, 4), pair(text, 9, 14), pair(text, 19, 24), pair(text, 28, 32))
+    return (pair(text, 0, 4), pair(text, 9, 14), pair(text, 19, 24), pair(text, 28, 32))
+  }
+
+  /// Nil if the text is not a UUID. Either case is accepted.
+  package static func bytes(_ text: UnsafeRawBufferPointer) -> InlineArray<16, UInt8>? {
+    guard let digits = digits(text) else { return nil }
+    return bytes(digits)
+  }
+
+  /// Nil if they are not all hexadecimal. They are read at once, as `TokenText.bytes(ofDigits:)` reads
+  /// eight.
+  @inline(never)
+  static func bytes(_ digits: Digits) -> InlineArray<16, UInt8>? {
+    let digits = SIMD4<UInt64>(digits.0, digits.1, digits.2, digits.3)
     let letters = digits &>> 6 & 0x0101_0101_0101_0101
     let values = (digits & 0x0F0F_0F0F_0F0F_0F0F) &+ letters &+ letters &<< 3
     let nines = (values &+ 0x0606_0606_0606_0606) &>> 4 & 0x0101_0101_0101_0101
