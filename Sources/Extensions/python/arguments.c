@@ -168,13 +168,15 @@ bool seconds_or_none_argument(PyObject *given, const char *name, int32_t *ms_out
 
 bool timeout_argument(PyObject *given, const char *name, int32_t *ms_out) {
   double ms = -1;
-  if (given && is_minus_one(given)) {
-    ms = INT32_MAX;
-  } else if (given && given != Py_None && !milliseconds(given, name, INT32_MAX, &ms)) {
-    return false;
-  }
+  if (given && given != Py_None && !milliseconds(given, name, INT32_MAX, &ms)) return false;
   *ms_out = (int32_t)ms;
   return true;
+}
+
+bool call_timeout_argument(PyObject *given, int32_t *ms_out) {
+  const bool is_endless = given && is_minus_one(given);
+  if (is_endless) *ms_out = INT32_MAX; /* 24 days */
+  return is_endless || timeout_argument(given, "timeout", ms_out);
 }
 
 PyObject *bytes_argument(PyObject *given, const char *name, const char *expected) {

@@ -85,8 +85,10 @@ bool seconds_or_none_argument(PyObject *given, const char *name, int32_t *ms_out
 /* A number, or a word of `words`, which ends with NULL; the number of a word is its index. */
 bool word_argument(PyObject *given, const char *name, const char *const *words,
                    long long *value_out);
-/* How long a call waits; None: -1; -1: as long as a number of ms can say. */
+/* Seconds in ms; None: -1. */
 bool timeout_argument(PyObject *given, const char *name, int32_t *ms_out);
+/* How long a call waits; None: -1; -1: no limit. */
+bool call_timeout_argument(PyObject *given, int32_t *ms_out);
 /* A new reference to bytes of a bytes-like object; other types are a TypeError that says
    `expected`. */
 PyObject *bytes_argument(PyObject *given, const char *name, const char *expected);

@@ -195,7 +195,7 @@ PyObject *session_push(PyObject *object, PyObject *args, PyObject *keywords) {
                                    &timeout, &user_data, &options.expiry, &options.priority,
                                    &options.topic, &options.push_type, &options.collapse_id,
                                    &options.apns_id, &options.channel_id, &options.deadline) ||
-      !timeout_argument(timeout, "timeout", &timeout_ms) || refuse_nonblocking(self)) {
+      !call_timeout_argument(timeout, &timeout_ms) || refuse_nonblocking(self)) {
     return NULL;
   }
   const int64_t deadline = session_deadline(self, timeout_ms);
@@ -413,7 +413,7 @@ PyObject *session_push_many(PyObject *object, PyObject *args, PyObject *keywords
   int32_t timeout_ms;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O:push_many", names, &notifications,
                                    &timeout) ||
-      !timeout_argument(timeout, "timeout", &timeout_ms) || refuse_nonblocking(session)) {
+      !call_timeout_argument(timeout, &timeout_ms) || refuse_nonblocking(session)) {
     return NULL;
   }
   PyObject *source = PyObject_GetIter(notifications);

@@ -13,7 +13,7 @@ bool session_timeout(PyObject *args, PyObject *keywords, const char *format, PyO
                      int32_t *ms_out) {
   static char *names[] = {"timeout", NULL};
   return PyArg_ParseTupleAndKeywords(args, keywords, format, names, &given) &&
-         timeout_argument(given, "timeout", ms_out);
+         call_timeout_argument(given, ms_out);
 }
 
 PyThreadState *session_let_others_run(const session_t *self) {
