@@ -17,7 +17,7 @@
   OPTION("log_level", WORD, log_level, log_level_words)
 
 #define CHANNELS_SIGNATURE \
-  "host=None, server_name=None, port=0, connect_timeout=None, proxy=None, proxy_from_environment=False, nonblocking=False, addresses=None, environment=0, answer_timeout=None, topic=None, log_level=0"
+  "host=None, server_name=None, port=None, connect_timeout=None, proxy=None, proxy_from_environment=False, nonblocking=False, addresses=None, environment=None, answer_timeout=None, topic=None, log_level=None"
 
 /* For the docstring, from meanings.txt. */
 #define CHANNELS_OPTIONS_TEXT \

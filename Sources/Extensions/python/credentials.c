@@ -447,10 +447,10 @@ static PyGetSetDef properties[] = {
 
 static const char doc[] =
     "Credentials(*, certificate_file=None, certificate=None, key_file=None, key=None, "
-    "passphrase=None, ca_file=None, ca_directory=None, tls_min=0, tls_max=0, "
+    "passphrase=None, ca_file=None, ca_directory=None, tls_min=None, tls_max=None, "
     "dangerously_accept_any_peer=False, accept_expired=False, token_key_file=None, "
     "token_key=None, key_id=None, team_id=None, crl_file=None, crl_directory=None, "
-    "pinned_keys=None, security_level=0, token_provider=None, token_cache=None)\n--\n\n"
+    "pinned_keys=None, security_level=None, token_provider=None, token_cache=None)\n--\n\n"
     "The provider's identity, and the CA certificates that it trusts. They never change, and\n"
     "any number of sessions and threads can use them.\n\n"
     "certificate_file, certificate\n"

@@ -17,7 +17,7 @@
   OPTION("tuples_max", U32, tuples_max, NULL)
 
 #define FEEDBACK_SIGNATURE \
-  "host=None, server_name=None, port=0, connect_timeout=None, proxy=None, proxy_from_environment=False, nonblocking=False, addresses=None, environment=0, read_timeout=None, list_timeout=None, tuples_max=0"
+  "host=None, server_name=None, port=None, connect_timeout=None, proxy=None, proxy_from_environment=False, nonblocking=False, addresses=None, environment=None, read_timeout=None, list_timeout=None, tuples_max=None"
 
 /* For the docstring, from meanings.txt. */
 #define FEEDBACK_OPTIONS_TEXT \

@@ -461,9 +461,9 @@ static PyObject *check_payload(PyObject *module, PyObject *args, PyObject *keywo
 
 PyMethodDef payload_functions[] = {
     {"check_payload", (PyCFunction)(void (*)(void))check_payload, METH_VARARGS | METH_KEYWORDS,
-     "check_payload(payload, *, limit=0)\n--\n\n"
+     "check_payload(payload, *, limit=None)\n--\n\n"
      "Checks a payload that the caller made, bytes or str: a JSON object with an object\n"
-     "`aps`, Apple's keys of the right type, at most `limit` bytes (0: 4,096).\n\n"
+     "`aps`, Apple's keys of the right type, at most `limit` bytes (None: 4,096).\n\n"
      "Returns a list of Finding, errors and warnings in order; an empty list if all is well.\n"
      "Warnings are about what a device ignores: an unknown key, with the most similar known\n"
      "one; an alert that is an array; a duplicate key; a Live Activity without a key that\n"
@@ -509,7 +509,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static const char doc[] =
-    "Payload(*, limit=0, truncate=False, suffix=None, **keys)\n--\n\n"
+    "Payload(*, limit=None, truncate=False, suffix=None, **keys)\n--\n\n"
     "Builds a payload and writes compact JSON: UTF-8, only necessary escapes, `aps` first,\n"
     "and in every object the keys in the order in which they were first set.\n\n"
     "limit\n"

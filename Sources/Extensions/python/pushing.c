@@ -167,9 +167,9 @@ static PyObject *push_one(session_t *self, waiter_t *waiter, const apns_notifica
 }
 
 const char push_doc[] =
-    "push($self, token, payload, *, timeout=None, user_data=None, expiry=None, priority=0, "
+    "push($self, token, payload, *, timeout=None, user_data=None, expiry=None, priority=None, "
     "topic=None, "
-    "push_type=0, collapse_id=None, apns_id=None, channel_id=None, deadline=None)\n--\n\n"
+    "push_type=None, collapse_id=None, apns_id=None, channel_id=None, deadline=None)\n--\n\n"
     "Sends one notification and returns its outcome: an Event, also if it is accepted.\n\n"
     "`timeout` is for all of it, in seconds: connecting, writing, waiting for the response; None:\n"
     "for connect_timeout and write_timeout together. The other arguments are those of send().\n\n"

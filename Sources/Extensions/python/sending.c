@@ -95,9 +95,9 @@ static bool write_rest(session_t *self, int64_t deadline) {
 }
 
 const char send_doc[] =
-    "send($self, token, payload, *, user_data=None, expiry=None, priority=0, more=False, "
+    "send($self, token, payload, *, user_data=None, expiry=None, priority=None, more=False, "
     "topic=None, "
-    "push_type=0, collapse_id=None, apns_id=None, channel_id=None, deadline=None)\n--\n\n"
+    "push_type=None, collapse_id=None, apns_id=None, channel_id=None, deadline=None)\n--\n\n"
     "Sends one notification, and returns the identifier that its event will have.\n\n"
     "token\n"
     "    The device token: bytes, or hex in a str; None with a channel_id.\n"
@@ -110,7 +110,7 @@ const char send_doc[] =
     "    Until when APNs keeps trying: UNIX seconds, or a datetime with a time zone.\n"
     "    0: it tries once. None: not given.\n"
     "priority\n"
-    "    10 immediately, 5 saves the device's power; 0: not given. HTTP/2 also has 1.\n"
+    "    10 immediately, 5 saves the device's power; None: not given. HTTP/2 also has 1.\n"
     "more\n"
     "    Another notification follows immediately, so this one may wait until a TLS record\n"
     "    is full, or for the next call that writes.\n"

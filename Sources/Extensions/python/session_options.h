@@ -40,7 +40,7 @@
   OPTION("deadline", SECONDS_OR_NONE, options.deadline_ms, NULL)
 
 #define SESSION_SIGNATURE \
-  "host=None, server_name=None, port=0, connect_timeout=None, proxy=None, proxy_from_environment=False, nonblocking=False, addresses=None, environment=0, protocol=0, topic=None, device_order=False, connections=0, window_bytes=0, checks=3, delivery=0, outcomes=0, log_level=0, close_timeout=None, format=0, quiet_period=None, zero_proves=False, standby=True, prove_after=0, write_timeout=None, answer_timeout=None, ping_after=0, keepalive=0, retry_timeout=None, connects_per_minute=0, reconnect_pause_max=None, payload_max=0, retry_schedule=None, server_error_schedule=None, deadline=None"
+  "host=None, server_name=None, port=None, connect_timeout=None, proxy=None, proxy_from_environment=False, nonblocking=False, addresses=None, environment=None, protocol=None, topic=None, device_order=False, connections=None, window_bytes=None, checks=3, delivery=None, outcomes=None, log_level=None, close_timeout=None, format=None, quiet_period=None, zero_proves=False, standby=True, prove_after=None, write_timeout=None, answer_timeout=None, ping_after=None, keepalive=None, retry_timeout=None, connects_per_minute=None, reconnect_pause_max=None, payload_max=None, retry_schedule=None, server_error_schedule=None, deadline=None"
 
 /* For the docstring, from meanings.txt. */
 #define SESSION_OPTIONS_TEXT \

@@ -13,34 +13,34 @@ class ClientOptions(TypedDict, total=False):
 
     host: str | None
     server_name: str | None
-    port: int
+    port: int | None
     connect_timeout: float | None
     proxy: str | None
     proxy_from_environment: bool
     addresses: str | None
-    environment: int | Literal["production", "sandbox"]
-    protocol: int | Literal["http2", "binary"]
+    environment: int | Literal["production", "sandbox"] | None
+    protocol: int | Literal["http2", "binary"] | None
     topic: str | None
     device_order: bool
-    connections: int
-    window_bytes: int
+    connections: int | None
+    window_bytes: int | None
     checks: int | None
-    delivery: int | Literal["at_least_once", "at_most_once"]
-    log_level: int | Literal["error", "warning", "notice", "info", "debug", "trace"]
+    delivery: int | Literal["at_least_once", "at_most_once"] | None
+    log_level: int | Literal["error", "warning", "notice", "info", "debug", "trace"] | None
     close_timeout: float | None
-    format: int | Literal["simple", "enhanced", "framed"]
+    format: int | Literal["simple", "enhanced", "framed"] | None
     quiet_period: float | None
     zero_proves: bool
     standby: bool
-    prove_after: int
+    prove_after: int | None
     write_timeout: float | None
     answer_timeout: float | None
-    ping_after: int
-    keepalive: int
+    ping_after: int | None
+    keepalive: int | None
     retry_timeout: float | None
-    connects_per_minute: int
+    connects_per_minute: int | None
     reconnect_pause_max: float | None
-    payload_max: int
+    payload_max: int | None
     retry_schedule: str | None
     server_error_schedule: str | None
     deadline: float | None
@@ -51,7 +51,7 @@ class SessionOptions(ClientOptions, total=False):
     """Options of Session, to be kept and given as **options."""
 
     nonblocking: bool
-    outcomes: int | Literal["all", "each", "failures"]
+    outcomes: int | Literal["all", "each", "failures"] | None
     events_max: int
 
 
@@ -60,16 +60,16 @@ class FeedbackOptions(TypedDict, total=False):
 
     host: str | None
     server_name: str | None
-    port: int
+    port: int | None
     connect_timeout: float | None
     proxy: str | None
     proxy_from_environment: bool
     nonblocking: bool
     addresses: str | None
-    environment: int | Literal["production", "sandbox"]
+    environment: int | Literal["production", "sandbox"] | None
     read_timeout: float | None
     list_timeout: float | None
-    tuples_max: int
+    tuples_max: int | None
 
 
 class ChannelsOptions(TypedDict, total=False):
@@ -77,14 +77,14 @@ class ChannelsOptions(TypedDict, total=False):
 
     host: str | None
     server_name: str | None
-    port: int
+    port: int | None
     connect_timeout: float | None
     proxy: str | None
     proxy_from_environment: bool
     nonblocking: bool
     addresses: str | None
-    environment: int | Literal["production", "sandbox"]
+    environment: int | Literal["production", "sandbox"] | None
     answer_timeout: float | None
     topic: str | None
-    log_level: int | Literal["error", "warning", "notice", "info", "debug", "trace"]
+    log_level: int | Literal["error", "warning", "notice", "info", "debug", "trace"] | None
     log: Log | None
