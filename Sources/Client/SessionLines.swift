@@ -7,6 +7,12 @@ package struct SessionLine {
   package var cause: apns_cause_t
   package var connection: UInt32
   package var count: UInt64
+  package var milliseconds: UInt32
+  /// Lines of this kind that were dropped before this one.
+  package var leftOut: UInt32
+  /// The handshake resumed an earlier TLS session.
+  package var isResumed: Bool
+  package var peer: String
   package var text: String
 }
 
@@ -33,7 +39,9 @@ package final class SessionLines {
           level: apns_log_level_t(rawValue: UInt32(bitPattern: record.level)),
           kind: apns_log_kind_t(rawValue: UInt32(bitPattern: record.kind)),
           cause: apns_cause_t(rawValue: UInt32(bitPattern: record.cause)),
-          connection: record.connection, count: record.count, text: String(cString: record.line)))
+          connection: record.connection, count: record.count, milliseconds: record.milliseconds,
+          leftOut: record.left_out, isResumed: record.resumed != 0,
+          peer: record.peer.map { String(cString: $0) } ?? "", text: String(cString: record.line)))
     }
   }
 }

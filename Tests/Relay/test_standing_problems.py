@@ -67,7 +67,7 @@ def test_lines_of_a_session_have_its_fields(start, relay):
     lines = [line for line in one.lines() if "connection" in line]
     assert {"connecting", "connected", "goaway"} <= {line["kind"] for line in lines}
     for line in lines:
-        assert line["app"] == "shop" and line["cause"].startswith("APNS_CAUSE_")
-        assert type(line["connection"]) is int and type(line["count"]) is int
+        assert line["app"] == "shop" and line["cause"].startswith("APNS_CAUSE_") and line["peer"].startswith("127.0.0.1:")
+        assert all(type(line[name]) is int for name in ("connection", "count", "milliseconds", "left_out")) and type(line["resumed"]) is bool
         if line["message"].startswith("connection "):
             assert line["connection"] == int(line["message"].split()[1].rstrip(":"))

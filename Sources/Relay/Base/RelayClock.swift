@@ -1,6 +1,9 @@
 import Foundation
 
 enum RelayClock {
+  /// When it was first asked, by the daemon as it starts.
+  static let startedAt = now
+
   /// UNIX milliseconds.
   static var now: Int64 {
     var time = timespec()

@@ -40,6 +40,7 @@ package final class RelayDaemon: @unchecked Sendable {
   package init(
     _ configuration: RelayConfiguration, file: String, queue: any QueueEngine, log: Logger
   ) {
+    _ = RelayClock.startedAt
     self.configuration = configuration
     self.file = file
     self.queue = queue

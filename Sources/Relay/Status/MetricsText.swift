@@ -10,7 +10,8 @@ struct MetricsText {
     _ name: String, _ type: String, _ help: String, _ labels: [(String, String)], _ value: String
   ) {
     begin(name, "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n")
-    samples[name]!.append("\(name){\(MetricsLabels.text(labels))} \(value)\n")
+    samples[name]!.append(
+      "\(name)\(labels.isEmpty ? "" : "{\(MetricsLabels.text(labels))}") \(value)\n")
   }
 
   /// Adds another text in the same format, so that the samples of several apps form one family.
@@ -48,6 +49,9 @@ struct MetricsText {
     all.add(
       "apns_build_info", "gauge", "The version of libapns, with the value 1.",
       [("version", String(cString: apns_version()))], "1")
+    all.add(
+      "process_start_time_seconds", "gauge", "When the relay started, in UNIX seconds.", [],
+      "\(Double(RelayClock.startedAt) / 1000)")
     var known = depths ?? [:]
     if depths != nil {
       let isFirst = figures.min { $0.app < $1.app }?.figures.isFirst ?? true

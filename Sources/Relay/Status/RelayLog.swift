@@ -38,7 +38,7 @@ package struct RelayLog: LogHandler {
     } else {
       // The session's messages contain their numbers already.
       let names = all.filter {
-        if case .string = $0.value { $0.key != "kind" && $0.key != "cause" } else { false }
+        if case .string = $0.value { !["kind", "cause", "peer"].contains($0.key) } else { false }
       }
       text = "\(now) \(level) " + names.map { "\($0.value): " }.joined() + "\(message)\n"
     }
@@ -46,10 +46,10 @@ package struct RelayLog: LogHandler {
     _ = Array(text.utf8).withUnsafeBytes { write(2, $0.baseAddress!, $0.count) }
   }
 
-  /// Numbers are written without quotes.
+  /// Numbers, true and false are written without quotes.
   private static func json(_ value: Logger.MetadataValue) -> String {
-    if case .stringConvertible(let number) = value, number is any BinaryInteger {
-      return "\(number)"
+    if case .stringConvertible(let plain) = value, plain is any BinaryInteger || plain is Bool {
+      return "\(plain)"
     }
     return JSONLiteral.string("\(value)")
   }

@@ -18,6 +18,10 @@ final class ForwardedLines {
         "cause": "\(String(cString: apns_cause_name(line.cause)))",
         "connection": .stringConvertible(line.connection),
         "count": .stringConvertible(line.count),
+        "milliseconds": .stringConvertible(line.milliseconds),
+        "left_out": .stringConvertible(line.leftOut),
+        "resumed": .stringConvertible(line.isResumed),
+        "peer": "\(line.peer)",
       ])
   }
 
