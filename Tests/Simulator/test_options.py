@@ -132,7 +132,10 @@ def test_ready_has_every_port(certificates, host):
     ports = [word for name in services for word in (f"--{name}-port", "0")]
     command = [tool(), "simulate", "--host", host, "--dashboard-host", host, *ports, "--certificates", certificates]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
-        line = next(line for line in run.stdout if line.startswith("ready "))
+        text = [next(run.stdout)]
+        while not text[-1].startswith("ready "):
+            text.append(next(run.stdout))
+        line = text[-1]
         told = dict(word.split("=", 1) for word in line.split()[1:])
         try:
             assert list(told) == [*services, "certificates"]
@@ -143,6 +146,12 @@ def test_ready_has_every_port(certificates, host):
                 socket.create_connection((at.strip("[]"), int(port)), timeout=20).close()
         finally:
             run.terminate()
+    # The lines for a C program compile.
+    lines = re.findall(r"^  (\w+_options\..*;)$", "".join(text), re.M)
+    assert len(lines) == 9, text
+    kinds = "".join(f"apns_{kind}_options_t {kind}_options; " for kind in ("credentials", "session", "feedback"))
+    program = f"#include <apns/binary.h>\n{kinds}int main(void) {{ {' '.join(lines)} return 0; }}\n"
+    subprocess.run(["cc", "-fsyntax-only", "-Werror", "-I", ROOT / "include", "-xc", "-"], input=program, text=True, check=True)
 
 
 def test_http2_alone(certificates):

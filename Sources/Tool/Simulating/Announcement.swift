@@ -41,8 +41,8 @@ struct Announcement {
     To push to it from C:
       credentials_options.certificate_file = \(JSONLiteral.string(certificates.provider));
       credentials_options.ca_file = \(JSONLiteral.string(certificates.ca));
-      session_options.host = \(JSONLiteral.string(peer));
-      session_options.port = \(http2Port);
+      session_options.peer.host = \(JSONLiteral.string(peer));
+      session_options.peer.port = \(http2Port);
     Certificate and key in separate files:
       \(certificates.providerCertificate)
       \(certificates.providerKey)
@@ -72,16 +72,17 @@ struct Announcement {
         openssl s_client -connect \(address($0, at: peer)) -CAfile \(shell(certificates.ca)) \\
           -cert \(shell(certificates.provider)) -key \(shell(certificates.provider))
       To push to it from C, with the certificate above:
-        session_options.host = \(JSONLiteral.string(peer));
-        session_options.port = \($0);
+        session_options.protocol = APNS_PROTOCOL_BINARY;
+        session_options.peer.host = \(JSONLiteral.string(peer));
+        session_options.peer.port = \($0);
 
       """
     }
     let feedback = feedbackPort.map {
       """
       To read its feedback from C:
-        feedback_options.host = \(JSONLiteral.string(peer));
-        feedback_options.port = \($0);
+        feedback_options.peer.host = \(JSONLiteral.string(peer));
+        feedback_options.peer.port = \($0);
 
       """
     }
