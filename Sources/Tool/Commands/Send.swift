@@ -10,6 +10,19 @@ struct Send: ParsableCommand {
             --topic com.example.app --alert 'Hello' \\
             5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412
 
+      The options that most need, before all others below:
+
+          -a, --alert TEXT     the text; --title, --badge and --sound add to it
+          --payload FILE       or the whole payload, as JSON
+          -t, --topic ID       the app's bundle ID
+          --p8 FILE            the signing key, and
+          --team-id ID         its team
+          --certificate FILE   or a certificate with its key
+          --sandbox            for apps that Xcode installed
+          --tokens FILE        a list of devices
+          -n, --dry-run        check everything without connecting
+          -v, --verbose        log the session
+
       A list, with a different text for each device. The outcomes go to a file, and --resume \
       continues an interrupted run, even after SIGKILL:
 
