@@ -69,6 +69,11 @@ let package = Package(
     .target(name: "CSV"),
     .target(name: "JSON", dependencies: ["APNS"]),
     .target(
+      name: "CommandOptions",
+      dependencies: [
+        "JSON", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
+    .target(
       name: "Dashboard",
       dependencies: [
         "Client",
@@ -90,6 +95,7 @@ let package = Package(
         "COpenSSL",
         "CSV",
         "Client",
+        "CommandOptions",
         "Dashboard",
         "JSON",
         "Simulator",
@@ -155,9 +161,11 @@ if Context.environment["APNS_RELAY"] != nil {
     .executableTarget(
       name: "apns-relay",
       dependencies: [
-        "Client",
         "CAPNS",
         "CProcess",
+        "Client",
+        "CommandOptions",
+        "JSON",
         "Relay",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),

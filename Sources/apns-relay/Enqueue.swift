@@ -1,5 +1,7 @@
 import ArgumentParser
+import CommandOptions
 import Foundation
+import JSON
 import Relay
 
 struct Enqueue: ParsableCommand {
@@ -67,11 +69,7 @@ struct Enqueue: ParsableCommand {
     help: ArgumentHelp("Broadcasts to the channel with this identifier.", valueName: "id"))
   var channel: String?
 
-  @Option(name: .shortAndLong, help: ArgumentHelp("The text.", valueName: "text"))
-  var alert: String?
-
-  @Option(help: ArgumentHelp("The payload, as JSON.", valueName: "file"))
-  var payload: String?
+  @OptionGroup(title: "Payload") var payload: PayloadOptions
 
   @Option(
     name: .shortAndLong,
@@ -98,6 +96,9 @@ struct Enqueue: ParsableCommand {
   @Option(help: ArgumentHelp("Devices per entry, up to 1000.", valueName: "n"))
   var entry = 500
 
+  @Flag(help: "Print the totals as JSON.")
+  var json = false
+
   func validate() throws {
     if !tokens.isEmpty, list != nil {
       throw ValidationError("give either tokens or --tokens, not both")
@@ -105,7 +106,9 @@ struct Enqueue: ParsableCommand {
     if channel != nil, !tokens.isEmpty || list != nil {
       throw ValidationError("give either --channel or devices, not both")
     }
-    if payload != nil, alert != nil { throw ValidationError("give either --alert or --payload") }
+    if payload.payload == "-", list == "-" {
+      throw ValidationError("standard input cannot be both the list and the payload")
+    }
     guard (1...NewEntry.mostTokens).contains(entry) else {
       throw ValidationError("--entry must be 1 to \(NewEntry.mostTokens)")
     }
@@ -117,8 +120,10 @@ struct Enqueue: ParsableCommand {
     var plan = try campaign.map { try Campaign(file: $0) } ?? Campaign()
     if app != nil { plan.app = app }
     if id != nil { plan.id = id }
-    if let alert { plan.say(alert) }
-    if let payload { plan.entry.payload = try TextFile.read(payload) }
+    if let file = payload.payload {
+      plan.entry.payload = try TextFile.read(file == "-" ? "/dev/stdin" : file)
+    }
+    if payload.hasFlags { plan.entry.payload = payload.json }
     // The target on the command line overrides the campaign's.
     if list != nil || !tokens.isEmpty { (plan.list, plan.entry.channel) = (list, nil) }
     if channel != nil { (plan.list, plan.entry.channel) = (nil, channel) }
@@ -151,9 +156,7 @@ struct Enqueue: ParsableCommand {
       guard plan.list == nil else {
         throw RelayCommand.refusal("the campaign has both tokens and channel")
       }
-      let total = try plan.enqueue(app: app, into: engine)
-      return print(
-        "\(total.added) broadcasts enqueued, \(total.known) known already; id \(total.id)")
+      return report(try plan.enqueue(app: app, into: engine), of: "broadcasts")
     }
     let source: DeviceLines
     if !tokens.isEmpty {
@@ -165,8 +168,16 @@ struct Enqueue: ParsableCommand {
       throw RelayCommand.refusal("there is no device: give tokens, --tokens or --channel")
     }
     let total = try plan.enqueue(source, perEntry: entry, app: app, into: engine)
-    print(
-      "\(total.added) entries enqueued, \(total.known) known already; "
-        + "\(total.devices) devices; id \(total.id)")
+    report(total, of: "entries")
+  }
+
+  private func report(_ total: Campaign.Total, of kind: String) {
+    guard !json else {
+      return print(
+        "{\"enqueued\":\(total.added),\"known\":\(total.known),\"devices\":\(total.devices),\"id\":\(JSONLiteral.string(total.id))}"
+      )
+    }
+    let devices = kind == "entries" ? " \(total.devices) devices;" : ""
+    print("\(total.added) \(kind) enqueued, \(total.known) known already;\(devices) id \(total.id)")
   }
 }

@@ -428,7 +428,7 @@ def test_sighup_keeps_the_connections_of_what_did_not_change(start, relay, queue
 
 
 def test_what_one_sees_of_it(start, relay, queue, tmp_path):
-    simulator = start()
+    simulator, before = start(), time.time()
     address = str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(address)
@@ -443,6 +443,7 @@ def test_what_one_sees_of_it(start, relay, queue, tmp_path):
         one.wait_done()
         wait_until(lambda: one.metric('apns_relay_outcomes_total{app="shop",outcome="accepted"}') == 1, "no count")
         text = one.get("/metrics")[1]
+        assert before <= float(re.search(r"^process_start_time_seconds (\d+\.\d+)$", text, re.M)[1]) <= time.time()
         assert re.search(r'^apns_response_duration_seconds_count\{app="shop"\} 1$', text, re.M), text
         assert re.search(r'^apns_relay_certificate_expiry_timestamp_seconds\{app="shop"\} \d{10}$', text, re.M)
         families = re.findall(r"^# TYPE (\S+)", text, re.M)
@@ -542,7 +543,14 @@ def test_enqueue(start, relay, queue, tmp_path):
         assert ran.stdout == f"{added} entries enqueued, {3 - added} known already; 25 devices; id sale\n", ran
     ran = enqueue("--app", "shop", "--alert", "x", "--tokens", "-", stdin=f"{token(90)}\n\n{token(91)}\n")
     assert re.match(r"1 entries enqueued, 0 known already; 2 devices; id [0-9a-f-]{36}$", ran.stdout), ran
+    # The payload options of apns send, and of the only app.
+    ran = enqueue("--id", "rich", "--title", "Chess", "--alert", "Your move", "--badge", "9", "--custom", "game=7", "--json", token(92))
+    assert json.loads(ran.stdout) == {"enqueued": 1, "known": 0, "devices": 1, "id": "rich"}, ran
+    ran = enqueue("--id", "piped", "--payload", "-", token(93), stdin='{"aps":{"alert":"piped"}}')
+    assert ran.stdout == "1 entries enqueued, 0 known already; 1 devices; id piped\n", ran
     for words, said in [
+        (["--title", "x", "--payload", tmp_path / "payload.json", token(1)], "--payload is the whole payload"),
+        (["--payload", "-", "--tokens", "-"], "standard input cannot be both"),
         (["--app", "other", "--alert", "x", token(1)], "the configuration has no app 'other': shop"),
         (["--app", "shop", token(1)], "there is no payload"),
         (["--app", "shop", "--alert", "x"], "there is no device"),
@@ -555,7 +563,10 @@ def test_enqueue(start, relay, queue, tmp_path):
         ran = enqueue(*words)
         assert ran.returncode in (2, 64) and said in ran.stderr, (words, ran)
     one.start().wait_ready().wait_done()
-    assert queue.counts() == {"accepted": 29}
+    assert queue.counts() == {"accepted": 31}
+    payloads = {push["token"]: json.loads(push["payload"]) for push in pushes(simulator)}
+    assert payloads[token(92)] == {"aps": {"alert": {"title": "Chess", "body": "Your move"}, "badge": 9}, "game": 7}
+    assert payloads[token(93)] == {"aps": {"alert": "piped"}}
     assert sorted(json.loads(push["payload"])["aps"]["alert"] for push in pushes(simulator) if push["token"] == token(12)) == ["Hello N2"]
     # Finished IDs are not enqueued again.
     assert enqueue("--campaign", tmp_path / "campaign.yaml", "--entry", "10").stdout.startswith("0 entries")

@@ -45,7 +45,7 @@ package struct Campaign {
     try section.end()
   }
 
-  package mutating func say(_ alert: String) {
+  private mutating func say(_ alert: String) {
     entry.payload = "{\"aps\":{\"alert\":\(JSONLiteral.string(alert))}}"
   }
 

@@ -1,3 +1,4 @@
+import CommandOptions
 import JSON
 
 /// A payload with placeholders, {{name}}, for a device's fields: text within a string, a JSON value
@@ -13,22 +14,6 @@ struct Template {
   /// The template's identity, which stays the same if the command is repeated; the time in `source`
   /// changes.
   let identity: [UInt8]
-
-  static func isNamePart(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
-      UInt8(ascii: "."), 0x80...0xFF:
-      true
-    default: false
-    }
-  }
-
-  /// The text is one placeholder.
-  static func isPlaceholder(_ text: String) -> Bool {
-    text.hasPrefix("{{") && text.hasSuffix("}}") && text.utf8.count > 4
-      && text.utf8.dropFirst(2).dropLast(2).allSatisfy { isNamePart($0) }
-  }
 
   /// `hasFields` is true if a list fills it in; otherwise it is used unchanged.
   init(_ source: [UInt8], identity: [UInt8]? = nil, hasFields: Bool) {
@@ -124,7 +109,7 @@ struct Template {
   private static func field(in text: [UInt8], at start: Int) -> ([UInt8], Int)? {
     let brace = UInt8(ascii: "{")
     guard text[start] == brace, start + 4 < text.count, text[start + 1] == brace else { return nil }
-    let name = text[(start + 2)...].prefix { isNamePart($0) }
+    let name = text[(start + 2)...].prefix { Placeholder.isNamePart($0) }
     let end = name.endIndex
     guard !name.isEmpty, end + 1 < text.count, text[end] == UInt8(ascii: "}"),
       text[end + 1] == UInt8(ascii: "}")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandOptions
 import Glibc
 import JSON
 
@@ -103,10 +104,10 @@ struct LiveActivityOptions: ParsableArguments {
     if contentState == "-", attributes == "-" {
       throw ValidationError("standard input cannot be both --content-state and --attributes")
     }
-    if let id = inputPushChannel, ChannelID(id.utf8) == nil, !Template.isPlaceholder(id) {
+    if let id = inputPushChannel, ChannelID(id.utf8) == nil, !Placeholder.isWhole(id) {
       throw ValidationError("--input-push-channel: '\(id)' \(ChannelID.fault)")
     }
-    if let score = relevanceScore, Double(score)?.isFinite != true, !Template.isPlaceholder(score) {
+    if let score = relevanceScore, Double(score)?.isFinite != true, !Placeholder.isWhole(score) {
       throw ValidationError("--relevance-score must be a number, or {{field}} of the list")
     }
     for (name, text) in times {
@@ -142,7 +143,7 @@ struct LiveActivityOptions: ParsableArguments {
 enum ActivityTime {
   /// The reason why the text is not a time; nil if it is.
   static func fault(_ text: String) -> String? {
-    if Template.isPlaceholder(text) { return nil }
+    if Placeholder.isWhole(text) { return nil }
     guard let seconds = seconds(text, now: 0) else {
       return "must be UNIX seconds, a date and time, +seconds from now, or {{field}} of the list"
     }

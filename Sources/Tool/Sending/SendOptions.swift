@@ -1,6 +1,7 @@
 import ArgumentParser
 import CAPNS
 import Client
+import CommandOptions
 import Glibc
 
 /// The options of `apns send`, and what follows from them.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandOptions
 
 /// Checks for incompatible options of broadcasts and Live Activities.
 extension SendOptions {

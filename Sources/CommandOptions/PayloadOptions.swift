@@ -1,58 +1,60 @@
 import ArgumentParser
 import JSON
 
-/// A payload in options, or its file.
-struct PayloadOptions: ParsableArguments {
+/// A payload in options, or its file, for `apns send` and `apns enqueue`.
+package struct PayloadOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The payload, as JSON; - reads standard input, as does a command without payload options.",
+      "The payload, as JSON; - reads standard input, as send does without payload options.",
       valueName: "file"),
     completion: .file())
-  var payload: String?
+  package var payload: String?
 
   @Option(name: .shortAndLong, help: ArgumentHelp("The text.", valueName: "text"))
-  var alert: String?
+  package var alert: String?
   @Option(help: ArgumentHelp("The line above the text.", valueName: "text"))
-  var title: String?
+  package var title: String?
   @Option(help: ArgumentHelp("The line between title and text.", valueName: "text"))
-  var subtitle: String?
+  package var subtitle: String?
   @Option(
     help: ArgumentHelp("The text, as a key in the app's Localizable.strings.", valueName: "key"))
-  var locKey: String?
+  package var locKey: String?
   @Option(
     help: ArgumentHelp("An argument for the --loc-key's text; may be repeated.", valueName: "text"))
-  var locArg: [String] = []
+  package var locArg: [String] = []
   @Option(help: ArgumentHelp("The title, as a key in Localizable.strings.", valueName: "key"))
-  var titleLocKey: String?
+  package var titleLocKey: String?
   @Option(
     help: ArgumentHelp(
       "An argument for the --title-loc-key's text; may be repeated.", valueName: "text"))
-  var titleLocArg: [String] = []
+  package var titleLocArg: [String] = []
   @Option(help: ArgumentHelp("The number on the app's icon; 0 removes it.", valueName: "n"))
-  var badge: String?
+  package var badge: String?
   @Option(help: ArgumentHelp("\"default\", or one of the app's sounds.", valueName: "name"))
-  var sound: String?
+  package var sound: String?
   @Option(help: ArgumentHelp("The app's category, which has its actions.", valueName: "name"))
-  var category: String?
+  package var category: String?
   @Option(
     help: ArgumentHelp("The thread by which the device groups notifications.", valueName: "name"))
-  var threadID: String?
+  package var threadID: String?
   @Option(
     help: ArgumentHelp("passive, active, time-sensitive or critical.", valueName: "level"))
-  var interruptionLevel: String?
-  @Flag(help: "Wake the app in the background.") var contentAvailable = false
-  @Flag(help: "Let the app's extension change the notification.") var mutableContent = false
+  package var interruptionLevel: String?
+  @Flag(help: "Wake the app in the background.") package var contentAvailable = false
+  @Flag(help: "Let the app's extension change the notification.") package var mutableContent = false
   @Option(
     help: ArgumentHelp(
       "A custom key and its value, JSON or plain text; may be repeated.",
       valueName: "name=value"))
-  var custom: [String] = []
+  package var custom: [String] = []
 
-  func validate() throws {
+  package init() {}
+
+  package func validate() throws {
     if payload != nil, hasFlags {
       throw ValidationError("--payload is the whole payload: other options cannot add to it")
     }
-    if let badge, Int64(badge) == nil, !Template.isPlaceholder(badge) {
+    if let badge, Int64(badge) == nil, !Placeholder.isWhole(badge) {
       throw ValidationError("--badge must be a number, or {{field}} of the list")
     }
     if locKey == nil, !locArg.isEmpty { throw ValidationError("--loc-arg needs --loc-key") }
@@ -68,7 +70,7 @@ struct PayloadOptions: ParsableArguments {
     }
   }
 
-  var hasFlags: Bool {
+  package var hasFlags: Bool {
     [
       alert, title, subtitle, locKey, titleLocKey, badge, sound, category, threadID,
       interruptionLevel,
@@ -76,7 +78,7 @@ struct PayloadOptions: ParsableArguments {
   }
 
   /// The JSON from the options.
-  var json: String {
+  package var json: String {
     var parts = JSONMembers()
     parts.add("title", text: title)
     parts.add("subtitle", text: subtitle)
@@ -103,20 +105,20 @@ struct PayloadOptions: ParsableArguments {
   }
 
   /// With the custom keys and Apple's.
-  func whole(_ aps: JSONMembers) -> String {
+  package func whole(_ aps: JSONMembers) -> String {
     var all = JSONMembers()
     all.add("aps", json: aps.object)
     for one in custom {
       let parts = one.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let value = String(parts[1])
-      let isJSON = (try? JSONParser.read(value.utf8)) != nil || Template.isPlaceholder(value)
+      let isJSON = (try? JSONParser.read(value.utf8)) != nil || Placeholder.isWhole(value)
       all.add(String(parts[0]), json: isJSON ? value : JSONLiteral.string(value))
     }
     return all.object
   }
 
   /// An option that a Live Activity does not have; nil if none was given.
-  var notOfActivities: String? {
+  package var notOfActivities: String? {
     [
       ("--subtitle", subtitle != nil), ("--badge", badge != nil), ("--category", category != nil),
       ("--thread-id", threadID != nil), ("--interruption-level", interruptionLevel != nil),
@@ -125,7 +127,7 @@ struct PayloadOptions: ParsableArguments {
   }
 
   /// A Live Activity's alert: the device localizes title and body, and the sound is part of it.
-  var activityAlert: String? {
+  package var activityAlert: String? {
     func part(_ text: String?, _ key: String?, _ arguments: [String]) -> String? {
       guard let key else { return text.map { JSONLiteral.string($0) } }
       var localized = JSONMembers()
