@@ -139,7 +139,6 @@ if Context.environment["APNS_RELAY"] != nil {
         "CAPNS",
         "CAPNSSystem",
         "CHiredis",
-        "CMetrics",
         "COpenSSL",
         "CProcess",
         "CSV",
