@@ -55,7 +55,7 @@ struct Deadlines {
   mutating func looked(first: Nanoseconds, at now: Nanoseconds) {
     self.first = first
     (added, kept) = (.max, .none)
-    // What is due and could not end yet stays within the 49 days.
+    // Notifications that are due and could not end yet stay within the 49 days.
     if first > now, first < .max { begin(before: first) }
   }
 

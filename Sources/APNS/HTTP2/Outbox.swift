@@ -621,7 +621,7 @@ struct Outbox: ~Copyable {
       }
     }
     if queued > 0 { endTakenBack(rejected) }
-    // Where each has its own, all are looked at, so many not for each ms.
+    // If deadlines differ, each look checks all of them, so a large window is not checked each ms.
     if !deadlines.areSorted, first < .max {
       first = max(first, now &+ Int64(looked >> 13) &* 1_000_000)
     }

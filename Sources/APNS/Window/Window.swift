@@ -558,8 +558,8 @@ struct Window: ~Copyable {
     lookAtDeadlines(at: now)
   }
 
-  /// Finds out when the first is due. What is due and in flight is so at once, or when its outcome has
-  /// room.
+  /// Finds the first deadline. A due notification in flight counts as due at once, or when its
+  /// outcome has room.
   mutating func lookAtDeadlines(at now: Nanoseconds) {
     var next = Nanoseconds.max
     let (areSorted, hasOwed) = (deadlines.areSorted, hasOwed)
@@ -567,7 +567,7 @@ struct Window: ~Copyable {
       if $1 > now || !hasOwed { next = min(next, $1) }
       return !areSorted || $1 <= now || $1 == .max
     }
-    // Where each has its own, all are looked at, so many not for each ms.
+    // If deadlines differ, each look checks all of them, so a large window is not checked each ms.
     if !deadlines.areSorted, next > now, next < .max {
       next = max(next, now &+ Int64((end &- first) >> 13) &* 1_000_000)
     }

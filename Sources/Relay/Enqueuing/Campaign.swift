@@ -13,7 +13,7 @@ package struct Campaign {
   package var app: String?
   package var id: String?
   package var list: String?
-  /// What its entries share; an empty payload is none.
+  /// The fields that its entries share; without a payload it is empty.
   package var entry = NewEntry(app: "", id: "", payload: "")
 
   /// The number of entries in a transaction.

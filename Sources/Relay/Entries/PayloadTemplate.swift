@@ -1,3 +1,5 @@
+import JSON
+
 /// A payload with `{{name}}` in place of a device's values: text inside a string, a JSON value
 /// elsewhere.
 package struct PayloadTemplate {
@@ -20,7 +22,7 @@ package struct PayloadTemplate {
     var isInString = false
     while index < source.count {
       let byte = source[index]
-      if byte == UInt8(ascii: "{"), let (name, end) = Self.name(in: source, at: index) {
+      if byte == UInt8(ascii: "{"), let (name, end) = Placeholder.name(in: source, at: index) {
         pieces.append(Piece(bytes: start..<index, name: name, isInString: isInString))
         (start, index) = (end, end)
         continue
@@ -29,25 +31,6 @@ package struct PayloadTemplate {
       index += byte == UInt8(ascii: "\\") && isInString ? 2 : 1
     }
     rest = start..<source.count
-  }
-
-  /// The syntax is that of the lists of `apns send`.
-  private static func name(in text: [UInt8], at start: Int) -> (Range<Int>, Int)? {
-    guard start + 4 < text.count, text[start + 1] == UInt8(ascii: "{") else { return nil }
-    let name = text[(start + 2)...].prefix {
-      switch $0 {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
-        UInt8(ascii: "."), 0x80...0xFF:
-        true
-      default: false
-      }
-    }
-    let end = name.endIndex
-    guard !name.isEmpty, end + 1 < text.count, text[end] == UInt8(ascii: "}"),
-      text[end + 1] == UInt8(ascii: "}")
-    else { return nil }
-    return (name.startIndex..<end, end + 2)
   }
 
   /// Whether the payload is the same for all devices.

@@ -29,7 +29,7 @@ extension QueueLocation {
   fileprivate func isSame(_ other: any QueueLocation) -> Bool { other as? Self == self }
 }
 
-/// What the changes of a queue survive: the end of the process, or also of the machine's power.
+/// Changes of a queue survive a killed process, or a power failure too.
 package enum QueueSync: String, CaseIterable, Sendable { case process, power }
 
 /// A location for each engine, of which one is named.

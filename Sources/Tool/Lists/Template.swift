@@ -1,4 +1,3 @@
-import CommandOptions
 import JSON
 
 /// A payload with placeholders, {{name}}, for a device's fields: text within a string, a JSON value
@@ -27,10 +26,10 @@ struct Template {
     var isInString = false
     var index = 0
     while index < source.count {
-      if let (name, end) = Self.field(in: source, at: index) {
+      if let (name, end) = Placeholder.name(in: source, at: index) {
         if !plain.isEmpty { pieces.append(.bytes(plain)) }
         plain = []
-        pieces.append(.field(name, inString: isInString))
+        pieces.append(.field(Array(source[name]), inString: isInString))
         index = end
         continue
       }
@@ -104,17 +103,6 @@ struct Template {
 
   private func fault(_ name: [UInt8], _ message: String) -> TemplateFault {
     TemplateFault(message: "{{\(String(decoding: name, as: UTF8.self))}} \(message)")
-  }
-
-  private static func field(in text: [UInt8], at start: Int) -> ([UInt8], Int)? {
-    let brace = UInt8(ascii: "{")
-    guard text[start] == brace, start + 4 < text.count, text[start + 1] == brace else { return nil }
-    let name = text[(start + 2)...].prefix { Placeholder.isNamePart($0) }
-    let end = name.endIndex
-    guard !name.isEmpty, end + 1 < text.count, text[end] == UInt8(ascii: "}"),
-      text[end + 1] == UInt8(ascii: "}")
-    else { return nil }
-    return (Array(name), end + 2)
   }
 }
 

@@ -316,7 +316,7 @@ struct SendRun {
   private mutating func take(_ outcome: SendOutcome) {
     tally.add(outcome)
     if let before = results?.done.open(outcome.sent.number) { earlier.forget(before) }
-    // One that expired is no response.
+    // An expired notification had no response.
     if outcome.kind != .expired { lastOutcome = Clock.now }
     if let results {
       results.write(outcome.json)

@@ -1,0 +1,31 @@
+/// A device's field in a JSON text, such as {{name}}.
+package enum Placeholder {
+  /// The name of the one that begins there, and where the text goes on; nil: none begins there.
+  package static func name(in text: [UInt8], at start: Int) -> (name: Range<Int>, end: Int)? {
+    guard start + 4 < text.count, text[start] == UInt8(ascii: "{"),
+      text[start + 1] == UInt8(ascii: "{")
+    else { return nil }
+    let name = text[(start + 2)...].prefix { isNamePart($0) }
+    let end = name.endIndex
+    guard !name.isEmpty, end + 1 < text.count, text[end] == UInt8(ascii: "}"),
+      text[end + 1] == UInt8(ascii: "}")
+    else { return nil }
+    return (name.startIndex..<end, end + 2)
+  }
+
+  private static func isNamePart(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
+      UInt8(ascii: "."), 0x80...0xFF:
+      true
+    default: false
+    }
+  }
+
+  /// The whole text is one.
+  package static func isWhole(_ text: String) -> Bool {
+    let bytes = Array(text.utf8)
+    return name(in: bytes, at: 0)?.end == bytes.count
+  }
+}
