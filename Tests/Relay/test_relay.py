@@ -14,6 +14,7 @@ import pytest
 
 from test_broadcasts import create, state
 from relaying import DEADLINE, identifier, pushes, relay_program, token, wait_until
+from simulator import ROOT
 
 
 def test_each_kind_of_end(start, relay, shared):
@@ -448,6 +449,8 @@ def test_what_one_sees_of_it(start, relay, queue, tmp_path):
         assert re.search(r'^apns_relay_certificate_expiry_timestamp_seconds\{app="shop"\} \d{10}$', text, re.M)
         families = re.findall(r"^# TYPE (\S+)", text, re.M)
         assert len(families) == len(set(families))
+        page = (ROOT / "Documentation/METRICS.md").read_text()
+        assert [one for one in families if f"| `{one}` |" not in page] == []
         # An incomplete request does not delay others.
         with socket.create_connection(("127.0.0.1", int(one.port_file.read_text()))) as slow:
             slow.sendall(b"GET /metr")
