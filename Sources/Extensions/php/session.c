@@ -128,18 +128,21 @@ static void destroy(zend_object *object) {
   zend_object_std_dtor(object);
 }
 
-/* User data may refer to the session. */
+static void collect_user_data(zend_get_gc_buffer *buffer, const php_apns_records *records) {
+  for (php_apns_record *record = records->first; record; record = record->after) {
+    zend_get_gc_buffer_add_zval(buffer, &record->user_data);
+  }
+}
+
+/* User data may refer to the session; closing it puts accepted notifications among the dead. */
 static HashTable *collect(zend_object *object, zval **table, int *count) {
   zend_get_gc_buffer *buffer = zend_get_gc_buffer_create();
   php_apns_tracked *tracked = of(object)->tracked;
   if (tracked && !tracked->is_persistent) {
-    for (php_apns_record *record = tracked->sent.first; record; record = record->after) {
-      zend_get_gc_buffer_add_zval(buffer, &record->user_data);
-    }
+    collect_user_data(buffer, &tracked->sent);
+    collect_user_data(buffer, &tracked->dead);
+    collect_user_data(buffer, &tracked->own);
     if (tracked->log) zend_get_gc_buffer_add_zval(buffer, php_apns_log_logger(tracked->log));
-    for (php_apns_record *record = tracked->own.first; record; record = record->after) {
-      zend_get_gc_buffer_add_zval(buffer, &record->user_data);
-    }
   }
   zend_get_gc_buffer_use(buffer, table, count);
   return zend_std_get_properties(object);

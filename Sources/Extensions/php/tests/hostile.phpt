@@ -112,11 +112,13 @@ foreach ($events as $event) echo "left $event\n";
 
 // A reference cycle through the session, and what is left when the script ends.
 $session = $simulator->session();
+$weak = WeakReference::create($session);
 $ring = [$session];
 $ring[] = &$ring;
-$session->send($token, '{"aps":{}}', [$ring, fn () => $session]);
+for ($i = 0; $i < 3; $i++) $session->send($token, '{"aps":{}}', [$ring, fn () => $session]);
 unset($ring, $session, $events, $event, $one, $two);
 gc_collect_cycles();
+echo 'the cycle: ', $weak->get() ? 'still there' : 'gone', "\n";
 $left = $simulator->session();
 $left->send($token, '{"aps":{}}', fn () => $token);
 echo "done\n";
@@ -133,4 +135,5 @@ within itself: LogicException: inner
 an array in itself: Apns\ArgumentException: it cannot be encoded as JSON: Recursion detected
 the payload by its own value: Apns\ArgumentException: custom key 'x' is there already
 seen 8
+the cycle: gone
 done
