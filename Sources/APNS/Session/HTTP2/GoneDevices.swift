@@ -4,7 +4,7 @@ import CSystem
 /// session and the feedbacks opened on it share one list; the last of them frees it.
 struct GoneDevices {
   /// A device; its token follows it in memory.
-  fileprivate struct Device {
+  struct Device {
     var next: UnsafeMutablePointer<Device>?
     /// The next device in the same bucket.
     var neighbour: UnsafeMutablePointer<Device>?
@@ -60,7 +60,7 @@ struct GoneDevices {
   }
 
   /// Removes the first device, which the caller has to free.
-  fileprivate mutating func take() -> UnsafeMutablePointer<Device>? {
+  mutating func take() -> UnsafeMutablePointer<Device>? {
     guard let device = first, let buckets else { return nil }
     first = device.pointee.next
     if first == nil { last = nil }
@@ -107,7 +107,7 @@ struct GoneDevices {
       && memcmp(one + 1, other + 1, Int(one.pointee.tokenCount)) == 0
   }
 
-  fileprivate static func token(
+  static func token(
     of device: UnsafeMutablePointer<Device>
   ) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: device + 1, count: Int(device.pointee.tokenCount))
@@ -126,41 +126,12 @@ extension UnsafeMutablePointer<GoneDevices> {
   }
 
   /// Adds a user.
-  fileprivate func share() { _ = csystem_atomic_add(&pointee.users, 1) }
+  func share() { _ = csystem_atomic_add(&pointee.users, 1) }
 
   /// Removes a user.
   func release() {
     guard csystem_atomic_add(&pointee.users, .max) == 0 else { return }
     pointee.forgetAll()
     free(self)
-  }
-}
-
-/// A session's gone devices, as the feedback service would list them.
-struct GoneFeedback: ~Copyable {
-  private let devices: UnsafeMutablePointer<GoneDevices>
-  private let origin = ProcessOrigin()
-  /// The last device returned; the caller may still read its token.
-  private var told: UnsafeMutablePointer<GoneDevices.Device>?
-
-  init(_ devices: UnsafeMutablePointer<GoneDevices>) {
-    devices.share()
-    self.devices = devices
-  }
-
-  deinit {
-    free(told)
-    devices.release()
-  }
-
-  var isForeign: Bool { !origin.isHere }
-
-  /// The next device, its token valid until the next call; nil after the last.
-  mutating func next() -> FeedbackTuple? {
-    free(told)
-    told = devices.pointee.take()
-    guard let told else { return nil }
-    return FeedbackTuple(
-      timestamp: told.pointee.timestamp, token: GoneDevices.token(of: told))
   }
 }
