@@ -15,8 +15,8 @@ struct StreamMemory {
 
   private static var shift: Int { 5 }
   private static var step: Int { 1 << shift }
-  private static var largest: Int { 16 &* step }
-  /// Room before each piece for its size.
+  private static var kinds: UInt { 16 }
+  /// Room before each piece for its kind.
   private static var head: Int { 16 }
   private static var blockSize: Int { 16 << 10 }
 
@@ -43,30 +43,32 @@ struct StreamMemory {
       realloc: resizePiece)
   }
 
-  @_optimize(speed)
+  /// A kept piece, or a new one.
+  @inline(__always)
   fileprivate mutating func take(_ size: Int) -> UnsafeMutableRawPointer? {
-    guard size >= 0, size < 1 << 30 else { return nil }
-    let capacity = (max(size, 1) &+ Self.step &- 1) & ~(Self.step &- 1)
+    let kind = (max(UInt(bitPattern: size), 1) &- 1) &>> UInt(Self.shift)
+    guard kind < Self.kinds, let piece = pieces[Int(kind)] else { return add(kind) }
+    pieces[Int(kind)] = piece.load(as: UnsafeMutableRawPointer?.self)
+    return piece
+  }
+
+  @inline(never)
+  private mutating func add(_ kind: UInt) -> UnsafeMutableRawPointer? {
+    guard kind < 1 << 25 else { return nil }
+    let whole = Self.head &+ Self.capacity(kind)
     var place: UnsafeMutableRawPointer
-    if capacity > Self.largest {
-      guard let memory = malloc(Self.head &+ capacity) else { return nil }
+    if kind >= Self.kinds {
+      guard let memory = malloc(whole) else { return nil }
       place = memory
     } else {
-      let kind = capacity &>> Self.shift &- 1
-      if let piece = pieces[kind] {
-        pieces[kind] = piece.load(as: UnsafeMutableRawPointer?.self)
-        return piece
-      }
-      let whole = Self.head &+ capacity
       if left < whole, !addBlock() { return nil }
       guard let unused = next else { return nil }
       place = unused
       next = unused + whole
       left &-= whole
     }
-    place.storeBytes(of: capacity, as: Int.self)
-    place += Self.head
-    return place
+    place.storeBytes(of: kind, as: UInt.self)
+    return place + Self.head
   }
 
   @inline(never)
@@ -79,17 +81,24 @@ struct StreamMemory {
     return true
   }
 
-  fileprivate static func capacity(_ piece: UnsafeMutableRawPointer) -> Int {
-    (piece - head).load(as: Int.self)
+  private static func kind(_ piece: UnsafeMutableRawPointer) -> UInt {
+    (piece - head).load(as: UInt.self)
   }
 
-  @_optimize(speed)
+  private static func capacity(_ kind: UInt) -> Int {
+    Int(truncatingIfNeeded: kind &+ 1) &* step
+  }
+
+  fileprivate static func capacity(of piece: UnsafeMutableRawPointer) -> Int {
+    capacity(kind(piece))
+  }
+
+  @inline(__always)
   fileprivate mutating func give(_ piece: UnsafeMutableRawPointer) {
-    let capacity = Self.capacity(piece)
-    if capacity > Self.largest { return free(piece - Self.head) }
-    let kind = capacity &>> Self.shift &- 1
-    piece.storeBytes(of: pieces[kind], as: UnsafeMutableRawPointer?.self)
-    pieces[kind] = piece
+    let kind = Self.kind(piece)
+    guard kind < Self.kinds else { return free(piece - Self.head) }
+    piece.storeBytes(of: pieces[Int(kind)], as: UnsafeMutableRawPointer?.self)
+    pieces[Int(kind)] = piece
   }
 }
 
@@ -99,12 +108,14 @@ private func memory(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer
   context?.assumingMemoryBound(to: StreamMemory.self)
 }
 
+@inline(never)
 private func takePiece(
   _ size: Int, _ context: UnsafeMutableRawPointer?
 ) -> UnsafeMutableRawPointer? {
   memory(context)?.pointee.take(size)
 }
 
+@inline(never)
 private func givePiece(_ piece: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?) {
   if let piece { memory(context)?.pointee.give(piece) }
 }
@@ -122,7 +133,7 @@ private func resizePiece(
   _ piece: UnsafeMutableRawPointer?, _ size: Int, _ context: UnsafeMutableRawPointer?
 ) -> UnsafeMutableRawPointer? {
   guard let piece else { return takePiece(size, context) }
-  let capacity = StreamMemory.capacity(piece)
+  let capacity = StreamMemory.capacity(of: piece)
   if size >= 0, size <= capacity { return piece }
   guard let larger = takePiece(size, context) else { return nil }
   memcpy(larger, piece, capacity)
