@@ -389,7 +389,7 @@ struct TLSConnection: ~Copyable {
     Readiness.wait(for: wanted, on: descriptor, until: deadline)
   }
 
-  func look(for wanted: Readiness) -> Readiness? {
+  mutating func look(for wanted: Readiness) -> Readiness? {
     Readiness.look(for: wanted, on: descriptor)
   }
 

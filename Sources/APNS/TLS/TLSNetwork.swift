@@ -147,7 +147,7 @@ struct TLSNetwork: Network, ~Copyable {
     connections[number]?.failure() ?? Failure(APNS_ERR_NETWORK, "the connection ended")
   }
 
-  func hasNews(_ number: Int) -> Bool { connections[number]?.look(for: .reading) != nil }
+  mutating func hasNews(_ number: Int) -> Bool { connections[number]?.look(for: .reading) != nil }
 
   mutating func sayGoodbye(_ number: Int) { connections[number]?.sayGoodbye() }
 

@@ -23,7 +23,7 @@ protocol Network: ~Copyable {
   func failure(_ connection: Int) -> Failure
 
   /// There may be something to read.
-  func hasNews(_ connection: Int) -> Bool
+  mutating func hasNews(_ connection: Int) -> Bool
 
   /// Closes writing; the connection can still be read from.
   mutating func sayGoodbye(_ connection: Int)
