@@ -13,26 +13,26 @@ struct HuffmanCode {
   private static var lowest: UInt8 { 0x20 }
 
   /// The codes of characters, followed by the codes of bytes as two hex digits. Each has
-  /// its length in the lowest four bits, or is 0 if there is no code.
-  private let codes: UnsafeMutablePointer<UInt16>
+  /// its length in the lowest six bits, or is 0 if there is no code.
+  private let codes: UnsafeMutablePointer<UInt32>
   private static var pairs: Int { 128 }
   /// The start of each path: 57 bits.
   private var beginning: BitWriter
   private static var path: StaticString { "/3/device/" }
-  static var size: Int { (pairs &+ 256) &* MemoryLayout<UInt16>.stride }
+  static var size: Int { (pairs &+ 256) &* MemoryLayout<UInt32>.stride }
 
   /// `memory` is lent by the caller and has `size` bytes.
   init(_ memory: UnsafeMutableRawPointer) {
-    codes = memory.bindMemory(to: UInt16.self, capacity: Self.pairs &+ 256)
+    codes = memory.bindMemory(to: UInt32.self, capacity: Self.pairs &+ 256)
     codes.initialize(repeating: 0, count: Self.pairs)
     beginning = BitWriter(next: memory)
     let letters = UnsafeRawBufferPointer(
       start: Self.lengths.utf8Start, count: Self.lengths.utf8CodeUnitCount)
-    var code: UInt16 = 0
-    for length in UInt16(5)...12 {
+    var code: UInt32 = 0
+    for length in UInt32(5)...12 {
       let letter = UInt8(truncatingIfNeeded: length < 10 ? 0x30 &+ length : 0x37 &+ length)
       for index in 0..<letters.count where letters[index] == letter {
-        codes[Int(Self.lowest) &+ index] = code &<< 4 | length
+        codes[Int(Self.lowest) &+ index] = code &<< 6 | length
         code &+= 1
       }
       code &<<= 1
@@ -41,7 +41,7 @@ struct HuffmanCode {
       let high = codes[Int(hexDigit(UInt8(truncatingIfNeeded: byte &>> 4)))]
       let low = codes[Int(hexDigit(UInt8(truncatingIfNeeded: byte & 15)))]
       codes[Self.pairs &+ byte] =
-        ((high &>> 4) &<< (low & 15) | low &>> 4) &<< 4 | (high & 15) &+ (low & 15)
+        ((high &>> 6) &<< (low & 63) | low &>> 6) &<< 6 | (high & 63) &+ (low & 63)
     }
     for index in 0..<Self.path.utf8CodeUnitCount {
       beginning.add(codes[Int(Self.path.utf8Start[index])])
@@ -53,13 +53,13 @@ struct HuffmanCode {
     var bits = 0
     for byte in text {
       guard byte < 0x80, codes[Int(byte)] != 0 else { return nil }
-      bits &+= Int(codes[Int(byte)] & 15)
+      bits &+= Int(codes[Int(byte)] & 63)
     }
     return (bits &+ 7) &>> 3
   }
 
   /// Writes a text of characters that all have codes, and returns its end. It may overwrite up to
-  /// three bytes after the end.
+  /// eight bytes after the end.
   func write(
     _ text: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
@@ -80,19 +80,14 @@ struct HuffmanCode {
     bits.next = target
     bits.flush()
     let pairs = codes + Self.pairs
-    guard let base = token.baseAddress else { return bits.end() }
-    let bytes = base.assumingMemoryBound(to: UInt8.self)
-    var index = 0
-    while index < token.count &- 1 {
-      bits.add(pairs[Int(bytes[index])])
-      bits.add(pairs[Int(bytes[index &+ 1])])
+    var left = token
+    while left.count >= 4 {
+      for place in 0..<4 { bits.add(pairs[Int(left[place])]) }
       bits.flush()
-      index &+= 2
+      left = UnsafeRawBufferPointer(rebasing: left[4...])
     }
-    if index < token.count {
-      bits.add(pairs[Int(bytes[index])])
-      bits.flush()
-    }
+    for byte in left { bits.add(pairs[Int(byte)]) }
+    bits.flush()
     return bits.end()
   }
 }
@@ -100,38 +95,32 @@ struct HuffmanCode {
 /// Writes bits, the highest of each byte first.
 private struct BitWriter {
   var next: UnsafeMutableRawPointer
-  /// The lowest `count` of these bits are not written yet.
+  /// The lowest of these bits are not written yet: as many as the lowest six bits of `count` say.
   private var bits: UInt64 = 0
   private var count: UInt64 = 0
 
   init(next: UnsafeMutableRawPointer) { self.next = next }
 
   @inline(__always)
-  mutating func add(_ code: UInt16) {
-    let length = UInt64(code & 15)
-    bits = bits &<< length | UInt64(code &>> 4)
-    count &+= length
+  mutating func add(_ code: UInt32) {
+    bits = bits &<< UInt64(code) | UInt64(code &>> 6)
+    count &+= UInt64(code)
   }
 
-  /// Leaves fewer than 32 bits. Must be called before there are more than 64.
+  /// Leaves fewer than eight bits. Must be called before there are more than 63.
   @inline(__always)
   mutating func flush() {
-    if count >= 32 {
-      count &-= 32
-      put(bits &>> count)
-    }
+    next.storeBytes(of: (bits &<< (64 &- count)).bigEndian, as: UInt64.self)
+    next += Int(truncatingIfNeeded: count & 63) &>> 3
+    count &= 7
   }
 
+  /// Fills the last byte with ones, after a flush.
   @inline(__always)
-  private mutating func put(_ word: UInt64) {
-    next.storeBytes(of: UInt32(truncatingIfNeeded: word).bigEndian, as: UInt32.self)
-    next += 4
-  }
-
-  /// Fills the last byte with ones.
   mutating func end() -> UnsafeMutableRawPointer {
-    let left = Int(count &+ 7) &>> 3
-    put((bits &<< (32 &- count)) | (0xFFFF_FFFF &>> count))
-    return next - 4 + left
+    guard count > 0 else { return next }
+    let last = bits &<< (8 &- count) | 0xFF &>> count
+    next.storeBytes(of: UInt8(truncatingIfNeeded: last), as: UInt8.self)
+    return next + 1
   }
 }
