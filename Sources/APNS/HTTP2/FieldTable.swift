@@ -101,6 +101,7 @@ struct FieldTable {
     return search(field, value)
   }
 
+  @inline(never)
   private mutating func search(_ field: TableField, _ value: UnsafeRawBufferPointer) -> Int? {
     for number in first..<end where holds(number, field, value) {
       newest[Int(field.rawValue)] = number &+ 1

@@ -366,13 +366,21 @@ struct HTTP2Request {
     return given
   }
 
-  /// Checks the text of a header. A control character could end the header or begin another one.
-  @_optimize(speed) @inline(never)
+  @inline(__always)
   private static func text(
     _ given: UnsafePointer<CChar>?, _ name: StaticString, most: Int, lowest: UInt8,
     reject: apns_reject_t, cause: apns_cause_t = APNS_CAUSE_NONE
   ) throws(Failure) -> UnsafeRawBufferPointer {
     guard let given else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    return try checked(given, name, most: most, lowest: lowest, reject: reject, cause: cause)
+  }
+
+  /// Checks the text of a header. A control character could end the header or begin another one.
+  @_optimize(speed) @inline(never)
+  private static func checked(
+    _ given: UnsafePointer<CChar>, _ name: StaticString, most: Int, lowest: UInt8,
+    reject: apns_reject_t, cause: apns_cause_t
+  ) throws(Failure) -> UnsafeRawBufferPointer {
     var count = 0
     while given[count] != 0 {
       let byte = UInt8(bitPattern: given[count])

@@ -177,11 +177,10 @@ struct Outbox: ~Copyable {
   ) {
     let slot = takeEntry()
     let number = UInt32(truncatingIfNeeded: slot &+ 1)
-    entries[slot] = OutboxEntry(
-      userData: userData, identifier: identifier, place: UInt32(truncatingIfNeeded: place),
-      due: deadlines.add(due))
-    entries[slot].id = id
-    entries[slot].older = newest
+    (entries + slot).initialize(
+      to: OutboxEntry(
+        userData: userData, identifier: identifier, place: UInt32(truncatingIfNeeded: place),
+        id: id, older: newest, due: deadlines.add(due)))
     if newest == 0 { oldest = number } else { entries[Int(newest) &- 1].newer = number }
     newest = number
     store.commit(place, size)

@@ -69,12 +69,15 @@ struct OutboxEntry {
 
   init(
     userData: UnsafeMutableRawPointer?, identifier: UInt32, place: UInt32,
+    id: InlineArray<16, UInt8> = InlineArray(repeating: 0), older: UInt32 = 0,
     due: ShortDeadline = .none
   ) {
     self.userData = userData
     self.identifier = identifier
     self.place = place
+    self.older = older
     self.due = due
+    (ids.0, ids.1) = Self.words(id)
   }
 
   /// The apns-id, or a broadcast's apns-request-id: the caller's, or the response's once it is

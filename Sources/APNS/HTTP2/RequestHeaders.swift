@@ -166,18 +166,23 @@ struct RequestHeaders {
   }
 
   /// Writes an indexed field if the table has it, and a literal field otherwise (RFC 7541, 6).
-  @inline(never)
+  @inline(__always)
   private mutating func put(
     _ field: TableField, _ value: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
-    if value.count == 0 { return target }
-    if let index = table.find(field, value) {
-      target.storeBytes(of: 0x80 | UInt8(truncatingIfNeeded: index), as: UInt8.self)
-      return target + 1
-    }
-    return putNew(field, value, target)
+    value.count == 0 ? target : putValue(field, value, target)
   }
 
+  @inline(never)
+  private mutating func putValue(
+    _ field: TableField, _ value: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    guard let index = table.find(field, value) else { return putNew(field, value, target) }
+    target.storeBytes(of: 0x80 | UInt8(truncatingIfNeeded: index), as: UInt8.self)
+    return target + 1
+  }
+
+  @inline(never)
   private mutating func putNew(
     _ field: TableField, _ value: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
