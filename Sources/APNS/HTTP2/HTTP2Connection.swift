@@ -194,25 +194,24 @@ struct HTTP2Connection {
       && nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS) <= 1
   }
 
-  /// Whether a request with such a payload may be sent now; `inParts`: when the window has room for
-  /// some of it. It is `mutating` because otherwise it would get a copy of the whole connection.
-  mutating func takes(payloadCount: Int, inParts: Bool = false) -> Bool {
-    guard let codec, !isLeaving, !isAsked else { return false }
+  /// How many bytes of a payload may be sent now; nil: no request may. It is `mutating` because
+  /// otherwise it would get a copy of the whole connection.
+  mutating func room() -> Int? {
+    guard let codec, !isLeaving, !isAsked else { return nil }
     var allowed = 1
     if hasSettings {
       allowed = Int(
         nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
     if isUntried { allowed = min(allowed, 1 << (3 &* trials)) }
-    if inFlight >= min(allowed, flightLimit.most) { return false }
+    if inFlight >= min(allowed, flightLimit.most) { return nil }
     // A payload that does not fit stays in the outbox, where another connection can take it.
-    let window = Int(nghttp2_session_get_remote_window_size(codec))
-    return inParts && owed == 0 && window > 0 || window &- owed >= payloadCount
+    return Int(nghttp2_session_get_remote_window_size(codec)) &- owed
   }
 
   /// The connection accepts not one byte of a payload.
   var isStarved: Bool {
-    mutating get { hasSettings && !isLeaving && !takes(payloadCount: 1) }
+    mutating get { hasSettings && !isLeaving && (room() ?? 0) < 1 }
   }
 
   /// Whether a notification that was in flight at `ends` ends may join those in flight now.
@@ -260,28 +259,27 @@ struct HTTP2Connection {
 
   /// HTTP/2 has ended on this connection in both directions.
   var isOver: Bool {
-    nghttp2_session_want_read(codec) == 0 && nghttp2_session_want_write(codec) == 0
-      && filled == written && rest.count == 0
+    mutating get { nghttp2_session_want_read(codec) == 0 && !hasUnwritten }
   }
 
   var hasUnwritten: Bool {
-    filled > written || rest.count > 0 || nghttp2_session_want_write(codec) != 0
+    mutating get {
+      filled > written || rest.count > 0 || nghttp2_session_want_write(codec) != 0
+    }
   }
 
   // MARK: What nghttp2 reports
 
-  private mutating func slot(_ codec: OpaquePointer?, _ stream: Int32) -> Int? {
-    if let slot = slot(codec, stream, near: lastAnswered) {
-      lastAnswered = slot
-      return slot
-    }
-    return nil
+  /// Usually the last one or the next: responses tend to come in order.
+  private mutating func slot(_ stream: Int32) -> Int? {
+    if outbox.pointee.isInFlight(lastAnswered, on: number, stream) { return lastAnswered }
+    guard let slot = slot(stream, behind: lastAnswered) else { return nil }
+    lastAnswered = slot
+    return slot
   }
 
-  /// Usually the last one or the next: responses tend to come in order.
-  @inline(__always)
-  private func slot(_ codec: OpaquePointer?, _ stream: Int32, near last: Int) -> Int? {
-    if outbox.pointee.isInFlight(last, on: number, stream) { return last }
+  @inline(never)
+  private mutating func slot(_ stream: Int32, behind last: Int) -> Int? {
     let next = outbox.pointee.slot(behind: last)
     if outbox.pointee.isInFlight(next, on: number, stream) { return next }
     guard let handle = nghttp2_session_get_stream_user_data(codec, stream) else { return nil }
@@ -299,7 +297,7 @@ struct HTTP2Connection {
     let stream = Int32(
       truncatingIfNeeded: UInt32(
         bigEndian: head.loadUnaligned(fromByteOffset: 5, as: UInt32.self)))
-    guard let slot = slot(codec, stream, near: lastSent) else { return false }
+    guard let slot = slot(stream, behind: lastSent) else { return false }
     lastSent = slot
     let target = UnsafeMutableRawPointer(record + filled)
     let start = target + Self.frameHead
@@ -320,11 +318,9 @@ struct HTTP2Connection {
   /// The length, in three bytes, the type, flags and the stream (RFC 9113, 4.1).
   fileprivate static var frameHead: Int { 9 }
 
-  fileprivate mutating func streamEnded(
-    _ codec: OpaquePointer?, _ stream: Int32, refused: Bool
-  ) {
+  fileprivate mutating func streamEnded(_ stream: Int32, refused: Bool) {
     // The outbox knows already about a request that was not sent.
-    guard let slot = slot(codec, stream) else { return }
+    guard let slot = slot(stream) else { return }
     let entry = outbox.pointee.entry(slot)
     left(stream, ends: entry.pointee.ends, unsent: outbox.pointee.unsent(slot))
     // A service that has begun to answer has looked at the request.
@@ -375,10 +371,9 @@ struct HTTP2Connection {
   /// False if the response is malformed (RFC 9113, 8.1.1 and 8.3); its stream is reset. nghttp2
   /// would also check the bytes of unused fields, which do not matter here.
   fileprivate mutating func heardHeader(
-    _ codec: OpaquePointer?, _ stream: Int32, _ name: UnsafeRawBufferPointer,
-    _ value: UnsafeRawBufferPointer
+    _ stream: Int32, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) -> Bool {
-    guard let slot = slot(codec, stream) else { return true }
+    guard let slot = slot(stream) else { return true }
     let entry = outbox.pointee.entry(slot)
     let isAnswered = entry.pointee.status != 0
     if Self.isText(name, ":status") {
@@ -479,12 +474,9 @@ struct HTTP2Connection {
   @inline(__always)
   private static func status(_ text: UnsafeRawBufferPointer) -> UInt16? {
     guard text.count == 3 else { return nil }
-    var status: UInt16 = 0
-    for byte in text {
-      let digit = byte &- 0x30
-      guard digit < 10 else { return nil }
-      status = status &* 10 &+ UInt16(digit)
-    }
+    let (first, second, third) = (text[0] &- 0x30, text[1] &- 0x30, text[2] &- 0x30)
+    guard first < 10, second < 10, third < 10 else { return nil }
+    let status = 100 &* UInt16(first) &+ 10 &* UInt16(second) &+ UInt16(third)
     return status >= 100 && status != 101 ? status : nil
   }
 
@@ -499,10 +491,8 @@ struct HTTP2Connection {
   }
 
   /// All fields of a response have come, or its trailers.
-  fileprivate mutating func heardHeaders(
-    _ codec: OpaquePointer?, _ stream: Int32, isLast: Bool
-  ) {
-    guard let slot = slot(codec, stream) else { return }
+  fileprivate mutating func heardHeaders(_ stream: Int32, isLast: Bool) {
+    guard let slot = slot(stream) else { return }
     let entry = outbox.pointee.entry(slot)
     if entry.pointee.status >= 200 {
       if isLast { answerEnded(slot) }
@@ -517,24 +507,20 @@ struct HTTP2Connection {
   }
 
   /// The end of a response's body has come.
-  fileprivate mutating func heardEnd(_ codec: OpaquePointer?, _ stream: Int32) {
-    guard let slot = slot(codec, stream) else { return }
+  fileprivate mutating func heardEnd(_ stream: Int32) {
+    guard let slot = slot(stream) else { return }
     answerEnded(slot)
   }
 
-  fileprivate mutating func heardReset(
-    _ codec: OpaquePointer?, _ stream: Int32, _ error: UInt32
-  ) {
+  fileprivate mutating func heardReset(_ stream: Int32, _ error: UInt32) {
     // A server that needs no more of the request resets it without an error (RFC 9113, 8.1).
-    guard error != NGHTTP2_NO_ERROR.rawValue, let slot = slot(codec, stream) else { return }
+    guard error != NGHTTP2_NO_ERROR.rawValue, let slot = slot(stream) else { return }
     outbox.pointee.entry(slot).pointee.isReset = true
     outbox.pointee.metrics.pointee.resets &+= 1
   }
 
-  fileprivate mutating func heardBody(
-    _ codec: OpaquePointer?, _ stream: Int32, _ bytes: UnsafeRawBufferPointer
-  ) {
-    guard let slot = slot(codec, stream) else { return }
+  fileprivate mutating func heardBody(_ stream: Int32, _ bytes: UnsafeRawBufferPointer) {
+    guard let slot = slot(stream) else { return }
     let entry = outbox.pointee.entry(slot)
     entry.pointee.bodyHeard &+= UInt32(clamping: bytes.count)
     if let whole = outbox.pointee.whole { keep(bytes, in: whole, of: slot, stream) }
@@ -582,8 +568,8 @@ struct HTTP2Connection {
   }
 
   /// The notification that a stream carries, if it still does.
-  fileprivate func notification(of stream: Int32) -> Int? {
-    guard let slot = slot(codec, stream, near: lastSent),
+  fileprivate mutating func notification(of stream: Int32) -> Int? {
+    guard let slot = slot(stream, behind: lastSent),
       outbox.pointee.isInFlight(slot, on: number, stream)
     else { return nil }
     return slot
@@ -792,7 +778,7 @@ private func heardHeader(
 ) -> CInt {
   guard let frame, let connection = connection(context) else { return 0 }
   let isFine = connection.pointee.heardHeader(
-    codec, frame.pointee.hd.stream_id, UnsafeRawBufferPointer(start: name, count: nameCount),
+    frame.pointee.hd.stream_id, UnsafeRawBufferPointer(start: name, count: nameCount),
     UnsafeRawBufferPointer(start: value, count: valueCount))
   return isFine ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
 }
@@ -802,7 +788,7 @@ private func heardBody(
   _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> CInt {
   connection(context)?.pointee.heardBody(
-    codec, stream, UnsafeRawBufferPointer(start: bytes, count: count))
+    stream, UnsafeRawBufferPointer(start: bytes, count: count))
   return 0
 }
 
@@ -814,14 +800,14 @@ private func heardFrame(
   switch UInt32(frame.pointee.hd.type) {
   case NGHTTP2_HEADERS.rawValue:
     connection.pointee.heardHeaders(
-      codec, frame.pointee.hd.stream_id,
+      frame.pointee.hd.stream_id,
       isLast: UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0)
   case NGHTTP2_DATA.rawValue
   where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0:
-    connection.pointee.heardEnd(codec, frame.pointee.hd.stream_id)
+    connection.pointee.heardEnd(frame.pointee.hd.stream_id)
   case NGHTTP2_RST_STREAM.rawValue:
     connection.pointee.heardReset(
-      codec, frame.pointee.hd.stream_id, frame.pointee.rst_stream.error_code)
+      frame.pointee.hd.stream_id, frame.pointee.rst_stream.error_code)
   case NGHTTP2_SETTINGS.rawValue
   where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_ACK.rawValue == 0:
     connection.pointee.heardSettings()
@@ -864,7 +850,7 @@ private func streamEnded(
   _ context: UnsafeMutableRawPointer?
 ) -> CInt {
   connection(context)?.pointee.streamEnded(
-    codec, stream, refused: error == NGHTTP2_REFUSED_STREAM.rawValue)
+    stream, refused: error == NGHTTP2_REFUSED_STREAM.rawValue)
   return 0
 }
 

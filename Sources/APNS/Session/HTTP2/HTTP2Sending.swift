@@ -214,7 +214,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ now: Nanoseconds, _ time: SendTime
   ) -> Int? {
     let http = channel.pointee.http
-    guard tokenDue == .max, http.pointee.takes(payloadCount: 1),
+    guard tokenDue == .max, let room = http.pointee.room(), room > 0,
       let slot = isForApart(channel)
         ? outbox.pointee.takeApart()
         : outbox.pointee.takeDue(at: now)
@@ -222,8 +222,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     let request = outbox.pointee.request(slot)
     let payloadCount = request.payload.count
     guard http.pointee.takes(ends: outbox.pointee.ends(slot)),
-      http.pointee.takes(payloadCount: payloadCount)
-        || http.pointee.takes(payloadCount: payloadCount, inParts: isLastResort)
+      room >= payloadCount || http.pointee.owed == 0 && isLastResort
     else {
       outbox.pointee.putBack(slot)
       leftNext = true

@@ -428,9 +428,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       if case .connection = goal { return false }
       if channels[number].connection.stalledSince != nil { continue }
       let http = channels[number].http
-      if http.pointee.isNew || http.pointee.takes(payloadCount: options.payloadMax) {
-        return false
-      }
+      if http.pointee.isNew { return false }
+      if let room = http.pointee.room(), room >= options.payloadMax { return false }
     }
     guard hasRoomForConnection(beside: taking &- held) else { return false }
     if case .connection = goal { return true }
