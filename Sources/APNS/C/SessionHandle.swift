@@ -114,7 +114,7 @@ struct SessionHandle {
 
   @inline(__always)
   private static func pass<Call: SessionCall>(
-    _ call: Call, to session: UnsafeMutablePointer<some EventLoopSession & ~Copyable>
+    _ call: Call, to session: UnsafeMutablePointer<some ProviderSession & ~Copyable>
   ) throws(Failure) -> Call.Result {
     if !Call.isForClosed, session.pointee.isClosing { throw Self.closed }
     defer { if Call.findsOutcomes { session.pointee.deliver() } }

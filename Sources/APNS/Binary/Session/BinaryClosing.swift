@@ -6,10 +6,6 @@ extension BinarySession where Net: ~Copyable {
 
   func describePeer(in message: inout Message) { network.append(to: &message) }
 
-  mutating func close(milliseconds: Int32) -> Bool {
-    close(by: deadline(milliseconds: milliseconds))
-  }
-
   /// Writes all queued notifications, then requests proof, and reads until the gateway closes
   /// the connections too. Unresolved notifications then become unknown. False if this call may wait
   /// no longer: the next call continues.

@@ -164,14 +164,6 @@ extension BinarySession where Net: ~Copyable {
     if all { tellOutcomes() } else { awaitMore() }
   }
 
-  /// When a call that has already waited must return.
-  private var restOfWait: Nanoseconds? {
-    waitsSince == 0
-      ? nil
-      : options.limit(
-        waitsSince &+ options.connectTimeout &+ options.writeTimeout, from: waitsSince)
-  }
-
   /// Writes all queued notifications, on every channel.
   mutating func flush() throws(Failure) {
     let isReached = try run(until: .writing)

@@ -3,10 +3,7 @@ import CSystem
 
 /// A session over the binary interface: keeps notifications in the window, writes them, and turns
 /// the gateway's packets, or their absence, into outcomes.
-///
-/// Only `run` waits. It takes every channel as far as possible, again and again, until the caller's
-/// goal is reached.
-struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
+struct BinarySession<Net: Network & ~Copyable>: ProviderSession, ~Copyable {
   let options: SessionOptions
   var network: Net
   /// One for each connection that is used at the same time.
@@ -18,12 +15,9 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
   var reconnects: Reconnects
   /// The identifier of the next notification.
   var nextIdentifier: UInt32
-  /// The current pass was cut short, so the next one comes immediately.
   var isCutShort = false
   /// When the call must return. Work that needs no waiting is still done.
   var callEnds = Nanoseconds.max
-  /// When the call that takes a notification began to wait; 0 when it did not. The write that
-  /// follows shares the same time.
   var waitsSince: Nanoseconds = 0
   var usualDue: Nanoseconds = 0
   var pushEnds = Nanoseconds.max
@@ -32,13 +26,10 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
   var pushing = 0
   /// For a session that never waits.
   var standing = StandingWork()
-  /// The channel to serve first. Changes when a pass runs out of time, so that none starves.
-  private var firstTurn = 0
+  var firstTurn = 0
   var isClosed = false
   /// No more notifications are taken; the session only reads what still comes.
   var isLeaving = false
-
-  /// The last failure of a connection in this pass.
   var trouble = LastFailure()
   var connects: UInt64 = 0
   var bytes: UInt64 = 0
@@ -117,12 +108,9 @@ struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
     log?.end()
     free(metrics)
   }
-
-  /// The time `milliseconds` from now; negative: the session's own timeouts.
-  func deadline(milliseconds: Int32) -> Nanoseconds { network.now &+ options.time(milliseconds) }
 }
 
-// MARK: Running until a goal is reached
+// MARK: Working towards a goal
 
 extension SessionGoal {
   /// Only proof of what is in flight reaches the goal.
@@ -135,73 +123,26 @@ extension SessionGoal {
 }
 
 extension BinarySession where Net: ~Copyable {
-  /// Works until the goal is reached or the deadline has passed. Nil means the session's own
-  /// timeouts: then the clock is not read unless something has to wait. A session that never waits
-  /// does what it can at once; false: the goal is not reached yet.
+  var channelCount: Int { options.connections }
+
   @_optimize(speed)
   @inline(never)
-  @discardableResult
-  mutating func run(until goal: SessionGoal, by given: Nanoseconds? = nil) throws(Failure) -> Bool {
-    usualDue = 0
-    if standing.isSpent { return isReached(goal) }
-    var deadline = min(given ?? .max, pushEnds)
-    var limit = WaitLimit(options)
-    while true {
-      isCutShort = false
-      callEnds = options.neverWaits ? network.now &+ Self.slice : deadline
-      takeTurns(goal)
-      expire()
-      // Others may have room now.
-      while deliver(), nextDeadline == .min { expire() }
-      if options.neverWaits { return leaveWaitingToLoop(goal, until: deadline) }
-      if isReached(goal) { return true }
-      // One channel's failure reaches the caller only if no other channel makes progress.
-      if trouble.isThere, !getsOn, let failure = trouble.failure { throw failure }
-      if deadline == .max { deadline = self.deadline(milliseconds: APNS_TIMEOUT_DEFAULT) }
-      let now = network.now
-      limit.apply(to: &deadline, at: now)
-      if now >= deadline { throw outOfTime }
-      watch()
-      network.wait(until: min(deadline, nextDue(goal)))
-    }
+  mutating func serve(_ goal: SessionGoal, by deadline: Nanoseconds) -> Bool {
+    callEnds = options.neverWaits ? network.now &+ Self.slice : deadline
+    takeTurns(goal, by: deadline)
+    expire()
+    // Others may have room now.
+    while deliver(), nextDeadline == .min { expire() }
+    return true
   }
 
-  /// The application's event loop waits, and calls `process`.
-  @inline(never)
-  private mutating func leaveWaitingToLoop(_ goal: SessionGoal, until time: Nanoseconds) -> Bool {
-    if trouble.isThere, !getsOn, let failure = trouble.failure { standing.news.note(failure) }
-    if isCutShort { standing.isSpent = true }
-    watch()
-    network.arm(until: min(time, nextDue(standing.goal)))
-    return isReached(goal)
-  }
-
-  /// Serves each channel once.
   @inline(__always)
-  private mutating func takeTurns(_ goal: SessionGoal) {
-    trouble.forget()
-    let first = firstTurn
-    for turn in 0..<options.connections {
-      let index = (first &+ turn) % options.connections
-      if options.neverWaits, turn > 0, network.now >= callEnds {
-        // The others are served when the event loop calls again, immediately.
-        firstTurn = index
-        isCutShort = true
-        return
-      }
-      do throws(Failure) {
-        try advance(channels + index, goal)
-      } catch {
-        trouble.note(error)
-      }
-    }
-  }
+  func isOver(_ deadline: Nanoseconds) -> Bool { options.neverWaits && network.now >= callEnds }
 
-  /// How long a call of a session that never waits works before others are served.
-  private static var slice: Nanoseconds { 1_000_000 }
+  var isStuck: Bool { !getsOn }
 
   @inline(never)
-  private func isReached(_ goal: SessionGoal) -> Bool {
+  func isReached(_ goal: SessionGoal) -> Bool {
     switch goal {
     case .records: return true
     case .connection: return hasConnection
@@ -238,7 +179,7 @@ extension BinarySession where Net: ~Copyable {
     return false
   }
 
-  private var outOfTime: Failure {
+  var outOfTime: Failure {
     @inline(never) get {
       var waiting = OutOfTime()
       for index in 0..<options.connections { waiting.note(channels[index].connection) }
@@ -249,11 +190,9 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// Takes one channel towards the goal, as far as possible without waiting.
   @inline(__always)
-  private mutating func advance(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal
-  ) throws(Failure) {
+  mutating func advance(_ number: Int, _ goal: SessionGoal) throws(Failure) {
+    let channel = channels + number
     repeat {
       expireWaiting(channel)
       guard try ensureOpen(channel, goal) else { return }

@@ -6,10 +6,6 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   func describePeer(in message: inout Message) { network.append(to: &message) }
 
-  mutating func close(milliseconds: Int32) -> Bool {
-    close(by: deadline(milliseconds: milliseconds))
-  }
-
   /// Sends as much as the open connections take and reads the responses. Notifications without one
   /// by the deadline become unknown. False if this call may wait no longer: the next one continues.
   @discardableResult

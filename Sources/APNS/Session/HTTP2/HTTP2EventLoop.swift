@@ -1,5 +1,7 @@
-/// The part of a session that the application's event loop uses: the network's descriptor.
+/// The network as the driver of both protocols and the application's event loop use it.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
+  var now: Nanoseconds { network.now }
+
   mutating func look() { network.look() }
 
   @inline(__always)

@@ -135,14 +135,6 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if all { tellOutcomes() } else { awaitMore() }
   }
 
-  /// When a call that has already waited must return.
-  private var restOfWait: Nanoseconds? {
-    waitsSince == 0
-      ? nil
-      : options.limit(
-        waitsSince &+ options.connectTimeout &+ options.writeTimeout, from: waitsSince)
-  }
-
   mutating func flush() throws(Failure) {
     waitsSince = 0
     queued = 0

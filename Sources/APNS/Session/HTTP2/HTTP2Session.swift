@@ -3,11 +3,9 @@ import CSystem
 
 /// A session over HTTP/2: keeps notifications in the outbox, sends them as streams on as many
 /// connections as that takes, and turns answers into outcomes.
-///
-/// Only `run` waits, as in `BinarySession`.
 struct HTTP2Session<
   Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable
->: EventLoopSession, ~Copyable {
+>: ProviderSession, ~Copyable {
   let options: SessionOptions
   var network: Net
   var defaults: RequestDefaults
@@ -29,10 +27,7 @@ struct HTTP2Session<
   var nextIdentifier: UInt32 = 1
   /// Bytes taken since the last call that wrote.
   var queued = 0
-  /// When the call that takes a notification began to wait; 0 when it did not. The send that
-  /// follows shares the same time.
   var waitsSince: Nanoseconds = 0
-  /// The current pass was cut short, so the next one comes immediately.
   var isCutShort = false
   var usualDue: Nanoseconds = 0
   /// When this call has to end, for a session that never waits; `max` otherwise.
@@ -41,8 +36,7 @@ struct HTTP2Session<
   var pushIdentifier: UInt32 = 0
   /// For a session that never waits.
   var standing = StandingWork()
-  /// The channel to serve first. Changes when a pass runs out of time, so that none starves.
-  private var firstTurn = 0
+  var firstTurn = 0
   /// For a session that never waits: until when answers pile up, to be read together; 0: they are
   /// read as they come.
   private(set) var readAt: Nanoseconds = 0
@@ -72,7 +66,6 @@ struct HTTP2Session<
   /// A connection was left because its response asked for another one, and nothing was accepted
   /// since.
   var hasLeftInVain = false
-  /// The last failure of a channel in this pass.
   var trouble = LastFailure()
   var connects: UInt64 = 0
   var bytes: UInt64 = 0
@@ -181,105 +174,62 @@ struct HTTP2Session<
     untaken.end()
     log?.end()
   }
-
-  func deadline(milliseconds: Int32) -> Nanoseconds { network.now &+ options.time(milliseconds) }
 }
 
-// MARK: Running until a goal is reached
+// MARK: Working towards a goal
 
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
-  /// Works until the goal is reached or the deadline has passed. Nil means the session's own
-  /// timeouts. A session that never waits does what it can at once; false: the goal is not reached
-  /// yet.
-  @inline(never)
-  @discardableResult
-  mutating func run(until goal: SessionGoal, by given: Nanoseconds? = nil) throws(Failure) -> Bool {
-    usualDue = 0
-    if standing.isSpent { return isReached(goal) }
-    var deadline = min(given ?? .max, pushEnds)
+  @inline(__always)
+  mutating func begin(_ deadline: inout Nanoseconds) {
+    if options.neverWaits { return beginTurns() }
     // The work for each channel is bounded; for many together, the clock bounds it.
-    if deadline == .max, options.connections > 1, !options.neverWaits {
+    if deadline == .max, options.connections > 1 {
       deadline = self.deadline(milliseconds: APNS_TIMEOUT_DEFAULT)
     }
-    var limit = WaitLimit(options)
-    if options.neverWaits { beginTurns() }
-    while true {
-      isCutShort = false
-      expireWaiting()
-      // Retries whose time has come are sent while streams are free.
-      triedAt = outbox.pointee.nextTry == nil ? nil : network.now
-      if outbox.pointee.hasApart { chooseApart() }
-      takeTurns(goal, deadline)
-      // Notifications that finished in this pass may have left an idle channel for them.
-      if outbox.pointee.hasApart, chooseApart() { isCutShort = true }
-      // Notifications that could not be sent here may go out on another channel immediately.
-      let isJudged = judgeAnswered()
-      let hadDue = expire()
-      if !trouble.isThere, outbox.pointee.takeNewAgain() || isJudged || hadDue || tookLeft {
-        if !isOutOfTime { continue }
-        isCutShort = true
-      } else if hadDue {
-        isCutShort = true
-      }
-      deliver()
-      if options.neverWaits { return leaveWaitingToLoop(goal, until: deadline) }
-      if isReached(goal) { return true }
-      // One channel's failure reaches the caller only if no other channel makes progress. Without a
-      // provider token none does.
-      if trouble.isThere, !getsOn || tokenDue != .max, let failure = trouble.failure {
-        throw failure
-      }
-      if deadline == .max { deadline = self.deadline(milliseconds: APNS_TIMEOUT_DEFAULT) }
-      let now = network.now
-      limit.apply(to: &deadline, at: now)
-      if now >= deadline { throw outOfTime }
-      let due = min(deadline, nextDue(goal, now))
-      let pause = readDelay.pause(
-        inFlight: outbox.pointee.inFlight,
-        answers: outbox.pointee.accepted &+ outbox.pointee.rejected, at: now)
-      if pause > 0, pause < due &- now { network.pause(pause) }
-      watch()
-      network.wait(until: due)
-    }
   }
 
-  /// Serves each channel once.
   @inline(__always)
-  private mutating func takeTurns(_ goal: SessionGoal, _ deadline: Nanoseconds) {
-    trouble.forget()
+  mutating func serve(_ goal: SessionGoal, by deadline: Nanoseconds) -> Bool {
+    expireWaiting()
+    // Retries whose time has come are sent while streams are free.
+    triedAt = outbox.pointee.nextTry == nil ? nil : network.now
+    if outbox.pointee.hasApart { chooseApart() }
     tokenDue = .max
     (leftNext, tookLeft) = (false, false)
-    let first = firstTurn
-    for turn in 0..<channelCount {
-      let number = (first &+ turn) % channelCount
-      if turn > 0 {
-        if isOverdue(deadline) || isOutOfTime {
-          // The others are served when the event loop calls again, immediately.
-          if options.neverWaits { firstTurn = number }
-          isCutShort = true
-          return
-        }
-      }
-      do throws(Failure) {
-        try advance(channels + number, goal)
-      } catch {
-        trouble.note(error)
-      }
+    takeTurns(goal, by: deadline)
+    // Notifications that finished in this pass may have left an idle channel for them.
+    if outbox.pointee.hasApart, chooseApart() { isCutShort = true }
+    // Notifications that could not be sent here may go out on another channel immediately.
+    let isJudged = judgeAnswered()
+    let hadDue = expire()
+    if !trouble.isThere, outbox.pointee.takeNewAgain() || isJudged || hadDue || tookLeft {
+      if !isOutOfTime { return false }
+      isCutShort = true
+    } else if hadDue {
+      isCutShort = true
     }
+    deliver()
+    return true
   }
 
-  /// The application's event loop waits, and calls `process`.
-  @inline(never)
-  private mutating func leaveWaitingToLoop(_ goal: SessionGoal, until time: Nanoseconds) -> Bool {
-    if trouble.isThere, !getsOn || tokenDue != .max, let failure = trouble.failure {
-      standing.news.note(failure)
-    }
-    if isCutShort { standing.isSpent = true }
+  /// Without a provider token no channel makes progress.
+  var isStuck: Bool { !getsOn || tokenDue != .max }
+
+  mutating func wait(for goal: SessionGoal, until deadline: Nanoseconds, _ now: Nanoseconds) {
+    let due = min(deadline, nextDue(goal, now))
+    let pause = readDelay.pause(
+      inFlight: outbox.pointee.inFlight,
+      answers: outbox.pointee.accepted &+ outbox.pointee.rejected, at: now)
+    if pause > 0, pause < due &- now { network.pause(pause) }
+    watch()
+    network.wait(until: due)
+  }
+
+  mutating func arm(until deadline: Nanoseconds) {
     let now = network.now
     watch()
-    let due = min(time, nextDue(standing.goal, now))
+    let due = min(deadline, nextDue(standing.goal, now))
     network.arm(until: letAnswersPileUp(until: due, now))
-    return isReached(goal)
   }
 
   /// A call of a session that never waits begins.
@@ -312,21 +262,19 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return min(due, readAt)
   }
 
-  /// How long a call of a session that never waits works before others are served.
-  private static var slice: Nanoseconds { 1_000_000 }
-
   /// The call has worked long enough, in a session that never waits.
   @inline(__always)
   var isOutOfTime: Bool { callEnds != .max && network.now >= callEnds }
 
   /// The deadline has passed by so much that the remaining channels miss this pass.
   @inline(__always)
-  private func isOverdue(_ deadline: Nanoseconds) -> Bool {
-    deadline != .max && options.connections > 1 && network.now &- deadline > 20_000_000
+  func isOver(_ deadline: Nanoseconds) -> Bool {
+    isOutOfTime
+      || deadline != .max && options.connections > 1 && network.now &- deadline > 20_000_000
   }
 
-  @inline(__always)
-  private func isReached(_ goal: SessionGoal) -> Bool {
+  @inline(never)
+  func isReached(_ goal: SessionGoal) -> Bool {
     switch goal {
     case .records: return true
     case .connection: return hasConnection
@@ -368,7 +316,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  private var outOfTime: Failure {
+  var outOfTime: Failure {
     @inline(never) get {
       var waiting = OutOfTime()
       for number in 0..<channelCount { waiting.note(channels[number].connection) }
@@ -379,10 +327,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  /// Takes one channel towards the goal, as far as possible without waiting.
-  private mutating func advance(
-    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: SessionGoal
-  ) throws(Failure) {
+  mutating func advance(_ number: Int, _ goal: SessionGoal) throws(Failure) {
+    let channel = channels + number
     var turns = Self.mostTurns
     repeat {
       if turns == 0 || turns < Self.mostTurns && isOutOfTime {

@@ -1,39 +1,5 @@
 import CAPNS
 
-/// A session that may be in an application's event loop. No call waits then: `process` continues
-/// the work of the others.
-protocol EventLoopSession: ProviderSession, ~Copyable {
-  var isClosed: Bool { get }
-  /// No more notifications are taken; the session only reads what still comes.
-  var isLeaving: Bool { get }
-  var standing: StandingWork { get set }
-  /// Outcomes that can be taken.
-  var waitingOutcomes: Int { get }
-  mutating func takeOutcome() -> WaitingOutcome?
-  /// Handles outcomes that the caller does not take.
-  var untaken: UnsafeMutablePointer<Untaken> { get }
-
-  /// Works until the goal is reached or the deadline has passed. In an event loop it does what it
-  /// can at once; false: the goal is not reached yet.
-  @discardableResult
-  mutating func run(until goal: SessionGoal, by given: Nanoseconds?) throws(Failure) -> Bool
-  mutating func close(by deadline: Nanoseconds) -> Bool
-
-  var hasPushed: Bool { get }
-  mutating func takePushed() -> WaitingOutcome?
-  /// The identifier of the notification that is pushed.
-  var pushIdentifier: UInt32 { get }
-  /// No notification has to have its end before; `max`: none ever.
-  var nextDeadline: Nanoseconds { get }
-  /// Only time passes.
-  mutating func rest(until time: Nanoseconds)
-
-  /// Takes note of what the event loop's descriptor found.
-  mutating func look()
-  /// Makes the event loop call again immediately.
-  mutating func hurry()
-}
-
 /// The work of a session in an event loop between calls, and the reports that it still must make.
 struct StandingWork {
   /// The goal of `process`.
@@ -55,7 +21,7 @@ struct StandingWork {
   mutating func tookOutcome() { knownOutcomes = max(0, knownOutcomes &- 1) }
 }
 
-extension EventLoopSession where Self: ~Copyable {
+extension ProviderSession where Self: ~Copyable {
   /// It takes no more notifications.
   var isClosing: Bool { isClosed || isLeaving || standing.closeBy != nil }
 

@@ -22,7 +22,7 @@ extension ProviderSession where Self: ~Copyable {
   }
 }
 
-extension EventLoopSession where Self: ~Copyable {
+extension ProviderSession where Self: ~Copyable {
   /// Gives outcomes to the option `on_outcome`; false if there are none.
   @inline(__always)
   @discardableResult

@@ -1,7 +1,8 @@
 import CAPNS
 
 /// The application's interface to a session of either protocol. If a call can wait, its
-/// milliseconds limit for how long; negative means the session's own timeouts.
+/// milliseconds limit for how long; negative means the session's own timeouts. In an application's
+/// event loop no call waits: `process` continues the work of the others.
 protocol ProviderSession: ~Copyable {
   /// A notification as the session's protocol carries it.
   associatedtype Notification
@@ -9,8 +10,6 @@ protocol ProviderSession: ~Copyable {
   var options: SessionOptions { get }
   /// Nil without a log.
   var log: UnsafeMutablePointer<SessionLog>? { get }
-  /// It takes no more notifications.
-  var isClosing: Bool { get }
 
   /// Checks a caller's notification. Its payload may have no bytes yet, only a count.
   func notification(
@@ -45,34 +44,20 @@ protocol ProviderSession: ~Copyable {
   var pushEnds: Nanoseconds { get set }
   /// A push has not returned its outcome yet.
   var isPushing: Bool { get }
-  /// The time `milliseconds` from now.
-  func deadline(milliseconds: Int32) -> Nanoseconds
   /// The outcome of the notification queued last is for a push.
   mutating func push()
-  /// The outcome of the push, in time or as it then is; and why there is no other.
-  mutating func pushed(or reason: inout Message) throws(Failure) -> WaitingOutcome
 
   mutating func connect() throws(Failure)
   /// Writes all waiting notifications.
   mutating func flush() throws(Failure)
-  /// Waits until every notification is resolved.
-  mutating func drain(milliseconds: Int32) throws(Failure)
   /// Stops sending the notification with that identifier, or all for 0. Returns how many are
   /// resolved by that.
   mutating func cancel(_ identifier: UInt32) -> Int
-  /// Notifies an event loop of outcomes that a call other than `process` found.
-  mutating func tellOutcomes()
   /// The next outcome; nil when none came in time.
   mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome?
-  /// False when this call may wait no longer: the next call continues.
-  mutating func close(milliseconds: Int32) -> Bool
   /// Writes the peer, as "host:port".
   func describePeer(in message: inout Message)
 
-  /// For an application's event loop: does what can be done now. False if the session has closed.
-  mutating func process() throws(Failure) -> Bool
-  /// Queued notifications wait for more.
-  mutating func awaitMore()
   /// The event loop's descriptor, the latest time for it to call `process`, and the descriptor for
   /// other threads to write to; -1, `max` and -1 for a session that waits by itself.
   var descriptor: CInt { get }
@@ -91,6 +76,66 @@ protocol ProviderSession: ~Copyable {
   mutating func measure() -> UnsafePointer<apns_session_metrics_t>
   /// The connections belong to the parent process: this one must not send a byte on them.
   mutating func leaveToParent()
+
+  // MARK: For the driver and an application's event loop
+
+  var isClosed: Bool { get }
+  /// No more notifications are taken; the session only reads what still comes.
+  var isLeaving: Bool { get }
+  var standing: StandingWork { get set }
+  /// Outcomes that can be taken.
+  var waitingOutcomes: Int { get }
+  mutating func takeOutcome() -> WaitingOutcome?
+  /// Handles outcomes that the caller does not take.
+  var untaken: UnsafeMutablePointer<Untaken> { get }
+
+  /// False when this call may wait no longer: the next call continues.
+  mutating func close(by deadline: Nanoseconds) -> Bool
+
+  var now: Nanoseconds { get }
+  /// The current pass was cut short, so the next one comes immediately.
+  var isCutShort: Bool { get set }
+  /// The last failure of a channel in this pass.
+  var trouble: LastFailure { get set }
+  var channelCount: Int { get }
+  /// The channel to serve first. Changes when a pass runs out of time, so that none starves.
+  var firstTurn: Int { get set }
+  /// When the call that takes a notification began to wait; 0 when it did not. The write that
+  /// follows shares the same time.
+  var waitsSince: Nanoseconds { get set }
+
+  /// A call begins to work. It may get a deadline.
+  mutating func begin(_ deadline: inout Nanoseconds)
+  /// One pass: takes every channel as far as possible without waiting, by `takeTurns`, and resolves
+  /// what has ended. False: another pass comes at once.
+  mutating func serve(_ goal: SessionGoal, by deadline: Nanoseconds) -> Bool
+  /// Takes one channel towards the goal, as far as possible without waiting.
+  mutating func advance(_ number: Int, _ goal: SessionGoal) throws(Failure)
+  /// The remaining channels miss this pass.
+  func isOver(_ deadline: Nanoseconds) -> Bool
+  func isReached(_ goal: SessionGoal) -> Bool
+  /// No channel makes progress.
+  var isStuck: Bool { get }
+  /// Why a call ran out of time.
+  var outOfTime: Failure { get }
+  /// Waits for the network, until something else is due or the deadline has passed.
+  mutating func wait(for goal: SessionGoal, until deadline: Nanoseconds, _ now: Nanoseconds)
+  /// Makes the event loop wait so.
+  mutating func arm(until deadline: Nanoseconds)
+
+  var hasPushed: Bool { get }
+  mutating func takePushed() -> WaitingOutcome?
+  /// The identifier of the notification that is pushed.
+  var pushIdentifier: UInt32 { get }
+  /// No notification has to have its end before; `max`: none ever.
+  var nextDeadline: Nanoseconds { get }
+  /// Only time passes.
+  mutating func rest(until time: Nanoseconds)
+
+  /// Takes note of what the event loop's descriptor found.
+  mutating func look()
+  /// Makes the event loop call again immediately.
+  mutating func hurry()
 }
 
 extension ProviderSession where Self: ~Copyable {

@@ -1,0 +1,81 @@
+import CAPNS
+
+/// Works towards a caller's goal: takes every channel as far as possible, again and again, until the
+/// goal is reached. Nothing else waits.
+extension ProviderSession where Self: ~Copyable {
+  /// Works until the goal is reached or the deadline has passed. Nil means the session's own
+  /// timeouts. A session that never waits does what it can at once; false: the goal is not reached
+  /// yet.
+  @inline(never)
+  @discardableResult
+  mutating func run(until goal: SessionGoal, by given: Nanoseconds? = nil) throws(Failure) -> Bool {
+    usualDue = 0
+    if standing.isSpent { return isReached(goal) }
+    var deadline = min(given ?? .max, pushEnds)
+    var limit = WaitLimit(options)
+    begin(&deadline)
+    while true {
+      isCutShort = false
+      if !serve(goal, by: deadline) { continue }
+      if options.neverWaits { return leaveWaitingToLoop(goal, until: deadline) }
+      if isReached(goal) { return true }
+      // One channel's failure reaches the caller only if no other channel makes progress.
+      if trouble.isThere, isStuck, let failure = trouble.failure { throw failure }
+      if deadline == .max { deadline = self.deadline(milliseconds: APNS_TIMEOUT_DEFAULT) }
+      let now = now
+      limit.apply(to: &deadline, at: now)
+      if now >= deadline { throw outOfTime }
+      wait(for: goal, until: deadline, now)
+    }
+  }
+
+  /// The application's event loop waits, and calls `process`.
+  @inline(never)
+  private mutating func leaveWaitingToLoop(_ goal: SessionGoal, until time: Nanoseconds) -> Bool {
+    if trouble.isThere, isStuck, let failure = trouble.failure { standing.news.note(failure) }
+    if isCutShort { standing.isSpent = true }
+    arm(until: time)
+    return isReached(goal)
+  }
+
+  /// Serves each channel once.
+  @inline(__always)
+  mutating func takeTurns(_ goal: SessionGoal, by deadline: Nanoseconds) {
+    trouble.forget()
+    let first = firstTurn
+    for turn in 0..<channelCount {
+      let number = (first &+ turn) % channelCount
+      if turn > 0, isOver(deadline) {
+        // The others are served when the event loop calls again, immediately.
+        if options.neverWaits { firstTurn = number }
+        isCutShort = true
+        return
+      }
+      do throws(Failure) {
+        try advance(number, goal)
+      } catch {
+        trouble.note(error)
+      }
+    }
+  }
+
+  @inline(__always)
+  mutating func begin(_ deadline: inout Nanoseconds) {}
+
+  /// How long a call of a session that never waits works before others are served.
+  static var slice: Nanoseconds { 1_000_000 }
+
+  func deadline(milliseconds: Int32) -> Nanoseconds { now &+ options.time(milliseconds) }
+
+  /// When a call that has already waited must return.
+  var restOfWait: Nanoseconds? {
+    waitsSince == 0
+      ? nil
+      : options.limit(
+        waitsSince &+ options.connectTimeout &+ options.writeTimeout, from: waitsSince)
+  }
+
+  mutating func close(milliseconds: Int32) -> Bool {
+    close(by: deadline(milliseconds: milliseconds))
+  }
+}
