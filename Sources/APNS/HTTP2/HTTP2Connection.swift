@@ -81,16 +81,17 @@ struct HTTP2Connection {
       free(record)
       return nil
     }
-    itself.initialize(to: HTTP2Connection(number, outbox, record, log))
+    itself.initialize(
+      to: HTTP2Connection(UInt16(truncatingIfNeeded: number), outbox, record, log))
     return itself
   }
 
   private init(
-    _ number: Int, _ outbox: UnsafeMutablePointer<Outbox>, _ record: UnsafeMutablePointer<UInt8>,
-    _ log: UnsafeMutablePointer<SessionLog>?
+    _ number: UInt16, _ outbox: UnsafeMutablePointer<Outbox>,
+    _ record: UnsafeMutablePointer<UInt8>, _ log: UnsafeMutablePointer<SessionLog>?
   ) {
     self.log = log
-    self.number = UInt16(truncatingIfNeeded: number)
+    self.number = number
     self.outbox = outbox
     self.record = record
     headers = RequestHeaders(record + Self.headersOffset)
@@ -99,18 +100,11 @@ struct HTTP2Connection {
   // MARK: Beginning and ending
 
   /// The connection is gone. The caller must report notifications in flight to the outbox.
+  @inline(never)
   mutating func end() {
     nghttp2_session_del(codec)
-    codec = nil
     if let memory { StreamMemory.end(memory) }
-    memory = nil
-    (filled, written, owed, inFlight, isOffered) = (0, 0, 0, 0, false)
-    deferred = 0
-    rest = UnsafeRawBufferPointer(start: nil, count: 0)
-    (hasSettings, isLeaving, hasAccepted, isAsked) = (false, false, false, false)
-    (answers, partsWritten, flightLimit) = (0, 0, FlightLimit())
-    (isProbed, trials) = (false, 0)
-    (hasFailed, hasHeardGoodbye) = (false, false)
+    self = HTTP2Connection(number, outbox, record, log)
   }
 
   /// Starts no more streams here.
@@ -679,7 +673,6 @@ extension UnsafeMutablePointer<HTTP2Connection> {
       return false
     }
     pointee.codec = codec
-    pointee.headers = RequestHeaders(pointee.record + HTTP2Connection.headersOffset)
     // Without RFC 7540's priorities (RFC 9218, 2.1) streams need no tree.
     var settings = (
       nghttp2_settings_entry(

@@ -3,14 +3,14 @@ struct HTTP2Channel {
   var connection: SessionConnection
   let http: UnsafeMutablePointer<HTTP2Connection>
   /// When something last arrived, or nothing was expected.
-  var lastReceived: Nanoseconds = 0
+  var lastReceived: Nanoseconds
   /// When something was last read.
-  var lastRead: Nanoseconds = 0
+  var lastRead: Nanoseconds
   /// When the peer was last sent a PING.
   var askedAt: Nanoseconds = 0
   /// When a stream last began or ended, and when more were last tried than one (`tryMore`).
-  var heldSince: Nanoseconds = 0
-  var triedAt: Nanoseconds = 0
+  var heldSince: Nanoseconds
+  var triedAt: Nanoseconds
   /// Since when it takes no stream although nothing is in flight.
   var starvedSince: Nanoseconds?
   /// When its streams are next checked for answers that take too long.
@@ -29,7 +29,18 @@ struct HTTP2Channel {
   var isUnread = false
   var readOn = 0
   /// How much more the peer may send that answers nothing.
-  var budget = FloodBudget(at: 0)
+  var budget: FloodBudget
+
+  /// A connection that opens at that time.
+  init(
+    _ connection: SessionConnection, _ http: UnsafeMutablePointer<HTTP2Connection>,
+    at now: Nanoseconds
+  ) {
+    self.connection = connection
+    self.http = http
+    (lastReceived, lastRead, heldSince, triedAt) = (now, now, now, now)
+    budget = FloodBudget(at: now)
+  }
 
   var number: Int { connection.number }
   var phase: ConnectionPhase { connection.phase }

@@ -38,16 +38,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   private mutating func begun(_ channel: UnsafeMutablePointer<HTTP2Channel>) {
     let now = network.now
     channel.pointee.connection.begun(on: &network)
-    channel.pointee.lastReceived = now
-    channel.pointee.lastRead = now
-    (channel.pointee.heldSince, channel.pointee.triedAt) = (now, now)
-    channel.pointee.starvedSince = nil
-    (channel.pointee.givenUp, channel.pointee.answersBefore) = (0, 0)
-    channel.pointee.tookAgain = nil
-    channel.pointee.isUnread = false
-    channel.pointee.isReplaced = false
-    channel.pointee.readOn = 0
-    channel.pointee.budget = FloodBudget(at: now)
+    channel.pointee = HTTP2Channel(channel.pointee.connection, channel.pointee.http, at: now)
   }
 
   mutating func close(_ channel: UnsafeMutablePointer<HTTP2Channel>) {

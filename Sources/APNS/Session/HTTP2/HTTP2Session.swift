@@ -132,7 +132,7 @@ struct HTTP2Session<
         throw .outOfMemory
       }
       (channels + number).initialize(
-        to: HTTP2Channel(connection: SessionConnection(number), http: http))
+        to: HTTP2Channel(SessionConnection(number), http, at: 0))
     }
     isMade = true
     return HTTP2Session(
