@@ -1,5 +1,14 @@
+/// What a request is for.
+enum RequestPurpose: Equatable {
+  /// A notification for a device, whose token is the request's address.
+  case device
+  /// A broadcast, or a channel management request: the address is the text of a channel.
+  case channel
+  case management(ChannelOperation)
+}
+
 /// A channel management request (Apple: Sending channel management requests to APNs).
-enum ChannelOperation: UInt8 {
+enum ChannelOperation {
   case create, describe, delete, list
 
   /// The operation's name in a failure's message.

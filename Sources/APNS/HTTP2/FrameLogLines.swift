@@ -73,16 +73,16 @@ extension UnsafeMutablePointer<SessionLog> {
       if let notification {
         if isSent {
           pointee.words.append(", to ")
-          if let operation = notification.request.operation {
+          let address = notification.request.token
+          switch notification.request.purpose {
+          case .device: pointee.words.append(token: address)
+          case .channel:
+            pointee.words.append("channel ")
+            pointee.words.append(text: address)
+          case .management(let operation):
             pointee.words.append(operation.words)
             pointee.words.append(" ")
-          } else if notification.request.isBroadcast {
-            pointee.words.append("channel ")
-          }
-          if notification.request.isForDevice {
-            pointee.words.append(token: notification.request.token)
-          } else {
-            pointee.words.append(text: notification.request.token)
+            pointee.words.append(text: address)
           }
         } else {
           pointee.words.append(", status ")

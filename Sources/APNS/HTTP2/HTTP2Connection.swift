@@ -392,7 +392,7 @@ struct HTTP2Connection {
       }
     }
     if name.count == 15, isAnswered {
-      if Self.isSame(name, "apns-request-id"), !outbox.pointee.request(slot).isForDevice {
+      if Self.isSame(name, "apns-request-id"), outbox.pointee.request(slot).purpose != .device {
         if isTold(entry) { entry.pointee.hear(id: value) }
       } else if Self.isSame(name, "apns-channel-id") {
         outbox.pointee.whole?.pointee.take(channel: value)

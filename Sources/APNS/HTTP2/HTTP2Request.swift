@@ -6,8 +6,7 @@ import CSystem
 struct HTTP2Request {
   /// The device token, or the text of a channel.
   let token: UnsafeRawBufferPointer
-  /// 0, or one of the marks of `StoredRequest`.
-  let mark: UInt8
+  let purpose: RequestPurpose
   private let type: PushType
   /// The payload is still to be read for it.
   private let infersType: Bool
@@ -103,7 +102,7 @@ struct HTTP2Request {
       reject: APNS_REJECT_PROCESSING_ERROR)
     identifier = try Self.identifier(given.pointee.apns_id)
     self.token = UnsafeRawBufferPointer(start: token, count: length)
-    mark = 0
+    purpose = .device
   }
 
   /// A broadcast to a channel (Apple: Sending broadcast push notification requests to APNs).
@@ -117,7 +116,7 @@ struct HTTP2Request {
       throw Self.refusal("a notification has a token or a channel_id, not both")
     }
     token = try Self.channel(channel)
-    mark = StoredRequest.broadcastMark
+    purpose = .channel
     guard payloadCount > 0 else {
       throw Failure(
         APNS_ERR_ARGUMENT, "the payload is empty", reject: APNS_REJECT_MISSING_PAYLOAD)
@@ -159,9 +158,9 @@ struct HTTP2Request {
     _ operation: ChannelOperation, channel: UnsafeRawBufferPointer, app: UnsafeRawBufferPointer
   ) {
     token = channel
-    mark = StoredRequest.operationMark
+    purpose = .management(operation)
     (type, infersType) = (.liveactivity, false)
-    priority = operation.rawValue
+    priority = 0
     expiry = nil
     topic = app
     named = nil
@@ -315,11 +314,11 @@ struct HTTP2Request {
       throw mismatch(named, words, isSuffix ? named.topicSuffix : named.text)
     }
     // A broadcast has the bundle id in its path.
-    if topic.count > 0, topicSuffix.count == 0, mark == 0, !type.fits(topic) {
+    if topic.count > 0, topicSuffix.count == 0, purpose == .device, !type.fits(topic) {
       throw mismatch(type, "the topic does not end in ", type.topicSuffix)
     }
     // `{}` informs a Wallet pass of a change.
-    if !traits.hasAps, !traits.hasMDM, !traits.isEmpty, type.needsAps, mark == 0 {
+    if !traits.hasAps, !traits.hasMDM, !traits.isEmpty, type.needsAps, purpose == .device {
       throw mismatch(nil, "the payload has no aps", UnsafeRawBufferPointer(start: nil, count: 0))
     }
     if type.suits(traits) { return }

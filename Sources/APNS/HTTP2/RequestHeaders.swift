@@ -42,11 +42,13 @@ struct RequestHeaders {
     guard texts <= Self.most &- 512 else { return nil }
     var next = target
     if table.isReduced { next = Self.number(table.tellLimit(), 0x20, 5, next) }
-    if let operation = request.operation { return ask(operation, request, of: authority, next) }
+    if case .management(let operation) = request.purpose {
+      return ask(operation, request, of: authority, next)
+    }
     // :method POST, :scheme https and the name :path are in the static table (RFC 7541,
     // appendix A).
     next.storeBytes(of: UInt32(0x04_87_83).littleEndian, as: UInt32.self)
-    if request.isBroadcast {
+    if request.purpose == .channel {
       next = broadcast(request, of: authority, next + 3)
     } else {
       next = path(request.token, next + 3)
@@ -66,7 +68,7 @@ struct RequestHeaders {
     return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: UUIDText.count) {
       guard let text = $0.baseAddress else { return next }
       UUIDText.write(id, to: text)
-      return put(request.isBroadcast ? .requestID : .id, UnsafeRawBufferPointer($0), next)
+      return put(request.purpose == .channel ? .requestID : .id, UnsafeRawBufferPointer($0), next)
     }
   }
 

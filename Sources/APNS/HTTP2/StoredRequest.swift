@@ -12,17 +12,12 @@ struct StoredRequest {
     var topic: UInt16
     var collapse: UInt8
     var expiry: UInt8
-    var type: UInt8
+    var type: PushType
     var priority: UInt8
+    var purpose: RequestPurpose
   }
 
   private static var headSize: Int { MemoryLayout<Head>.size }
-
-  /// The bits of the push type that mark a broadcast, with a channel as its token, and a channel
-  /// management request, with its operation as the priority.
-  static var broadcastMark: UInt8 { 0x80 }
-  static var operationMark: UInt8 { 0x40 }
-  private static var marks: UInt8 { 0xC0 }
 
   static func size(of push: HTTP2Request, payloadCount: Int) -> Int {
     headSize &+ push.token.count &+ push.topic.count &+ push.topicSuffix.count
@@ -56,7 +51,7 @@ struct StoredRequest {
         topic: UInt16(truncatingIfNeeded: push.topic.count &+ push.topicSuffix.count),
         collapse: UInt8(truncatingIfNeeded: push.collapse.count),
         expiry: UInt8(truncatingIfNeeded: expiryCount),
-        type: kind.type.rawValue | push.mark, priority: kind.priority),
+        type: kind.type, priority: kind.priority, purpose: push.purpose),
       as: Head.self)
     var next = put(push.token, target + headSize)
     next = put(push.topicSuffix, put(push.topic, next))
@@ -113,12 +108,7 @@ struct StoredRequest {
       Int(head.token) &+ Int(head.topic) &+ Int(head.collapse) &+ Int(head.expiry),
       Int(head.payload))
   }
-  var type: PushType { PushType(rawValue: head.type & ~Self.marks) ?? .alert }
-  var isForDevice: Bool { head.type & Self.marks == 0 }
-  var isBroadcast: Bool { head.type & Self.broadcastMark != 0 }
-  /// The channel operation; nil for a notification.
-  var operation: ChannelOperation? {
-    head.type & Self.operationMark == 0 ? nil : ChannelOperation(rawValue: head.priority)
-  }
+  var type: PushType { head.type }
+  var purpose: RequestPurpose { head.purpose }
   var priority: UInt8 { head.priority }
 }

@@ -90,7 +90,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   /// Notes a device for the feedback. `time` is 0 if it is not in the response.
   private mutating func noteGone(_ slot: Int, since time: UNIXMilliseconds) {
-    guard outbox.pointee.request(slot).isForDevice else { return }
+    guard outbox.pointee.request(slot).purpose == .device else { return }
     let seconds = time == 0 ? csystem_unix_seconds() : time / 1000
     gone.pointee.note(
       outbox.pointee.request(slot).token, timestamp: UInt32(clamping: seconds))
