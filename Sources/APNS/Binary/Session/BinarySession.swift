@@ -41,47 +41,45 @@ struct BinarySession<Net: Network & ~Copyable>: ProviderSession, ~Copyable {
     _ options: SessionOptions, network: consuming Net, firstIdentifier: UInt32 = 1
   ) throws(Failure) -> BinarySession {
     let log = try options.log.open { network.append(to: &$0) }
-    var isMade = false
-    defer { if !isMade { log?.end() } }
-    guard
-      let channels = malloc(options.connections &* MemoryLayout<BinaryChannel>.stride)?
-        .bindMemory(to: BinaryChannel.self, capacity: options.connections)
-    else { throw .outOfMemory }
-    guard
-      let metrics = calloc(1, MemoryLayout<apns_session_metrics_t>.size)?
-        .bindMemory(to: apns_session_metrics_t.self, capacity: 1)
-    else {
-      free(channels)
-      throw .outOfMemory
-    }
-    guard
-      let untaken = UnsafeMutablePointer<Untaken>.make(
-        options.telling, release: options.userDataFree, log: log)
-    else {
-      free(channels)
-      free(metrics)
-      throw .outOfMemory
-    }
-    for index in 0..<options.connections {
-      guard
+    let channels = malloc(options.connections &* MemoryLayout<BinaryChannel>.stride)?
+      .bindMemory(to: BinaryChannel.self, capacity: options.connections)
+    let metrics = calloc(1, MemoryLayout<apns_session_metrics_t>.size)?
+      .bindMemory(to: apns_session_metrics_t.self, capacity: 1)
+    let untaken = UnsafeMutablePointer<Untaken>.make(
+      options.telling, release: options.userDataFree, log: log)
+    var count = 0
+    if let channels, let untaken {
+      while count < options.connections,
         let window = Window(
           bytes: options.windowBytes / options.connections,
           untaken: untaken, zeroProves: options.zeroProves,
           limitsFlights: options.usesSentinel || options.quietPeriod > 0)
-      else {
-        channels.deinitialize(count: index)
-        free(channels)
-        free(metrics)
-        untaken.end()
-        throw .outOfMemory
+      {
+        (channels + count).initialize(
+          to: BinaryChannel(
+            window: window, connection: SessionConnection(2 &* count),
+            spare: SessionConnection(2 &* count &+ 1)))
+        count &+= 1
       }
-      (channels + index).initialize(
-        to: BinaryChannel(
-          window: window, connection: SessionConnection(2 &* index),
-          spare: SessionConnection(2 &* index &+ 1)))
     }
-    isMade = true
+    guard let channels, let metrics, let untaken, count == options.connections else {
+      end(channels, count, metrics, untaken, log)
+      throw .outOfMemory
+    }
     return BinarySession(options, network, log, channels, metrics, untaken, firstIdentifier)
+  }
+
+  /// Frees what there is.
+  private static func end(
+    _ channels: UnsafeMutablePointer<BinaryChannel>?, _ count: Int,
+    _ metrics: UnsafeMutablePointer<apns_session_metrics_t>?,
+    _ untaken: UnsafeMutablePointer<Untaken>?, _ log: UnsafeMutablePointer<SessionLog>?
+  ) {
+    channels?.deinitialize(count: count)
+    free(channels)
+    free(metrics)
+    untaken?.end()
+    log?.end()
   }
 
   private init(
@@ -102,11 +100,7 @@ struct BinarySession<Net: Network & ~Copyable>: ProviderSession, ~Copyable {
   }
 
   deinit {
-    channels.deinitialize(count: options.connections)
-    free(channels)
-    untaken.end()
-    log?.end()
-    free(metrics)
+    Self.end(channels, options.connections, metrics, untaken, log)
   }
 }
 

@@ -82,62 +82,50 @@ struct HTTP2Session<
   ) throws(Failure) -> HTTP2Session {
     var bearer = try BearerText()
     let log = try options.log.open { network.append(to: &$0) }
-    var isMade = false
-    defer { if !isMade { log?.end() } }
     bearer.log = log
-    guard let readBuffer = malloc(HTTP2Connection.recordSize) else { throw .outOfMemory }
-    guard
-      let untaken = UnsafeMutablePointer<Untaken>.make(
-        options.telling, release: options.userDataFree, log: log)
-    else {
-      free(readBuffer)
-      throw .outOfMemory
+    let untaken = UnsafeMutablePointer<Untaken>.make(
+      options.telling, release: options.userDataFree, log: log)
+    let outbox = untaken.flatMap {
+      Outbox.make(
+        bytes: options.windowBytes, untaken: $0, keepsOrder: options.keepsDeviceOrder)
     }
-    guard
-      let outbox = Outbox.make(
-        bytes: options.windowBytes, untaken: untaken, keepsOrder: options.keepsDeviceOrder)
-    else {
-      free(readBuffer)
-      untaken.end()
-      throw .outOfMemory
-    }
-    guard let gone = UnsafeMutablePointer<GoneDevices>.make() else {
-      free(readBuffer)
-      Outbox.end(outbox)
-      untaken.end()
-      throw .outOfMemory
-    }
-    let count = options.places
-    guard
-      let channels = malloc(count &* MemoryLayout<HTTP2Channel>.stride)?
-        .bindMemory(to: HTTP2Channel.self, capacity: count)
-    else {
-      free(readBuffer)
-      gone.release()
-      Outbox.end(outbox)
-      untaken.end()
-      throw .outOfMemory
-    }
-    for number in 0..<count {
-      guard
-        let http = HTTP2Connection.make(
-          number: number, outbox: outbox, log: log)
-      else {
-        for made in 0..<number { channels[made].http.end() }
-        free(channels)
-        free(readBuffer)
-        gone.release()
-        Outbox.end(outbox)
-        untaken.end()
-        throw .outOfMemory
+    let gone = UnsafeMutablePointer<GoneDevices>.make()
+    let readBuffer = malloc(HTTP2Connection.recordSize)
+    let channels = malloc(options.places &* MemoryLayout<HTTP2Channel>.stride)?
+      .bindMemory(to: HTTP2Channel.self, capacity: options.places)
+    var count = 0
+    if let channels, let outbox {
+      while count < options.places,
+        let http = HTTP2Connection.make(number: count, outbox: outbox, log: log)
+      {
+        (channels + count).initialize(to: HTTP2Channel(SessionConnection(count), http, at: 0))
+        count &+= 1
       }
-      (channels + number).initialize(
-        to: HTTP2Channel(SessionConnection(number), http, at: 0))
     }
-    isMade = true
+    guard let untaken, let outbox, let gone, let readBuffer, let channels, count == options.places
+    else {
+      end(channels, count, readBuffer, gone, outbox, untaken, log)
+      throw .outOfMemory
+    }
     return HTTP2Session(
       options, defaults, tokens, bearer, network, outbox, gone, untaken, log, channels, count,
       readBuffer)
+  }
+
+  /// Frees what there is.
+  private static func end(
+    _ channels: UnsafeMutablePointer<HTTP2Channel>?, _ count: Int,
+    _ readBuffer: UnsafeMutableRawPointer?, _ gone: UnsafeMutablePointer<GoneDevices>?,
+    _ outbox: UnsafeMutablePointer<Outbox>?, _ untaken: UnsafeMutablePointer<Untaken>?,
+    _ log: UnsafeMutablePointer<SessionLog>?
+  ) {
+    for number in 0..<count { channels?[number].http.end() }
+    free(channels)
+    free(readBuffer)
+    gone?.release()
+    if let outbox { Outbox.end(outbox) }
+    untaken?.end()
+    log?.end()
   }
 
   private init(
@@ -166,13 +154,7 @@ struct HTTP2Session<
   }
 
   deinit {
-    for number in 0..<channelCount { channels[number].http.end() }
-    free(channels)
-    free(readBuffer.baseAddress)
-    gone.release()
-    Outbox.end(outbox)
-    untaken.end()
-    log?.end()
+    Self.end(channels, channelCount, readBuffer.baseAddress, gone, outbox, untaken, log)
   }
 }
 
