@@ -126,6 +126,22 @@ static inline int csystem_inspect(int descriptor, csystem_file_t *file) {
   return 1;
 }
 
+/* getenv for programs without setuid, declared by glibc only with _GNU_SOURCE. */
+char *secure_getenv(const char *name);
+
+/* The path of the provider token of a key in that directory, to be freed; NULL for a directory:
+   that of the user. */
+static inline char *csystem_token_file(const char *directory, const char *team, const char *key) {
+  const size_t size = (directory ? strlen(directory) : 0) + 64;
+  char *path = (char *)malloc(size);
+  if (!path) return NULL;
+  if (directory)
+    snprintf(path, size, "%s/apns-%s-%s.token", directory, team, key);
+  else
+    snprintf(path, size, "/run/user/%u/apns-%s-%s.token", (unsigned)geteuid(), team, key);
+  return path;
+}
+
 /* Takes a lock, which the kernel releases when the process ends: 1 if taken, 0 if another process
    holds it, -1 if the file system has no locks. */
 static inline int csystem_try_lock(int descriptor) {

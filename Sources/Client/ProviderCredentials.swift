@@ -14,8 +14,6 @@ package final class ProviderCredentials {
     package var tokenKey: String?
     package var keyIdentifier: String?
     package var team: String?
-    /// The file through which processes share a provider token.
-    package var tokenCache: String?
     package var acceptsAnyPeer = false
     /// Accepts a client certificate that has expired or is not valid yet.
     package var acceptsExpired = false
@@ -60,7 +58,6 @@ package final class ProviderCredentials {
     options.token_key_file = lent.lend(sources.tokenKey)
     options.key_id = lent.lend(sources.keyIdentifier)
     options.team_id = lent.lend(sources.team)
-    options.token_cache_file = lent.lend(sources.tokenCache)
     options.dangerously_accept_any_peer = sources.acceptsAnyPeer ? 1 : 0
     options.accept_expired = sources.acceptsExpired ? 1 : 0
     if sources.staysBelowTLS13 { options.tls_max = Int32(APNS_TLS_1_2.rawValue) }

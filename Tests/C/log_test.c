@@ -416,19 +416,33 @@ TEST(a_cache_that_cannot_be_used_is_said) {
   heard_t heard = {0};
   service_t *service = service_judging(hear_token, &heard);
   apns_credentials_options_t who = signing_options(key);
-  who.token_cache_file = "/nowhere/at/all/token";
-  apns_credentials_t *credentials = credentials_of(&who);
-  apns_session_options_t options = logged_push_options(service, APNS_LOG_DEFAULT);
-  apns_session_t *session = session_with(&options, credentials);
-  send_range(session, 0, 1);
-  drain(session);
-  assert_counts(session, 1, 1, 0, 0, 0);
-  assert_int_equal(book.of[APNS_LOG_KIND_CACHE], 1);
-  assert_int_equal(book.last[APNS_LOG_KIND_CACHE].level, APNS_LOG_WARNING);
-  assert_contains(book.words[APNS_LOG_KIND_CACHE],
-                  "the token_cache_file is not used: its directory");
-  close_and_free(session);
-  apns_credentials_free(credentials);
+  apns_credentials_t *credentials;
+  apns_session_options_t options;
+  apns_session_t *session;
+  setenv("XDG_RUNTIME_DIR", "/nowhere", 1);
+  static const char *const named[][2] = {
+      {"/nowhere/at/all/token", ""}, {NULL, "/nowhere"}, {NULL, ""}};
+  for (size_t n = 0; n < 3; n++) {
+    who.token_cache_file = named[n][0];
+    setenv("APNS_TOKEN_CACHE", named[n][1], 1);
+    credentials = credentials_of(&who);
+    options = logged_push_options(service, APNS_LOG_DEFAULT);
+    session = session_with(&options, credentials);
+    send_range(session, 0, 1);
+    drain(session);
+    assert_counts(session, 1, 1, 0, 0, 0);
+    assert_contains(book.words[APNS_LOG_KIND_TOKEN], "signed here");
+    /* The user's own directory is not worth a warning if nobody named it. */
+    assert_int_equal(book.of[APNS_LOG_KIND_CACHE], n < 2);
+    if (n < 2) {
+      assert_int_equal(book.last[APNS_LOG_KIND_CACHE].level, APNS_LOG_WARNING);
+      assert_contains(book.words[APNS_LOG_KIND_CACHE],
+                      "the token_cache_file is not used: its directory");
+    }
+    close_and_free(session);
+    apns_credentials_free(credentials);
+  }
+  setenv("APNS_TOKEN_CACHE", "off", 1);
   /* A working token cache is not worth a warning. */
   char directory[PATH_MAX], file[PATH_MAX + 16];
   snprintf(directory, sizeof directory, "%s", identities_directory("log-cache"));

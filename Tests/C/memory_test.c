@@ -208,6 +208,7 @@ static void make_credentials(void) {
   pem.token_key_length = length;
   pem.key_id = "ABC123DEFG";
   pem.team_id = "DEF123GHIJ";
+  pem.token_cache_file = "/nonexistent/";
 #endif
   const pkcs12_t traits = {.key = provider->key,
                            .certificate = provider->certificate,

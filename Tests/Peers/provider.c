@@ -596,6 +596,7 @@ int main(int argc, char **argv) {
   who.certificate_file = text_of("certificate", NULL);
   who.ca_file = text_of("ca", NULL);
   who.token_key_file = text_of("token_key", NULL);
+  who.token_cache_file = "off";
   who.key_id = text_of("key_id", NULL);
   who.team_id = text_of("team_id", NULL);
   sessions = calloc((size_t)session_count, sizeof *sessions);

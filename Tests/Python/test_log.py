@@ -6,8 +6,6 @@ import sys
 import libapns
 import pytest
 
-from test_http2 import needs_http2
-
 TOKEN = bytes(range(32))
 HELLO = b'{"aps":{"alert":"a secret"}}'
 
@@ -80,19 +78,3 @@ def test_an_invalid_log_is_refused(who):
     with pytest.raises(ValueError, match="log_level"):
         libapns.Session(who, log_level="loud")
     libapns.Session(who, log=None).close(0)
-
-
-@needs_http2
-@pytest.mark.parametrize("name, said", [("XDG_RUNTIME_DIR", False), ("APNS_TOKEN_CACHE", True)])
-def test_only_an_explicit_token_cache_causes_a_warning(start, certificates, monkeypatch, tmp_path, name, said):
-    monkeypatch.delenv("APNS_TOKEN_CACHE", raising=False)
-    monkeypatch.setenv(name, str(tmp_path / "absent"))
-    simulator, lines = start("--http2-port", 0), []
-    who = libapns.Credentials(
-        token_key_file=certificates / "provider-token.p8", key_id="SIMULATOR1", team_id="EXAMPLE123", ca_file=certificates / "ca.pem",
-    )  # fmt: skip
-    port = simulator.ready["http2_port"]
-    with libapns.Session(who, protocol="http2", topic="com.example.app", host="127.0.0.1", port=port, log=lines.append) as session:
-        session.send(bytes(range(32)), b'{"aps":{}}')
-    assert session.stats().accepted == 1
-    assert any(line.kind is libapns.LogKind.CACHE for line in lines) == said

@@ -52,21 +52,8 @@ def test_shared_by_default(certificates, start, place):
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_below_the_runtime_directory(certificates, start, place, monkeypatch):
-    monkeypatch.delenv("APNS_TOKEN_CACHE")
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(place))
-    push(start("--http2-port", 0), signing(certificates))
-    assert (place / f"apns-{TEAM_ID}-{KEY_ID}.token").exists()
-
-
-@pytest.mark.parametrize("way", ["argument", "environment"])
-def test_turned_off(certificates, start, place, monkeypatch, way):
-    if way == "environment":
-        monkeypatch.setenv("APNS_TOKEN_CACHE", "off")
-    push(
-        start("--http2-port", 0),
-        signing(certificates, **({"token_cache": False} if way == "argument" else {})),
-    )
+def test_turned_off(certificates, start, place):
+    push(start("--http2-port", 0), signing(certificates, token_cache=False))
     assert os.listdir(place) == []
 
 

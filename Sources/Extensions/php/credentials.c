@@ -1,6 +1,5 @@
 #include "php_apns.h"
 
-#include "token_cache.h"
 #include "zend_exceptions.h"
 
 typedef struct credentials_object {
@@ -24,7 +23,7 @@ typedef struct settings {
   zval *passphrase;
   zval *pinned_keys;
   zval *token_provider;
-  char cache[4096];       /* the usual file for a shared provider token */
+  char cache[4096];       /* php.ini's directory for a shared provider token */
   const char *pins[101];  /* one more than the library takes */
   bool names_certificate; /* the script names one */
 } settings;
@@ -147,16 +146,13 @@ static bool take_token_key(apns_credentials_options_t *options, bool is_wanted) 
   return true;
 }
 
-/* The file of the options, "off", or the usual one for a key that signs. */
+/* Takes php.ini's directory, or its "off", if the script names no file for its key's tokens. */
 static void take_cache(settings *settings) {
   apns_credentials_options_t *options = &settings->options;
-  const bool is_said = options->token_cache_file != NULL;
-  if (is_said && strcmp(options->token_cache_file, "off") == 0) options->token_cache_file = NULL;
-  if (is_said || (!options->token_key_file && !options->token_key_bytes)) return;
-  if (apns_token_cache_file(APNS_G(token_cache), options->key_id, options->team_id, settings->cache,
-                            sizeof settings->cache)) {
-    options->token_cache_file = settings->cache;
-  }
+  const char *ini = php_apns_configured(APNS_G(token_cache));
+  if (!ini || options->token_cache_file || !options->key_id) return;
+  snprintf(settings->cache, sizeof settings->cache, strcmp(ini, "off") ? "%s/" : "%s", ini);
+  options->token_cache_file = settings->cache;
 }
 
 /* php.ini first, then the script's options over it. */

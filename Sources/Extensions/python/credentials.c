@@ -1,4 +1,3 @@
-#include "../php/token_cache.h"
 #include "core.h"
 
 typedef struct credentials {
@@ -137,15 +136,9 @@ static bool take_provider(PyObject *given, credentials_t *self,
   return true;
 }
 
-/* The file of the options, or the usual one for a key that signs; False: none. */
-static bool take_cache(PyObject *given, apns_credentials_options_t *options, char *path,
-                       size_t size, PyObject **owner_out) {
-  if (given == Py_False) return true;
-  if (given && given != Py_None) return path_argument(given, &options->token_cache_file, owner_out);
-  if ((options->token_key_file || options->token_key_bytes) &&
-      apns_token_cache_file(NULL, options->key_id, options->team_id, path, size)) {
-    options->token_cache_file = path;
-  }
+static bool take_cache(PyObject *given, apns_credentials_options_t *options, PyObject **owner_out) {
+  if (given != Py_False) return path_argument(given, &options->token_cache_file, owner_out);
+  options->token_cache_file = "off";
   return true;
 }
 
@@ -230,7 +223,6 @@ static PyObject *credentials_new(PyTypeObject *type, PyObject *args, PyObject *k
   PyObject *tls_min = NULL, *tls_max = NULL, *owners[OWNERS] = {NULL};
   PyObject *crl_file = NULL, *crl_directory = NULL, *pinned_keys = NULL, *security_level = NULL;
   PyObject *token_provider = NULL, *token_cache = NULL;
-  char cache[4096];
   const char *pins[101]; /* one more than the library takes */
   int any_peer = 0, expired = 0;
   long long least = 0, most = 0, level = 0;
@@ -270,7 +262,7 @@ static PyObject *credentials_new(PyTypeObject *type, PyObject *args, PyObject *k
                              &options.pinned_key_count, &owners[PINS]) &&
               integer_argument(security_level, "security_level", INT32_MIN, INT32_MAX, &level) &&
               take_provider(token_provider, self, &options) &&
-              take_cache(token_cache, &options, cache, sizeof cache, &owners[CACHE]);
+              take_cache(token_cache, &options, &owners[CACHE]);
   if (owners[PINS]) options.pinned_keys = pins;
   options.security_level = (int32_t)level;
   options.tls_min = (int32_t)least;
@@ -497,7 +489,8 @@ static const char doc[] =
     "token_cache\n"
     "    The file by which the processes of this machine share one provider token. None: a\n"
     "    file in the directory of the environment's APNS_TOKEN_CACHE (off: none),\n"
-    "    XDG_RUNTIME_DIR or /run/user, if there is one. False: each process signs its own.\n\n"
+    "    XDG_RUNTIME_DIR or /run/user, if there is one. False: each process signs its own.\n"
+    "    A path that ends in / is another directory.\n\n"
     "CredentialsError names the file and the reason. Files are read here, once, while\n"
     "other threads run.";
 

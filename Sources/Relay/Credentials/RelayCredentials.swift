@@ -27,6 +27,7 @@ final class RelayCredentials: @unchecked Sendable {
     }
     options.passphrase = lent.lend(passphrase)
     options.ca_file = lent.lend(who.ca)
+    options.token_cache_file = lent.lend(who.providerTokenCache ?? "off")
     if let program = TokenProgram(app) {
       let source = ProgramTokenSource(
         .of(program, queue: who.providerToken == .queue ? queue : nil, log: log))
@@ -43,7 +44,6 @@ final class RelayCredentials: @unchecked Sendable {
         options.token_key_file = lent.lend(p8)
         options.key_id = lent.lend(key)
         options.team_id = lent.lend(team)
-        options.token_cache_file = lent.lend(who.providerTokenCache)
       }
     } else {
       source = nil

@@ -150,9 +150,6 @@ struct ProviderOptions: ParsableArguments {
     sources.tokenKey = p8
     sources.keyIdentifier = keyIdentifier
     sources.team = teamID
-    if p8 != nil, let keyIdentifier, let teamID {
-      sources.tokenCache = TokenCacheFile.path(key: keyIdentifier, team: teamID)
-    }
     sources.acceptsAnyPeer = dangerouslyAcceptAnyPeer
     if let passphraseFile {
       do throws(FileFault) {

@@ -59,7 +59,7 @@ private final class SigningKey: @unchecked Sendable {
 private func token(of key: SigningKey) throws -> ProviderToken {
   let pem = UnsafeMutableRawBufferPointer.allocate(byteCount: key.pem.count, alignment: 1)
   pem.copyBytes(from: key.pem)
-  let (keyID, teamID) = (strdup("ABC123DEFG")!, strdup("DEF123GHIJ")!)
+  let (keyID, teamID, off) = (strdup("ABC123DEFG")!, strdup("DEF123GHIJ")!, strdup("off")!)
   // Wiped before they are freed: they are valid only during the call.
   defer {
     memset(pem.baseAddress!, 0x78, pem.count)
@@ -68,12 +68,14 @@ private func token(of key: SigningKey) throws -> ProviderToken {
     pem.deallocate()
     free(keyID)
     free(teamID)
+    free(off)
   }
   var options = apns_credentials_options_t()
   options.token_key_bytes = UnsafeRawPointer(pem.baseAddress)
   options.token_key_length = pem.count
   options.key_id = UnsafePointer(keyID)
   options.team_id = UnsafePointer(teamID)
+  options.token_cache_file = UnsafePointer(off)
   if let made = try ProviderToken(options) { return made }
   throw CancellationError()
 }

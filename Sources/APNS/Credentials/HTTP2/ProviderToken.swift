@@ -258,6 +258,7 @@ struct ProviderToken: TokenSource, ~Copyable {
   private func share(
     _ cache: borrowing TokenCache, signs: Bool, isRefused: Bool, at now: TokenTime
   ) throws(Failure) {
+    shared.pointee.news.isQuiet = cache.isDefault
     guard var record = SharedTokenRecord(), var file = cache.open(&shared.pointee.news) else {
       if signs { try make(at: now) }
       return

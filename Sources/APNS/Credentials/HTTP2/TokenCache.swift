@@ -12,17 +12,42 @@ struct TokenCache: ~Copyable {
   private static let longest = 4000
   private static let lockEnding: StaticString = ".lock"
 
-  /// Nil if the options name no file.
+  /// Nobody named the file, so it is used if it can be, and nothing is said if it cannot.
+  let isDefault: Bool
+
+  /// Nil if there are no tokens to share, or the options want no file.
   @inline(never)
   init?(_ options: apns_credentials_options_t) throws(Failure) {
-    guard let path = options.token_cache_file else { return nil }
-    let count = strlen(path)
+    let given = options.token_cache_file
+    let named = given ?? Self.variable("APNS_TOKEN_CACHE")
+    if let named, Self.isOff(named) { return nil }
+    // Only tokens that are signed here have them.
+    guard let key = options.key_id, let team = options.team_id else {
+      if given == nil { return nil }
+      throw Failure(
+        APNS_ERR_ARGUMENT,
+        options.token_callback != nil
+          ? "a token_cache_file is for tokens that are signed here, not for a token_callback"
+          : "a token_cache_file is given without a token_key")
+    }
+    var count = given.map { strlen($0) } ?? 0
+    guard given == nil || 1...Self.longest ~= count else {
+      throw Failure(APNS_ERR_ARGUMENT, "token_cache_file is not the name of a file")
+    }
+    var path = given
+    var made: UnsafeMutablePointer<CChar>?
+    defer { free(made) }
+    if count == 0 || given?[count &- 1] == 0x2F {
+      var place = named ?? Self.variable("XDG_RUNTIME_DIR")
+      if named == nil, place?.pointee != 0x2F { place = nil }
+      made = csystem_token_file(place, team, key)
+      path = UnsafePointer(made)
+    }
+    guard let path else { throw .outOfMemory }
+    count = strlen(path)
     var slash = -1
     for index in 0..<count where path[index] == 0x2F { slash = index }
     let nameCount = count &- slash &- 1
-    guard count <= Self.longest, nameCount > 0 else {
-      throw Failure(APNS_ERR_ARGUMENT, "token_cache_file is not the name of a file")
-    }
     // "/name" is in "/", and "name" in ".".
     let directoryCount = max(slash, 1)
     let ending = Self.lockEnding.utf8CodeUnitCount
@@ -31,6 +56,7 @@ struct TokenCache: ~Copyable {
     names = memory.bindMemory(to: CChar.self, capacity: size)
     directory = directoryCount &+ 1
     lockName = directory &+ nameCount &+ 1
+    isDefault = named == nil
     if slash < 0 { names[0] = 0x2E } else { memcpy(names, path, directoryCount) }
     memcpy(names + directory, path + slash + 1, nameCount)
     memcpy(names + lockName, path + slash + 1, nameCount)
@@ -38,6 +64,17 @@ struct TokenCache: ~Copyable {
   }
 
   deinit { free(names) }
+
+  private static func isOff(_ path: UnsafePointer<CChar>) -> Bool {
+    path[0] == 0x6F && path[1] == 0x66 && path[2] == 0x66 && path[3] == 0
+  }
+
+  /// A variable of the environment; nil if it is empty, and in a setuid program.
+  private static func variable(_ name: StaticString) -> UnsafePointer<CChar>? {
+    let text = secure_getenv(UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self))
+    guard let text, text.pointee != 0 else { return nil }
+    return UnsafePointer(text)
+  }
 
   /// Opens the directory; nil if it is not one in which only this user writes.
   @inline(never)

@@ -11,13 +11,15 @@ struct TokenNews {
     case host
   }
   var origin = Origin.none
+  /// The file is the default one, of which nothing is said.
+  var isQuiet = false
   /// Why the token_cache_file cannot be used; nil if it can, or is not set.
   private(set) var cacheFault: StaticString?
   private(set) var systemError: CInt = 0
 
   /// Notes the cache's first fault. `isOfSystem`: errno has more.
   mutating func note(_ fault: StaticString, isOfSystem: Bool = false) {
-    guard cacheFault == nil else { return }
+    guard cacheFault == nil, !isQuiet else { return }
     systemError = isOfSystem ? csystem_errno() : 0
     cacheFault = fault
   }

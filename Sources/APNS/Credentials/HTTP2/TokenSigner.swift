@@ -77,13 +77,6 @@ struct TokenSigner: ~Copyable {
           ? "key_id or team_id is given with a token_callback, whose tokens name their own"
           : "key_id or team_id is given without a token_key")
     }
-    if options.token_cache_file != nil {
-      throw Failure(
-        APNS_ERR_ARGUMENT,
-        isLent
-          ? "a token_cache_file is for tokens that are signed here, not for a token_callback"
-          : "a token_cache_file is given without a token_key")
-    }
     return false
   }
 

@@ -171,9 +171,9 @@ final class Credentials
      * pinned_keys (an array of "sha256//..."), security_level (1 to 5).
      *
      * token_cache is the file by which the processes of this machine share one provider token,
-     * or "off". Default: a file in the directory of php.ini's apns.token_cache, the
-     * environment's APNS_TOKEN_CACHE, XDG_RUNTIME_DIR or /run/user, if there is such a
-     * directory ("off" for the first two: no file). token_provider, instead of a token_key, is a
+     * a directory for it, which ends in "/", or "off". Default: a file in the directory of
+     * php.ini's apns.token_cache, the environment's APNS_TOKEN_CACHE, XDG_RUNTIME_DIR or
+     * /run/user, if there is such a directory ("off" for the first two: no file). token_provider, instead of a token_key, is a
      * callable that returns the token: it gets "first", "aged" or "refused", and returns the
      * token, [token, seconds] to be called again after that time, or null for not now. The methods
      * of a session call it and throw its exceptions; queued notifications stay queued. Not for
