@@ -129,17 +129,29 @@ static inline int csystem_inspect(int descriptor, csystem_file_t *file) {
 /* getenv for programs without setuid, declared by glibc only with _GNU_SOURCE. */
 char *secure_getenv(const char *name);
 
-/* The path of the provider token of a key in that directory, to be freed; NULL for a directory:
-   that of the user. */
-static inline char *csystem_token_file(const char *directory, const char *team, const char *key) {
-  const size_t size = (directory ? strlen(directory) : 0) + 64;
-  char *path = (char *)malloc(size);
-  if (!path) return NULL;
-  if (directory)
-    snprintf(path, size, "%s/apns-%s-%s.token", directory, team, key);
-  else
-    snprintf(path, size, "/run/user/%u/apns-%s-%s.token", (unsigned)geteuid(), team, key);
-  return path;
+/* Splits the path of a shared provider token into its directory, its name and that of its lock,
+   each with a NUL; to be freed. Without a name it is that of the key; NULL: the user's directory.
+ */
+static inline char *csystem_token_names(const char *path, int is_directory, const char *team,
+                                        const char *key) {
+  char usual[32], own[48];
+  if (!path) {
+    snprintf(usual, sizeof usual, "/run/user/%u", (unsigned)geteuid());
+    path = usual;
+  }
+  const char *slash = is_directory ? path + strlen(path) : strrchr(path, '/');
+  const char *name = slash ? slash + (*slash == '/') : path;
+  if (!*name) {
+    snprintf(own, sizeof own, "apns-%s-%s.token", team, key);
+    name = own;
+  }
+  /* "/name" is in "/", and "name" in ".". */
+  const int length = slash && slash > path ? (int)(slash - path) : 1;
+  const size_t size = (size_t)length + 2 * strlen(name) + 8;
+  char *names = (char *)malloc(size);
+  if (names)
+    snprintf(names, size, "%.*s%c%s%c%s.lock", length, slash ? path : ".", 0, name, 0, name);
+  return names;
 }
 
 /* Takes a lock, which the kernel releases when the process ends: 1 if taken, 0 if another process

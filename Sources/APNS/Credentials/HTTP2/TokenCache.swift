@@ -10,7 +10,6 @@ struct TokenCache: ~Copyable {
   private let lockName: Int
 
   private static let longest = 4000
-  private static let lockEnding: StaticString = ".lock"
 
   /// Nobody named the file, so it is used if it can be, and nothing is said if it cannot.
   let isDefault: Bool
@@ -30,37 +29,18 @@ struct TokenCache: ~Copyable {
           ? "a token_cache_file is for tokens that are signed here, not for a token_callback"
           : "a token_cache_file is given without a token_key")
     }
-    var count = given.map { strlen($0) } ?? 0
-    guard given == nil || 1...Self.longest ~= count else {
+    if let given, !(1...Self.longest ~= strlen(given)) {
       throw Failure(APNS_ERR_ARGUMENT, "token_cache_file is not the name of a file")
     }
-    var path = given
-    var made: UnsafeMutablePointer<CChar>?
-    defer { free(made) }
-    if count == 0 || given?[count &- 1] == 0x2F {
-      var place = named ?? Self.variable("XDG_RUNTIME_DIR")
-      if named == nil, place?.pointee != 0x2F { place = nil }
-      made = csystem_token_file(place, team, key)
-      path = UnsafePointer(made)
+    var place = named ?? Self.variable("XDG_RUNTIME_DIR")
+    if named == nil, place?.pointee != 0x2F { place = nil }
+    guard let names = csystem_token_names(place, given == nil ? 1 : 0, team, key) else {
+      throw .outOfMemory
     }
-    guard let path else { throw .outOfMemory }
-    count = strlen(path)
-    var slash = -1
-    for index in 0..<count where path[index] == 0x2F { slash = index }
-    let nameCount = count &- slash &- 1
-    // "/name" is in "/", and "name" in ".".
-    let directoryCount = max(slash, 1)
-    let ending = Self.lockEnding.utf8CodeUnitCount
-    let size = (directoryCount &+ 1) &+ (nameCount &+ 1) &+ (nameCount &+ ending &+ 1)
-    guard let memory = calloc(1, size) else { throw .outOfMemory }
-    names = memory.bindMemory(to: CChar.self, capacity: size)
-    directory = directoryCount &+ 1
-    lockName = directory &+ nameCount &+ 1
+    self.names = names
+    directory = strlen(names) &+ 1
+    lockName = directory &+ strlen(names + directory) &+ 1
     isDefault = named == nil
-    if slash < 0 { names[0] = 0x2E } else { memcpy(names, path, directoryCount) }
-    memcpy(names + directory, path + slash + 1, nameCount)
-    memcpy(names + lockName, path + slash + 1, nameCount)
-    memcpy(names + lockName + nameCount, Self.lockEnding.utf8Start, ending)
   }
 
   deinit { free(names) }
@@ -70,6 +50,7 @@ struct TokenCache: ~Copyable {
   }
 
   /// A variable of the environment; nil if it is empty, and in a setuid program.
+  @inline(never)
   private static func variable(_ name: StaticString) -> UnsafePointer<CChar>? {
     let text = secure_getenv(UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self))
     guard let text, text.pointee != 0 else { return nil }
