@@ -1037,22 +1037,23 @@ typedef struct apns_credentials_options {
 
   /* A file by which the processes of this machine share one provider token, because APNs refuses
      tokens that change too often. NULL: a file of the user's. It is apns-TEAM-KEY.token in the
-     directory APNS_TOKEN_CACHE of the environment, or else in XDG_RUNTIME_DIR, or else in /run/user/
-     with the user's number; a setuid program ignores the environment. A path that ends in "/" is
-     another directory for that file. "off", here or in APNS_TOKEN_CACHE: no file, so each process
-     signs its own token.
+     directory APNS_TOKEN_CACHE of the environment, or else in XDG_RUNTIME_DIR, or else in
+     /run/user/ with the user's number; a setuid program ignores the environment. A path that ends
+     in "/" is another directory for that file. "off", here or in APNS_TOKEN_CACHE: no file, so each
+     process signs its own token.
 
-     The library makes the file (0600) and FILE.lock beside it, replaces it by rename, and follows no
-     link to it. Its path is resolved each time it is used, so give an absolute one. Its directory
-     has to exist, to belong to the effective user or to root, and to be writable by nobody else. The
-     token in it is used if the file is a regular one of the effective user, readable by nobody else,
-     whole, from the same key, team and key_id, and of a valid age. In every other case it is ignored,
-     and no call fails because of it: the process signs a token itself, and puts it there if it can.
-     The log has a warning then, if the file or its directory was named here or by APNS_TOKEN_CACHE.
-     A killed process delays nobody; a process that hangs while it signs delays another by at most
-     0.1 s. After APNs refused a token as expired, one process renews it and the others take the new
-     one. Anybody who can read the file can push for about an hour; only the same user can write it.
-     For the tokens of a key or of a sign_callback, not of a token_callback. */
+     The library makes the file (0600) and FILE.lock beside it, replaces it by rename, and follows
+     no link to it. Its path is resolved each time it is used, so give an absolute one. Its
+     directory has to exist, to belong to the effective user or to root, and to be writable by
+     nobody else. The token in it is used if the file is a regular one of the effective user,
+     readable by nobody else, whole, from the same key, team and key_id, and of a valid age. In
+     every other case it is ignored, and no call fails because of it: the process signs a token
+     itself, and puts it there if it can. The log has a warning then, if the file or its directory
+     was named here or by APNS_TOKEN_CACHE. A killed process delays nobody; a process that hangs
+     while it signs delays another by at most 0.1 s. After APNs refused a token as expired, one
+     process renews it and the others take the new one. Anybody who can read the file can push for
+     about an hour; only the same user can write it. For the tokens of a key or of a sign_callback,
+     not of a token_callback. */
   const char *token_cache_file;
 
   /* Instead of a token_key: a function that gives the tokens. key_id and team_id are NULL, because
