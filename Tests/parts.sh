@@ -18,11 +18,8 @@ pytest() {
 
 # ---- Builds -----------------------------------------------------------------
 
-# The library as users get it, with its C and C++ tests. CMake's second run changes its output, so run it twice;
-# otherwise the core would be compiled again later.
-library() {
-  cmake --preset release -DAPNS_TESTS=ON && cmake --preset release >/dev/null && cmake --build --preset release
-}
+# The library as users get it, with its C and C++ tests.
+library() { cmake --preset release -DAPNS_TESTS=ON && cmake --build --preset release; }
 
 # The chosen suites' other requirements from Debian and PyPI, fetched while the builds run.
 prerequisites() {
@@ -40,8 +37,7 @@ sanitized() {
   clang=$(dirname "$(readlink -f "$(command -v swiftc)")")/clang
   [ -x "$clang" ] || skip "the Swift toolchain has no clang beside swiftc" || return
   cmake -S . -B "build/sanitize-$1" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_COMPILER="$clang" \
-    -DAPNS_SANITIZE="$1" -DAPNS_TESTS=ON "${@:2}" && cmake "build/sanitize-$1" >/dev/null &&
-    cmake --build "build/sanitize-$1"
+    -DAPNS_SANITIZE="$1" -DAPNS_TESTS=ON "${@:2}" && cmake --build "build/sanitize-$1"
 }
 address() { sanitized address; }
 
