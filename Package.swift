@@ -172,7 +172,8 @@ if Context.environment["APNS_RELAY"] != nil {
         .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
-      name: "RelayTests", dependencies: ["Relay"], path: "Tests/RelayTests", exclude: ["layouts"]),
+      name: "RelayTests", dependencies: ["Relay"], path: "Tests/RelayTests",
+      exclude: ["layouts.sql"]),
   ]
 }
 

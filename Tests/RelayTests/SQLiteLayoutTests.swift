@@ -4,7 +4,7 @@ import Testing
 
 @testable import Relay
 
-/// Files of each layout that the queue has had, made by layouts/*.sql.
+/// Files of each layout that the queue has had, made by layouts.sql.
 @Suite struct SQLiteLayoutTests {
   static let layouts = ["1-without-channel", "1", "2", "3-loose", "3", "4"]
 
@@ -18,9 +18,17 @@ import Testing
   }
 
   private func make(_ layout: String) throws {
-    let file = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "layouts/\(layout).sql")
-    try write(String(contentsOf: file, encoding: .utf8))
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "layouts.sql")
+    let number = try #require(Self.layouts.firstIndex(of: layout))
+    var lines: [String] = []
+    for line in try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n") {
+      let parts = line.components(separatedBy: "  --: ")
+      let ends = parts.count < 2 ? [] : parts[1].split(separator: " ").map(String.init)
+      let range = try ends.map { try #require(Self.layouts.firstIndex(of: $0)) }
+      // SQLite keeps the text of a table with its comments.
+      if range.isEmpty || (range[0]...range[1]).contains(number) { lines.append(parts[0]) }
+    }
+    try write(lines.joined(separator: "\n"))
   }
 
   /// The tables' definitions, without their rows.

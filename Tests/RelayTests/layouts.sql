@@ -1,0 +1,156 @@
+-- A line that not all layouts have names the first and the last of them; SQLiteLayoutTests has their order.
+PRAGMA journal_mode = WAL;
+BEGIN IMMEDIATE;
+PRAGMA application_id = 1634758259;
+PRAGMA user_version = 1;  --: 1-without-channel 1
+PRAGMA user_version = 2;  --: 2 2
+PRAGMA user_version = 3;  --: 3-loose 3
+PRAGMA user_version = 4;  --: 4 4
+CREATE TABLE IF NOT EXISTS entries (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  app TEXT NOT NULL,
+  id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64),
+  token TEXT,
+  tokens TEXT,
+  channel TEXT,  --: 1 4
+  payload TEXT NOT NULL,
+  topic TEXT,
+  push_type TEXT,
+  priority INTEGER,
+  expiry INTEGER,
+  collapse_id TEXT,
+  deadline INTEGER,
+  made INTEGER NOT NULL DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)),
+  due INTEGER NOT NULL DEFAULT 0,
+  worker INTEGER,
+  deliveries INTEGER NOT NULL DEFAULT 0,
+  answers INTEGER NOT NULL DEFAULT 0,
+  story TEXT,
+  UNIQUE (app, id),
+  CHECK ((token IS NULL) <> (tokens IS NULL)),  --: 1-without-channel 1-without-channel
+  CHECK ((token IS NULL) + (tokens IS NULL) + (channel IS NULL) = 2),  --: 1 4
+  CHECK (typeof(app) = 'text' AND typeof(id) = 'text' AND typeof(payload) = 'text'),
+  CHECK (typeof(coalesce(token, tokens)) = 'text' AND typeof(coalesce(topic, '')) = 'text'),  --: 1-without-channel 1-without-channel
+  CHECK (typeof(coalesce(token, tokens, channel)) = 'text' AND typeof(coalesce(topic, '')) = 'text'),  --: 1 4
+  CHECK (typeof(coalesce(push_type, '')) = 'text' AND typeof(coalesce(collapse_id, '')) = 'text'),
+  CHECK (typeof(coalesce(priority, 0)) = 'integer' AND typeof(coalesce(expiry, 0)) = 'integer'),
+  CHECK (typeof(coalesce(deadline, 0)) = 'integer' AND typeof(made) = 'integer'),  --: 1-without-channel 3-loose
+  CHECK (typeof(due) = 'integer' AND typeof(coalesce(worker, 0)) = 'integer'),  --: 1-without-channel 3-loose
+  CHECK (typeof(deliveries) = 'integer' AND typeof(answers) = 'integer')  --: 1-without-channel 3-loose
+  CHECK (typeof(coalesce(deadline, 0)) = 'integer' AND typeof(made) = 'integer' AND made >= 0),  --: 3 4
+  CHECK (typeof(due) = 'integer' AND due >= 0),  --: 3 4
+  CHECK (typeof(coalesce(worker, 0)) = 'integer' AND (worker IS NULL OR deliveries > 0)),  --: 3 4
+  CHECK (typeof(deliveries) = 'integer' AND deliveries BETWEEN 0 AND 1000000000),  --: 3 4
+  CHECK (typeof(answers) = 'integer' AND answers BETWEEN 0 AND 1000000000)  --: 3 4
+);
+CREATE INDEX IF NOT EXISTS entries_new ON entries (app, number)
+  WHERE worker IS NULL AND due = 0;
+CREATE INDEX IF NOT EXISTS entries_later ON entries (app, due)
+  WHERE worker IS NULL AND due > 0;
+CREATE INDEX IF NOT EXISTS entries_held ON entries (worker) WHERE worker IS NOT NULL;
+CREATE TABLE IF NOT EXISTS outcomes (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  app TEXT NOT NULL,
+  id TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  token TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  http_status INTEGER NOT NULL,
+  apns_id TEXT NOT NULL,
+  deliveries INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  UNIQUE (app, id, position)
+);
+CREATE TRIGGER IF NOT EXISTS entries_once BEFORE INSERT ON entries
+  WHEN EXISTS (SELECT 1 FROM outcomes WHERE app = NEW.app AND id = NEW.id)
+  BEGIN SELECT RAISE(IGNORE); END;
+CREATE TABLE IF NOT EXISTS gone (
+  app TEXT NOT NULL,
+  token TEXT NOT NULL,
+  since INTEGER NOT NULL,
+  PRIMARY KEY (app, token)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS bad (  --: 2 4
+  number INTEGER PRIMARY KEY AUTOINCREMENT,  --: 2 4
+  app TEXT NOT NULL,  --: 2 4
+  token TEXT NOT NULL,  --: 2 4
+  at INTEGER NOT NULL,  --: 2 4
+  UNIQUE (app, token)  --: 2 4
+);  --: 2 4
+CREATE TABLE IF NOT EXISTS feedback (  --: 2 4
+  app TEXT NOT NULL,  --: 2 4
+  token TEXT NOT NULL,  --: 2 4
+  since INTEGER NOT NULL,  --: 2 4
+  PRIMARY KEY (app, token)  --: 2 4
+) WITHOUT ROWID;  --: 2 4
+CREATE TABLE IF NOT EXISTS dead (
+  number INTEGER PRIMARY KEY,
+  app TEXT NOT NULL,
+  id TEXT NOT NULL,
+  token TEXT,
+  tokens TEXT,
+  channel TEXT,  --: 1 4
+  payload TEXT NOT NULL,
+  topic TEXT,
+  push_type TEXT,
+  priority INTEGER,
+  expiry INTEGER,
+  collapse_id TEXT,
+  deadline INTEGER,
+  made INTEGER NOT NULL,
+  deliveries INTEGER NOT NULL,
+  story TEXT,
+  at INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS readers (
+  name TEXT PRIMARY KEY,
+  number INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS workers (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  app TEXT NOT NULL,
+  name TEXT NOT NULL,
+  heard INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS connections (  --: 3-loose 4
+  worker INTEGER PRIMARY KEY,  --: 3-loose 4
+  app TEXT NOT NULL,  --: 3-loose 4
+  held INTEGER NOT NULL,  --: 3-loose 4
+  wanted INTEGER NOT NULL,  --: 3-loose 4
+  needed INTEGER NOT NULL  --: 3-loose 4
+);  --: 3-loose 4
+CREATE TABLE IF NOT EXISTS suspects (  --: 4 4
+  entry INTEGER PRIMARY KEY,  --: 4 4
+  crashes INTEGER NOT NULL  --: 4 4
+);  --: 4 4
+CREATE TABLE IF NOT EXISTS lines (  --: 3-loose 4
+  app TEXT NOT NULL,  --: 3-loose 4
+  target TEXT NOT NULL,  --: 3-loose 4
+  entry INTEGER NOT NULL,  --: 3-loose 4
+  PRIMARY KEY (app, target, entry)  --: 3-loose 4
+) WITHOUT ROWID;  --: 3-loose 4
+CREATE INDEX IF NOT EXISTS lines_entry ON lines (entry);  --: 3-loose 4
+CREATE TRIGGER IF NOT EXISTS lines_end AFTER DELETE ON entries  --: 3-loose 4
+  WHEN EXISTS (SELECT 1 FROM lines WHERE entry = OLD.number)  --: 3-loose 4
+  BEGIN  --: 3-loose 4
+    UPDATE entries SET due = 1 WHERE due = 4611686018427387904 AND number IN (  --: 3-loose 4
+      SELECT (SELECT min(next.entry) FROM lines AS next  --: 3-loose 4
+        WHERE next.app = own.app AND next.target = own.target AND next.entry > OLD.number)  --: 3-loose 4
+      FROM lines AS own WHERE own.entry = OLD.number);  --: 3-loose 4
+    DELETE FROM lines WHERE entry = OLD.number;  --: 3-loose 4
+  END;  --: 3-loose 4
+CREATE TABLE IF NOT EXISTS notes (  --: 2 4
+  app TEXT NOT NULL,  --: 2 4
+  name TEXT NOT NULL,  --: 2 4
+  text TEXT NOT NULL,  --: 2 4
+  PRIMARY KEY (app, name)  --: 2 4
+) WITHOUT ROWID;  --: 2 4
+CREATE TABLE IF NOT EXISTS provider_tokens (
+  team TEXT NOT NULL,
+  key TEXT NOT NULL,
+  token TEXT NOT NULL,
+  made INTEGER NOT NULL,
+  PRIMARY KEY (team, key)
+);
+COMMIT;
