@@ -5,6 +5,7 @@ this, it prints so and runs the program in the normal network.
 
 Tests in Python import it and call `enter()` before they start a thread."""
 
+import contextlib
 import ctypes
 import fcntl
 import os
@@ -34,6 +35,15 @@ def enter():
     if os.waitpid(child, 0)[1] == 0:
         _move()
         os.environ[MARK] = "1"
+
+
+def use_small_buffers():
+    """Connections that are made in a private network from now on have small buffers, so that one whose peer does not read
+    is soon full."""
+    if MARK in os.environ:
+        for name in "tcp_rmem", "tcp_wmem":
+            with contextlib.suppress(OSError), open(f"/proc/sys/net/ipv4/{name}", "w") as file:
+                file.write("4096 16384 131072")
 
 
 def _move():

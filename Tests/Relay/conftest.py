@@ -11,6 +11,7 @@ from redis_queue import RedisQueue, Server  # noqa: E402
 from relaying import Queue, Relay  # noqa: E402
 
 own_network.enter()
+own_network.use_small_buffers()
 
 
 @pytest.fixture(scope="session")

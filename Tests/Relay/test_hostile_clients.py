@@ -63,7 +63,7 @@ def headers():
 def test_who_reads_no_answers(start, listener, kind):  # noqa: F811
     """The relay stops reading from such a client, and closes it after `idle_timeout`."""
     simulator = start()
-    one = listener(simulator, listener={"idle_timeout": "2s"})
+    one = listener(simulator, listener={"idle_timeout": "1s"})
     assert one.push(token(1))[0] == 200
     before, sent, deadline = one.relay.memory(), 0, time.monotonic() + DEADLINE
     with one.socket() as sock:

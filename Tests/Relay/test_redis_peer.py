@@ -92,29 +92,29 @@ def test_who_is_no_redis(start, relay, server):
             assert used < ENOUGH, (name, used)
 
 
-@pytest.mark.parametrize("is_secure", [False, True], ids=["plain", "tls"])
-def test_who_trickles_costs_no_more_than_its_time(start, relay, server, authority, is_secure):
-    """A reply or TLS handshake that trickles in byte by byte times out."""
+def test_who_trickles_costs_no_more_than_its_time(start, relay, server, authority):
+    """A reply, plain or over TLS, or a TLS handshake that trickles in byte by byte times out: all at the same time."""
     simulator, queue = start(), RedisQueue(server)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(authority.directory / "redis.pem", authority.directory / "redis.key")
-    peers = [Peer(lambda one: trickling(lambda: peers[0], b"$1000\r\n", b"x")(one), tls if is_secure else None)]
-    wanted = ["no reply within 10 s"]
-    if is_secure:
+    rows = [
+        (False, None, b"$1000\r\n", b"x", "no reply within 10 s"),
+        (True, tls, b"$1000\r\n", b"x", "no reply within 10 s"),
         # A handshake record with a valid length.
-        peers.append(Peer(lambda one: trickling(lambda: peers[1], b"\x16\x03\x03\x3f\xff\x02\x00\x3f\xfb", b"\x00")(one)))
+        (True, None, b"\x16\x03\x03\x3f\xff\x02\x00\x3f\xfb", b"\x00", "no connection: no reply within 3 s"),
         # Complete records, which never finish the handshake.
-        peers.append(Peer(lambda one: trickling(lambda: peers[2], None, b"\x15\x03\x03\x00\x02\x01\x5a")(one)))
-        wanted += ["no connection: no reply within 3 s", "no connection: (no reply within 3 s|TLS: )"]
-    with contextlib.ExitStack() as stack, concurrent.futures.ThreadPoolExecutor(3) as threads:
-        running = []
-        for number, peer in enumerate(peers):
-            stack.enter_context(peer)
-            queue.setting = {"redis": {"url": f"redis{'s' if is_secure else ''}://127.0.0.1:{peer.port}"}}
+        (True, None, None, b"\x15\x03\x03\x00\x02\x01\x5a", "no connection: (no reply within 3 s|TLS: )"),
+    ]
+    with contextlib.ExitStack() as stack, concurrent.futures.ThreadPoolExecutor(len(rows)) as threads:
+        running, peers = [], []
+        for number, (is_secure, context, first, then, words) in enumerate(rows):
+            trickle = lambda one, number=number, first=first, then=then: trickling(lambda: peers[number], first, then)(one)  # noqa: E731
+            peers.append(stack.enter_context(Peer(trickle, context)))
+            queue.setting = {"redis": {"url": f"redis{'s' if is_secure else ''}://127.0.0.1:{peers[number].port}"}}
             if is_secure:
                 queue.setting["redis"]["tls"] = {"ca": str(authority.ca)}
-            running.append(threads.submit(check, relay(simulator, queue=queue, name=f"trickled-{number}")))
-        for words, checked in zip(wanted, running):
+            running.append((words, threads.submit(check, relay(simulator, queue=queue, name=f"trickled-{number}"))))
+        for words, checked in running:
             status, text, _ = checked.result()
             assert status == 1 and re.search(f": {words}", text), text
 

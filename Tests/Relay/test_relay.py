@@ -730,16 +730,16 @@ def test_enqueue_goes_on_where_it_ended(relay, start, queue, tmp_path):
 def test_memory_stays_flat(start, relay, queue):
     """Responses take 200 ms; the list is twenty times the window."""
     simulator = start(faults={"answer_delay_ms": 200})
-    one = relay(simulator, queue=queue, app={"limits": {"window": 500}})
-    queue.add(*({"id": identifier(n), "token": token(n)} for n in range(4000)))
+    one = relay(simulator, queue=queue, app={"limits": {"window": 250}})
+    queue.add(*({"id": identifier(n), "token": token(n)} for n in range(2000)))
     one.start().wait_ready().wait_done()
     before = one.memory()
-    queue.add(*({"id": identifier(n), "token": token(n)} for n in range(4000, 10000)))
+    queue.add(*({"id": identifier(n), "token": token(n)} for n in range(2000, 5000)))
     one.wait_done()
     after = one.memory()
-    print(f"memory: {before} KB after 4,000, {after} KB after 10,000")
+    print(f"memory: {before} KB after 2,000, {after} KB after 5,000")
     assert after < 1.2 * before, (before, after)
-    assert queue.counts() == {"accepted": 10000}
+    assert queue.counts() == {"accepted": 5000}
 
 
 def test_a_full_disk_loses_nothing(start, relay, queue):
