@@ -70,6 +70,8 @@ package final class PushSession {
     package var sendsOnce = false
     /// How long it retries; 0 is the library's default, -1 is not at all.
     package var retryTimeoutMS: Int32 = 0
+    /// The checks of each notification; 0 is all of them, -1 is none.
+    package var checks: Int32 = 0
     /// No call waits: an event loop watches `descriptor`.
     package var neverWaits = false
     /// So long after it was queued a notification has its outcome; -1 for no limit.
@@ -116,6 +118,7 @@ package final class PushSession {
     options.connections = wanted.connections
     options.device_order = wanted.keepsOrder ? 1 : 0
     options.outcomes = Int32(APNS_OUTCOMES_EACH.rawValue)
+    options.checks = wanted.checks
     options.deadline_ms = wanted.deadlineMS
     let isOnce = wanted.deliversAtMostOnce || wanted.sendsOnce
     options.delivery = Int32(

@@ -69,6 +69,21 @@ TEST(its_notifications_go_by_http2) {
   service_free(service);
 }
 
+/* Apple's sample checks nothing, and its devices show what they can of such a payload. */
+TEST(its_payloads_are_not_checked) {
+  service_t *service = service_start(NULL);
+  apns_session_options_t options = push_options(service);
+  options.checks = 0;
+  SSL_Connection sslcon = ssl_connect(&options);
+  char token[DEVICE_BINARY_SIZE] = "x", payload[] = "{\"aps\":{\"alert\":\"a\",\"badge\":\"3\"}}";
+  assert_true(sendPayload(sslcon.ssl, token, payload, sizeof payload - 1));
+  assert_true(sendPayloadEnhanced(sslcon.ssl, token, payload, sizeof payload - 1, 7, 1245345321));
+  ssl_disconnect(&sslcon);
+  service_stop(service);
+  assert_int_equal(service_count(service), 2);
+  service_free(service);
+}
+
 static service_reply_t reject(void *context, const service_push_t *push) {
   (void)context, (void)push;
   const service_reply_t bad = {.status = 400, .body = "{\"reason\":\"BadDeviceToken\"}"};

@@ -6,7 +6,7 @@
 
 static const gateway_step_t record_all[] = {TAKE_ALL, END};
 
-static apns_session_t *session_checking(gateway_t *gateway, uint32_t checks, int32_t format) {
+static apns_session_t *session_checking(gateway_t *gateway, int32_t checks, int32_t format) {
   apns_session_options_t options = options_for(gateway);
   options.checks = checks;
   binary_of(&options)->format = format;
@@ -92,9 +92,42 @@ TEST(payloads_are_checked_where_asked_for) {
   session_end(session, gateway);
 }
 
-TEST(nothing_is_checked_where_nothing_is_said) {
+TEST(all_is_checked_by_default) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
-  apns_session_t *session = session_to(gateway, NULL);
+  apns_session_t *session = session_checking(gateway, 0, 0);
+  apns_notification_t push = saying(wrong_payloads[0][0]);
+  assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, wrong_payloads[0][1]);
+  push = saying(fine_payloads[0]);
+  push.expiry = 3600;
+  assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, "looks like a duration");
+  session_end(session, gateway);
+}
+
+/* An equal payload needs no other check; one that differs in a byte, at the same place, does. */
+TEST(a_payload_that_changes_is_checked_again) {
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_checking(gateway, 0, 0);
+  char text[] = "{\"aps\":{\"content-available\":1}}";
+  apns_notification_t push = saying(text);
+  assert_taken(session, &push);
+  assert_taken(session, &push);
+  push.priority = 10;
+  assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, "priority is 10");
+  push.priority = 0;
+  text[1] = '\'';
+  assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, "payload, line 1, column 2");
+  text[1] = '"';
+  assert_taken(session, &push);
+  push.payload_length--;
+  assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, "ends too early");
+  push.payload_length++;
+  assert_taken(session, &push);
+  session_end(session, gateway);
+}
+
+TEST(without_checks_everything_is_taken) {
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_checking(gateway, -1, 0);
   for (size_t index = 0; index < WRONG; index++) {
     apns_notification_t push = saying(wrong_payloads[index][0]);
     push.expiry = index % 2 ? 3600 : 1245345321;
@@ -234,7 +267,7 @@ TEST(a_builders_payload_is_checked_for_its_expiry) {
 }
 
 TEST(a_check_that_is_none_is_refused) {
-  static const uint32_t wrong[] = {4, 7, 0x80000000u, UINT32_MAX};
+  static const int32_t wrong[] = {4, 7, -2, INT32_MIN, INT32_MAX};
   for (size_t index = 0; index < sizeof wrong / sizeof *wrong; index++) {
     FORGET_ERROR();
     apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
@@ -243,7 +276,7 @@ TEST(a_check_that_is_none_is_refused) {
     apns_session_t *session = NULL;
     assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, NULL, &session, &error));
     char text[64];
-    snprintf(text, sizeof text, "checks is %u", wrong[index]);
+    snprintf(text, sizeof text, "checks is %d", wrong[index]);
     assert_contains(error.message, text);
     assert_int_equal(error.reject, 0);
   }

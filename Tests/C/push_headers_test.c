@@ -340,7 +340,7 @@ static apns_notification_t telling(const told_t *told) {
 }
 
 /* A session whose topic is com.example.app, which neither needs nor has a suffix. */
-static apns_session_t *session_of_app(service_t *service, uint32_t checks) {
+static apns_session_t *session_of_app(service_t *service, int32_t checks) {
   apns_session_options_t options = push_options(service);
   options.topic = "com.example.app";
   options.checks = checks;
@@ -377,7 +377,7 @@ TEST(type_and_topic_that_are_not_said) {
   };
 #define CASES (sizeof cases / sizeof *cases)
   service_t *service = service_start(NULL);
-  apns_session_t *session = session_of_app(service, 0);
+  apns_session_t *session = session_of_app(service, -1);
   for (size_t index = 0; index < CASES; index++) {
     const apns_notification_t push = telling(&cases[index].told);
     assert_ok(apns_session_send(session, &push, 0, NULL, &error));
@@ -477,7 +477,7 @@ TEST(a_builders_limit_follows_the_push_type) {
   };
   const size_t count = sizeof cases / sizeof *cases;
   service_t *service = service_start(NULL);
-  apns_session_t *session = session_of_app(service, 0);
+  apns_session_t *session = session_of_app(service, -1);
   apns_payload_options_t options = APNS_PAYLOAD_OPTIONS_INIT;
   apns_payload_t *payload = NULL;
   static char text[6000];
@@ -506,7 +506,7 @@ TEST(a_builders_limit_follows_the_push_type) {
 TEST(hex_is_no_token) {
   static const char hex[] = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0E412";
   service_t *service = service_start(NULL);
-  apns_session_t *session = session_of_app(service, 0);
+  apns_session_t *session = session_of_app(service, -1);
   apns_notification_t push = *notification(1);
   push.token = hex, push.token_length = 64;
   assert_says(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error),

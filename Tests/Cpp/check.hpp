@@ -34,6 +34,7 @@ class Gateway {
   apns::SessionOptions session_options() const {
     apns::SessionOptions options;
     options.outcomes = APNS_OUTCOMES_FAILURES;
+    options.checks = -1;
     options.protocol = APNS_PROTOCOL_BINARY;
     options.peer.host = "127.0.0.1";
     options.peer.port = gateway_port(gateway_);

@@ -47,6 +47,7 @@ class Service {
     options.peer.port = service_port(service_);
     options.peer.connect_timeout_ms = options.tuning.write_timeout_ms = AMPLE_MS;
     options.outcomes = APNS_OUTCOMES_EACH;
+    options.checks = -1;
     options.topic = "com.example.chess";
     return options;
   }

@@ -141,7 +141,7 @@ int main(int argc, char **argv) {
     NUMBER("deadline_ms", where.deadline_ms, int32_t)
     NUMBER("delivery", where.delivery, int32_t)
     NUMBER("protocol", where.protocol, int32_t)
-    NUMBER("checks", where.checks, uint32_t)
+    NUMBER("checks", where.checks, int32_t)
     NUMBER("push_type", push_type, uint8_t)
     TEXT("topic", where.topic)
     TEXT("token", token)

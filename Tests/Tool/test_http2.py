@@ -94,4 +94,4 @@ def test_a_certificate_for_voip(tool, start, tmp_path):
     pushes = simulator.control("GET", "/accepted?from=0&limit=10")[1]["notifications"]
     assert [one["push_type"] for one in pushes] == ["voip"] * 6
     ran = tool("send", *peer, "--push-type", "alert", "--alert", "A call", HEX)
-    assert ran.returncode == 1 and "rejected: InvalidPushType" in ran.stdout, ran
+    assert ran.returncode == 1 and "refused: push_type is alert, but the certificate is for voip" in ran.stdout, ran

@@ -1266,10 +1266,10 @@ typedef int (*apns_lookup_t)(const char *host, struct addrinfo **list_out, void 
 typedef enum apns_check {
   /* The payload has an error that apns_payload_check() finds (its warnings do not count), needs
      priority 5 and has priority 10, or would start a Live Activity by a broadcast. Reads the
-     payload once and allocates nothing. In a builder's payload only the badge and the times of a
-     Live Activity are checked: it has no other errors. HTTP/2, also a mismatch with the push type:
-     a topic without the type's suffix; a topic or a certificate for another type; alert and
-     background without `aps`, except for `{}`, the payload of Wallet passes, and with `mdm`;
+     payload once, unless it equals the one before. In a builder's payload only the badge and the
+     times of a Live Activity are checked: it has no other errors. HTTP/2, also a mismatch with the
+     push type: a topic without the type's suffix; a topic or a certificate for another type; alert
+     and background without `aps`, except for `{}`, the payload of Wallet passes, and with `mdm`;
      liveactivity without a key of a Live Activity, widgets and controls without `content-changed`,
      mdm without `mdm`; alert with a Live Activity or `content-changed` and nothing to show or to
      wake the app. */
@@ -1519,9 +1519,10 @@ typedef struct apns_session_options {
      bytes; 0: 4 MiB; at least 16 KiB, at most 1 GiB. */
   uint32_t window_bytes;
 
-  /* Checks of each notification before it is taken: bits of apns_check_t; 0: none. Sizes and values
-     that fit in no frame or header are always checked, which costs nothing. */
-  uint32_t checks;
+  /* Checks of each notification before it is taken: bits of apns_check_t; 0: all; -1: none. Sizes
+     and values that fit in no frame or header are always checked, and sendPayload() (sendpayload.h)
+     checks nothing else. */
+  int32_t checks;
 
   int32_t delivery; /* apns_delivery_t; 0: at least once */
   int32_t outcomes; /* apns_outcomes_t; 0: all, and accepted ones give way */

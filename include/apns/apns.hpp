@@ -1231,7 +1231,7 @@ struct SessionOptions {
   bool device_order = false;
   std::uint32_t connections = 0;
   std::uint32_t window_bytes = 0;
-  unsigned checks = 0; /* bits of apns_check_t */
+  std::int32_t checks = 0; /* bits of apns_check_t; 0: all; -1: none */
   apns_delivery_t delivery = APNS_DELIVERY_AT_LEAST_ONCE;
   apns_outcomes_t outcomes = APNS_OUTCOMES_ALL;
   apns_log_t log = nullptr; /* must not throw */

@@ -31,10 +31,10 @@
  * which is never on the wire, and `expiry` is the notification's; 0 means that
  * it is tried once. If the session is full of waiting outcomes, the oldest are
  * dropped, so a program that does not take them continues to work. The session's
- * feedback lists the devices that are gone. `false`: as below, or
- * apns_session_send() would refuse the notification, or there is no connection; in
- * the last case the next call may succeed. In a child of the process that made the
- * session it is always `false`.
+ * feedback lists the devices that are gone. `false`: as below, or there is no
+ * connection, when the next call may succeed, or apns_session_send() would refuse
+ * the notification even without `checks`, which are not made here. In a child of
+ * the process that made the session it is always `false`.
  */
 #ifndef APNS_SENDPAYLOAD_H
 #define APNS_SENDPAYLOAD_H

@@ -1,38 +1,42 @@
 import CAPNS
 import CSystem
 
+/// Whether a notification needs no check: it is like one that passed.
+@inline(__always)
+func needsNone(
+  _ given: UnsafePointer<apns_notification_t>, _ payload: UnsafeRawBufferPointer,
+  _ checks: Checks, _ passed: PassedPayload
+) -> Bool {
+  checks.ofPayload && given.pointee.expiry <= 0 && !given.namesChannel
+    && !(checks.isFramed && given.pointee.priority == 10) && passed.equals(payload)
+}
+
 /// Applies a session's `checks` to a notification before it is queued. `payload` is nil if a
-/// builder made it, because a builder makes no invalid one. Returns the payload's traits; nil if
-/// they are not checked, or if only a builder knows them.
+/// builder made it, because a builder makes no invalid one.
 @inline(never)
 func check(
   _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer?,
-  _ options: SessionOptions
-) throws(Failure) -> PayloadTraits? {
-  if options.checks & APNS_CHECK_EXPIRY.rawValue != 0 { try check(expiry: given.pointee.expiry) }
-  guard let payload, options.checks & APNS_CHECK_PAYLOAD.rawValue != 0 else { return nil }
-  let traits = try check(payload)
+  _ checks: Checks, _ passed: inout PassedPayload
+) throws(Failure) {
+  if checks.ofExpiry { try check(expiry: given.pointee.expiry) }
+  guard let payload, checks.ofPayload else { return }
+  if !passed.equals(payload) { passed.keep(payload, try check(payload)) }
   // Only this command has a priority (Binary Provider API, frame items); over HTTP/2 the priority
   // was checked with the push type.
-  if traits.onlyWakes, given.pointee.priority == 10, !options.speaksHTTP2,
-    options.command == .framed
-  {
+  if passed.traits.onlyWakes, given.pointee.priority == 10, checks.isFramed {
     throw Failure(
       APNS_ERR_ARGUMENT,
       "priority is 10, but a payload with nothing but content-available needs 5",
       reject: APNS_REJECT_PROCESSING_ERROR)
   }
-  return traits
 }
 
 /// A broadcast cannot start a Live Activity; `starts` returns whether the payload would.
 @inline(never)
 func checkBroadcast(
-  _ given: UnsafePointer<apns_notification_t>, _ options: SessionOptions, starts: () -> Bool
+  _ given: UnsafePointer<apns_notification_t>, _ checks: Checks, starts: () -> Bool
 ) throws(Failure) {
-  guard options.checks & APNS_CHECK_PAYLOAD.rawValue != 0, given.namesChannel, starts() else {
-    return
-  }
+  guard checks.ofPayload, given.namesChannel, starts() else { return }
   throw Failure(
     APNS_ERR_ARGUMENT, "event is \"start\", but a broadcast cannot start a Live Activity",
     reject: APNS_REJECT_PROCESSING_ERROR)

@@ -5,16 +5,27 @@ public func apns_session_send(
   _ session: OpaquePointer?, _ notification: UnsafePointer<apns_notification_t>?, _ flags: UInt32,
   _ identifier: UnsafeMutablePointer<UInt32>?, _ error: UnsafeMutablePointer<apns_error_t>?
 ) -> apns_status_t {
-  answer(error) { () throws(Failure) in
-    try pass(
-      SendOne(notification: notification, flags: flags, identifier: identifier), to: session)
-  }
+  send(
+    SendOne(
+      notification: notification, flags: flags, identifier: identifier, isChecked: true),
+    by: session, error)
 }
 
-private struct SendOne: SessionCall {
+/// What `sendPayload()` and `apns_session_send()` share.
+@_optimize(speed)
+@inline(never)
+func send(
+  _ one: SendOne, by session: OpaquePointer?, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  answer(error) { () throws(Failure) in try pass(one, to: session) }
+}
+
+struct SendOne: SessionCall {
   let notification: UnsafePointer<apns_notification_t>?
   let flags: UInt32
   let identifier: UnsafeMutablePointer<UInt32>?
+  /// Whether the session's `checks` are made.
+  let isChecked: Bool
 
   @inline(__always)
   func perform(
@@ -22,7 +33,7 @@ private struct SendOne: SessionCall {
   ) throws(Failure) {
     guard let notification else { throw isNull("notification") }
     try checkFlags(flags)
-    let number = try take(session, notification)
+    let number = try take(session, notification, isChecked: isChecked)
     identifier?.pointee = number
     session.pointee.writeTaken(isMore: flags & APNS_SEND_MORE != 0)
   }
@@ -211,11 +222,12 @@ private func checkFlags(_ flags: UInt32) throws(Failure) {
 @inline(__always)
 private func take(
   _ session: UnsafeMutablePointer<some ProviderSession & ~Copyable>,
-  _ given: UnsafePointer<apns_notification_t>
+  _ given: UnsafePointer<apns_notification_t>, isChecked: Bool = true
 ) throws(Failure) -> UInt32 {
-  given.pointee.size == MemoryLayout<apns_notification_t>.size && !given.pointee.usesReserve
+  let isChecked = isChecked && !session.pointee.options.checks.isNone
+  return given.pointee.size == MemoryLayout<apns_notification_t>.size && !given.pointee.usesReserve
     && given.pointee.token_length < HexToken.shortest
-    ? try takeChecked(session, given) : try takeOther(session, given)
+    ? try takeKnown(session, given, isChecked) : try takeOther(session, given, isChecked)
 }
 
 /// Takes one from a program that knows another version of the structure or did not set it up, or
@@ -223,11 +235,11 @@ private func take(
 @inline(never)
 private func takeOther(
   _ session: UnsafeMutablePointer<some ProviderSession & ~Copyable>,
-  _ given: UnsafePointer<apns_notification_t>
+  _ given: UnsafePointer<apns_notification_t>, _ isChecked: Bool
 ) throws(Failure) -> UInt32 {
   var adopted = try adopt(given)
   try refuseHexToken(&adopted, payloadCount: adopted.payload_length)
-  return try takeChecked(session, &adopted)
+  return try takeKnown(session, &adopted, isChecked)
 }
 
 @inline(__always)
@@ -241,9 +253,9 @@ private func refuseHexToken(
 
 @_optimize(speed)
 @inline(never)
-private func takeChecked(
+private func takeKnown(
   _ session: UnsafeMutablePointer<some ProviderSession & ~Copyable>,
-  _ given: UnsafePointer<apns_notification_t>
+  _ given: UnsafePointer<apns_notification_t>, _ isChecked: Bool
 ) throws(Failure) -> UInt32 {
   guard let start = given.pointee.payload else {
     throw given.pointee.token == nil && !given.namesChannel
@@ -257,15 +269,28 @@ private func takeChecked(
   let payload = UnsafeRawBufferPointer(start: start, count: count)
   let notification = try session.pointee.notification(
     given, payload: payload, payloadCount: count)
-  if session.pointee.options.checks != 0 {
-    let traits = try check(given, payload: payload, session.pointee.options)
-    try checkBroadcast(given, session.pointee.options) { ActivityStart.isMeant(by: payload) }
-    if let traits { try session.pointee.check(notification, traits) }
-  }
+  if isChecked { try check(notification, of: given, payload, session) }
   return try session.pointee.take(
     notification, payloadCount: count, deadline: given.pointee.deadline_ms,
     userData: given.pointee.user_data
   ) { _ in payload }
+}
+
+/// Apart, so that a session without checks has no part in it.
+@_optimize(speed)
+@inline(never)
+private func check<Session: ProviderSession & ~Copyable>(
+  _ notification: Session.Notification, of given: UnsafePointer<apns_notification_t>,
+  _ payload: UnsafeRawBufferPointer, _ session: UnsafeMutablePointer<Session>
+) throws(Failure) {
+  let checks = session.pointee.options.checks
+  if !needsNone(given, payload, checks, session.pointee.passed) {
+    try check(given, payload: payload, checks, &session.pointee.passed)
+    try checkBroadcast(given, checks) { ActivityStart.isMeant(by: payload) }
+  }
+  if checks.ofPayload {
+    try session.pointee.check(notification, session.pointee.passed.traits)
+  }
 }
 
 /// Takes a notification with a builder's payload, which is written to its place in the session. Returns
@@ -288,10 +313,11 @@ private func take(
   try refuseHexToken(&adopted, payloadCount: plan.size)
   let notification = try session.pointee.notification(
     &adopted, payload: UnsafeRawBufferPointer(start: nil, count: 0), payloadCount: plan.size)
-  if session.pointee.options.checks != 0 {
-    _ = try check(&adopted, payload: nil, session.pointee.options)
-    try checkBroadcast(&adopted, session.pointee.options) { builder.pointee.startsActivity }
-    if session.pointee.options.checks & APNS_CHECK_PAYLOAD.rawValue != 0 {
+  let checks = session.pointee.options.checks
+  if !checks.isNone {
+    try check(&adopted, payload: nil, checks, &session.pointee.passed)
+    try checkBroadcast(&adopted, checks) { builder.pointee.startsActivity }
+    if checks.ofPayload {
       try check(builder.pointee.finding)
       try session.pointee.check(notification, builder.pointee.traits)
     }

@@ -32,7 +32,7 @@ static ZEND_INI_MH(update_number) {
 }
 
 static ZEND_INI_MH(update_checks) {
-  uint32_t checks = APNS_CHECK_ALL;
+  int32_t checks = 0;
   char shown[PHP_APNS_SHOWN];
   (void)mh_arg3;
   if (!php_apns_checks_of(new_value, &checks)) {

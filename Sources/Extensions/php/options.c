@@ -160,25 +160,25 @@ static bool read_switch(const php_apns_option *option, const zval *value, char *
 }
 
 /* "1" is what parse_ini_file() makes of "on". */
-bool php_apns_checks_of(const zend_string *text, uint32_t *out) {
+bool php_apns_checks_of(const zend_string *text, int32_t *out) {
   const int32_t *word = php_apns_word(&php_apns_checks, ZSTR_VAL(text), ZSTR_LEN(text));
   int32_t is_on = 0;
   if (word) {
-    *out = (uint32_t)*word;
+    *out = *word;
     return true;
   }
   if (!switch_of(text, &is_on)) return false;
-  *out = is_on ? APNS_CHECK_ALL : 0;
+  *out = is_on ? 0 : -1;
   return true;
 }
 
 static bool read_checks(const php_apns_option *option, const zval *value, char *field) {
-  uint32_t *checks = (uint32_t *)field;
+  int32_t *checks = (int32_t *)field;
   if (Z_TYPE_P(value) == IS_TRUE || Z_TYPE_P(value) == IS_FALSE) {
-    *checks = Z_TYPE_P(value) == IS_TRUE ? APNS_CHECK_ALL : 0;
+    *checks = Z_TYPE_P(value) == IS_TRUE ? 0 : -1;
     return true;
   }
-  if (php_apns_is_case(&php_apns_checks, value, (int32_t *)field)) return true;
+  if (php_apns_is_case(&php_apns_checks, value, checks)) return true;
   if (Z_TYPE_P(value) != IS_STRING) return wrong_type(option, value);
   if (php_apns_checks_of(Z_STR_P(value), checks)) return true;
   php_apns_no_word("option 'checks'", &php_apns_checks, Z_STR_P(value));

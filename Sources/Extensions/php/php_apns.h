@@ -41,7 +41,7 @@ ZEND_BEGIN_MODULE_GLOBALS(apns)
   zend_long connect_timeout_ms;
   zend_long write_timeout_ms;
   zend_long close_timeout_ms;
-  zend_long checks;      /* of apns_check_t */
+  zend_long checks;      /* as in apns_session_options_t */
   HashTable *persistent; /* of php_apns_tracked *, by name; NULL: none yet */
   uint64_t requests;     /* begun by this process */
 ZEND_END_MODULE_GLOBALS(apns)
@@ -206,7 +206,7 @@ bool php_apns_read_options(const php_apns_options *options, HashTable *given, Ha
 void php_apns_unknown_option(const zend_string *name, zend_ulong number, const char *owner,
                              php_apns_name_at name_at, const void *names);
 /* Parses apns_check_t: a case of php_apns_checks, or a switch for all; false if neither. */
-bool php_apns_checks_of(const zend_string *text, uint32_t *out);
+bool php_apns_checks_of(const zend_string *text, int32_t *out);
 /* Parses a whole number in decimal digits; false if the text is anything else. */
 bool php_apns_number_of(const zend_string *text, zend_long *out);
 /* The named arguments after those of the signature; NULL without any. */

@@ -57,7 +57,7 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
   settings->options.peer.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
   settings->tuning.write_timeout_ms = (uint32_t)APNS_G(write_timeout_ms);
   settings->options.close_timeout_ms = (uint32_t)APNS_G(close_timeout_ms);
-  settings->options.checks = (uint32_t)APNS_G(checks);
+  settings->options.checks = (int32_t)APNS_G(checks);
   if (!php_apns_read_options(known, given, named, settings) ||
       !php_apns_read_option(known, "proxy", proxy, settings)) {
     return false;

@@ -191,7 +191,7 @@ static const php_apns_case checks[] = {
     {"all", "All", APNS_CHECK_ALL},
     {"payload", "Payload", APNS_CHECK_PAYLOAD},
     {"expiry", "Expiry", APNS_CHECK_EXPIRY},
-    {"none", "None", 0},
+    {"none", "None", -1},
     {NULL, NULL, 0}};
 php_apns_enum php_apns_checks = {"Apns\\Checks", checks, false, NULL};
 static const php_apns_case priorities[] = {

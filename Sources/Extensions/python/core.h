@@ -108,7 +108,7 @@ typedef enum option_kind {
   OPTION_SWITCH,          /* int32_t, from a truth value */
   OPTION_SWITCH_OFF,      /* int32_t, from the opposite of a truth value */
   OPTION_WORD,            /* int32_t, from a number or a word */
-  OPTION_BITS             /* uint32_t, from a number; True is the default */
+  OPTION_BITS             /* int32_t, from a number; 0: -1, none; True is the default */
 } option_kind_t;
 
 typedef struct option {

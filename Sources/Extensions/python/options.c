@@ -41,12 +41,15 @@ static bool read_number(const option_t *option, PyObject *given, char *field) {
   long long least = 0, most = UINT32_MAX, value = 0;
   if (option->kind == OPTION_U16) most = UINT16_MAX;
   if (option->kind == OPTION_I32) least = INT32_MIN, most = INT32_MAX;
+  if (option->kind == OPTION_BITS) most = INT32_MAX;
   if (option->kind == OPTION_COUNT) least = 1;
   if (!integer_argument(given, option->name, least, most, &value)) return false;
   if (option->kind == OPTION_U16) {
     *(uint16_t *)field = (uint16_t)value;
   } else if (option->kind == OPTION_I32) {
     *(int32_t *)field = (int32_t)value;
+  } else if (option->kind == OPTION_BITS) {
+    *(int32_t *)field = value == 0 ? -1 : (int32_t)value;
   } else {
     *(uint32_t *)field = (uint32_t)value;
   }

@@ -25,7 +25,6 @@ static bool read_settings(session_t *self, PyObject *args, PyObject *keywords, s
                           PyObject **owners) {
   apns_session_options_t *options = &settings->options;
   PyObject *credentials;
-  options->checks = APNS_CHECK_ALL;
   options->close_timeout_ms = CLOSE_MS;
   settings->events_max = EVENTS_MAX;
   PyObject *others = log_take(keywords, &self->log);

@@ -38,6 +38,8 @@ final class ServiceSession {
     options.deliversAtMostOnce = app.delivery == .atMostOnce
     let retryMS = Int32(app.retry.withinS * 1000)
     options.retryTimeoutMS = retryMS == 0 ? -1 : retryMS
+    // What was taken from a producer is sent as it is.
+    options.checks = -1
     options.log = log
     session = try PushSession(options, credentials: credentials.handle)
     self.credentials = [credentials]

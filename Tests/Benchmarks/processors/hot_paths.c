@@ -75,7 +75,7 @@ static size_t take(apns_session_t *session) {
 }
 
 static void push(const identities_t *identities, apns_protocol_t protocol, taking_t taking,
-                 uint16_t port, size_t payload, size_t count) {
+                 int32_t checks, uint16_t port, size_t payload, size_t count) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
@@ -87,6 +87,7 @@ static void push(const identities_t *identities, apns_protocol_t protocol, takin
   must(apns_credentials_new(&who, &credentials, &error), &error);
   options.protocol = protocol;
   options.outcomes = taking == UNREPORTED ? APNS_OUTCOMES_FAILURES : APNS_OUTCOMES_ALL;
+  options.checks = checks;
   options.peer.host = "127.0.0.1";
   options.peer.port = port;
   if (protocol == APNS_PROTOCOL_HTTP2) options.topic = "com.example.app";
@@ -114,6 +115,7 @@ int main(int argc, char **argv) {
   const taking_t taking = strstr(name, "-untaken") ? UNTAKEN
                           : strstr(name, "-taken") ? TAKEN
                                                    : UNREPORTED;
+  const int32_t checks = strstr(name, "-unchecked") ? -1 : 0;
   printf("%d\n", (int)getpid());
   fflush(stdout);
   if (!strcmp(name, "payload")) {
@@ -127,12 +129,12 @@ int main(int argc, char **argv) {
     const bench_service_options_t how = {
         .processor = 1, .streams = 1000, .window = 16 << 20, .credit = 0.5, .batch = 500};
     bench_service_t service = bench_service_start(identities, &how);
-    push(identities, APNS_PROTOCOL_HTTP2, taking, service.port, 200, count);
+    push(identities, APNS_PROTOCOL_HTTP2, taking, checks, service.port, 200, count);
     bench_service_stop(&service);
   } else if (!strncmp(name, "binary", 6)) {
     const identities_t *identities = identities_make();
     sink_t sink = sink_start(identities, TLS1_3_VERSION);
-    push(identities, APNS_PROTOCOL_BINARY, taking, sink.port, 100, count);
+    push(identities, APNS_PROTOCOL_BINARY, taking, checks, sink.port, 100, count);
     sink_stop(&sink);
   } else {
     return 2;

@@ -89,7 +89,11 @@ private func send(
     push.expiry = expiry == 0 ? Int64(APNS_EXPIRY_ONCE) : Int64(expiry)
   }
   while true {
-    let status = apns_session_send(session, &push, 0, nil, nil)
+    // Apple's sample checks nothing.
+    let status = withUnsafePointer(to: push) {
+      send(
+        SendOne(notification: $0, flags: 0, identifier: nil, isChecked: false), by: session, nil)
+    }
     if status != APNS_ERR_FULL { return status == APNS_OK }
     // A caller that only has the SSL never takes outcomes, so the oldest one is dropped.
     var event = apns_event_t()

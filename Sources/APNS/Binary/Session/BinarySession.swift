@@ -20,6 +20,7 @@ struct BinarySession<Net: Network & ~Copyable>: ProviderSession, ~Copyable {
   var callEnds = Nanoseconds.max
   var waitsSince: Nanoseconds = 0
   var usualDue: Nanoseconds = 0
+  var passed = PassedPayload()
   var pushEnds = Nanoseconds.max
   var pushIdentifier: UInt32 = 0
   /// The channel of the push.
@@ -100,6 +101,7 @@ struct BinarySession<Net: Network & ~Copyable>: ProviderSession, ~Copyable {
   }
 
   deinit {
+    passed.end()
     Self.end(channels, options.connections, metrics, untaken, log)
   }
 }

@@ -30,6 +30,7 @@ struct HTTP2Session<
   var waitsSince: Nanoseconds = 0
   var isCutShort = false
   var usualDue: Nanoseconds = 0
+  var passed = PassedPayload()
   /// When this call has to end, for a session that never waits; `max` otherwise.
   var callEnds = Nanoseconds.max
   var pushEnds = Nanoseconds.max
@@ -154,6 +155,7 @@ struct HTTP2Session<
   }
 
   deinit {
+    passed.end()
     Self.end(channels, channelCount, readBuffer.baseAddress, gone, outbox, untaken, log)
   }
 }

@@ -19,6 +19,9 @@ protocol ProviderSession: ~Copyable {
   /// How many bytes the payload of such a notification may have.
   func payloadMost(_ given: UnsafePointer<apns_notification_t>) -> Int
 
+  /// For the option `checks`.
+  var passed: PassedPayload { get set }
+
   /// Checks it against its payload's traits, for the option `checks`.
   func check(_ notification: Notification, _ traits: PayloadTraits) throws(Failure)
 

@@ -43,8 +43,7 @@ struct SessionOptions {
   let neverWaits: Bool
   /// No call waits longer; `max`: as long as it takes.
   let waitMax: Nanoseconds
-  /// The checks that each notification must pass: bits of `apns_check_t`.
-  let checks: UInt32
+  let checks: Checks
   let log: LogTarget
   /// How long a session that nobody closed works to close gracefully; 0: not at all.
   let closeTimeout: Nanoseconds
@@ -139,10 +138,15 @@ struct SessionOptions {
     zeroProves = binary.zero_proves != 0
     keepsSpare = binary.no_standby == 0
     connectsPerMinute = Int64(tuning.connects_per_minute)
-    checks = given.checks
-    if checks & ~APNS_CHECK_ALL.rawValue != 0 {
-      throw Self.refusal("checks", Int(checks), "which has bits that apns_check_t does not define")
+    let all = Int32(APNS_CHECK_ALL.rawValue)
+    guard (-1...all).contains(given.checks) else {
+      throw Self.refusal("checks", Int(given.checks), "not -1 or bits of apns_check_t")
     }
+    let bits = given.checks < 0 ? 0 : UInt32(given.checks == 0 ? all : given.checks)
+    checks = Checks(
+      ofPayload: bits & APNS_CHECK_PAYLOAD.rawValue != 0,
+      ofExpiry: bits & APNS_CHECK_EXPIRY.rawValue != 0,
+      isFramed: !speaksHTTP2 && command == .framed)
     let level = given.log_level == 0 ? Int32(APNS_LOG_INFO.rawValue) : given.log_level
     if level < 0 || level > Int32(APNS_LOG_TRACE.rawValue) {
       throw Self.refusal("log_level", Int(level), "not an apns_log_level_t")

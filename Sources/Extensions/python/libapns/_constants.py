@@ -441,10 +441,10 @@ class Check(enum.IntFlag):
     PAYLOAD = 1
     """The payload has an error that check_payload() finds (its warnings do not count), needs
     priority 5 and has priority 10, or would start a Live Activity by a broadcast. Reads the
-    payload once and allocates nothing. In a builder's payload only the badge and the times of a
-    Live Activity are checked: it has no other errors. HTTP/2, also a mismatch with the push type:
-    a topic without the type's suffix; a topic or a certificate for another type; alert and
-    background without `aps`, except for `{}`, the payload of Wallet passes, and with `mdm`;
+    payload once, unless it equals the one before. In a builder's payload only the badge and the
+    times of a Live Activity are checked: it has no other errors. HTTP/2, also a mismatch with the
+    push type: a topic without the type's suffix; a topic or a certificate for another type; alert
+    and background without `aps`, except for `{}`, the payload of Wallet passes, and with `mdm`;
     liveactivity without a key of a Live Activity, widgets and controls without `content-changed`,
     mdm without `mdm`; alert with a Live Activity or `content-changed` and nothing to show or to
     wake the app."""

@@ -517,7 +517,7 @@ typedef struct apns_session_options {
   int32_t device_order;
   uint32_t connections;
   uint32_t window_bytes;
-  uint32_t checks;
+  int32_t checks;
   int32_t delivery;
   int32_t outcomes;
   apns_log_t log;

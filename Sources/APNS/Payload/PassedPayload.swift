@@ -1,0 +1,29 @@
+import CSystem
+
+/// The payload that passed the check last: an equal one, as a campaign has, needs no other.
+struct PassedPayload {
+  private var bytes: UnsafeMutableRawPointer?
+  private var count = -1
+  private(set) var traits = PayloadTraits()
+
+  /// Longer payloads are not kept.
+  private static let most = 5120
+
+  @inline(__always)
+  func equals(_ payload: UnsafeRawBufferPointer) -> Bool {
+    guard payload.count == count, let bytes, let base = payload.baseAddress else { return false }
+    return memcmp(bytes, base, count) == 0
+  }
+
+  /// Without memory only the traits are kept.
+  mutating func keep(_ payload: UnsafeRawBufferPointer, _ traits: PayloadTraits) {
+    self.traits = traits
+    count = -1
+    if bytes == nil { bytes = malloc(Self.most) }
+    guard payload.count <= Self.most, let bytes, let base = payload.baseAddress else { return }
+    memcpy(bytes, base, payload.count)
+    count = payload.count
+  }
+
+  func end() { free(bytes) }
+}

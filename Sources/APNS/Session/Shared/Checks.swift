@@ -1,0 +1,9 @@
+/// The checks that each notification of a session must pass.
+struct Checks {
+  let ofPayload: Bool
+  let ofExpiry: Bool
+  /// The notification goes into a frame of command 2.
+  let isFramed: Bool
+
+  var isNone: Bool { !ofPayload && !ofExpiry }
+}
