@@ -29,7 +29,7 @@ let package = Package(
       name: "CAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
     .target(
       name: "APNS", dependencies: ["CAPNS", "COpenSSL", "CNGHTTP2", "CAres", "CAPNSSystem"],
-      swiftSettings: [.define("APNS_HTTP2"), .define("APNS_CARES")]),
+      swiftSettings: [.define("APNS_HTTP2"), .define("APNS_BINARY"), .define("APNS_CARES")]),
     .target(
       name: "BinaryServer",
       dependencies: [

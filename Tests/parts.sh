@@ -91,6 +91,14 @@ openssl_only() {
       --tests-regex '^c/(addresses|credentials|error_packets|feedback|payload|sending|sendpayload|strings|verification|without_http2)_test$' && Tests/Shape/symbols build/openssl-only
 }
 
+# The library without the binary interface, and no library without any.
+http2_only() {
+  cmake --preset http2-only -DAPNS_TESTS=ON && cmake --build --preset http2-only &&
+    ctest --preset http2-only --no-tests=error --label-exclude memcheck && Tests/Shape/symbols build/http2-only || return
+  ! cmake --preset http2-only -B build/no-protocol -DAPNS_HTTP2=OFF 2>build/no-protocol.log &&
+    grep 'the library would have no protocol' build/no-protocol.log
+}
+
 # OpenSSL 1.1.1, still on Debian's mirrors: a library built with it, and the archive built with 3.
 openssl_1_1_1() { Tests/Shape/openssl-1.1.1; }
 

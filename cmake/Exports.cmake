@@ -7,6 +7,21 @@ function(apns_exported_names OUT MAP)
   set(${OUT} ${found} PARENT_SCOPE)
 endfunction()
 
+# Writes the version script MAP without the functions that the headers ARGN declare, and sets OUT to its path.
+function(apns_map_without OUT MAP)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${MAP} ${ARGN})
+  file(READ ${MAP} text)
+  foreach(header ${ARGN})
+    file(STRINGS ${header} declarations REGEX "^[a-z].*[ *][A-Za-z_0-9]+\\(")
+    foreach(declaration ${declarations})
+      string(REGEX REPLACE ".*[ *]([A-Za-z_0-9]+)\\(.*" "\\1" name "${declaration}")
+      string(REPLACE "\n    ${name};" "" text "${text}")
+    endforeach()
+  endforeach()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/apns.map CONTENT "${text}" @ONLY)
+  set(${OUT} ${PROJECT_BINARY_DIR}/apns.map PARENT_SCOPE)
+endfunction()
+
 # The tool NAME of the Swift toolchain: what it wrote, no other can be relied on to read.
 function(apns_toolchain_program VARIABLE NAME)
   execute_process(COMMAND ${CMAKE_Swift_COMPILER} -print-target-info

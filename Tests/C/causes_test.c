@@ -393,7 +393,7 @@ TEST(names) {
   assert_string_equal(apns_cause_name(APNS_CAUSE_FLOOD), "APNS_CAUSE_FLOOD");
   assert_string_equal(apns_cause_name(APNS_CAUSE_HTTP2_NOT_BUILT_IN),
                       "APNS_CAUSE_HTTP2_NOT_BUILT_IN");
-  const int last = APNS_CAUSE_SEVERAL_IDENTITIES;
+  const int last = APNS_CAUSE_BINARY_NOT_BUILT_IN;
   for (int number = 0; number <= last; number++) {
     assert_memory_equal(apns_cause_name((apns_cause_t)number), "APNS_CAUSE_", 11);
   }

@@ -16,7 +16,8 @@ set(memcheck_first
 # The others, in shares of some 150 s of a processor.
 set(memcheck_1
   addresses_test causes_test connections_test cpp/session_test doubt_test due_times_test keepalive_test
-  proxy_test push_metrics_test renew_test standby_test tls_flood_test without_http2_test)
+  proxy_test push_metrics_test renew_test standby_test tls_flood_test without_binary_test
+  without_http2_test)
 set(memcheck_2
   advice_test channels_test cpp/http2_test cpp/values_test dying_peer_test log_test
   push_connections_test push_due_times_test push_renew_test resumption_test stats_test token_cache_test)

@@ -19,6 +19,10 @@ static char payload[70000];
 
 static const gateway_step_t record_all[] = {TAKE_ALL, END};
 
+TEST(it_is_a_feature_of_the_build) {
+  assert_int_not_equal(apns_features() & APNS_FEATURE_BINARY, 0);
+}
+
 /* ---- A host's connection ------------------------------------------------ */
 
 typedef struct host {

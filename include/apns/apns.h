@@ -96,6 +96,8 @@ const char *apns_version(void);
 #define APNS_FEATURE_HTTP2 0x1u
 /** c-ares is built in: names are looked up without blocking. */
 #define APNS_FEATURE_CARES 0x2u
+/** The binary interface is built in: sessions over it, <apns/binary.h> and <apns/sendpayload.h>. */
+#define APNS_FEATURE_BINARY 0x4u
 
 /** Returns the features that the library in use was built with: APNS_FEATURE_* bits. Later
  * versions may set more bits. */
@@ -439,7 +441,9 @@ typedef enum apns_cause {
   APNS_CAUSE_PROVIDER_TOKEN = 58,
   /** The certificate's file or bytes hold several certificates for pushing, each with its key and
       for another app or environment. Keep one of them. */
-  APNS_CAUSE_SEVERAL_IDENTITIES = 59
+  APNS_CAUSE_SEVERAL_IDENTITIES = 59,
+  /* The options require the binary interface, and this library was built without it (ARGUMENT). */
+  APNS_CAUSE_BINARY_NOT_BUILT_IN = 60
 } apns_cause_t;
 
 /** The cause's name, such as "APNS_CAUSE_PEER_EXPIRED"; "unknown cause" for any other number.

@@ -2,7 +2,8 @@
  * The part for the binary interface only (Apple's Binary Provider API, which Apple switched off in
  * 2021): its formats, hosts and options, the feedback service, and the stand-in for Apple's
  * listings. It is for other gateways: a simulator, a private gateway, a relay. A program that
- * speaks HTTP/2 to APNs needs <apns/apns.h> only, which this header includes.
+ * speaks HTTP/2 to APNs needs <apns/apns.h> only, which this header includes. A library that was
+ * built with -DAPNS_BINARY=OFF has none of the functions of this header and of sendpayload.h.
  *
  * A session speaks the binary interface with APNS_PROTOCOL_BINARY:
  *

@@ -29,13 +29,20 @@ public func apns_session_new(
           cause: APNS_CAUSE_HTTP2_NOT_BUILT_IN)
       #endif
     } else {
-      try requireCertificate(credentials)
-      let host = try AppleHost.gateway.host(given.peer.host, in: given.environment)
-      session.pointee = try SessionHandle.store { () throws(Failure) in
-        let network = try network(
-          given.peer, to: host, tuning, checked, credentials, orPort: APNS_PORT_GATEWAY)
-        return try BinarySession.make(checked, network: network)
-      }
+      #if APNS_BINARY
+        try requireCertificate(credentials)
+        let host = try AppleHost.gateway.host(given.peer.host, in: given.environment)
+        session.pointee = try SessionHandle.store { () throws(Failure) in
+          let network = try network(
+            given.peer, to: host, tuning, checked, credentials, orPort: APNS_PORT_GATEWAY)
+          return try BinarySession.make(checked, network: network)
+        }
+      #else
+        throw Failure(
+          APNS_ERR_ARGUMENT,
+          "protocol is the binary interface, which this library was built without: build it with -DAPNS_BINARY=ON",
+          cause: APNS_CAUSE_BINARY_NOT_BUILT_IN)
+      #endif
     }
   }
 }
@@ -201,21 +208,6 @@ private struct Count: SessionReading {
     if stats == nil { throw isNull("stats_out") }
     session.pointee.count(into: &told.pointee)
   }
-}
-
-@_cdecl("apns_session_ssl") @implementation
-public func apns_session_ssl(_ session: OpaquePointer?) -> OpaquePointer? {
-  guard let session else { return nil }
-  return try? pass(StandIn(handle: SessionHandle(session)), to: session)
-}
-
-/// Makes the SSL that represents the session.
-private struct StandIn: SessionCall {
-  let handle: SessionHandle
-
-  func perform(
-    on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>
-  ) throws(Failure) -> OpaquePointer { try handle.ssl() }
 }
 
 @_cdecl("apns_session_close") @implementation

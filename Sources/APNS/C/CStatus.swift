@@ -17,6 +17,9 @@ public func apns_features() -> UInt32 {
   #if APNS_CARES
     features |= APNS_FEATURE_CARES
   #endif
+  #if APNS_BINARY
+    features |= APNS_FEATURE_BINARY
+  #endif
   return features
 }
 

@@ -60,7 +60,9 @@ struct SessionHandle {
 
   /// The session, of the kind that was stored.
   private enum Kind {
-    case binary(UnsafeMutablePointer<BinarySession<TLSNetwork>>)
+    #if APNS_BINARY
+      case binary(UnsafeMutablePointer<BinarySession<TLSNetwork>>)
+    #endif
     #if APNS_HTTP2
       case http2(UnsafeMutablePointer<HTTP2Session<TLSNetwork, ProviderToken>>)
     #endif
@@ -68,15 +70,20 @@ struct SessionHandle {
 
   private var kind: Kind {
     @inline(__always) get {
-      let session = UnsafeMutableRawPointer(head + 1)
       #if APNS_HTTP2
-        if head.pointee.speaksHTTP2 {
-          return .http2(
-            session.assumingMemoryBound(to: HTTP2Session<TLSNetwork, ProviderToken>.self))
-        }
+        #if APNS_BINARY
+          guard head.pointee.speaksHTTP2 else { return .binary(session()) }
+        #endif
+        return .http2(session())
+      #else
+        return .binary(session())
       #endif
-      return .binary(session.assumingMemoryBound(to: BinarySession<TLSNetwork>.self))
     }
+  }
+
+  @inline(__always)
+  private func session<S: ~Copyable>() -> UnsafeMutablePointer<S> {
+    UnsafeMutableRawPointer(head + 1).assumingMemoryBound(to: S.self)
   }
 
   /// Held by the thread that works on the session, but not while it waits for a connection.
@@ -105,7 +112,9 @@ struct SessionHandle {
   @inline(__always)
   func passUnlocked<Call: SessionCall>(_ call: Call) throws(Failure) -> Call.Result {
     switch kind {
-    case .binary(let session): try Self.pass(call, to: session)
+    #if APNS_BINARY
+      case .binary(let session): try Self.pass(call, to: session)
+    #endif
     #if APNS_HTTP2
       case .http2(let session): try Self.pass(call, to: session)
     #endif
@@ -129,11 +138,13 @@ struct SessionHandle {
     try enter()
     defer { leave() }
     switch kind {
-    case .binary(let session):
-      if session.pointee.isClosing { throw Self.closed }
-      try requireCertificate(credentials)
-      guard session.pointee.network.use(trust) else { return }
-      session.pointee.replaceConnections()
+    #if APNS_BINARY
+      case .binary(let session):
+        if session.pointee.isClosing { throw Self.closed }
+        try requireCertificate(credentials)
+        guard session.pointee.network.use(trust) else { return }
+        session.pointee.replaceConnections()
+    #endif
     #if APNS_HTTP2
       case .http2(let session):
         if session.pointee.isClosing { throw Self.closed }
@@ -150,8 +161,10 @@ struct SessionHandle {
     try enter()
     defer { leave() }
     switch kind {
-    case .binary:
-      throw Failure(APNS_ERR_ARGUMENT, "the session speaks the binary interface")
+    #if APNS_BINARY
+      case .binary:
+        throw Failure(APNS_ERR_ARGUMENT, "the session speaks the binary interface")
+    #endif
     #if APNS_HTTP2
       case .http2(let session):
         if session.pointee.isClosing { throw Self.closed }
@@ -183,24 +196,30 @@ struct SessionHandle {
   #if APNS_HTTP2
     /// The gone devices, if the session gets reports of them.
     var gone: UnsafeMutablePointer<GoneDevices>? {
-      guard case .http2(let session) = kind else { return nil }
-      return session.pointee.gone
+      switch kind {
+      #if APNS_BINARY
+        case .binary: nil
+      #endif
+      case .http2(let session): session.pointee.gone
+      }
     }
   #endif
 
   // MARK: Beginning and ending
 
-  static func store(
-    _ make: () throws(Failure) -> BinarySession<TLSNetwork>
-  ) throws(Failure) -> OpaquePointer {
-    let head = try place(make)
-    head.initialize(to: SessionHead(speaksHTTP2: false))
-    let handle = OpaquePointer(head)
-    if case .binary(let session) = SessionHandle(handle).kind {
-      session.pointee.network.lock = SessionHead.lock(head)
+  #if APNS_BINARY
+    static func store(
+      _ make: () throws(Failure) -> BinarySession<TLSNetwork>
+    ) throws(Failure) -> OpaquePointer {
+      let head = try place(make)
+      head.initialize(to: SessionHead(speaksHTTP2: false))
+      let handle = OpaquePointer(head)
+      if case .binary(let session) = SessionHandle(handle).kind {
+        session.pointee.network.lock = SessionHead.lock(head)
+      }
+      return handle
     }
-    return handle
-  }
+  #endif
 
   #if APNS_HTTP2
     static func store(
@@ -235,21 +254,25 @@ struct SessionHandle {
   func discard() {
     // Not from a callback of the session, and no callback calls the session meanwhile.
     if !isForeign, csystem_claim(lock) == 0 { return }
-    if let ssl = head.pointee.ssl { APNS.discard(ssl) }
+    #if APNS_BINARY
+      if let ssl = head.pointee.ssl { APNS.discard(ssl) }
+    #endif
     try? passUnlocked(End(isForeign: isForeign))
     head.deinitialize(count: 1)
     free(head)
   }
 
-  /// The SSL that represents the session. The first call makes it; every call returns the same one.
-  func ssl() throws(Failure) -> OpaquePointer {
-    if let ssl = head.pointee.ssl { return ssl.pointee.ssl }
-    let made = try APNS.place { () throws(Failure) in
-      try SessionSSL(of: OpaquePointer(head))
+  #if APNS_BINARY
+    /// The SSL that represents the session. The first call makes it; every call returns the same one.
+    func ssl() throws(Failure) -> OpaquePointer {
+      if let ssl = head.pointee.ssl { return ssl.pointee.ssl }
+      let made = try APNS.place { () throws(Failure) in
+        try SessionSSL(of: OpaquePointer(head))
+      }
+      head.pointee.ssl = made
+      return made.pointee.ssl
     }
-    head.pointee.ssl = made
-    return made.pointee.ssl
-  }
+  #endif
 }
 
 /// The C interface's part of a session.
@@ -258,8 +281,10 @@ private struct SessionHead: ~Copyable {
   private var owner: UInt = 0
   let speaksHTTP2: Bool
   let origin = ProcessOrigin()
-  /// Represents the session where only an `SSL` is known.
-  var ssl: UnsafeMutablePointer<SessionSSL>?
+  #if APNS_BINARY
+    /// Represents the session where only an `SSL` is known.
+    var ssl: UnsafeMutablePointer<SessionSSL>?
+  #endif
 
   init(speaksHTTP2: Bool) { self.speaksHTTP2 = speaksHTTP2 }
 

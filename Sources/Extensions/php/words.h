@@ -117,6 +117,7 @@ static const php_apns_case causes[] = {
     {"http2_not_built_in", "Http2NotBuiltIn", APNS_CAUSE_HTTP2_NOT_BUILT_IN},
     {"provider_token", "ProviderToken", APNS_CAUSE_PROVIDER_TOKEN},
     {"several_identities", "SeveralIdentities", APNS_CAUSE_SEVERAL_IDENTITIES},
+    {"binary_not_built_in", "BinaryNotBuiltIn", APNS_CAUSE_BINARY_NOT_BUILT_IN},
     {NULL, NULL, 0}};
 php_apns_enum php_apns_causes = {"Apns\\Cause", causes, false, NULL};
 static const php_apns_case push_types[] = {

@@ -13,10 +13,12 @@ struct AppleHost {
       production: "api-manage-broadcast.push.apple.com",
       sandbox: "api-manage-broadcast.sandbox.push.apple.com")
   #endif
-  static let gateway = AppleHost(
-    production: "gateway.push.apple.com", sandbox: "gateway.sandbox.push.apple.com")
-  static let feedback = AppleHost(
-    production: "feedback.push.apple.com", sandbox: "feedback.sandbox.push.apple.com")
+  #if APNS_BINARY
+    static let gateway = AppleHost(
+      production: "gateway.push.apple.com", sandbox: "gateway.sandbox.push.apple.com")
+    static let feedback = AppleHost(
+      production: "feedback.push.apple.com", sandbox: "feedback.sandbox.push.apple.com")
+  #endif
 
   /// The caller's host, or Apple's for the environment.
   @inline(never)

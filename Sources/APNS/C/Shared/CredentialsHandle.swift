@@ -35,25 +35,27 @@ struct CredentialsHandle: ~Copyable {
     #endif
   }
 
-  /// The binary interface has no provider tokens (Apple: Establishing a token-based connection to
-  /// APNs), so without a certificate there is nothing to show.
-  func requireCertificate() throws(Failure) {
-    #if APNS_HTTP2
-      switch description {
-      case .some: return
-      case .none: break
-      }
-      switch token {
-      case .some:
-        throw Failure(APNS_ERR_ARGUMENT, cause: APNS_CAUSE_CERTIFICATE_MISSING) {
-          $0.append(
-            "a .p8 signing key is for HTTP/2 only, and the credentials have no certificate: ")
-          $0.append("set the option protocol to HTTP/2")
+  #if APNS_BINARY
+    /// The binary interface has no provider tokens (Apple: Establishing a token-based connection to
+    /// APNs), so without a certificate there is nothing to show.
+    func requireCertificate() throws(Failure) {
+      #if APNS_HTTP2
+        switch description {
+        case .some: return
+        case .none: break
         }
-      case .none: break
-      }
-    #endif
-  }
+        switch token {
+        case .some:
+          throw Failure(APNS_ERR_ARGUMENT, cause: APNS_CAUSE_CERTIFICATE_MISSING) {
+            $0.append(
+              "a .p8 signing key is for HTTP/2 only, and the credentials have no certificate: ")
+            $0.append("set the option protocol to HTTP/2")
+          }
+        case .none: break
+        }
+      #endif
+    }
+  #endif
 
   func describe() -> apns_credentials_description_t {
     var told = apns_credentials_description_t()
@@ -110,11 +112,13 @@ struct CredentialsHandle: ~Copyable {
   #endif
 }
 
-/// Throws if the binary interface cannot use these credentials.
-func requireCertificate(_ credentials: OpaquePointer?) throws(Failure) {
-  guard let credentials else { return }
-  try UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.requireCertificate()
-}
+#if APNS_BINARY
+  /// Throws if the binary interface cannot use these credentials.
+  func requireCertificate(_ credentials: OpaquePointer?) throws(Failure) {
+    guard let credentials else { return }
+    try UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.requireCertificate()
+  }
+#endif
 
 /// Adds a user of what the credentials hold, so that the credentials may be freed first.
 func share(_ credentials: OpaquePointer?) throws(Failure) -> TrustContext {

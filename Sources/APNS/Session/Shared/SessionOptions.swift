@@ -3,7 +3,11 @@ import CAPNS
 /// A session's options, checked, with the defaults filled in.
 struct SessionOptions {
   let speaksHTTP2: Bool
-  let command: Command
+  #if APNS_BINARY
+    let command: Command
+  #endif
+  /// Notifications on the wire have identifiers, so that an answer can name one.
+  let hasIdentifiers: Bool
   let connectTimeout: Nanoseconds
   let writeTimeout: Nanoseconds
   let answerTimeout: Nanoseconds
@@ -55,7 +59,7 @@ struct SessionOptions {
 
   /// A sentinel proves, so no quiet period is needed. Not when the gateway does not answer one, or
   /// could not name it.
-  var usesSentinel: Bool { quietPeriod == 0 && command != .simple }
+  var usesSentinel: Bool { quietPeriod == 0 && hasIdentifiers }
 
   /// Maximum number of connections. Each used connection may have a standby beside it, or a
   /// draining one with responses to come; over HTTP/2 one more is for notifications sent apart.
@@ -86,17 +90,22 @@ struct SessionOptions {
     case APNS_PROTOCOL_BINARY.rawValue: speaksHTTP2 = false
     default: throw Self.refusal("protocol", Int(given.protocol), "not an apns_protocol_t")
     }
-    switch UInt32(bitPattern: binary.format) {
-    case APNS_FORMAT_DEFAULT.rawValue, APNS_FORMAT_FRAMED.rawValue: command = .framed
-    case APNS_FORMAT_ENHANCED.rawValue: command = .enhanced
-    case APNS_FORMAT_SIMPLE.rawValue: command = .simple
-    default: throw Self.refusal("format", Int(binary.format), "not an apns_format_t")
-    }
+    #if APNS_BINARY
+      switch UInt32(bitPattern: binary.format) {
+      case APNS_FORMAT_DEFAULT.rawValue, APNS_FORMAT_FRAMED.rawValue: command = .framed
+      case APNS_FORMAT_ENHANCED.rawValue: command = .enhanced
+      case APNS_FORMAT_SIMPLE.rawValue: command = .simple
+      default: throw Self.refusal("format", Int(binary.format), "not an apns_format_t")
+      }
+      hasIdentifiers = command != .simple
+    #else
+      hasIdentifiers = true
+    #endif
     quietPeriod = Self.nanoseconds(binary.quiet_period_ms, or: 0)
     switch UInt32(bitPattern: given.delivery) {
     // If nothing can be proven, all would be resent again and again.
     case APNS_DELIVERY_AT_LEAST_ONCE.rawValue:
-      resendsInDoubt = speaksHTTP2 || command != .simple || quietPeriod > 0
+      resendsInDoubt = speaksHTTP2 || hasIdentifiers || quietPeriod > 0
     case APNS_DELIVERY_AT_MOST_ONCE.rawValue: resendsInDoubt = false
     default: throw Self.refusal("delivery", Int(given.delivery), "not an apns_delivery_t")
     }
@@ -123,7 +132,7 @@ struct SessionOptions {
     keepsDeviceOrder = given.device_order != 0
     // Without identifiers only silence can prove.
     proveAfter =
-      binary.prove_after_ms < 0 || command == .simple && quietPeriod == 0
+      binary.prove_after_ms < 0 || !hasIdentifiers && quietPeriod == 0
       ? .max : Self.nanoseconds(binary.prove_after_ms.magnitude, or: 60_000)
     neverWaits = given.peer.nonblocking != 0
     waitMax =
@@ -143,10 +152,14 @@ struct SessionOptions {
       throw Self.refusal("checks", Int(given.checks), "not -1 or bits of apns_check_t")
     }
     let bits = given.checks < 0 ? 0 : UInt32(given.checks == 0 ? all : given.checks)
+    #if APNS_BINARY
+      let isFramed = !speaksHTTP2 && command == .framed
+    #else
+      let isFramed = false
+    #endif
     checks = Checks(
       ofPayload: bits & APNS_CHECK_PAYLOAD.rawValue != 0,
-      ofExpiry: bits & APNS_CHECK_EXPIRY.rawValue != 0,
-      isFramed: !speaksHTTP2 && command == .framed)
+      ofExpiry: bits & APNS_CHECK_EXPIRY.rawValue != 0, isFramed: isFramed)
     let level = given.log_level == 0 ? Int32(APNS_LOG_INFO.rawValue) : given.log_level
     if level < 0 || level > Int32(APNS_LOG_TRACE.rawValue) {
       throw Self.refusal("log_level", Int(level), "not an apns_log_level_t")

@@ -294,6 +294,11 @@ enum Cause: string
      * for another app or environment. Keep one of them.
      */
     case SeveralIdentities = 'several_identities';
+    /**
+     * The options require the binary interface, and this library was built without it
+     * (ArgumentException).
+     */
+    case BinaryNotBuiltIn = 'binary_not_built_in';
 }
 
 /** The kind of push, for HTTP/2 (the header apns-push-type). */

@@ -306,6 +306,9 @@ class Cause(CauseNumber):
     SEVERAL_IDENTITIES = 59
     """The certificate's file or bytes hold several certificates for pushing, each with its key and
     for another app or environment. Keep one of them."""
+    BINARY_NOT_BUILT_IN = 60
+    """The options require the binary interface, and this library was built without it (ARGUMENT).
+    """
 
 
 class PushType(PushTypeNumber):

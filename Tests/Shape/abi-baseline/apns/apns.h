@@ -18,6 +18,7 @@ struct evp_pkey_st;
 const char *apns_version(void);
 #define APNS_FEATURE_HTTP2 0x1u
 #define APNS_FEATURE_CARES 0x2u
+#define APNS_FEATURE_BINARY 0x4u
 uint32_t apns_features(void);
 #define APNS_TIMEOUT_INFINITE (-1)
 #define APNS_TIMEOUT_DEFAULT (-2)
@@ -163,7 +164,8 @@ typedef enum apns_cause {
   APNS_CAUSE_TOPIC = 56,
   APNS_CAUSE_HTTP2_NOT_BUILT_IN = 57,
   APNS_CAUSE_PROVIDER_TOKEN = 58,
-  APNS_CAUSE_SEVERAL_IDENTITIES = 59
+  APNS_CAUSE_SEVERAL_IDENTITIES = 59,
+  APNS_CAUSE_BINARY_NOT_BUILT_IN = 60
 } apns_cause_t;
 const char *apns_cause_name(apns_cause_t cause);
 const char *apns_why_unquoted(const void *text, size_t length);
