@@ -32,7 +32,9 @@ TEST(an_error_may_be_null) {
   assert_int_equal(apns_credentials_new(NULL, NULL, NULL), APNS_ERR_ARGUMENT);
   assert_int_equal(apns_credentials_new(NULL, &credentials, NULL), APNS_OK);
   assert_int_equal(apns_session_new(NULL, NULL, &session, NULL), APNS_ERR_ARGUMENT);
-  assert_int_equal(apns_session_new(NULL, credentials, &session, NULL), APNS_OK);
+  /* The default is HTTP/2. */
+  assert_int_equal(apns_session_new(NULL, credentials, &session, NULL),
+                   apns_features() & APNS_FEATURE_HTTP2 ? APNS_OK : APNS_ERR_ARGUMENT);
   assert_int_equal(apns_session_send(session, NULL, 0, NULL, NULL), APNS_ERR_ARGUMENT);
   assert_int_equal(apns_session_stats(session, NULL, NULL), APNS_ERR_ARGUMENT);
   assert_int_equal(apns_feedback_next(NULL, NULL, NULL), APNS_ERR_ARGUMENT);
@@ -354,6 +356,7 @@ TEST(options_of_a_newer_program) {
   NEWER(apns_session_options_t) options;
   memset(&options, 0, sizeof options);
   options.known.size = sizeof options;
+  options.known.protocol = APNS_PROTOCOL_BINARY;
   apns_credentials_t *credentials = no_credentials();
   apns_session_t *session = NULL;
   assert_ok(apns_session_new(&options.known, credentials, &session, &error));
