@@ -31,15 +31,15 @@ prerequisites() {
 # The tool, the relay, and the tests in Swift.
 programs() { Sources/compile tests; }
 
-# The same core in ordinary Swift, which has sanitizers, with the same C tests.
+# The same core in ordinary Swift, which has sanitizers, with the same C tests: SANITIZER TARGET [OPTION...]
 sanitized() {
   local clang
   clang=$(dirname "$(readlink -f "$(command -v swiftc)")")/clang
   [ -x "$clang" ] || skip "the Swift toolchain has no clang beside swiftc" || return
   cmake -S . -B "build/sanitize-$1" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_COMPILER="$clang" \
-    -DAPNS_SANITIZE="$1" -DAPNS_TESTS=ON "${@:2}" && cmake --build "build/sanitize-$1"
+    -DAPNS_SANITIZE="$1" -DAPNS_TESTS=ON "${@:3}" && cmake --build "build/sanitize-$1" --target "$2"
 }
-address() { sanitized address; }
+address() { sanitized address all; }
 
 # ---- The library ------------------------------------------------------------
 
@@ -81,14 +81,16 @@ memcheck_5() { ctest --preset release --no-tests=error -L '^memcheck-5$'; }
 
 address_tests() { ctest --test-dir build/sanitize-address --no-tests=error --label-exclude memcheck; }
 # By default the thread sanitizer runs the programs with threads.
-thread_tests() { sanitized thread && ctest --test-dir build/sanitize-thread --no-tests=error -L '^threads$'; }
-thread_all() { sanitized thread && ctest --test-dir build/sanitize-thread --no-tests=error -LE '^threads$'; }
+thread_tests() { sanitized thread programs_with_threads && ctest --test-dir build/sanitize-thread --no-tests=error -L '^threads$'; }
+thread_all() { sanitized thread all && ctest --test-dir build/sanitize-thread --no-tests=error -LE '^threads$'; }
 
 # The library without HTTP/2, which needs only OpenSSL. It must refuse a session over HTTP/2.
 openssl_only() {
-  cmake --preset openssl-only -DAPNS_TESTS=ON && cmake --build --preset openssl-only &&
-    ctest --preset openssl-only --no-tests=error --label-exclude memcheck \
-      --tests-regex '^c/(addresses|credentials|error_packets|feedback|payload|sending|sendpayload|strings|verification|without_http2)_test$' && Tests/Shape/symbols build/openssl-only
+  local tests="addresses credentials error_packets feedback payload sending sendpayload strings verification without_http2"
+  cmake --preset openssl-only -DAPNS_TESTS=ON &&
+    cmake --build --preset openssl-only --target apns apns_shared $(printf '%s_test ' $tests) &&
+    ctest --preset openssl-only --no-tests=error --label-exclude memcheck --tests-regex "^c/(${tests// /|})_test$" &&
+    Tests/Shape/symbols build/openssl-only
 }
 
 # The library without the binary interface, and no library without any.
@@ -230,8 +232,8 @@ python_address() {
   local clang
   clang=$(dirname "$(readlink -f "$(command -v swiftc)")")/clang
   python_environment environment-address pytest || return
-  sanitized address -DAPNS_PYTHON=ON -DPython_EXECUTABLE="$PWD/build/python/environment-address/bin/python" &&
-    cmake --build build/sanitize-address --target apns_python && CLANG=$clang Tests/Python/address
+  sanitized address apns_python -DAPNS_PYTHON=ON -DPython_EXECUTABLE="$PWD/build/python/environment-address/bin/python" &&
+    CLANG=$clang Tests/Python/address
 }
 
 # ---- Pages, examples, packages ----------------------------------------------
