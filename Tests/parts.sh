@@ -163,7 +163,15 @@ swift_tests() { Tests/own_network.py swift test --skip-build --disable-index-sto
 simulator() { pytest Tests/Simulator; }
 # TOOL_DEVICES=1000000 sets the length of the list that the tool sends.
 tool() { pytest Tests/Tool; }
-relay() { pytest Tests/Relay; }
+# It mostly waits, so the tests of its clients run beside the others.
+relay() {
+  local clients=(Tests/Relay/test_{binary_listener,client_shares,hostile_clients,http_*,legacy_*}.py) status=0
+  pytest "${clients[@]}" >build/logs/relay_clients.log 2>&1 &
+  pytest Tests/Relay "${clients[@]/#/--ignore=}" || status=$?
+  wait $! || status=$?
+  cat build/logs/relay_clients.log
+  return $status
+}
 
 # Producers and relays that are killed. Tests/Relay/kills --matrix plays every fault of every party.
 relay_kills() {
