@@ -66,7 +66,15 @@ rooms() { Tests/Shape/rooms; }
 words() { Tests/Shape/words; }
 
 c_tests() { ctest --preset release --no-tests=error --label-exclude memcheck; }
-symbols() { Tests/Shape/symbols && Tests/Shape/hardening && Tests/Shape/musl; }
+symbols() { Tests/Shape/symbols && Tests/Shape/hardening && Tests/Shape/musl && types_without_binary; }
+# Compiles nothing: http2_only, a group of the rota, builds the library without the binary interface.
+types_without_binary() {
+  local files
+  mapfile -t files < <(find Sources/APNS -name '*.swift' -not -path '*/Binary/*' -not -path '*/CAres/*')
+  swiftc -typecheck -parse-as-library -wmo -swift-version 5 -module-name APNS -package-name libapns -D APNS_HTTP2 \
+    -I include -I Sources/CSystem -I Sources/COpenSSL -I Sources/CNGHTTP2 "${files[@]}" &&
+    echo "ok: the core's ${#files[@]} files have their types without Sources/APNS/Binary"
+}
 abi() { Tests/Shape/abi; }
 consumers() { Tests/Shape/install; }
 swift_host() { Tests/Shape/swift-host; }
