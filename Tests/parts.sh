@@ -213,6 +213,7 @@ php() {
   PYTEST_PYTHON=$pytest_python Tests/Extensions/php/run
 }
 php_address() { Tests/Extensions/php/run --address; }
+php_8_4() { Tests/Extensions/php/debian-13; }
 
 # Makes a new Python environment with this name and these packages.
 python_environment() {
