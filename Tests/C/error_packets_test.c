@@ -50,8 +50,10 @@ TEST(each_status_at_each_place) {
 TEST(a_service_of_http_is_named) {
   static const char web[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
   static const uint8_t settings[] = {0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100};
-  static const gateway_step_t scripts[][3] = {{SAY(settings, sizeof settings), END},
-                                              {SAY(web, sizeof web - 1), END}};
+  /* What is not written yet when the service speaks goes to the next connection, which is a
+   * gateway's. */
+  static const gateway_step_t scripts[][3] = {{TAKE_FRAMES(1), SAY(settings, sizeof settings), END},
+                                              {TAKE_FRAMES(1), SAY(web, sizeof web - 1), END}};
   for (size_t index = 0; index < 2; index++) {
     gateway_t *gateway = gateway_start(NULL, SCRIPTS(scripts[index]));
     apns_session_options_t options = options_for(gateway);
