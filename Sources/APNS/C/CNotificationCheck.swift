@@ -1,14 +1,24 @@
 import CAPNS
 import CSystem
 
-/// Whether a notification needs no check: it is like one that passed.
+/// The checks that a notification still needs before it is queued.
+enum NeededChecks {
+  /// It needs none.
+  case none
+  /// Its payload passed before, and the rest is in order.
+  case ofPushType
+  case all
+}
+
 @inline(__always)
-func needsNone(
-  _ given: UnsafePointer<apns_notification_t>, _ payload: UnsafeRawBufferPointer,
-  _ checks: Checks, _ passed: PassedPayload
-) -> Bool {
-  checks.ofPayload && given.pointee.expiry <= 0 && !given.namesChannel
-    && !(checks.isFramed && given.pointee.priority == 10) && passed.equals(payload)
+func neededChecks(
+  _ given: UnsafePointer<apns_notification_t>, _ checks: Checks, _ passed: PassedPayload
+) -> NeededChecks {
+  if checks.isNone { return .none }
+  return checks.ofPayload && given.pointee.expiry <= 0 && !given.namesChannel
+    && !(checks.isFramed && given.pointee.priority == 10)
+    && passed.equals(given.pointee.payload, count: given.pointee.payload_length)
+    ? .ofPushType : .all
 }
 
 /// Applies a session's `checks` to a notification before it is queued. `payload` is nil if a
@@ -20,7 +30,9 @@ func check(
 ) throws(Failure) {
   if checks.ofExpiry { try check(expiry: given.pointee.expiry) }
   guard let payload, checks.ofPayload else { return }
-  if !passed.equals(payload) { passed.keep(payload, try check(payload)) }
+  if !passed.equals(payload.baseAddress, count: payload.count) {
+    passed.keep(payload, try check(payload))
+  }
   // Only this command has a priority (Binary Provider API, frame items); over HTTP/2 the priority
   // was checked with the push type.
   if passed.traits.onlyWakes, given.pointee.priority == 10, checks.isFramed {

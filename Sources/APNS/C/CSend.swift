@@ -224,10 +224,11 @@ private func take(
   _ session: UnsafeMutablePointer<some ProviderSession & ~Copyable>,
   _ given: UnsafePointer<apns_notification_t>, isChecked: Bool = true
 ) throws(Failure) -> UInt32 {
-  let isChecked = isChecked && !session.pointee.options.checks.isNone
+  let checks = isChecked ? session.pointee.options.checks : .none
   return given.pointee.size == MemoryLayout<apns_notification_t>.size && !given.pointee.usesReserve
     && given.pointee.token_length < HexToken.shortest
-    ? try takeKnown(session, given, isChecked) : try takeOther(session, given, isChecked)
+    ? try takeKnown(session, given, neededChecks(given, checks, session.pointee.passed))
+    : try takeOther(session, given, checks.isNone ? .none : .all)
 }
 
 /// Takes one from a program that knows another version of the structure or did not set it up, or
@@ -235,11 +236,11 @@ private func take(
 @inline(never)
 private func takeOther(
   _ session: UnsafeMutablePointer<some ProviderSession & ~Copyable>,
-  _ given: UnsafePointer<apns_notification_t>, _ isChecked: Bool
+  _ given: UnsafePointer<apns_notification_t>, _ needed: NeededChecks
 ) throws(Failure) -> UInt32 {
   var adopted = try adopt(given)
   try refuseHexToken(&adopted, payloadCount: adopted.payload_length)
-  return try takeKnown(session, &adopted, isChecked)
+  return try takeKnown(session, &adopted, needed)
 }
 
 @inline(__always)
@@ -255,7 +256,7 @@ private func refuseHexToken(
 @inline(never)
 private func takeKnown(
   _ session: UnsafeMutablePointer<some ProviderSession & ~Copyable>,
-  _ given: UnsafePointer<apns_notification_t>, _ isChecked: Bool
+  _ given: UnsafePointer<apns_notification_t>, _ needed: NeededChecks
 ) throws(Failure) -> UInt32 {
   guard let start = given.pointee.payload else {
     throw given.pointee.token == nil && !given.namesChannel
@@ -269,25 +270,25 @@ private func takeKnown(
   let payload = UnsafeRawBufferPointer(start: start, count: count)
   let notification = try session.pointee.notification(
     given, payload: payload, payloadCount: count)
-  if isChecked { try check(notification, of: given, payload, session) }
+  switch needed {
+  case .none: break
+  case .ofPushType: try session.pointee.check(notification, session.pointee.passed.traits)
+  case .all: try check(notification, of: given, payload, session)
+  }
   return try session.pointee.take(
     notification, payloadCount: count, deadline: given.pointee.deadline_ms,
     userData: given.pointee.user_data
   ) { _ in payload }
 }
 
-/// Apart, so that a session without checks has no part in it.
-@_optimize(speed)
 @inline(never)
 private func check<Session: ProviderSession & ~Copyable>(
   _ notification: Session.Notification, of given: UnsafePointer<apns_notification_t>,
   _ payload: UnsafeRawBufferPointer, _ session: UnsafeMutablePointer<Session>
 ) throws(Failure) {
   let checks = session.pointee.options.checks
-  if !needsNone(given, payload, checks, session.pointee.passed) {
-    try check(given, payload: payload, checks, &session.pointee.passed)
-    try checkBroadcast(given, checks) { ActivityStart.isMeant(by: payload) }
-  }
+  try check(given, payload: payload, checks, &session.pointee.passed)
+  try checkBroadcast(given, checks) { ActivityStart.isMeant(by: payload) }
   if checks.ofPayload {
     try session.pointee.check(notification, session.pointee.passed.traits)
   }

@@ -10,9 +10,9 @@ struct PassedPayload {
   private static let most = 5120
 
   @inline(__always)
-  func equals(_ payload: UnsafeRawBufferPointer) -> Bool {
-    guard payload.count == count, let bytes, let base = payload.baseAddress else { return false }
-    return memcmp(bytes, base, count) == 0
+  func equals(_ payload: UnsafeRawPointer?, count: Int) -> Bool {
+    guard count == self.count, let bytes, let payload else { return false }
+    return memcmp(bytes, payload, count) == 0
   }
 
   /// Without memory only the traits are kept.

@@ -48,7 +48,7 @@ package enum FrameEncoder {
 
   /// Writes the frame; `target` has the room that `size(of:as:)` returned. A payload that
   /// is already in its place is left there.
-  @inline(__always)
+  @inline(always)
   package static func encode(
     _ notification: WireNotification, as command: Command, size: Int,
     into target: UnsafeMutableRawPointer

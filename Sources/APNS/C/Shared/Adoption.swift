@@ -51,10 +51,7 @@ extension apns_notification_t: SizedStructure {
   /// Checked for each notification, so not byte by byte.
   var usesReserve: Bool {
     @inline(__always) get {
-      withUnsafeBytes(of: reserved) {
-        $0.loadUnaligned(as: UInt32.self)
-          | UInt32($0.loadUnaligned(fromByteOffset: 4, as: UInt16.self)) != 0
-      }
+      reserved != (0, 0, 0, 0, 0, 0)
     }
   }
 }

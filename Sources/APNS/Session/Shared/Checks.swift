@@ -5,5 +5,6 @@ struct Checks {
   /// The notification goes into a frame of command 2.
   let isFramed: Bool
 
+  static var none: Checks { Checks(ofPayload: false, ofExpiry: false, isFramed: false) }
   var isNone: Bool { !ofPayload && !ofExpiry }
 }
