@@ -92,9 +92,14 @@ private struct FindingList {
     }
   }
 
-  /// Throws the first error with its text, made only here because most payloads have no error.
-  @inline(never)
+  @inline(__always)
   func throwFirstError() throws(Failure) {
+    if firstError != nil { try fail() }
+  }
+
+  /// The text is made only here, because most payloads have no error.
+  @inline(never)
+  private func fail() throws(Failure) {
     guard let finding = firstError else { return }
     var finder = PlaceFinder(bytes)
     finder.move(to: finding.offset)

@@ -1,6 +1,6 @@
 import CAPNS
 
-@_cdecl("apns_token_from_hex") @implementation
+@_cdecl("apns_token_from_hex") @implementation @_optimize(speed)
 public func apns_token_from_hex(
   _ text: UnsafePointer<CChar>?, _ textLength: Int, _ token: UnsafeMutablePointer<UInt8>?,
   _ capacity: Int, _ length: UnsafeMutablePointer<Int>?,

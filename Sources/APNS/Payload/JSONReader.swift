@@ -59,6 +59,7 @@ package struct JSONReader {
   }
 
   /// Whether the text begins with a byte order mark, which is outside the JSON (RFC 8259, 8.1).
+  @inline(__always)
   static func hasMark(_ bytes: UnsafeRawBufferPointer) -> Bool {
     bytes.count >= 3 && bytes[0] == 0xEF && bytes[1] == 0xBB && bytes[2] == 0xBF
   }

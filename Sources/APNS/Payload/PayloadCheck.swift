@@ -52,7 +52,7 @@ struct PayloadCheck: ~Copyable {
   }
 
   private mutating func walk(_ report: Report) throws(JSONFault) {
-    if JSONReader.hasMark(bytes) { tell(PayloadFinding(.mark, at: 0), report) }
+    if reader.offset > 0 { tell(PayloadFinding(.mark, at: 0), report) }
     let first = try reader.next()
     if first == .beginObject {
       try walkTop(report)
