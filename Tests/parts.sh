@@ -167,7 +167,7 @@ servers() { pytest Tests/Servers; }
 
 # ---- Swift: the core's rooms, the simulator, the tool, the relay ------------
 
-swift_tests() { Tests/own_network.py swift test --skip-build --disable-index-store --disable-xctest --enable-swift-testing; }
+swift_tests() { Tests/own_network.py swift test -c release --skip-build --disable-index-store --disable-xctest --enable-swift-testing; }
 simulator() { pytest Tests/Simulator; }
 # TOOL_DEVICES=1000000 sets the length of the list that the tool sends.
 tool() { pytest Tests/Tool; }
@@ -202,7 +202,7 @@ dashboard() {
 # The simulator under the address sanitizer; its TLS is OpenSSL's.
 simulator_address() {
   Sources/compile apns --sanitize=address --scratch-path .build-address &&
-    APNS_TOOL=.build-address/debug/apns pytest Tests/Simulator/test_robustness.py Tests/Simulator/test_clients.py
+    APNS_TOOL=.build-address/release/apns pytest Tests/Simulator/test_robustness.py Tests/Simulator/test_clients.py
 }
 
 # ---- Bindings ---------------------------------------------------------------

@@ -295,7 +295,7 @@ def main():
         rota.report(groups)
     LOGS.mkdir(parents=True, exist_ok=True)
     # One package graph for all programs and tests, so that one build serves all.
-    programs = ROOT / ".build/debug"
+    programs = ROOT / ".build/release"
     environment = dict(
         os.environ, APNS_RELAY="1", APNS_TOKEN_CACHE="off", APNS_TOOL=str(programs / "apns"), APNS_RELAY_TOOL=str(programs / "apns-relay"), tier=options.tier,
         APNS_PARTS=" ".join(chosen), CTEST_PARALLEL_LEVEL=os.environ.get("CTEST_PARALLEL_LEVEL", "3"), CTEST_OUTPUT_ON_FAILURE="1")

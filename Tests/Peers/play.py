@@ -221,7 +221,7 @@ def main(description, rows, jobs=4):
     parser.add_argument("--exact", action="store_true", help="measure by the clock, one row at a time, on a quiet machine")
     parser.add_argument("--first", action="store_true", help="give the provider priority over all processes; needs root")
     parser.add_argument("--archive", default=ROOT / "build/release/libapns.a")
-    parser.add_argument("--tool", default=ROOT / ".build/debug/apns", help="the apns tool")
+    parser.add_argument("--tool", default=ROOT / ".build/release/apns", help="the apns tool")
     parser.add_argument("--jobs", type=int, default=jobs, help="rows in parallel; they mostly wait")
     parser.add_argument("--json", help="write all results to this file")
     options = parser.parse_args()

@@ -25,10 +25,8 @@ os.environ["APNS_TOKEN_CACHE"] = "off"
 def tool():
     if path := os.environ.get("APNS_TOOL"):
         return path
-    shown = subprocess.run(
-        ["swift", "build", "--show-bin-path"], cwd=ROOT, check=True, capture_output=True, text=True
-    )
-    os.environ["APNS_TOOL"] = shown.stdout.strip() + "/apns"
+    built = subprocess.run([ROOT / "Sources/compile", "apns"], check=True, stdout=subprocess.PIPE, text=True)
+    os.environ["APNS_TOOL"] = built.stdout.strip()
     return os.environ["APNS_TOOL"]
 
 

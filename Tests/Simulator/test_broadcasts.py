@@ -630,8 +630,8 @@ def follow(simulator, name):
     (commands,) = re.findall(rf"^```sh\n({name}\(\).*?)^```", (ROOT / "Documentation/SIMULATOR.md").read_text(), re.MULTILINE | re.DOTALL)
     for word, told in {"simulator-certificates": simulator.ready["certificates"], "8443": str(simulator.ready["http2_port"]),
                        "8444": str(simulator.ready["channels_port"]), "8190": str(simulator.ready["control_port"]),
-                       "swift run apns": tool()}.items():
-        assert word in commands or word == "swift run apns", word
+                       "command apns": tool()}.items():
+        assert word in commands or word == "command apns", word
         commands = commands.replace(word, told)
     commands = commands.replace("curl -d", "curl --silent -d").replace("\ncurl http", "\ncurl --silent http")
     return subprocess.run(["bash", "-euo", "pipefail", "-c", commands], check=True, capture_output=True, text=True).stdout

@@ -205,12 +205,12 @@ def test_page_rules(start, tmp_path):
 
 def test_page_commands(certificates, tmp_path):
     """Unchanged except for the ports."""
-    commands = [line.split("#")[0].split() for line in re.findall(r"^swift run apns .*", PAGE, re.MULTILINE)]
+    commands = [line.split("#")[0].split() for line in re.findall(r"^apns simulate.*", PAGE, re.MULTILINE)]
     assert len(commands) == 8
     (tmp_path / "MyApp" / "fr.lproj").mkdir(parents=True)
     (tmp_path / "MyApp" / "fr.lproj" / "Localizable.strings").write_text('"KEY" = "texte";')
     (tmp_path / "rules.json").write_text(re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)[0])
-    for _, _, _, *words in commands:
+    for _, *words in commands:
         ports = "--gateway-port 0 --feedback-port 0".split() if "--binary" in words else []
         words = [re.sub("8190|8191|8444", "0", word) for word in words] + (
             [] if "--help" in words else ["--http2-port", "0", *ports, "--certificates", certificates])

@@ -56,8 +56,8 @@ def test_php_page(tmp_path):
                 (checkout / "loop.php").write_text(text)
             if language != "sh":
                 continue
-            if "apns simulate" in text:
-                command = text.split("apns simulate", 1)[1].split()
+            if "apns) simulate" in text:
+                command = text.split("apns) simulate", 1)[1].split()
                 assert command == [], command
                 simulator = Simulator(checkout / "simulator-certificates", *Simulator.STRICT)
                 continue
