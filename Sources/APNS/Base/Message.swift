@@ -60,7 +60,7 @@ struct Message {
         count &+= character.length
       } else {
         guard count < end else { return false }
-        append(ascii: 0x3F)
+        append(ascii: UInt8(ascii: "?"))
       }
       index &+= character?.length ?? 1
     }
@@ -82,7 +82,7 @@ struct Message {
 
   @inline(never)
   mutating func append(_ number: Int) {
-    if number < 0 { append(ascii: 0x2D) }
+    if number < 0 { append(ascii: UInt8(ascii: "-")) }
     append(decimal: UInt64(number.magnitude))
   }
 

@@ -57,12 +57,12 @@ enum MendedText {
   /// Five hyphens, words, five hyphens.
   private static func hasOneMark(_ line: UnsafeRawBufferPointer) -> Bool {
     var hyphens = 0
-    for byte in line where byte == 0x2D { hyphens &+= 1 }
+    for byte in line where byte == UInt8(ascii: "-") { hyphens &+= 1 }
     return hyphens == 10 && line[line.count &- 5] == 0x2D && line[line.count &- 1] == 0x2D
   }
 
   private static func hasDigitsOnly(_ line: UnsafeRawBufferPointer) -> Bool {
-    for byte in line where value(ofDigit: byte) == nil && byte != 0x3D { return false }
+    for byte in line where value(ofDigit: byte) == nil && byte != UInt8(ascii: "=") { return false }
     return line.count > 0
   }
 
@@ -92,12 +92,12 @@ enum MendedText {
     let count = given.count / step
     var index = 0
     while index < count {
-      guard character(index) == 0x5C else {
+      guard character(index) == UInt8(ascii: "\\") else {
         plain.put(character(index))
         index &+= 1
         continue
       }
-      while index < count, character(index) == 0x5C { index &+= 1 }
+      while index < count, character(index) == UInt8(ascii: "\\") { index &+= 1 }
       switch character(index) {
       case 0x6E, 0x72, 0x74: plain.put(0x0A)
       case 0x75:
@@ -128,12 +128,12 @@ enum MendedText {
       var index = 0
       isFine = true
       while let label = nextLabel(text, &index) {
-        while index < text.count, text[index] == 0x2D { index &+= 1 }
+        while index < text.count, text[index] == UInt8(ascii: "-") { index &+= 1 }
         room.put("-----BEGIN ")
         room.put(label)
         room.put("-----")
         var digits = 0
-        while index < text.count, text[index] != 0x2D {
+        while index < text.count, text[index] != UInt8(ascii: "-") {
           if isDamage(text[index]) { isFine = false }
           if value(ofDigit: text[index]) != nil {
             if digits % 64 == 0 { room.put(0x0A) }
@@ -148,7 +148,7 @@ enum MendedText {
           digits &+= 1
         }
         while digits % 4 != 0 {
-          room.put(0x3D)
+          room.put(UInt8(ascii: "="))
           digits &+= 1
         }
         room.put("\n-----END ")
@@ -184,7 +184,7 @@ enum MendedText {
       var end = start
       while end < text.count, isOfLabel(text[end]) { end &+= 1 }
       index = end
-      if end < text.count, text[end] == 0x2D, end > start, end &- start <= 40 {
+      if end < text.count, text[end] == UInt8(ascii: "-"), end > start, end &- start <= 40 {
         return UnsafeRawBufferPointer(rebasing: text[start..<end])
       }
     }

@@ -84,7 +84,7 @@ struct ReasonText {
     while index < json.count {
       var scalar: UInt32
       var taken: Int
-      if json[index] == 0x5C {
+      if json[index] == UInt8(ascii: "\\") {
         guard let escape = try? JSONEscape.read(json, at: index) else { return }
         (scalar, taken) = escape
       } else {

@@ -377,7 +377,7 @@ struct HTTP2Connection {
       return true
     }
     // Fields of a 1xx do not belong to the response, which is still to come.
-    if isAnswered, entry.pointee.status < 200 { return name.first != 0x3A }
+    if isAnswered, entry.pointee.status < 200 { return name.first != UInt8(ascii: ":") }
     if Self.isText(name, "apns-id"), isAnswered {
       if isTold(entry) { entry.pointee.hear(id: value) }
       return true
@@ -402,7 +402,7 @@ struct HTTP2Connection {
     if name.count == 11, entry.pointee.status > 200, Self.isRetryAfter(name) {
       entry.makeBody()?.pointee.read(retryAfter: value)
     }
-    return isAnswered && name.first != 0x3A
+    return isAnswered && name.first != UInt8(ascii: ":")
   }
 
   /// Whether the caller gets a response with that status.

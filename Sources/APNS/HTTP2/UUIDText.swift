@@ -9,7 +9,7 @@ package enum UUIDText {
   @inline(__always)
   static func digits(_ text: UnsafeRawBufferPointer) -> Digits? {
     guard text.count == count, text[8] == 0x2D, text[13] == 0x2D, text[18] == 0x2D,
-      text[23] == 0x2D
+      text[23] == UInt8(ascii: "-")
     else { return nil }
     return (pair(text, 0, 4), pair(text, 9, 14), pair(text, 19, 24), pair(text, 28, 32))
   }

@@ -63,7 +63,7 @@ enum CompactJSON {
       switch token {
       case .end: return target
       case .endObject, .endArray: break
-      default: if wantsComma { put(0x2C) }
+      default: if wantsComma { put(UInt8(ascii: ",")) }
       }
       wantsComma = true
       switch token {
@@ -72,10 +72,10 @@ enum CompactJSON {
       }
       switch token {
       case .name, .string:
-        put(0x22)
+        put(UInt8(ascii: "\""))
         target = try write(string: json, from: reader.start, to: reader.end, target)
-        put(0x22)
-        if token == .name { put(0x3A) }
+        put(UInt8(ascii: "\""))
+        if token == .name { put(UInt8(ascii: ":")) }
       default:
         for index in reader.start..<reader.end { put(json[index]) }
       }
@@ -89,7 +89,7 @@ enum CompactJSON {
     var target = target
     var index = start
     while index < end {
-      if json[index] != 0x5C {
+      if json[index] != UInt8(ascii: "\\") {
         target.storeBytes(of: json[index], as: UInt8.self)
         target += 1
         index &+= 1

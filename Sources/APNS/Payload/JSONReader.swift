@@ -74,7 +74,7 @@ package struct JSONReader {
       }
       if at == 0, byte >= 0xFE, bytes[1] == byte ^ 1 { return JSONFault(.utf16, at: 0) }
     }
-    if byte == 0x5C, at &+ 1 < count, bytes[at &+ 1] == 0x22 {
+    if byte == UInt8(ascii: "\\"), at &+ 1 < count, bytes[at &+ 1] == UInt8(ascii: "\"") {
       return JSONFault(.escapedQuote, at: at)
     }
     return JSONFault(reason, at: at)
@@ -110,18 +110,18 @@ package struct JSONReader {
     }
     var byte = bytes[at]
     if expected == .next {
-      guard byte == 0x2C else { return try separate(at, byte) }
+      guard byte == UInt8(ascii: ",") else { return try separate(at, byte) }
       expected = isInObject ? .name : .value
       at = Self.behindSpace(bytes, at &+ 1)
       guard at < bytes.count else { throw JSONFault(.end, at: at) }
       byte = bytes[at]
     }
     if expected == .name || expected == .firstName {
-      guard byte == 0x22 else { return try noName(at, byte) }
+      guard byte == UInt8(ascii: "\"") else { return try noName(at, byte) }
       at = try readString(at)
       at = Self.behindSpace(bytes, at)
       guard at < bytes.count else { throw JSONFault(.end, at: at) }
-      guard bytes[at] == 0x3A else { throw JSONFault(.colon, at: at) }
+      guard bytes[at] == UInt8(ascii: ":") else { throw JSONFault(.colon, at: at) }
       offset = at &+ 1
       expected = .value
       return .name
@@ -151,7 +151,7 @@ package struct JSONReader {
 
   @inline(never)
   private mutating func noName(_ at: Int, _ byte: UInt8) throws(JSONFault) -> Token {
-    if byte == 0x7D, expected == .firstName { return close(at) }
+    if byte == UInt8(ascii: "}"), expected == .firstName { return close(at) }
     throw fault(at, byte, or: expected == .name ? .name : .nameOrEnd)
   }
 
@@ -233,7 +233,7 @@ package struct JSONReader {
     var index = at &+ 1
     while isDigit(index) { index &+= 1 }
     if bytes[at] == 0x30 && index &- at > 1 { return try readNumber(at) }
-    if index < bytes.count, bytes[index] == 0x2E || bytes[index] | 0x20 == 0x65 {
+    if index < bytes.count, bytes[index] == UInt8(ascii: ".") || bytes[index] | 0x20 == 0x65 {
       return try readNumber(at)
     }
     take(at, index &- at)
@@ -250,7 +250,7 @@ package struct JSONReader {
       guard isDigit(index) else { throw JSONFault(.number, at: index) }
       while isDigit(index) { index &+= 1 }
     }
-    if bytes[index] == 0x2D { index &+= 1 }
+    if bytes[index] == UInt8(ascii: "-") { index &+= 1 }
     if index < bytes.count, bytes[index] == 0x30 {
       index &+= 1
       // 012 is not a number.
@@ -258,7 +258,7 @@ package struct JSONReader {
     } else {
       try digits()
     }
-    if index < bytes.count, bytes[index] == 0x2E {
+    if index < bytes.count, bytes[index] == UInt8(ascii: ".") {
       isInteger = false
       index &+= 1
       try digits()
@@ -285,7 +285,7 @@ package struct JSONReader {
     start = at &+ 1
     end = JSONText.plainEnd(bytes, from: start)
     hasEscape = false
-    if end < bytes.count, bytes[end] == 0x22 { return end &+ 1 }
+    if end < bytes.count, bytes[end] == UInt8(ascii: "\"") { return end &+ 1 }
     return try readString(behind: end)
   }
 
@@ -296,14 +296,14 @@ package struct JSONReader {
     var index = plain
     while index < bytes.count {
       let byte = bytes[index]
-      if byte == 0x22 {
+      if byte == UInt8(ascii: "\"") {
         end = index
         return index &+ 1
       }
       if byte >= 0x80 {
         index = UTF8Text.wholeEnd(bytes, from: index)
         guard index >= 0 else { throw JSONFault(.utf8, at: ~index) }
-      } else if byte == 0x5C {
+      } else if byte == UInt8(ascii: "\\") {
         hasEscape = true
         index &+= try JSONEscape.read(bytes, at: index).length
       } else if byte < 0x20 {

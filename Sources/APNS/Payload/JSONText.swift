@@ -61,7 +61,7 @@ enum JSONText {
     if length == 1 {
       target.storeBytes(of: byte, as: UInt8.self)
     } else {
-      target.storeBytes(of: 0x5C, as: UInt8.self)
+      target.storeBytes(of: UInt8(ascii: "\\"), as: UInt8.self)
       target.storeBytes(of: letter(byte), toByteOffset: 1, as: UInt8.self)
       if length == 6 {
         target.storeBytes(of: 0x30, toByteOffset: 2, as: UInt8.self)
@@ -79,7 +79,7 @@ enum JSONText {
     _ text: UnsafeRawBufferPointer, at offset: Int
   ) -> (scalar: UInt32, length: Int, rawLength: Int)? {
     guard let character = UTF8Text.decode(text, at: offset) else { return nil }
-    guard character.scalar == 0x5C else {
+    guard character.scalar == UInt8(ascii: "\\") else {
       return (character.scalar, character.length, character.length)
     }
     guard text.count &- offset >= 2 else { return nil }
@@ -94,7 +94,7 @@ enum JSONText {
   /// How many bytes an escape adds to an ASCII character.
   @inline(__always)
   private static func extra(_ byte: UInt8) -> Int {
-    if byte >= 0x20 { return byte == 0x22 || byte == 0x5C ? 1 : 0 }
+    if byte >= 0x20 { return byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") ? 1 : 0 }
     return letter(byte) == 0x75 ? 5 : 1
   }
 
@@ -151,23 +151,23 @@ enum JSONText {
   static func escapedTwice(in text: UnsafeRawBufferPointer) -> Int? {
     var index = 0
     while index &+ 2 < text.count {
-      guard text[index] == 0x5C else {
+      guard text[index] == UInt8(ascii: "\\") else {
         index &+= 1
         continue
       }
-      guard text[index &+ 1] == 0x5C else {
+      guard text[index &+ 1] == UInt8(ascii: "\\") else {
         index &+= 2
         continue
       }
       switch text[index &+ 2] {
-      case 0x6E, 0x72, 0x74: if index == 0 || text[index &- 1] != 0x3A { return index }
+      case 0x6E, 0x72, 0x74: if index == 0 || text[index &- 1] != UInt8(ascii: ":") { return index }
       case 0x75:
         if index &+ 6 < text.count,
           (3...6).allSatisfy({ TokenText.value(ofDigit: text[index &+ $0]) != nil })
         {
           return index
         }
-      case 0x5C: if index &+ 3 < text.count, text[index &+ 3] == 0x22 { return index }
+      case 0x5C: if index &+ 3 < text.count, text[index &+ 3] == UInt8(ascii: "\"") { return index }
       default: break
       }
       index &+= 2
@@ -191,7 +191,7 @@ enum JSONText {
 
   @inline(__always)
   private static func isPlain(_ byte: UInt8) -> Bool {
-    byte >= 0x20 && byte < 0x80 && byte != 0x22 && byte != 0x5C
+    byte >= 0x20 && byte < 0x80 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
   }
 
   @inline(__always)

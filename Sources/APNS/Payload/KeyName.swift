@@ -8,7 +8,7 @@ struct KeyName {
     var index = 0
     while index < text.count {
       var byte = text[index]
-      if byte == 0x5C {
+      if byte == UInt8(ascii: "\\") {
         guard let escape = try? JSONEscape.read(text, at: index), escape.scalar < 0x80 else {
           count = 0
           return

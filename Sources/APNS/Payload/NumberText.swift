@@ -12,7 +12,7 @@ enum NumberText {
   ) -> UnsafeMutableRawPointer {
     var target = target
     if value < 0 {
-      target.storeBytes(of: 0x2D, as: UInt8.self)
+      target.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self)
       target += 1
     }
     var magnitude = value.magnitude
@@ -38,7 +38,7 @@ enum NumberText {
   ) -> UnsafeMutableRawPointer {
     var target = target
     if value.sign == .minus {
-      target.storeBytes(of: 0x2D, as: UInt8.self)
+      target.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self)
       target += 1
     }
     let decimal = Decimal(value.magnitude)
@@ -53,17 +53,17 @@ enum NumberText {
     switch decimal.exponent {
     case 0..<16:
       put(digits: 0..<point)
-      put(0x2E)
+      put(UInt8(ascii: "."))
       put(digits: point..<max(point &+ 1, decimal.count))
     case -4..<0:
       put(0x30)
-      put(0x2E)
+      put(UInt8(ascii: "."))
       for _ in point..<0 { put(0x30) }
       put(digits: 0..<decimal.count)
     default:
       put(digits: 0..<1)
       if decimal.count > 1 {
-        put(0x2E)
+        put(UInt8(ascii: "."))
         put(digits: 1..<decimal.count)
       }
       put(0x65)
@@ -133,7 +133,7 @@ private struct Decimal {
     while count > 1, digits[count &- 1] == 0x30 { count &-= 1 }
     index &+= 1
     guard index < text.count else { return last }
-    let isNegative = text[index] == 0x2D
+    let isNegative = text[index] == UInt8(ascii: "-")
     index &+= 1
     while index < text.count, text[index] >= 0x30, text[index] <= 0x39 {
       exponent = exponent &* 10 &+ Int(text[index] &- 0x30)

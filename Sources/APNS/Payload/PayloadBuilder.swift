@@ -58,9 +58,9 @@ struct PayloadBuilder: ~Copyable {
     let measured = try JSONText.measure(string)
     guard measured >= string.count, measured < 1 << 30 else { throw PayloadFault(.tooLarge) }
     let start = try begin(key, measured &+ 2)
-    start.storeBytes(of: 0x22, as: UInt8.self)
+    start.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
     let end = JSONText.write(string, measured: measured, to: start + 1)
-    end.storeBytes(of: 0x22, as: UInt8.self)
+    end.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
     commit(key, measured &+ 2, textStart: 1, textBytes: string.count)
   }
 
@@ -137,7 +137,7 @@ struct PayloadBuilder: ~Copyable {
       throw fault
     }
     let length = end - start
-    guard start.load(as: UInt8.self) == 0x7B else { throw PayloadFault(.notAnObject) }
+    guard start.load(as: UInt8.self) == UInt8(ascii: "{") else { throw PayloadFault(.notAnObject) }
     if key.isText,
       !Self.isLocalization(UnsafeRawBufferPointer(start: start, count: length))
     {
@@ -310,9 +310,9 @@ struct PayloadBuilder: ~Copyable {
   ) throws(PayloadFault) {
     let measured = try JSONText.measure(string)
     let entry = try beginCustom(name, valueLength: measured &+ 2)
-    entry.value.storeBytes(of: 0x22, as: UInt8.self)
+    entry.value.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
     let end = JSONText.write(string, measured: measured, to: entry.value + 1)
-    end.storeBytes(of: 0x22, as: UInt8.self)
+    end.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
     try commit(entry, end: end + 1)
   }
 

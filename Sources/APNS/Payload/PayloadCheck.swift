@@ -243,7 +243,7 @@ struct PayloadCheck: ~Copyable {
 
   /// Whether the value is a string that contains a JSON object.
   private func holdsJSON(_ value: JSONReader.Token) -> Bool {
-    value == .string && reader.hasEscape && reader.token[0] == 0x7B
+    value == .string && reader.hasEscape && reader.token[0] == UInt8(ascii: "{")
   }
 
   static func isBadge(_ number: UnsafeRawBufferPointer) -> Bool {

@@ -179,7 +179,7 @@ package enum PushType: UInt8 {
     // To the first name's quotation mark.
     while end - next > 2 {
       let byte = next.load(as: UInt8.self)
-      if byte > 0x20, byte != 0x7B { break }
+      if byte > 0x20, byte != UInt8(ascii: "{") { break }
       next += 1
     }
     if next.load(fromByteOffset: 1, as: UInt8.self) == 0x6D { return true }

@@ -62,7 +62,7 @@ enum TokenBase64 {
       }
       let byte = text[position]
       defer { position &+= 1 }
-      if byte == 0x3D {
+      if byte == UInt8(ascii: "=") {
         guard digits & 3 >= 2, digits & 3 &+ paddings < 4 else {
           throw .padding(position: position)
         }
@@ -117,7 +117,7 @@ enum TokenBase64 {
   @inline(__always)
   private static func bytes(ofLast text: UInt32) -> (value: UInt64, count: Int)? {
     var word = UInt32(littleEndian: text)
-    let isPadded = word >> 24 == 0x3D
+    let isPadded = word >> 24 == UInt8(ascii: "=")
     // Replaces the padding with `A`, a digit of value 0.
     if isPadded { word = word & 0x00FF_FFFF | 0x4100_0000 }
     let digits = UInt64(word) | 0x4141_4141_0000_0000

@@ -40,7 +40,7 @@ package enum TokenText {
       }
       let byte = text[position]
       position &+= 1
-      if byte == 0x20 || byte == 0x3C || byte == 0x3E { continue }
+      if byte == 0x20 || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">") { continue }
       guard let value = value(ofDigit: byte) else {
         if isDescription(text) { throw .description }
         throw .notHex(position: position &- 1, byte: byte)
@@ -63,8 +63,8 @@ package enum TokenText {
   @inline(never)
   private static func isDescription(_ text: UnsafeRawBufferPointer) -> Bool {
     var at = 0
-    while at < text.count, text[at] <= 0x20 || text[at] == 0x3C { at &+= 1 }
-    if at < text.count, text[at] == 0x7B { return begins(text, at &+ 1, "length") }
+    while at < text.count, text[at] <= 0x20 || text[at] == UInt8(ascii: "<") { at &+= 1 }
+    if at < text.count, text[at] == UInt8(ascii: "{") { return begins(text, at &+ 1, "length") }
     let start = at
     while at < text.count, text[at] &- 0x30 < 10 { at &+= 1 }
     return at > start && at &- start < 4 && begins(text, at, " bytes")

@@ -79,7 +79,7 @@ enum WholeNumber {
   @inline(never)
   static func isShare(_ text: UnsafeRawBufferPointer) -> Bool {
     let whole = read(text)
-    if whole == 0 { return text[0] != 0x2D || !hasDigits(text) }
+    if whole == 0 { return text[0] != UInt8(ascii: "-") || !hasDigits(text) }
     return whole == 1 && !hasDigits(behindFirst: text)
   }
 

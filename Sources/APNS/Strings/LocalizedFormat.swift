@@ -24,8 +24,8 @@ enum LocalizedFormat {
     var index = 0
     while index < format.count {
       let start = index
-      if format[index] != 0x25 {
-        while index < format.count, format[index] != 0x25 { index &+= 1 }
+      if format[index] != UInt8(ascii: "%") {
+        while index < format.count, format[index] != UInt8(ascii: "%") { index &+= 1 }
         try append(UnsafeRawBufferPointer(rebasing: format[start..<index]), target, &length)
         continue
       }
@@ -66,7 +66,7 @@ enum LocalizedFormat {
       }
       let isNumbered = end > index &+ 1
       if isNumbered {
-        guard number > 0, end < format.count, format[end] == 0x24 else { return nil }
+        guard number > 0, end < format.count, format[end] == UInt8(ascii: "$") else { return nil }
         end &+= 1
       }
       guard end < format.count else { return nil }

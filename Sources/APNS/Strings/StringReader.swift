@@ -11,7 +11,7 @@ struct StringReader {
   /// Nil if no string begins here.
   init?(_ reader: CharacterReader) throws(StringsFault) {
     guard let first = reader.current else { return nil }
-    let isQuoted = first == 0x22 || first == 0x27
+    let isQuoted = first == UInt8(ascii: "\"") || first == UInt8(ascii: "'")
     if !isQuoted, !Self.isBare(first) { return nil }
     self.reader = reader
     quote = isQuoted ? first : nil
@@ -33,7 +33,7 @@ struct StringReader {
     guard let character else { throw StringsFault(reason: .openString, place: start) }
     try reader.advance()
     if character == quote { return nil }
-    return character == 0x5C ? try escape() : character
+    return character == UInt8(ascii: "\\") ? try escape() : character
   }
 
   /// Letters, digits and `_ $ / : . -`, as in CFOldStylePList.c.

@@ -52,7 +52,7 @@ struct StringsParser {
       try skipBlanks()
     }
     while let character = reader.current {
-      if brace != nil, character == 0x7D {
+      if brace != nil, character == UInt8(ascii: "}") {
         try reader.advance()
         try skipBlanks()
         if reader.current != nil { throw reader.fault(.behindEnd) }
@@ -118,7 +118,7 @@ struct StringsParser {
           var wasStar = false
           while ahead.current != 0x2F || !wasStar {
             guard let passed = ahead.current else { throw reader.fault(.openComment) }
-            wasStar = passed == 0x2A
+            wasStar = passed == UInt8(ascii: "*")
             try ahead.advance()
           }
           try ahead.advance()

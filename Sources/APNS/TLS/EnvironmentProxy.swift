@@ -34,7 +34,7 @@ enum EnvironmentProxy {
     var start = 0
     while start < text.count {
       var end = start
-      while end < text.count, text[end] != 0x2C, text[end] > 0x20 { end &+= 1 }
+      while end < text.count, text[end] != UInt8(ascii: ","), text[end] > 0x20 { end &+= 1 }
       if host.matches(UnsafeRawBufferPointer(rebasing: text[start..<end])) { return true }
       start = end &+ 1
     }
@@ -61,7 +61,7 @@ private struct HostName {
 
   /// The host itself or a domain that it belongs to; of an address it or its network ("10.0.0.0/8").
   func matches(_ entry: UnsafeRawBufferPointer) -> Bool {
-    if entry.count == 1, entry[0] == 0x2A { return true }
+    if entry.count == 1, entry[0] == UInt8(ascii: "*") { return true }
     guard let address else {
       var domain = Self.trimmed(entry)
       if domain.first == 0x2E { domain = UnsafeRawBufferPointer(rebasing: domain.dropFirst()) }
@@ -70,7 +70,7 @@ private struct HostName {
       return UnsafeRawBufferPointer(rebasing: name[rest...]).isSame(as: domain)
     }
     var (count, bits) = (entry.count, 128)
-    for index in 0..<entry.count where entry[index] == 0x2F {
+    for index in 0..<entry.count where entry[index] == UInt8(ascii: "/") {
       guard let number = Self.number(UnsafeRawBufferPointer(rebasing: entry[(index &+ 1)...]))
       else { return false }
       (count, bits) = (index, number)
@@ -92,7 +92,7 @@ private struct HostName {
 
   /// Without the dot of the root.
   private static func trimmed(_ name: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    name.last == 0x2E ? UnsafeRawBufferPointer(rebasing: name.dropLast()) : name
+    name.last == UInt8(ascii: ".") ? UnsafeRawBufferPointer(rebasing: name.dropLast()) : name
   }
 }
 

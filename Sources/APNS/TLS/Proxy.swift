@@ -117,10 +117,10 @@ private struct RequestText {
   @inline(never)
   mutating func append(_ host: UnsafePointer<CChar>, _ port: UInt16) {
     let isIPv6 = strchr(host, 0x3A) != nil
-    if isIPv6 { append(byte: 0x5B) }
+    if isIPv6 { append(byte: UInt8(ascii: "[")) }
     append(host)
-    if isIPv6 { append(byte: 0x5D) }
-    append(byte: 0x3A)
+    if isIPv6 { append(byte: UInt8(ascii: "]")) }
+    append(byte: UInt8(ascii: ":"))
     var digits = Message()
     digits.append(Int(port))
     for index in 0..<digits.count { append(byte: digits.bytes[index]) }

@@ -24,22 +24,22 @@ struct ProxyURL {
       throw Self.refusal(name, "has a space or a control character")
     }
     var rest = try Self.withoutScheme(whole, name)
-    if let at = Self.last(0x40, in: rest) {
+    if let at = Self.last(UInt8(ascii: "@"), in: rest) {
       let given = Self.part(rest, 0, at)
       rest = Self.part(rest, at &+ 1, rest.count)
-      let colon = Self.first(0x3A, in: given) ?? given.count
+      let colon = Self.first(UInt8(ascii: ":"), in: given) ?? given.count
       user = Self.part(given, 0, colon)
       password = Self.part(given, min(colon &+ 1, given.count), given.count)
     }
     var digits = UnsafeRawBufferPointer(start: nil, count: 0)
-    if rest.first == 0x5B {
-      guard let close = Self.first(0x5D, in: rest),
-        close &+ 1 == rest.count || rest[close &+ 1] == 0x3A
+    if rest.first == UInt8(ascii: "[") {
+      guard let close = Self.first(UInt8(ascii: "]"), in: rest),
+        close &+ 1 == rest.count || rest[close &+ 1] == UInt8(ascii: ":")
       else { throw Self.refusal(name, "has a bracket without its other one") }
       digits = Self.part(rest, min(close &+ 2, rest.count), rest.count)
       rest = Self.part(rest, 1, close)
-    } else if let colon = Self.first(0x3A, in: rest) {
-      guard colon == Self.last(0x3A, in: rest) else {
+    } else if let colon = Self.first(UInt8(ascii: ":"), in: rest) {
+      guard colon == Self.last(UInt8(ascii: ":"), in: rest) else {
         throw Self.refusal(
           name,
           "has several colons: an IPv6 address stands in brackets, and %3A is a colon elsewhere")
@@ -65,8 +65,8 @@ struct ProxyURL {
     guard let user else { return nil }
     var fault: StaticString?
     let plain = try WipedBytes(room: user.count &+ password.count &+ 1) {
-      fault = Self.decode(user, to: &$0, forbidding: 0x3A)
-      $0.put(0x3A)
+      fault = Self.decode(user, to: &$0, forbidding: UInt8(ascii: ":"))
+      $0.put(UInt8(ascii: ":"))
       fault = Self.decode(password, to: &$0, forbidding: 0) ?? fault
     }
     if let fault { throw Self.refusal(name, fault) }
@@ -82,7 +82,7 @@ struct ProxyURL {
   ) throws(Failure) -> UnsafeRawBufferPointer {
     var rest = text
     if let slash = first(0x2F, in: text), slash > 0, text[slash &- 1] == 0x3A,
-      slash &+ 1 < text.count, text[slash &+ 1] == 0x2F
+      slash &+ 1 < text.count, text[slash &+ 1] == UInt8(ascii: "/")
     {
       let scheme = part(text, 0, slash &- 1)
       if isWord(scheme, "https") {
@@ -93,7 +93,7 @@ struct ProxyURL {
       }
       rest = part(text, slash &+ 2, text.count)
     }
-    if let last = rest.last, last == 0x2F { rest = part(rest, 0, rest.count &- 1) }
+    if let last = rest.last, last == UInt8(ascii: "/") { rest = part(rest, 0, rest.count &- 1) }
     for byte in rest where byte == 0x2F || byte == 0x3F || byte == 0x23 {
       throw refusal(name, "has a /, ? or # that is not at its end: write %2F, %3F or %23")
     }
@@ -108,7 +108,7 @@ struct ProxyURL {
     while index < text.count {
       var byte = text[index]
       index &+= 1
-      if byte == 0x25 {
+      if byte == UInt8(ascii: "%") {
         guard index &+ 1 < text.count, let high = digit(text[index]),
           let low = digit(text[index &+ 1])
         else { return "has a % without two hexadecimal digits: write %25" }

@@ -139,8 +139,8 @@ extension BinarySession where Net: ~Copyable {
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ frame: UnsafeMutableRawBufferPointer
   ) -> Int {
     withUnsafeTemporaryAllocation(byteCount: 2, alignment: 1) { braces in
-      braces[0] = 0x7B
-      braces[1] = 0x7D
+      braces[0] = UInt8(ascii: "{")
+      braces[1] = UInt8(ascii: "}")
       var sentinel = WireNotification(
         token: UnsafeRawBufferPointer(start: nil, count: 0),
         payload: UnsafeRawBufferPointer(braces), identifier: nextIdentifier)

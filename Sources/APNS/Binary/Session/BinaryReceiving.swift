@@ -73,7 +73,7 @@ extension BinarySession where Net: ~Copyable {
   private static func isOfHTTP(_ bytes: UnsafeRawBufferPointer) -> Bool {
     if bytes.count >= 4, bytes[0] == 0, bytes[3] == 4 { return true }
     return bytes.count >= 5 && bytes[0] == 0x48 && bytes[1] == 0x54 && bytes[2] == 0x54
-      && bytes[3] == 0x50 && bytes[4] == 0x2F
+      && bytes[3] == 0x50 && bytes[4] == UInt8(ascii: "/")
   }
 
   private mutating func receivedPacket(

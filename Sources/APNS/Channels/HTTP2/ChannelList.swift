@@ -66,7 +66,7 @@ struct ChannelText {
     while index < json.count {
       var scalar = UInt32(json[index])
       var taken = 1
-      if scalar == 0x5C {
+      if scalar == UInt8(ascii: "\\") {
         guard let escape = try? JSONEscape.read(json, at: index) else { return false }
         (scalar, taken) = escape
       }

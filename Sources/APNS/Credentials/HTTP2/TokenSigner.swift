@@ -161,7 +161,7 @@ struct TokenSigner: ~Copyable {
     json.append(keyID)
     json.append("\"}")
     end &+= Self.encode(json, to: target + end)
-    target[end] = 0x2E
+    target[end] = UInt8(ascii: ".")
     end &+= 1
     json = Message()
     json.append("{\"iss\":\"")
@@ -172,7 +172,7 @@ struct TokenSigner: ~Copyable {
     end &+= Self.encode(json, to: target + end)
     var signature = InlineArray<64, UInt8>(repeating: 0)
     try sign(target + start, end &- start, &signature)
-    target[end] = 0x2E
+    target[end] = UInt8(ascii: ".")
     end &+= 1
     end &+= withUnsafeBytes(of: &signature) { Self.encode($0, to: target + end) }
     var chance: UInt32 = 0
@@ -250,9 +250,9 @@ struct TokenSigner: ~Copyable {
         CInt(truncatingIfNeeded: bytes.count)))
     for index in 0..<max(0, written) {
       switch target[index] {
-      case 0x2B: target[index] = 0x2D
-      case 0x2F: target[index] = 0x5F
-      case 0x3D: return index
+      case UInt8(ascii: "+"): target[index] = UInt8(ascii: "-")
+      case UInt8(ascii: "/"): target[index] = UInt8(ascii: "_")
+      case UInt8(ascii: "="): return index
       default: break
       }
     }
