@@ -83,6 +83,8 @@ final class PushRepeater: Sendable {
     options.peer.connectTimeoutMS = Self.connectTimeMS
     // The user can repeat a failed request.
     options.sendsOnce = true
+    // What a client sent is sent again, in order or not.
+    options.checks = -1
     switch push.form {
     case .binary(let command, _, _, _):
       options.isHTTP2 = false
