@@ -55,24 +55,9 @@ static bool goes_on(channels_object *own, apns_status_t status) {
   return status == APNS_ERR_AGAIN && !own->never_waits;
 }
 
-static void throw_refusal(const apns_channels_options_t *options, const apns_error_t *error) {
-  apns_error_t told = *error;
-  if (options->topic && options->topic == APNS_G(topic) && error->cause == APNS_CAUSE_TOPIC) {
-    snprintf(told.message, sizeof told.message, "apns.topic of php.ini: %s", error->message);
-  }
-  php_apns_throw(&told);
-}
-
 /* ---- Handlers ---------------------------------------------------------------- */
 
-static zend_object *create(zend_class_entry *ce) {
-  channels_object *own = zend_object_alloc(sizeof *own, ce);
-  memset(own, 0, XtOffsetOf(channels_object, std));
-  zend_object_std_init(&own->std, ce);
-  object_properties_init(&own->std, ce);
-  own->std.handlers = &handlers;
-  return &own->std;
-}
+static zend_object *create(zend_class_entry *ce) { return php_apns_object_new(ce, &handlers); }
 
 static void destroy(zend_object *object) {
   channels_object *own = of(object);
@@ -93,12 +78,8 @@ static HashTable *collect(zend_object *object, zval **table, int *count) {
 
 void php_apns_channels_register(void) {
   php_apns_class.channels->create_object = create;
-  memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
-  handlers.offset = XtOffsetOf(channels_object, std);
-  handlers.free_obj = destroy;
+  php_apns_handlers_init(&handlers, XtOffsetOf(channels_object, std), destroy);
   handlers.get_gc = collect;
-  handlers.clone_obj = NULL;
-  handlers.compare = zend_objects_not_comparable;
 }
 
 /* ---- Making ------------------------------------------------------------------- */
@@ -128,7 +109,7 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
       /* with an exception */
     } else if (apns_channels_new(options, identity.credentials, &channels, &error) != APNS_OK) {
       php_apns_log_free(log);
-      throw_refusal(options, &error);
+      php_apns_throw_refused(options->topic, &error);
     } else {
       own->channels = channels;
       own->provider = php_apns_provider_share(identity.provider);
@@ -144,13 +125,17 @@ PHP_APNS_METHOD(Apns_Channels, __construct, construct)
 
 /* ---- Requests -------------------------------------------------------------------- */
 
+static channels_object *constructed(zval *self) {
+  channels_object *own = of(Z_OBJ_P(self));
+  if (own->channels) return own;
+  php_apns_throw_unconstructed(Z_OBJ_P(self));
+  return NULL;
+}
+
 /* Begins a request; NULL, and an exception. */
 static channels_object *begin(zval *self) {
-  channels_object *own = of(Z_OBJ_P(self));
-  if (!own->channels) {
-    php_apns_throw_unconstructed(Z_OBJ_P(self));
-    return NULL;
-  }
+  channels_object *own = constructed(self);
+  if (!own) return NULL;
   if (own->is_asking) {
     zend_throw_error(NULL, "Apns\\Channels has a request under way");
     return NULL;
@@ -274,23 +259,13 @@ PHP_METHOD(Apns_Channels, list) {
 
 /* ---- Beside requests ----------------------------------------------------------------- */
 
-static channels_object *constructed(zval *self) {
-  channels_object *own = of(Z_OBJ_P(self));
-  if (own->channels) return own;
-  php_apns_throw_unconstructed(Z_OBJ_P(self));
-  return NULL;
-}
-
 PHP_METHOD(Apns_Channels, response) {
   apns_channels_response_t answer = APNS_CHANNELS_RESPONSE_INIT;
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters_none() == FAILURE) return;
   channels_object *own = constructed(ZEND_THIS);
   if (!own) return;
-  if (apns_channels_response(own->channels, &answer, &error) != APNS_OK) {
-    php_apns_throw(&error);
-    return;
-  }
+  if (!php_apns_is_well(apns_channels_response(own->channels, &answer, &error), &error)) return;
   if (answer.http_status == 0) RETURN_NULL();
   array_init(return_value);
   add_assoc_long(return_value, "http_status", answer.http_status);

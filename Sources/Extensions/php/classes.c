@@ -9,6 +9,25 @@
 
 php_apns_classes php_apns_class;
 
+void php_apns_handlers_init(zend_object_handlers *handlers, int offset,
+                            zend_object_free_obj_t destroy) {
+  memcpy(handlers, zend_get_std_object_handlers(), sizeof *handlers);
+  handlers->offset = offset;
+  handlers->free_obj = destroy;
+  handlers->clone_obj = NULL;
+  handlers->compare = zend_objects_not_comparable;
+}
+
+zend_object *php_apns_object_new(zend_class_entry *ce, const zend_object_handlers *handlers) {
+  char *own = zend_object_alloc(handlers->offset + sizeof(zend_object), ce);
+  zend_object *object = (zend_object *)(own + handlers->offset);
+  memset(own, 0, handlers->offset);
+  zend_object_std_init(object, ce);
+  object_properties_init(object, ce);
+  object->handlers = handlers;
+  return object;
+}
+
 /* Keeps parameters with secrets out of backtraces; PHP counts surplus arguments as the last
  * parameter. Before 8.2 it had no way to hide them. */
 static void hide(zend_class_entry *ce, const char *method, uint32_t first, uint32_t last) {

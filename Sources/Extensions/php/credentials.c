@@ -343,15 +343,7 @@ void php_apns_identity_end(php_apns_identity *identity) {
 
 /* ---- The class ------------------------------------------------------------- */
 
-static zend_object *create(zend_class_entry *ce) {
-  credentials_object *own = zend_object_alloc(sizeof *own, ce);
-  own->credentials = NULL;
-  own->provider = NULL;
-  zend_object_std_init(&own->std, ce);
-  object_properties_init(&own->std, ce);
-  own->std.handlers = &handlers;
-  return &own->std;
-}
+static zend_object *create(zend_class_entry *ce) { return php_apns_object_new(ce, &handlers); }
 
 static void destroy(zend_object *object) {
   apns_credentials_free(of(object)->credentials);
@@ -361,11 +353,7 @@ static void destroy(zend_object *object) {
 
 void php_apns_credentials_register(void) {
   php_apns_class.credentials->create_object = create;
-  memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
-  handlers.offset = XtOffsetOf(credentials_object, std);
-  handlers.free_obj = destroy;
-  handlers.clone_obj = NULL;
-  handlers.compare = zend_objects_not_comparable;
+  php_apns_handlers_init(&handlers, XtOffsetOf(credentials_object, std), destroy);
 }
 
 static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
@@ -419,10 +407,7 @@ PHP_METHOD(Apns_Credentials, describe) {
     php_apns_throw_unconstructed(&own->std);
     return;
   }
-  if (apns_credentials_describe(own->credentials, &said, &error) != APNS_OK) {
-    php_apns_throw(&error);
-    return;
-  }
+  if (!php_apns_is_well(apns_credentials_describe(own->credentials, &said, &error), &error)) return;
   if (!said.subject && !said.key_id) RETURN_NULL();
   zval topics, environments;
   array_init(return_value);

@@ -249,14 +249,7 @@ static events_object *of(zend_object *object) {
   return (events_object *)((char *)object - XtOffsetOf(events_object, std));
 }
 
-static zend_object *create(zend_class_entry *ce) {
-  events_object *own = zend_object_alloc(sizeof *own, ce);
-  own->session = NULL;
-  zend_object_std_init(&own->std, ce);
-  object_properties_init(&own->std, ce);
-  own->std.handlers = &handlers;
-  return &own->std;
-}
+static zend_object *create(zend_class_entry *ce) { return php_apns_object_new(ce, &handlers); }
 
 static void destroy(zend_object *object) {
   events_object *own = of(object);
@@ -286,12 +279,8 @@ static zend_object_iterator *iterate(zend_class_entry *ce, zval *object, int by_
 void php_apns_event_register(void) {
   php_apns_class.events->create_object = create;
   php_apns_class.events->get_iterator = iterate;
-  memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
-  handlers.offset = XtOffsetOf(events_object, std);
-  handlers.free_obj = destroy;
+  php_apns_handlers_init(&handlers, XtOffsetOf(events_object, std), destroy);
   handlers.get_gc = collect;
-  handlers.clone_obj = NULL;
-  handlers.compare = zend_objects_not_comparable;
 }
 
 void php_apns_events_new(zend_object *session, bool of_others, int32_t timeout_ms, zval *out) {

@@ -60,6 +60,11 @@ void php_apns_throw(const apns_error_t *error) {
   set_case(thrown, "reject", &php_apns_rejects, error->reject);
 }
 
+bool php_apns_is_well(apns_status_t status, const apns_error_t *error) {
+  if (status != APNS_OK) php_apns_throw(error);
+  return status == APNS_OK;
+}
+
 static void throw_argument(int32_t reject, const char *format, va_list arguments) {
   apns_error_t error = APNS_ERROR_INIT;
   error.status = APNS_ERR_ARGUMENT;

@@ -18,33 +18,29 @@ static feedback_object *of(zend_object *object) {
   return (feedback_object *)((char *)object - XtOffsetOf(feedback_object, std));
 }
 
-typedef struct settings {
-  apns_feedback_options_t options;
-} settings;
-
 #define OPTION(name, field, type, words) \
-  {#name, PHP_APNS_##type, XtOffsetOf(settings, options.field), true, words},
+  {#name, PHP_APNS_##type, XtOffsetOf(apns_feedback_options_t, field), true, words},
 static const php_apns_option fields[] = {PHP_APNS_FEEDBACK_OPTIONS(OPTION)};
 #undef OPTION
 const php_apns_options php_apns_feedback_options = {"Apns\\Feedback", fields,
                                                     sizeof fields / sizeof *fields};
 
-static bool read_settings(settings *settings, HashTable *given, HashTable *named, zval *proxy) {
+static bool read_options(apns_feedback_options_t *options, HashTable *given, HashTable *named,
+                         zval *proxy) {
   const apns_feedback_options_t nothing = APNS_FEEDBACK_OPTIONS_INIT;
-  const char *host = APNS_G(feedback_host), *name = APNS_G(server_name);
-  settings->options = nothing;
-  settings->options.peer.port = (uint16_t)APNS_G(feedback_port);
-  settings->options.peer.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
-  if (!php_apns_read_options(&php_apns_feedback_options, given, named, settings) ||
-      !php_apns_read_option(&php_apns_feedback_options, "proxy", proxy, settings)) {
+  *options = nothing;
+  options->peer.port = (uint16_t)APNS_G(feedback_port);
+  options->peer.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
+  options->peer.wait_max_ms = PHP_APNS_SLICE_MS;
+  if (!php_apns_read_options(&php_apns_feedback_options, given, named, options) ||
+      !php_apns_read_option(&php_apns_feedback_options, "proxy", proxy, options)) {
     return false;
   }
-  if (!settings->options.peer.host) {
-    settings->options.peer.host = host && *host ? host : NULL;
-    if (!settings->options.peer.server_name)
-      settings->options.peer.server_name = name && *name ? name : NULL;
+  if (!options->peer.host) {
+    options->peer.host = php_apns_configured(APNS_G(feedback_host));
+    if (!options->peer.server_name)
+      options->peer.server_name = php_apns_configured(APNS_G(server_name));
   }
-  settings->options.peer.wait_max_ms = PHP_APNS_SLICE_MS;
   return true;
 }
 
@@ -66,10 +62,7 @@ static bool take(zend_object *object, bool of_others, int32_t timeout_ms, zval *
     if (!php_apns_interrupt()) return false;
   } while (status == APNS_ERR_TIMEOUT && php_apns_now_ms() < deadline);
   if (status == APNS_DONE) return true;
-  if (status != APNS_OK) {
-    php_apns_throw(&error);
-    return false;
-  }
+  if (!php_apns_is_well(status, &error)) return false;
   php_apns_feedback_entry(out, tuple.token, tuple.token_length, tuple.timestamp);
   return true;
 }
@@ -80,14 +73,7 @@ void php_apns_feedback_entry(zval *out, const uint8_t *token, size_t length, int
   ZVAL_LONG(OBJ_PROP_NUM(Z_OBJ_P(out), 1), (zend_long)timestamp);
 }
 
-static zend_object *create(zend_class_entry *ce) {
-  feedback_object *own = zend_object_alloc(sizeof *own, ce);
-  own->feedback = NULL;
-  zend_object_std_init(&own->std, ce);
-  object_properties_init(&own->std, ce);
-  own->std.handlers = &handlers;
-  return &own->std;
-}
+static zend_object *create(zend_class_entry *ce) { return php_apns_object_new(ce, &handlers); }
 
 static void destroy(zend_object *object) {
   apns_feedback_free(of(object)->feedback);
@@ -102,16 +88,7 @@ static zend_object_iterator *iterate(zend_class_entry *ce, zval *object, int by_
 void php_apns_feedback_register(void) {
   php_apns_class.feedback->create_object = create;
   php_apns_class.feedback->get_iterator = iterate;
-  memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
-  handlers.offset = XtOffsetOf(feedback_object, std);
-  handlers.free_obj = destroy;
-  handlers.clone_obj = NULL;
-  handlers.compare = zend_objects_not_comparable;
-}
-
-/* A timeout of the options. */
-static int32_t milliseconds(uint32_t given) {
-  return given ? (int32_t)MIN(given, INT32_MAX) : 10000;
+  php_apns_handlers_init(&handlers, XtOffsetOf(feedback_object, std), destroy);
 }
 
 static void wait_for_connection(feedback_object *own, int32_t timeout_ms) {
@@ -130,25 +107,24 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
   zval *who = NULL, *proxy = NULL;
   HashTable *given = NULL;
   php_apns_identity identity;
-  settings settings;
+  apns_feedback_options_t options;
   apns_feedback_t *feedback = NULL;
   apns_error_t error = APNS_ERROR_INIT;
   feedback_object *own = of(Z_OBJ_P(ZEND_THIS));
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zhz", &who, &given, &proxy) == FAILURE) return;
   if (!php_apns_identity_is_one(who, 1)) return;
   if (!php_apns_identity_from(&identity, who, APNS_PROTOCOL_BINARY)) return;
-  if (php_apns_identity_make(&identity) && read_settings(&settings, given, named, proxy)) {
+  if (php_apns_identity_make(&identity) && read_options(&options, given, named, proxy)) {
     if (own->feedback) {
       zend_throw_error(NULL, "Apns\\Feedback is already constructed");
-    } else if (apns_feedback_open(&settings.options, identity.credentials, &feedback, &error) !=
-               APNS_OK) {
+    } else if (apns_feedback_open(&options, identity.credentials, &feedback, &error) != APNS_OK) {
       php_apns_throw(&error);
     } else {
       own->feedback = feedback;
       own->process = getpid();
-      own->read_ms = milliseconds(settings.options.read_timeout_ms);
-      if (!settings.options.peer.nonblocking)
-        wait_for_connection(own, milliseconds(settings.options.peer.connect_timeout_ms));
+      own->read_ms = php_apns_option_ms(options.read_timeout_ms);
+      if (!options.peer.nonblocking)
+        wait_for_connection(own, php_apns_option_ms(options.peer.connect_timeout_ms));
     }
   }
   php_apns_identity_end(&identity);

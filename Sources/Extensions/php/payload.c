@@ -101,11 +101,6 @@ static bool wrong_type(size_t key, const char *wanted, const zval *value) {
   return false;
 }
 
-static bool is_well(apns_status_t status, const apns_error_t *error) {
-  if (status != APNS_OK) php_apns_throw(error);
-  return status == APNS_OK;
-}
-
 static bool set_texts(apns_payload_t *payload, size_t key, HashTable *list) {
   apns_error_t error = APNS_ERROR_INIT;
   size_t count = zend_hash_num_elements(list), index = 0;
@@ -124,7 +119,7 @@ static bool set_texts(apns_payload_t *payload, size_t key, HashTable *list) {
   }
   ZEND_HASH_FOREACH_END();
   if (is_fine) {
-    is_fine = is_well(
+    is_fine = php_apns_is_well(
         apns_payload_set_strings(payload, keys[key].key, texts, lengths, count, &error), &error);
   }
   efree(texts);
@@ -199,14 +194,14 @@ static bool set_object(apns_payload_t *payload, size_t key, zval *value) {
   apns_error_t error = APNS_ERROR_INIT;
   if (Z_TYPE_P(value) != IS_ARRAY) return wrong_type(key, "array", value);
   if (!zend_hash_num_elements(Z_ARRVAL_P(value))) {
-    return is_well(apns_payload_set_json(payload, keys[key].key, "{}", 2, &error), &error);
+    return php_apns_is_well(apns_payload_set_json(payload, keys[key].key, "{}", 2, &error), &error);
   }
   /* May run the script's jsonSerialize(). */
   zend_string *json = encode(value);
   if (!json) return false;
-  bool is_fine =
-      is_well(apns_payload_set_json(payload, keys[key].key, ZSTR_VAL(json), ZSTR_LEN(json), &error),
-              &error);
+  bool is_fine = php_apns_is_well(
+      apns_payload_set_json(payload, keys[key].key, ZSTR_VAL(json), ZSTR_LEN(json), &error),
+      &error);
   zend_string_release(json);
   return is_fine;
 }
@@ -221,29 +216,30 @@ static bool set_value(apns_payload_t *payload, size_t key, zval *value) {
     case STRING:
     case LOCALIZED:
       if (Z_TYPE_P(value) == IS_NULL && keys[key].key == APNS_KEY_ACTION_LOC_KEY) {
-        return is_well(apns_payload_set_string(payload, keys[key].key, NULL, 0, &error), &error);
+        return php_apns_is_well(apns_payload_set_string(payload, keys[key].key, NULL, 0, &error),
+                                &error);
       }
       if (Z_TYPE_P(value) != IS_STRING) return wrong_type(key, "string", value);
-      return is_well(apns_payload_set_string(payload, keys[key].key, Z_STRVAL_P(value),
-                                             Z_STRLEN_P(value), &error),
-                     &error);
+      return php_apns_is_well(apns_payload_set_string(payload, keys[key].key, Z_STRVAL_P(value),
+                                                      Z_STRLEN_P(value), &error),
+                              &error);
     case STRINGS:
       if (Z_TYPE_P(value) != IS_ARRAY) return wrong_type(key, "array", value);
       return set_texts(payload, key, Z_ARRVAL_P(value));
     case INTEGER:
       if (Z_TYPE_P(value) == IS_TRUE || Z_TYPE_P(value) == IS_FALSE) {
-        return is_well(
+        return php_apns_is_well(
             apns_payload_set_integer(payload, keys[key].key, Z_TYPE_P(value) == IS_TRUE, &error),
             &error);
       }
       if (Z_TYPE_P(value) != IS_LONG) return wrong_type(key, "int", value);
-      return is_well(apns_payload_set_integer(payload, keys[key].key, Z_LVAL_P(value), &error),
-                     &error);
+      return php_apns_is_well(
+          apns_payload_set_integer(payload, keys[key].key, Z_LVAL_P(value), &error), &error);
     default:
       if (Z_TYPE_P(value) != IS_LONG && Z_TYPE_P(value) != IS_DOUBLE) {
         return wrong_type(key, "float", value);
       }
-      return is_well(
+      return php_apns_is_well(
           apns_payload_set_double(payload, keys[key].key, zval_get_double(value), &error), &error);
   }
 }
@@ -280,29 +276,29 @@ static bool add_value(zval *object, zend_string *name, zval *value) {
   size_t length = ZSTR_LEN(name);
   switch (Z_TYPE_P(value)) {
     case IS_NULL:
-      return is_well(apns_payload_add_null(payload, text, length, &error), &error);
+      return php_apns_is_well(apns_payload_add_null(payload, text, length, &error), &error);
     case IS_TRUE:
     case IS_FALSE:
-      return is_well(
+      return php_apns_is_well(
           apns_payload_add_boolean(payload, text, length, Z_TYPE_P(value) == IS_TRUE, &error),
           &error);
     case IS_LONG:
-      return is_well(apns_payload_add_integer(payload, text, length, Z_LVAL_P(value), &error),
-                     &error);
+      return php_apns_is_well(
+          apns_payload_add_integer(payload, text, length, Z_LVAL_P(value), &error), &error);
     case IS_DOUBLE:
-      return is_well(apns_payload_add_double(payload, text, length, Z_DVAL_P(value), &error),
-                     &error);
+      return php_apns_is_well(
+          apns_payload_add_double(payload, text, length, Z_DVAL_P(value), &error), &error);
     case IS_STRING:
-      return is_well(apns_payload_add_string(payload, text, length, Z_STRVAL_P(value),
-                                             Z_STRLEN_P(value), &error),
-                     &error);
+      return php_apns_is_well(apns_payload_add_string(payload, text, length, Z_STRVAL_P(value),
+                                                      Z_STRLEN_P(value), &error),
+                              &error);
     default:
       break;
   }
   /* May run the script's jsonSerialize(). */
   zend_string *json = encode(value);
   if (!json) return false;
-  bool is_fine = is_well(
+  bool is_fine = php_apns_is_well(
       apns_payload_add_json(payload, text, length, ZSTR_VAL(json), ZSTR_LEN(json), &error), &error);
   zend_string_release(json);
   return is_fine;
@@ -449,14 +445,7 @@ bool php_apns_content_write(php_apns_content *content) {
 
 /* ---- The class ------------------------------------------------------------------ */
 
-static zend_object *create(zend_class_entry *ce) {
-  payload_object *own = zend_object_alloc(sizeof *own, ce);
-  own->payload = NULL;
-  zend_object_std_init(&own->std, ce);
-  object_properties_init(&own->std, ce);
-  own->std.handlers = &handlers;
-  return &own->std;
-}
+static zend_object *create(zend_class_entry *ce) { return php_apns_object_new(ce, &handlers); }
 
 static void destroy(zend_object *object) {
   apns_payload_free(of(object)->payload);
@@ -465,28 +454,20 @@ static void destroy(zend_object *object) {
 
 void php_apns_payload_register(void) {
   php_apns_class.payload->create_object = create;
-  memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
-  handlers.offset = XtOffsetOf(payload_object, std);
-  handlers.free_obj = destroy;
-  handlers.clone_obj = NULL;
-  handlers.compare = zend_objects_not_comparable;
+  php_apns_handlers_init(&handlers, XtOffsetOf(payload_object, std), destroy);
 }
 
-typedef struct settings {
-  apns_payload_options_t options;
-} settings;
-
 static const php_apns_option fields[] = {
-    {"limit", PHP_APNS_SIZE, XtOffsetOf(settings, options.limit), false, NULL},
-    {"suffix", PHP_APNS_BYTES, XtOffsetOf(settings, options.suffix), true, NULL},
-    {"truncate", PHP_APNS_SWITCH, XtOffsetOf(settings, options.truncate), false, NULL},
+    {"limit", PHP_APNS_SIZE, XtOffsetOf(apns_payload_options_t, limit), false, NULL},
+    {"suffix", PHP_APNS_BYTES, XtOffsetOf(apns_payload_options_t, suffix), true, NULL},
+    {"truncate", PHP_APNS_SWITCH, XtOffsetOf(apns_payload_options_t, truncate), false, NULL},
 };
 const php_apns_options php_apns_payload_options = {"Apns\\Payload", fields,
                                                    sizeof fields / sizeof *fields};
 
 PHP_METHOD(Apns_Payload, __construct) {
   HashTable *given = NULL;
-  settings settings = {APNS_PAYLOAD_OPTIONS_INIT};
+  apns_payload_options_t options = APNS_PAYLOAD_OPTIONS_INIT;
   apns_error_t error = APNS_ERROR_INIT;
   payload_object *own = of(Z_OBJ_P(ZEND_THIS));
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "|h", &given) == FAILURE) return;
@@ -495,10 +476,10 @@ PHP_METHOD(Apns_Payload, __construct) {
     return;
   }
   if (!php_apns_read_options(&php_apns_payload_options, given, PHP_APNS_NAMED(execute_data),
-                             &settings)) {
+                             &options)) {
     return;
   }
-  is_well(apns_payload_new(&settings.options, &own->payload, &error), &error);
+  php_apns_is_well(apns_payload_new(&options, &own->payload, &error), &error);
 }
 
 PHP_METHOD(Apns_Payload, set) {
@@ -522,9 +503,9 @@ PHP_METHOD(Apns_Payload, setCriticalSound) {
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "S|d", &name, &volume) == FAILURE) return;
   apns_payload_t *payload = payload_of(ZEND_THIS);
-  if (payload && is_well(apns_payload_set_critical_sound(payload, ZSTR_VAL(name), ZSTR_LEN(name),
-                                                         volume, &error),
-                         &error)) {
+  if (payload && php_apns_is_well(apns_payload_set_critical_sound(payload, ZSTR_VAL(name),
+                                                                  ZSTR_LEN(name), volume, &error),
+                                  &error)) {
     RETURN_OBJ_COPY(Z_OBJ_P(ZEND_THIS));
   }
 }
@@ -544,7 +525,7 @@ PHP_METHOD(Apns_Payload, remove) {
   if (!payload) return;
   size_t key = find_key(name);
   if (key == key_count) return;
-  if (is_well(apns_payload_remove(payload, keys[key].key, &error), &error)) {
+  if (php_apns_is_well(apns_payload_remove(payload, keys[key].key, &error), &error)) {
     RETURN_OBJ_COPY(Z_OBJ_P(ZEND_THIS));
   }
 }

@@ -16,7 +16,7 @@ static apns_session_t *make(php_apns_identity *identity,
     return NULL;
   }
   if (apns_session_new(&settings->options, identity->credentials, &session, &error) != APNS_OK) {
-    php_apns_session_refused(&settings->options, &error);
+    php_apns_throw_refused(settings->options.topic, &error);
     return NULL;
   }
   return session;

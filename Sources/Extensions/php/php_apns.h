@@ -94,11 +94,18 @@ typedef struct php_apns_classes {
 } php_apns_classes;
 extern php_apns_classes php_apns_class;
 void php_apns_classes_register(void);
+/* Handlers of objects that end with a zend_object, and are neither cloned nor compared. */
+void php_apns_handlers_init(zend_object_handlers *handlers, int offset,
+                            zend_object_free_obj_t destroy);
+/* Makes one, whose own part is zeros. */
+zend_object *php_apns_object_new(zend_class_entry *ce, const zend_object_handlers *handlers);
 
 /* ---- Failures ------------------------------------------------------------ */
 
 /* Throws the exception of the error's status. */
 void php_apns_throw(const apns_error_t *error);
+/* False, and an exception, if the call of the library failed. */
+bool php_apns_is_well(apns_status_t status, const apns_error_t *error);
 void php_apns_throw_argument(const char *format, ...) ZEND_ATTRIBUTE_FORMAT(printf, 1, 2);
 /* The same for a notification, with the status that a gateway would have given. */
 void php_apns_refuse(apns_reject_t reject, const char *format, ...)
@@ -413,8 +420,8 @@ apns_status_t php_apns_wait(php_apns_tracked *tracked, php_apns_step step, int32
                             int64_t deadline, apns_error_t *error);
 /* Writes what waits; as php_apns_wait(). */
 apns_status_t php_apns_flush(php_apns_tracked *tracked, apns_error_t *error);
-/* Throws why there is no session with these options, php.ini's topic by its name there. */
-void php_apns_session_refused(const apns_session_options_t *options, const apns_error_t *error);
+/* Throws why nothing can be made with this topic, php.ini's by its name there. */
+void php_apns_throw_refused(const char *topic, const apns_error_t *error);
 
 /* A Session object of PHP. */
 typedef struct php_apns_session {
@@ -433,6 +440,8 @@ php_apns_tracked *php_apns_session_tracked(zend_object *object);
 /* Runs what interrupts the script. False: with an exception. */
 bool php_apns_interrupt(void);
 int64_t php_apns_now_ms(void);
+/* How long a timeout of the options is. */
+int32_t php_apns_option_ms(uint32_t given);
 /* Continues pending work until the deadline, in ms of the monotonic clock. */
 bool php_apns_wait_process(apns_session_t *session, int64_t deadline);
 /* How long the next slice before the deadline is. */

@@ -103,14 +103,7 @@ static void take_topic(php_apns_session_settings *settings, const php_apns_ident
 
 /* ---- Handlers ---------------------------------------------------------------- */
 
-static zend_object *create(zend_class_entry *ce) {
-  php_apns_session *own = zend_object_alloc(sizeof *own, ce);
-  own->tracked = NULL;
-  zend_object_std_init(&own->std, ce);
-  object_properties_init(&own->std, ce);
-  own->std.handlers = &handlers;
-  return &own->std;
-}
+static zend_object *create(zend_class_entry *ce) { return php_apns_object_new(ce, &handlers); }
 
 /* Closes gracefully, so that no notification in flight is destroyed. */
 static void end(zend_object *object) {
@@ -156,13 +149,9 @@ static zend_object_iterator *iterate(zend_class_entry *ce, zval *object, int by_
 void php_apns_session_register(void) {
   php_apns_class.session->create_object = create;
   php_apns_class.session->get_iterator = iterate;
-  memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
-  handlers.offset = XtOffsetOf(php_apns_session, std);
+  php_apns_handlers_init(&handlers, XtOffsetOf(php_apns_session, std), destroy);
   handlers.dtor_obj = end;
-  handlers.free_obj = destroy;
   handlers.get_gc = collect;
-  handlers.clone_obj = NULL;
-  handlers.compare = zend_objects_not_comparable;
 }
 
 void php_apns_session_object(zval *out, php_apns_tracked *tracked) {
@@ -197,7 +186,7 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
     } else if (apns_session_new(&settings.options, identity.credentials, &session, &error) !=
                APNS_OK) {
       php_apns_log_free(log);
-      php_apns_session_refused(&settings.options, &error);
+      php_apns_throw_refused(settings.options.topic, &error);
     } else {
       own->tracked = php_apns_tracked_new(session, &settings);
       own->tracked->provider = php_apns_provider_share(identity.provider);
@@ -350,10 +339,9 @@ PHP_METHOD(Apns_Session, cancel) {
     zend_argument_value_error(1, "must be what send() returned, or null");
     return;
   }
-  if (apns_session_cancel(tracked->session, (uint32_t)identifier, &count, &error) != APNS_OK) {
-    php_apns_throw(&error);
+  if (!php_apns_is_well(apns_session_cancel(tracked->session, (uint32_t)identifier, &count, &error),
+                        &error))
     return;
-  }
   RETURN_LONG((zend_long)count);
 }
 
@@ -387,10 +375,7 @@ PHP_METHOD(Apns_Session, stats) {
   if (zend_parse_parameters_none() == FAILURE) return;
   php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
   if (!tracked) return;
-  if (apns_session_stats(tracked->session, &stats, &error) != APNS_OK) {
-    php_apns_throw(&error);
-    return;
-  }
+  if (!php_apns_is_well(apns_session_stats(tracked->session, &stats, &error), &error)) return;
   array_init(return_value);
 #define COUNT(name) add_assoc_long(return_value, #name, (zend_long)stats.name)
   COUNT(taken);
@@ -445,10 +430,7 @@ PHP_METHOD(Apns_Session, metrics) {
   if (zend_parse_parameters_none() == FAILURE) return;
   php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
   if (!tracked) return;
-  if (apns_session_metrics(tracked->session, &metrics, &error) != APNS_OK) {
-    php_apns_throw(&error);
-    return;
-  }
+  if (!php_apns_is_well(apns_session_metrics(tracked->session, &metrics, &error), &error)) return;
   array_init(return_value);
 #define COUNT(name) add_assoc_long(return_value, #name, (zend_long)metrics.name)
   COUNT(responses);

@@ -19,14 +19,7 @@ static apns_strings_t *strings_of(zval *object) {
   return own->strings;
 }
 
-static zend_object *create(zend_class_entry *ce) {
-  strings_object *own = zend_object_alloc(sizeof *own, ce);
-  own->strings = NULL;
-  zend_object_std_init(&own->std, ce);
-  object_properties_init(&own->std, ce);
-  own->std.handlers = &handlers;
-  return &own->std;
-}
+static zend_object *create(zend_class_entry *ce) { return php_apns_object_new(ce, &handlers); }
 
 static void destroy(zend_object *object) {
   apns_strings_free(of(object)->strings);
@@ -35,11 +28,7 @@ static void destroy(zend_object *object) {
 
 void php_apns_strings_register(void) {
   php_apns_class.strings->create_object = create;
-  memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
-  handlers.offset = XtOffsetOf(strings_object, std);
-  handlers.free_obj = destroy;
-  handlers.clone_obj = NULL;
-  handlers.compare = zend_objects_not_comparable;
+  php_apns_handlers_init(&handlers, XtOffsetOf(strings_object, std), destroy);
 }
 
 PHP_METHOD(Apns_Strings, __construct) {
@@ -51,9 +40,8 @@ PHP_METHOD(Apns_Strings, __construct) {
     zend_throw_error(NULL, "Apns\\Strings is already constructed");
     return;
   }
-  if (apns_strings_new(ZSTR_VAL(bytes), ZSTR_LEN(bytes), &own->strings, &error) != APNS_OK) {
-    php_apns_throw(&error);
-  }
+  php_apns_is_well(apns_strings_new(ZSTR_VAL(bytes), ZSTR_LEN(bytes), &own->strings, &error),
+                   &error);
 }
 
 PHP_METHOD(Apns_Strings, open) {
@@ -62,10 +50,7 @@ PHP_METHOD(Apns_Strings, open) {
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "P", &file) == FAILURE) return;
   if (!php_apns_may_open(ZSTR_VAL(file))) return;
-  if (apns_strings_open(ZSTR_VAL(file), &strings, &error) != APNS_OK) {
-    php_apns_throw(&error);
-    return;
-  }
+  if (!php_apns_is_well(apns_strings_open(ZSTR_VAL(file), &strings, &error), &error)) return;
   object_init_ex(return_value, php_apns_class.strings);
   of(Z_OBJ_P(return_value))->strings = strings;
 }
@@ -88,10 +73,9 @@ PHP_METHOD(Apns_Strings, get) {
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "S", &key) == FAILURE) return;
   apns_strings_t *strings = strings_of(ZEND_THIS);
   if (!strings) return;
-  if (apns_strings_get(strings, ZSTR_VAL(key), ZSTR_LEN(key), &text, &length, &error) != APNS_OK) {
-    php_apns_throw(&error);
+  if (!php_apns_is_well(
+          apns_strings_get(strings, ZSTR_VAL(key), ZSTR_LEN(key), &text, &length, &error), &error))
     return;
-  }
   RETURN_STRINGL(text, length);
 }
 

@@ -38,12 +38,9 @@ bool php_apns_token_bytes(zval *given, uint8_t bytes[APNS_TOKEN_MAX], size_t *le
                     zend_zval_type_name(given));
     return false;
   }
-  if (apns_token_from_hex(Z_STRVAL_P(given), length_of_line(Z_STR_P(given)), bytes, APNS_TOKEN_MAX,
-                          length, &error) != APNS_OK) {
-    php_apns_throw(&error);
-    return false;
-  }
-  return true;
+  return php_apns_is_well(apns_token_from_hex(Z_STRVAL_P(given), length_of_line(Z_STR_P(given)),
+                                              bytes, APNS_TOKEN_MAX, length, &error),
+                          &error);
 }
 
 static void make(zval *out, const uint8_t *bytes, size_t length) {
@@ -72,11 +69,10 @@ PHP_METHOD(Apns_Token, fromBase64) {
   size_t length = 0;
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "S", &text) == FAILURE) return;
-  if (apns_token_from_base64(ZSTR_VAL(text), length_of_line(text), bytes, sizeof bytes, &length,
-                             &error) != APNS_OK) {
-    php_apns_throw(&error);
+  if (!php_apns_is_well(apns_token_from_base64(ZSTR_VAL(text), length_of_line(text), bytes,
+                                               sizeof bytes, &length, &error),
+                        &error))
     return;
-  }
   make(return_value, bytes, length);
 }
 
@@ -99,10 +95,9 @@ PHP_METHOD(Apns_Token, toBase64) {
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters_none() == FAILURE) return;
   if (!php_apns_token_bytes(ZEND_THIS, bytes, &length)) return;
-  if (apns_token_to_base64(bytes, length, text, sizeof text, &length, &error) != APNS_OK) {
-    php_apns_throw(&error);
+  if (!php_apns_is_well(apns_token_to_base64(bytes, length, text, sizeof text, &length, &error),
+                        &error))
     return;
-  }
   RETURN_STRINGL(text, length);
 }
 

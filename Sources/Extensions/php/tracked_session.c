@@ -3,11 +3,6 @@
 
 #include <poll.h>
 
-/* A timeout of the options. */
-static int32_t milliseconds(uint32_t given) {
-  return given ? (int32_t)MIN(given, INT32_MAX) : 10000;
-}
-
 static const char *apples_host(const apns_session_options_t *options) {
   const bool is_sandbox = options->environment == APNS_ENVIRONMENT_SANDBOX;
   if (options->protocol == APNS_PROTOCOL_BINARY)
@@ -24,9 +19,9 @@ php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
   tracked->yields = options->outcomes == APNS_OUTCOMES_ALL;
   tracked->never_waits = options->peer.nonblocking;
   tracked->references = 1;
-  tracked->connect_ms = milliseconds(options->peer.connect_timeout_ms);
+  tracked->connect_ms = php_apns_option_ms(options->peer.connect_timeout_ms);
   const int64_t both =
-      (int64_t)tracked->connect_ms + milliseconds(settings->tuning.write_timeout_ms);
+      (int64_t)tracked->connect_ms + php_apns_option_ms(settings->tuning.write_timeout_ms);
   tracked->patience_ms = (int32_t)MIN(both, INT32_MAX);
   tracked->close_timeout_ms = settings->close_timeout_ms;
   snprintf(tracked->peer, sizeof tracked->peer, "%s:%d",
@@ -70,9 +65,9 @@ php_apns_tracked *php_apns_session_tracked(zend_object *object) {
   return tracked;
 }
 
-void php_apns_session_refused(const apns_session_options_t *options, const apns_error_t *error) {
+void php_apns_throw_refused(const char *topic, const apns_error_t *error) {
   apns_error_t named = *error;
-  if (options->topic && options->topic == APNS_G(topic) && error->cause == APNS_CAUSE_TOPIC) {
+  if (topic && topic == APNS_G(topic) && error->cause == APNS_CAUSE_TOPIC) {
     snprintf(named.message, sizeof named.message, "apns.topic of php.ini: %s", error->message);
   }
   php_apns_throw(&named);

@@ -29,6 +29,10 @@ bool php_apns_interrupt(void) {
   return !EG(exception);
 }
 
+int32_t php_apns_option_ms(uint32_t given) {
+  return given ? (int32_t)MIN(given, INT32_MAX) : 10000;
+}
+
 int64_t php_apns_now_ms(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

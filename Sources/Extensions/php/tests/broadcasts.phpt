@@ -4,7 +4,6 @@ Broadcasts: notifications with a channel instead of a device
 apns
 --SKIPIF--
 <?php
-require __DIR__ . '/skip.inc';
 require __DIR__ . '/skip_http2.inc';
 ?>
 --FILE--

@@ -4,7 +4,6 @@ Channels are created, described, listed and deleted, and a broadcast reaches a s
 apns
 --SKIPIF--
 <?php
-require __DIR__ . '/skip.inc';
 require __DIR__ . '/skip_http2.inc';
 ?>
 --FILE--

@@ -4,7 +4,6 @@ HTTP/2 with a certificate and with provider tokens: responses, and refusals befo
 apns
 --SKIPIF--
 <?php
-require __DIR__ . '/skip.inc';
 require __DIR__ . '/skip_http2.inc';
 ?>
 --FILE--

@@ -4,7 +4,6 @@ HTTP/2 responses come in any order: user data stays until its outcome is read
 apns
 --SKIPIF--
 <?php
-require __DIR__ . '/skip.inc';
 require __DIR__ . '/skip_http2.inc';
 ?>
 --FILE--

@@ -4,7 +4,6 @@ php.ini gives HTTP/2 options that the script lacks, and does not break a script 
 apns
 --SKIPIF--
 <?php
-require __DIR__ . '/skip.inc';
 require __DIR__ . '/skip_http2.inc';
 ?>
 --FILE--

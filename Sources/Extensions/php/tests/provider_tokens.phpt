@@ -6,7 +6,6 @@ apns
 error_log=/dev/null
 --SKIPIF--
 <?php
-require __DIR__ . '/skip.inc';
 require __DIR__ . '/skip_http2.inc';
 ?>
 --FILE--

@@ -4,7 +4,6 @@ Session::push(): one notification returns with its outcome
 apns
 --SKIPIF--
 <?php
-require __DIR__ . '/skip.inc';
 require __DIR__ . '/skip_http2.inc';
 if (!function_exists('pcntl_signal')) die('skip pcntl is not there');
 ?>

@@ -4,7 +4,6 @@ Numbers, booleans and words are accepted as text, as parse_ini_file(), getenv() 
 apns
 --SKIPIF--
 <?php
-require __DIR__ . '/skip.inc';
 require __DIR__ . '/skip_http2.inc';
 ?>
 --FILE--

@@ -4,7 +4,6 @@ Event::$why describes each outcome
 apns
 --SKIPIF--
 <?php
-require __DIR__ . '/skip.inc';
 require __DIR__ . '/skip_http2.inc';
 ?>
 --FILE--
