@@ -256,19 +256,7 @@ static PyObject *channels_fileno(PyObject *object, PyObject *none) {
   const bool is_closed = self->channels == NULL;
   const int descriptor = apns_channels_fd(self->channels);
   object_lock_release(&self->lock);
-  if (descriptor >= 0) return PyLong_FromLong(descriptor);
-  apns_error_t error = APNS_ERROR_INIT;
-  error.status = is_closed ? APNS_ERR_CLOSED : APNS_ERR_ARGUMENT;
-  PyOS_snprintf(
-      error.message, sizeof error.message,
-      is_closed ? "the channels were closed" : "the channels were made without nonblocking");
-  return raise_error(self->state, &error);
-}
-
-static PyObject *channels_enter(PyObject *self, PyObject *none) {
-  (void)none;
-  Py_INCREF(self);
-  return self;
+  return descriptor_of(self->state, "the channels were", is_closed, descriptor);
 }
 
 static PyObject *channels_exit(PyObject *object, PyObject *args) {
@@ -410,7 +398,7 @@ static PyMethodDef methods[] = {
      "fileno($self, /)\n--\n\n"
      "With `nonblocking`: the descriptor that becomes readable whenever the pending request\n"
      "has something to do. Then make the same call again. Never read from it or close it."},
-    {"__enter__", channels_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nReturns itself."},
+    {"__enter__", object_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nReturns itself."},
     {"__exit__", channels_exit, METH_VARARGS,
      "__exit__($self, kind, value, trace, /)\n--\n\nCloses it."},
     {NULL, NULL, 0, NULL}};

@@ -51,12 +51,20 @@ PyObject *load_attribute(const char *module, const char *name);
 /* Memory of an object, and its end. */
 void *object_alloc(PyTypeObject *type);
 void object_free(PyObject *object);
+/* __enter__() of a type. */
+PyObject *object_enter(PyObject *self, PyObject *none);
 
 /* ---- errors.c --------------------------------------------------------------- */
 
 bool errors_load(module_state_t *state);
 /* Sets the exception of the error's status. NULL, for the caller to return. */
 void *raise_error(const module_state_t *state, const apns_error_t *error);
+/* The same of the status, with a message for printf(). */
+void *raise_status(const module_state_t *state, apns_status_t status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* fileno() of what `subject` names, such as "the feedback was". */
+PyObject *descriptor_of(const module_state_t *state, const char *subject, bool is_closed,
+                        int descriptor);
 /* Gives the exception that is set an attribute with this number. */
 void annotate_exception(const char *name, size_t number);
 /* The same with an object, of which it takes over the reference; NULL: it could not be made. */

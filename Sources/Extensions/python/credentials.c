@@ -302,12 +302,8 @@ static void credentials_dealloc(PyObject *object) {
 
 const apns_credentials_t *credentials_lend(PyObject *object) {
   credentials_t *self = (credentials_t *)object;
-  if (self->closed) {
-    apns_error_t error = APNS_ERROR_INIT;
-    error.status = APNS_ERR_CLOSED;
-    PyOS_snprintf(error.message, sizeof error.message, "the credentials were closed");
-    return raise_error(self->state, &error);
-  }
+  if (self->closed)
+    return raise_status(self->state, APNS_ERR_CLOSED, "the credentials were closed");
   self->borrowers++;
   return self->credentials;
 }
@@ -324,12 +320,6 @@ static PyObject *credentials_close(PyObject *object, PyObject *none) {
   self->closed = true;
   free_when_idle(self);
   Py_RETURN_NONE;
-}
-
-static PyObject *credentials_enter(PyObject *self, PyObject *none) {
-  (void)none;
-  Py_INCREF(self);
-  return self;
 }
 
 static PyObject *credentials_exit(PyObject *self, PyObject *args) {
@@ -428,7 +418,7 @@ static PyMethodDef methods[] = {
      "close($self, /)\n--\n\n"
      "Frees them. Sessions and feedbacks that were made with them keep working.\n"
      "Closing them again does nothing."},
-    {"__enter__", credentials_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nReturns itself."},
+    {"__enter__", object_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nReturns itself."},
     {"__exit__", credentials_exit, METH_VARARGS,
      "__exit__($self, kind, value, trace, /)\n--\n\nCloses them."},
     {NULL, NULL, 0, NULL}};

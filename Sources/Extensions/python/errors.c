@@ -1,4 +1,6 @@
 /* Failures of the library as exceptions. libapns/_errors.py says which class each status has. */
+#include <stdarg.h>
+
 #include "core.h"
 
 bool errors_load(module_state_t *state) {
@@ -24,6 +26,23 @@ void *raise_error(const module_state_t *state, const apns_error_t *error) {
   Py_XDECREF(exception);
   Py_DECREF(type);
   return NULL;
+}
+
+void *raise_status(const module_state_t *state, apns_status_t status, const char *format, ...) {
+  apns_error_t error = APNS_ERROR_INIT;
+  va_list arguments;
+  error.status = status;
+  va_start(arguments, format);
+  PyOS_vsnprintf(error.message, sizeof error.message, format, arguments);
+  va_end(arguments);
+  return raise_error(state, &error);
+}
+
+PyObject *descriptor_of(const module_state_t *state, const char *subject, bool is_closed,
+                        int descriptor) {
+  if (descriptor >= 0) return PyLong_FromLong(descriptor);
+  return is_closed ? raise_status(state, APNS_ERR_CLOSED, "%s closed", subject)
+                   : raise_status(state, APNS_ERR_ARGUMENT, "%s made without nonblocking", subject);
 }
 
 void annotate_exception(const char *name, size_t number) {

@@ -120,13 +120,7 @@ static PyObject *feedback_fileno(PyObject *object, PyObject *none) {
   bool is_closed = self->feedback == NULL;
   int descriptor = apns_feedback_fd(self->feedback);
   object_lock_release(&self->lock);
-  if (descriptor >= 0) return PyLong_FromLong(descriptor);
-  apns_error_t error = APNS_ERROR_INIT;
-  error.status = is_closed ? APNS_ERR_CLOSED : APNS_ERR_ARGUMENT;
-  PyOS_snprintf(
-      error.message, sizeof error.message,
-      is_closed ? "the feedback was closed" : "the feedback was made without nonblocking");
-  return raise_error(self->state, &error);
+  return descriptor_of(self->state, "the feedback was", is_closed, descriptor);
 }
 
 static PyObject *feedback_close(PyObject *object, PyObject *none) {
@@ -138,12 +132,6 @@ static PyObject *feedback_close(PyObject *object, PyObject *none) {
   object_lock_release(&self->lock);
   apns_feedback_free(feedback);
   Py_RETURN_NONE;
-}
-
-static PyObject *feedback_enter(PyObject *self, PyObject *none) {
-  (void)none;
-  Py_INCREF(self);
-  return self;
 }
 
 static PyObject *feedback_exit(PyObject *object, PyObject *args) {
@@ -173,7 +161,7 @@ static PyMethodDef methods[] = {
      "fileno($self, /)\n--\n\n"
      "With `nonblocking`: the descriptor that becomes readable whenever iterating has something\n"
      "to do, until the feedback is closed. Never read from it or close it."},
-    {"__enter__", feedback_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nReturns itself."},
+    {"__enter__", object_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nReturns itself."},
     {"__exit__", feedback_exit, METH_VARARGS,
      "__exit__($self, kind, value, trace, /)\n--\n\nCloses it."},
     {NULL, NULL, 0, NULL}};

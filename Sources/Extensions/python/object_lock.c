@@ -33,11 +33,7 @@ static bool acquire(PyThread_type_lock lock) {
 bool object_lock_acquire(object_lock_t *lock, const char *what) {
   /* A child has no copy of the thread that may hold the lock. */
   if (!object_lock_is_of_this_process(lock)) {
-    apns_error_t error = APNS_ERROR_INIT;
-    error.status = APNS_ERR_FORKED;
-    PyOS_snprintf(error.message, sizeof error.message, "the %s was made by the parent process",
-                  what);
-    raise_error(lock->state, &error);
+    raise_status(lock->state, APNS_ERR_FORKED, "the %s was made by the parent process", what);
     return false;
   }
   int is_next = PyThread_acquire_lock(lock->next, NOWAIT_LOCK);

@@ -75,11 +75,8 @@ static void pause_shortly(void) {
 
 static bool refuse_nonblocking(const session_t *self) {
   if (!self->never_waits) return false;
-  apns_error_t error = APNS_ERROR_INIT;
-  error.status = APNS_ERR_ARGUMENT;
-  PyOS_snprintf(error.message, sizeof error.message,
-                "the session is nonblocking: send, and take the outcome as an event");
-  raise_error(self->state, &error);
+  raise_status(self->state, APNS_ERR_ARGUMENT,
+               "the session is nonblocking: send, and take the outcome as an event");
   return true;
 }
 

@@ -296,7 +296,7 @@ static PyMethodDef methods[] = {
      "session looks for work. Any thread may call it at any time."},
     {"_end", session_end_now, METH_NOARGS,
      "_end($self, /)\n--\n\nEnds it as its destruction does."},
-    {"__enter__", session_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nReturns itself."},
+    {"__enter__", object_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nReturns itself."},
     {"__exit__", session_exit, METH_VARARGS,
      "__exit__($self, kind, value, trace, /)\n--\n\n"
      "Drains and closes; after an exception, or with `nonblocking`, it closes without\n"

@@ -106,7 +106,6 @@ PyObject *session_flush(PyObject *self, PyObject *none);
 PyObject *session_drain(PyObject *self, PyObject *args, PyObject *keywords);
 PyObject *session_cancel(PyObject *self, PyObject *args, PyObject *keywords);
 PyObject *session_close(PyObject *self, PyObject *args, PyObject *keywords);
-PyObject *session_enter(PyObject *self, PyObject *none);
 PyObject *session_exit(PyObject *self, PyObject *args);
 
 /* ---- session_reports.c: counts, and devices that are gone --------------------------- */

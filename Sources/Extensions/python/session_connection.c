@@ -177,12 +177,6 @@ PyObject *session_close(PyObject *object, PyObject *args, PyObject *keywords) {
   Py_RETURN_NONE;
 }
 
-PyObject *session_enter(PyObject *self, PyObject *none) {
-  (void)none;
-  Py_INCREF(self);
-  return self;
-}
-
 PyObject *session_exit(PyObject *object, PyObject *args) {
   session_t *self = (session_t *)object;
   PyObject *kind = NULL, *value, *trace;

@@ -1,21 +1,18 @@
 /* A session in the program's event loop, made with the option `nonblocking`. */
 #include "session.h"
 
-static void *raise_status(const session_t *self, apns_status_t status) {
-  apns_error_t error = APNS_ERROR_INIT;
-  error.status = status;
-  PyOS_snprintf(error.message, sizeof error.message,
-                status == APNS_ERR_FORKED ? "the session was made by the parent process"
-                                          : "the session was made without nonblocking");
-  return raise_error(self->state, &error);
+static void *raise_misuse(const session_t *self, apns_status_t status) {
+  return raise_status(self->state, status,
+                      status == APNS_ERR_FORKED ? "the session was made by the parent process"
+                                                : "the session was made without nonblocking");
 }
 
 /* Raises unless the session is nonblocking and of this process. */
 static bool require_never_waits(const session_t *self) {
   if (!object_lock_is_of_this_process(&self->lock)) {
-    raise_status(self, APNS_ERR_FORKED);
+    raise_misuse(self, APNS_ERR_FORKED);
   } else if (!self->never_waits) {
-    raise_status(self, APNS_ERR_ARGUMENT);
+    raise_misuse(self, APNS_ERR_ARGUMENT);
   } else {
     return true;
   }
@@ -52,7 +49,7 @@ PyObject *session_wake(PyObject *object, PyObject *none) {
   session_t *self = (session_t *)object;
   (void)none;
   apns_status_t status = apns_session_wake(self->session);
-  if (status) return raise_status(self, status);
+  if (status) return raise_misuse(self, status);
   Py_RETURN_NONE;
 }
 

@@ -133,3 +133,9 @@ void object_free(PyObject *object) {
   release(object);
   Py_DECREF(type);
 }
+
+PyObject *object_enter(PyObject *self, PyObject *none) {
+  (void)none;
+  Py_INCREF(self);
+  return self;
+}

@@ -10,36 +10,31 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from . import _core, aio
+from . import aio
 from ._client import (
     GOODBYE,
     UNREAD_MAX,
+    ClientBase,
     given_up,
     is_binary,
-    make_core,
     patience,
     require_process,
     seconds_of,
 )
 from ._constants import EventKind, Outcomes, Status
-from ._credentials import make_credentials
 from ._errors import ClosedError, DeadlineError, Error, FullError
 from ._notification import options_of
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from typing_extensions import Self, Unpack
 
-    from ._core import Credentials, Device, Event, Stats, _Metrics
-    from ._credentials import _Path, _Text
-    from ._notification import Content, Item, Token
-    from ._options import ClientOptions
+    from ._core import Credentials, Event
+    from ._notification import Content, Item, PushOptions, Token
 
 _TURN_COUNT = 64
 
 
-class AsyncClient:
+class AsyncClient(ClientBase):
     """Pushes notifications from the tasks of an event loop: asyncio's, or uvloop's.
 
         async with libapns.AsyncClient(key="AuthKey_ABC123DEFG.p8", key_id="ABC123DEFG",
@@ -51,23 +46,7 @@ class AsyncClient:
     an asynchronous context manager it closes at the end of the block.
     """
 
-    def __init__(
-        self,
-        *,
-        key: _Path | _Text | None = None,
-        key_id: str | None = None,
-        team_id: str | None = None,
-        certificate: _Path | _Text | None = None,
-        certificate_key: _Path | _Text | None = None,
-        passphrase: str | None = None,
-        ca_file: _Path | None = None,
-        credentials: Credentials | None = None,
-        **options: Unpack[ClientOptions],
-    ) -> None:
-        who = make_credentials(
-            credentials, key, key_id, team_id, certificate, certificate_key, passphrase, ca_file
-        )
-        self._core = make_core(who, options)
+    def _begin(self, options: Any) -> None:
         self._patience = patience(options)
         self._is_binary = is_binary(options)
         self._process = os.getpid()
@@ -79,40 +58,9 @@ class AsyncClient:
     # ---- What it is ---------------------------------------------------------------------
 
     @property
-    def credentials(self) -> Credentials:
-        """The Credentials that new connections use."""
-        return self._core.credentials
-
-    @property
-    def host(self) -> str:
-        """The server's name or address."""
-        return self._core.host
-
-    @property
-    def port(self) -> int:
-        """The server's port."""
-        return self._core.port
-
-    @property
     def closed(self) -> bool:
         """Whether it takes no more notifications."""
         return self._is_closed
-
-    def stats(self) -> Stats:
-        """Counts since the client was made."""
-        return self._core.stats()
-
-    def metrics(self) -> _Metrics:
-        """Figures for a monitoring system, as from Session.metrics()."""
-        return self._core.metrics()
-
-    def gone(self) -> list[Device]:
-        """Takes the list of gone devices (410), each once."""
-        return self._core.gone()
-
-    def __repr__(self) -> str:
-        closed = ", closed" if self.closed else ""
-        return f"<libapns.AsyncClient to {self.host}, port {self.port}{closed}>"
 
     def use_credentials(self, credentials: Credentials, /) -> None:
         """Rotates the credentials, such as a renewed certificate. Nothing is lost by that."""
@@ -162,14 +110,7 @@ class AsyncClient:
         *,
         timeout: float | None = None,
         user_data: object = None,
-        expiry: datetime | int | None = None,
-        priority: int | None = None,
-        topic: str | None = None,
-        push_type: int | str | None = None,
-        collapse_id: str | None = None,
-        apns_id: str | None = None,
-        channel_id: str | None = None,
-        deadline: float | None = None,
+        **options: Unpack[PushOptions],
     ) -> Event:
         """Pushes one notification and returns its outcome, an Event. The arguments, and what
         becomes of them, are those of Client.push().
@@ -180,12 +121,7 @@ class AsyncClient:
         seconds = seconds_of(timeout, self._patience)
         session = self._open()
         future: asyncio.Future[Event] = session._loop.create_future()
-        one = session._put(
-            future, True, token, payload,
-            user_data=user_data, expiry=expiry, priority=priority, topic=topic,
-            push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
-            deadline=deadline,
-        )  # fmt: skip
+        one = session._put(future, True, token, payload, user_data=user_data, **options)
         self._impatient.add(one)
         # The binary interface proves acceptance only during a drain.
         proof = asyncio.ensure_future(session.drain(seconds)) if self._is_binary else None
@@ -231,14 +167,7 @@ class AsyncClient:
         payload: Content,
         *,
         user_data: object = None,
-        expiry: datetime | int | None = None,
-        priority: int | None = None,
-        topic: str | None = None,
-        push_type: int | str | None = None,
-        collapse_id: str | None = None,
-        apns_id: str | None = None,
-        channel_id: str | None = None,
-        deadline: float | None = None,
+        **options: Unpack[PushOptions],
     ) -> asyncio.Future[Event]:
         """Queues one notification and returns a future of its outcome, to be awaited.
 
@@ -247,12 +176,7 @@ class AsyncClient:
         """
         session = self._open()
         future: asyncio.Future[Event] = session._loop.create_future()
-        one = session._put(
-            future, True, token, payload,
-            user_data=user_data, expiry=expiry, priority=priority, topic=topic,
-            push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
-            deadline=deadline,
-        )  # fmt: skip
+        one = session._put(future, True, token, payload, user_data=user_data, **options)
         if one.identifier is None and not future.done():
             one.taken = session._loop.create_future()
             try:

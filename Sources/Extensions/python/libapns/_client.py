@@ -32,13 +32,11 @@ from ._errors import (
 from ._notification import options_of
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from typing_extensions import Self, Unpack
 
     from ._core import Credentials, Device, Event, Stats, _Metrics
     from ._credentials import _Path, _Text
-    from ._notification import Content, Item, Token
+    from ._notification import Content, Item, PushOptions, Token
     from ._options import ClientOptions
 
 logger = logging.getLogger("libapns")
@@ -186,7 +184,7 @@ class _Engine:
         answer: Answer,
         token: Token | None,
         payload: Content,
-        options: dict[str, Any],
+        options: Any,
         deadline: float,
         more: bool,
     ) -> None:
@@ -439,7 +437,73 @@ def written(payload: Content) -> Content:
     return _core.encode_json(payload) if isinstance(payload, dict) else bytes(payload)
 
 
-class Client:
+class ClientBase:
+    """What Client and AsyncClient have in common: a session that reports every outcome."""
+
+    def __init__(
+        self,
+        *,
+        key: _Path | _Text | None = None,
+        key_id: str | None = None,
+        team_id: str | None = None,
+        certificate: _Path | _Text | None = None,
+        certificate_key: _Path | _Text | None = None,
+        passphrase: str | None = None,
+        ca_file: _Path | None = None,
+        credentials: Credentials | None = None,
+        **options: Unpack[ClientOptions],
+    ) -> None:
+        who = make_credentials(
+            credentials, key, key_id, team_id, certificate, certificate_key, passphrase, ca_file
+        )
+        for name in ("nonblocking", "outcomes", "events_max"):
+            if name in options:
+                raise TypeError(f"a client takes no {name}: it is what it does")
+        self._core = _core.Session(
+            who, nonblocking=True, outcomes="each", events_max=1 << 30, **options
+        )
+        self._begin(options)
+
+    def _begin(self, options: Any) -> None:
+        raise NotImplementedError
+
+    @property
+    def credentials(self) -> Credentials:
+        """The Credentials that new connections use."""
+        return self._core.credentials
+
+    @property
+    def host(self) -> str:
+        """The server's name or address."""
+        return self._core.host
+
+    @property
+    def port(self) -> int:
+        """The server's port."""
+        return self._core.port
+
+    @property
+    def closed(self) -> bool:
+        raise NotImplementedError
+
+    def stats(self) -> Stats:
+        """Counts since the client was made."""
+        return self._core.stats()
+
+    def metrics(self) -> _Metrics:
+        """Figures for a monitoring system, as from Session.metrics()."""
+        return self._core.metrics()
+
+    def gone(self) -> list[Device]:
+        """Takes the list of gone devices (410), each once."""
+        return self._core.gone()
+
+    def __repr__(self) -> str:
+        closed = ", closed" if self.closed else ""
+        return f"<libapns.{type(self).__name__} to {self.host}, port {self.port}{closed}>"
+
+
+class Client(ClientBase):
     """Pushes notifications from any thread, over connections that it keeps.
 
         client = libapns.Client(key="AuthKey_ABC123DEFG.p8", key_id="ABC123DEFG",
@@ -469,61 +533,15 @@ class Client:
     how many are missing.
     """
 
-    def __init__(
-        self,
-        *,
-        key: _Path | _Text | None = None,
-        key_id: str | None = None,
-        team_id: str | None = None,
-        certificate: _Path | _Text | None = None,
-        certificate_key: _Path | _Text | None = None,
-        passphrase: str | None = None,
-        ca_file: _Path | None = None,
-        credentials: Credentials | None = None,
-        **options: Unpack[ClientOptions],
-    ) -> None:
-        who = make_credentials(
-            credentials, key, key_id, team_id, certificate, certificate_key, passphrase, ca_file
-        )
-        self._engine = _Engine(make_core(who, options), options)
+    def _begin(self, options: Any) -> None:
+        self._engine = _Engine(self._core, options)
 
     # ---- What it is ---------------------------------------------------------------------
-
-    @property
-    def credentials(self) -> Credentials:
-        """The Credentials that new connections use."""
-        return self._engine.core.credentials
-
-    @property
-    def host(self) -> str:
-        """The server's name or address."""
-        return self._engine.core.host
-
-    @property
-    def port(self) -> int:
-        """The server's port."""
-        return self._engine.core.port
 
     @property
     def closed(self) -> bool:
         """Whether it takes no more notifications."""
         return self._engine.deadline is not None
-
-    def stats(self) -> Stats:
-        """Counts since the client was made."""
-        return self._engine.core.stats()
-
-    def metrics(self) -> _Metrics:
-        """Figures for a monitoring system, as from Session.metrics()."""
-        return self._engine.core.metrics()
-
-    def gone(self) -> list[Device]:
-        """Takes the list of gone devices (410), each once."""
-        return self._engine.core.gone()
-
-    def __repr__(self) -> str:
-        closed = ", closed" if self.closed else ""
-        return f"<libapns.Client to {self.host}, port {self.port}{closed}>"
 
     def use_credentials(self, credentials: Credentials, /) -> None:
         """Rotates the credentials, such as a renewed certificate. Nothing is lost by that."""
@@ -547,14 +565,7 @@ class Client:
         *,
         timeout: float | None = None,
         user_data: object = None,
-        expiry: datetime | int | None = None,
-        priority: int | None = None,
-        topic: str | None = None,
-        push_type: int | str | None = None,
-        collapse_id: str | None = None,
-        apns_id: str | None = None,
-        channel_id: str | None = None,
-        deadline: float | None = None,
+        **options: Unpack[PushOptions],
     ) -> Event:
         """Pushes one notification and returns its outcome, an Event.
 
@@ -590,11 +601,6 @@ class Client:
         engine.require_other_thread("push()")
         began = time.monotonic()
         until = began + seconds_of(timeout, engine.patience)
-        options = {
-            "expiry": expiry, "priority": priority, "topic": topic, "push_type": push_type,
-            "collapse_id": collapse_id, "apns_id": apns_id, "channel_id": channel_id,
-            "deadline": deadline,
-        }  # fmt: skip
         answer = Answer(engine, user_data)
         engine.impatient.add(answer)
         try:
@@ -622,14 +628,7 @@ class Client:
         payload: Content,
         *,
         user_data: object = None,
-        expiry: datetime | int | None = None,
-        priority: int | None = None,
-        topic: str | None = None,
-        push_type: int | str | None = None,
-        collapse_id: str | None = None,
-        apns_id: str | None = None,
-        channel_id: str | None = None,
-        deadline: float | None = None,
+        **options: Unpack[PushOptions],
     ) -> concurrent.futures.Future[Event]:
         """Queues one notification and returns a concurrent.futures.Future of its outcome.
 
@@ -644,11 +643,6 @@ class Client:
         submit() never waits. cancel() of a future takes the notification back.
         """
         engine = self._engine
-        options = {
-            "expiry": expiry, "priority": priority, "topic": topic, "push_type": push_type,
-            "collapse_id": collapse_id, "apns_id": apns_id, "channel_id": channel_id,
-            "deadline": deadline,
-        }  # fmt: skip
         answer = Answer(engine, user_data)
         engine.take(answer, token, payload, options, time.monotonic() + engine.patience, True)
         return answer
@@ -828,16 +822,6 @@ def given_up(
     if event.kind in (EventKind.CANCELLED, EventKind.UNKNOWN) and not event.reason_text:
         event._reason_text = why
     return event
-
-
-def make_core(credentials: Credentials, options: Any) -> _core.Session:
-    """A session for an event loop, which reports every outcome."""
-    for name in ("nonblocking", "outcomes", "events_max"):
-        if name in options:
-            raise TypeError(f"a client takes no {name}: it is what it does")
-    return _core.Session(
-        credentials, nonblocking=True, outcomes="each", events_max=1 << 30, **options
-    )
 
 
 def is_binary(options: Any) -> bool:

@@ -3,7 +3,6 @@
 import builtins
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
 from types import TracebackType
 from typing import Any, Final, Literal, TypedDict, TypeVar, final, overload
 
@@ -12,8 +11,8 @@ from typing_extensions import Self, Unpack
 
 from ._channels import ChannelDescription, ChannelsResponse
 from ._constants import EventKind, Reason, Reject, Severity
-from ._log import Log
-from ._notification import Content, Item, Token
+from ._notification import Content, Item, PushOptions, Token
+from ._options import ChannelsOptions, FeedbackOptions, SessionOptions
 
 _T = TypeVar("_T")
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -69,50 +68,7 @@ class Credentials:
 class Session:
     """A provider's session with one gateway."""
 
-    def __new__(
-        cls,
-        credentials: Credentials,
-        *,
-        # options of a session: generated
-        host: str | None = None,
-        server_name: str | None = None,
-        port: int | None = None,
-        connect_timeout: float | None = None,
-        proxy: str | None = None,
-        proxy_from_environment: bool = False,
-        nonblocking: bool = False,
-        addresses: str | None = None,
-        environment: int | Literal["production", "sandbox"] | None = None,
-        protocol: int | Literal["http2", "binary"] | None = None,
-        topic: str | None = None,
-        device_order: bool = False,
-        connections: int | None = None,
-        window_bytes: int | None = None,
-        checks: int | None = 3,
-        delivery: int | Literal["at_least_once", "at_most_once"] | None = None,
-        outcomes: int | Literal["all", "each", "failures"] | None = None,
-        log_level: int | Literal["error", "warning", "notice", "info", "debug", "trace"] | None = None,
-        close_timeout: float | None = None,
-        format: int | Literal["simple", "enhanced", "framed"] | None = None,
-        quiet_period: float | None = None,
-        zero_proves: bool = False,
-        standby: bool = True,
-        prove_after: int | None = None,
-        write_timeout: float | None = None,
-        answer_timeout: float | None = None,
-        ping_after: int | None = None,
-        keepalive: int | None = None,
-        retry_timeout: float | None = None,
-        connects_per_minute: int | None = None,
-        reconnect_pause_max: float | None = None,
-        payload_max: int | None = None,
-        retry_schedule: str | None = None,
-        server_error_schedule: str | None = None,
-        deadline: float | None = None,
-        # end of the options of a session
-        events_max: int = 1048576,
-        log: Log | None = None,
-    ) -> Self: ...
+    def __new__(cls, credentials: Credentials, **options: Unpack[SessionOptions]) -> Self: ...
     _close_ms: int
     @property
     def credentials(self) -> Credentials: ...
@@ -135,15 +91,8 @@ class Session:
         payload: Content,
         *,
         user_data: object = None,
-        expiry: datetime | int | None = None,
-        priority: int | None = None,
         more: bool = False,
-        topic: str | None = None,
-        push_type: int | str | None = None,
-        collapse_id: str | None = None,
-        apns_id: str | None = None,
-        channel_id: str | None = None,
-        deadline: float | None = None,
+        **options: Unpack[PushOptions],
     ) -> int: ...
     def send_many(self, notifications: Iterable[Item], /) -> int: ...
     def push(
@@ -153,14 +102,7 @@ class Session:
         *,
         timeout: float | None = None,
         user_data: object = None,
-        expiry: datetime | int | None = None,
-        priority: int | None = None,
-        topic: str | None = None,
-        push_type: int | str | None = None,
-        collapse_id: str | None = None,
-        apns_id: str | None = None,
-        channel_id: str | None = None,
-        deadline: float | None = None,
+        **options: Unpack[PushOptions],
     ) -> Event: ...
     def push_many(
         self, notifications: Iterable[Item], /, *, timeout: float | None = None
@@ -276,25 +218,7 @@ class Strings:
 class Feedback:
     """The feedback service's list of gone devices."""
 
-    def __new__(
-        cls,
-        credentials: Credentials,
-        *,
-        # options of a feedback: generated
-        host: str | None = None,
-        server_name: str | None = None,
-        port: int | None = None,
-        connect_timeout: float | None = None,
-        proxy: str | None = None,
-        proxy_from_environment: bool = False,
-        nonblocking: bool = False,
-        addresses: str | None = None,
-        environment: int | Literal["production", "sandbox"] | None = None,
-        read_timeout: float | None = None,
-        list_timeout: float | None = None,
-        tuples_max: int | None = None,
-        # end of the options of a feedback
-    ) -> Self: ...
+    def __new__(cls, credentials: Credentials, **options: Unpack[FeedbackOptions]) -> Self: ...
     @property
     def closed(self) -> bool: ...
     def close(self) -> None: ...
@@ -314,26 +238,7 @@ class Feedback:
 class Channels:
     """The channels of an app: what broadcasts go to."""
 
-    def __new__(
-        cls,
-        credentials: Credentials,
-        *,
-        # options of channels: generated
-        host: str | None = None,
-        server_name: str | None = None,
-        port: int | None = None,
-        connect_timeout: float | None = None,
-        proxy: str | None = None,
-        proxy_from_environment: bool = False,
-        nonblocking: bool = False,
-        addresses: str | None = None,
-        environment: int | Literal["production", "sandbox"] | None = None,
-        answer_timeout: float | None = None,
-        topic: str | None = None,
-        log_level: int | Literal["error", "warning", "notice", "info", "debug", "trace"] | None = None,
-        # end of the options of channels
-        log: Log | None = None,
-    ) -> Self: ...
+    def __new__(cls, credentials: Credentials, **options: Unpack[ChannelsOptions]) -> Self: ...
     @property
     def closed(self) -> bool: ...
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, TypedDict, Union
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -14,6 +14,19 @@ Token = Union[bytes, bytearray, memoryview, str]
 """A device token: bytes, or hex."""
 Content = Union[bytes, bytearray, memoryview, str, "dict[str, Any]", "Payload"]
 """A payload: JSON, a dict to encode as JSON, or a Payload."""
+
+
+class PushOptions(TypedDict, total=False):
+    """What push(), submit() and send() of clients and aio.Session take besides; see push()."""
+
+    expiry: datetime | int | None
+    priority: int | None
+    topic: str | None
+    push_type: int | str | None
+    collapse_id: str | None
+    apns_id: str | None
+    channel_id: str | None
+    deadline: float | None
 
 
 @dataclasses.dataclass(init=False)
@@ -63,10 +76,6 @@ class Notification:
 Item = Union[Notification, "tuple[Token, Content]", "tuple[Token, Content, object]"]
 """The items of send_many() and push_many()."""
 
-_OPTIONS = (
-    "expiry", "priority", "topic", "push_type", "collapse_id", "apns_id", "channel_id", "deadline",
-)  # fmt: skip
-
 
 def options_of(item: Item) -> tuple[Token | None, Content, object, dict[str, Any]]:
     """Token, payload, user_data, and the keywords of send()."""
@@ -77,4 +86,5 @@ def options_of(item: Item) -> tuple[Token | None, Content, object, dict[str, Any
             "a notification must be a Notification, or a tuple of token and payload, and user_data"
             " where there is some"
         )
-    return item.token, item.payload, item.user_data, {name: getattr(item, name) for name in _OPTIONS}
+    options = {name: getattr(item, name) for name in PushOptions.__annotations__}
+    return item.token, item.payload, item.user_data, options

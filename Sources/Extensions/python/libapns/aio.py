@@ -44,14 +44,12 @@ from ._errors import (
 from ._log import forgetting
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from typing_extensions import Self, Unpack
 
     from ._channels import ChannelDescription, ChannelsResponse
     from ._constants import Storage
     from ._core import Credentials, Device, Event, Stats, _Metrics
-    from ._notification import Content, Token
+    from ._notification import Content, PushOptions, Token
     from ._options import ChannelsOptions, ClientOptions, FeedbackOptions
 
 __all__ = ["Channels", "Feedback", "Session"]
@@ -351,14 +349,7 @@ class Session:
         payload: Content,
         *,
         user_data: object = None,
-        expiry: datetime | int | None = None,
-        priority: int | None = None,
-        topic: str | None = None,
-        push_type: int | str | None = None,
-        collapse_id: str | None = None,
-        apns_id: str | None = None,
-        channel_id: str | None = None,
-        deadline: float | None = None,
+        **options: Unpack[PushOptions],
     ) -> Event:
         """Sends one notification and returns its outcome, an libapns.Event.
 
@@ -376,12 +367,7 @@ class Session:
         session queued it (None: the session's; -1: no limit), it ends as EXPIRED or UNKNOWN.
         """
         future: asyncio.Future[Event] = self._loop.create_future()
-        one = self._put(
-            future, True, token, payload,
-            user_data=user_data, expiry=expiry, priority=priority, topic=topic,
-            push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
-            deadline=deadline,
-        )  # fmt: skip
+        one = self._put(future, True, token, payload, user_data=user_data, **options)
         try:
             return await future
         except asyncio.CancelledError:
@@ -395,14 +381,7 @@ class Session:
         payload: Content,
         *,
         user_data: object = None,
-        expiry: datetime | int | None = None,
-        priority: int | None = None,
-        topic: str | None = None,
-        push_type: int | str | None = None,
-        collapse_id: str | None = None,
-        apns_id: str | None = None,
-        channel_id: str | None = None,
-        deadline: float | None = None,
+        **options: Unpack[PushOptions],
     ) -> int:
         """Queues one notification, and returns the identifier that its event will have.
 
@@ -410,12 +389,7 @@ class Session:
         while it waits for room, the notification is not sent.
         """
         future: asyncio.Future[int] = self._loop.create_future()
-        self._put(
-            future, False, token, payload,
-            user_data=user_data, expiry=expiry, priority=priority, topic=topic,
-            push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
-            deadline=deadline,
-        )  # fmt: skip
+        self._put(future, False, token, payload, user_data=user_data, **options)
         return await future
 
     def post_nowait(
@@ -424,14 +398,7 @@ class Session:
         payload: Content,
         *,
         user_data: object = None,
-        expiry: datetime | int | None = None,
-        priority: int | None = None,
-        topic: str | None = None,
-        push_type: int | str | None = None,
-        collapse_id: str | None = None,
-        apns_id: str | None = None,
-        channel_id: str | None = None,
-        deadline: float | None = None,
+        **options: Unpack[PushOptions],
     ) -> int:
         """post() without waiting: AgainError if the window has no room, or others wait for room;
         FullError: events_max events wait to be taken."""
@@ -440,12 +407,7 @@ class Session:
             raise FullError("events wait: take them from events()", Status.ERR_FULL)
         if self._queue:
             raise AgainError("others wait for room in the window", Status.ERR_AGAIN)
-        return self._send(
-            token, payload,
-            user_data=user_data, expiry=expiry, priority=priority, topic=topic,
-            push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
-            deadline=deadline,
-        )  # fmt: skip
+        return self._send(token, payload, user_data=user_data, **options)
 
     def _put(
         self,
