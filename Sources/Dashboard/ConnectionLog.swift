@@ -12,7 +12,7 @@ package final class ConnectionLog: Sendable {
 
     var json: String {
       """
-      {"connection":\(connection.map(JSONLiteral.string) ?? "null"),"text":\(JSONLiteral.string(text))}
+      {"connection":\(JSONLiteral.string(connection)),"text":\(JSONLiteral.string(text))}
       """
     }
   }

@@ -85,7 +85,7 @@ struct EventFeed: Sendable {
       "[\($0.accepted),\($0.rejected),\($0.other)]"
     }
     return """
-      {"languages":[\(names)],"language":\(language.map(JSONLiteral.string) ?? "null"),\
+      {"languages":[\(names)],"language":\(JSONLiteral.string(language)),\
       "gateway":\(configuration.gateway),"counters":\(service.counters),\
       "minute":[\(minute.joined(separator: ","))]}
       """

@@ -1,15 +1,15 @@
 import JSON
 import NIOHTTP1
 
-/// A JSON response.
-enum JSONResponse {
-  static func make(_ json: String, status: HTTPResponseStatus = .ok) -> Response {
+extension Response {
+  static func json(_ json: String, status: Int = 200) -> Response {
     Response(
-      status: status, headers: ["content-type": "application/json"],
+      status: HTTPResponseStatus(statusCode: status),
+      headers: ["content-type": "application/json"],
       body: .whole(Array(json.utf8) + [UInt8(ascii: "\n")]))
   }
 
-  static func fault(_ status: HTTPResponseStatus, _ message: String) -> Response {
-    make("{\"error\":\(JSONLiteral.string(message))}", status: status)
+  static func fault(_ status: Int, _ message: String) -> Response {
+    json("{\"error\":\(JSONLiteral.string(message))}", status: status)
   }
 }

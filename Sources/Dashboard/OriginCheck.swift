@@ -7,7 +7,7 @@ struct OriginCheck: Sendable {
   let names: ListenerNames
 
   func respond(_ request: Request, _ router: PageRouter) async -> Response {
-    if let fault = fault(of: request) { return JSONResponse.fault(.forbidden, fault) }
+    if let fault = fault(of: request) { return .fault(403, fault) }
     var response = await router.respond(request)
     for (name, value) in Self.headers { response.headers.replaceOrAdd(name: name, value: value) }
     return response

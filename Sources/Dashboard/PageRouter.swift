@@ -1,4 +1,3 @@
-import NIOHTTP1
 import Simulator
 
 /// Routes requests to the page's files, its data and its actions.
@@ -33,39 +32,29 @@ struct PageRouter: Sendable {
       return await control(String(path.dropFirst(Self.control.count)), request)
     }
     if let pushes, PushRouter.takes(path) {
-      return response(await pushes.respond(request.method.rawValue, path, request.query))
+      return await pushes.respond(request.method.rawValue, path, request.query)
     }
     guard request.method == .GET else {
-      return JSONResponse.fault(.methodNotAllowed, "\(path) takes GET")
+      return .fault(405, "\(path) takes GET")
     }
     if let file = PageFile.all.first(where: { $0.path == path }) { return file.response }
     if path == "/events" { return events(request) }
-    if path == "/fault-fields" { return JSONResponse.make(FaultFields.json) }
-    return JSONResponse.fault(.notFound, "not found")
+    if path == "/fault-fields" { return .json(FaultFields.json) }
+    return .fault(404, "not found")
   }
 
   /// Runs the code of the control API.
   private func control(_ path: String, _ request: Request) async -> Response {
     guard Self.controls.contains(path) || path.hasPrefix(Self.connections) else {
-      return JSONResponse.fault(.notFound, "not found")
+      return .fault(404, "not found")
     }
     guard let body = request.body else {
-      return JSONResponse.fault(.payloadTooLarge, "a body of more than \(Request.bodyMax) bytes")
+      return .fault(413, "a body of more than \(Request.bodyMax) bytes")
     }
     let result = await simulator.service.response(
       to: ControlService.Request(
         method: request.method.rawValue, path: path, query: request.query, body: body))
-    return JSONResponse.make(result.json, status: HTTPResponseStatus(statusCode: result.status))
-  }
-
-  private func response(_ result: PushesResponse) -> Response {
-    var headers: HTTPHeaders = ["content-type": result.type]
-    if let name = result.fileName {
-      headers.add(name: "content-disposition", value: "attachment; filename=\"\(name)\"")
-    }
-    return Response(
-      status: HTTPResponseStatus(statusCode: result.status), headers: headers,
-      body: .whole(result.bytes))
+    return .json(result.json, status: result.status)
   }
 
   private func events(_ request: Request) -> Response {

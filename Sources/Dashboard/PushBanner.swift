@@ -73,12 +73,10 @@ struct PushBanner {
 
   var json: String {
     """
-    {"title":\(text(title)),"subtitle":\(text(subtitle)),"body":\(text(body)),\
-    "badge":\(badge.map(String.init) ?? "null"),"sound":\(text(sound)),"critical":\(isCritical),\
-    "thread":\(text(thread)),"category":\(text(category)),"level":\(text(level)),\
-    "event":\(text(event)),"silent":\(isSilent),"problems":[\(problems.map(JSONLiteral.string).joined(separator: ","))]}
+    {"title":\(JSONLiteral.string(title)),"subtitle":\(JSONLiteral.string(subtitle)),"body":\(JSONLiteral.string(body)),\
+    "badge":\(badge.map(String.init) ?? "null"),"sound":\(JSONLiteral.string(sound)),"critical":\(isCritical),\
+    "thread":\(JSONLiteral.string(thread)),"category":\(JSONLiteral.string(category)),"level":\(JSONLiteral.string(level)),\
+    "event":\(JSONLiteral.string(event)),"silent":\(isSilent),"problems":[\(problems.map(JSONLiteral.string).joined(separator: ","))]}
     """
   }
-
-  private func text(_ text: String?) -> String { text.map(JSONLiteral.string) ?? "null" }
 }

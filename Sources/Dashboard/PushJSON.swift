@@ -41,7 +41,7 @@ enum PushJSON {
       "payload_length":\(push.payload.count),\
       "fields":[\(fieldTexts.joined(separator: ","))],\
       "headers":[\(headerTexts.joined(separator: ","))],\
-      "repetition_fault":\(text(push.repetitionFault)),\
+      "repetition_fault":\(JSONLiteral.string(push.repetitionFault)),\
       "findings":[\(PayloadFindings.all(of: push).joined(separator: ","))]}
       """
   }
@@ -50,10 +50,10 @@ enum PushJSON {
     """
     "number":\(push.number),"time":\(push.time),"connection":\(push.connection),\
     \(form(push.form)),"fate":"\(push.outcome)",\
-    "status":\(push.status.map(String.init) ?? "null"),"reason":\(text(push.reason)),\
+    "status":\(push.status.map(String.init) ?? "null"),"reason":\(JSONLiteral.string(push.reason)),\
     "duplicate":\(push.isDuplicate),"token":"\(TokenField.hex(push.token))",\
-    "topic":\(text(push.topic)),"unique_id":\(text(push.uniqueIdentifier)),\
-    "channel":\(text(push.broadcast?.channel)),"devices":\(number(push.broadcast?.devices)),\
+    "topic":\(JSONLiteral.string(push.topic)),"unique_id":\(JSONLiteral.string(push.uniqueIdentifier)),\
+    "channel":\(JSONLiteral.string(push.broadcast?.channel)),"devices":\(number(push.broadcast?.devices)),\
     "payload":\(JSONLiteral.string(String(decoding: push.payloadBytes, as: UTF8.self)))
     """
   }
@@ -73,6 +73,4 @@ enum PushJSON {
   private static func number(_ number: (some FixedWidthInteger)?) -> String {
     number.map { "\($0)" } ?? "null"
   }
-
-  private static func text(_ text: String?) -> String { text.map(JSONLiteral.string) ?? "null" }
 }

@@ -26,7 +26,7 @@ final class PushRepeater: Sendable {
 
   init(gateway: String) { self.gateway = try? JSONParser.read(gateway.utf8) }
 
-  func respond(_ push: RecentPush) async -> PushesResponse {
+  func respond(_ push: RecentPush) async -> Response {
     if let fault = push.repetitionFault { return .fault(409, fault) }
     guard waiting.add(1, ordering: .relaxed).newValue <= Self.waitingMax else {
       waiting.subtract(1, ordering: .relaxed)
@@ -38,7 +38,7 @@ final class PushRepeater: Sendable {
     }
   }
 
-  private func send(_ push: RecentPush) -> PushesResponse {
+  private func send(_ push: RecentPush) -> Response {
     var header: [String: String] = [:]
     if case .http2(_, _, let headers) = push.form {
       for one in headers { header[one.name] = one.value }

@@ -1,22 +1,5 @@
-import JSON
+import NIOHTTP1
 import Simulator
-
-/// The response to a request for pushes.
-struct PushesResponse: Sendable {
-  var status = 200
-  var type = "application/json"
-  var bytes: [UInt8]
-  /// The name to save it under; nil if it is shown.
-  var fileName: String?
-
-  static func json(_ text: String, status: Int = 200) -> PushesResponse {
-    PushesResponse(status: status, bytes: Array((text + "\n").utf8))
-  }
-
-  static func fault(_ status: Int, _ message: String) -> PushesResponse {
-    json("{\"error\":\(JSONLiteral.string(message))}", status: status)
-  }
-}
 
 /// Lists the recent pushes, shows one, downloads it, deletes it, or repeats it.
 ///
@@ -35,8 +18,7 @@ struct PushRouter: Sendable {
 
   static func takes(_ path: String) -> Bool { path == Self.path || path.hasPrefix(Self.path + "/") }
 
-  func respond(_ method: String, _ path: String, _ query: [String: String]) async -> PushesResponse
-  {
+  func respond(_ method: String, _ path: String, _ query: [String: String]) async -> Response {
     if path == Self.path {
       return method == "GET" ? page(query) : .fault(405, "\(path) takes GET")
     }
@@ -71,11 +53,16 @@ struct PushRouter: Sendable {
   }
 
   /// Not a type that a browser would display, because these bytes may be anything.
-  private func file(_ bytes: [UInt8], _ name: String) -> PushesResponse {
-    PushesResponse(type: "application/octet-stream", bytes: bytes, fileName: name + ".bin")
+  private func file(_ bytes: [UInt8], _ name: String) -> Response {
+    Response(
+      status: .ok,
+      headers: [
+        "content-type": "application/octet-stream",
+        "content-disposition": "attachment; filename=\"\(name).bin\"",
+      ], body: .whole(bytes))
   }
 
-  private func page(_ query: [String: String]) -> PushesResponse {
+  private func page(_ query: [String: String]) -> Response {
     var numbers: [String: Int] = [:]
     for name in ["before", "limit"] {
       guard let text = query[name] else { continue }

@@ -15,9 +15,9 @@ enum StateJSON {
     let devices = service.ledger.recentPushes?.devices(limit: limit) ?? (newest: [], count: 0)
     let newest = devices.newest.map { device in
       """
-      {"token":"\(TokenField.hex(device.token))","topic":\(text(device.topic)),\
+      {"token":"\(TokenField.hex(device.token))","topic":\(JSONLiteral.string(device.topic)),\
       "pushes":\(device.pushes),"last":\(device.last),"time":\(device.time),\
-      "fate":"\(device.outcome)","gone":\(text(service.reasonGone(device.token)))}
+      "fate":"\(device.outcome)","gone":\(JSONLiteral.string(service.reasonGone(device.token)))}
       """
     }
     return """
@@ -28,6 +28,4 @@ enum StateJSON {
       "activities":\(service.broadcasts.activityList(newest: limit))}
       """
   }
-
-  private static func text(_ text: String?) -> String { text.map(JSONLiteral.string) ?? "null" }
 }

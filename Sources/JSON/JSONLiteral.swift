@@ -9,6 +9,9 @@ package enum JSONLiteral {
     return String(decoding: quoted, as: UTF8.self)
   }
 
+  /// null for nil.
+  package static func string(_ text: String?) -> String { text.map { string($0) } ?? "null" }
+
   package static func escape(_ bytes: some Sequence<UInt8>, into text: inout [UInt8]) {
     for byte in bytes {
       switch byte {

@@ -14,14 +14,10 @@ final class SimulatedConnection: BinaryConnectionDelegate {
   private let limits: FrameLimits
   private let faults: ConnectionFaults
   private let ledger: Ledger
-  private let records: RecordFiles
   private let logger: Logger
 
   // The batch not yet handed to the ledger, the records and the page.
-  private var tally = ConnectionTally()
-  private var accepted: NotificationLines?
-  private var ledgerLines: NotificationLines?
-  private var recentPushes: [RecentPush] = []
+  private var batch: RecordBatch
   private let keepsRecentPushes: Bool
   /// The topic of the client's certificate.
   private var topic: String?
@@ -40,13 +36,9 @@ final class SimulatedConnection: BinaryConnectionDelegate {
     limits = rules.frames.limits
     self.faults = faults
     self.ledger = ledger
-    self.records = records
     self.logger = logger
     keepsRecentPushes = ledger.recentPushes != nil
-    if records.accepted != nil || ledger.keeps > 0 {
-      accepted = NotificationLines(hasOutcome: false)
-    }
-    if records.ledger != nil { ledgerLines = NotificationLines(hasOutcome: true) }
+    batch = RecordBatch(ledger, records)
   }
 
   func connected(_ context: ChannelHandlerContext) {
@@ -65,20 +57,11 @@ final class SimulatedConnection: BinaryConnectionDelegate {
 
   func closed() { ledger.close(number) }
 
-  func received(_ count: Int) { tally.bytes += count }
+  func received(_ count: Int) { batch.tally.bytes += count }
 
-  func beginBatch() {
-    accepted?.beginBatch(connection: number)
-    ledgerLines?.beginBatch(connection: number)
-  }
+  func beginBatch() { batch.begin(number) }
 
-  /// Hands over a whole batch, so that a notification does not need a lock.
-  func endBatch() {
-    ledger.add(&tally, of: number, ledger.keeps > 0 ? accepted : nil)
-    ledger.recentPushes?.add(&recentPushes)
-    if let record = records.accepted { accepted?.hand(to: record) } else { accepted?.clear() }
-    if let record = records.ledger { ledgerLines?.hand(to: record) }
-  }
+  func endBatch() { batch.end(number) }
 
   // MARK: Notifications
 
@@ -95,16 +78,16 @@ final class SimulatedConnection: BinaryConnectionDelegate {
   func accepted(
     _ frame: Frame, _ bytes: UnsafeRawBufferPointer, _ context: ChannelHandlerContext
   ) -> AfterAcceptance {
-    tally.accepted += 1
+    batch.tally.accepted += 1
     acceptedCount += 1
     lastIdentifier = frame.notification.identifier
-    accepted?.append(frame)
+    batch.accepted?.append(frame)
     let isDuplicate = ledger.watchesDuplicates && recordAccepted(frame)
     if keepsRecentPushes { keep(bytes, frame.length, .accepted, isDuplicate: isDuplicate) }
     switch faults.endAfterAcceptance() {
     case nil: return .readOn
     case .shutdown:
-      tally.shutdowns += 1
+      batch.tally.shutdowns += 1
       logger.info(
         "shuts down after \(acceptedCount) accepted, the last identifier \(lastIdentifier ?? 0)")
       return .shutDown
@@ -115,8 +98,8 @@ final class SimulatedConnection: BinaryConnectionDelegate {
   /// True if it is a duplicate.
   private func recordAccepted(_ frame: Frame) -> Bool {
     let isDuplicate = ledger.isDuplicate(frame.notification.token, frame.notification.payload)
-    if isDuplicate { tally.duplicates += 1 }
-    ledgerLines?.append(frame, .accepted, isDuplicate: isDuplicate)
+    if isDuplicate { batch.tally.duplicates += 1 }
+    batch.ledgerLines?.append(frame, .accepted, isDuplicate: isDuplicate)
     return isDuplicate
   }
 
@@ -132,9 +115,9 @@ final class SimulatedConnection: BinaryConnectionDelegate {
       if case .rejected = outcome { outcome = .rejected(rejection.status) }
     }
     if let frame = rejection.frame {
-      ledgerLines?.append(frame, outcome)
+      batch.ledgerLines?.append(frame, outcome)
     } else {
-      ledgerLines?.append(command: rejection.command, identifier: rejection.carried, outcome)
+      batch.ledgerLines?.append(command: rejection.command, identifier: rejection.carried, outcome)
     }
     if keepsRecentPushes {
       keep(
@@ -142,21 +125,21 @@ final class SimulatedConnection: BinaryConnectionDelegate {
         because: rejection.reason)
     }
     if case .ignored = outcome {
-      tally.ignored += 1
+      batch.tally.ignored += 1
       return .ignore
     }
-    tally.rejected[rejection.status, default: 0] += 1
+    batch.tally.rejected[rejection.status, default: 0] += 1
     return .answer
   }
 
   func discarded(_ bytes: UnsafeRawBufferPointer) {
-    tally.discarded += 1
+    batch.tally.discarded += 1
     if keepsRecentPushes { keep(bytes, bytes.count, .discarded) }
-    if ledgerLines == nil { return }
+    if batch.ledgerLines == nil { return }
     if let frame = try? FrameDecoder.decode(bytes, limits: limits) {
-      ledgerLines?.append(frame, .discarded)
+      batch.ledgerLines?.append(frame, .discarded)
     } else {
-      ledgerLines?.append(command: bytes.first ?? 0, identifier: nil, .discarded)
+      batch.ledgerLines?.append(command: bytes.first ?? 0, identifier: nil, .discarded)
     }
   }
 
@@ -174,7 +157,7 @@ final class SimulatedConnection: BinaryConnectionDelegate {
       isDuplicate: isDuplicate)
     push.take(outcome)
     if let reason { push.reason = push.reason.map { "\($0): \(reason)" } ?? reason }
-    recentPushes.append(push)
+    batch.recentPushes.append(push)
   }
 
   // MARK: Closing

@@ -92,17 +92,15 @@ struct LiveActivity: Sendable {
   func json(at now: Int64) -> String {
     """
     {"number":\(number),"token":"\(TokenField.hex(token))","app":\(JSONLiteral.string(app)),\
-    "channel":\(text(channel)),"state":"\(state(at: now).rawValue)",\
+    "channel":\(JSONLiteral.string(channel)),"state":"\(state(at: now).rawValue)",\
     "started_by":"\(isStartedByPush ? "push" : "app")",\
-    "attributes_type":\(text(attributesType)),"attributes":\(attributes ?? "null"),\
+    "attributes_type":\(JSONLiteral.string(attributesType)),"attributes":\(attributes ?? "null"),\
     "content_state":\(contentState ?? "null"),"timestamp":\(timestamp),\
     "stale_date":\(number(staleDate)),"dismissal_date":\(number(dismissal)),\
     "relevance_score":\(relevance.map { "\($0)" } ?? "null"),\
     "began":\(began),"changed":\(changed),"updates":\(updates),"outdated":\(outdated)}
     """
   }
-
-  private func text(_ text: String?) -> String { text.map(JSONLiteral.string) ?? "null" }
 
   private func number(_ number: Int64?) -> String { number.map { "\($0)" } ?? "null" }
 }

@@ -103,8 +103,8 @@ package struct ControlService: Sendable {
       {"number":\(connection.number),"protocol":"\(connection.service.rawValue)",\
       "peer":\(JSONLiteral.string(connection.peer)),\
       "since":\(connection.since),\
-      "tls":\(connection.tls.map(JSONLiteral.string) ?? "null"),\
-      "subject":\(connection.subject.map(JSONLiteral.string) ?? "null"),\
+      "tls":\(JSONLiteral.string(connection.tls)),\
+      "subject":\(JSONLiteral.string(connection.subject)),\
       "bytes":\(connection.bytes),\
       "accepted":\(connection.accepted),"rejected":\(connection.rejected),\
       "discarded":\(connection.discarded)}

@@ -222,7 +222,7 @@ package struct FaultField: Sendable {
 
   private typealias Path<Value> = WritableKeyPath<Faults, Value> & Sendable
 
-  private static func field<Value>(
+  private static func field<Value: Equatable & Sendable>(
     _ name: String, _ path: Path<Value>, _ value: String, _ text: String,
     _ read: @escaping @Sendable (JSONValue) throws(JSONError) -> Value,
     _ write: @escaping @Sendable (Value) -> String?
@@ -240,7 +240,7 @@ package struct FaultField: Sendable {
           }
         }
       },
-      write: { write($0[keyPath: path]) })
+      write: { $0[keyPath: path] == Faults()[keyPath: path] ? nil : write($0[keyPath: path]) })
   }
 
   private static func count(
@@ -278,15 +278,14 @@ package struct FaultField: Sendable {
   private static func share(
     _ name: String, _ path: Path<Double>, _ text: String
   ) -> FaultField {
-    let rest = Faults()[keyPath: path]
-    return field(name, path, "0..1", text) { (json) throws(JSONError) in
+    field(name, path, "0..1", text) { (json) throws(JSONError) in
       switch json.content {
       case .bool(let all): return all ? 1 : 0
       case .number(let share) where (0...1).contains(share): return share
       default: throw JSONError("expected a number from 0 to 1", at: json.offset)
       }
     } _: {
-      $0 == rest ? nil : "\($0)"
+      "\($0)"
     }
   }
 
@@ -297,7 +296,7 @@ package struct FaultField: Sendable {
       }
       return flag
     } _: {
-      $0 ? "true" : nil
+      "\($0)"
     }
   }
 
@@ -306,16 +305,17 @@ package struct FaultField: Sendable {
   >(
     _ name: String, _ path: Path<Choice>, _ text: String
   ) -> FaultField {
-    let rest = Faults()[keyPath: path]
     let words = Choice.allCases.map(\.rawValue).joined(separator: "|")
     return field(name, path, words, text) { (json) throws(JSONError) in
       try chosen(json)
     } _: {
-      $0 == rest ? nil : "\"\($0.rawValue)\""
+      "\"\($0.rawValue)\""
     }
   }
 
-  private static func choice<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
+  private static func choice<
+    Choice: RawRepresentable<String> & CaseIterable & Equatable & Sendable
+  >(
     _ name: String, _ path: Path<Choice?>, _ text: String
   ) -> FaultField {
     let words = Choice.allCases.map(\.rawValue).joined(separator: "|")
@@ -351,36 +351,32 @@ package struct FaultField: Sendable {
       }
       return tokens
     } _: { tokens in
-      tokens.isEmpty
-        ? nil : "[" + tokens.map { "\"\(TokenField.hex($0))\"" }.joined(separator: ",") + "]"
+      "[" + tokens.map { "\"\(TokenField.hex($0))\"" }.joined(separator: ",") + "]"
     }
   }
 
   private static func statuses(
     _ name: String, _ path: Path<[UInt8]>, _ text: String
   ) -> FaultField {
-    let rest = Faults()[keyPath: path]
-    return field(name, path, "n|[n,…]", text) { (json) throws(JSONError) in
+    field(name, path, "n|[n,…]", text) { (json) throws(JSONError) in
       var statuses: [UInt8] = []
       for element in elements(json) { statuses.append(try byte(element)) }
       if statuses.isEmpty { throw JSONError("expected a status", at: json.offset) }
       return statuses
     } _: {
-      $0 == rest ? nil : "\($0)".replacing(" ", with: "")
+      "\($0)".replacing(" ", with: "")
     }
   }
 
   private static func status(_ name: String, _ path: Path<UInt8>, _ text: String) -> FaultField {
-    let rest = Faults()[keyPath: path]
-    return field(name, path, "n", text, { (json) throws(JSONError) in try byte(json) }) {
-      $0 == rest ? nil : "\($0)"
+    field(name, path, "n", text, { (json) throws(JSONError) in try byte(json) }) {
+      "\($0)"
     }
   }
 
   private static func seconds(_ name: String, _ path: Path<Int>, _ text: String) -> FaultField {
-    let rest = Faults()[keyPath: path]
-    return field(name, path, "n", text, { (json) throws(JSONError) in try number(json, 0) }) {
-      $0 == rest ? nil : "\($0)"
+    field(name, path, "n", text, { (json) throws(JSONError) in try number(json, 0) }) {
+      "\($0)"
     }
   }
 
@@ -398,8 +394,7 @@ package struct FaultField: Sendable {
   private static func reasons(
     _ name: String, _ path: Path<[PushReason]>, _ text: String
   ) -> FaultField {
-    let rest = Faults()[keyPath: path]
-    return field(name, path, "word|[word,…]", text) { (json) throws(JSONError) in
+    field(name, path, "word|[word,…]", text) { (json) throws(JSONError) in
       var reasons: [PushReason] = []
       for element in elements(json) {
         guard let reason = element.string.flatMap(PushReason.init(text:)) else {
@@ -412,7 +407,6 @@ package struct FaultField: Sendable {
       if reasons.isEmpty { throw JSONError("expected a reason", at: json.offset) }
       return reasons
     } _: { reasons in
-      if reasons == rest { return nil }
       let words = reasons.map { JSONLiteral.string($0.text) }
       return words.count == 1 ? words[0] : "[" + words.joined(separator: ",") + "]"
     }

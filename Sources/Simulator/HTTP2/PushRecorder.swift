@@ -5,12 +5,8 @@ import BinaryServer
 final class PushRecorder {
   private let connection: Int
   private let ledger: Ledger
-  private let records: RecordFiles
 
-  private var tally = ConnectionTally()
-  private var accepted: NotificationLines?
-  private var ledgerLines: NotificationLines?
-  private var recentPushes: [RecentPush] = []
+  private var batch: RecordBatch
   /// For the page, which also shows headers.
   let keepsRecentPushes: Bool
   /// The number accepted on this connection.
@@ -19,76 +15,64 @@ final class PushRecorder {
   init(connection: Int, services: HTTP2Services) {
     self.connection = connection
     ledger = services.ledger
-    records = services.records
     keepsRecentPushes = ledger.recentPushes != nil
-    if records.accepted != nil || ledger.keeps > 0 {
-      accepted = NotificationLines(hasOutcome: false)
-    }
-    if records.ledger != nil { ledgerLines = NotificationLines(hasOutcome: true) }
+    batch = RecordBatch(ledger, services.records)
   }
 
-  func beginBatch() {
-    accepted?.beginBatch(connection: connection)
-    ledgerLines?.beginBatch(connection: connection)
-  }
+  func beginBatch() { batch.begin(connection) }
 
-  func endBatch() {
-    ledger.add(&tally, of: connection, ledger.keeps > 0 ? accepted : nil)
-    ledger.recentPushes?.add(&recentPushes)
-    if let record = records.accepted { accepted?.hand(to: record) } else { accepted?.clear() }
-    if let record = records.ledger { ledgerLines?.hand(to: record) }
-  }
+  func endBatch() { batch.end(connection) }
 
-  func receive(_ byteCount: Int) { tally.bytes += byteCount }
-  func shutDown() { tally.shutdowns += 1 }
+  func receive(_ byteCount: Int) { batch.tally.bytes += byteCount }
+  func shutDown() { batch.tally.shutdowns += 1 }
   /// Streams dropped before their requests were complete.
-  func discard(_ count: Int) { tally.discarded += count }
+  func discard(_ count: Int) { batch.tally.discarded += count }
 
   /// `key` is the provider token's signing key.
   func accept(_ push: Push, key: String?) {
     acceptedCount += 1
     if push.isChannelRequest { return }
-    tally.accepted += 1
+    batch.tally.accepted += 1
     if push.request.broadcastApp != nil {
-      tally.broadcasts += 1
-      tally.deliveries += push.devices
+      batch.tally.broadcasts += 1
+      batch.tally.deliveries += push.devices
     }
-    accepted?.append(push, topic: push.topic, key: key)
+    batch.accepted?.append(push, topic: push.topic, key: key)
     guard ledger.watchesDuplicates else { return keep(push, .accepted, key: key) }
     let isDuplicate = push.addressee.withUnsafeBytes { token in
       push.request.payload.withUnsafeReadableBytes { payload in
         ledger.isDuplicate(token, payload, identifier: push.request.identifier)
       }
     }
-    if isDuplicate { tally.duplicates += 1 }
+    if isDuplicate { batch.tally.duplicates += 1 }
     record(push, .accepted, key: key, isDuplicate: isDuplicate)
   }
 
   func refuse(_ push: Push, _ reason: PushReason, key: String?) {
     if push.isChannelRequest { return }
-    tally.reasons[reason.word, default: 0] += 1
-    ledgerLines?.append(push, topic: push.namedTopic, key: key, .refused(reason))
+    batch.tally.reasons[reason.word, default: 0] += 1
+    batch.ledgerLines?.append(push, topic: push.namedTopic, key: key, .refused(reason))
     keep(push, .refused(reason), key: key)
   }
 
   func ignore(_ push: Push, key: String?) {
     if push.isChannelRequest { return }
-    tally.ignored += 1
+    batch.tally.ignored += 1
     record(push, .ignored, key: key)
   }
 
   /// It was not validated, so no signing key is recorded with it.
   func discard(_ push: Push, key: String?) {
     if push.isChannelRequest { return }
-    tally.discarded += 1
-    ledgerLines?.append(push, topic: push.topic, key: nil, .discarded)
+    batch.tally.discarded += 1
+    batch.ledgerLines?.append(push, topic: push.topic, key: nil, .discarded)
     keep(push, .discarded, key: key)
   }
 
   private func record(
     _ push: Push, _ outcome: LedgerOutcome, key: String?, isDuplicate: Bool = false
   ) {
-    ledgerLines?.append(push, topic: push.topic, key: key, outcome, isDuplicate: isDuplicate)
+    batch.ledgerLines?.append(push, topic: push.topic, key: key, outcome, isDuplicate: isDuplicate)
     keep(push, outcome, key: key, isDuplicate: isDuplicate)
   }
 
@@ -113,7 +97,7 @@ final class PushRecorder {
         channel: push.request.channel ?? "", devices: push.devices)
     }
     recent.take(outcome)
-    recentPushes.append(recent)
+    batch.recentPushes.append(recent)
   }
 
   private static func withoutSecret(_ authorization: String, key: String?) -> String {
