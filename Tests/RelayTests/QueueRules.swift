@@ -697,7 +697,7 @@ import Testing
     }
     // A failure is the caller's, and the next call tries again.
     #expect(
-      fault { try ask { throw RelayFault(description: "no token today") } } == "no token today")
+      fault { try ask { throw RelayFault("no token today") } } == "no token today")
     let made = try ask {
       // Meanwhile others work, as other processes do.
       let other = try self.open(engine)
@@ -715,7 +715,7 @@ import Testing
         ) {
           try queue.providerToken(
             team: "T", key: "K", madeAfter: self.now + 1000, at: self.now + 2000, within: 50
-          ) { throw RelayFault(description: "two at the same time") }
+          ) { throw RelayFault("two at the same time") }
         }
       }.contains("another relay has been making"))
   }
@@ -735,7 +735,7 @@ import Testing
           got = Result {
             try other.providerToken(
               team: "T", key: "K", madeAfter: now - 1000, at: now, within: 60_000
-            ) { throw RelayFault(description: "two tokens") }
+            ) { throw RelayFault("two tokens") }
           }
         }
         hasEnded.signal()

@@ -76,7 +76,7 @@ final class RedisClusterServers {
       }
       // Another program may have taken one of its ports meanwhile.
     }
-    throw RelayFault(description: "redis-server does not start in \(directory)")
+    throw RelayFault("redis-server does not start in \(directory)")
   }
 
   /// A port with a free bus port ten thousand above it, the default of all versions.
@@ -93,7 +93,7 @@ final class RedisClusterServers {
           bind(descriptor, $0, length) == 0 ? getsockname(descriptor, $0, &length) : -1
         }
       }
-      guard result == 0 else { throw RelayFault(description: "there is no port") }
+      guard result == 0 else { throw RelayFault("there is no port") }
       let port = Int(UInt16(bigEndian: place.sin_port))
       if port < 55_000 { return port }
     }
@@ -114,7 +114,7 @@ final class RedisClusterServers {
     }
     let limit = Date(timeIntervalSinceNow: 60)
     while try nodes.contains(where: { !(try isWhole($0)) }) {
-      guard Date() < limit else { throw RelayFault(description: "the nodes do not join") }
+      guard Date() < limit else { throw RelayFault("the nodes do not join") }
       usleep(10_000)
     }
   }
@@ -147,7 +147,7 @@ final class RedisClusterServers {
         return node
       }
     }
-    throw RelayFault(description: "nobody has the slot \(slot)")
+    throw RelayFault("nobody has the slot \(slot)")
   }
 
   /// The entries of a stream, as fields.

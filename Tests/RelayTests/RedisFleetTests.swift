@@ -52,7 +52,7 @@ extension RedisQueueTests {
       let workerID = try queue.join(app: "shop", named: "test", at: time)
       let limit = Date(timeIntervalSinceNow: 120)
       while lock.withLock({ seen.count }) < count + 50 {
-        guard Date() < limit else { throw RelayFault(description: "it does not end") }
+        guard Date() < limit else { throw RelayFault("it does not end") }
         _ = try queue.reclaim(silentSince: time, at: time)
         let got = try queue.claim(workerID, room: 1 + number * 7, at: time)
         lock.withLock { for entry in got { seen[entry.content.id, default: 0] += 1 } }

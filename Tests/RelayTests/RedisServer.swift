@@ -50,7 +50,7 @@ final class RedisServer {
       }
       guard process.isRunning, Date() < limit else {
         let log = (try? String(contentsOfFile: directory + "/redis.log", encoding: .utf8)) ?? ""
-        throw RelayFault(description: "redis-server does not start: \(log)")
+        throw RelayFault("redis-server does not start: \(log)")
       }
       usleep(5000)
     }

@@ -73,7 +73,7 @@ struct ProgramRun {
   }
 
   func fault(_ words: String) -> RelayFault {
-    RelayFault(description: "\(self.words.first ?? "the program"): \(words)")
+    RelayFault("\(self.words.first ?? "the program"): \(words)")
   }
 
   private func start(_ out: OutputPipe, _ errors: OutputPipe) throws(RelayFault) -> pid_t {

@@ -145,7 +145,7 @@ final class ProgramTokens: @unchecked Sendable {
     do {
       made = try take(need)
     } catch {
-      failure = (error as? RelayFault) ?? RelayFault(description: "\(error)")
+      failure = (error as? RelayFault) ?? RelayFault("\(error)")
     }
     condition.lock()
     let before = fault

@@ -45,7 +45,7 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
     var error = apns_error_t()
     error.size = MemoryLayout<apns_error_t>.size
     guard let signer = withExtendedLifetime(lent, { TokenKey(options, &error) }) else {
-      throw RelayFault(description: LibraryError(APNS_ERR_CREDENTIALS, error).message)
+      throw RelayFault(LibraryError(APNS_ERR_CREDENTIALS, error).message)
     }
     self.signer = signer
     keyMark = "\(key) \((0..<8).map { signer.fingerprint[$0] }.hex)"
@@ -84,7 +84,7 @@ final class QueueToken: ProviderTokenSource, @unchecked Sendable {
       signer.write(at: seconds, to: $0.baseAddress!, &error)
     }
     if text.isEmpty {
-      throw RelayFault(description: LibraryError(APNS_ERR_CREDENTIALS, error).message)
+      throw RelayFault(LibraryError(APNS_ERR_CREDENTIALS, error).message)
     }
     return text
   }

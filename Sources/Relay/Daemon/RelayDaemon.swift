@@ -158,7 +158,7 @@ package final class RelayDaemon: @unchecked Sendable {
     housekeeping.start()
     while signals.next() == .reload { reload() }
     let lost = end()
-    if lost > 0 { throw RelayFault(description: "\(lost) outcomes are not recorded") }
+    if lost > 0 { throw RelayFault("\(lost) outcomes are not recorded") }
   }
 
   private func make(_ app: AppConfiguration) throws -> Running {
@@ -173,7 +173,7 @@ package final class RelayDaemon: @unchecked Sendable {
         recorded: { [waits] in waits.report($0) })
       return Running(worker: worker, who: app.credentials, files: files)
     } catch {
-      throw RelayFault(description: "apps.\(app.name): \(error)")
+      throw RelayFault("apps.\(app.name): \(error)")
     }
   }
 

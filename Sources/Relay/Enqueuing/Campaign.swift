@@ -64,13 +64,13 @@ package struct Campaign {
   private func entry(_ app: String) throws -> NewEntry {
     let payload = entry.payload
     guard !payload.allSatisfy(\.isWhitespace) else {
-      throw RelayFault(description: "there is no payload: give --alert or --payload")
+      throw RelayFault("there is no payload: give --alert or --payload")
     }
     do {
       var reader = RawJSON(String(decoding: PayloadTemplate(payload).sample, as: UTF8.self))
       _ = try reader.members()
     } catch {
-      throw RelayFault(description: "the payload is not a JSON object: \(error)")
+      throw RelayFault("the payload is not a JSON object: \(error)")
     }
     if PayloadTemplate(payload).isPlain, payload.utf8.count > PushLimits.longestPayloadOfVoIP {
       throw Self.tooLong(payload.utf8.count)
@@ -79,26 +79,24 @@ package struct Campaign {
       ("id", id), ("app", app), ("topic", entry.topic), ("collapse_id", entry.collapseID),
     ] {
       guard let text else { continue }
-      guard !text.isEmpty else { throw RelayFault(description: "\(name) is empty") }
+      guard !text.isEmpty else { throw RelayFault("\(name) is empty") }
       guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-        throw RelayFault(
-          description: "\(name) contains a control character: \(JSONLiteral.string(text))")
+        throw RelayFault("\(name) contains a control character: \(JSONLiteral.string(text))")
       }
     }
     if let priority = entry.priority, !PushLimits.priorities.contains(priority) {
-      throw RelayFault(description: "priority is 10, 5 or 1, not \(priority)")
+      throw RelayFault("priority is 10, 5 or 1, not \(priority)")
     }
     if let pushType = entry.pushType, PushLimits.pushTypes[pushType] == nil {
-      throw RelayFault(description: "there is no push type '\(pushType)'")
+      throw RelayFault("there is no push type '\(pushType)'")
     }
     if let collapseID = entry.collapseID, collapseID.utf8.count > PushLimits.longestCollapseID {
       throw RelayFault(
-        description:
-          "collapse_id has \(collapseID.utf8.count) bytes; the limit is \(PushLimits.longestCollapseID)"
+        "collapse_id has \(collapseID.utf8.count) bytes; the limit is \(PushLimits.longestCollapseID)"
       )
     }
     for (name, time) in [("expiry", entry.expiry), ("deadline", entry.deadline)] {
-      guard time ?? 0 >= 0 else { throw RelayFault(description: "\(name) is negative") }
+      guard time ?? 0 >= 0 else { throw RelayFault("\(name) is negative") }
     }
     var entry = entry
     (entry.app, entry.id) = (app, id ?? UUID().uuidString.lowercased())
@@ -118,8 +116,7 @@ package struct Campaign {
       guard batch.total.added + batch.total.known > 0 else { throw error }
       // A second run with another ID would push these twice.
       throw RelayFault(
-        description:
-          "\(error)\nThe \(batch.total.added + batch.total.known) entries before that are in the "
+        "\(error)\nThe \(batch.total.added + batch.total.known) entries before that are in the "
           + "queue. Run it again with --id \(batch.total.id) for the rest.")
     }
     return batch.total
@@ -161,9 +158,7 @@ package struct Campaign {
   }
 
   private static func tooLong(_ count: Int) -> RelayFault {
-    RelayFault(
-      description:
-        "the payload has \(count) bytes; the limit is \(PushLimits.longestPayloadOfVoIP)")
+    RelayFault("the payload has \(count) bytes; the limit is \(PushLimits.longestPayloadOfVoIP)")
   }
 
   /// The entries of one transaction.
@@ -190,7 +185,7 @@ package struct Campaign {
     }
 
     mutating func end() throws {
-      guard number > 0 else { throw RelayFault(description: "the list has no device") }
+      guard number > 0 else { throw RelayFault("the list has no device") }
       // A single entry gets the ID without a number.
       if number == 1 { entries[0].id = total.id }
       try store()
@@ -212,8 +207,7 @@ package struct Campaign {
       let other = number == 1 ? "\(total.id)-1" : total.id
       guard try queue.known([other], app: app)[other] == nil else {
         throw RelayFault(
-          description:
-            "the queue knows the id \(total.id) with \(number == 1 ? "more" : "fewer") entries: the "
+          "the queue knows the id \(total.id) with \(number == 1 ? "more" : "fewer") entries: the "
             + "list, or --entry, has changed; give new devices another --id")
       }
     }

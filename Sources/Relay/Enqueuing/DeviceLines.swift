@@ -35,7 +35,7 @@ package final class DeviceLines {
     self.path = path == "-" ? "standard input" : path
     file = path == "-" ? fdopen(dup(0), "r") : fopen(path, "re")
     guard file != nil else {
-      throw RelayFault(description: "\(path): \(String(cString: strerror(errno)))")
+      throw RelayFault("\(path): \(String(cString: strerror(errno)))")
     }
   }
 
@@ -83,13 +83,13 @@ package final class DeviceLines {
     var reader = RawJSON(words)
     let tokens = try reader.members().filter { $0.name == "token" }
     guard let token = tokens.last else {
-      throw RelayFault(description: "\"token\" is missing")
+      throw RelayFault("\"token\" is missing")
     }
-    guard tokens.count == 1 else { throw RelayFault(description: "\"token\" appears twice") }
+    guard tokens.count == 1 else { throw RelayFault("\"token\" appears twice") }
     guard let text = try RawJSON.text(token.value) else {
-      throw RelayFault(description: "\"token\" is not a string")
+      throw RelayFault("\"token\" is not a string")
     }
-    if let wrong = fault(ofToken: text) { throw RelayFault(description: wrong) }
+    if let wrong = fault(ofToken: text) { throw RelayFault(wrong) }
   }
 
   /// The error in a token; nil if it is valid.
@@ -116,7 +116,7 @@ package final class DeviceLines {
   func fault(_ words: String) -> RelayFault { fault(words, at: start) }
 
   func fault(_ words: String, at line: Int) -> RelayFault {
-    RelayFault(description: "\(path):\(line): \(words)")
+    RelayFault("\(path):\(line): \(words)")
   }
 
   private func beginsCSV(_ first: [UInt8]) throws -> Bool {
@@ -175,7 +175,7 @@ package final class DeviceLines {
     let count = fread(&room, 1, room.count, file)
     guard count > 0 else {
       if ferror(file) != 0 {
-        throw RelayFault(description: "\(path): \(String(cString: strerror(errno)))")
+        throw RelayFault("\(path): \(String(cString: strerror(errno)))")
       }
       return false
     }

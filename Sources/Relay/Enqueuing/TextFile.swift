@@ -30,6 +30,6 @@ package enum TextFile {
   }
 
   private static func fault(_ place: String, _ words: String) -> RelayFault {
-    RelayFault(description: "\(place): \(words)")
+    RelayFault("\(place): \(words)")
   }
 }

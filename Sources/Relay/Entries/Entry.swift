@@ -29,15 +29,14 @@ extension NewEntry {
     // Bytes are cheaper to count than characters, and few bytes are few characters.
     guard !id.isEmpty, id.utf8.count <= Self.longestID || id.unicodeScalars.count <= Self.longestID
     else {
-      return RelayFault(
-        description: "the id '\(id)' does not have 1 to \(Self.longestID) characters")
+      return RelayFault("the id '\(id)' does not have 1 to \(Self.longestID) characters")
     }
     // SQLite ends a text at a NUL, and would ignore the entry silently.
     guard !id.utf8.contains(0) else {
-      return RelayFault(description: "the id '\(id)' contains a NUL")
+      return RelayFault("the id '\(id)' contains a NUL")
     }
     guard (token == nil ? 0 : 1) + (tokens == nil ? 0 : 1) + (channel == nil ? 0 : 1) == 1 else {
-      return RelayFault(description: "\(id): give one of token, tokens and channel")
+      return RelayFault("\(id): give one of token, tokens and channel")
     }
     return nil
   }

@@ -13,9 +13,9 @@ package final class EntryTargets {
     case (_?, nil, nil), (nil, nil, _?): list = nil
     case (nil, let tokens?, nil): list = try TokenList(tokens, entry.payload)
     case (nil, nil, nil):
-      throw RelayFault(description: "the entry has no token, tokens or channel")
+      throw RelayFault("the entry has no token, tokens or channel")
     default:
-      throw RelayFault(description: "the entry has more than one of token, tokens and channel")
+      throw RelayFault("the entry has more than one of token, tokens and channel")
     }
   }
 

@@ -59,7 +59,7 @@ package struct PayloadTemplate {
         out.append(contentsOf: UnsafeBufferPointer(rebasing: source[piece.bytes]))
         let name = UnsafeBufferPointer(rebasing: source[piece.name])
         guard let member = json.last(name, of: members, own) else {
-          throw RelayFault(description: "{{\(self.name(of: piece))}} is missing")
+          throw RelayFault("{{\(self.name(of: piece))}} is missing")
         }
         var value = member.value
         if piece.isInString {
@@ -67,8 +67,7 @@ package struct PayloadTemplate {
           case UInt8(ascii: "\""): value = value.lowerBound + 1..<value.upperBound - 1
           case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"):
             throw RelayFault(
-              description:
-                "{{\(self.name(of: piece))}} is within a string: it must be text, a number, true or false"
+              "{{\(self.name(of: piece))}} is within a string: it must be text, a number, true or false"
             )
           default: break
           }

@@ -15,13 +15,12 @@ final class TokenList {
     do {
       elements = try json.elements(&members, &ends)
     } catch {
-      throw RelayFault(description: "tokens: \(error)")
+      throw RelayFault("tokens: \(error)")
     }
     (self.json, self.members, self.ends) = (json, members, ends)
     template = PayloadTemplate(payload)
     guard (1...NewEntry.mostTokens).contains(count) else {
-      throw RelayFault(
-        description: "tokens: \(count) of them; an entry has 1 to \(NewEntry.mostTokens)")
+      throw RelayFault("tokens: \(count) of them; an entry has 1 to \(NewEntry.mostTokens)")
     }
   }
 
@@ -70,7 +69,7 @@ final class TokenList {
     do {
       return try RawJSON.text(json.bytes[place]) ?? ""
     } catch {
-      throw RelayFault(description: "\(error)")
+      throw RelayFault("\(error)")
     }
   }
 
@@ -88,7 +87,7 @@ final class TokenList {
     do {
       try json.members(of: element, into: &read)
     } catch {
-      throw RelayFault(description: "\(error)")
+      throw RelayFault("\(error)")
     }
     return (try token(read, read.indices), nil)
   }
@@ -98,7 +97,7 @@ final class TokenList {
   > {
     let member = Self.name.withUnsafeBufferPointer { json.last($0, of: members, own) }
     guard let member, json.isText(member.value) else {
-      throw RelayFault(description: "\"token\" is missing")
+      throw RelayFault("\"token\" is missing")
     }
     return member.value
   }

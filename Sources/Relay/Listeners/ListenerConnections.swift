@@ -60,7 +60,7 @@ final class ListenerConnections: Sendable {
     let text = "clients are refused: \(why)"
     // The number differs each time, so it is ignored in the comparison.
     if warning.isDue(why.filter { !$0.isNumber }) { logger.warning("\(text)") }
-    return RelayFault(description: text)
+    return RelayFault(text)
   }
 
   /// False if some are still open.

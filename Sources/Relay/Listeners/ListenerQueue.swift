@@ -66,8 +66,8 @@ package final class ListenerQueue: @unchecked Sendable {
     guard !isEnding, waiting < Self.mostWaiting else {
       let isEnding = isEnding
       change.unlock()
-      guard !isEnding else { return done(.failed(RelayFault(description: "the relay stops"))) }
-      let fault = RelayFault(description: "it is slower than the incoming notifications")
+      guard !isEnding else { return done(.failed(RelayFault("the relay stops"))) }
+      let fault = RelayFault("it is slower than the incoming notifications")
       return done(failed(fault))
     }
     submissions.append(Submission(entries: entries, done: done))

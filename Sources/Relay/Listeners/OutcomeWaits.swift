@@ -176,12 +176,9 @@ package final class OutcomeWaits: @unchecked Sendable {
   }
 
   private func ask(_ app: String, _ ids: [String]) {
-    var rest = ids[...]
-    while !rest.isEmpty {
-      let some = Array(rest.prefix(Self.mostAtOnce))
-      rest = rest.dropFirst(some.count)
+    for some in ids.parts(of: Self.mostAtOnce) {
       // A read error is reported elsewhere, and the lookup is repeated.
-      guard let known = try? queue.known(some, app: app) else { return }
+      guard let known = try? queue.known(Array(some), app: app) else { return }
       for (id, one) in known {
         let key = Key(app: app, id: id)
         if let outcome = one.outcome {

@@ -45,10 +45,7 @@ extension RedisQueue {
   }
 
   package func recordBadTokens(_ devices: [GoneToken], app: String, at now: Int64) throws {
-    var rest = devices[...]
-    while !rest.isEmpty {
-      let some = rest.prefix(Self.mostAtOnce)
-      rest = rest.dropFirst(some.count)
+    for some in devices.parts(of: Self.mostAtOnce) {
       _ = try run(Self.recordTokens, app: app) { command in
         command.add(now)
         for device in some {
@@ -76,10 +73,7 @@ extension RedisQueue {
   }
 
   package func forgetFeedback(_ told: [GoneToken], app: String) throws {
-    var rest = told[...]
-    while !rest.isEmpty {
-      let some = rest.prefix(Self.mostAtOnce)
-      rest = rest.dropFirst(some.count)
+    for some in told.parts(of: Self.mostAtOnce) {
       _ = try run(Self.forget, app: app) { command in
         for device in some {
           command.add(device.token)
@@ -121,11 +115,7 @@ extension RedisQueue {
   package func replaceAppState(
     _ name: String, _ old: String?, by text: String, app: String
   ) throws -> Bool {
-    try run(.replaceAppState, app: app) {
-      $0.add(name)
-      $0.add(old ?? "")
-      $0.add(text)
-    }.number == 1
+    try run(.replaceAppState, app: app, name, old ?? "", text).number == 1
   }
 
   package func setAppState(_ name: String, _ text: String?, app: String) throws {

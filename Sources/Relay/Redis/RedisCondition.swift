@@ -42,8 +42,7 @@ struct RedisCondition {
     if let version = values["redis_version"] {
       let parts = version.split(separator: ".").map { Int($0) ?? 0 }
       if parts.count > 1, (parts[0], parts[1]) < oldest {
-        throw RelayFault(
-          description: "\(name): this is Redis \(version), but the relay needs 6.2 or newer")
+        throw RelayFault("\(name): this is Redis \(version), but the relay needs 6.2 or newer")
       }
     }
     if values["redis_mode"] == "cluster", !isCluster {

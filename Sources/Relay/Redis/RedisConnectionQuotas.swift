@@ -44,13 +44,9 @@ extension RedisQueue {
   package func leaseConnections(
     _ workerID: WorkerID, held: Int, wanted: Int, isNeeded: Bool, of most: Int
   ) throws -> Int? {
-    let reply = try run(.quota, app: workerID.app) {
-      $0.add(workerID.number)
-      $0.add(held)
-      $0.add(wanted)
-      $0.add(isNeeded ? 1 : 0)
-      $0.add(most)
-    }
+    let reply = try run(
+      .quota, app: workerID.app, "\(workerID.number)", "\(held)", "\(wanted)", isNeeded ? "1" : "0",
+      "\(most)")
     guard let quota = reply.number else { throw strange("quota") }
     return quota < 0 ? nil : Int(quota)
   }

@@ -76,15 +76,15 @@ struct RedisLocation: QueueLocation {
     do throws(RedisAddress.Fault) {
       address = try RedisAddress(url ?? "")
     } catch {
-      throw RelayFault(description: "queue.redis.url: \(error)")
+      throw RelayFault("queue.redis.url: \(error)")
     }
     if address.tls != nil { address.tls = tls }
     if let file = passwordFile {
       guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
-        throw RelayFault(description: "\(file): cannot be read")
+        throw RelayFault("\(file): cannot be read")
       }
       address.password = text.split(whereSeparator: \.isNewline).first.map(String.init)
-      if address.password == nil { throw RelayFault(description: "\(file): is empty") }
+      if address.password == nil { throw RelayFault("\(file): is empty") }
     }
     return try RedisQueue(address)
   }

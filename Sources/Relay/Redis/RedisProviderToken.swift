@@ -61,7 +61,7 @@ extension RedisQueue {
       }
       if RelayClock.monotonic > limit {
         throw RelayFault(
-          description: "\(connections.address.name): another relay has been making the provider "
+          "\(connections.address.name): another relay has been making the provider "
             + "token for \(2 * makingMS / 1000) s")
       }
     }

@@ -78,6 +78,12 @@ package final class RedisQueue: QueueEngine {
     }
   }
 
+  func run(
+    _ script: RedisScript, app: String, isRepeatable: Bool = true, _ words: String...
+  ) throws -> RedisReply {
+    try run(script, app: app, isRepeatable: isRepeatable) { for word in words { $0.add(word) } }
+  }
+
   /// Converts a time to the clock of the app's Redis, which is the same for all relays. Differences
   /// under a second are ignored.
   func shared(_ time: Int64, _ app: String) throws -> Int64 {
@@ -99,10 +105,7 @@ package final class RedisQueue: QueueEngine {
   package func join(app: String, named name: String, at now: Int64) throws -> WorkerID {
     try remember(app)
     let time = try shared(now, app)
-    let reply = try run(.join, app: app) {
-      $0.add("\(time) \(ProcessMark.own) \(name)")
-      $0.add(time)
-    }
+    let reply = try run(.join, app: app, "\(time) \(ProcessMark.own) \(name)", "\(time)")
     guard let number = reply.number else { throw strange("join") }
     let workerID = WorkerID(number: number, app: app)
     states.withLock { $0.losses[workerID] = connections.losses(of: Self.key(app)) }
@@ -111,10 +114,7 @@ package final class RedisQueue: QueueEngine {
 
   package func renew(_ workerID: WorkerID, at now: Int64) throws -> Bool {
     let time = try shared(now, workerID.app)
-    let reply = try run(.renew, app: workerID.app) {
-      $0.add(workerID.number)
-      $0.add(time)
-    }
+    let reply = try run(.renew, app: workerID.app, "\(workerID.number)", "\(time)")
     switch reply.number {
     case 1: return true
     case 0: break
@@ -132,12 +132,12 @@ package final class RedisQueue: QueueEngine {
 
   package func isAnythingThere(app: String, at now: Int64) throws -> Bool {
     let time = try shared(now, app)
-    return try run(.isAnythingThere, app: app) { $0.add(time) }.number == 1
+    return try run(.isAnythingThere, app: app, "\(time)").number == 1
   }
 
   package func bringBack(app: String, at now: Int64) throws -> Int {
     let time = try shared(now, app)
-    guard let count = try run(.bringBack, app: app, { $0.add(time) }).count else {
+    guard let count = try run(.bringBack, app: app, "\(time)").count else {
       throw strange("bring back")
     }
     return count
@@ -240,13 +240,9 @@ package final class RedisQueue: QueueEngine {
     _ workerID: WorkerID, saidLast: String, isAlone: Bool, at now: Int64, _ line: String
   ) throws -> Int {
     let time = try shared(now, workerID.app)
-    let reply = try run(.release, app: workerID.app) {
-      $0.add(workerID.number)
-      $0.add(saidLast)
-      $0.add(line)
-      $0.add(isAlone ? 1 : 0)
-      $0.add(time)
-    }
+    let reply = try run(
+      .release, app: workerID.app, "\(workerID.number)", saidLast, line, isAlone ? "1" : "0",
+      "\(time)")
     guard let count = reply.count else { throw strange("release") }
     return count
   }
@@ -268,13 +264,9 @@ package final class RedisQueue: QueueEngine {
     var claimed = ClaimedEntries()
     do {
       // Not retried automatically: the first attempt may already have claimed entries.
-      let reply = try run(.claim, app: workerID.app, isRepeatable: false) {
-        $0.add(workerID.number)
-        $0.add(time)
-        $0.add(room)
-        $0.add(inOrder ? 1 : 0)
-        $0.add(isFree ? 1 : 0)
-      }
+      let reply = try run(
+        .claim, app: workerID.app, isRepeatable: false, "\(workerID.number)", "\(time)", "\(room)",
+        inOrder ? "1" : "0", isFree ? "1" : "0")
       let parts = reply.list
       guard
         try parts.first?.withBytes({
@@ -413,10 +405,7 @@ package final class RedisQueue: QueueEngine {
       var from = "-"
       while true {
         // In parts, so that other clients are served in between.
-        let reply = try run(.trim, app: app) {
-          $0.add(before)
-          $0.add(from)
-        }.list
+        let reply = try run(.trim, app: app, "\(before)", from).list
         guard reply.count == 2, let count = reply[0].count, let last = reply[1].text,
           from != "(\(last)"
         else { throw strange("trim") }
@@ -434,7 +423,7 @@ package final class RedisQueue: QueueEngine {
     var all: [String: QueueDepth] = [:]
     for app in try knownApps() where !connections.isUnreachable(Self.key(app)) {
       let time = try shared(now, app)
-      let reply = try run(.depths, app: app) { $0.add(time) }.list
+      let reply = try run(.depths, app: app, "\(time)").list
       guard reply.count == 5 else { throw strange("depths") }
       var depth = QueueDepth()
       depth.ready = reply[0].count ?? 0
@@ -455,7 +444,6 @@ package final class RedisQueue: QueueEngine {
   }
 
   func strange(_ what: String) -> RelayFault {
-    RelayFault(
-      description: "\(connections.address.name): invalid reply to \(what): not a relay's queue")
+    RelayFault("\(connections.address.name): invalid reply to \(what): not a relay's queue")
   }
 }

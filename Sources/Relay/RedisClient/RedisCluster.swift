@@ -106,8 +106,7 @@ final class RedisCluster: Sendable {
         guard hops <= Self.mostHops, RelayClock.monotonic < limit else {
           noteOutage(slot)
           throw absent
-            ?? RelayFault(
-              description: "\(address.name): the nodes redirect \(key) to each other: \(refusal)")
+            ?? RelayFault("\(address.name): the nodes redirect \(key) to each other: \(refusal)")
         }
       } catch let unreachable as RedisUnreachable {
         absent = unreachable.fault
@@ -185,8 +184,7 @@ final class RedisCluster: Sendable {
     let (owner, newVersion) = state.withLock { ($0.owners[slot], $0.version) }
     guard let owner else {
       noteOutage(slot)
-      throw RelayFault(
-        description: "\(address.name): no node has slot \(slot) of \(key)")
+      throw RelayFault("\(address.name): no node has slot \(slot) of \(key)")
     }
     return Target(node: owner, version: newVersion)
   }
@@ -277,7 +275,7 @@ final class RedisCluster: Sendable {
         if let refusal = error as? RedisRefusal, refusal.words.contains("cluster support disabled")
         {
           throw RelayFault(
-            description: "\(refusal.name): not a node of a cluster: use redis:// instead "
+            "\(refusal.name): not a node of a cluster: use redis:// instead "
               + "of redis+cluster://")
         }
         faults.append("\(error)")
@@ -285,7 +283,7 @@ final class RedisCluster: Sendable {
     }
     guard let best else {
       throw RelayFault(
-        description: "\(address.name): no node returned a slot map: "
+        "\(address.name): no node returned a slot map: "
           + faults.prefix(4).joined(separator: "; "))
     }
     take(best)

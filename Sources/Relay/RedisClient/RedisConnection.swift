@@ -57,12 +57,12 @@ final class RedisConnection: @unchecked Sendable {
         case .late: "no reply within \(limitS) s"
         case .broken(let words): words
         }
-      throw RelayFault(description: "\(name): no connection: \(reason)")
+      throw RelayFault("\(name): no connection: \(reason)")
     }
     do throws(RedisReplyReader.Fault) {
       reader = try RedisReplyReader()
     } catch {
-      throw RelayFault(description: "\(name): \(error)")
+      throw RelayFault("\(name): \(error)")
     }
   }
 
@@ -105,7 +105,7 @@ final class RedisConnection: @unchecked Sendable {
     return aheadMS
   }
 
-  func fault(_ words: String) -> RelayFault { RelayFault(description: "\(name): \(words)") }
+  func fault(_ words: String) -> RelayFault { RelayFault("\(name): \(words)") }
 
   private static let asking = RedisCommand("ASKING")
 

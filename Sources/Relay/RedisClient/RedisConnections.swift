@@ -47,7 +47,7 @@ final class RedisConnections: Sendable {
 
   static func fault(ofNode words: String) -> RelayFault {
     RelayFault(
-      description: "\(words): it is a node of a cluster: use redis+cluster://host:port, or "
+      "\(words): it is a node of a cluster: use redis+cluster://host:port, or "
         + "rediss+cluster://")
   }
 

@@ -11,7 +11,7 @@ extension RedisFailure {
 struct RedisRefusal: RedisFailure {
   var name: String
   var words: String
-  var fault: RelayFault { RelayFault(description: "\(name): \(words.prefix(Self.mostShown))") }
+  var fault: RelayFault { RelayFault("\(name): \(words.prefix(Self.mostShown))") }
 
   private static let mostShown = 500
 }

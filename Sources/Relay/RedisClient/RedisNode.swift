@@ -120,7 +120,7 @@ final class RedisNode: Sendable {
     } catch {
       let fault =
         (error as? RelayFault) ?? (error as? any RedisFailure)?.fault
-        ?? RelayFault(description: "\(error)")
+        ?? RelayFault("\(error)")
       let number = losses.next()
       state.withLock {
         $0.outage = number

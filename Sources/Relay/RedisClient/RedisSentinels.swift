@@ -33,7 +33,7 @@ struct RedisSentinels {
       }
     }
     throw RelayFault(
-      description: "\(name): no Redis Sentinel knows its address: \(faults.joined(separator: "; "))"
+      "\(name): no Redis Sentinel knows its address: \(faults.joined(separator: "; "))"
     )
   }
 }

@@ -1,6 +1,19 @@
 import GRDB
 import GRDBSQLite
 
+/// What a statement has values of.
+protocol HotValue {
+  func bind(to statement: inout HotStatement)
+}
+
+extension Int64: HotValue {
+  func bind(to statement: inout HotStatement) { statement.bind(self) }
+}
+
+extension String: HotValue {
+  func bind(to statement: inout HotStatement) { statement.bind(self) }
+}
+
 /// A statement that runs for each entry, through SQLite's C functions, which cost half as much as
 /// GRDB's. GRDB keeps it prepared.
 struct HotStatement: ~Copyable {
@@ -8,10 +21,24 @@ struct HotStatement: ~Copyable {
   private let database: Database
   private var place: Int32 = 0
 
-  init(_ database: Database, _ sql: String) throws {
+  // Inlined, so that no pack of values is made at run time.
+  @inline(always)
+  init<each Value: HotValue>(
+    _ database: Database, _ sql: String, _ values: repeat each Value
+  ) throws {
     self.database = database
     statement = try database.cachedStatement(sql: sql).sqliteStatement
     sqlite3_reset(statement)
+    repeat (each values).bind(to: &self)
+  }
+
+  /// Whether it finds a row.
+  @inline(always)
+  static func finds<each Value: HotValue>(
+    _ database: Database, _ sql: String, _ values: repeat each Value
+  ) throws -> Bool {
+    var statement = try HotStatement(database, sql, repeat each values)
+    return try statement.step()
   }
 
   deinit {
@@ -67,7 +94,9 @@ struct HotStatement: ~Copyable {
   }
 
   /// Runs it to completion, and makes it ready for the next values.
-  mutating func run() throws {
+  @inline(always)
+  mutating func run<each Value: HotValue>(_ values: repeat each Value) throws {
+    repeat (each values).bind(to: &self)
     defer {
       sqlite3_reset(statement)
       place = 0

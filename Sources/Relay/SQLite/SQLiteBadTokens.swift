@@ -53,20 +53,12 @@ extension SQLiteQueue {
   }
 
   package func forgetFeedback(_ told: [GoneToken], app: String) throws {
-    var rest = told[...]
-    while !rest.isEmpty {
-      // Other programs get a chance to write in between.
-      let some = rest.prefix(Self.forgottenAtOnce)
-      rest = rest.dropFirst(some.count)
+    // Other programs get a chance to write in between.
+    for some in told.parts(of: Self.forgottenAtOnce) {
       try change { database in
         var forget = try HotStatement(
           database, "DELETE FROM feedback WHERE app = ? AND token = ? AND since <= ?")
-        for device in some {
-          forget.bind(app)
-          forget.bind(device.token)
-          forget.bind(device.since)
-          try forget.run()
-        }
+        for device in some { try forget.run(app, device.token, device.since) }
       }
     }
   }

@@ -17,16 +17,11 @@ struct SQLiteLines {
     for target in targets {
       var add = try HotStatement(
         database, "INSERT OR IGNORE INTO lines (app, target, entry) VALUES (?, ?, ?)")
-      add.bind(app)
-      add.bind(target)
-      add.bind(entry)
-      try add.run()
-      var first = try HotStatement(
-        database, "SELECT 1 FROM lines WHERE app = ? AND target = ? AND entry < ? LIMIT 1")
-      first.bind(app)
-      first.bind(target)
-      first.bind(entry)
-      if try first.step() { isFirst = false }
+      try add.run(app, target, entry)
+      let isBehind = try HotStatement.finds(
+        database, "SELECT 1 FROM lines WHERE app = ? AND target = ? AND entry < ? LIMIT 1", app,
+        target, entry)
+      if isBehind { isFirst = false }
     }
     return isFirst
   }
@@ -35,9 +30,6 @@ struct SQLiteLines {
   func block(_ entries: [Int64]) throws {
     var hold = try HotStatement(
       database, "UPDATE entries SET due = \(SQLiteSchema.blocked) WHERE number = ?")
-    for entry in entries {
-      hold.bind(entry)
-      try hold.run()
-    }
+    for entry in entries { try hold.run(entry) }
   }
 }

@@ -56,8 +56,7 @@ extension SQLiteQueue {
       }
       if RelayClock.monotonic > limit {
         throw RelayFault(
-          description:
-            "another relay has been making the provider token for \(2 * makingMS / 1000) s")
+          "another relay has been making the provider token for \(2 * makingMS / 1000) s")
       }
     }
   }

@@ -41,8 +41,7 @@ package final class SQLiteQueue: QueueEngine {
       throw RelayFault(file: file, error)
     }
     guard let locks = WorkerLocks(file + "-workers") else {
-      throw RelayFault(
-        description: "\(file)-workers: \(String(cString: strerror(errno)))")
+      throw RelayFault("\(file)-workers: \(String(cString: strerror(errno)))")
     }
     self.locks = locks
     wal = Self.number(of: file + "-wal")
@@ -62,7 +61,7 @@ package final class SQLiteQueue: QueueEngine {
       func number(_ name: String) throws -> Int {
         try Int.fetchOne(database, sql: "PRAGMA \(name)") ?? 0
       }
-      func fault(_ words: String) -> RelayFault { RelayFault(description: "\(file): \(words)") }
+      func fault(_ words: String) -> RelayFault { RelayFault("\(file): \(words)") }
       let version = try number("user_version")
       let hasEntries = try database.tableExists("entries")
       guard version <= SQLiteSchema.version else {
@@ -150,7 +149,7 @@ package final class SQLiteQueue: QueueEngine {
       hasMoved != 0 ? "" : wal != nil && Self.number(of: room.file + "-wal") != wal ? "-wal" : nil
     if let name {
       throw RelayFault(
-        description: "\(room.file)\(name): it was removed or replaced while the relay had it open; "
+        "\(room.file)\(name): it was removed or replaced while the relay had it open; "
           + "restore that file, or restart the relay with the other one")
     }
   }
@@ -178,9 +177,8 @@ package final class SQLiteQueue: QueueEngine {
 
   package func knows(_ workerID: WorkerID) throws -> Bool {
     try read { database in
-      var worker = try HotStatement(database, "SELECT 1 FROM workers WHERE number = ?")
-      worker.bind(workerID.number)
-      return try worker.step()
+      try HotStatement.finds(
+        database, "SELECT 1 FROM workers WHERE number = ?", workerID.number)
     }
   }
 
@@ -293,13 +291,8 @@ package final class SQLiteQueue: QueueEngine {
 
   package func isAnythingThere(app: String, at now: Int64) throws -> Bool {
     try read { database in
-      var later = try HotStatement(database, Self.later)
-      later.bind(app)
-      later.bind(now)
-      if try later.step() { return true }
-      var new = try HotStatement(database, Self.new)
-      new.bind(app)
-      return try new.step()
+      try HotStatement.finds(database, Self.later, app, now)
+        || HotStatement.finds(database, Self.new, app)
     }
   }
 
@@ -309,10 +302,7 @@ package final class SQLiteQueue: QueueEngine {
         AND due % 1000 = 999
       """
     let isAnyThere = try read { database in
-      var one = try HotStatement(database, "SELECT 1 FROM entries WHERE \(parked)")
-      one.bind(app)
-      one.bind(now)
-      return try one.step()
+      try HotStatement.finds(database, "SELECT 1 FROM entries WHERE \(parked)", app, now)
     }
     guard isAnyThere else { return 0 }
     return try change { database in
@@ -323,8 +313,7 @@ package final class SQLiteQueue: QueueEngine {
   }
 
   private static func hasSuspects(_ database: Database) throws -> Bool {
-    var any = try HotStatement(database, "SELECT 1 FROM suspects LIMIT 1")
-    return try any.step()
+    try HotStatement.finds(database, "SELECT 1 FROM suspects LIMIT 1")
   }
 
   package func claim(
@@ -345,20 +334,15 @@ package final class SQLiteQueue: QueueEngine {
       let lines = inOrder ? SQLiteLines(database, workerID.app) : nil
       let hasSuspects = try Self.hasSuspects(database)
       if hasSuspects {
-        var suspects = try HotStatement(database, Self.suspects)
-        suspects.bind(workerID.app)
-        suspects.bind(now)
+        var suspects = try HotStatement(database, Self.suspects, workerID.app, now)
         // No other entry is handed out before a free worker has taken the suspects.
         if !isFree, try suspects.step() { return [] }
         try collected.take(&suspects, lines, areSuspects: true)
       }
       if collected.entries.isEmpty {
-        var later = try HotStatement(database, Self.later)
-        later.bind(workerID.app)
-        later.bind(now)
+        var later = try HotStatement(database, Self.later, workerID.app, now)
         try collected.take(&later, lines)
-        var new = try HotStatement(database, Self.new)
-        new.bind(workerID.app)
+        var new = try HotStatement(database, Self.new, workerID.app)
         try collected.take(&new, lines)
       }
       if collected.lacksRoom, collected.entries.isEmpty, try !isAnythingHeld(database) {
@@ -369,21 +353,17 @@ package final class SQLiteQueue: QueueEngine {
         database, "UPDATE entries SET worker = ?, deliveries = deliveries + 1 WHERE number = ?")
       var entries = collected.entries
       for index in entries.indices {
-        take.bind(workerID.number)
-        take.bind(entries[index].number)
-        try take.run()
+        try take.run(workerID.number, entries[index].number)
         entries[index].deliveries += 1
         if hasSuspects {
           var crashes = try HotStatement(
-            database, "SELECT crashes FROM suspects WHERE entry = ?")
-          crashes.bind(entries[index].number)
+            database, "SELECT crashes FROM suspects WHERE entry = ?", entries[index].number)
           if try crashes.step() { entries[index].crashes = Int(crashes.int(0)) }
         }
         guard entries[index].content.tokens != nil else { continue }
         var positions = try HotStatement(
-          database, "SELECT position FROM outcomes WHERE app = ? AND id = ?")
-        positions.bind(workerID.app)
-        positions.bind(entries[index].content.id)
+          database, "SELECT position FROM outcomes WHERE app = ? AND id = ?", workerID.app,
+          entries[index].content.id)
         while try positions.step() { entries[index].resolved.insert(Int(positions.int(0))) }
       }
       return entries
@@ -473,9 +453,7 @@ package final class SQLiteQueue: QueueEngine {
           """
           SELECT token, outcome, reason, http_status, apns_id FROM outcomes
           WHERE app = ? AND id = ? AND position = 0
-          """)
-        outcomes.bind(app)
-        outcomes.bind(id)
+          """, app, id)
         if try outcomes.step() {
           var outcome = PushOutcome(
             position: 0, token: WrittenToken(outcomes.text(0) ?? ""),
@@ -485,18 +463,16 @@ package final class SQLiteQueue: QueueEngine {
           outcome.apnsID = PushID(outcomes.text(4) ?? "")
           if outcome.httpStatus == 410 {
             var gone = try HotStatement(
-              database, "SELECT since FROM gone WHERE app = ? AND token = ?")
-            gone.bind(app)
-            gone.bind(outcome.token.text)
+              database, "SELECT since FROM gone WHERE app = ? AND token = ?", app,
+              outcome.token.text)
             if try gone.step() { outcome.goneSince = gone.int(0) }
           }
           all[id] = KnownEntry(outcome: outcome)
           continue
         }
         var entries = try HotStatement(
-          database, "SELECT coalesce(token, channel) FROM entries WHERE app = ? AND id = ?")
-        entries.bind(app)
-        entries.bind(id)
+          database, "SELECT coalesce(token, channel) FROM entries WHERE app = ? AND id = ?", app, id
+        )
         if try entries.step() { all[id] = KnownEntry(target: entries.text(0)) }
       }
       return all
@@ -566,8 +542,7 @@ package final class SQLiteQueue: QueueEngine {
         switch update.disposition {
         case .held: break
         case .finished:
-          finish.bind(update.number)
-          try finish.run()
+          try finish.run(update.number)
         case .deferred(let due, let isRequested, let line):
           try database.execute(
             sql: """
@@ -596,8 +571,7 @@ package final class SQLiteQueue: QueueEngine {
               """,
             arguments: ["\(TimeText.of(now)) \(line)", now, update.number, workerID.number])
           if database.changesCount == 1 {
-            finish.bind(update.number)
-            try finish.run()
+            try finish.run(update.number)
           }
         }
       }

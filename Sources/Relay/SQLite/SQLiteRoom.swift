@@ -81,8 +81,7 @@ extension SQLiteQueue {
       if found.beyondReserve >= wanted { return }
       if isLast {
         throw RelayFault(
-          description:
-            "\(room.file): \(max(0, found.beyondReserve) / 1024) KB are free on its file "
+          "\(room.file): \(max(0, found.beyondReserve) / 1024) KB are free on its file "
             + "system; it accepts more entries from \(wanted / 1024) KB on",
           lacksRoom: true)
       }
@@ -117,8 +116,7 @@ extension SQLiteQueue {
 
   var tooLittleRoom: RelayFault {
     RelayFault(
-      description:
-        "\(room.file): \((room.look()?.all ?? 0) / 1024) KB are free on its file system, "
+      "\(room.file): \((room.look()?.all ?? 0) / 1024) KB are free on its file system, "
         + "which is too little to record more outcomes", lacksRoom: true)
   }
 }

@@ -44,8 +44,7 @@ final class StatusServer: @unchecked Sendable {
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     var list: UnsafeMutablePointer<addrinfo>?
     guard getaddrinfo(host, "\(port)", &hints, &list) == 0, let found = list else {
-      throw RelayFault(
-        description: "status.host: '\(host)' is not an IP address such as 127.0.0.1 or ::1")
+      throw RelayFault("status.host: '\(host)' is not an IP address such as 127.0.0.1 or ::1")
     }
     defer { freeaddrinfo(list) }
     let listener = socket(
@@ -57,7 +56,7 @@ final class StatusServer: @unchecked Sendable {
     else {
       let failure = ListenFailure(errno: errno, host, port, setting: "status.port")
       if listener >= 0 { close(listener) }
-      throw RelayFault(description: "status: \(failure)")
+      throw RelayFault("status: \(failure)")
     }
     self.listener = listener
     var address = sockaddr_storage()

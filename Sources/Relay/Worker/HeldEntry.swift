@@ -38,7 +38,7 @@ final class HeldEntry {
     pushType = entry.content.pushType.map { PushLimits.pushTypes[$0] } ?? 0
     let fault: String
     do throws(RelayFault) {
-      if let fault = entry.fault { throw RelayFault(description: fault) }
+      if let fault = entry.fault { throw RelayFault(fault) }
       let targets = try EntryTargets(entry.content)
       self.targets = targets
       count = targets.count

@@ -25,7 +25,7 @@ struct ServiceTrial {
     }
     guard !hasSettings else { return }
     throw RelayFault(
-      description: "\(app.serviceHost): it agrees to HTTP/2 in the handshake, but sends no SETTINGS"
+      "\(app.serviceHost): it agrees to HTTP/2 in the handshake, but sends no SETTINGS"
     )
   }
 
@@ -35,11 +35,10 @@ struct ServiceTrial {
       try probe.push(credentials.handle)
     }
     guard let outcome else {
-      throw RelayFault(description: "\(app.serviceHost): it does not respond to a push")
+      throw RelayFault("\(app.serviceHost): it does not respond to a push")
     }
     guard outcome.isBadToken || outcome.kind == .accepted else {
-      throw RelayFault(
-        description: "\(app.serviceHost): a push was \(outcome.kind.rawValue): \(outcome.reason)")
+      throw RelayFault("\(app.serviceHost): a push was \(outcome.kind.rawValue): \(outcome.reason)")
     }
   }
 }

@@ -435,7 +435,7 @@ final class MemoryQueue: QueueEngine {
       if isStored { return result }
     }
     throw RelayFault(
-      description: "another relay has been making the provider token for \(2 * makingMS / 1000) s")
+      "another relay has been making the provider token for \(2 * makingMS / 1000) s")
   }
 
   func check() {}

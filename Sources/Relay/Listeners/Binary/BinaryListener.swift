@@ -34,7 +34,7 @@ package final class BinaryListener: RelayListener {
       bound = try Self.listen(listener, context, group)
     } catch {
       try? group.syncShutdownGracefully()
-      throw RelayFault(description: "listeners.\(listener.name): \(error)")
+      throw RelayFault("listeners.\(listener.name): \(error)")
     }
     self.group = group
     place = bound.map { $0.localAddress?.text ?? "" }.joined(separator: ", feedback at ")
@@ -105,7 +105,7 @@ package final class BinaryListener: RelayListener {
       }
       return channel
     } catch let error as IOError {
-      throw RelayFault(description: "\(ListenFailure(error, host, port, setting: setting))")
+      throw RelayFault("\(ListenFailure(error, host, port, setting: setting))")
     }
   }
 

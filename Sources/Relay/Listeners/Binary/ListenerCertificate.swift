@@ -98,6 +98,6 @@ struct ListenerCertificate {
   }
 
   private static func fault(_ file: String, _ words: String) -> RelayFault {
-    RelayFault(description: "\(file): \(words)")
+    RelayFault("\(file): \(words)")
   }
 }

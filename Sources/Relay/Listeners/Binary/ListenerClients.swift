@@ -26,7 +26,7 @@ struct ListenerClients: Sendable {
     do throws(ServerTLSError) {
       authorities = try ClientTrustStore(file: file)
     } catch {
-      throw RelayFault(description: "\(file): \(error.text)")
+      throw RelayFault("\(file): \(error.text)")
     }
   }
 

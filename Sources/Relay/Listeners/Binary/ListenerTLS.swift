@@ -29,7 +29,7 @@ struct ListenerTLS {
     do throws(ServerTLSError) {
       context = try OpenSSLServerContext(tls)
     } catch {
-      throw RelayFault(description: "\(certificate): \(error.text)")
+      throw RelayFault("\(certificate): \(error.text)")
     }
     warnings = Self.warnings(listener)
     self.news = news

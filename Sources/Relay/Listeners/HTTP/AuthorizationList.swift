@@ -19,7 +19,7 @@ final class AuthorizationList: Sendable {
   /// `apps` are the relay's apps. `own` is the app that the listener is bound to, if any.
   init(file: String, apps: [String], own: String?) throws {
     guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
-      throw RelayFault(description: "\(file): cannot be read")
+      throw RelayFault("\(file): cannot be read")
     }
     var clients: [Client] = []
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
@@ -27,7 +27,7 @@ final class AuthorizationList: Sendable {
       let words = line.split { $0 == " " || $0 == "\t" }
       guard let token = words.first, !token.hasPrefix("#") else { continue }
       func fault(_ text: String) -> RelayFault {
-        RelayFault(description: "\(file):\(number): \(text)")
+        RelayFault("\(file):\(number): \(text)")
       }
       guard token.utf8.count >= 16 else {
         throw fault("a token has \(token.utf8.count) characters; it needs at least 16")
@@ -45,7 +45,7 @@ final class AuthorizationList: Sendable {
       clients.append(client)
     }
     guard !clients.isEmpty else {
-      throw RelayFault(description: "\(file): contains no token")
+      throw RelayFault("\(file): contains no token")
     }
     self.clients = clients
   }

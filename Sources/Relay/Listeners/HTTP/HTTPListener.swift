@@ -68,7 +68,7 @@ package final class HTTPListener: RelayListener, @unchecked Sendable {
       let reason =
         listener.socket.map { "\($0): \(error)" }
         ?? "\(ListenFailure(error, listener.host, listener.port, setting: "\(setting).port"))"
-      throw RelayFault(description: "\(setting): \(reason)")
+      throw RelayFault("\(setting): \(reason)")
     }
     port = bound.localAddress?.port ?? 0
     if let file = listener.portFile {
@@ -112,13 +112,13 @@ package final class HTTPListener: RelayListener, @unchecked Sendable {
     _ bootstrap: ServerBootstrap, _ path: String, mode: Int
   ) throws -> any Channel {
     // A killed relay leaves a socket that no process listens on.
-    if isTaken(path) { throw RelayFault(description: "another program listens there") }
+    if isTaken(path) { throw RelayFault("another program listens there") }
     let channel = try bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true)
       .wait()
     guard chmod(path, mode_t(mode)) == 0 else {
       let reason = String(cString: strerror(errno))
       try? channel.close().wait()
-      throw RelayFault(description: reason)
+      throw RelayFault(reason)
     }
     return channel
   }
