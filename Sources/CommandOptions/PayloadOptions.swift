@@ -4,48 +4,39 @@ import JSON
 /// A payload in options, or its file, for `apns send` and `apns enqueue`.
 package struct PayloadOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
-      "The payload, as JSON; - reads standard input, as send does without payload options.",
-      valueName: "file"),
+    help: .of(
+      "file", "The payload, as JSON; - reads standard input, as send does without payload options."),
     completion: .file())
   package var payload: String?
 
-  @Option(name: .shortAndLong, help: ArgumentHelp("The text.", valueName: "text"))
+  @Option(name: .shortAndLong, help: .of("text", "The text."))
   package var alert: String?
-  @Option(help: ArgumentHelp("The line above the text.", valueName: "text"))
+  @Option(help: .of("text", "The line above the text."))
   package var title: String?
-  @Option(help: ArgumentHelp("The line between title and text.", valueName: "text"))
+  @Option(help: .of("text", "The line between title and text."))
   package var subtitle: String?
-  @Option(
-    help: ArgumentHelp("The text, as a key in the app's Localizable.strings.", valueName: "key"))
+  @Option(help: .of("key", "The text, as a key in the app's Localizable.strings."))
   package var locKey: String?
-  @Option(
-    help: ArgumentHelp("An argument for the --loc-key's text; may be repeated.", valueName: "text"))
+  @Option(help: .of("text", "An argument for the --loc-key's text; may be repeated."))
   package var locArg: [String] = []
-  @Option(help: ArgumentHelp("The title, as a key in Localizable.strings.", valueName: "key"))
+  @Option(help: .of("key", "The title, as a key in Localizable.strings."))
   package var titleLocKey: String?
-  @Option(
-    help: ArgumentHelp(
-      "An argument for the --title-loc-key's text; may be repeated.", valueName: "text"))
+  @Option(help: .of("text", "An argument for the --title-loc-key's text; may be repeated."))
   package var titleLocArg: [String] = []
-  @Option(help: ArgumentHelp("The number on the app's icon; 0 removes it.", valueName: "n"))
+  @Option(help: .of("n", "The number on the app's icon; 0 removes it."))
   package var badge: String?
-  @Option(help: ArgumentHelp("\"default\", or one of the app's sounds.", valueName: "name"))
+  @Option(help: .of("name", "\"default\", or one of the app's sounds."))
   package var sound: String?
-  @Option(help: ArgumentHelp("The app's category, which has its actions.", valueName: "name"))
+  @Option(help: .of("name", "The app's category, which has its actions."))
   package var category: String?
-  @Option(
-    help: ArgumentHelp("The thread by which the device groups notifications.", valueName: "name"))
+  @Option(help: .of("name", "The thread by which the device groups notifications."))
   package var threadID: String?
-  @Option(
-    help: ArgumentHelp("passive, active, time-sensitive or critical.", valueName: "level"))
+  @Option(help: .of("level", "passive, active, time-sensitive or critical."))
   package var interruptionLevel: String?
   @Flag(help: "Wake the app in the background.") package var contentAvailable = false
   @Flag(help: "Let the app's extension change the notification.") package var mutableContent = false
   @Option(
-    help: ArgumentHelp(
-      "A custom key and its value, JSON or plain text; may be repeated.",
-      valueName: "name=value"))
+    help: .of("name=value", "A custom key and its value, JSON or plain text; may be repeated."))
   package var custom: [String] = []
 
   package init() {}

@@ -38,62 +38,52 @@ struct Enqueue: ParsableCommand {
   var config: String?
 
   @Option(
-    help: ArgumentHelp(
-      "The queue's file, or redis://… or unix:/…, instead of the configuration's.",
-      valueName: "file"))
+    help: .of("file", "The queue's file, or redis://… or unix:/…, instead of the configuration's."))
   var queue: String?
 
-  @Option(help: ArgumentHelp("A campaign file.", valueName: "file"))
+  @Option(help: .of("file", "A campaign file."))
   var campaign: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "The app, as the configuration names it. Default: the only one.", valueName: "name"))
+  @Option(help: .of("name", "The app, as the configuration names it. Default: the only one."))
   var app: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Idempotency ID, up to 64 characters. Default: a generated UUID, which is printed.",
-      valueName: "id"))
+    help: .of(
+      "id", "Idempotency ID, up to 64 characters. Default: a generated UUID, which is printed."))
   var id: String?
 
-  @Argument(help: ArgumentHelp("Device tokens, in hex.", valueName: "token"))
+  @Argument(help: .of("token", "Device tokens, in hex."))
   var tokens: [String] = []
 
   @Option(
     name: .customLong("tokens"),
-    help: ArgumentHelp("A list of devices; - reads standard input.", valueName: "file"))
+    help: .of("file", "A list of devices; - reads standard input."))
   var list: String?
 
-  @Option(
-    help: ArgumentHelp("Broadcasts to the channel with this identifier.", valueName: "id"))
+  @Option(help: .of("id", "Broadcasts to the channel with this identifier."))
   var channel: String?
 
   @OptionGroup(title: "Payload") var payload: PayloadOptions
 
-  @Option(
-    name: .shortAndLong,
-    help: ArgumentHelp("The app's bundle ID. Default: the relay's.", valueName: "id"))
+  @Option(name: .shortAndLong, help: .of("id", "The app's bundle ID. Default: the relay's."))
   var topic: String?
 
-  @Option(help: ArgumentHelp("Such as alert or background.", valueName: "type"))
+  @Option(help: .of("type", "Such as alert or background."))
   var pushType: String?
 
-  @Option(help: ArgumentHelp("10, 5 or 1.", valueName: "n"))
+  @Option(help: .of("n", "10, 5 or 1."))
   var priority: Int?
 
-  @Option(
-    help: ArgumentHelp(
-      "How long APNs tries to deliver; 0 tries once.", valueName: "seconds"))
+  @Option(help: .of("seconds", "How long APNs tries to deliver; 0 tries once."))
   var expiresIn: UInt32?
 
-  @Option(help: ArgumentHelp("Replaces an earlier notification with the same ID.", valueName: "id"))
+  @Option(help: .of("id", "Replaces an earlier notification with the same ID."))
   var collapseID: String?
 
-  @Option(help: ArgumentHelp("Not sent after this time, in UNIX seconds.", valueName: "time"))
+  @Option(help: .of("time", "Not sent after this time, in UNIX seconds."))
   var deadline: Int64?
 
-  @Option(help: ArgumentHelp("Devices per entry, up to 1000.", valueName: "n"))
+  @Option(help: .of("n", "Devices per entry, up to 1000."))
   var entry = 500
 
   @Flag(help: "Print the totals as JSON.")

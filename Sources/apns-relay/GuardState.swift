@@ -24,15 +24,13 @@ struct GuardState: ParsableCommand {
 
   @Option(
     name: .customLong("override"),
-    help: ArgumentHelp("Accept this app's bad tokens despite the guard.", valueName: "app"))
+    help: .of("app", "Accept this app's bad tokens despite the guard."))
   var overriding: String?
 
-  @Option(help: ArgumentHelp("The duration of the override.", valueName: "n"))
+  @Option(help: .of("n", "The duration of the override."))
   var hours = 24.0
 
-  @Option(
-    name: .customLong("no-override"),
-    help: ArgumentHelp("End this app's override.", valueName: "app"))
+  @Option(name: .customLong("no-override"), help: .of("app", "End this app's override."))
   var notOverriding: String?
 
   func validate() throws {

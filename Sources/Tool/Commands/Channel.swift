@@ -1,6 +1,7 @@
 import ArgumentParser
 import CAPNS
 import Client
+import CommandOptions
 import JSON
 
 /// What a channel stores for devices that subscribe later.
@@ -61,16 +62,13 @@ struct ChannelCommand: ParsableCommand {
     var storage = ChannelStorage.none
 
     func run() throws {
-      let service = try options.open()
       let storage = storage
-      let isDone = try ChannelRequest(options: options, service: service).isDone {
-        members throws(LibraryError) in
+      try ChannelRequest.carryOut(options) { (_, service, members) throws(LibraryError) in
         let id = try service.create(storage.policy)
         members.add("channel", text: id)
         members.add("storage", text: storage.rawValue)
         return id + "\n"
       }
-      if !isDone { throw Exit.someRejected }
     }
   }
 
@@ -84,30 +82,23 @@ struct ChannelCommand: ParsableCommand {
         """)
 
     @OptionGroup var options: ChannelOptions
-    @Argument(help: ArgumentHelp("The channel ID.", valueName: "channel"))
+    @Argument(help: .of("channel", "The channel ID."))
     var ids: [String]
 
     func validate() throws { try ChannelOptions.check(ids) }
 
     func run() throws {
-      let service = try options.open()
-      var isAll = true
-      for id in ids {
-        let isDone = try ChannelRequest(options: options, service: service, id: id).isDone {
-          members throws(LibraryError) in
-          let description = try service.describe(id)
-          let storage = ChannelStorage.name(description.storage)
-          let type = apns_push_type_t(rawValue: UInt32(bitPattern: description.pushType))
-          let kind =
-            description.pushType == 0
-            ? "another push type" : String(cString: apns_push_type_text(type))
-          members.add("storage", text: storage)
-          members.add("push_type", text: kind)
-          return "\(id)  \(kind), storage \(storage)\n"
-        }
-        isAll = isAll && isDone
+      try ChannelRequest.carryOut(options, ids) { (id, service, members) throws(LibraryError) in
+        let description = try service.describe(id)
+        let storage = ChannelStorage.name(description.storage)
+        let type = apns_push_type_t(rawValue: UInt32(bitPattern: description.pushType))
+        let kind =
+          description.pushType == 0
+          ? "another push type" : String(cString: apns_push_type_text(type))
+        members.add("storage", text: storage)
+        members.add("push_type", text: kind)
+        return "\(id)  \(kind), storage \(storage)\n"
       }
-      if !isAll { throw Exit.someRejected }
     }
   }
 
@@ -133,10 +124,8 @@ struct ChannelCommand: ParsableCommand {
     @OptionGroup var options: ChannelOptions
 
     func run() throws {
-      let service = try options.open()
       let isJSON = options.json
-      let isDone = try ChannelRequest(options: options, service: service).isDone {
-        members throws(LibraryError) in
+      try ChannelRequest.carryOut(options) { (_, service, members) throws(LibraryError) in
         var (text, count) = ("", 0)
         try service.list { id in
           count += 1
@@ -152,7 +141,6 @@ struct ChannelCommand: ParsableCommand {
         if isJSON { StandardStream.output.write(text) }
         return text
       }
-      if !isDone { throw Exit.someRejected }
     }
   }
 
@@ -169,23 +157,16 @@ struct ChannelCommand: ParsableCommand {
         """)
 
     @OptionGroup var options: ChannelOptions
-    @Argument(help: ArgumentHelp("The channel ID.", valueName: "channel"))
+    @Argument(help: .of("channel", "The channel ID."))
     var ids: [String]
 
     func validate() throws { try ChannelOptions.check(ids) }
 
     func run() throws {
-      let service = try options.open()
-      var isAll = true
-      for id in ids {
-        let isDone = try ChannelRequest(options: options, service: service, id: id).isDone {
-          _ throws(LibraryError) in
-          try service.delete(id)
-          return "\(id)  deleted\n"
-        }
-        isAll = isAll && isDone
+      try ChannelRequest.carryOut(options, ids) { (id, service, _) throws(LibraryError) in
+        try service.delete(id)
+        return "\(id)  deleted\n"
       }
-      if !isAll { throw Exit.someRejected }
     }
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandOptions
 
 extension CompletionShell: @retroactive ExpressibleByArgument {}
 
@@ -26,7 +27,7 @@ struct Completions: ParsableCommand {
       \(Exit.ofPrinting)
       """)
 
-  @Argument(help: ArgumentHelp("bash, zsh or fish.", valueName: "shell"))
+  @Argument(help: .of("shell", "bash, zsh or fish."))
   var shell: CompletionShell
 
   func run() {

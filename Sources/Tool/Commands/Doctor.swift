@@ -1,6 +1,7 @@
 import ArgumentParser
 import CAPNS
 import Client
+import CommandOptions
 import Glibc
 
 struct Doctor: ParsableCommand {
@@ -60,20 +61,15 @@ struct Doctor: ParsableCommand {
     help: "HTTP/2, or the binary interface, which Apple switched off.")
   var wire = WireProtocol.http2
 
-  @Option(
-    help: ArgumentHelp(
-      "The app to push to, for which the certificate must be valid.", valueName: "id"))
+  @Option(help: .of("id", "The app to push to, for which the certificate must be valid."))
   var topic: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Compare the clock with this SNTP server's.", valueName: "name[:port]"))
+  @Option(help: .of("name[:port]", "Compare the clock with this SNTP server's."))
   var timeServer: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Also send a silent push to this device, and explain the service's response.",
-      valueName: "token"))
+    help: .of(
+      "token", "Also send a silent push to this device, and explain the service's response."))
   var token: String?
 
   @Option(
@@ -118,11 +114,7 @@ struct Doctor: ParsableCommand {
           "--other-environment \(otherEnvironment) is the environment that is checked: name the other one"
         )
       }
-      do throws(ServiceAddress.Fault) {
-        _ = try ServiceAddress(otherEnvironment)
-      } catch {
-        throw ValidationError("--other-environment: \(error.message)")
-      }
+      _ = try ServiceAddress.read(otherEnvironment, of: "--other-environment")
     }
     if offline, provider.certificate == nil, provider.p12 == nil, provider.p8 == nil,
       provider.caFile == nil
@@ -166,12 +158,7 @@ struct Doctor: ParsableCommand {
 
   func run() throws {
     if listeners.relay != nil { return try runRelay() }
-    var device: [UInt8]?
-    do throws(TokenFault) {
-      device = try token.map { (text) throws(TokenFault) in try ReadToken(text).bytes }
-    } catch {
-      throw Exit.refusal("--token: \(error.message)")
-    }
+    let device = try Exit.refusing("--token") { try token.map { try ReadToken($0).bytes } }
     var sources = try provider.sources()
     sources.ask = sources.ask.map { ask in
       // Files are opened more than once, but the prompt appears once.

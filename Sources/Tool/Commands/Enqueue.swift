@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandOptions
 
 struct EnqueueStart: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -15,7 +16,7 @@ struct EnqueueStart: ParsableCommand {
 
   @Argument(
     parsing: .captureForPassthrough,
-    help: ArgumentHelp("Arguments for apns-relay; see --help.", valueName: "option"))
+    help: .of("option", "Arguments for apns-relay; see --help."))
   var options: [String] = []
 
   func run() throws { throw RelayProgram.become(["enqueue"] + options) }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CAPNS
 import Client
+import CommandOptions
 import JSON
 
 struct FeedbackCommand: ParsableCommand {
@@ -43,38 +44,34 @@ struct FeedbackCommand: ParsableCommand {
   @OptionGroup(title: "Service") var service: PeerOptions
 
   @Option(
-    help: ArgumentHelp(
-      "Read the gone devices from this file, not from a service: the output of --save, --json or --csv, or results of apns send.",
-      valueName: "file"),
+    help: .of(
+      "file",
+      "Read the gone devices from this file, not from a service: the output of --save, --json or --csv, or results of apns send."
+    ),
     completion: .file())
   var from: String?
 
-  @Option(
-    help: ArgumentHelp("Save the service's list as JSON lines.", valueName: "file"),
-    completion: .file())
+  @Option(help: .of("file", "Save the service's list as JSON lines."), completion: .file())
   var save: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Write this list without the gone devices: to --output, or to standard output instead of the table.",
-      valueName: "file"),
+    help: .of(
+      "file",
+      "Write this list without the gone devices: to --output, or to standard output instead of the table."
+    ),
     completion: .file())
   var prune: String?
 
-  @Option(
-    help: ArgumentHelp("Write the pruned list to this file.", valueName: "file"),
-    completion: .file())
+  @Option(help: .of("file", "Write the pruned list to this file."), completion: .file())
   var output: String?
 
   @Flag(help: "Replace the list with the pruned one.")
   var inPlace = false
 
-  @Option(help: ArgumentHelp("The name of the list's token column.", valueName: "name"))
+  @Option(help: .of("name", "The name of the list's token column."))
   var tokenColumn = "token"
 
-  @Option(
-    help: ArgumentHelp(
-      "The name of the list's column with the time of registration.", valueName: "name"))
+  @Option(help: .of("name", "The name of the list's column with the time of registration."))
   var registeredColumn = "registered"
 
   @Flag(help: "Remove every gone device, whenever it registered.")
@@ -129,8 +126,8 @@ struct FeedbackCommand: ParsableCommand {
 
   func run() throws {
     // Everything that can fail comes first, because the service sends its list only once.
-    let pruning = try named("--prune") { () throws(FileFault) in
-      try prune.map { (path) throws(FileFault) in
+    let pruning = try Exit.refusing("--prune") {
+      try prune.map { path in
         try Pruning(
           path, token: tokenColumn, registered: ignoreRegistration ? nil : registeredColumn,
           to: inPlace ? path : output)
@@ -139,7 +136,7 @@ struct FeedbackCommand: ParsableCommand {
     var gone = GoneDeviceList(takesRejected: alsoRejected)
     var truncation: LibraryError?
     if let from {
-      try named("--from") { () throws(FileFault) in try gone.read(from) }
+      try Exit.refusing("--from") { try gone.read(from) }
       try weigh(gone.rejected)
     } else {
       truncation = try readService(&gone)
@@ -147,7 +144,7 @@ struct FeedbackCommand: ParsableCommand {
     let isPrunedHere = pruning != nil && output == nil && !inPlace
     if !isPrunedHere { show(gone) }
     if let pruning {
-      let kept = try named("--prune") { () throws(FileFault) in try pruning.run(gone) }
+      let kept = try Exit.refusing("--prune") { try pruning.run(gone) }
       report(kept)
     }
     if let truncation {
@@ -179,7 +176,7 @@ struct FeedbackCommand: ParsableCommand {
   private func readService(_ gone: inout GoneDeviceList) throws -> LibraryError? {
     try provider.demand(of: service)
     let credentials = try provider.credentials()
-    let file = try named("--save") { () throws(FileFault) in
+    let file = try Exit.refusing("--save") {
       try save.map { (path) throws(FileFault) in try OutputFile(path) }
     }
     let stream: FeedbackStream
@@ -197,7 +194,7 @@ struct FeedbackCommand: ParsableCommand {
     } catch {
       truncation = error
     }
-    try named("--save") { () throws(FileFault) in try file?.finish() }
+    try Exit.refusing("--save") { try file?.finish() }
     return truncation
   }
 
@@ -257,15 +254,5 @@ struct FeedbackCommand: ParsableCommand {
         "Warning: \(Printable.grouped(kept.notRead)) lines were kept because they could not be read (first in line \(kept.firstNotRead))\n"
     }
     StandardStream.error.write(text)
-  }
-
-  /// Adds the option's name to its errors.
-  private func named<Value>(_ option: String, _ make: () throws(FileFault) -> Value) throws -> Value
-  {
-    do throws(FileFault) {
-      return try make()
-    } catch {
-      throw Exit.refusal("\(option): \(error)")
-    }
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CAPNS
 import Client
+import CommandOptions
 import JSON
 
 struct Payload: ParsableCommand {
@@ -23,25 +24,22 @@ struct Payload: ParsableCommand {
       \(Exit.text)
       """)
 
-  @Argument(
-    help: ArgumentHelp("The payload, as JSON; - reads standard input.", valueName: "file"),
-    completion: .file())
+  @Argument(help: .of("file", "The payload, as JSON; - reads standard input."), completion: .file())
   var file = "-"
 
   @Option(
-    help: ArgumentHelp(
-      "The app's Localizable.strings in one language, for loc-key and the like.",
-      valueName: "file"),
+    help: .of("file", "The app's Localizable.strings in one language, for loc-key and the like."),
     completion: .file(extensions: ["strings"]))
   var strings: String?
 
   @Option(
-    help: ArgumentHelp(
-      "The largest payload: 4096 for HTTP/2, 5120 for VoIP, 2048 for the binary interface, 256 before iOS 8.",
-      valueName: "bytes"))
+    help: .of(
+      "bytes",
+      "The largest payload: 4096 for HTTP/2, 5120 for VoIP, 2048 for the binary interface, 256 before iOS 8."
+    ))
   var limit = Int(APNS_PAYLOAD_MAX_HTTP2)
 
-  @Option(help: ArgumentHelp("The app's name in the banner.", valueName: "name"))
+  @Option(help: .of("name", "The app's name in the banner."))
   var app = "App"
 
   @Flag(help: "Print one JSON object.") var json = false
@@ -54,22 +52,10 @@ struct Payload: ParsableCommand {
   }
 
   func run() throws {
-    var bytes: [UInt8]
-    do throws(FileFault) {
-      bytes = try WholeText.readText(file)
-    } catch {
-      throw Exit.refusal("\(error)")
-    }
+    var bytes = try Exit.refusing { try WholeText.readText(file) }
     // Removes the line feed that editors add at the end.
     while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
-    var localization: StringsFile?
-    if let strings {
-      do throws(LibraryError) {
-        localization = try StringsFile(strings)
-      } catch {
-        throw Exit.refusal("--strings: \(error.message)")
-      }
-    }
+    let localization = try Exit.refusing("--strings") { try strings.map { try StringsFile($0) } }
     let findings = LibraryFinding.all(in: bytes, limit: limit)
     let shown = (try? JSONParser.read(bytes)).flatMap { ShownPush($0, localization) }
     let isWrong = findings.contains { $0.isError } || shown?.problems.isEmpty == false

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandOptions
 import Glibc
 
 /// The program apns-relay, which is built separately because of its additional packages.
@@ -53,7 +54,7 @@ struct RelayStart: ParsableCommand {
 
   @Argument(
     parsing: .captureForPassthrough,
-    help: ArgumentHelp("Arguments for apns-relay; see --help.", valueName: "option"))
+    help: .of("option", "Arguments for apns-relay; see --help."))
   var options: [String] = []
 
   func run() throws { throw RelayProgram.become(options) }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BinaryServer
 import Client
+import CommandOptions
 import Dashboard
 import Dispatch
 import Glibc
@@ -99,7 +100,7 @@ struct Simulate: AsyncParsableCommand {
   @Option(help: "The name or address to listen on.")
   var host = "127.0.0.1"
 
-  @Option(help: ArgumentHelp("The port for HTTP/2; 0 picks a free one.", valueName: "port"))
+  @Option(help: .of("port", "The port for HTTP/2; 0 picks a free one."))
   var http2Port: UInt16 = 8443
 
   @Flag(
@@ -110,16 +111,12 @@ struct Simulate: AsyncParsableCommand {
 
   @Option(
     name: .customLong("gateway-port"),
-    help: ArgumentHelp(
-      "The binary gateway's port, with or without --binary; 0 picks a free one.",
-      valueName: "port"))
+    help: .of("port", "The binary gateway's port, with or without --binary; 0 picks a free one."))
   var givenGatewayPort: UInt16?
 
   @Option(
     name: .customLong("feedback-port"),
-    help: ArgumentHelp(
-      "The feedback service's port, with or without --binary; 0 picks a free one.",
-      valueName: "port"))
+    help: .of("port", "The feedback service's port, with or without --binary; 0 picks a free one."))
   var givenFeedbackPort: UInt16?
 
   private var gatewayPort: UInt16? { givenGatewayPort ?? (binary ? 2195 : nil) }
@@ -132,7 +129,7 @@ struct Simulate: AsyncParsableCommand {
       """, valueName: "port"))
   var channelsPort: UInt16?
 
-  @Option(help: ArgumentHelp("The maximum number of channels of an app.", valueName: "n"))
+  @Option(help: .of("n", "The maximum number of channels of an app."))
   var channelsMax = 10_000
 
   @Option(
@@ -168,9 +165,7 @@ struct Simulate: AsyncParsableCommand {
   var providerKey: [String] = []
 
   @Option(
-    help: ArgumentHelp(
-      "The directory of certificates and keys, which are made if they are missing.",
-      valueName: "dir")
+    help: .of("dir", "The directory of certificates and keys, which are made if they are missing.")
   )
   var certificates = "simulator-certificates"
 
@@ -195,12 +190,10 @@ struct Simulate: AsyncParsableCommand {
   var tokenSize = TokenSize.apple
 
   @Option(
-    help: ArgumentHelp(
-      "The largest payload of commands 0 and 1: 256, or 2048 as since 2014.", valueName: "bytes"))
+    help: .of("bytes", "The largest payload of commands 0 and 1: 256, or 2048 as since 2014."))
   var legacyPayloadMax = PayloadMax.bytes2048
 
-  @Option(
-    help: ArgumentHelp("The largest payload of command 2: 2048, or 256.", valueName: "bytes"))
+  @Option(help: .of("bytes", "The largest payload of command 2: 2048, or 256."))
   var framedPayloadMax = PayloadMax.bytes2048
 
   @Flag(
@@ -237,23 +230,22 @@ struct Simulate: AsyncParsableCommand {
   }
 
   @Option(
-    help: ArgumentHelp(
-      "Device tokens to reject with status 8: hex, one per line; # starts a comment.",
-      valueName: "file"),
+    help: .of(
+      "file", "Device tokens to reject with status 8: hex, one per line; # starts a comment."),
     completion: .file())
   var badTokens: String?
 
   @Option(
-    help: ArgumentHelp(
-      "The devices that the feedback service sends, once: lines of <unix seconds> <token hex>.",
-      valueName: "file"),
+    help: .of(
+      "file",
+      "The devices that the feedback service sends, once: lines of <unix seconds> <token hex>."),
     completion: .file())
   var feedback: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Record accepted notifications in this file, one JSON object per line; emptied at the start.",
-      valueName: "file"),
+    help: .of(
+      "file",
+      "Record accepted notifications in this file, one JSON object per line; emptied at the start."),
     completion: .file())
   var accepted: String?
 
@@ -267,12 +259,11 @@ struct Simulate: AsyncParsableCommand {
     completion: .file())
   var ledger: String?
 
-  @Option(help: ArgumentHelp("A fault to simulate; may be repeated.", valueName: "name=value"))
+  @Option(help: .of("name=value", "A fault to simulate; may be repeated."))
   var fault: [String] = []
 
   @Option(
-    help: ArgumentHelp(
-      "Faults as a JSON object, or as an array of them; --fault changes them.", valueName: "file"),
+    help: .of("file", "Faults as a JSON object, or as an array of them; --fault changes them."),
     completion: .file())
   var rules: String?
 
@@ -286,19 +277,16 @@ struct Simulate: AsyncParsableCommand {
   var chance = Seed.random
   private var seed: UInt64 { chance.number }
 
-  @Option(
-    help: ArgumentHelp("The control API's port; 0 picks a free one.", valueName: "port"))
+  @Option(help: .of("port", "The control API's port; 0 picks a free one."))
   var controlPort: UInt16?
 
-  @Option(
-    help: ArgumentHelp(
-      "How many accepted notifications the control API remembers.", valueName: "n"))
+  @Option(help: .of("n", "How many accepted notifications the control API remembers."))
   var controlKeeps = 100_000
 
   @Option(
-    help: ArgumentHelp(
-      "The port of a web page that shows notifications as they arrive; 0 picks a free one.",
-      valueName: "port"))
+    help: .of(
+      "port", "The port of a web page that shows notifications as they arrive; 0 picks a free one.")
+  )
   var dashboardPort: UInt16?
 
   @Option(
@@ -321,7 +309,7 @@ struct Simulate: AsyncParsableCommand {
   @Flag(help: "Print only one JSON object when ready, and one with the totals at the end.")
   var json = false
 
-  @Option(help: ArgumentHelp("End when this process ends.", valueName: "pid"))
+  @Option(help: .of("pid", "End when this process ends."))
   var parent: Int32?
 
   @Option(help: "The lowest level to log: trace, debug, info, notice, warning, error, critical.")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Client
+import CommandOptions
 import JSON
 
 enum TokenForm: String, CaseIterable, ExpressibleByArgument {
@@ -28,22 +29,20 @@ struct Token: ParsableCommand {
       \(Exit.text)
       """)
 
-  @Argument(help: ArgumentHelp("Tokens, in hex or base64.", valueName: "token"))
+  @Argument(help: .of("token", "Tokens, in hex or base64."))
   var tokens: [String] = []
 
   @Option(
-    help: ArgumentHelp(
-      "A file with the bytes of one token; - reads standard input.", valueName: "file"),
+    help: .of("file", "A file with the bytes of one token; - reads standard input."),
     completion: .file())
   var raw: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Check a list, CSV or JSON lines; - reads standard input.", valueName: "file"),
+    help: .of("file", "Check a list, CSV or JSON lines; - reads standard input."),
     completion: .file())
   var list: String?
 
-  @Option(help: ArgumentHelp("The name of the list's token column.", valueName: "name"))
+  @Option(help: .of("name", "The name of the list's token column."))
   var tokenColumn = "token"
 
   @Option(name: .customLong("as"), help: "Write only this form, one per line.")
@@ -85,7 +84,7 @@ struct Token: ParsableCommand {
 
   private func given() throws -> [Result<ReadToken, TokenFault>] {
     if let raw {
-      do throws(FileFault) {
+      return try Exit.refusing("--raw") {
         let bytes = try WholeText.read(raw)
         guard !bytes.isEmpty, bytes.count <= DeviceToken.maxLength else {
           throw FileFault(
@@ -93,8 +92,6 @@ struct Token: ParsableCommand {
             message: "\(bytes.count) bytes, but a token has 1 to \(DeviceToken.maxLength)")
         }
         return [.success(ReadToken(bytes: bytes, isBase64: false))]
-      } catch {
-        throw Exit.refusal("--raw: \(error)")
       }
     }
     return tokens.map { text in
@@ -139,11 +136,7 @@ struct Token: ParsableCommand {
 
   private func checkList(_ path: String) throws -> ExitCode {
     var survey = ListSurvey()
-    do throws(FileFault) {
-      try survey.read(path, token: tokenColumn)
-    } catch {
-      throw Exit.refusal("--list: \(error)")
-    }
+    try Exit.refusing("--list") { try survey.read(path, token: tokenColumn) }
     StandardStream.output.write(json ? survey.json : survey.text)
     return survey.isClean ? .success : Exit.someRejected
   }

@@ -94,66 +94,63 @@ struct ConnectionCause {
   }
 
   private func network(_ error: LibraryError) -> Finding {
-    let (cause, remedy): (String, String)
+    func found(_ cause: String, _ remedy: String) -> Finding {
+      Finding(cause: cause, about: place.name, message: error.message, remedy: remedy)
+    }
     switch error.cause {
     case APNS_CAUSE_CONNECTION_REFUSED:
-      (cause, remedy) = (
+      return found(
         "connection-refused",
         "no server listens there: check --port (\(isHTTP2 ? "443 or 2197" : "2195")), and that the service is up"
       )
     case APNS_CAUSE_UNREACHABLE:
-      (cause, remedy) = (
+      return found(
         "no-route",
-        "this machine has no route to it: see ip route, and ip -6 route for an IPv6 address"
-      )
+        "this machine has no route to it: see ip route, and ip -6 route for an IPv6 address")
     case _ where error.systemError == EACCES || error.systemError == EPERM:
-      (cause, remedy) = ("connection-forbidden", "this machine's firewall blocks it")
+      return found("connection-forbidden", "this machine's firewall blocks it")
     case _ where error.systemError == ECONNRESET:
-      (cause, remedy) = ("connection-reset", "a firewall or the service blocks this machine")
-    default:
-      if error.status == APNS_ERR_TIMEOUT {
-        (cause, remedy) = (
-          "connection-timeout",
-          "something on the network path drops the packets, usually a firewall: have port \(place.port) opened to the outside\(isHTTP2 ? ", or try --port 2197" : ""), or go through a proxy with --proxy"
-        )
-      } else {
-        (cause, remedy) = ("connection-failed", "try again; ask the service's operator")
-      }
+      return found("connection-reset", "a firewall or the service blocks this machine")
+    case _ where error.status == APNS_ERR_TIMEOUT:
+      return found(
+        "connection-timeout",
+        "something on the network path drops the packets, usually a firewall: have port \(place.port) opened to the outside\(isHTTP2 ? ", or try --port 2197" : ""), or go through a proxy with --proxy"
+      )
+    default: return found("connection-failed", "try again; ask the service's operator")
     }
-    return Finding(cause: cause, about: place.name, message: error.message, remedy: remedy)
   }
 
   private func proxy(_ error: LibraryError) -> Finding {
-    let (cause, remedy): (String, String)
+    func found(_ cause: String, _ remedy: String) -> Finding {
+      Finding(
+        cause: cause, about: peer.proxyAddress?.host ?? "", message: error.message, remedy: remedy)
+    }
     switch error.cause {
     case APNS_CAUSE_PROXY_UNREACHABLE:
-      (cause, remedy) = (
+      return found(
         "proxy-unreachable",
         "check --proxy, and that the proxy is up; leave it out if the service can be reached without a proxy"
       )
     case APNS_CAUSE_PROXY_AUTHENTICATION:
-      (cause, remedy) = (
+      return found(
         "proxy-authentication",
         "the proxy requires a user and a password: --proxy USER@HOST:PORT, and the password in APNS_PROXY_PASSWORD"
       )
     case APNS_CAUSE_PROXY_NO_ROUTE:
-      (cause, remedy) = (
+      return found(
         "proxy-without-way",
-        "the proxy cannot reach \(place.name) either: check --host and --port; ask its operator"
-      )
+        "the proxy cannot reach \(place.name) either: check --host and --port; ask its operator")
     case APNS_CAUSE_PROXY_REFUSED:
-      (cause, remedy) = (
+      return found(
         "proxy-refused",
         "the proxy does not allow connections to \(place.name): have its operator allow CONNECT there"
       )
     case APNS_CAUSE_PROXY_NOT_HTTP:
-      (cause, remedy) = ("proxy-not-http", "check the port in --proxy: it must be an HTTP proxy")
+      return found("proxy-not-http", "check the port in --proxy: it must be an HTTP proxy")
     case APNS_CAUSE_PROXY_TIMEOUT:
-      (cause, remedy) = ("proxy-timeout", "the proxy cannot reach it either: ask its operator")
+      return found("proxy-timeout", "the proxy cannot reach it either: ask its operator")
     default:
-      (cause, remedy) = ("proxy-closed", "check the port in --proxy; ask its operator")
+      return found("proxy-closed", "check the port in --proxy; ask its operator")
     }
-    return Finding(
-      cause: cause, about: peer.proxyAddress?.host ?? "", message: error.message, remedy: remedy)
   }
 }

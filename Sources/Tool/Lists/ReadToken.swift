@@ -79,7 +79,8 @@ struct ReadToken {
   }
 }
 
-struct TokenFault: Error {
+struct TokenFault: Error, CustomStringConvertible {
   var text: String
   var message: String
+  var description: String { message }
 }

@@ -1,15 +1,14 @@
 import ArgumentParser
 import CAPNS
 import Client
+import CommandOptions
 
 /// The options of every channel command.
 struct ChannelOptions: ParsableArguments {
   @OptionGroup(title: "Provider") var provider: ProviderOptions
   @OptionGroup(title: "Service") var service: PeerOptions
 
-  @Option(
-    help: ArgumentHelp(
-      "The app's bundle ID. Default: the certificate's.", valueName: "id"))
+  @Option(help: .of("id", "The app's bundle ID. Default: the certificate's."))
   var topic: String?
 
   @Flag(help: "Print JSON.") var json = false
@@ -27,11 +26,7 @@ struct ChannelOptions: ParsableArguments {
     var options = ChannelService.Options()
     options.peer = service.peer
     options.topic = topic
-    do {
-      return try ChannelService(options, credentials: credentials)
-    } catch {
-      throw Exit.refusal(error.message)
-    }
+    return try Exit.refusing { try ChannelService(options, credentials: credentials) }
   }
 
   /// A channel on the command line.

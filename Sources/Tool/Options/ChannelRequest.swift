@@ -9,8 +9,26 @@ struct ChannelRequest {
   /// The channel; nil for a new one, or for all.
   var id: String?
 
+  /// Sends a request about each channel, or one that names none, which gets an empty text. Throws the
+  /// exit status unless all were accepted.
+  static func carryOut(
+    _ options: ChannelOptions, _ ids: [String?] = [nil],
+    _ send: (String, ChannelService, inout JSONMembers) throws(LibraryError) -> String
+  ) throws {
+    let service = try options.open()
+    var isAll = true
+    for id in ids {
+      let request = ChannelRequest(options: options, service: service, id: id)
+      let isDone = try request.isDone { (members) throws(LibraryError) in
+        try send(id ?? "", service, &members)
+      }
+      isAll = isAll && isDone
+    }
+    if !isAll { throw Exit.someRejected }
+  }
+
   /// Whether it was accepted. Ends the program if the service is unreachable.
-  func isDone(
+  private func isDone(
     _ send: (inout JSONMembers) throws(LibraryError) -> String
   ) throws -> Bool {
     var members = JSONMembers()

@@ -18,9 +18,8 @@ struct LiveActivityOptions: ParsableArguments {
   var liveActivity: LiveActivityEvent?
 
   @Option(
-    help: ArgumentHelp(
-      "The activity's new state: a file with a JSON object, or the object itself.",
-      valueName: "file"), completion: .file(extensions: ["json"]))
+    help: .of("file", "The activity's new state: a file with a JSON object, or the object itself."),
+    completion: .file(extensions: ["json"]))
   var contentState: String?
 
   @Option(
@@ -31,35 +30,29 @@ struct LiveActivityOptions: ParsableArguments {
       """, valueName: "time"))
   var timestamp: String?
 
-  @Option(help: ArgumentHelp("When the state counts as outdated.", valueName: "time"))
+  @Option(help: .of("time", "When the state counts as outdated."))
   var staleDate: String?
 
   @Option(
-    help: ArgumentHelp(
-      "When an ended activity is removed; a time in the past removes it immediately.",
-      valueName: "time"))
+    help: .of(
+      "time", "When an ended activity is removed; a time in the past removes it immediately."))
   var dismissalDate: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "The app's activity with the highest score is shown first.", valueName: "number"))
+  @Option(help: .of("number", "The app's activity with the highest score is shown first."))
   var relevanceScore: String?
 
-  @Option(
-    help: ArgumentHelp("To start: the app's attributes type.", valueName: "name"))
+  @Option(help: .of("name", "To start: the app's attributes type."))
   var attributesType: String?
 
   @Option(
-    help: ArgumentHelp(
-      "To start: the attributes, a file with a JSON object, or the object itself.",
-      valueName: "file"), completion: .file(extensions: ["json"]))
+    help: .of("file", "To start: the attributes, a file with a JSON object, or the object itself."),
+    completion: .file(extensions: ["json"]))
   var attributes: String?
 
   @Flag(help: "To start: request a separate token for updates.")
   var inputPushToken = false
 
-  @Option(
-    help: ArgumentHelp("To start: the channel for its updates.", valueName: "id"))
+  @Option(help: .of("id", "To start: the channel for its updates."))
   var inputPushChannel: String?
 
   private var times: [(name: String, text: String?)] {

@@ -1,20 +1,20 @@
 import ArgumentParser
 import CAPNS
 import Client
+import CommandOptions
 
 /// The options for connecting, shared by all commands that do.
 struct PeerOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp(
-      "The service's name or address, also as host:port or https://host. Default: Apple's.",
-      valueName: "name"))
+    help: .of(
+      "name", "The service's name or address, also as host:port or https://host. Default: Apple's.")
+  )
   var host: String?
 
-  @Option(help: ArgumentHelp("Its port. Default: Apple's.", valueName: "port"))
+  @Option(help: .of("port", "Its port. Default: Apple's."))
   var port: UInt16?
 
-  @Option(
-    help: ArgumentHelp("The name in its certificate. Default: --host.", valueName: "name"))
+  @Option(help: .of("name", "The name in its certificate. Default: --host."))
   var serverName: String?
 
   @Flag(help: "Use Apple's sandbox, for apps that Xcode installed on the device.")
@@ -29,7 +29,7 @@ struct PeerOptions: ParsableArguments {
       """, valueName: "host:port"))
   var proxy: String?
 
-  @Option(help: ArgumentHelp("The timeout for connecting.", valueName: "seconds"))
+  @Option(help: .of("seconds", "The timeout for connecting."))
   var connectTimeout: Double = 10
 
   func validate() throws {
@@ -37,12 +37,7 @@ struct PeerOptions: ParsableArguments {
       throw ValidationError("--sandbox is for Apple's service: it cannot be used with --host")
     }
     if let host {
-      let named: ServiceAddress
-      do throws(ServiceAddress.Fault) {
-        named = try ServiceAddress(host)
-      } catch {
-        throw ValidationError("--host: \(error.message)")
-      }
+      let named = try ServiceAddress.read(host, of: "--host")
       if let port, let other = named.port, other != port {
         throw ValidationError(
           "--host has port \(other), but --port is \(port): give only one of them")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Client
+import CommandOptions
 import Glibc
 
 /// The provider's credentials: options shared by all commands that connect.
@@ -14,35 +15,27 @@ struct ProviderOptions: ParsableArguments {
   var profile: String?
 
   @Option(
-    help: ArgumentHelp(
-      "The provider's certificate: PEM, with or without its key, DER, or .p12.", valueName: "file"),
+    help: .of("file", "The provider's certificate: PEM, with or without its key, DER, or .p12."),
     completion: .file())
   var certificate: String?
 
-  @Option(
-    help: ArgumentHelp("Its key, if it is in another file.", valueName: "file"),
-    completion: .file())
+  @Option(help: .of("file", "Its key, if it is in another file."), completion: .file())
   var key: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Certificate and key, as exported by Keychain; the same as --certificate.", valueName: "file"),
+    help: .of("file", "Certificate and key, as exported by Keychain; the same as --certificate."),
     completion: .file(extensions: ["p12", "pfx"]))
   var p12: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Signing key (.p8) for provider tokens, for HTTP/2, as Apple issues it.", valueName: "file"),
+    help: .of("file", "Signing key (.p8) for provider tokens, for HTTP/2, as Apple issues it."),
     completion: .file(extensions: ["p8"]))
   var p8: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "The ID of the --p8 key. Default: from the file name AuthKey_<id>.p8.",
-      valueName: "id"))
+  @Option(help: .of("id", "The ID of the --p8 key. Default: from the file name AuthKey_<id>.p8."))
   var keyID: String?
 
-  @Option(help: ArgumentHelp("The team of the --p8 key.", valueName: "id"))
+  @Option(help: .of("id", "The team of the --p8 key."))
   var teamID: String?
 
   @Option(
@@ -56,8 +49,7 @@ struct ProviderOptions: ParsableArguments {
 
   @Option(
     name: .customLong("ca"),
-    help: ArgumentHelp(
-      "The CA certificates to trust, in PEM. Default: the system's trust store.", valueName: "file"),
+    help: .of("file", "The CA certificates to trust, in PEM. Default: the system's trust store."),
     completion: .file())
   var caFile: String?
 
@@ -132,11 +124,7 @@ struct ProviderOptions: ParsableArguments {
   /// The library's credentials. Errors in them count as errors of the command line.
   func credentials() throws -> ProviderCredentials {
     let sources = try sources()
-    do {
-      return try ProviderCredentials(sources)
-    } catch {
-      throw Exit.refusal("\(error)")
-    }
+    return try Exit.refusing { try ProviderCredentials(sources) }
   }
 
   /// The sources of the credentials.

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Client
 
 /// A service's address, from a name or an address, with or without a port, or a URL such as
@@ -38,6 +39,15 @@ struct ServiceAddress {
     }
     self.host = String(host)
     self.port = port
+  }
+
+  /// The address in an option.
+  static func read(_ text: String, of option: String) throws -> ServiceAddress {
+    do throws(Fault) {
+      return try ServiceAddress(text)
+    } catch {
+      throw ValidationError("\(option): \(error.message)")
+    }
   }
 
   private static func withoutScheme(_ text: String) throws(Fault) -> Substring {

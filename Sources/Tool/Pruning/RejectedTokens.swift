@@ -25,22 +25,19 @@ struct RejectedTokens {
 
   /// Counts an outcome in the results. The newest one for a token applies.
   mutating func note(_ outcome: JSONValue, of token: [UInt8]) {
-    guard case .string(let text)? = outcome["outcome"]?.content,
-      let kind = SendOutcome.Kind(rawValue: text)
-    else { return }
+    guard let kind = outcome["outcome"]?.string.flatMap(SendOutcome.Kind.init(rawValue:)) else {
+      return
+    }
     switch kind {
     case .accepted:
       accepted += 1
       if !last.isEmpty { last[token] = nil }
     case .rejected:
-      guard case .number(let status)? = outcome["status"]?.content,
-        status == Double(APNS_REJECT_INVALID_TOKEN.rawValue)
-      else { return }
+      guard outcome["status"]?.number == Double(APNS_REJECT_INVALID_TOKEN.rawValue) else { return }
       rejections += 1
-      var one = Rejection(token: token, reason: "", at: nil, order: rejections)
-      if case .string(let reason)? = outcome["reason"]?.content { one.reason = reason }
-      if case .number(let time)? = outcome["time"]?.content { one.at = Int64(exactly: time) }
-      last[token] = one
+      last[token] = Rejection(
+        token: token, reason: outcome["reason"]?.string ?? "",
+        at: outcome["time"]?.integer.map { Int64($0) }, order: rejections)
     case .unknown, .expired, .refused: break
     }
   }

@@ -124,16 +124,11 @@ final class ResultFile {
       sentBefore = Int(exactly: to) ?? 0
       return true
     }
-    if case .number(let number)? = object["n"]?.content, let number = Int(exactly: number),
-      case .string(let outcome)? = object["outcome"]?.content,
-      let kind = SendOutcome.Kind(rawValue: outcome)
-    {
-      var reason = ""
-      if case .string(let text)? = object["reason"]?.content { reason = text }
-      done.insert(number, as: kind, reason)
-      return true
-    }
-    return false
+    guard let number = object["n"]?.integer,
+      let kind = object["outcome"]?.string.flatMap(SendOutcome.Kind.init(rawValue:))
+    else { return false }
+    done.insert(number, as: kind, object["reason"]?.string ?? "")
+    return true
   }
 }
 

@@ -11,29 +11,29 @@ struct SendOptions: ParsableArguments {
   @OptionGroup(title: "Payload") var payload: PayloadOptions
   @OptionGroup(title: "Live Activity") var activity: LiveActivityOptions
 
-  @Argument(help: ArgumentHelp("Device tokens, in hex.", valueName: "token"))
+  @Argument(help: .of("token", "Device tokens, in hex."))
   var tokens: [String] = []
 
   @Option(
     name: .customLong("tokens"),
-    help: ArgumentHelp("A list of devices; - reads standard input.", valueName: "file"),
+    help: .of("file", "A list of devices; - reads standard input."),
     completion: .file())
   var list: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Instead of tokens: broadcast to all subscribers of this channel; may be repeated. HTTP/2 only.",
-      valueName: "id"))
+    help: .of(
+      "id",
+      "Instead of tokens: broadcast to all subscribers of this channel; may be repeated. HTTP/2 only."
+    ))
   var channel: [String] = []
 
   @Option(
     name: .customLong("channels"),
-    help: ArgumentHelp(
-      "A list of channels instead of devices; - reads standard input.", valueName: "file"),
+    help: .of("file", "A list of channels instead of devices; - reads standard input."),
     completion: .file())
   var channelList: String?
 
-  @Option(help: ArgumentHelp("The name of the list's token column.", valueName: "name"))
+  @Option(help: .of("name", "The name of the list's token column."))
   var tokenColumn = "token"
 
   @Option(
@@ -43,41 +43,31 @@ struct SendOptions: ParsableArguments {
 
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp(
-      "The app's bundle ID, for HTTP/2. Default: the certificate's.", valueName: "id"))
+    help: .of("id", "The app's bundle ID, for HTTP/2. Default: the certificate's."))
   var topic: String?
 
   @Option(help: "The push type. Default: from topic, certificate and payload. HTTP/2 only.")
   var pushType: PushKind?
 
-  @Option(
-    help: ArgumentHelp(
-      "10 delivers immediately, 5 saves the device's power, 1 saves more.", valueName: "n"))
+  @Option(help: .of("n", "10 delivers immediately, 5 saves the device's power, 1 saves more."))
   var priority: UInt8?
 
-  @Option(
-    help: ArgumentHelp(
-      "How long the service tries to deliver; 0 tries once.", valueName: "seconds"))
+  @Option(help: .of("seconds", "How long the service tries to deliver; 0 tries once."))
   var expiresIn: UInt32?
 
-  @Option(
-    help: ArgumentHelp(
-      "Replace an earlier notification with the same ID. HTTP/2 only.", valueName: "id"))
+  @Option(help: .of("id", "Replace an earlier notification with the same ID. HTTP/2 only."))
   var collapseID: String?
 
-  @Option(
-    help: ArgumentHelp("A UUID for a single notification. HTTP/2 only.", valueName: "uuid"))
+  @Option(help: .of("uuid", "A UUID for a single notification. HTTP/2 only."))
   var apnsID: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Write the outcome of each device to this file, as JSON lines.", valueName: "file"),
+    help: .of("file", "Write the outcome of each device to this file, as JSON lines."),
     completion: .file())
   var results: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Keep the session's metrics in this file, for Prometheus.", valueName: "file"),
+    help: .of("file", "Keep the session's metrics in this file, for Prometheus."),
     completion: .file())
   var metrics: String?
 
@@ -93,25 +83,21 @@ struct SendOptions: ParsableArguments {
       """)
   var keepOrder = false
 
-  @Option(help: ArgumentHelp("Send at most this many per second.", valueName: "n"))
+  @Option(help: .of("n", "Send at most this many per second."))
   var rate: Double?
 
-  @Option(help: ArgumentHelp("Connections in parallel, at most 64.", valueName: "n"))
+  @Option(help: .of("n", "Connections in parallel, at most 64."))
   var connections: UInt32 = 1
 
   @Option(
-    help: ArgumentHelp(
-      "Memory for notifications in flight, which also limits how many may arrive twice.",
-      valueName: "bytes"))
+    help: .of(
+      "bytes", "Memory for notifications in flight, which also limits how many may arrive twice."))
   var window: UInt32 = 4 << 20
 
-  @Option(
-    help: ArgumentHelp("The largest payload. Default: the protocol's.", valueName: "bytes"))
+  @Option(help: .of("bytes", "The largest payload. Default: the protocol's."))
   var payloadMax: UInt32?
 
-  @Option(
-    help: ArgumentHelp(
-      "How long to keep trying if the service cannot be reached.", valueName: "seconds"))
+  @Option(help: .of("seconds", "How long to keep trying if the service cannot be reached."))
   var patience: Double = 60
 
   @Option(
@@ -122,15 +108,12 @@ struct SendOptions: ParsableArguments {
       """, valueName: "seconds"))
   var deadline: Double?
 
-  @Option(
-    help: ArgumentHelp(
-      "How long to wait at the end for the last outcomes.", valueName: "seconds"))
+  @Option(help: .of("seconds", "How long to wait at the end for the last outcomes."))
   var drain: Double = 60
 
   @Option(
-    help: ArgumentHelp(
-      "Seconds between progress lines without a terminal; 0 prints no progress.",
-      valueName: "seconds"))
+    help: .of("seconds", "Seconds between progress lines without a terminal; 0 prints no progress.")
+  )
   var progress: Double = 10
 
   @Flag(
@@ -272,11 +255,7 @@ struct SendOptions: ParsableArguments {
           "no payload: give --alert or another payload option, or --payload FILE"
         )
       }
-      do throws(FileFault) {
-        source = try WholeText.readText(payload.payload ?? "-")
-      } catch {
-        throw Exit.refusal("--payload: \(error)")
-      }
+      source = try Exit.refusing("--payload") { try WholeText.readText(payload.payload ?? "-") }
       while let last = source.last, [0x09, 0x0A, 0x0D, 0x20].contains(last) { source.removeLast() }
       guard !source.isEmpty else {
         let place = payload.payload.map { $0 == "-" ? "standard input" : $0 } ?? "standard input"
@@ -290,12 +269,8 @@ struct SendOptions: ParsableArguments {
 
   private func activityTemplate() throws -> Template {
     func object(_ given: String?, _ option: String) throws -> String? {
-      do throws(FileFault) {
-        return try given.map { (given) throws(FileFault) in
-          try ObjectText.read(given, isTemplate: listFile != nil)
-        }
-      } catch {
-        throw Exit.refusal("\(option): \(error)")
+      try Exit.refusing(option) {
+        try given.map { try ObjectText.read($0, isTemplate: listFile != nil) }
       }
     }
     let state = try object(activity.contentState, "--content-state")

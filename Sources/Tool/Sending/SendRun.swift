@@ -48,10 +48,8 @@ struct SendRun {
       every: options.json && Terminal.columns(of: .error) == nil ? 0 : options.progress)
     var list: DeviceList?
     if let path = options.listFile {
-      do throws(FileFault) {
-        list = try DeviceList(path, of: options.kind, token: options.tokenColumn)
-      } catch {
-        throw Exit.refusal("\(options.isBroadcast ? "--channels" : "--tokens"): \(error)")
+      list = try Exit.refusing(options.isBroadcast ? "--channels" : "--tokens") {
+        try DeviceList(path, of: options.kind, token: options.tokenColumn)
       }
       if let names = list?.names, let missing = template.names.first(where: { !names.contains($0) })
       {
@@ -76,11 +74,9 @@ struct SendRun {
     }
     if options.isBroadcast { run.add("channels".utf8) }
     let name = options.listFile?.split(separator: "/").last.map(String.init) ?? ""
-    do throws(FileFault) {
-      results = try ResultFile(
-        path, .init(list: name, size: list?.size, fingerprint: run.value), resumes: options.resume)
-    } catch {
-      throw Exit.refusal("--results: \(error)")
+    let beginning = ResultFile.Beginning(list: name, size: list?.size, fingerprint: run.value)
+    results = try Exit.refusing("--results") {
+      try ResultFile(path, beginning, resumes: options.resume)
     }
     inDoubt = results?.inDoubt ?? 0
     earlier = results?.done.counts ?? earlier
@@ -89,23 +85,16 @@ struct SendRun {
   /// The exit status.
   mutating func go() throws -> ExitCode {
     if options.dryRun { return try check() }
-    let session: PushSession
     var wanted = options.sessionOptions(credentials)
     wanted.waitMaxMS = Self.slice
     if options.verbose > 0 { wanted.log = lines(options.verbose) }
-    do throws(LibraryError) {
-      session = try PushSession(wanted, credentials: credentials, delivery: options.delivery)
-    } catch {
-      throw Exit.refusal(error.message)
+    let session = try Exit.refusing {
+      try PushSession(wanted, credentials: credentials, delivery: options.delivery)
     }
     self.session = session
     do {
       // Detects an unwritable file before anything is sent.
-      do throws(FileFault) {
-        try metrics?.write(session)
-      } catch {
-        throw Exit.refusal("--metrics: \(error)")
-      }
+      try Exit.refusing("--metrics") { try metrics?.write(session) }
       try sendAll(session)
       try settle(session)
       writeMetrics(session)
@@ -393,12 +382,10 @@ struct SendRun {
 
   /// --dry-run does everything but connect.
   private mutating func check() throws -> ExitCode {
-    do throws(LibraryError) {
-      // The session itself reports incompatible options.
-      session = try PushSession(
+    // The session itself reports incompatible options.
+    session = try Exit.refusing {
+      try PushSession(
         options.sessionOptions(credentials), credentials: credentials, delivery: options.delivery)
-    } catch {
-      throw Exit.refusal(error.message)
     }
     var ready = 0
     do {

@@ -29,6 +29,15 @@ enum Exit {
   /// Ends as after a wrong option, but without the usage, which does not help with a wrong file.
   static func refusal(_ message: String) -> ExitCode { report(message, usage) }
 
+  /// An error of `make` is a refusal, after the name of the option if one is given.
+  static func refusing<Value>(_ option: String? = nil, _ make: () throws -> Value) throws -> Value {
+    do {
+      return try make()
+    } catch {
+      throw refusal((option.map { "\($0): " } ?? "") + "\(error)")
+    }
+  }
+
   /// Ends with the library's error about the service, and explains an alert in the handshake.
   static func unreached(_ error: LibraryError, _ shown: AlertCause.Shown) -> ExitCode {
     guard error.isConnection else { return refusal(error.message) }

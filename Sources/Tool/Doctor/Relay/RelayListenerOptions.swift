@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandOptions
 import Glibc
 
 /// The addresses of a relay's listeners.
@@ -12,14 +13,12 @@ struct RelayListenerOptions: ParsableArguments {
       """, valueName: "host[:port]"))
   var relay: String?
 
-  @Option(help: ArgumentHelp("The port of its feedback service. Default: 2196.", valueName: "port"))
+  @Option(help: .of("port", "The port of its feedback service. Default: 2196."))
   var feedbackPort: UInt16?
 
   @Option(
     name: .customLong("http-listener"),
-    help: ArgumentHelp(
-      "Also check its HTTP listener: its address, or the path of its socket.",
-      valueName: "host:port"))
+    help: .of("host:port", "Also check its HTTP listener: its address, or the path of its socket."))
   var httpListener: String?
 
   func validate() throws {
@@ -29,11 +28,7 @@ struct RelayListenerOptions: ParsableArguments {
       }
       return
     }
-    do throws(ServiceAddress.Fault) {
-      _ = try ServiceAddress(relay)
-    } catch {
-      throw ValidationError("--relay: \(error.message)")
-    }
+    _ = try ServiceAddress.read(relay, of: "--relay")
     if feedbackPort == 0 { throw ValidationError("--feedback-port must be 1 to 65535") }
     if let httpListener, !HTTPListenerCheck.isPlace(httpListener) {
       throw ValidationError(
