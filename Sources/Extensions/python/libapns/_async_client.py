@@ -7,7 +7,6 @@ import copy
 import os
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import aio
@@ -267,13 +266,7 @@ class AsyncClient(ClientBase):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, /, *rest: object) -> None:
         try:
             await self.close()
         except DeadlineError:

@@ -14,7 +14,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _log
@@ -34,7 +33,7 @@ from ._notification import options_of
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-    from ._core import Credentials, Device, Event, Stats, _Metrics
+    from ._core import Credentials, Device, Event, Session, Stats, _Metrics
     from ._credentials import _Path, _Text
     from ._notification import Content, Item, PushOptions, Token
     from ._options import ClientOptions
@@ -437,7 +436,36 @@ def written(payload: Content) -> Content:
     return _core.encode_json(payload) if isinstance(payload, dict) else bytes(payload)
 
 
-class ClientBase:
+class OverSession:
+    """What a session of the library, below a client or in an event loop, says of itself."""
+
+    _core: Session
+
+    @property
+    def credentials(self) -> Credentials:
+        """The Credentials that new connections use."""
+        return self._core.credentials
+
+    @property
+    def host(self) -> str:
+        """The server's name or address."""
+        return self._core.host
+
+    @property
+    def port(self) -> int:
+        """The server's port."""
+        return self._core.port
+
+    def metrics(self) -> _Metrics:
+        """Figures for a monitoring system, as from Session.metrics()."""
+        return self._core.metrics()
+
+    def gone(self) -> list[Device]:
+        """Takes the list of gone devices (410), each once."""
+        return self._core.gone()
+
+
+class ClientBase(OverSession):
     """What Client and AsyncClient have in common: a session that reports every outcome."""
 
     def __init__(
@@ -468,35 +496,12 @@ class ClientBase:
         raise NotImplementedError
 
     @property
-    def credentials(self) -> Credentials:
-        """The Credentials that new connections use."""
-        return self._core.credentials
-
-    @property
-    def host(self) -> str:
-        """The server's name or address."""
-        return self._core.host
-
-    @property
-    def port(self) -> int:
-        """The server's port."""
-        return self._core.port
-
-    @property
     def closed(self) -> bool:
         raise NotImplementedError
 
     def stats(self) -> Stats:
         """Counts since the client was made."""
         return self._core.stats()
-
-    def metrics(self) -> _Metrics:
-        """Figures for a monitoring system, as from Session.metrics()."""
-        return self._core.metrics()
-
-    def gone(self) -> list[Device]:
-        """Takes the list of gone devices (410), each once."""
-        return self._core.gone()
 
     def __repr__(self) -> str:
         closed = ", closed" if self.closed else ""
@@ -693,13 +698,7 @@ class Client(ClientBase):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, /, *rest: object) -> None:
         try:
             self.close()
         except DeadlineError:

@@ -18,8 +18,21 @@ _T = TypeVar("_T")
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Bytes = bytes | bytearray | memoryview
 
+class _Closable:
+    @property
+    def closed(self) -> bool: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
 @final
-class Credentials:
+class Credentials(_Closable):
     """The provider's identity, and the CA certificates that it trusts."""
 
     def __new__(
@@ -51,18 +64,7 @@ class Credentials:
         | None = None,
         token_cache: _Path | Literal[False] | None = None,
     ) -> Self: ...
-    @property
-    def closed(self) -> bool: ...
     def describe(self) -> Description: ...
-    def close(self) -> None: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None: ...
 
 @final
 class Session:
@@ -215,32 +217,19 @@ class Strings:
     def __contains__(self, key: str, /) -> bool: ...
 
 @final
-class Feedback:
+class Feedback(_Closable):
     """The feedback service's list of gone devices."""
 
     def __new__(cls, credentials: Credentials, **options: Unpack[FeedbackOptions]) -> Self: ...
-    @property
-    def closed(self) -> bool: ...
-    def close(self) -> None: ...
     def fileno(self) -> int: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> Device: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None: ...
 
 @final
-class Channels:
+class Channels(_Closable):
     """The channels of an app: what broadcasts go to."""
 
     def __new__(cls, credentials: Credentials, **options: Unpack[ChannelsOptions]) -> Self: ...
-    @property
-    def closed(self) -> bool: ...
     @property
     def timeout(self) -> float | None: ...
     @property
@@ -250,16 +239,7 @@ class Channels:
     def delete(self, channel_id: str) -> None: ...
     def list(self) -> builtins.list[str]: ...
     def cancel(self) -> None: ...
-    def close(self) -> None: ...
     def fileno(self) -> int: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None: ...
 
 @final
 class Event:
@@ -283,30 +263,18 @@ class Event:
     ) -> Self: ...
     _user_data: object
     _reason_text: str
-    @property
-    def kind(self) -> EventKind: ...
-    @property
-    def reject(self) -> Reject: ...
-    @property
-    def identifier(self) -> int: ...
-    @property
-    def user_data(self) -> Any: ...
-    @property
-    def reason(self) -> Reason: ...
-    @property
-    def http_status(self) -> int: ...
-    @property
-    def timestamp(self) -> int: ...
-    @property
-    def apns_id(self) -> str: ...
-    @property
-    def reason_text(self) -> str: ...
-    @property
-    def token(self) -> bytes: ...
-    @property
-    def retry_after(self) -> int: ...
-    @property
-    def unique_id(self) -> str: ...
+    kind: Final[EventKind]
+    reject: Final[Reject]
+    identifier: Final[int]
+    user_data: Final[Any]
+    reason: Final[Reason]
+    http_status: Final[int]
+    timestamp: Final[int]
+    apns_id: Final[str]
+    reason_text: Final[str]
+    token: Final[bytes]
+    retry_after: Final[int]
+    unique_id: Final[str]
     @property
     def why(self) -> str: ...
     @property
@@ -378,38 +346,22 @@ class Stats(
         "forgotten",
         "expired",
     )
-    @property
-    def taken(self) -> int: ...
-    @property
-    def accepted(self) -> int: ...
-    @property
-    def rejected(self) -> int: ...
-    @property
-    def unknown(self) -> int: ...
-    @property
-    def unresolved(self) -> int: ...
-    @property
-    def resent(self) -> int: ...
-    @property
-    def connects(self) -> int: ...
-    @property
-    def bytes(self) -> int: ...
-    @property
-    def records(self) -> int: ...
-    @property
-    def events(self) -> int: ...
-    @property
-    def in_flight(self) -> int: ...
-    @property
-    def window(self) -> int: ...
-    @property
-    def first_unresolved(self) -> int: ...
-    @property
-    def cancelled(self) -> int: ...
-    @property
-    def forgotten(self) -> int: ...
-    @property
-    def expired(self) -> int: ...
+    taken: Final[int]
+    accepted: Final[int]
+    rejected: Final[int]
+    unknown: Final[int]
+    unresolved: Final[int]
+    resent: Final[int]
+    connects: Final[int]
+    bytes: Final[int]
+    records: Final[int]
+    events: Final[int]
+    in_flight: Final[int]
+    window: Final[int]
+    first_unresolved: Final[int]
+    cancelled: Final[int]
+    forgotten: Final[int]
+    expired: Final[int]
 
 @final
 class Description(structseq[Any], tuple[str | None, tuple[str, ...], int, int, int, int]):
@@ -423,48 +375,33 @@ class Description(structseq[Any], tuple[str | None, tuple[str, ...], int, int, i
         "environments",
         "chain_length",
     )
-    @property
-    def subject(self) -> str | None: ...
-    @property
-    def topics(self) -> tuple[str, ...]: ...
-    @property
-    def not_before(self) -> int: ...
-    @property
-    def not_after(self) -> int: ...
-    @property
-    def environments(self) -> tuple[str, ...]: ...
-    @property
-    def chain_length(self) -> int: ...
-    @property
-    def key_id(self) -> str | None: ...
-    @property
-    def team_id(self) -> str | None: ...
+    subject: Final[str | None]
+    topics: Final[tuple[str, ...]]
+    not_before: Final[int]
+    not_after: Final[int]
+    environments: Final[tuple[str, ...]]
+    chain_length: Final[int]
+    key_id: Final[str | None]
+    team_id: Final[str | None]
 
 @final
 class Device(structseq[Any], tuple[int, bytes]):
     """A gone device."""
 
     __match_args__: Final = ("timestamp", "token")
-    @property
-    def timestamp(self) -> int: ...
-    @property
-    def token(self) -> bytes: ...
+    timestamp: Final[int]
+    token: Final[bytes]
 
 @final
 class Finding(structseq[Any], tuple[Severity, int, int, int, str]):
     """An error or a warning about a payload."""
 
     __match_args__: Final = ("severity", "offset", "line", "column", "message")
-    @property
-    def severity(self) -> Severity: ...
-    @property
-    def offset(self) -> int: ...
-    @property
-    def line(self) -> int: ...
-    @property
-    def column(self) -> int: ...
-    @property
-    def message(self) -> str: ...
+    severity: Final[Severity]
+    offset: Final[int]
+    line: Final[int]
+    column: Final[int]
+    message: Final[str]
 
 def check_payload(payload: _Bytes | str, *, limit: int | None = None) -> list[Finding]: ...
 def push_type_text(push_type: int, /) -> str: ...

@@ -26,11 +26,10 @@ import threading
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from . import _core
-from ._client import seconds_of
+from ._client import OverSession, seconds_of
 from ._constants import EventKind, Outcomes, Status
 from ._errors import (
     AgainError,
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 
     from ._channels import ChannelDescription, ChannelsResponse
     from ._constants import Storage
-    from ._core import Credentials, Device, Event, Stats, _Metrics
+    from ._core import Credentials, Device, Event, Stats
     from ._notification import Content, PushOptions, Token
     from ._options import ChannelsOptions, ClientOptions, FeedbackOptions
 
@@ -187,7 +186,7 @@ def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
         future.set_exception(error)
 
 
-class Session:
+class Session(OverSession):
     """A provider's session with one gateway, in the running event loop.
 
     It takes the options of libapns.Session except nonblocking, and is made in a coroutine. Only
@@ -278,21 +277,6 @@ class Session:
     # ---- What it is ---------------------------------------------------------------------
 
     @property
-    def credentials(self) -> Credentials:
-        """The Credentials that new connections use."""
-        return self._core.credentials
-
-    @property
-    def host(self) -> str:
-        """The gateway's name or address."""
-        return self._core.host
-
-    @property
-    def port(self) -> int:
-        """The gateway's port."""
-        return self._core.port
-
-    @property
     def closed(self) -> bool:
         """Whether it takes no more notifications."""
         return self._ended is not None or self._core.closed
@@ -306,14 +290,6 @@ class Session:
         """Counts of the notifications that the session has queued, as libapns.Session.stats()."""
         stats = self._core.stats()
         return type(stats)((*stats[:-2], self._forgotten, stats.expired))
-
-    def metrics(self) -> _Metrics:
-        """Figures for a monitoring system, as from libapns.Session.metrics()."""
-        return self._core.metrics()
-
-    def gone(self) -> list[Device]:
-        """HTTP/2: takes the list of gone devices (410)."""
-        return self._core.gone()
 
     def __repr__(self) -> str:
         closed = ", closed" if self.closed else ""
@@ -576,12 +552,7 @@ class Session:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, /, *rest: object) -> None:
         if self.closed or kind is not None:
             return await self.close(0)
         try:
@@ -802,13 +773,7 @@ class _ByDescriptor(Generic[_Core]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None:
+    async def __aexit__(self, *raised: object) -> None:
         self.close()
 
 
