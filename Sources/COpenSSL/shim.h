@@ -61,10 +61,6 @@ static inline int copenssl_set_max_version(SSL_CTX *context, int version) {
 static inline void copenssl_release_buffers(SSL_CTX *context) {
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
 }
-/* One handshake per connection. */
-static inline void copenssl_forbid_renegotiation(SSL_CTX *context) {
-  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
-}
 /* A small public key without an owner. An EC_KEY, because OpenSSL 3 is slow to put a provider's key
    into a certificate. NULL if memory runs out. */
 #pragma GCC diagnostic push
@@ -385,15 +381,22 @@ static inline int copenssl_sign_es256(EVP_MD_CTX *context, EVP_PKEY *key, const 
 static inline int copenssl_sha256(const void *bytes, size_t count, void *digest) {
   return EVP_Digest(bytes, count, (unsigned char *)digest, NULL, EVP_sha256(), NULL);
 }
-/* SHA-256 of the public key's SubjectPublicKeyInfo. */
-static inline int copenssl_public_digest(EVP_PKEY *key, void *digest) {
-  X509_PUBKEY *half = NULL;
+/* SHA-256 of a SubjectPublicKeyInfo; 0 if memory runs out. */
+static inline int copenssl_info_digest(X509_PUBKEY *info, void *digest) {
   unsigned char *bytes = NULL;
-  const int length = X509_PUBKEY_set(&half, key) == 1 ? i2d_X509_PUBKEY(half, &bytes) : 0;
+  const int length = i2d_X509_PUBKEY(info, &bytes);
   const int fine = length > 0 && copenssl_sha256(bytes, (size_t)length, digest);
   OPENSSL_free(bytes);
+  return fine;
+}
+static inline int copenssl_public_digest(EVP_PKEY *key, void *digest) {
+  X509_PUBKEY *half = NULL;
+  const int fine = X509_PUBKEY_set(&half, key) == 1 && copenssl_info_digest(half, digest);
   X509_PUBKEY_free(half);
   return fine;
+}
+static inline int copenssl_key_digest(X509 *certificate, unsigned char *digest) {
+  return copenssl_info_digest(X509_get_X509_PUBKEY(certificate), digest);
 }
 
 /* ---- Requirements on a peer --------------------------------------------- */
@@ -415,16 +418,6 @@ static inline void copenssl_compare_names_strictly(X509_STORE_CTX *verified) {
 
 static inline STACK_OF(X509) * copenssl_verified_chain(X509_STORE_CTX *verified) {
   return X509_STORE_CTX_get0_chain(verified);
-}
-
-/* SHA-256 of the certificate's SubjectPublicKeyInfo; 0 if memory runs out. */
-static inline int copenssl_key_digest(X509 *certificate, unsigned char *digest) {
-  unsigned char *bytes = NULL;
-  const int length = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &bytes);
-  const int fine =
-      length > 0 && EVP_Digest(bytes, (size_t)length, digest, NULL, EVP_sha256(), NULL);
-  OPENSSL_free(bytes);
-  return fine;
 }
 
 /* Finds an issuer's revocation lists in a separate store. In the trust store, any certificate in
@@ -624,65 +617,30 @@ static inline uint64_t copenssl_number(const ASN1_INTEGER *number, uint64_t miss
 }
 
 /* How long a round of a hash takes, in ns, and its size in `bytes`; 0 if unknown. */
-static inline uint64_t copenssl_hash_ns(int nid, uint64_t *bytes) {
-  switch (nid) {
-    case NID_md5:
-      return *bytes = 16, 150;
-    case NID_sha1:
-      return *bytes = 20, 150;
-    case NID_sha224:
-      return *bytes = 28, 180;
-    case NID_sha256:
-      return *bytes = 32, 180;
-    case NID_sha384:
-      return *bytes = 48, 250;
-    case NID_sha512:
-      return *bytes = 64, 250;
-    case NID_sha512_224:
-      return *bytes = 28, 250;
-    case NID_sha512_256:
-      return *bytes = 32, 250;
-    case NID_sha3_224:
-      return *bytes = 28, 400;
-    case NID_sha3_256:
-      return *bytes = 32, 400;
-    case NID_sha3_384:
-      return *bytes = 48, 400;
-    case NID_sha3_512:
-      return *bytes = 64, 400;
-    default:
-      return 0;
+static inline uint64_t copenssl_hash_ns(int nid, int is_hmac, uint64_t *bytes) {
+  static const struct {
+    int hash, hmac;
+    uint16_t bytes, ns;
+  } all[] = {
+      {NID_md5, NID_hmacWithMD5, 16, 150},
+      {NID_sha1, NID_hmacWithSHA1, 20, 150},
+      {NID_sha224, NID_hmacWithSHA224, 28, 180},
+      {NID_sha256, NID_hmacWithSHA256, 32, 180},
+      {NID_sha384, NID_hmacWithSHA384, 48, 250},
+      {NID_sha512, NID_hmacWithSHA512, 64, 250},
+      {NID_sha512_224, NID_hmacWithSHA512_224, 28, 250},
+      {NID_sha512_256, NID_hmacWithSHA512_256, 32, 250},
+      {NID_sha3_224, NID_hmac_sha3_224, 28, 400},
+      {NID_sha3_256, NID_hmac_sha3_256, 32, 400},
+      {NID_sha3_384, NID_hmac_sha3_384, 48, 400},
+      {NID_sha3_512, NID_hmac_sha3_512, 64, 400},
+  };
+  for (size_t place = 0; place < sizeof all / sizeof *all; place++) {
+    if (nid != (is_hmac ? all[place].hmac : all[place].hash)) continue;
+    *bytes = all[place].bytes;
+    return all[place].ns;
   }
-}
-static inline int copenssl_hash_of_hmac(int nid) {
-  switch (nid) {
-    case NID_hmacWithMD5:
-      return NID_md5;
-    case NID_hmacWithSHA1:
-      return NID_sha1;
-    case NID_hmacWithSHA224:
-      return NID_sha224;
-    case NID_hmacWithSHA256:
-      return NID_sha256;
-    case NID_hmacWithSHA384:
-      return NID_sha384;
-    case NID_hmacWithSHA512:
-      return NID_sha512;
-    case NID_hmacWithSHA512_224:
-      return NID_sha512_224;
-    case NID_hmacWithSHA512_256:
-      return NID_sha512_256;
-    case NID_hmac_sha3_224:
-      return NID_sha3_224;
-    case NID_hmac_sha3_256:
-      return NID_sha3_256;
-    case NID_hmac_sha3_384:
-      return NID_sha3_384;
-    case NID_hmac_sha3_512:
-      return NID_sha3_512;
-    default:
-      return NID_undef;
-  }
+  return 0;
 }
 static inline copenssl_work_t copenssl_rounds(uint64_t rounds, uint64_t ns_each) {
   copenssl_work_t work = {ns_each ? COPENSSL_ROUNDS : COPENSSL_UNKNOWN, rounds, 0, 0, 0, 0};
@@ -707,7 +665,7 @@ static inline copenssl_work_t copenssl_pbkdf2(const ASN1_TYPE *parameter, uint64
   if (given) {
     uint64_t size = 1;
     const int hmac = given->prf ? OBJ_obj2nid(given->prf->algorithm) : NID_hmacWithSHA1;
-    const uint64_t ns = copenssl_hash_ns(copenssl_hash_of_hmac(hmac), &size);
+    const uint64_t ns = copenssl_hash_ns(hmac, 1, &size);
     if (size > length) size = length;
     work = copenssl_rounds(copenssl_number(given->iter, UINT64_MAX),
                            ns * 5 / 2 * ((length + size - 1) / size));
@@ -802,7 +760,7 @@ static inline copenssl_work_t copenssl_mac_work(const PKCS12 *file) {
   PKCS12_get0_mac(NULL, &algorithm, NULL, &iterations, file);
   const int nid = algorithm ? OBJ_obj2nid(algorithm->algorithm) : NID_undef;
   if (nid == NID_pbmac1) return copenssl_algorithm_work(algorithm);
-  return copenssl_rounds(copenssl_number(iterations, 1), copenssl_hash_ns(nid, &size));
+  return copenssl_rounds(copenssl_number(iterations, 1), copenssl_hash_ns(nid, 0, &size));
 }
 static inline copenssl_work_t copenssl_pkcs8_work(const X509_SIG *locked) {
   const X509_ALGOR *algorithm = NULL;

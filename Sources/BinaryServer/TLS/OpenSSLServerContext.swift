@@ -26,7 +26,7 @@ package final class OpenSSLServerContext: @unchecked Sendable {
     copenssl_show_given_chain(pointer)
     copenssl_keep_no_sessions(pointer)
     copenssl_release_buffers(pointer)
-    copenssl_forbid_renegotiation(pointer)
+    copenssl_refuse_renegotiation(pointer)
     switch tls.clientCertificate {
     case .required:
       SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
