@@ -45,16 +45,9 @@ extension RedisScript {
     -- without a valid ID is known by its number in the stream. A token counts as 32 bytes in hex
     -- with quotes and a comma, which is exact enough to decide how much to read.
     local function identify(entry, fields)
-      local id, weight
-      for index = 1, #fields, 2 do
-        local name = fields[index]
-        if name == 'id' then
-          id = fields[index + 1]
-        elseif name == 'tokens' then
-          weight = math.max(1, math.min(MOST, math.floor(#fields[index + 1] / 67)))
-        end
-      end
-      weight = weight or 1
+      local named = map_of(fields)
+      local id, tokens = named['id'], named['tokens']
+      local weight = tokens and math.max(1, math.min(MOST, math.floor(#tokens / 67))) or 1
       if not id then return entry, '', weight end
       if id == '' then return entry, 'the id is empty', weight end
       local count = #id

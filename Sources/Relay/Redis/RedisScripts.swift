@@ -38,6 +38,12 @@ struct RedisScript: Sendable {
       bad_tokens, feedback, app_state, connections, lines, targets, suspects = unpack(KEYS)
     local call = redis.call
 
+    local function map_of(list)
+      local map = {}
+      for index = 1, #list, 2 do map[list[index]] = list[index + 1] end
+      return map
+    end
+
     local function split(text) return string.match(text, '^([^|]*)|([^|]*)|(.*)$') end
 
     local function known(id)
@@ -52,6 +58,16 @@ struct RedisScript: Sendable {
       if summary.err then
         if not string.find(summary.err, 'NOGROUP', 1, true) then error(summary.err, 0) end
         call('XGROUP', 'CREATE', input, 'relay', '0', 'MKSTREAM')
+      end
+    end
+
+    -- The first entry that no worker was given yet.
+    local function first_new()
+      for _, one in ipairs(call('XINFO', 'GROUPS', input)) do
+        local group = map_of(one)
+        if group['name'] == 'relay' then
+          return call('XRANGE', input, '(' .. group['last-delivered-id'], '+', 'COUNT', 1)[1]
+        end
       end
     end
 
@@ -72,6 +88,12 @@ struct RedisScript: Sendable {
       return time .. '-' .. count
     end
 
+    -- The score in "later" of an entry that waits for another worker: before new ones, in queue
+    -- order. Deferred entries have their due time as score, which is above 0.
+    local function again(entry)
+      return string.format('%.0f', tonumber(string.match(entry, '^%d+')) - 1e15)
+    end
+
     -- When an entry ends in any way, the next entries in its lines are checked again.
     local function leave_lines(entry)
       local own = has_lines and call('HGET', targets, entry)
@@ -84,7 +106,7 @@ struct RedisScript: Sendable {
         local next = behind and entry_at(behind)
         local time = next and call('ZSCORE', later, next)
         if time and tonumber(time) >= BLOCKED then
-          call('ZADD', later, string.format('%.0f', tonumber(string.match(next, '^%d+')) - 1e15), next)
+          call('ZADD', later, again(next), next)
         end
       end
     end
@@ -97,12 +119,6 @@ struct RedisScript: Sendable {
       call('HDEL', histories, entry)
       call('HDEL', deferrals, entry)
       call('HDEL', suspects, entry, 'answered ' .. entry)
-    end
-
-    -- The score in "later" of an entry that waits for another worker: before new ones, in queue
-    -- order. Deferred entries have their due time as score, which is above 0.
-    local function again(entry)
-      return string.format('%.0f', tonumber(string.match(entry, '^%d+')) - 1e15)
     end
 
     -- After those, and before deferred ones: entries that were in crashes together with others, the
@@ -197,14 +213,7 @@ struct RedisScript: Sendable {
     #"""
     ensure_group()
     if #call('ZRANGEBYSCORE', later, '-inf', ARGV[1], 'LIMIT', 0, 1) > 0 then return 1 end
-    for _, one in ipairs(call('XINFO', 'GROUPS', input)) do
-      local group = {}
-      for index = 1, #one, 2 do group[one[index]] = one[index + 1] end
-      if group['name'] == 'relay' then
-        return #call('XRANGE', input, '(' .. group['last-delivered-id'], '+', 'COUNT', 1)
-      end
-    end
-    return 0
+    return first_new() and 1 or 0
     """#)
 
   /// ARGV: name, the current value or an empty string, the new value. Returns 1 on success.
@@ -282,11 +291,7 @@ struct RedisScript: Sendable {
     local function outcome(number, quoted)
       if not records[number] then
         local found = call('XRANGE', out, number, number)[1]
-        local fields, text = found and found[2] or {}, ''
-        for index = 1, #fields, 2 do
-          if fields[index] == 'outcomes' then text = fields[index + 1] end
-        end
-        records[number] = text
+        records[number] = found and map_of(found[2])['outcomes'] or ''
       end
       -- A JSON string cannot contain this text, because its quotes are escaped.
       local text = records[number]
@@ -333,8 +338,7 @@ struct RedisScript: Sendable {
     for _, number in ipairs(seen) do keep_behind(number) end
     if call('EXISTS', out) == 1 then
       for _, one in ipairs(call('XINFO', 'GROUPS', out)) do
-        local group = {}
-        for index = 1, #one, 2 do group[one[index]] = one[index + 1] end
+        local group = map_of(one)
         keep_behind(group['last-delivered-id'])
         if group['pending'] > 0 then
           local first = call('XPENDING', out, group['name'])[2]
@@ -349,9 +353,7 @@ struct RedisScript: Sendable {
     local removed, last = 0, ''
     -- A few records per call: each may have a thousand outcomes, and other clients wait.
     for _, one in ipairs(call('XRANGE', out, ARGV[2], '+', 'COUNT', 20)) do
-      local number, fields = one[1], one[2]
-      local content = {}
-      for index = 1, #fields, 2 do content[fields[index]] = fields[index + 1] end
+      local number, content = one[1], map_of(one[2])
       if tonumber(content['at'] or 0) >= tonumber(ARGV[1]) then break end
       if limit and is_behind(number, limit) then break end
       last = number
@@ -381,20 +383,9 @@ struct RedisScript: Sendable {
     local again = call('ZCOUNT', later, '-inf', '(0')
     local all = call('ZCARD', later)
     local blocked = call('ZCOUNT', later, BLOCKED, '+inf')
-    local oldest = call('ZRANGEBYSCORE', later, '-inf', '(0', 'LIMIT', 0, 1)[1] or ''
-    if oldest == '' then
-      for _, one in ipairs(call('XINFO', 'GROUPS', input)) do
-        local group = {}
-        for index = 1, #one, 2 do group[one[index]] = one[index + 1] end
-        if group['name'] == 'relay' then
-          local first = call('XRANGE', input, '(' .. group['last-delivered-id'], '+', 'COUNT', 1)[1]
-          if first then oldest = first[1] end
-        end
-      end
-    end
-    if oldest == '' and blocked > 0 then
-      oldest = call('ZRANGEBYSCORE', later, BLOCKED, '+inf', 'LIMIT', 0, 1)[1]
-    end
+    local oldest = call('ZRANGEBYSCORE', later, '-inf', '(0', 'LIMIT', 0, 1)[1]
+      or (first_new() or {})[1]
+      or call('ZRANGEBYSCORE', later, BLOCKED, '+inf', 'LIMIT', 0, 1)[1] or ''
     return {math.max(0, call('XLEN', input) - pending) + again + blocked,
       all - again - blocked,
       math.max(0, pending - all), call('XLEN', dead), oldest}
