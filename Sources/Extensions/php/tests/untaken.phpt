@@ -10,12 +10,6 @@ require __DIR__ . '/skip.inc';
 <?php
 require __DIR__ . '/simulator.inc';
 
-final class Watched
-{
-    public static int $alive = 0;
-    public function __construct() { self::$alive++; }
-    public function __destruct() { self::$alive--; }
-}
 $count = 20000;
 $simulator = new Simulator(['bad_tokens' => ['ff']]);
 $session = $simulator->session(outcomes: 'all', window_bytes: 65536);

@@ -10,13 +10,6 @@ require __DIR__ . '/skip.inc';
 <?php
 require __DIR__ . '/simulator.inc';
 
-final class Watched
-{
-    public static int $alive = 0;
-    public mixed $other = null;
-    public function __construct() { self::$alive++; }
-    public function __destruct() { self::$alive--; }
-}
 $simulator = new Simulator(['bad_every' => 2]);
 $session = $simulator->session(outcomes: 'each');
 $stream = fopen('php://memory', 'r');

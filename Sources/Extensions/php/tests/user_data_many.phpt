@@ -10,13 +10,6 @@ require __DIR__ . '/skip.inc';
 <?php
 require __DIR__ . '/simulator.inc';
 
-final class Watched
-{
-    public static int $alive = 0;
-    public static int $most = 0;
-    public function __construct() { self::$most = max(self::$most, ++self::$alive); }
-    public function __destruct() { self::$alive--; }
-}
 $simulator = new Simulator();
 $session = $simulator->session(window_bytes: 65536);
 for ($i = 0; $i < 20000; $i++) {
