@@ -225,7 +225,7 @@ package struct FaultField: Sendable {
   private static func field<Value: Equatable & Sendable>(
     _ name: String, _ path: Path<Value>, _ value: String, _ text: String,
     _ read: @escaping @Sendable (JSONValue) throws(JSONError) -> Value,
-    _ write: @escaping @Sendable (Value) -> String?
+    _ write: @escaping @Sendable (Value) -> String? = { "\($0)" }
   ) -> FaultField {
     FaultField(
       name: name, value: value, text: text, isHex: value == hexList,
@@ -284,8 +284,6 @@ package struct FaultField: Sendable {
       case .number(let share) where (0...1).contains(share): return share
       default: throw JSONError("expected a number from 0 to 1", at: json.offset)
       }
-    } _: {
-      "\($0)"
     }
   }
 
@@ -295,14 +293,12 @@ package struct FaultField: Sendable {
         throw JSONError("expected true or false", at: json.offset)
       }
       return flag
-    } _: {
-      "\($0)"
     }
   }
 
-  private static func choice<
-    Choice: RawRepresentable<String> & CaseIterable & Equatable & Sendable
-  >(
+  private typealias Word = RawRepresentable<String> & CaseIterable & Equatable & Sendable
+
+  private static func choice<Choice: Word>(
     _ name: String, _ path: Path<Choice>, _ text: String
   ) -> FaultField {
     let words = Choice.allCases.map(\.rawValue).joined(separator: "|")
@@ -313,9 +309,7 @@ package struct FaultField: Sendable {
     }
   }
 
-  private static func choice<
-    Choice: RawRepresentable<String> & CaseIterable & Equatable & Sendable
-  >(
+  private static func choice<Choice: Word>(
     _ name: String, _ path: Path<Choice?>, _ text: String
   ) -> FaultField {
     let words = Choice.allCases.map(\.rawValue).joined(separator: "|")
@@ -326,9 +320,7 @@ package struct FaultField: Sendable {
     }
   }
 
-  private static func chosen<Choice: RawRepresentable<String> & CaseIterable>(
-    _ json: JSONValue
-  ) throws(JSONError) -> Choice {
+  private static func chosen<Choice: Word>(_ json: JSONValue) throws(JSONError) -> Choice {
     if let choice = json.string.flatMap(Choice.init(rawValue:)) { return choice }
     let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
     throw JSONError("expected one of \(words)", at: json.offset)
@@ -369,15 +361,11 @@ package struct FaultField: Sendable {
   }
 
   private static func status(_ name: String, _ path: Path<UInt8>, _ text: String) -> FaultField {
-    field(name, path, "n", text, { (json) throws(JSONError) in try byte(json) }) {
-      "\($0)"
-    }
+    field(name, path, "n", text, { (json) throws(JSONError) in try byte(json) })
   }
 
   private static func seconds(_ name: String, _ path: Path<Int>, _ text: String) -> FaultField {
-    field(name, path, "n", text, { (json) throws(JSONError) in try number(json, 0) }) {
-      "\($0)"
-    }
+    field(name, path, "n", text, { (json) throws(JSONError) in try number(json, 0) })
   }
 
   private static func text(_ name: String, _ path: Path<String?>, _ text: String) -> FaultField {

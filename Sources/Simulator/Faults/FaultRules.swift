@@ -21,12 +21,7 @@ package struct FaultRules: Sendable {
 
   /// Reads a file.
   package init(at path: String) throws(ListError) {
-    let bytes: [UInt8]
-    do throws(Errno) {
-      bytes = try WholeFile.read(path)
-    } catch {
-      throw ListError(path: path, message: error.description)
-    }
+    let bytes = try WholeFile.list(path)
     do throws(JSONError) {
       try self.init(try JSONParser.read(bytes))
     } catch {

@@ -28,6 +28,15 @@ enum WholeFile {
       contents.append(contentsOf: piece[..<count])
     }
   }
+
+  /// Its error names the file.
+  static func list(_ path: String) throws(ListError) -> [UInt8] {
+    do throws(Errno) {
+      return try read(path)
+    } catch {
+      throw ListError(path: path, message: error.description)
+    }
+  }
 }
 
 /// The reason why a list cannot be read, and the position.

@@ -54,12 +54,7 @@ package enum ListFile {
   private static func eachLine(
     of path: String, _ take: (ArraySlice<UInt8>) throws(TextFault) -> Void
   ) throws(ListError) {
-    let bytes: [UInt8]
-    do throws(Errno) {
-      bytes = try WholeFile.read(path)
-    } catch {
-      throw ListError(path: path, message: error.description)
-    }
+    let bytes = try WholeFile.list(path)
     var number = 0
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       number += 1
