@@ -14,9 +14,10 @@ package struct JSONMembers {
     add(name, json: "\(number)")
   }
   package mutating func add(_ name: String, texts: [String]) {
-    if !texts.isEmpty {
-      add(name, json: "[" + texts.map { JSONLiteral.string($0) }.joined(separator: ",") + "]")
-    }
+    if !texts.isEmpty { add(name, list: texts.map { JSONLiteral.string($0) }) }
+  }
+  package mutating func add(_ name: String, list: [String]) {
+    add(name, json: "[" + list.joined(separator: ",") + "]")
   }
 
   package var object: String { "{" + members.joined(separator: ",") + "}" }

@@ -65,17 +65,9 @@ function listen() {
     chart.begin(hello.minute, hello.counters);
     if (!isRouted) route();
     // The simulator sends everything that it kept again.
-    stream.forget();
-    lock.forget();
-    deliveries.forget();
-    drawSoon();
+    forget();
   });
-  source.addEventListener("reset", () => {
-    stream.forget();
-    lock.forget();
-    deliveries.forget();
-    drawSoon();
-  });
+  source.addEventListener("reset", forget);
   source.addEventListener("pushes", (event) => {
     const { skipped, pushes } = JSON.parse(event.data);
     stream.add(pushes, skipped);
@@ -103,6 +95,13 @@ function listen() {
     faults.draw(state.faults.faults);
   });
   source.addEventListener("wire", (event) => faults.drawWire(JSON.parse(event.data)));
+}
+
+function forget() {
+  stream.forget();
+  lock.forget();
+  deliveries.forget();
+  drawSoon();
 }
 
 function link(text) {

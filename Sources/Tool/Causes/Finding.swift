@@ -1,5 +1,5 @@
 /// A problem or warning, with a remedy.
-struct Finding {
+struct Finding: Error {
   enum Severity: String {
     /// Prevents pushes.
     case problem

@@ -209,12 +209,7 @@ struct Doctor: ParsableCommand {
     // Listeners may close at any time.
     signal(SIGPIPE, SIG_IGN)
     var report = Report()
-    do {
-      try listeners.check(provider, service)?.run(&report)
-    } catch let fault as LegacyCredentials.Fault {
-      report.add(
-        cause: fault.cause, about: fault.about, message: fault.message, remedy: fault.remedy)
-    }
+    try listeners.check(provider, service, &report)
     try show(report)
   }
 

@@ -95,18 +95,16 @@ struct Payload: ParsableCommand {
     var members = JSONMembers()
     members.add("bytes", number: bytes.count)
     members.add("limit", number: limit)
-    members.add(
-      "findings",
-      json: "["
-        + findings.map { finding in
-          var one = JSONMembers()
-          one.add("severity", text: finding.isError ? "error" : "warning")
-          one.add("line", number: finding.line)
-          one.add("column", number: finding.column)
-          one.add("offset", number: finding.offset)
-          one.add("message", text: finding.message)
-          return one.object
-        }.joined(separator: ",") + "]")
+    let list = findings.map { finding in
+      var one = JSONMembers()
+      one.add("severity", text: finding.isError ? "error" : "warning")
+      one.add("line", number: finding.line)
+      one.add("column", number: finding.column)
+      one.add("offset", number: finding.offset)
+      one.add("message", text: finding.message)
+      return one.object
+    }
+    members.add("findings", list: list)
     if let shown {
       var one = JSONMembers()
       one.add("title", text: shown.title)

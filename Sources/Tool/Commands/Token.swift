@@ -116,9 +116,7 @@ struct Token: ParsableCommand {
       members.add("token", text: DeviceToken.hex(of: bytes))
       members.add("bytes", number: bytes.count)
       members.add("base64", text: DeviceToken.base64(of: bytes))
-      members.add(
-        "hints", json: "[" + token.hints.map { JSONLiteral.string($0) }.joined(separator: ",") + "]"
-      )
+      members.add("hints", list: token.hints.map { JSONLiteral.string($0) })
       StandardStream.output.write(members.object + "\n")
       return
     }

@@ -114,25 +114,22 @@ struct Report {
     members.add("reachable", json: isReachable.map { $0 ? "true" : "false" })
     let checks = lines.map { line in
       var one = JSONMembers()
-      switch line {
-      case .fine(let about, let message):
-        one.add("state", text: "ok")
+      func add(_ state: String, _ about: String, _ message: String, cause: String? = nil) {
+        one.add("state", text: state)
+        one.add("cause", text: cause)
         one.add("about", text: about)
         one.add("message", text: message)
-      case .skipped(let about, let reason):
-        one.add("state", text: "skipped")
-        one.add("about", text: about)
-        one.add("message", text: reason)
+      }
+      switch line {
+      case .fine(let about, let message): add("ok", about, message)
+      case .skipped(let about, let reason): add("skipped", about, reason)
       case .found(let finding):
-        one.add("state", text: finding.severity.rawValue)
-        one.add("cause", text: finding.cause)
-        one.add("about", text: finding.about)
-        one.add("message", text: finding.message)
+        add(finding.severity.rawValue, finding.about, finding.message, cause: finding.cause)
         one.add("remedy", text: finding.remedy)
       }
       return one.object
     }
-    members.add("checks", json: "[" + checks.joined(separator: ",") + "]")
+    members.add("checks", list: checks)
     return members.object + "\n"
   }
 }

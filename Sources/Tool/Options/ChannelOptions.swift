@@ -36,16 +36,15 @@ struct ChannelOptions: ParsableArguments {
     }
   }
 
-  static let members = [
-    HelpEntry.text("channel", "its ID"),
-    HelpEntry.text(
-      "outcome",
-      "accepted; rejected, by the service; unknown, if the connection ended before a response"),
-    HelpEntry.text("storage", "what the channel stores: none or latest"),
-    HelpEntry.text("push_type", "its push type: liveactivity"),
-    HelpEntry.text("reason", "the service's reason for a rejection"),
-    HelpEntry.text("http_status", "the response's status, such as 201 or 400"),
-    HelpEntry.text("retry_after", "the seconds after which to repeat the request"),
-    HelpEntry.text("request_id", "the request's ID, for questions to Apple"),
-  ].joined(separator: "\n")
+  static let members = HelpEntry.list([
+    "channel": "its ID",
+    "outcome":
+      "accepted; rejected, by the service; unknown, if the connection ended before a response",
+    "storage": "what the channel stores: none or latest",
+    "push_type": "its push type: liveactivity",
+    "reason": "the service's reason for a rejection",
+    "http_status": "the response's status, such as 201 or 400",
+    "retry_after": "the seconds after which to repeat the request",
+    "request_id": "the request's ID, for questions to Apple",
+  ])
 }

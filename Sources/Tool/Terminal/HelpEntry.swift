@@ -3,7 +3,11 @@ enum HelpEntry {
   private static let indent = 6
   private static let width = 78
 
-  /// A name with its meaning below it.
+  /// Each name with its meaning below it.
+  static func list(_ entries: KeyValuePairs<String, String>) -> String {
+    entries.map { text($0.key, $0.value) }.joined(separator: "\n")
+  }
+
   static func text(_ name: String, _ text: String) -> String {
     let margin = String(repeating: " ", count: indent)
     var lines = ["    " + name]

@@ -3,26 +3,19 @@ import COpenSSL
 
 /// A legacy program's certificate and key, which may be expired or weak.
 final class LegacyCredentials {
-  struct Fault: Error {
-    var cause: String
-    var about: String
-    var message: String
-    var remedy: String
-  }
-
   let certificate: Certificate
   fileprivate let key: OpaquePointer
 
   deinit { EVP_PKEY_free(key) }
 
   /// The key is in a separate file, or in the certificate's.
-  init(certificate path: String, key keyPath: String?, passphrase: String?) throws(Fault) {
+  init(certificate path: String, key keyPath: String?, passphrase: String?) throws(Finding) {
     guard let file = CredentialFile(path) else {
-      throw Fault(
+      throw Finding(
         cause: "file-missing", about: path, message: "cannot be read", remedy: "check the path")
     }
     if file.form == .pkcs12 {
-      throw Fault(
+      throw Finding(
         cause: "certificate-not-pem", about: path,
         message: "is PKCS#12, but this check needs PEM",
         remedy:
@@ -30,7 +23,7 @@ final class LegacyCredentials {
       )
     }
     guard let certificate = file.certificates.first else {
-      throw Fault(
+      throw Finding(
         cause: "certificate-missing", about: path, message: "contains no certificate",
         remedy: "give the program's certificate, in PEM")
     }
@@ -38,7 +31,7 @@ final class LegacyCredentials {
     guard let bytes = try? WholeText.read(keyPath),
       let key = Self.key(String(decoding: bytes, as: UTF8.self), passphrase)
     else {
-      throw Fault(
+      throw Finding(
         cause: "key-missing", about: keyPath,
         message: "contains no private key that could be opened",
         remedy: "give the key's file with --key, and its passphrase with --passphrase-file")
@@ -46,7 +39,7 @@ final class LegacyCredentials {
     guard X509_check_private_key(certificate.handle, key) == 1 else {
       EVP_PKEY_free(key)
       ERR_clear_error()
-      throw Fault(
+      throw Finding(
         cause: "key-mismatch", about: keyPath, message: "the key does not match the certificate",
         remedy: "give the certificate's key")
     }

@@ -36,9 +36,11 @@ struct RelayListenerOptions: ParsableArguments {
     }
   }
 
-  /// nil without --relay.
-  func check(_ provider: ProviderOptions, _ service: PeerOptions) throws -> RelayCheck? {
-    guard let address = relay.flatMap({ try? ServiceAddress($0) }) else { return nil }
+  /// Checks nothing without --relay.
+  func check(
+    _ provider: ProviderOptions, _ service: PeerOptions, _ report: inout Report
+  ) throws {
+    guard let address = relay.flatMap({ try? ServiceAddress($0) }) else { return }
     var check = RelayCheck(
       host: address.host, port: address.port ?? 2195, feedbackPort: feedbackPort ?? 2196,
       httpListener: httpListener, caFile: provider.caFile,
@@ -48,9 +50,14 @@ struct RelayListenerOptions: ParsableArguments {
       throw Exit.refusal("--ca: \(caFile): \(String(cString: strerror(errno)))")
     }
     if let certificate = provider.certificate ?? provider.p12 {
-      check.credentials = try LegacyCredentials(
-        certificate: certificate, key: provider.key, passphrase: provider.sources().passphrase)
+      let passphrase = try provider.sources().passphrase
+      do throws(Finding) {
+        check.credentials = try LegacyCredentials(
+          certificate: certificate, key: provider.key, passphrase: passphrase)
+      } catch {
+        return report.add(error)
+      }
     }
-    return check
+    check.run(&report)
   }
 }
