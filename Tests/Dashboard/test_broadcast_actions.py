@@ -51,7 +51,7 @@ def test_repeat_broadcasts_again(start, show, provide):  # noqa: F811
     answered(page, "push 1 sent again: accepted")
     page.wait(f"{ROWS} === 2")
     first, second = fetched(page, 1), fetched(page, 2)
-    for name in ("protocol", "channel", "devices", "topic", "token", "payload", "fate"):
+    for name in ("protocol", "channel", "devices", "topic", "token", "payload", "outcome"):
         assert first[name] == second[name], name
     assert (second["channel"], second["devices"], second["token"], second["duplicate"]) == (channel, 2, "", True)
     assert json.loads(second["payload"]) == {"aps": aps}
@@ -116,7 +116,7 @@ def test_the_command_broadcasts_again(start, show, provide, shows, tmp_path):  #
         assert done.returncode == 0, (shell, done.stderr)
         page.wait(f"{ROWS} === {count}")
         again = fetched(page, count)
-        for name in ("channel", "devices", "topic", "token", "payload", "fate"):
+        for name in ("channel", "devices", "topic", "token", "payload", "outcome"):
             assert first[name] == again[name], (shell, name)
         headers, others = dict(first["headers"]), dict(again["headers"])
         for name in (":method", ":path", "apns-channel-id", "apns-push-type", "apns-priority"):

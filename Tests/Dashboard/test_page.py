@@ -163,7 +163,7 @@ def test_filters_and_pause(simulator, show):
     page.wait("document.querySelectorAll('.row').length === 1 && document.querySelector('.row .text').textContent === 'third'")
     page.run("document.getElementById('search').value = ''")
     page.run("document.querySelector('[name=outcome]').value = 'rejected'; document.querySelector('#filters').dispatchEvent(new Event('input'))")
-    page.wait("document.querySelectorAll('.row').length === 1 && document.querySelector('.row .fate').textContent === 'rejected 2'")
+    page.wait("document.querySelectorAll('.row').length === 1 && document.querySelector('.row .outcome').textContent === 'rejected 2'")
     page.run("document.querySelector('[name=outcome]').value = ''; document.querySelector('#filters').dispatchEvent(new Event('input'))")
     page.click("#pause")
     push(simulator, {"aps": {"alert": "fourth"}})

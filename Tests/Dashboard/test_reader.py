@@ -179,11 +179,11 @@ def test_reasons_are_explained(start, show):
     reasons = [name.title().replace("_", "") for name in re.findall(r"APNS_REASON_([A-Z_]+) = (?!0\b|255\b)", header)]
     assert len(reasons) == len(json.loads((ROOT / "Tests/Vectors/reasons.json").read_text())["tests"])
     told = page.run(f"""import('./reasons.js').then(({{ meaning }}) => {json.dumps(reasons)}.filter((reason) =>
-      !meaning({{ protocol: 'http2', fate: 'rejected', status: 400, reason }})))""")
+      !meaning({{ protocol: 'http2', outcome: 'rejected', status: 400, reason }})))""")
     assert told == []
     statuses = [int(number) for number in re.findall(r"APNS_REJECT_[A-Z_]+ = (\d+)", header)]
     told = page.run(f"""import('./reasons.js').then(({{ meaning }}) => {json.dumps(statuses)}.filter((status) =>
-      !meaning({{ protocol: 'binary', fate: 'rejected', status }})))""")
+      !meaning({{ protocol: 'binary', outcome: 'rejected', status }})))""")
     assert told == [0]
 
 

@@ -144,7 +144,7 @@ def test_pushes_come_live_with_their_bytes_and_fields(simulator):
     frame = framed(item(1, TOKEN), item(2, b'{"aps":{"alert":"Hello","badgee":1}}'), item(3, b"\0\0\0\7"), item(5, b"\5"))
     finish(simulator.connect(), frame)
     (push,) = events.pushes(1)
-    assert push["fate"] == "accepted" and push["token"] == TOKEN.hex() and push["banner"]["body"] == "Hello"
+    assert push["outcome"] == "accepted" and push["token"] == TOKEN.hex() and push["banner"]["body"] == "Hello"
     assert (push["command"], push["identifier"], push["expiry"], push["priority"]) == (2, 7, None, 5)
     details = json.loads(fetch(simulator, path=f"/pushes/{push['number']}")[2])
     assert bytes.fromhex(details["bytes"]) == frame
@@ -169,7 +169,7 @@ def test_an_invalid_frame_is_shown_as_far_as_it_can_be_read(simulator, frame):
     with simulator.connect() as sock:
         sock.sendall(frame)
         (push,) = events.pushes(1)
-    assert push["fate"] == "rejected" and push["status"] is not None and push["reason"]
+    assert push["outcome"] == "rejected" and push["status"] is not None and push["reason"]
     details = json.loads(fetch(simulator, path=f"/pushes/{push['number']}")[2])
     assert frame.startswith(bytes.fromhex(details["bytes"])) and details["bytes"]
     assert sum(field["length"] for field in details["fields"]) == len(details["bytes"]) // 2
@@ -180,7 +180,7 @@ def test_frames_after_a_rejection_are_shown_as_discarded(simulator):
     events = Events(simulator)
     with simulator.connect() as sock:
         sock.sendall(simple() + enhanced(8, token=b"") + enhanced(9) + enhanced(10))
-        assert [push["fate"] for push in events.pushes(4)] == ["accepted", "rejected", "discarded", "discarded"]
+        assert [push["outcome"] for push in events.pushes(4)] == ["accepted", "rejected", "discarded", "discarded"]
     events.close()
 
 

@@ -42,7 +42,7 @@ def check(gateway, ledger, running, title):
     with open(ledger, encoding="utf-8") as lines:
         entries = [json.loads(line) for line in lines]
     badges = sorted(
-        json.loads(one["payload"])["aps"]["badge"] for one in entries if one.get("fate") == "accepted"
+        json.loads(one["payload"])["aps"]["badge"] for one in entries if one.get("outcome") == "accepted"
     )
     assert badges == [*range(500)], f"{title}: lost or duplicated"
     print(f"ok: {title}")

@@ -104,7 +104,7 @@ class Simulator(Process):
         accepted = collections.Counter()
         with open(self.ledger, encoding="utf-8") as lines:
             for entry in map(json.loads, lines):
-                if entry.get("fate") == "accepted":
+                if entry.get("outcome") == "accepted":
                     accepted[json.loads(entry["payload"])["n"]] += 1
         return {"deliveries": accepted, "accepted": list(accepted), "refused": {}, "connections": 0, "offers": 0,
                 "felt": 1, "notes": {}, "failures": []}  # fmt: skip

@@ -257,7 +257,7 @@ def outcomes_of(ledger):
     found = collections.defaultdict(list)
     for line in map(json.loads, ledger.read_text().splitlines()):
         if "summary" not in line:
-            found[int(line["token"][-8:], 16)].append(line["fate"])
+            found[int(line["token"][-8:], 16)].append(line["outcome"])
     return found
 
 

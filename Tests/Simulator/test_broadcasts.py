@@ -320,7 +320,7 @@ def test_a_broadcast_reaches_subscribers(start, tmp_path):
     assert (totals["accepted"], totals["broadcasts"], totals["deliveries"], totals["reasons"]) == (
         1, 1, 2, {"ChannelNotRegistered": 1})
     lines = [json.loads(line) for line in ledger.read_text().splitlines()]
-    assert [(line["fate"], line["channel"], line["devices"], line.get("reason")) for line in lines[:-1]] == [
+    assert [(line["outcome"], line["channel"], line["devices"], line.get("reason")) for line in lines[:-1]] == [
         ("accepted", channel, 2, None), ("rejected", STRANGER, 0, "ChannelNotRegistered")]
     assert [json.loads(line)["channel"] for line in accepted.read_text().splitlines()] == [channel]
 

@@ -322,7 +322,7 @@ def test_ledger(start, tmp_path):
     finish(simulator.connect(), enhanced(9) + enhanced(10, payload=b'{"aps":{}}') + enhanced(4))
     totals = simulator.stop()
     *lines, summary = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [(one["connection"], one["identifier"], one["fate"]) for one in lines] == [
+    assert [(one["connection"], one["identifier"], one["outcome"]) for one in lines] == [
         (1, 1, "accepted"), (1, 2, "ignored"), (1, 3, "rejected"), (1, 4, "discarded"),
         (1, None, "discarded"), (2, 9, "accepted"), (2, 10, "accepted"), (2, 4, "accepted"),
     ]

@@ -51,7 +51,7 @@ def test_accepted_notifications_are_recorded(start, tmp_path):
     totals = simulator.stop()
     assert (totals["accepted"], totals["duplicates"], totals["received"]) == (2, 1, 2)
     lines = [json.loads(line) for line in ledger.read_text().splitlines()]
-    assert [line.get("fate") for line in lines] == ["accepted", "accepted", None]
+    assert [line.get("outcome") for line in lines] == ["accepted", "accepted", None]
     assert [line.get("duplicate") for line in lines[:2]] == [None, True]
 
 

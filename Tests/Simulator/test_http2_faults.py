@@ -172,7 +172,7 @@ def test_one_stream_too_many(start, tmp_path):
     totals = simulator.stop()
     assert (totals["accepted"], totals["ignored"]) == (4, len(refused))
     lines = [json.loads(line) for line in path.read_text().splitlines()[:-1]]
-    assert [line["stream"] for line in lines if line["fate"] == "ignored"] == refused
+    assert [line["stream"] for line in lines if line["outcome"] == "ignored"] == refused
     assert {line["token"] for line in lines} == {TOKEN.hex()}
 
 

@@ -51,7 +51,7 @@ def acceptances(ledger):
     with open(ledger) as file:
         for line in file:
             one = json.loads(line)
-            if one.get("fate") == "accepted":
+            if one.get("outcome") == "accepted":
                 times[int(one["token"], 16)] += 1
                 duplicates += bool(one.get("duplicate"))
     return times, duplicates

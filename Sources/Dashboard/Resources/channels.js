@@ -43,7 +43,7 @@ export class Channels {
   add(pushes) {
     const sent = new Set();
     for (const push of pushes) {
-      if (push.channel === null || push.fate !== "accepted") continue;
+      if (push.channel === null || push.outcome !== "accepted") continue;
       this.last.set(push.channel, push);
       // Broadcasts sent before the page opened have arrived.
       if (Date.now() - push.time < 5000) sent.add(push.channel);

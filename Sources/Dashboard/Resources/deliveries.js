@@ -40,11 +40,11 @@ export class Deliveries {
 function line(push) {
   const event = push.banner?.event ?? null;
   const what = (push.channel === null ? "push" : "broadcast") + (event === null ? "" : ` ${event}`);
-  const outcome = push.fate + (push.status === null ? "" : ` ${push.status}`) + (push.reason === null ? "" : ` ${push.reason}`);
-  return make("li", { class: push.fate },
+  const outcome = push.outcome + (push.status === null ? "" : ` ${push.status}`) + (push.reason === null ? "" : ` ${push.reason}`);
+  return make("li", { class: push.outcome },
     make("button", { type: "button", class: "delivery-line", "data-number": push.number },
       `${exact(push.time)} ${what} `, foreign(appName(push.topic)), " to ", foreign(addressee(push)),
-      push.channel === null ? " " : `, ${devices(push.devices)} `, make("span", { class: "fate" }, foreign(outcome)),
+      push.channel === null ? " " : `, ${devices(push.devices)} `, make("span", { class: "outcome" }, foreign(outcome)),
       make("span", { class: "ids" }, push.channel === null ? " apns-id=" : " apns-request-id=", foreign(push.identifier)),
       push.unique_id === null ? "" : make("span", { class: "ids" }, ` apns-unique-id=${push.unique_id}`)));
 }

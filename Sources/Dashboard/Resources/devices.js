@@ -29,7 +29,7 @@ export class Devices {
   fill(element, device, isListed) {
     const [, app, facts, mark] = element.children;
     app.textContent = appName(device.topic);
-    facts.textContent = `${device.pushes === 1 ? "1 push" : `${device.pushes.toLocaleString()} pushes`}, last at ${clock(device.time)}: ${device.fate}`;
+    facts.textContent = `${device.pushes === 1 ? "1 push" : `${device.pushes.toLocaleString()} pushes`}, last at ${clock(device.time)}: ${device.outcome}`;
     mark.textContent = isListed ? "in the feedback" : device.gone ? `gone: ${device.gone}` : "";
     mark.hidden = mark.textContent === "";
   }

@@ -24,7 +24,7 @@ export class Inspector {
     this.fill(...(response.ok ? this.parts(push) : [empty(push.error)]));
     this.section.scrollTop = 0;
     this.reveal();
-    if (response.ok) say(`push ${number}, ${push.fate}`);
+    if (response.ok) say(`push ${number}, ${push.outcome}`);
   }
 
   fill(...parts) {
@@ -42,10 +42,10 @@ export class Inspector {
   }
 
   parts(push) {
-    const outcome = push.fate + (push.status === null ? "" : `, status ${push.status}`) + (push.reason ? `: ${push.reason}` : "");
+    const outcome = push.outcome + (push.status === null ? "" : `, status ${push.status}`) + (push.reason ? `: ${push.reason}` : "");
     const words = meaning(push);
     return [
-      make("p", { class: `verdict ${push.fate}` }, `Push ${push.number} at `, fullMoment(push.time), ` over connection ${push.connection}: `, foreign(outcome),
+      make("p", { class: `verdict ${push.outcome}` }, `Push ${push.number} at `, fullMoment(push.time), ` over connection ${push.connection}: `, foreign(outcome),
         push.duplicate ? "; the same push was accepted before" : ""),
       words === "" ? null : make("p", { class: "meaning" }, words),
       this.delivery(push),

@@ -21,7 +21,7 @@ export class LockScreen {
 
   add(pushes) {
     for (const push of pushes) {
-      if (push.fate !== "accepted" || !push.banner) continue;
+      if (push.outcome !== "accepted" || !push.banner) continue;
       const topic = appOf(push.topic);
       const { badge, title, subtitle, body, silent, sound, thread } = push.banner;
       if (badge !== null || !this.badges.has(topic)) {

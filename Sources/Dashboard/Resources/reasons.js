@@ -62,8 +62,8 @@ const OUTCOMES = {
 };
 
 /** One sentence; "" without an explanation. */
-export function meaning({ protocol, fate, status, reason }) {
-  if (fate !== "rejected") return OUTCOMES[fate] ?? "";
+export function meaning({ protocol, outcome, status, reason }) {
+  if (outcome !== "rejected") return OUTCOMES[outcome] ?? "";
   const words = protocol === "http2" ? HTTP2 : BINARY;
   const key = protocol === "http2" ? reason : status;
   return Object.hasOwn(words, key) ? words[key] : "";

@@ -6,7 +6,7 @@ const includes = (whole, part) => (whole ?? "").toLowerCase().includes(part);
 const NAMED = {
   protocol: (push, value) => push.protocol.startsWith(value.replace("/", "")),
   connection: (push, value) => String(push.connection) === value,
-  outcome: (push, value) => push.fate.startsWith(value),
+  outcome: (push, value) => push.outcome.startsWith(value),
   status: (push, value) => String(push.status) === value,
   reason: (push, value) => includes(push.reason, value),
   token: (push, value) => push.token.includes(value.replace(/[^0-9a-f]/g, "")),

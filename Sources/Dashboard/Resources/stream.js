@@ -189,10 +189,10 @@ export class Stream {
     const banner = push.banner;
     const text = banner?.body ?? banner?.title ?? (banner?.silent ? "silent" : activityText(push) ?? push.payload.slice(0, 200));
     return make("li", {},
-      make("button", { type: "button", class: `row ${push.fate}`, tabindex: "-1" },
+      make("button", { type: "button", class: `row ${push.outcome}`, tabindex: "-1" },
         make("span", { class: "new", role: "img" }),
         moment(push.time, { class: "time" }),
-        make("span", { class: "fate" }, push.fate + (push.status === null ? "" : ` ${push.status}`)),
+        make("span", { class: "outcome" }, push.outcome + (push.status === null ? "" : ` ${push.status}`)),
         foreign(appName(push.topic), { class: "app" }),
         foreign(addressee(push), { class: "token" }),
         foreign(text, { class: "text" }),

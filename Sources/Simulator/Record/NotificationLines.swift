@@ -116,16 +116,16 @@ struct NotificationLines {
   private mutating func end(_ outcome: LedgerOutcome, _ isDuplicate: Bool) {
     if hasOutcome {
       switch outcome {
-      case .accepted: text += ",\"fate\":\"accepted\"".utf8
+      case .accepted: text += ",\"outcome\":\"accepted\"".utf8
       case .rejected(let status):
-        text += ",\"fate\":\"rejected\"".utf8
+        text += ",\"outcome\":\"rejected\"".utf8
         field("status", UInt32(status))
       case .refused(let reason):
-        text += ",\"fate\":\"rejected\"".utf8
+        text += ",\"outcome\":\"rejected\"".utf8
         field("status", UInt32(truncatingIfNeeded: reason.status))
         field("reason", reason.word)
-      case .discarded: text += ",\"fate\":\"discarded\"".utf8
-      case .ignored: text += ",\"fate\":\"ignored\"".utf8
+      case .discarded: text += ",\"outcome\":\"discarded\"".utf8
+      case .ignored: text += ",\"outcome\":\"ignored\"".utf8
       }
       if isDuplicate { text += ",\"duplicate\":true".utf8 }
     }

@@ -68,7 +68,8 @@ struct Caller: Calling, ~Copyable {
     sent.timeDue = world.dueTimes(own)
     if options.connections > 1 { world.checkIsWritable(number, sent.channel) }
     world.ledger.take(sent)
-    world.say("\(number) is taken as \(sent.identifier) by channel \(sent.channel): \(sent.fate)")
+    world.say(
+      "\(number) is taken as \(sent.identifier) by channel \(sent.channel): \(sent.planned)")
     return sent.identifier
   }
 
@@ -86,10 +87,10 @@ struct Caller: Calling, ~Copyable {
     }
     return Sent(
       identifier: 0, channel: 0, tokenLength: tokenLength, payloadLength: payloadLength,
-      expiry: expiry, priority: priority, size: size, fate: drawFate(scenario))
+      expiry: expiry, priority: priority, size: size, planned: drawOutcome(scenario))
   }
 
-  private func drawFate(_ scenario: Scenario) -> Fate {
+  private func drawOutcome(_ scenario: Scenario) -> PlannedOutcome {
     if world.dice.happens(scenario.killers) { return .killer }
     if world.dice.happens(scenario.namelessBad) {
       return .namelessBad(world.dice.pick([1, 3, 7, 8, 128, 255]))

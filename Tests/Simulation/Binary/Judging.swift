@@ -61,7 +61,7 @@ extension World {
       if sent.acceptor < 0 { violate("\(number) ends as accepted, and was not") }
     case .rejected(let status):
       if sent.acceptor >= 0 { violate("\(number) ends as rejected, and was accepted") }
-      guard case .bad(let reason) = sent.fate, reason == status, sent.wasRejected else {
+      guard case .bad(let reason) = sent.planned, reason == status, sent.wasRejected else {
         return violate("\(number) ends as rejected with \(status), which it was not")
       }
     case .cancelled:
@@ -83,7 +83,7 @@ extension World {
   /// If only poison notifications end connections, only they fail to get through.
   private func checkUnknown(_ number: Int) {
     guard scenario.isPoisonous, scenario.isExact, !isClosed else { return }
-    if case .killer = ledger.sent[number].fate { return }
+    if case .killer = ledger.sent[number].planned { return }
     // Several poison notifications can end enough connections in a row without proof that
     // everything in doubt becomes unknown, as the header says.
     for channel in 0..<4 where ledger.channels[channel].hasGivenUp { return }

@@ -11,7 +11,7 @@ enum End: Equatable {
 }
 
 /// How the gateway will treat a notification. It is decided when the notification is sent.
-enum Fate {
+enum PlannedOutcome {
   case good
   case bad(UInt8)
   /// The gateway rejects it with a packet that names no notification.
@@ -30,7 +30,7 @@ struct Sent {
   var priority: UInt8?
   /// The size of its frame.
   var size: Int
-  var fate: Fate
+  var planned: PlannedOutcome
   /// The next notification that its channel took; -1: none yet.
   var next = -1
   /// The last connection that had it in full, and the one on which it was accepted; -1: none.

@@ -148,7 +148,7 @@ extension World {
   // MARK: Judging
 
   private func judge(_ connection: BinaryLink, _ number: Int) {
-    switch ledger.sent[number].fate {
+    switch ledger.sent[number].planned {
     case .good: accept(connection, number)
     case .killer:
       say("\(connection) is killed by \(number)")
@@ -202,7 +202,7 @@ extension World {
   /// An enhanced frame can be judged from its token on, because the rest may never arrive.
   private func judgeAhead(_ connection: BinaryLink, _ rest: UnsafeRawBufferPointer) {
     guard !connection.isDeaf, let number = ReadFrame.numberAhead(rest),
-      number < ledger.counts.taken, case .bad(let status) = ledger.sent[number].fate
+      number < ledger.counts.taken, case .bad(let status) = ledger.sent[number].planned
     else { return }
     reject(connection, number, status, ledger.sent[number].identifier, before: connection.frames)
   }

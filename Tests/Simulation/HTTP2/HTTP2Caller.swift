@@ -123,7 +123,7 @@ struct HTTP2Caller: Calling, ~Copyable {
     sent.due = world.dueTimes(own)
     sent.unseenDropsBefore = world.unseenDrops
     world.ledger.take(sent)
-    world.say("\(number) is taken as \(sent.identifier): \(sent.fate)")
+    world.say("\(number) is taken as \(sent.identifier): \(sent.planned)")
     return sent.identifier
   }
 
@@ -168,11 +168,11 @@ struct HTTP2Caller: Calling, ~Copyable {
       // A background push has to have priority 5.
       priority: type == 2 ? 5 : world.dice.pick([0, 0, 1, 5, 10]), type: type,
       hasTopic: world.dice.below(8) == 0, hasCollapse: world.dice.below(8) == 0,
-      hasIdentifier: world.dice.happens(scenario.ownIdentifiers), fate: drawFate(scenario))
+      hasIdentifier: world.dice.happens(scenario.ownIdentifiers), planned: drawOutcome(scenario))
     // The feedback lists no channel. A notification to a channel is to it even if it is one of
-    // several, with any fate.
+    // several, with any planned outcome.
     var isOfDevice = false
-    switch sent.fate {
+    switch sent.planned {
     case .gone, .bad(26), .bad(27): isOfDevice = devices == 0
     default: break
     }
@@ -184,7 +184,7 @@ struct HTTP2Caller: Calling, ~Copyable {
     return sent
   }
 
-  private func drawFate(_ scenario: HTTP2Scenario) -> HTTP2Fate {
+  private func drawOutcome(_ scenario: HTTP2Scenario) -> HTTP2PlannedOutcome {
     if world.dice.happens(scenario.killers) { return .killer }
     if world.dice.happens(scenario.silent) { return .silent }
     if world.dice.happens(scenario.gone) {
@@ -282,7 +282,7 @@ struct HTTP2Caller: Calling, ~Copyable {
       guard let number = Token.number(device.token), number < world.ledger.taken else {
         return world.violate("the feedback has a device of nobody")
       }
-      switch world.ledger.sent[number].fate {
+      switch world.ledger.sent[number].planned {
       case .gone(let time):
         if UInt32(time / 1000) != device.timestamp, world.ledger.sent[number].isTimeRead {
           world.violate("the feedback has \(number) gone since \(device.timestamp)")

@@ -610,7 +610,7 @@ extension HTTP2World {
     if !isDoubtful, !isOpen, !isGivenUp, !isHidden {
       return violate("\(number) ends as unknown, and its last stream is \(sent.lastEnd)")
     }
-    if scenario.isPoisonOnly, case .good = sent.fate {
+    if scenario.isPoisonOnly, case .good = sent.planned {
       violate("\(number) ends as unknown by another one's fault")
     }
     // Requests that the service never saw, as far as there may have been any.

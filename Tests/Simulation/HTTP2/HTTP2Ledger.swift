@@ -10,7 +10,7 @@ enum HTTP2End: Equatable {
 
 /// How the service treats a notification on any connection. It is decided when the
 /// notification is sent.
-enum HTTP2Fate {
+enum HTTP2PlannedOutcome {
   case good
   /// It gets this response each time.
   case bad(UInt8)
@@ -39,7 +39,7 @@ struct HTTP2Sent {
   var hasTopic: Bool
   var hasCollapse: Bool
   var hasIdentifier: Bool
-  var fate: HTTP2Fate
+  var planned: HTTP2PlannedOutcome
   var takenAt: Int64 = 0
 
   /// The number of its requests that the service saw, and the newest of them.

@@ -80,8 +80,8 @@ extension HTTP2Link {
   func judge(_ index: Int) {
     let asked = world.ledger.asked[index]
     guard !asked.isJudged, !asked.isClosed, asked.stream <= lastStream else { return }
-    let fate = world.ledger.sent[asked.number].fate
-    switch fate {
+    let planned = world.ledger.sent[asked.number].planned
+    switch planned {
     case .good where !asked.isComplete:
       guard !world.isHealed, world.dice.happens(world.scenario.acceptsEarly) else { return }
       world.ledger.asked[index].isEarly = true
@@ -89,7 +89,7 @@ extension HTTP2Link {
     }
     world.ledger.asked[index].isJudged = true
     highestJudged = max(highestJudged, asked.stream)
-    switch fate {
+    switch planned {
     case .killer:
       world.say("\(self) is killed by \(asked.number)")
       end(world.dice.below(2) == 0 ? .goodbye : .broken)
