@@ -26,7 +26,7 @@ enum Vectors {
 }
 
 /// The expected result of a vector's bytes.
-enum Verdict: String, Decodable {
+enum Decision: String, Decodable {
   case valid, invalid
   /// More bytes are needed to decide.
   case incomplete
@@ -35,7 +35,7 @@ enum Verdict: String, Decodable {
 protocol Vector: Decodable, Sendable, CustomTestStringConvertible {
   var name: String { get }
   var hex: [UInt8] { get }
-  var result: Verdict { get }
+  var result: Decision { get }
 }
 
 extension Vector {
@@ -69,7 +69,7 @@ struct FrameVector: Vector {
 
   var name: String
   @Hex var hex: [UInt8]
-  var result: Verdict
+  var result: Decision
   var limits: Limits?
   var canonical: Bool?
   var frame: Frame?
@@ -89,7 +89,7 @@ struct ErrorPacketVector: Vector {
 
   var name: String
   @Hex var hex: [UInt8]
-  var result: Verdict
+  var result: Decision
   var packet: Packet?
   var error: Fault?
 }
@@ -107,7 +107,7 @@ struct FeedbackVector: Vector {
 
   var name: String
   @Hex var hex: [UInt8]
-  var result: Verdict
+  var result: Decision
   var tuples: [Tuple]
   var rest: Int?
   var error: Fault?
@@ -122,7 +122,7 @@ struct TokenVector: Vector {
 
   var name: String
   @Hex var hex: [UInt8]
-  var result: Verdict
+  var result: Decision
   var token: String?
   var error: Fault?
 }
@@ -130,13 +130,13 @@ struct TokenVector: Vector {
 struct StringsVector: Vector {
   var name: String
   @Hex var hex: [UInt8]
-  var result: Verdict
+  var result: Decision
 }
 
 struct StringsFormatVector: Vector {
   var name: String
   @Hex var hex: [UInt8]
-  var result: Verdict
+  var result: Decision
   var args: [String]
   var formatted: String?
 }
@@ -144,7 +144,7 @@ struct StringsFormatVector: Vector {
 struct JSONVector: Vector {
   var name: String
   @Hex var hex: [UInt8]
-  var result: Verdict
+  var result: Decision
   var compact: Hex?
 }
 
@@ -160,7 +160,7 @@ struct ReasonVector: Decodable, Sendable, CustomTestStringConvertible {
 struct AnswerBodyVector: Vector {
   var name: String
   @Hex var hex: [UInt8]
-  var result: Verdict
+  var result: Decision
   var reason: String
   var text: String
   var timestamp: Int64

@@ -177,7 +177,7 @@ final class HostileServer {
 
   func drop(_ number: Int) { lines[number] = ServedLine() }
 
-  func hasNews(_ number: Int) -> Bool {
+  func isReadable(_ number: Int) -> Bool {
     let line = lines[number]
     return line.isOpen && (!line.inbound.isEmpty || line.isEnding || line.isBroken)
   }
@@ -233,7 +233,7 @@ final class HostileServer {
     var isAny = false
     for number in lines.indices where lines[number].isOpen {
       var found: Readiness = []
-      if hasNews(number) { found.insert(.reading) }
+      if isReadable(number) { found.insert(.reading) }
       if lines[number].room > 0 || lines[number].isBroken { found.insert(.writing) }
       found.formIntersection(lines[number].watched)
       lines[number].found = found
@@ -365,7 +365,7 @@ struct FuzzNetwork: Network, ~Copyable {
 
   var now: Int64 { server.now() }
   mutating func random() -> UInt64 { 0x9E37_79B9_7F4A_7C15 }
-  mutating func open(_ line: Int, isSpare: Bool, by deadline: Int64) throws(Failure) {
+  mutating func open(_ line: Int, isStandby: Bool, by deadline: Int64) throws(Failure) {
     try server.open(line)
   }
   mutating func advance(_ line: Int) throws(Failure) -> Opening { .open }
@@ -376,17 +376,17 @@ struct FuzzNetwork: Network, ~Copyable {
     server.write(line, bytes)
   }
   func failure(_ line: Int) -> Failure { Failure(APNS_ERR_NETWORK, "broke") }
-  func hasNews(_ line: Int) -> Bool { server.hasNews(line) }
-  mutating func sayGoodbye(_ line: Int) {}
+  func isReadable(_ line: Int) -> Bool { server.isReadable(line) }
+  mutating func halfClose(_ line: Int) {}
   mutating func drop(_ line: Int) { server.drop(line) }
   mutating func silence() { require(false, "the process was not forked") }
   mutating func watch(_ line: Int, for readiness: Readiness) { server.watch(line, readiness) }
-  mutating func leaveUnread(_ line: Int) {}
+  mutating func ignoreUnread(_ line: Int) {}
   mutating func wait(until time: Int64) { server.wait(until: time) }
   // The fuzzer's sessions are blocking.
   mutating func look() {}
   mutating func arm(until time: Int64) {}
-  mutating func hurry() {}
+  mutating func wake() {}
   mutating func pause(_ time: Int64) { server.pause(time) }
   mutating func readiness(_ line: Int) -> Readiness { server.takeReadiness(line) }
   func append(to message: inout Message) { message.append("the hostile server") }

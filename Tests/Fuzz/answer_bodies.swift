@@ -50,11 +50,11 @@ public func fuzzAnswerBodies(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt
   }
 
   // The kept bytes have the result of the body's beginning.
-  let judged = read(Array(input.prefix(AnswerText.most)))
-  require(whole.judge().number == judged.reason, "the kept bytes have the same reason")
+  let judged = read(Array(input.prefix(AnswerText.maximum)))
+  require(whole.reason().number == judged.reason, "the kept bytes have the same reason")
   require(bytes(of: &whole) == judged.text, "the same text")
   require(whole.goneSince == judged.timestamp, "the same time")
-  require(pieces.judge().number == judged.reason, "pieces have the same reason")
+  require(pieces.reason().number == judged.reason, "pieces have the same reason")
   require(bytes(of: &pieces) == judged.text, "pieces have the same text")
   return 0
 }

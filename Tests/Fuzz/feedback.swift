@@ -31,7 +31,7 @@ public func fuzzFeedback(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   }
   if whole.fault == nil {
     require(place + whole.left == input.count, "every byte is in a tuple or pending")
-    require(whole.left < FeedbackTuple.longest, "less than a tuple is pending")
+    require(whole.left < FeedbackTuple.maxSize, "less than a tuple is pending")
   }
   return 0
 }

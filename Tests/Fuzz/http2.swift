@@ -16,7 +16,7 @@ public func fuzzHTTP2(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
 /// The session's caller: sends, reads outcomes, and compares them with what it sent.
 private final class FuzzedProvider {
   private let server: HostileServer
-  private let telling: Telling
+  private let reporting: Reporting
   private var session: UnsafeMutablePointer<HTTP2Session<FuzzNetwork, ProviderToken>>
   /// The identifiers of queued notifications, in order; and those with an outcome.
   private(set) var taken: [UInt32] = []
@@ -25,7 +25,7 @@ private final class FuzzedProvider {
 
   init?(_ server: HostileServer, _ head: UInt8) {
     self.server = server
-    telling = head & 1 == 0 ? .failures : head & 16 == 0 ? .each : .all
+    reporting = head & 1 == 0 ? .failures : head & 16 == 0 ? .each : .all
     var given = apns_session_options_t()
     given.protocol = Int32(bitPattern: APNS_PROTOCOL_HTTP2.rawValue)
     given.outcomes = head & 1 == 0 ? 2 : head & 16 == 0 ? 1 : 0
@@ -107,7 +107,7 @@ private final class FuzzedProvider {
       switch outcome.outcome {
       case .accepted:
         told.accepted += 1
-        require(telling != .failures, "acceptance is told to whoever asked for it")
+        require(reporting != .failures, "acceptance is told to whoever asked for it")
         require(status == 200 && reason == 0, "accepted is what was answered by 200")
       case .rejected:
         told.rejected += 1
@@ -148,7 +148,7 @@ private final class FuzzedProvider {
     require(stats.in_flight <= stats.unresolved, "what is in flight has no end")
     require(
       stats.events + UInt64(ended.count) + stats.unresolved + stats.forgotten
-        + (telling == .failures ? stats.accepted : 0) == stats.taken,
+        + (reporting == .failures ? stats.accepted : 0) == stats.taken,
       "each waits for its end, to be taken, or was")
     require((stats.unresolved == 0) == (stats.first_unresolved == 0), "the first is one of them")
     require(stats.unresolved > 0 || stats.window == 0, "what has its end takes no room")
@@ -165,9 +165,9 @@ private final class FuzzedProvider {
     session.pointee.count(into: &stats)
     require(stats.unresolved == 0 && stats.events == 0, "at the end each has its end")
     require(stats.rejected == told.rejected && stats.unknown == told.unknown, "as was told")
-    if telling != .failures {
+    if reporting != .failures {
       let forgotten = Int(stats.forgotten)
-      require(telling == .all || forgotten == 0, "each was asked for")
+      require(reporting == .all || forgotten == 0, "each was asked for")
       require(
         ended.count + forgotten == taken.count
           && Int(stats.accepted) == Int(told.accepted) + forgotten, "each was told or gave way")

@@ -4,7 +4,7 @@ import CAPNS
 extension Wired {
   // MARK: Reading
 
-  func hasNews(_ line: Int) -> Bool {
+  func isReadable(_ line: Int) -> Bool {
     bringUp(line)
     return lines[line].phase == .open && lines[line].readableAt(clock) <= clock
   }

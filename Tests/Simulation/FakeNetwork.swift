@@ -9,10 +9,10 @@ struct FakeNetwork<World: Wired>: Network, ~Copyable {
 
   mutating func random() -> UInt64 { world.dice.next() }
 
-  mutating func open(_ line: Int, isSpare: Bool, by deadline: Int64) throws(Failure) {
+  mutating func open(_ line: Int, isStandby: Bool, by deadline: Int64) throws(Failure) {
     world.deeds += 1
     world.tick()
-    try world.open(line, isSpare: isSpare, by: deadline)
+    try world.open(line, isStandby: isStandby, by: deadline)
   }
 
   mutating func advance(_ line: Int) throws(Failure) -> Opening {
@@ -35,14 +35,14 @@ struct FakeNetwork<World: Wired>: Network, ~Copyable {
 
   func failure(_ line: Int) -> Failure { world.failure(line) }
 
-  func hasNews(_ line: Int) -> Bool {
+  func isReadable(_ line: Int) -> Bool {
     world.tick()
-    return world.hasNews(line)
+    return world.isReadable(line)
   }
 
-  mutating func sayGoodbye(_ line: Int) {
+  mutating func halfClose(_ line: Int) {
     world.tick()
-    world.sayGoodbye(line)
+    world.halfClose(line)
   }
 
   mutating func drop(_ line: Int) {
@@ -58,7 +58,7 @@ struct FakeNetwork<World: Wired>: Network, ~Copyable {
     world.watch(line, for: readiness)
   }
 
-  mutating func leaveUnread(_ line: Int) {
+  mutating func ignoreUnread(_ line: Int) {
     world.lines[line].watched &= ~Readiness.reading.rawValue
   }
 
@@ -77,7 +77,7 @@ struct FakeNetwork<World: Wired>: Network, ~Copyable {
     world.arm(until: time)
   }
 
-  mutating func hurry() {
+  mutating func wake() {
     world.tick()
     world.isHurried = true
   }

@@ -13,7 +13,7 @@ class Link: CustomStringConvertible {
   /// The number of the credentials that it shows.
   final var credentials = 0
   /// The session opened it as a standby connection.
-  final var isSpare = false
+  final var isStandby = false
 
   // Opening.
   final var opensAt: Int64 = 0

@@ -392,8 +392,8 @@ class Stage {
 
   /// A connection came to nothing, and the session has to know it.
   final func pauseForNothing() {
-    let most = given.tuning.reconnect_pause_max_ms
-    let longest = Int64(most == 0 ? 5000 : most) * 1_000_000
+    let maximum = given.tuning.reconnect_pause_max_ms
+    let longest = Int64(maximum == 0 ? 5000 : maximum) * 1_000_000
     let pause = min(50_000_000 << Int64(min(fruitless, 20)), longest)
     fruitless += 1
     pausedUntil = clock + pause / 2

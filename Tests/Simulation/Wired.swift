@@ -14,7 +14,7 @@ protocol Wired: Stage {
   var shortestWait: Int64 { get }
 
   /// A connection will be begun, was begun, or is open.
-  func willOpen(_ line: Int, isSpare: Bool)
+  func willOpen(_ line: Int, isStandby: Bool)
   func begun(_ line: Int)
   func opened(_ line: Int)
   /// A connection came to nothing, and the session has to know it.
@@ -54,25 +54,25 @@ extension Wired {
 
   // MARK: Opening
 
-  func open(_ line: Int, isSpare: Bool, by deadline: Int64) throws(Failure) {
+  func open(_ line: Int, isStandby: Bool, by deadline: Int64) throws(Failure) {
     let connection = lines[line]
     if connection.phase != .closed {
       return violate("a connection is begun on \(connection), which has one")
     }
     if !call.mayWrite { violate("a connection is begun in a call that only looks") }
-    willOpen(line, isSpare: isSpare)
+    willOpen(line, isStandby: isStandby)
     call.vainWaits = 0
     stepsForward += 1
     if !isHealed, dice.happens(faults.failingOpens / 4) {
       checkOpening(counts: false)
-      if !isSpare { cameToNothing() }
+      if !isStandby { cameToNothing() }
       met(.refusedConnects)
       throw Failure(APNS_ERR_NETWORK, "no way there")
     }
     checkOpening(counts: true)
-    met(isSpare ? .spares : .connections)
+    met(isStandby ? .spares : .connections)
     connection.phase = .opening
-    connection.isSpare = isSpare
+    connection.isStandby = isStandby
     connection.credentials = credentials
     connection.openingEnds = deadline
     connection.nextTry = .max
@@ -90,7 +90,7 @@ extension Wired {
       connection.deadAddresses = 0
     }
     begun(line)
-    say("\(lines[line]) is begun\(isSpare ? ", a spare one" : "")")
+    say("\(lines[line]) is begun\(isStandby ? ", a standby one" : "")")
   }
 
   func advance(_ line: Int) throws(Failure) -> Opening {
@@ -146,7 +146,7 @@ extension Wired {
     if lines[line].opensAt > call.started { news += 1 }
     say("\(lines[line]) does not open")
     // Only the session knows whether it still needs a standby connection.
-    if !lines[line].isSpare { cameToNothing() }
+    if !lines[line].isStandby { cameToNothing() }
     return failure
   }
 
@@ -157,7 +157,7 @@ extension Wired {
 
   // MARK: Ending
 
-  func sayGoodbye(_ line: Int) {
+  func halfClose(_ line: Int) {
     guard lines[line].phase == .open else { return violate("GOAWAY on a line that is not open") }
     say("GOAWAY on \(lines[line])")
     lines[line].hasSaidGoodbye = true

@@ -23,7 +23,7 @@ struct LogLine {
 /// kind are dropped and counted, so that no peer can flood a log. A session without a log has no
 /// `SessionLog`, and makes no texts.
 struct SessionLog {
-  private let tell: apns_log_t
+  private let callback: apns_log_t
   private let context: UnsafeMutableRawPointer?
   private let level: UInt32
   /// The timestamp of lines; a module without a clock uses the time that a session set.
@@ -36,8 +36,8 @@ struct SessionLog {
   private var peer = InlineArray<240, UInt8>(repeating: 0)
   private var line = InlineArray<640, UInt8>(repeating: 0)
 
-  fileprivate init(_ tell: @escaping apns_log_t, _ target: LogTarget, peer: Message) {
-    self.tell = tell
+  fileprivate init(_ callback: @escaping apns_log_t, _ target: LogTarget, peer: Message) {
+    self.callback = callback
     context = target.context
     level = target.level
     withUnsafeMutableBytes(of: &self.peer) { peer.copy(to: $0) }
@@ -67,7 +67,7 @@ struct SessionLog {
   }
 
   fileprivate mutating func put(because failure: Failure?) {
-    let leftOut = quotas[min(Int(what.kind.rawValue), quotas.count &- 1)].tell()
+    let leftOut = quotas[min(Int(what.kind.rawValue), quotas.count &- 1)].report()
     var length = 0
     append(to: &length)
     if let failure {
@@ -98,7 +98,7 @@ struct SessionLog {
       withUnsafeBytes(of: &line) { line in
         record.peer = peer.baseAddress?.assumingMemoryBound(to: CChar.self)
         record.line = line.baseAddress?.assumingMemoryBound(to: CChar.self)
-        tell(&record, context)
+        callback(&record, context)
       }
     }
   }
@@ -115,7 +115,7 @@ struct SessionLog {
 
 /// The target of a session's log lines, from its options.
 struct LogTarget {
-  let tell: apns_log_t?
+  let callback: apns_log_t?
   let context: UnsafeMutableRawPointer?
   let level: UInt32
 
@@ -124,12 +124,12 @@ struct LogTarget {
   func open(
     _ describePeer: (inout Message) -> Void
   ) throws(Failure) -> UnsafeMutablePointer<SessionLog>? {
-    guard let tell else { return nil }
+    guard let callback else { return nil }
     guard let memory = malloc(MemoryLayout<SessionLog>.size) else { throw .outOfMemory }
     let log = memory.bindMemory(to: SessionLog.self, capacity: 1)
     var peer = Message()
     describePeer(&peer)
-    log.initialize(to: SessionLog(tell, self, peer: peer))
+    log.initialize(to: SessionLog(callback, self, peer: peer))
     return log
   }
 }
@@ -153,7 +153,7 @@ private struct LineQuota {
   }
 
   /// The number of dropped lines since a line of the kind was last logged.
-  mutating func tell() -> UInt32 {
+  mutating func report() -> UInt32 {
     defer { leftOut = 0 }
     return leftOut
   }

@@ -10,7 +10,7 @@ typealias Milliseconds = Int64
 typealias Seconds = UInt32
 
 /// The same with more room, as a provider token's age needs it.
-typealias SteadySeconds = Int64
+typealias MonotonicSeconds = Int64
 
 /// A time since 1970, on the clock that may be set.
 typealias UNIXSeconds = Int64

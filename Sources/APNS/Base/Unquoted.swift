@@ -14,7 +14,7 @@ enum Unquoted {
   /// More than any path has.
   case length
 
-  private static let longestPath = 4096
+  private static let maxPath = 4096
   private static let begin: StaticString = "-BEGIN"
 
   /// Nil if the value may be quoted.
@@ -29,7 +29,7 @@ enum Unquoted {
     }
     if Self.hasPassword(value) {
       self = .password
-    } else if value.count > Self.longestPath {
+    } else if value.count > Self.maxPath {
       self = .length
     } else {
       return nil

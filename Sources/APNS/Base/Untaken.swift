@@ -2,7 +2,7 @@ import CAPNS
 import CSystem
 
 /// Which outcomes the caller gets, and whether accepted ones wait until they are taken.
-enum Telling {
+enum Reporting {
   /// All. Accepted ones give way if there is no room.
   case all
   /// All, and each waits until it is taken.
@@ -23,7 +23,7 @@ enum Telling {
 /// Handles outcomes that the caller does not take, and their user data. A session has one, which
 /// its windows share; it stays at one address.
 struct Untaken {
-  let telling: Telling
+  let reporting: Reporting
   fileprivate let release: apns_user_data_free_t?
   /// How many accepted ones gave way.
   fileprivate(set) var forgotten: UInt64 = 0
@@ -33,12 +33,12 @@ struct Untaken {
 
 extension UnsafeMutablePointer<Untaken> {
   static func make(
-    _ telling: Telling, release: apns_user_data_free_t? = nil,
+    _ reporting: Reporting, release: apns_user_data_free_t? = nil,
     log: UnsafeMutablePointer<SessionLog>? = nil
   ) -> Self? {
     guard let memory = malloc(MemoryLayout<Untaken>.size) else { return nil }
     let untaken = memory.bindMemory(to: Untaken.self, capacity: 1)
-    untaken.initialize(to: Untaken(telling: telling, release: release, log: log))
+    untaken.initialize(to: Untaken(reporting: reporting, release: release, log: log))
     return untaken
   }
 

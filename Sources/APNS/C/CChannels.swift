@@ -123,7 +123,7 @@ public func apns_channels_response(
     guard let target else { throw isNull("answer_out") }
     #if APNS_HTTP2
       var told = apns_channels_response_t()
-      tellAnswer(own.pointee.session.last, in: &told)
+      reportResponse(own.pointee.session.last, in: &told)
       try fill(target, with: told)
     #endif
   }
@@ -164,7 +164,7 @@ public func apns_channels_free(_ channels: OpaquePointer?) {
   #if APNS_HTTP2
     guard let channels else { return }
     let own = UnsafeMutablePointer<ChannelsHandle>(channels)
-    if own.pointee.isForeign { own.pointee.session.leaveToParent() }
+    if own.pointee.isForeign { own.pointee.session.silence() }
     discard(own)
   #endif
 }

@@ -18,34 +18,34 @@ private func describe(_ event: UnsafePointer<apns_event_t>, in line: inout Messa
   case APNS_EVENT_ACCEPTED: line.append("accepted")
   case APNS_EVENT_REJECTED:
     line.append("rejected: ")
-    if event.pointee.http_status != 0 { return tellAnswer(of: event, in: &line) }
+    if event.pointee.http_status != 0 { return reportResponse(of: event, in: &line) }
     line.append(apns_reject_text(apns_reject_t(rawValue: UInt32(bitPattern: event.pointee.reject))))
     line.append(" (status ")
     line.append(Int(event.pointee.reject))
     line.append(")")
   case APNS_EVENT_UNKNOWN where event.pointee.http_status != 0:
     line.append("unknown: the last answer: ")
-    tellAnswer(of: event, in: &line)
+    reportResponse(of: event, in: &line)
   case APNS_EVENT_UNKNOWN:
     line.append("unknown: no answer came")
-    tellEnd(of: event, in: &line)
+    reportEnd(of: event, in: &line)
   case APNS_EVENT_CANCELLED:
     line.append("cancelled: taken back, and it did not arrive")
-    if event.pointee.http_status == 0 { tellEnd(of: event, in: &line) }
+    if event.pointee.http_status == 0 { reportEnd(of: event, in: &line) }
   case APNS_EVENT_EXPIRED:
     line.append("expired: its time ran out, and it did not arrive")
-    tellEnd(of: event, in: &line)
+    reportEnd(of: event, in: &line)
   default: break
   }
 }
 
 /// "BadDeviceToken (HTTP 400)", or only the status without a reason.
-private func tellAnswer(of event: UnsafePointer<apns_event_t>, in line: inout Message) {
+private func reportResponse(of event: UnsafePointer<apns_event_t>, in line: inout Message) {
   if event.pointee.reason == 0 {
     line.append("HTTP ")
     return line.append(Int(event.pointee.http_status))
   }
-  if !tellText(of: event, in: &line) {
+  if !reportText(of: event, in: &line) {
     line.append(apns_reason_text(apns_reason_t(rawValue: UInt32(bitPattern: event.pointee.reason))))
   }
   line.append(" (HTTP ")
@@ -53,14 +53,14 @@ private func tellAnswer(of event: UnsafePointer<apns_event_t>, in line: inout Me
   line.append(")")
 }
 
-private func tellEnd(of event: UnsafePointer<apns_event_t>, in line: inout Message) {
+private func reportEnd(of event: UnsafePointer<apns_event_t>, in line: inout Message) {
   if event.pointee.reason_text.0 == 0 { return }
   line.append(": ")
-  _ = tellText(of: event, in: &line)
+  _ = reportText(of: event, in: &line)
 }
 
 /// False if the text is empty.
-private func tellText(of event: UnsafePointer<apns_event_t>, in line: inout Message) -> Bool {
+private func reportText(of event: UnsafePointer<apns_event_t>, in line: inout Message) -> Bool {
   withUnsafeBytes(of: event.pointee.reason_text) { bytes in
     let length = bytes.firstIndex(of: 0) ?? bytes.count
     line.append(text: UnsafeRawBufferPointer(rebasing: bytes[..<length]))

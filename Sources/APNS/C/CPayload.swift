@@ -294,7 +294,7 @@ public func apns_payload_write(
     guard let length else { throw isNull("length_out") }
     let builder = UnsafeMutablePointer<PayloadBuilder>(payload)
     let plan = try plan(of: builder, within: Int(APNS_PAYLOAD_MAX_HTTP2)) {
-      length.pointee = $0.shortest ?? $0.size
+      length.pointee = $0.minimum ?? $0.size
     }
     length.pointee = plan.size
     guard capacity >= 0 else { throw isOutOfRange("capacity", capacity) }
@@ -304,17 +304,17 @@ public func apns_payload_write(
   }
 }
 
-/// Plans the output. On failure, passes the fault to `tell` and throws it as a `Failure`.
+/// Plans the output. On failure, passes the fault to `report` and throws it as a `Failure`.
 @inline(__always)
 func plan(
-  of builder: UnsafeMutablePointer<PayloadBuilder>, within most: Int,
-  tell: (PayloadWriteFault) -> Void = { _ in }
+  of builder: UnsafeMutablePointer<PayloadBuilder>, within maximum: Int,
+  report: (PayloadWriteFault) -> Void = { _ in }
 ) throws(Failure) -> PayloadBuilder.Plan {
-  let limit = builder.pointee.limit == 0 ? most : builder.pointee.limit
+  let limit = builder.pointee.limit == 0 ? maximum : builder.pointee.limit
   do throws(PayloadWriteFault) {
     return try builder.pointee.plan(within: limit)
   } catch {
-    tell(error)
+    report(error)
     throw failure(error, limit: limit)
   }
 }
@@ -334,11 +334,11 @@ private func failure(_ fault: PayloadWriteFault, limit: Int) -> Failure {
     $0.append("the payload has ")
     $0.append(fault.size)
     $0.append(" bytes, ")
-    if let shortest = fault.shortest {
-      $0.append(shortest)
+    if let minimum = fault.minimum {
+      $0.append(minimum)
       $0.append(" with all its text cut, ")
     }
-    $0.append((fault.shortest ?? fault.size) &- limit)
+    $0.append((fault.minimum ?? fault.size) &- limit)
     $0.append(" more than its limit of ")
     $0.append(limit)
   }

@@ -172,7 +172,7 @@ private struct PushOne: SessionCall {
     defer { session.pointee.pushEnds = .max }
     _ = try take(session, notification)
     session.pointee.push()
-    try tellPushed(session, in: told)
+    try reportPushed(session, in: told)
   }
 }
 
@@ -188,19 +188,19 @@ private struct PushOn: SessionCall {
     if !session.pointee.isPushing { throw isNull("notification") }
     session.pointee.pushEnds = session.pointee.deadline(milliseconds: milliseconds)
     defer { session.pointee.pushEnds = .max }
-    try tellPushed(session, in: told)
+    try reportPushed(session, in: told)
   }
 }
 
 @inline(never)
-private func tellPushed(
+private func reportPushed(
   _ session: UnsafeMutablePointer<some ProviderSession & ~Copyable>,
   in event: UnsafeMutablePointer<apns_event_t>
 ) throws(Failure) {
   var reason = Message()
   let outcome = try session.pointee.pushed(or: &reason)
   if reason.count == 0 { reason = session.pointee.lastEnd }
-  session.pointee.tell(outcome, in: &event.pointee)
+  session.pointee.report(outcome, in: &event.pointee)
   guard outcome.answer == nil else { return }
   switch outcome.outcome {
   case .unknown, .cancelled, .expired:
@@ -226,7 +226,7 @@ private func take(
 ) throws(Failure) -> UInt32 {
   let checks = isChecked ? session.pointee.options.checks : .none
   return given.pointee.size == MemoryLayout<apns_notification_t>.size && !given.pointee.usesReserve
-    && given.pointee.token_length < HexToken.shortest
+    && given.pointee.token_length < HexToken.minLength
     ? try takeKnown(session, given, neededChecks(given, checks, session.pointee.passed))
     : try takeOther(session, given, checks.isNone ? .none : .all)
 }
@@ -310,7 +310,7 @@ private func take(
   if adopted.push_type == 0, builder.pointee.isActivity {
     adopted.push_type = UInt8(truncatingIfNeeded: APNS_PUSH_TYPE_LIVEACTIVITY.rawValue)
   }
-  let plan = try plan(of: builder, within: session.pointee.payloadMost(&adopted))
+  let plan = try plan(of: builder, within: session.pointee.maxPayload(&adopted))
   try refuseHexToken(&adopted, payloadCount: plan.size)
   let notification = try session.pointee.notification(
     &adopted, payload: UnsafeRawBufferPointer(start: nil, count: 0), payloadCount: plan.size)

@@ -57,9 +57,9 @@ public func apns_session_use_credentials(
 
 @_cdecl("apns_session_limit_connections") @implementation
 public func apns_session_limit_connections(
-  _ session: OpaquePointer?, _ most: UInt32, _ error: UnsafeMutablePointer<apns_error_t>?
+  _ session: OpaquePointer?, _ maximum: UInt32, _ error: UnsafeMutablePointer<apns_error_t>?
 ) -> apns_status_t {
-  answer(error) { () throws(Failure) in try ownSession(session).limitConnections(to: most) }
+  answer(error) { () throws(Failure) in try ownSession(session).limitConnections(to: maximum) }
 }
 
 @_cdecl("apns_session_connect") @implementation
@@ -127,7 +127,7 @@ private struct Cancel: SessionCall {
 
   func perform(on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>) -> Int {
     let count = session.pointee.cancel(identifier)
-    session.pointee.tellOutcomes()
+    session.pointee.reportOutcomes()
     return count
   }
 }
@@ -163,7 +163,7 @@ private struct NextOutcome: SessionCall {
     guard let outcome = try session.pointee.nextOutcome(milliseconds: milliseconds) else {
       return false
     }
-    session.pointee.tell(outcome, in: &told.pointee)
+    session.pointee.report(outcome, in: &told.pointee)
     return true
   }
 }
@@ -234,6 +234,6 @@ private struct Close: SessionCall {
 @_cdecl("apns_session_free") @implementation
 public func apns_session_free(_ session: OpaquePointer?) {
   guard let session else { return }
-  endGently(session)
+  endGracefully(session)
   SessionHandle(session).discard()
 }

@@ -52,17 +52,17 @@ private struct Process: SessionCall {
 @_cdecl("apns_session_wake") @implementation
 public func apns_session_wake(_ session: OpaquePointer?) -> apns_status_t {
   let status = answer(nil) { () throws(Failure) in
-    let bell = try ownSession(session).passUnlocked(Bell())
-    guard bell >= 0 else {
+    let wakeup = try ownSession(session).passUnlocked(Wakeup())
+    guard wakeup >= 0 else {
       throw Failure(APNS_ERR_ARGUMENT, "the session was made without nonblocking")
     }
-    csystem_wake(bell)
+    csystem_wake(wakeup)
   }
   return status
 }
 
-private struct Bell: SessionReading {
+private struct Wakeup: SessionReading {
   func perform(on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>) -> CInt {
-    session.pointee.bell
+    session.pointee.wakeup
   }
 }

@@ -92,19 +92,19 @@ struct SessionHandle {
   }
 
   @inline(__always)
-  private func enter() throws(Failure) {
+  private func lockForCall() throws(Failure) {
     guard csystem_claim(lock) != 0 else {
       throw Failure(APNS_ERR_ARGUMENT, "called from a callback of the same session")
     }
   }
 
   @inline(__always)
-  private func leave() { csystem_release(lock) }
+  private func unlock() { csystem_release(lock) }
 
   @inline(__always)
   fileprivate func pass<Call: SessionCall>(_ call: Call) throws(Failure) -> Call.Result {
-    try enter()
-    defer { leave() }
+    try lockForCall()
+    defer { unlock() }
     return try passUnlocked(call)
   }
 
@@ -135,8 +135,8 @@ struct SessionHandle {
   /// Makes the session's next connections with other credentials.
   func use(_ credentials: OpaquePointer?) throws(Failure) {
     let trust = try share(credentials)
-    try enter()
-    defer { leave() }
+    try lockForCall()
+    defer { unlock() }
     switch kind {
     #if APNS_BINARY
       case .binary(let session):
@@ -157,9 +157,9 @@ struct SessionHandle {
     }
   }
 
-  func limitConnections(to most: UInt32) throws(Failure) {
-    try enter()
-    defer { leave() }
+  func limitConnections(to maximum: UInt32) throws(Failure) {
+    try lockForCall()
+    defer { unlock() }
     switch kind {
     #if APNS_BINARY
       case .binary:
@@ -168,15 +168,15 @@ struct SessionHandle {
     #if APNS_HTTP2
       case .http2(let session):
         if session.pointee.isClosing { throw Self.closed }
-        session.pointee.limitConnections(to: Int(most))
+        session.pointee.limitConnections(to: Int(maximum))
     #endif
     }
   }
 
   /// Takes a gone device; false without one.
   func takeGone(in told: inout apns_gone_device_t) throws(Failure) -> Bool {
-    try enter()
-    defer { leave() }
+    try lockForCall()
+    defer { unlock() }
     #if APNS_HTTP2
       if let gone {
         return gone.pointee.take { token, timestamp in
@@ -298,7 +298,7 @@ private struct End: SessionReading {
   let isForeign: Bool
 
   func perform(on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>) {
-    if isForeign { session.pointee.leaveToParent() }
+    if isForeign { session.pointee.silence() }
     session.deinitialize(count: 1)
   }
 }

@@ -85,10 +85,10 @@ private struct TopicList {
   private(set) var count = 0
   private(set) var isOutOfMemory = false
   /// A limit, because each topic is compared with those before it.
-  private static let most = 1000
+  private static let maximum = 1000
   private var seen = 0
 
-  var areTooMany: Bool { seen > Self.most }
+  var areTooMany: Bool { seen > Self.maximum }
 
   init(_ texts: OpaquePointer) { self.texts = texts }
 

@@ -36,14 +36,14 @@ struct Identity: ~Copyable {
 
   /// A chain has a handful of certificates. Each is compared with the key and shown in every
   /// handshake.
-  private static let most: CInt = 100
+  private static let maximum: CInt = 100
 
   /// Takes over the certificate, even if this fails.
   @inline(never)
   mutating func append(
     _ certificate: OpaquePointer, from source: borrowing CredentialSource
   ) throws(Failure) {
-    guard count < Self.most else {
+    guard count < Self.maximum else {
       X509_free(certificate)
       throw source.fault("holds more than 100 certificates")
     }
@@ -68,9 +68,9 @@ struct Identity: ~Copyable {
   }
 
   /// Each key is compared with each certificate.
-  private static let mostKeys: CInt = 20
+  private static let maxKeys: CInt = 20
 
-  var hasRoomForKeys: Bool { copenssl_key_count(keys) < Self.mostKeys }
+  var hasRoomForKeys: Bool { copenssl_key_count(keys) < Self.maxKeys }
 
   /// Drops the keys that came with the certificates, if the options give another.
   mutating func dropKeys() { copenssl_drop_keys(keys) }

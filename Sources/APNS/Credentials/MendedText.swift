@@ -10,7 +10,7 @@ enum MendedText {
     if isDER(given) || isPEM(given) { return nil }
     let plain = try WipedBytes(room: given.count) { writePlain(given, to: &$0) }
     if hasMark(plain.bytes) { return try blocks(of: plain.bytes) }
-    let digits = longestRun(plain.bytes)
+    let digits = maxRun(plain.bytes)
     guard digits.count >= 64 else { return nil }
     let bytes = try WipedBytes(room: digits.count) { decode(digits, to: &$0) }
     if isDER(bytes.bytes) || isPEM(bytes.bytes) { return bytes }
@@ -198,7 +198,7 @@ enum MendedText {
   // MARK: Base64 alone
 
   /// The longest part of a text that is base64, with blanks in it.
-  private static func longestRun(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+  private static func maxRun(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     var longest = 0..<0
     var start = 0
     for index in 0...text.count {

@@ -7,9 +7,9 @@ import COpenSSL
 struct UnlockBudget {
   /// About a second on an ordinary core. An export with 600,000 rounds in each of its parts takes
   /// less.
-  private static let most: UInt64 = 1_200_000_000
+  private static let maximum: UInt64 = 1_200_000_000
   /// As much as OpenSSL allows for scrypt.
-  private static let mostMemory: UInt64 = 32 << 20
+  private static let maxMemory: UInt64 = 32 << 20
   /// The additional cost of each hashing, to look up algorithms; it matters for files of thousands
   /// of parts.
   private static let least: UInt64 = 20_000
@@ -30,7 +30,7 @@ struct UnlockBudget {
         "is encrypted with an algorithm whose cost is unknown", cause: APNS_CAUSE_UNLOCK_COST)
     }
     let (sum, overflow) = spent.addingReportingOverflow(work.ns)
-    guard !overflow, sum <= Self.most, work.memory <= Self.mostMemory else {
+    guard !overflow, sum <= Self.maximum, work.memory <= Self.maxMemory else {
       throw Self.failure(work, after: count, source)
     }
     spent = sum &+ Self.least
@@ -43,7 +43,7 @@ struct UnlockBudget {
   ) -> Failure {
     Failure(APNS_ERR_CREDENTIALS, cause: APNS_CAUSE_UNLOCK_COST) {
       source.append(to: &$0)
-      if work.memory > mostMemory, work.ns <= most {
+      if work.memory > maxMemory, work.ns <= maximum {
         $0.append(" takes too much memory to open: ")
         $0.append(work.memory >> 20)
         $0.append(" MiB, ")

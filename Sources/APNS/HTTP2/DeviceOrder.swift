@@ -76,7 +76,7 @@ struct DeviceOrder {
     let number = UInt32(truncatingIfNeeded: slot &+ 1)
     let bucket = buckets + Int(turn.digest & mask)
     if turn.waits {
-      leaveLine(number, bucket.pointee)
+      removeFromLine(number, bucket.pointee)
       return nil
     }
     var before: UInt32 = 0
@@ -101,7 +101,7 @@ struct DeviceOrder {
   }
 
   /// Removes a cancelled, waiting notification from its queue, one of those that start with `first`.
-  private mutating func leaveLine(_ number: UInt32, _ first: UInt32) {
+  private mutating func removeFromLine(_ number: UInt32, _ first: UInt32) {
     let behind = turns[Int(number) &- 1].behind
     var first = first
     while first != 0 {

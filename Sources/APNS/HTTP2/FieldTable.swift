@@ -38,10 +38,10 @@ struct FieldTable {
     var start: UInt16
   }
 
-  private static var most: Int { 16 }
+  private static var maximum: Int { 16 }
   /// The maximum size of its entries, as HPACK counts (RFC 7541, 4.1).
   private static var largest: Int { 1024 }
-  static var size: Int { most &* MemoryLayout<Entry>.stride &+ largest }
+  static var size: Int { maximum &* MemoryLayout<Entry>.stride &+ largest }
 
   private let entries: UnsafeMutablePointer<Entry>
   private let text: UnsafeMutableRawPointer
@@ -61,8 +61,8 @@ struct FieldTable {
 
   /// `memory` is lent, and has that size.
   init(_ memory: UnsafeMutableRawPointer) {
-    entries = memory.bindMemory(to: Entry.self, capacity: Self.most)
-    text = memory + Self.most &* MemoryLayout<Entry>.stride
+    entries = memory.bindMemory(to: Entry.self, capacity: Self.maximum)
+    text = memory + Self.maximum &* MemoryLayout<Entry>.stride
   }
 
   /// The peer allows a table of that size.
@@ -75,7 +75,7 @@ struct FieldTable {
   }
 
   /// The table size to send to the peer.
-  mutating func tellLimit() -> Int {
+  mutating func reportLimit() -> Int {
     isReduced = false
     return kept
   }
@@ -87,7 +87,7 @@ struct FieldTable {
   private mutating func holds(
     _ number: Int, _ field: TableField, _ value: UnsafeRawBufferPointer
   ) -> Bool {
-    let entry = entries[number & (Self.most &- 1)]
+    let entry = entries[number & (Self.maximum &- 1)]
     guard entry.field == field.rawValue, Int(entry.count) == value.count,
       let base = value.baseAddress
     else { return false }
@@ -130,10 +130,10 @@ struct FieldTable {
   mutating func insert(_ field: TableField, _ value: UnsafeRawBufferPointer) -> Bool {
     let size = 32 &+ field.name.count &+ value.count
     guard size <= limit, let base = value.baseAddress else { return false }
-    while weight &+ size > limit || end &- first >= Self.most { drop() }
+    while weight &+ size > limit || end &- first >= Self.maximum { drop() }
     if textEnd &+ value.count > Self.largest { moveUp() }
     memcpy(text + textEnd, base, value.count)
-    entries[end & (Self.most &- 1)] = Entry(
+    entries[end & (Self.maximum &- 1)] = Entry(
       field: field.rawValue, count: UInt16(truncatingIfNeeded: value.count),
       start: UInt16(truncatingIfNeeded: textEnd))
     textEnd &+= value.count
@@ -145,7 +145,7 @@ struct FieldTable {
 
   /// Forgets the oldest.
   private mutating func drop() {
-    let entry = entries[first & (Self.most &- 1)]
+    let entry = entries[first & (Self.maximum &- 1)]
     weight &-= 32 &+ TableField.name(entry.field).count &+ Int(entry.count)
     first &+= 1
   }
@@ -156,9 +156,9 @@ struct FieldTable {
       textEnd = 0
       return
     }
-    let start = entries[first & (Self.most &- 1)].start
+    let start = entries[first & (Self.maximum &- 1)].start
     textEnd &-= Int(start)
     memmove(text, text + Int(start), textEnd)
-    for number in first..<end { entries[number & (Self.most &- 1)].start &-= start }
+    for number in first..<end { entries[number & (Self.maximum &- 1)].start &-= start }
   }
 }

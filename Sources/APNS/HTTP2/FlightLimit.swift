@@ -10,14 +10,14 @@ struct FlightLimit {
   private var suspects = InlineArray<4, Int32>(repeating: 0)
 
   /// A notification that was in doubt this often is not resent.
-  static var mostDoubts: UInt8 { 5 }
+  static var maxInDoubt: UInt8 { 5 }
 
   /// Whether a notification that was in flight at `ends` ends is sent apart from others.
   @inline(__always)
   static func isApart(_ ends: UInt8) -> Bool { ends >= 2 }
 
   /// How many may be in flight with such a notification, itself included.
-  static func most(for ends: UInt8) -> Int {
+  static func maximum(for ends: UInt8) -> Int {
     switch ends {
     case 0: .max
     case 1: 256
@@ -28,15 +28,15 @@ struct FlightLimit {
   }
 
   /// How many may be in flight with those that are.
-  private(set) var most = Int.max
+  private(set) var maximum = Int.max
   /// How many in flight are sent apart from others.
   private(set) var apart = 0
 
   private mutating func update() {
     apart = Int(suspects[1] &+ suspects[2] &+ suspects[3])
-    most = .max
+    maximum = .max
     for level in stride(from: 4, through: 1, by: -1) where suspects[level &- 1] > 0 {
-      most = Self.most(for: UInt8(truncatingIfNeeded: level))
+      maximum = Self.maximum(for: UInt8(truncatingIfNeeded: level))
       return
     }
   }

@@ -4,7 +4,7 @@
 /// A peer that sends nothing else would make the session read forever. So there is a budget,
 /// refilled by time, responses and writes; a peer that exceeds it is abandoned.
 struct FloodBudget {
-  static let most: Int64 = 1 << 20
+  static let maximum: Int64 = 1 << 20
   private static let perSecond: Int64 = 64 << 10
   /// A response of APNs takes a few hundred bytes.
   private static let perAnswer: Int64 = 4 << 10
@@ -12,7 +12,7 @@ struct FloodBudget {
   /// payload, in frames of 13 bytes.
   private static let perPart: Int64 = 32
 
-  private var left = Self.most
+  private var left = Self.maximum
   private var since: Nanoseconds
 
   init(at now: Nanoseconds) { since = now }
@@ -27,7 +27,7 @@ struct FloodBudget {
       span &* Self.perSecond / 1_000_000_000
       &+ Int64(truncatingIfNeeded: min(answers, 1 << 20)) &* Self.perAnswer
       &+ Int64(truncatingIfNeeded: min(parts, 1 << 20)) &* Self.perPart
-    left = min(left &+ earned, Self.most) &- Int64(bytes)
+    left = min(left &+ earned, Self.maximum) &- Int64(bytes)
     return left >= 0
   }
 }

@@ -98,7 +98,7 @@ struct HTTP2Request {
       }
     }
     collapse = try Self.text(
-      given.pointee.collapse_id, "collapse_id", most: Self.collapseMax, lowest: 0x20,
+      given.pointee.collapse_id, "collapse_id", maximum: Self.collapseMax, lowest: 0x20,
       reject: APNS_REJECT_PROCESSING_ERROR)
     identifier = try Self.identifier(given.pointee.apns_id)
     self.token = UnsafeRawBufferPointer(start: token, count: length)
@@ -121,8 +121,8 @@ struct HTTP2Request {
       throw Failure(
         APNS_ERR_ARGUMENT, "the payload is empty", reject: APNS_REJECT_MISSING_PAYLOAD)
     }
-    let most = Int(APNS_PAYLOAD_MAX_BROADCAST)
-    let limit = payloadMax == 0 ? most : min(payloadMax, most)
+    let maximum = Int(APNS_PAYLOAD_MAX_BROADCAST)
+    let limit = payloadMax == 0 ? maximum : min(payloadMax, maximum)
     guard payloadCount <= limit else {
       throw Self.refusal(
         "the payload has ", payloadCount, " bytes, more than ", limit,
@@ -174,7 +174,7 @@ struct HTTP2Request {
     _ text: UnsafePointer<CChar>
   ) throws(Failure) -> UnsafeRawBufferPointer {
     let bytes = try Self.text(
-      text, "channel_id", most: channelMax, lowest: 0x21, reject: APNS_REJECT_PROCESSING_ERROR)
+      text, "channel_id", maximum: channelMax, lowest: 0x21, reject: APNS_REJECT_PROCESSING_ERROR)
     var isEnding = false
     for index in 0..<bytes.count {
       switch bytes[index] {
@@ -250,7 +250,7 @@ struct HTTP2Request {
     _ text: UnsafePointer<CChar>?, reject: apns_reject_t = APNS_REJECT_INVALID_TOPIC_SIZE
   ) throws(Failure) -> UnsafeRawBufferPointer {
     try Self.text(
-      text, "topic", most: Self.topicMax, lowest: 0x21, reject: reject, cause: APNS_CAUSE_TOPIC)
+      text, "topic", maximum: Self.topicMax, lowest: 0x21, reject: reject, cause: APNS_CAUSE_TOPIC)
   }
 
   @inline(__always)
@@ -267,7 +267,7 @@ struct HTTP2Request {
   }
 
   /// How many bytes the payload of such a notification may have. `isFor` is as above.
-  static func payloadMost(
+  static func maxPayload(
     _ given: UnsafePointer<apns_notification_t>, isFor: PushType?
   ) -> Int {
     if given.namesChannel { return Int(APNS_PAYLOAD_MAX_BROADCAST) }
@@ -367,17 +367,17 @@ struct HTTP2Request {
 
   @inline(__always)
   private static func text(
-    _ given: UnsafePointer<CChar>?, _ name: StaticString, most: Int, lowest: UInt8,
+    _ given: UnsafePointer<CChar>?, _ name: StaticString, maximum: Int, lowest: UInt8,
     reject: apns_reject_t, cause: apns_cause_t = APNS_CAUSE_NONE
   ) throws(Failure) -> UnsafeRawBufferPointer {
     guard let given else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-    return try checked(given, name, most: most, lowest: lowest, reject: reject, cause: cause)
+    return try checked(given, name, maximum: maximum, lowest: lowest, reject: reject, cause: cause)
   }
 
   /// Checks the text of a header. A control character could end the header or begin another one.
   @_optimize(speed) @inline(never)
   private static func checked(
-    _ given: UnsafePointer<CChar>, _ name: StaticString, most: Int, lowest: UInt8,
+    _ given: UnsafePointer<CChar>, _ name: StaticString, maximum: Int, lowest: UInt8,
     reject: apns_reject_t, cause: apns_cause_t
   ) throws(Failure) -> UnsafeRawBufferPointer {
     var count = 0
@@ -395,11 +395,11 @@ struct HTTP2Request {
         }
       }
       count &+= 1
-      if count > most {
+      if count > maximum {
         throw Failure(APNS_ERR_ARGUMENT, reject: reject, cause: cause) {
           $0.append(name)
           $0.append(" has more than ")
-          $0.append(most)
+          $0.append(maximum)
           $0.append(" bytes")
         }
       }

@@ -14,7 +14,7 @@ struct Outbox: ~Copyable {
   let capacity: Int
   private var store: RequestStore
   private let untaken: UnsafeMutablePointer<Untaken>
-  private let telling: Telling
+  private let reporting: Reporting
 
   /// The first and the last unresolved entry, and the first never sent.
   private var oldest: UInt32 = 0
@@ -79,7 +79,7 @@ struct Outbox: ~Copyable {
     capacity = count
     store = RequestStore(memory + bookkeeping, size: bytes &- bookkeeping)
     self.untaken = untaken
-    telling = untaken.pointee.telling
+    reporting = untaken.pointee.reporting
     let ordering = memory + count &* MemoryLayout<OutboxEntry>.stride
     if keepsOrder { order = DeviceOrder(ordering, capacity: count) }
     later = RetryQueue(
@@ -133,14 +133,14 @@ struct Outbox: ~Copyable {
   var live: Int { store.used }
   /// Accepted outcomes are reported.
   @inline(__always)
-  var reportsAccepted: Bool { telling != .failures }
+  var reportsAccepted: Bool { reporting != .failures }
   /// Outcomes that wait and do not give way.
   var stayingOutcomes: Int { waitingOutcomes &- yielding }
   /// Outcomes that do not give way are the obstacle: they hold half of the entries, or all that a
   /// response would not free.
   var isFullOfOutcomes: Bool {
     stayingOutcomes > capacity / 2
-      || telling == .each && waitingOutcomes > 0 && unused.isEmpty && touched == capacity
+      || reporting == .each && waitingOutcomes > 0 && unused.isEmpty && touched == capacity
   }
 
   /// Where a request of `size` bytes goes; nil if there is no room now.
@@ -296,7 +296,7 @@ struct Outbox: ~Copyable {
   }
 
   /// Whether something that can be sent immediately was added since the last call, by a response
-  /// that came after some channels' pass.
+  /// that came after some connections' pass.
   @inline(__always)
   mutating func takeNewAgain() -> Bool {
     guard hasNewAgain else { return false }
@@ -461,7 +461,7 @@ struct Outbox: ~Copyable {
   /// Reads the body of a response with a status other than 200. `isRepeated`: it has the same
   /// reason as the last time. `goneSince` is in UNIX milliseconds, 0 if missing.
   mutating func readAnswer(_ slot: Int) -> (reason: Reason, goneSince: Int64, isRepeated: Bool) {
-    let reason = entries[slot].body?.pointee.judge() ?? .other
+    let reason = entries[slot].body?.pointee.reason() ?? .other
     let isRepeated = entries[slot].lastReason == reason
     note(reason, slot)
     return (reason, entries[slot].body?.pointee.goneSince ?? 0, isRepeated)
@@ -531,7 +531,7 @@ struct Outbox: ~Copyable {
     } else if outcome != .accepted || reportsAccepted, entries[slot].interest != .told {
       entries[slot].state = .ended
       waitingOutcomes &+= 1
-      if outcome == .accepted, telling == .all { yielding &+= 1 }
+      if outcome == .accepted, reporting == .all { yielding &+= 1 }
       entries.append(slot, to: &ended)
     } else {
       if entries[slot].interest != .told { untaken.release(entries[slot].userData) }
@@ -735,7 +735,7 @@ struct Outbox: ~Copyable {
     let taken = WaitingOutcome(
       outcome: entry.pointee.outcome, identifier: entry.pointee.identifier,
       userData: entry.pointee.userData, answer: entry.pointee.answer)
-    if entry.pointee.state == .ended { tell(slot) } else { entry.pointee.interest = .told }
+    if entry.pointee.state == .ended { report(slot) } else { entry.pointee.interest = .told }
     return taken
   }
 
@@ -743,10 +743,10 @@ struct Outbox: ~Copyable {
     guard let slot = entries.takeFirst(of: &ended) else { return }
     waitingOutcomes &-= 1
     if yielding > 0, entries[slot].outcome == .accepted { yielding &-= 1 }
-    tell(slot)
+    report(slot)
   }
 
-  private mutating func tell(_ slot: Int) {
+  private mutating func report(_ slot: Int) {
     told?.end()
     told = entries[slot].body
     entries[slot].body = nil

@@ -184,7 +184,7 @@ struct AnswerText {
   /// More than any of Apple's reasons takes.
   private static let capacity = 255
   /// A body that today's APNs would not write is read up to this length.
-  static let most = 4 << 10
+  static let maximum = 4 << 10
   // First, so that it lies at the address of the whole.
   var bytes = InlineArray<255, UInt8>(repeating: 0)
   private(set) var count: UInt8 = 0
@@ -202,12 +202,12 @@ struct AnswerText {
     var seconds: Seconds = 0
     for byte in text {
       guard byte >= 0x30, byte <= 0x39 else { return }
-      seconds = min(seconds &* 10 &+ Seconds(byte &- 0x30), Self.longestRetry)
+      seconds = min(seconds &* 10 &+ Seconds(byte &- 0x30), Self.maxRetry)
     }
     retryAfter = max(retryAfter, seconds)
   }
 
-  private static var longestRetry: Seconds { 86_400 }
+  private static var maxRetry: Seconds { 86_400 }
 
   /// Keeps as much as there is room for.
   mutating func append(_ more: UnsafeRawBufferPointer) {
@@ -221,14 +221,14 @@ struct AnswerText {
   @inline(never)
   private mutating func lengthen(_ more: UnsafeRawBufferPointer) {
     if long == nil {
-      guard let memory = malloc(Self.most) else { return }
+      guard let memory = malloc(Self.maximum) else { return }
       longCount = Int(count)
       withUnsafeBytes(of: &bytes) {
         if let base = $0.baseAddress { memory.copyMemory(from: base, byteCount: longCount) }
       }
       long = memory
     }
-    let taken = min(more.count, Self.most &- longCount)
+    let taken = min(more.count, Self.maximum &- longCount)
     if let long, let base = more.baseAddress, taken > 0 {
       (long + longCount).copyMemory(from: base, byteCount: taken)
     }
@@ -241,7 +241,7 @@ struct AnswerText {
   }
 
   /// Reads the object, and keeps the fields that the caller gets.
-  mutating func judge() -> Reason {
+  mutating func reason() -> Reason {
     let length = Int(count)
     let said: AnswerBody
     if let long {

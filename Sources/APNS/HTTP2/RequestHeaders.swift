@@ -14,7 +14,7 @@ struct CommonHeaders {
 /// struct.
 struct RequestHeaders {
   /// More than the fields of one request can take.
-  static var most: Int { 2560 }
+  static var maximum: Int { 2560 }
   static var size: Int { HuffmanCode.size &+ FieldTable.size }
 
   private let code: HuffmanCode
@@ -29,7 +29,7 @@ struct RequestHeaders {
   /// From now on the peer's table holds at most `size` bytes.
   mutating func limitTable(to size: Int) { table.limit(to: size) }
 
-  /// Writes the fields to `target`, which has room for `most` bytes, and returns where they
+  /// Writes the fields to `target`, which has room for `maximum` bytes, and returns where they
   /// end. Nil if they do not fit.
   mutating func write(
     _ request: StoredRequest, id: InlineArray<16, UInt8>, of authority: CommonHeaders,
@@ -39,9 +39,9 @@ struct RequestHeaders {
       authority.authority.count &+ authority.authorization.count &+ request.topic.count
       &+ request.token.count &* 2 &+ request.collapse.count
     // All other fields fit into the remaining 512 bytes.
-    guard texts <= Self.most &- 512 else { return nil }
+    guard texts <= Self.maximum &- 512 else { return nil }
     var next = target
-    if table.isReduced { next = Self.number(table.tellLimit(), 0x20, 5, next) }
+    if table.isReduced { next = Self.number(table.reportLimit(), 0x20, 5, next) }
     if case .management(let operation) = request.purpose {
       return ask(operation, request, of: authority, next)
     }
@@ -217,12 +217,12 @@ struct RequestHeaders {
   private static func number(
     _ number: Int, _ first: UInt8, _ bits: Int, _ target: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
-    let most = 1 &<< bits &- 1
+    let maximum = 1 &<< bits &- 1
     target.storeBytes(
-      of: first | UInt8(truncatingIfNeeded: min(number, most)), as: UInt8.self)
-    if number < most { return target + 1 }
+      of: first | UInt8(truncatingIfNeeded: min(number, maximum)), as: UInt8.self)
+    if number < maximum { return target + 1 }
     var next = target + 1
-    var left = number &- most
+    var left = number &- maximum
     while left >= 0x80 {
       next.storeBytes(of: UInt8(truncatingIfNeeded: left) | 0x80, as: UInt8.self)
       next += 1

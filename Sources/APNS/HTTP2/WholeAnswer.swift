@@ -4,8 +4,8 @@ import CSystem
 /// in its fields. Responses to notifications need neither.
 struct WholeAnswer {
   /// More than the list of an app's 10,000 channels takes.
-  static var most: Int { 4 << 20 }
-  static var channelMost: Int { 256 }
+  static var maximum: Int { 4 << 20 }
+  static var maxChannel: Int { 256 }
 
   private let channel: UnsafeMutablePointer<UInt8>
   private(set) var channelCount = 0
@@ -24,10 +24,10 @@ struct WholeAnswer {
   /// Stays at one address until it is ended; nil if out of memory.
   static func make() -> UnsafeMutablePointer<WholeAnswer>? {
     let size = MemoryLayout<WholeAnswer>.stride
-    guard let memory = malloc(size &+ channelMost) else { return nil }
+    guard let memory = malloc(size &+ maxChannel) else { return nil }
     let answer = memory.bindMemory(to: WholeAnswer.self, capacity: 1)
     answer.initialize(
-      to: WholeAnswer((memory + size).bindMemory(to: UInt8.self, capacity: channelMost)))
+      to: WholeAnswer((memory + size).bindMemory(to: UInt8.self, capacity: maxChannel)))
     return answer
   }
 
@@ -55,7 +55,7 @@ struct WholeAnswer {
   var isSpoilt: Bool { isTooLong || ranOut }
 
   mutating func take(channel text: UnsafeRawBufferPointer) {
-    guard text.count < Self.channelMost, let base = text.baseAddress else {
+    guard text.count < Self.maxChannel, let base = text.baseAddress else {
       isTooLong = isTooLong || text.count > 0
       return
     }
@@ -65,12 +65,12 @@ struct WholeAnswer {
 
   mutating func take(body more: UnsafeRawBufferPointer) {
     guard !isSpoilt, more.count > 0, let base = more.baseAddress else { return }
-    guard more.count <= Self.most &- count else {
+    guard more.count <= Self.maximum &- count else {
       isTooLong = true
       return
     }
     if count &+ more.count > capacity {
-      let wanted = min(max(count &+ more.count, capacity &* 2, 4096), Self.most)
+      let wanted = min(max(count &+ more.count, capacity &* 2, 4096), Self.maximum)
       guard let grown = realloc(body, wanted) else {
         ranOut = true
         return

@@ -3,7 +3,7 @@ import CSystem
 /// Writes numbers as JSON.
 enum NumberText {
   /// An upper bound: no number needs this many bytes.
-  static let longest = 32
+  static let maxLength = 32
 
   /// Writes an integer and returns where it ended.
   @_optimize(speed)

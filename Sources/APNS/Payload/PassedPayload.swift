@@ -7,7 +7,7 @@ struct PassedPayload {
   private(set) var traits = PayloadTraits()
 
   /// Longer payloads are not kept.
-  private static let most = 5120
+  private static let maximum = 5120
 
   @inline(__always)
   func equals(_ payload: UnsafeRawPointer?, count: Int) -> Bool {
@@ -19,8 +19,8 @@ struct PassedPayload {
   mutating func keep(_ payload: UnsafeRawBufferPointer, _ traits: PayloadTraits) {
     self.traits = traits
     count = -1
-    if bytes == nil { bytes = malloc(Self.most) }
-    guard payload.count <= Self.most, let bytes, let base = payload.baseAddress else { return }
+    if bytes == nil { bytes = malloc(Self.maximum) }
+    guard payload.count <= Self.maximum, let bytes, let base = payload.baseAddress else { return }
     memcpy(bytes, base, payload.count)
     count = payload.count
   }

@@ -100,7 +100,7 @@ struct PayloadBuilder: ~Copyable {
   mutating func set(_ key: PayloadKey, integer: Int64) throws(PayloadFault) {
     if key == .contentChanged { return try set(key, word: integer != 0 ? "true" : "false") }
     try checkAlert(key)
-    let start = try begin(key, NumberText.longest)
+    let start = try begin(key, NumberText.maxLength)
     commit(key, NumberText.write(integer, to: start) - start)
   }
 
@@ -108,7 +108,7 @@ struct PayloadBuilder: ~Copyable {
   mutating func set(_ key: PayloadKey, number: Double) throws(PayloadFault) {
     guard number.isFinite else { throw PayloadFault(.notANumber) }
     try checkAlert(key)
-    let start = try begin(key, NumberText.longest)
+    let start = try begin(key, NumberText.maxLength)
     commit(key, NumberText.write(number, to: start) - start)
   }
 
@@ -186,7 +186,7 @@ struct PayloadBuilder: ~Copyable {
     guard volume >= 0, volume <= 1 else { throw PayloadFault(.range) }
     let measured = try JSONText.measure(name)
     guard measured < 1 << 30 else { throw PayloadFault(.tooLarge) }
-    let start = try begin(.sound, 40 &+ measured &+ NumberText.longest)
+    let start = try begin(.sound, 40 &+ measured &+ NumberText.maxLength)
     var target = Self.put("{\"critical\":1,\"name\":\"", start)
     target = JSONText.write(name, measured: measured, to: target)
     target = Self.put("\",\"volume\":", target)
@@ -249,9 +249,9 @@ struct PayloadBuilder: ~Copyable {
     guard length < 1 << 30 else { throw PayloadFault(.tooLarge) }
     let index = Int(key.rawValue)
     // A value that grew may grow again, so it gets half as much room again.
-    let spare = pieces[index].capacity > 0 ? length / 2 : 0
+    let standby = pieces[index].capacity > 0 ? length / 2 : 0
     let head = key.name.utf8CodeUnitCount &+ 3
-    let capacity = head &+ length &+ spare
+    let capacity = head &+ length &+ standby
     var target = try store.room(for: capacity)
     target = Self.put("\":", Self.put(key.name, Self.put("\"", target)))
     pieces[index].offset = UInt32(truncatingIfNeeded: store.count)
@@ -318,14 +318,14 @@ struct PayloadBuilder: ~Copyable {
 
   @inline(never)
   mutating func add(_ name: UnsafeRawBufferPointer, integer: Int64) throws(PayloadFault) {
-    let entry = try beginCustom(name, valueLength: NumberText.longest)
+    let entry = try beginCustom(name, valueLength: NumberText.maxLength)
     try commit(entry, end: NumberText.write(integer, to: entry.value))
   }
 
   @inline(never)
   mutating func add(_ name: UnsafeRawBufferPointer, number: Double) throws(PayloadFault) {
     guard number.isFinite else { throw PayloadFault(.notANumber) }
-    let entry = try beginCustom(name, valueLength: NumberText.longest)
+    let entry = try beginCustom(name, valueLength: NumberText.maxLength)
     try commit(entry, end: NumberText.write(number, to: entry.value))
   }
 
@@ -476,7 +476,7 @@ struct PayloadBuilder: ~Copyable {
     let text = text(piece, key)
     let fixed = size &- text.count &+ truncation.suffixLength
     guard let kept = truncation.keep(text, room: limit &- fixed) else {
-      throw PayloadWriteFault(size: size, shortest: fixed)
+      throw PayloadWriteFault(size: size, minimum: fixed)
     }
     return Plan(
       size: fixed &+ kept.length, cut: Int(piece.textBytes) &- kept.rawLength, key: key,

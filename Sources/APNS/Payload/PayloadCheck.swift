@@ -20,18 +20,18 @@ struct PayloadCheck: ~Copyable {
     _ bytes: UnsafeRawBufferPointer, limit: Int, report: Report
   ) -> Bool {
     var check = PayloadCheck(bytes, findsWarnings: true)
-    check.judge(limit, report)
+    check.validate(limit, report)
     return check.hasMemory
   }
 
   /// Reports errors only, and returns the payload's traits.
   static func findErrors(_ bytes: UnsafeRawBufferPointer, report: Report) -> PayloadTraits {
     var check = PayloadCheck(bytes, findsWarnings: false)
-    check.judge(bytes.count, report)
+    check.validate(bytes.count, report)
     return check.traits
   }
 
-  private mutating func judge(_ limit: Int, _ report: Report) {
+  private mutating func validate(_ limit: Int, _ report: Report) {
     // A payload beyond every limit is not worth reading.
     if bytes.count < 1 << 30 {
       do throws(JSONFault) {
@@ -39,10 +39,10 @@ struct PayloadCheck: ~Copyable {
       } catch {
         var finding = PayloadFinding(.json, at: error.offset)
         finding.json = error.reason
-        tell(finding, report)
+        found(finding, report)
       }
     }
-    if bytes.count > limit { tell(PayloadFinding(.size, at: limit), report) }
+    if bytes.count > limit { found(PayloadFinding(.size, at: limit), report) }
   }
 
   private init(_ bytes: UnsafeRawBufferPointer, findsWarnings: Bool) {
@@ -52,12 +52,12 @@ struct PayloadCheck: ~Copyable {
   }
 
   private mutating func walk(_ report: Report) throws(JSONFault) {
-    if reader.offset > 0 { tell(PayloadFinding(.mark, at: 0), report) }
+    if reader.offset > 0 { found(PayloadFinding(.mark, at: 0), report) }
     let first = try reader.next()
     if first == .beginObject {
       try walkTop(report)
     } else {
-      tell(
+      found(
         PayloadFinding(holdsJSON(first) ? .encodedTwice : .notAnObject, at: place(of: first)),
         report)
     }
@@ -74,7 +74,7 @@ struct PayloadCheck: ~Copyable {
       traits.isEmpty = false
       let text = reader.token
       let hasEscape = reader.hasEscape
-      if findsWarnings, !isNew() { tell(finding(.duplicate, text), report) }
+      if findsWarnings, !isNew() { found(finding(.duplicate, text), report) }
       let value = try reader.next()
       if Self.is(text, "aps", hasEscape) {
         traits.hasAps = true
@@ -82,20 +82,20 @@ struct PayloadCheck: ~Copyable {
           try walk(.aps, report)
           continue
         }
-        tell(wrong(.object, value, text), report)
+        found(wrong(.object, value, text), report)
       } else if value == .string, Self.is(text, "mdm", hasEscape) {
         traits.hasMDM = true
         management = finding(.besideMDM, text)
       } else if findsWarnings {
-        if belongsInAps(text, hasEscape) { tell(finding(.belongsInAps, text), report) }
+        if belongsInAps(text, hasEscape) { found(finding(.belongsInAps, text), report) }
         // Payloads of device management and file providers are not notifications.
         if value == .string, Self.is(text, "container-identifier", hasEscape) { needsNoAps = true }
       }
       try skip(value)
     }
-    if traits.hasAps, let management { tell(management, report) }
+    if traits.hasAps, let management { found(management, report) }
     if !traits.hasAps, !traits.hasMDM, !needsNoAps {
-      tell(PayloadFinding(.noAps, at: start), report)
+      found(PayloadFinding(.noAps, at: start), report)
     }
   }
 
@@ -122,27 +122,27 @@ struct PayloadCheck: ~Copyable {
         var finding = finding(isOfAlert ? .belongsInAlert : .unknownKey, text)
         finding.like = object.nearest(to: name)
         if let like = finding.like, let key = object.find(like) { meant |= Self.bit(key.number) }
-        tell(finding, report)
+        found(finding, report)
         try skip(try reader.next())
         continue
       }
       let bit = Self.bit(key.number)
-      if seen & bit != 0 { tell(finding(.duplicate, text), report) }
+      if seen & bit != 0 { found(finding(.duplicate, text), report) }
       seen |= bit
       if object == .alert, key.number == PayloadObject.soundOfAlert, soundOfActivity == nil {
         soundOfActivity = finding(.belongsInAps, text)
       }
-      try judge(key.type, text, report)
+      try validate(key.type, text, report)
     }
-    if object == .text { tellMissing(.text, 1 & ~(seen | meant), start, report) }
+    if object == .text { foundMissing(.text, 1 & ~(seen | meant), start, report) }
     guard object == .aps else { return }
     traits.keys |= seen
     traits.onlyWakes = areKnown && seen == Self.bit(PayloadObject.wakingKey)
     if seen & PayloadObject.keysOfActivities != 0 {
-      tellMissing(.aps, PayloadObject.needed(for: event) & ~(seen | meant), start, report)
+      foundMissing(.aps, PayloadObject.needed(for: event) & ~(seen | meant), start, report)
     } else {
-      if let textOfActivity { tell(textOfActivity, report) }
-      if let soundOfActivity { tell(soundOfActivity, report) }
+      if let textOfActivity { found(textOfActivity, report) }
+      if let soundOfActivity { found(soundOfActivity, report) }
     }
   }
 
@@ -150,26 +150,26 @@ struct PayloadCheck: ~Copyable {
 
   /// Reports each missing key of the bits, at the object's beginning.
   @inline(never)
-  private func tellMissing(
+  private func foundMissing(
     _ object: PayloadObject, _ keys: UInt32, _ start: Int, _ report: Report
   ) {
     guard keys != 0, findsWarnings else { return }
     for number in 0..<32 where keys & Self.bit(number) != 0 {
-      tell(PayloadFinding(.missing, at: start, name: object.name(number)), report)
+      found(PayloadFinding(.missing, at: start, name: object.name(number)), report)
     }
   }
 
   @_optimize(speed)
   @inline(__always)
-  private mutating func judge(
+  private mutating func validate(
     _ type: PayloadType, _ name: UnsafeRawBufferPointer, _ report: Report
   ) throws(JSONFault) {
     let value = try reader.next()
     guard type.holds(value) else {
-      tell(wrong(type, value, name), report)
+      found(wrong(type, value, name), report)
       return try skip(value)
     }
-    if value == .string, reader.hasEscape { judgeEscapes(name, report) }
+    if value == .string, reader.hasEscape { validateEscapes(name, report) }
     switch type {
     case .alert, .sound, .text:
       guard value == .beginObject else { return }
@@ -181,15 +181,15 @@ struct PayloadCheck: ~Copyable {
         let element = try reader.next()
         if reader.depth < depth { break }
         if element != .string {
-          tell(PayloadFinding(.elementType, at: reader.start, name: name), report)
+          found(PayloadFinding(.elementType, at: reader.start, name: name), report)
         } else if reader.hasEscape {
-          judgeEscapes(name, report)
+          validateEscapes(name, report)
         }
         try skip(element)
       }
     case .one:
       if reader.end &- reader.start == 1, bytes[reader.start] == 0x31 { return }
-      tell(PayloadFinding(.notOne, at: reader.start, name: name), report)
+      found(PayloadFinding(.notOne, at: reader.start, name: name), report)
     case .level:
       let level = KeyName(reader.token)
       if level.equals("passive") || level.equals("active") || level.equals("time-sensitive")
@@ -197,7 +197,7 @@ struct PayloadCheck: ~Copyable {
       {
         return
       }
-      tell(PayloadFinding(.unknownLevel, at: place(of: value), name: name), report)
+      found(PayloadFinding(.unknownLevel, at: place(of: value), name: name), report)
     case .event:
       let word = KeyName(reader.token)
       if word.equals("start") {
@@ -207,23 +207,23 @@ struct PayloadCheck: ~Copyable {
       } else if word.equals("end") {
         event = .end
       } else {
-        tell(PayloadFinding(.unknownEvent, at: place(of: value), name: name), report)
+        found(PayloadFinding(.unknownEvent, at: place(of: value), name: name), report)
       }
     case .share:
       if WholeNumber.isShare(reader.token) { return }
-      tell(PayloadFinding(.volume, at: reader.start, name: name), report)
+      found(PayloadFinding(.volume, at: reader.start, name: name), report)
     case .badge:
       if Self.isBadge(reader.token) { return }
-      tell(PayloadFinding(.badge, at: reader.start, name: name), report)
+      found(PayloadFinding(.badge, at: reader.start, name: name), report)
     case .time, .timeOrNow:
       guard let time = Self.unlikely(reader.token, type) else { return }
       var finding = PayloadFinding(.time, at: reader.start, name: name)
       finding.time = time
-      tell(finding, report)
+      found(finding, report)
     case .yes:
       // JSON's literals are true and false.
       if reader.end &- reader.start == 4 { return }
-      tell(PayloadFinding(.notTrue, at: reader.start, name: name), report)
+      found(PayloadFinding(.notTrue, at: reader.start, name: name), report)
     default: try skip(value)
     }
   }
@@ -258,9 +258,9 @@ struct PayloadCheck: ~Copyable {
 
   /// Reports text that a device would show with its escapes, such as a backslash and an n.
   @inline(never)
-  private func judgeEscapes(_ name: UnsafeRawBufferPointer, _ report: Report) {
+  private func validateEscapes(_ name: UnsafeRawBufferPointer, _ report: Report) {
     guard findsWarnings, let at = JSONText.escapedTwice(in: reader.token) else { return }
-    tell(PayloadFinding(.escapedTwice, at: reader.start &+ at, name: name), report)
+    found(PayloadFinding(.escapedTwice, at: reader.start &+ at, name: name), report)
   }
 
   @inline(__always)
@@ -314,7 +314,7 @@ struct PayloadCheck: ~Copyable {
 
   /// Every finding is reported here.
   @inline(never)
-  private func tell(_ finding: PayloadFinding, _ report: Report) {
+  private func found(_ finding: PayloadFinding, _ report: Report) {
     if finding.isError || findsWarnings { report(finding) }
   }
 }

@@ -44,5 +44,5 @@ struct PayloadFault: Error {
 struct PayloadWriteFault: Error {
   var size: Int
   /// The size that remains when the text may be shortened and nothing of it is left.
-  var shortest: Int?
+  var minimum: Int?
 }

@@ -88,7 +88,7 @@ enum TokenBase64 {
     if bits & (1 &<< looseBits(after: digits) &- 1) != 0 {
       throw .looseBits(position: last, byte: text[last])
     }
-    if count > TokenText.longest { throw .tooLong(bytes: count) }
+    if count > TokenText.maxLength { throw .tooLong(bytes: count) }
     return count
   }
 

@@ -2,7 +2,7 @@
 /// NSData prints are accepted.
 package enum TokenText {
   /// The longest token that the protocol can carry (Binary Provider API, frame items).
-  package static let longest = 100
+  package static let maxLength = 100
 
   package enum Fault: Error {
     /// The character at `position`, in bytes from 0, is not hex.
@@ -26,8 +26,8 @@ package enum TokenText {
       // Takes eight digits at a time, which is the usual case, and anything else one by one.
       if digits & 1 == 0 {
         let start = position
-        let most = min((text.count &- position) / 8, (target.count &- digits / 2) / 4)
-        let end = position &+ 8 &* most
+        let maximum = min((text.count &- position) / 8, (target.count &- digits / 2) / 4)
+        let end = position &+ 8 &* maximum
         while position < end,
           let bytes = Self.bytes(
             ofDigits: text.loadUnaligned(fromByteOffset: position, as: UInt64.self))
@@ -54,7 +54,7 @@ package enum TokenText {
     }
     if digits == 0 { throw .noDigits }
     if digits & 1 != 0 { throw .oddDigits(count: digits) }
-    if digits >> 1 > longest { throw .tooLong(bytes: digits >> 1) }
+    if digits >> 1 > maxLength { throw .tooLong(bytes: digits >> 1) }
     return digits >> 1
   }
 

@@ -10,7 +10,7 @@ struct EventDescriptor: ~Copyable {
   private let timer: CInt
   /// Written by other threads, and if there is something to do immediately: that costs much less
   /// than an expired timer.
-  let bell: CInt
+  let wakeup: CInt
   private let count: Int
   private let watched: UnsafeMutablePointer<Watched>
   /// The result of the last poll.
@@ -19,8 +19,8 @@ struct EventDescriptor: ~Copyable {
   private var set: Nanoseconds = .max
   /// The latest time with something to do. The timer may expire sooner, but never later.
   private var armed: Nanoseconds = .max
-  /// `hurry` has written to the wakeup eventfd.
-  private var isHurried = false
+  /// `wake` has written to the wakeup eventfd.
+  private var isWoken = false
   /// The kernel did not accept a descriptor for lack of memory, so it must be polled.
   private var isBlind = false
   /// The descriptors belong to another process, which shares the epoll instance.
@@ -53,22 +53,22 @@ struct EventDescriptor: ~Copyable {
     watched.initialize(repeating: Watched(), count: count)
     let epoll = csystem_epoll()
     let timer = csystem_timer()
-    let bell = csystem_wakeup()
-    guard epoll >= 0, timer >= 0, bell >= 0,
+    let wakeup = csystem_wakeup()
+    guard epoll >= 0, timer >= 0, wakeup >= 0,
       csystem_epoll_add(epoll, timer, Readiness.reading.rawValue, Self.number(count)) == 0,
-      csystem_epoll_add(epoll, bell, Readiness.reading.rawValue, Self.number(count &+ 1)) == 0
+      csystem_epoll_add(epoll, wakeup, Readiness.reading.rawValue, Self.number(count &+ 1)) == 0
     else {
       let failure = Failure(
         APNS_ERR_MEMORY, "cannot make a descriptor for an event loop",
         systemError: csystem_errno())
       if epoll >= 0 { _ = close(epoll) }
       if timer >= 0 { _ = close(timer) }
-      if bell >= 0 { _ = close(bell) }
+      if wakeup >= 0 { _ = close(wakeup) }
       free(watched)
       free(ready)
       throw failure
     }
-    (descriptor, self.timer, self.bell, self.count) = (epoll, timer, bell, count)
+    (descriptor, self.timer, self.wakeup, self.count) = (epoll, timer, wakeup, count)
     self.watched = watched
     self.ready = ready
   }
@@ -76,7 +76,7 @@ struct EventDescriptor: ~Copyable {
   deinit {
     _ = close(descriptor)
     _ = close(timer)
-    _ = close(bell)
+    _ = close(wakeup)
     free(watched)
     free(ready)
   }
@@ -113,11 +113,11 @@ struct EventDescriptor: ~Copyable {
   }
 
   /// The latest time at which there is something to do; 0: now.
-  var due: Nanoseconds { isHurried ? 0 : armed }
+  var due: Nanoseconds { isWoken ? 0 : armed }
 
   /// There is something to do at that time, if nothing is ready sooner.
   mutating func arm(until time: Nanoseconds) {
-    if time <= 0 { return hurry() }
+    if time <= 0 { return wake() }
     var time = time
     if isBlind {
       time = min(time, Deadline.now &+ Self.blindInterval)
@@ -133,24 +133,24 @@ struct EventDescriptor: ~Copyable {
   }
 
   /// There is something to do now.
-  mutating func hurry() {
-    if isHurried || isSilent { return }
-    isHurried = true
-    csystem_wake(bell)
+  mutating func wake() {
+    if isWoken || isSilent { return }
+    isWoken = true
+    csystem_wake(wakeup)
   }
 
   /// Reports ready descriptors, and forgets an expired timer or a wakeup.
   mutating func look(_ found: (_ number: Int, _ events: Int16) -> Void) {
-    let most = min(count &+ 2, csystem_max_ready)
-    let number = Int(csystem_epoll_look(descriptor, ready, CInt(truncatingIfNeeded: most)))
-    for index in 0..<max(0, min(number, most)) {
+    let maximum = min(count &+ 2, csystem_max_ready)
+    let number = Int(csystem_epoll_look(descriptor, ready, CInt(truncatingIfNeeded: maximum)))
+    for index in 0..<max(0, min(number, maximum)) {
       switch Int(ready[index].number) {
       case count:
         csystem_empty(timer)
         set = .max
       case count &+ 1:
-        csystem_empty(bell)
-        isHurried = false
+        csystem_empty(wakeup)
+        isWoken = false
       case let connection: found(connection, ready[index].events)
       }
     }

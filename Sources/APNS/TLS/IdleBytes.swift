@@ -6,9 +6,9 @@ struct IdleBytes {
   private var forgottenAt: Nanoseconds = 0
 
   /// This much may come at once: dozens of tickets, or several thousand key updates.
-  private static var most: Int { 128 << 10 }
+  private static var maximum: Int { 128 << 10 }
   /// A handshake may take this much: OpenSSL accepts a certificate chain of 100 KB.
-  private static var mostOfHandshake: Int { 512 << 10 }
+  private static var maxOfHandshake: Int { 512 << 10 }
   /// The count falls by this much each second.
   private static var perSecond: Int64 { 1 << 10 }
   /// The most that a TLS record takes besides its content, with any TLS cipher.
@@ -23,11 +23,11 @@ struct IdleBytes {
   }
 
   /// More came than a handshake needs.
-  var isFloodOfHandshakes: Bool { count > Self.mostOfHandshake }
+  var isFloodOfHandshakes: Bool { count > Self.maxOfHandshake }
 
   /// More came than an honest peer sends.
   var isFlood: Bool {
-    @inline(__always) mutating get { count > Self.most && remains(at: Deadline.now) }
+    @inline(__always) mutating get { count > Self.maximum && remains(at: Deadline.now) }
   }
 
   @inline(never)
@@ -38,6 +38,6 @@ struct IdleBytes {
       forgottenAt = now
     }
     count = max(0, count)
-    return count > Self.most
+    return count > Self.maximum
   }
 }

@@ -6,7 +6,7 @@ struct KeepAlive {
   private let idleSeconds: CInt
 
   /// The most that Linux accepts.
-  private static let longestSeconds: CInt = 32767
+  private static let maxSeconds: CInt = 32767
   /// Unanswered probes before the connection is abandoned.
   private static let probes: CInt = 3
 
@@ -14,7 +14,7 @@ struct KeepAlive {
   /// in seconds.
   init(milliseconds: Int32) {
     let given = milliseconds == 0 ? 60_000 : Int64(max(milliseconds, 0))
-    idleSeconds = CInt(truncatingIfNeeded: min((given &+ 999) / 1000, Int64(Self.longestSeconds)))
+    idleSeconds = CInt(truncatingIfNeeded: min((given &+ 999) / 1000, Int64(Self.maxSeconds)))
   }
 
   func apply(to descriptor: CInt) {

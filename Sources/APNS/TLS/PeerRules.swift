@@ -10,7 +10,7 @@ typealias KeyDigest = InlineArray<32, UInt8>
 /// the last user of the context.
 struct PeerRules: ~Copyable {
   /// Nobody has this many issuers; a larger count is a mistake.
-  private static let mostPins = 100
+  private static let maxPins = 100
   /// The lists of large CAs take a few MB.
   private static let largestFile = 64 << 20
 
@@ -84,7 +84,7 @@ struct PeerRules: ~Copyable {
       throw Failure(APNS_ERR_ARGUMENT, "pinned_keys is NULL, but pinned_key_count is not 0")
     }
     // A caller with an empty list of pins must not end up without the check.
-    guard count >= 1, count <= mostPins else {
+    guard count >= 1, count <= maxPins else {
       throw Failure(APNS_ERR_ARGUMENT, "pinned_key_count is not between 1 and 100")
     }
     return count
@@ -216,7 +216,7 @@ struct PeerRules: ~Copyable {
   @inline(never)
   fileprivate static func check(
     _ rules: UnsafeMutableRawPointer, _ chain: OpaquePointer?, _ own: OpaquePointer?
-  ) -> PinVerdict {
+  ) -> PinCheck {
     let shared = rules.assumingMemoryBound(to: Shared.self)
     let pinCount = shared.pointee.pinCount
     if pinCount == 0 { return .found }
@@ -242,7 +242,7 @@ struct PeerRules: ~Copyable {
   }
 }
 
-private enum PinVerdict {
+private enum PinCheck {
   case found
   case missing(KeyDigest)
   case noMemory
@@ -254,7 +254,7 @@ private func verifyPeer(_ store: OpaquePointer?, _ rules: UnsafeMutableRawPointe
   copenssl_compare_names_strictly(store)
   let result = X509_verify_cert(store)
   guard result == 1, let rules else { return result }
-  return judge(
+  return apply(
     store,
     PeerRules.check(rules, copenssl_verified_chain(store), X509_STORE_CTX_get0_cert(store)))
 }
@@ -263,12 +263,12 @@ private func verifyPeer(_ store: OpaquePointer?, _ rules: UnsafeMutableRawPointe
 /// own.
 private func lookForPin(_ store: OpaquePointer?, _ rules: UnsafeMutableRawPointer?) -> CInt {
   guard let store, let rules else { return 0 }
-  return judge(store, PeerRules.check(rules, nil, X509_STORE_CTX_get0_cert(store)))
+  return apply(store, PeerRules.check(rules, nil, X509_STORE_CTX_get0_cert(store)))
 }
 
-private func judge(_ store: OpaquePointer, _ verdict: PinVerdict) -> CInt {
+private func apply(_ store: OpaquePointer, _ decision: PinCheck) -> CInt {
   let key: KeyDigest?
-  switch verdict {
+  switch decision {
   case .found:
     X509_STORE_CTX_set_error(store, X509_V_OK)
     return 1

@@ -12,17 +12,17 @@ struct ProxyTunnel: ~Copyable {
   private var passedOver = 0
 
   /// The longest answer that is read: status line and header fields.
-  private static let longestAnswer = 8192
+  private static let maxResponse = 8192
 
   /// Takes over the request.
   init(request: UnsafeMutableRawBufferPointer) throws(Failure) {
-    guard let memory = malloc(Self.longestAnswer) else {
+    guard let memory = malloc(Self.maxResponse) else {
       OPENSSL_cleanse(request.baseAddress, request.count)
       free(request.baseAddress)
       throw .outOfMemory
     }
     self.request = request
-    answer = UnsafeMutableRawBufferPointer(start: memory, count: Self.longestAnswer)
+    answer = UnsafeMutableRawBufferPointer(start: memory, count: Self.maxResponse)
   }
 
   deinit {
@@ -54,7 +54,7 @@ struct ProxyTunnel: ~Copyable {
       if received > 0 {
         count &+= 1
         if isWhole {
-          if try judge(endpoint) { return nil }
+          if try report(endpoint) { return nil }
           passedOver &+= count
           count = 0
         }
@@ -94,17 +94,17 @@ struct ProxyTunnel: ~Copyable {
 
   /// "HTTP/1.1 200 Connection established": any 2xx opens the tunnel. False: it is a 1xx, and the
   /// answer follows it (RFC 9110, 15.2).
-  private func judge(_ endpoint: borrowing Endpoint) throws(Failure) -> Bool {
+  private func report(_ endpoint: borrowing Endpoint) throws(Failure) -> Bool {
     var end = 0
     while end < count, answer[end] != 0x0D, answer[end] != 0x0A { end &+= 1 }
     let isHTTP = isStatusLine(end)
     if isHTTP, answer[9] == 0x31 { return false }
     if isHTTP, answer[9] == 0x32 { return true }
     // Declared as StaticString: converting a String pulls in 8 KB of the standard library.
-    let verdict: StaticString = isHTTP ? " refused: " : " does not speak HTTP: "
+    let problem: StaticString = isHTTP ? " refused: " : " does not speak HTTP: "
     throw Failure(APNS_ERR_NETWORK, cause: isHTTP ? cause : APNS_CAUSE_PROXY_NOT_HTTP) {
       endpoint.appendProxy(to: &$0)
-      $0.append(verdict)
+      $0.append(problem)
       $0.append(text: UnsafeRawBufferPointer(rebasing: answer[min(isHTTP ? 9 : 0, end)..<end]))
     }
   }

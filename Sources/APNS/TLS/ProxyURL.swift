@@ -14,7 +14,7 @@ struct ProxyURL {
   private var password = UnsafeRawBufferPointer(start: nil, count: 0)
 
   private static let usualPort: UInt16 = 1080
-  private static let longestCredentials = 1024
+  private static let maxCredentials = 1024
 
   @inline(never)
   init(_ text: UnsafePointer<CChar>, _ name: StaticString) throws(Failure) {
@@ -70,7 +70,7 @@ struct ProxyURL {
       fault = Self.decode(password, to: &$0, forbidding: 0) ?? fault
     }
     if let fault { throw Self.refusal(name, fault) }
-    if plain.count > Self.longestCredentials {
+    if plain.count > Self.maxCredentials {
       throw Self.refusal(name, "has a user and a password of more than 1024 bytes")
     }
     return plain

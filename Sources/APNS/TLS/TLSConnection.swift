@@ -90,7 +90,7 @@ struct TLSConnection: ~Copyable {
       // peer.
       TLSErrors.clear()
       _ = SSL_shutdown(ssl)
-      csystem_discard(state.pointee.descriptor, Self.mostUnread)
+      csystem_discard(state.pointee.descriptor, Self.maxUnread)
     }
     SSL_free(ssl)
     TLSErrors.clear()
@@ -100,12 +100,12 @@ struct TLSConnection: ~Copyable {
   }
 
   /// As much as a socket holds, and no more: we do not wait for a peer that keeps sending.
-  private static let mostUnread = 8 << 20
+  private static let maxUnread = 8 << 20
 
   /// Keeps the TLS session, which saves work for the next connection to the same peer, or drops a
   /// session that did not help. Call this when the connection is no longer used.
   @inline(never)
-  func leave(in offer: inout TLSOffer) {
+  func keepSession(in offer: inout TLSOffer) {
     // Only a complete handshake has verified the peer. An error since then, the peer's alert or
     // ours, means that something is wrong with what both sides agreed on.
     if isOpen, !isFlooded, brokenBy.code == 0 {
@@ -428,7 +428,7 @@ struct TLSConnection: ~Copyable {
 
   /// Closes writing without destroying sent data. The peer's data can still be read.
   @inline(never)
-  mutating func sayGoodbye() {
+  mutating func halfClose() {
     guard !isSilent else { return }
     TLSErrors.clear()
     _ = SSL_shutdown(ssl)

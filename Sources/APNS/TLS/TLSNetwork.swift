@@ -77,10 +77,10 @@ struct TLSNetwork: Network, ~Copyable {
   }
 
   @inline(never)
-  mutating func open(_ number: Int, isSpare: Bool, by deadline: Nanoseconds) throws(Failure) {
+  mutating func open(_ number: Int, isStandby: Bool, by deadline: Nanoseconds) throws(Failure) {
     do throws(Failure) {
       connections[number] = try TLSConnection.begin(
-        to: endpoint, trusting: trust, resuming: resumption, at: isSpare ? address : nil,
+        to: endpoint, trusting: trust, resuming: resumption, at: isStandby ? address : nil,
         preferring: address, by: Deadline(nanoseconds: deadline))
     } catch {
       failed(error)
@@ -147,13 +147,17 @@ struct TLSNetwork: Network, ~Copyable {
     connections[number]?.failure() ?? Failure(APNS_ERR_NETWORK, "the connection ended")
   }
 
-  mutating func hasNews(_ number: Int) -> Bool { connections[number]?.look(for: .reading) != nil }
+  mutating func isReadable(_ number: Int) -> Bool {
+    connections[number]?.look(for: .reading) != nil
+  }
 
-  mutating func sayGoodbye(_ number: Int) { connections[number]?.sayGoodbye() }
+  mutating func halfClose(_ number: Int) { connections[number]?.halfClose() }
 
   @inline(never)
   mutating func drop(_ number: Int) {
-    if connections[number]?.uses(trust) ?? false { connections[number]?.leave(in: &resumption) }
+    if connections[number]?.uses(trust) ?? false {
+      connections[number]?.keepSession(in: &resumption)
+    }
     events?.forget(number)
     connections[number] = nil
     watches[number].revents = 0
@@ -168,7 +172,7 @@ struct TLSNetwork: Network, ~Copyable {
     watches[number].events |= readiness.rawValue
   }
 
-  mutating func leaveUnread(_ number: Int) {
+  mutating func ignoreUnread(_ number: Int) {
     watches[number].events &= ~Readiness.reading.rawValue
   }
 
@@ -199,7 +203,7 @@ struct TLSNetwork: Network, ~Copyable {
     events?.arm(until: time)
   }
 
-  mutating func hurry() { events?.hurry() }
+  mutating func wake() { events?.wake() }
 
   mutating func pause(_ time: Nanoseconds) { csystem_pause(time) }
 
@@ -228,9 +232,9 @@ struct TLSNetwork: Network, ~Copyable {
   }
 
   /// The descriptor that another thread writes to; -1 if the session waits by itself.
-  var bell: CInt {
+  var wakeup: CInt {
     switch events {
-    case .some(let events): events.bell
+    case .some(let events): events.wakeup
     case nil: -1
     }
   }

@@ -34,7 +34,7 @@ struct TLSOffer: ~Copyable {
   private var harmful = 0
 
   /// After this many the peer gets no more offers: each would cost a connection.
-  private static let mostHarmful = 3
+  private static let maxHarmful = 3
 
   /// Makes the offer on a connection. Returns the session's number; 0: none is offered.
   func make(on ssl: OpaquePointer) -> UInt32 {
@@ -45,7 +45,7 @@ struct TLSOffer: ~Copyable {
   }
 
   mutating func renew(with session: consuming TLSSession) {
-    guard harmful < Self.mostHarmful else { return }
+    guard harmful < Self.maxHarmful else { return }
     self.session = consume session
     number = number == .max ? 1 : number &+ 1
   }
@@ -55,6 +55,6 @@ struct TLSOffer: ~Copyable {
     if number == self.number { session = nil }
   }
 
-  mutating func didHarm() { harmful = min(harmful &+ 1, Self.mostHarmful) }
+  mutating func didHarm() { harmful = min(harmful &+ 1, Self.maxHarmful) }
   mutating func served() { harmful = 0 }
 }

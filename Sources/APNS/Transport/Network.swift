@@ -11,7 +11,7 @@ protocol Network: ~Copyable {
 
   /// Begins the connection of that number, which must be open by the deadline. A standby goes to
   /// the same address as the last one, without resolving the name.
-  mutating func open(_ connection: Int, isSpare: Bool, by deadline: Nanoseconds) throws(Failure)
+  mutating func open(_ connection: Int, isStandby: Bool, by deadline: Nanoseconds) throws(Failure)
 
   /// Continues opening. After a failure the connection must be dropped.
   mutating func advance(_ connection: Int) throws(Failure) -> Opening
@@ -23,10 +23,10 @@ protocol Network: ~Copyable {
   func failure(_ connection: Int) -> Failure
 
   /// There may be something to read.
-  mutating func hasNews(_ connection: Int) -> Bool
+  mutating func isReadable(_ connection: Int) -> Bool
 
   /// Closes writing; the connection can still be read from.
-  mutating func sayGoodbye(_ connection: Int)
+  mutating func halfClose(_ connection: Int)
 
   /// Ends the connection, if there is one.
   mutating func drop(_ connection: Int)
@@ -38,7 +38,7 @@ protocol Network: ~Copyable {
   mutating func watch(_ connection: Int, for readiness: Readiness)
 
   /// Takes reading back from what the connection is watched for.
-  mutating func leaveUnread(_ connection: Int)
+  mutating func ignoreUnread(_ connection: Int)
 
   /// Waits until something watched is ready, or until that time; then nothing is watched any more.
   mutating func wait(until time: Nanoseconds)
@@ -51,7 +51,7 @@ protocol Network: ~Copyable {
   mutating func arm(until time: Nanoseconds)
 
   /// For a session that never waits: makes the event loop call again immediately.
-  mutating func hurry()
+  mutating func wake()
 
   /// Does nothing for that long.
   mutating func pause(_ time: Nanoseconds)
@@ -63,7 +63,7 @@ protocol Network: ~Copyable {
   /// time of its next call, and the descriptor that another thread writes to.
   var descriptor: CInt { get }
   var due: Nanoseconds { get }
-  var bell: CInt { get }
+  var wakeup: CInt { get }
 
   /// The open connection resumed a session of an earlier one.
   func isResumed(_ connection: Int) -> Bool
@@ -88,7 +88,7 @@ extension Network where Self: ~Copyable {
 
   var descriptor: CInt { -1 }
   var due: Nanoseconds { .max }
-  var bell: CInt { -1 }
+  var wakeup: CInt { -1 }
 
   var handshakes: Handshakes { Handshakes() }
 

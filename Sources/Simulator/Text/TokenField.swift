@@ -11,7 +11,7 @@ struct TextFault: Error, Equatable {
 package enum TokenField {
   static func bytes(of text: some Collection<UInt8>) throws(TextFault) -> [UInt8] {
     let spaced = text.map { $0 == UInt8(ascii: "\t") ? UInt8(ascii: " ") : $0 }
-    var token = [UInt8](repeating: 0, count: TokenText.longest)
+    var token = [UInt8](repeating: 0, count: TokenText.maxLength)
     let result: Result<Int, TokenText.Fault> = spaced.withUnsafeBytes { source in
       token.withUnsafeMutableBytes { target in
         Result { () throws(TokenText.Fault) in try TokenText.decode(source, into: target) }
@@ -52,8 +52,8 @@ extension TextFault {
     case .tooLong:
       let digits = text.indices.filter { Self.isDigit(text[$0]) }
       self.init(
-        message: "a token has at most \(TokenText.longest) bytes",
-        offset: digits.dropFirst(TokenText.longest * 2).first ?? 0)
+        message: "a token has at most \(TokenText.maxLength) bytes",
+        offset: digits.dropFirst(TokenText.maxLength * 2).first ?? 0)
     }
   }
 

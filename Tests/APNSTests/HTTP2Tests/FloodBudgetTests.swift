@@ -10,7 +10,7 @@ import Testing
     var budget = FloodBudget(at: 0)
     var taken = 0
     while taken < 1 << 20, budget.take(windowUpdates, answers: 0, parts: 0, at: 0) { taken += 1 }
-    #expect(taken == Int(FloodBudget.most) / windowUpdates)
+    #expect(taken == Int(FloodBudget.maximum) / windowUpdates)
   }
 
   @Test func windowUpdatesForPayloadsAreNotAFlood() {
@@ -25,7 +25,7 @@ import Testing
   @Test func responsesRefillTheBudgetOnlyToItsMaximum() {
     var budget = FloodBudget(at: 0)
     let isRefilled = budget.take(0, answers: .max, parts: .max, at: .max)
-    let isAllThere = budget.take(Int(FloodBudget.most), answers: 0, parts: 0, at: .max)
+    let isAllThere = budget.take(Int(FloodBudget.maximum), answers: 0, parts: 0, at: .max)
     let isMoreThere = budget.take(1, answers: 0, parts: 0, at: .max)
     #expect(isRefilled && isAllThere && !isMoreThere)
   }

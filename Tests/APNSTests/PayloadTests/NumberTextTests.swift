@@ -6,10 +6,10 @@ import Testing
 /// Compares with Swift's own descriptions, which are the shortest possible.
 @Suite struct NumberTextTests {
   private func text(_ value: Double) -> String {
-    withUnsafeTemporaryAllocation(byteCount: NumberText.longest, alignment: 1) { memory in
+    withUnsafeTemporaryAllocation(byteCount: NumberText.maxLength, alignment: 1) { memory in
       let start = memory.baseAddress!
       let end = NumberText.write(value, to: start)
-      #expect(end - start <= NumberText.longest)
+      #expect(end - start <= NumberText.maxLength)
       return String(decoding: memory[..<(end - start)], as: UTF8.self)
     }
   }
@@ -46,7 +46,7 @@ import Testing
 
   @Test func integers() {
     for value in [0, 1, -1, 9, 10, 99, 100, Int64.max, Int64.min, Int64.min + 1] {
-      withUnsafeTemporaryAllocation(byteCount: NumberText.longest, alignment: 1) { memory in
+      withUnsafeTemporaryAllocation(byteCount: NumberText.maxLength, alignment: 1) { memory in
         let start = memory.baseAddress!
         let end = NumberText.write(value, to: start)
         #expect(String(decoding: memory[..<(end - start)], as: UTF8.self) == "\(value)")

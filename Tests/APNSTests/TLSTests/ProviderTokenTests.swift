@@ -94,7 +94,7 @@ private func authorization(_ text: borrowing BearerText) -> String {
 @Suite struct ProviderTokenTests {
   private let key = SigningKey()
   private func time(_ seconds: Int64) -> TokenTime {
-    TokenTime(unix: 1_700_000_000 + seconds, steady: 50 + seconds)
+    TokenTime(unix: 1_700_000_000 + seconds, monotonic: 50 + seconds)
   }
 
   /// Repeated often, because a number that begins with zeros occurs only once in 128 signatures.
@@ -133,7 +133,7 @@ private func authorization(_ text: borrowing BearerText) -> String {
     for unix in [Int64.min, -1, 0, .max] {
       let token = try token(of: key)
       var text = try BearerText()
-      try token.update(&text, at: TokenTime(unix: unix, steady: 0))
+      try token.update(&text, at: TokenTime(unix: unix, monotonic: 0))
       let parts = authorization(text).split(separator: ".")
       #expect(String(decoding: try decode(parts[1]), as: UTF8.self).hasSuffix("\"iat\":\(unix)}"))
       #expect(text.authorization.count <= TokenSigner.capacity)
@@ -225,7 +225,7 @@ private func authorization(_ text: borrowing BearerText) -> String {
       group.enter()
       Thread.detachNewThread {
         for round in 0..<rounds {
-          let now = TokenTime(unix: 1_700_000_000 + round * 1300, steady: round * 1300)
+          let now = TokenTime(unix: 1_700_000_000 + round * 1300, monotonic: round * 1300)
           shared.meet()
           do {
             try own.token.update(&own.text, at: now)

@@ -47,7 +47,7 @@ struct ModelGateway {
         do throws(WireError) {
           guard let frame = try FrameDecoder.decode(rest) else { return }
           taken += frame.length
-          judge(Self.number(frame.notification.token), frame.notification.identifier ?? 0)
+          validate(Self.number(frame.notification.token), frame.notification.identifier ?? 0)
         } catch {
           // This is a sentinel, because all other frames here are valid.
           taken += 5 + rest[1..<5].reduce(0) { $0 << 8 | Int($1) }
@@ -61,7 +61,7 @@ struct ModelGateway {
     stream.removeFirst(taken)
   }
 
-  private mutating func judge(_ number: Int, _ identifier: UInt32) {
+  private mutating func validate(_ number: Int, _ identifier: UInt32) {
     arrived.insert(number)
     // Everything after an invalid frame is discarded.
     guard packet == nil else { return }

@@ -4,11 +4,11 @@ import Testing
 
 /// Runs the window against a gateway in memory. One seed decides every choice.
 @Suite struct WindowTests {
-  @Test(arguments: [Telling.all, .each, .failures])
-  func everyNotificationHasOneEnd(telling: Telling) {
+  @Test(arguments: [Reporting.all, .each, .failures])
+  func everyNotificationHasOneEnd(reporting: Reporting) {
     let first = Mutation.seed
     for seed in first..<(first + 250) {
-      let untaken = UnsafeMutablePointer<Untaken>.make(telling)!
+      let untaken = UnsafeMutablePointer<Untaken>.make(reporting)!
       defer { untaken.end() }
       var run = WindowRun(seed: seed, untaken: untaken)
       let fault = run.play()
@@ -32,10 +32,10 @@ import Testing
 /// The notification that an identifier of 0 means. The gateway uses it if it cannot name one.
 @Suite struct ZeroTests {
   /// A window with one notification followed by a sentinel, which may not be written yet.
-  private func verdict(
+  private func decision(
     status: UInt8, zeroProves: Bool = false, hasUsualToken: Bool = true, sentinel: Bool = true,
     isWritten: Bool = true
-  ) -> Window.Verdict {
+  ) -> Window.Decision {
     let untaken = UnsafeMutablePointer<Untaken>.make(.each)!
     defer { untaken.end() }
     var window = Window(bytes: 16 << 10, untaken: untaken, zeroProves: zeroProves)!
@@ -49,36 +49,36 @@ import Testing
       last.begin(2, size: 10)
       last.wrote(isWritten ? 10 : 9)
     }
-    let verdict = window.errorPacket(status: status, identifier: 0, sentinel: last)
+    let decision = window.errorPacket(status: status, identifier: 0, sentinel: last)
     // Proven notifications are accepted, and nothing else is.
-    #expect(window.accepted == (verdict == .proven ? 1 : 0))
-    return verdict
+    #expect(window.accepted == (decision == .proven ? 1 : 0))
+    return decision
   }
 
   @Test func theMissingTokenIsTheSentinels() {
-    #expect(verdict(status: 2) == .proven)
-    #expect(verdict(status: 2, sentinel: false) == .ambiguous)
-    #expect(verdict(status: 2, isWritten: false) == .ambiguous)
+    #expect(decision(status: 2) == .proven)
+    #expect(decision(status: 2, sentinel: false) == .ambiguous)
+    #expect(decision(status: 2, isWritten: false) == .ambiguous)
   }
 
   @Test func theWrongSizeIsTheSentinelsWhereNoOtherTokenIsOdd() {
-    #expect(verdict(status: 5) == .proven)
-    #expect(verdict(status: 5, hasUsualToken: false) == .ambiguous)
-    #expect(verdict(status: 5, zeroProves: true, hasUsualToken: false) == .proven)
+    #expect(decision(status: 5) == .proven)
+    #expect(decision(status: 5, hasUsualToken: false) == .ambiguous)
+    #expect(decision(status: 5, zeroProves: true, hasUsualToken: false) == .proven)
   }
 
   @Test(arguments: [8, 128] as [UInt8])
   func otherStatusesAreOnlyByOption(status: UInt8) {
-    #expect(verdict(status: status) == .ambiguous)
-    #expect(verdict(status: status, zeroProves: true) == .proven)
-    #expect(verdict(status: status, zeroProves: true, sentinel: false) == .ambiguous)
-    #expect(verdict(status: status, zeroProves: true, isWritten: false) == .ambiguous)
+    #expect(decision(status: status) == .ambiguous)
+    #expect(decision(status: status, zeroProves: true) == .proven)
+    #expect(decision(status: status, zeroProves: true, sentinel: false) == .ambiguous)
+    #expect(decision(status: status, zeroProves: true, isWritten: false) == .ambiguous)
   }
 
   /// A shutdown names the last accepted notification, so with 0 there was none.
   @Test func aShutdownWithZeroHasNoneAccepted() {
-    #expect(verdict(status: 10) == .ambiguous)
-    #expect(verdict(status: 10, zeroProves: true) == .ambiguous)
+    #expect(decision(status: 10) == .ambiguous)
+    #expect(decision(status: 10, zeroProves: true) == .ambiguous)
   }
 }
 
@@ -161,7 +161,7 @@ struct WindowRun: ~Copyable {
     }
     // The drain: within this many steps everything has its outcome.
     for _ in 0..<2000 {
-      if window.isEmpty { return judge() }
+      if window.isEmpty { return validate() }
       wantsSentinel = true
       write(limit: 16384)
       if let fault = deliver() ?? takeOutcomes() { return fault }
@@ -191,9 +191,9 @@ struct WindowRun: ~Copyable {
         case 1: .random(in: 1 << 20...1 << 24, using: &random)
         default: gateway.isMidFrame ? 0 : unwritten
         }
-      let verdict = window.errorPacket(
+      let decision = window.errorPacket(
         status: 8, identifier: identifier, sentinel: sentinel)
-      if verdict != .ambiguous { return "a packet for identifier \(identifier) settled something" }
+      if decision != .ambiguous { return "a packet for identifier \(identifier) settled something" }
     case 90..<92: wantsSentinel = true
     default: return takeOutcomes()
     }
@@ -302,17 +302,17 @@ struct WindowRun: ~Copyable {
   }
 
   private mutating func heard(_ packet: ErrorPacket) -> String? {
-    let verdict = window.errorPacket(
+    let decision = window.errorPacket(
       status: packet.status, identifier: packet.identifier, sentinel: sentinel)
     let isRejection = packet.status != ErrorPacket.shutdown && numbers[packet.identifier] != nil
     let isRight =
-      switch verdict {
+      switch decision {
       case .rejected(let bytes): isRejection && bytes >= 0 && bytes < window.ring.size
       case .proven: !isRejection
       case .ambiguous, .noError: false
       }
     if !isRight {
-      return "\(packet) resolved as \(verdict)"
+      return "\(packet) resolved as \(decision)"
     }
     connectionBegins()
     return nil
@@ -327,7 +327,7 @@ struct WindowRun: ~Copyable {
       if ends.updateValue(next.outcome, forKey: number) != nil { return "\(number) ended twice" }
       switch next.outcome {
       case .accepted:
-        if untaken.pointee.telling == .failures {
+        if untaken.pointee.reporting == .failures {
           return "\(number) accepted, which nobody wanted to know"
         }
         if gateway.accepted[number] == nil { return "\(number) was never accepted" }
@@ -342,14 +342,14 @@ struct WindowRun: ~Copyable {
     return nil
   }
 
-  private mutating func judge() -> String? {
+  private mutating func validate() -> String? {
     if let fault = takeOutcomes() { return fault }
     if window.taken != taken { return "took \(window.taken), not \(taken)" }
     if window.accepted + window.rejected + window.unknown != taken {
       return "\(window.accepted) + \(window.rejected) + \(window.unknown) is not \(taken)"
     }
     let told = ends.count + Int(untaken.pointee.forgotten)
-    if untaken.pointee.telling != .failures, told != taken { return "\(told) ends of \(taken)" }
+    if untaken.pointee.reporting != .failures, told != taken { return "\(told) ends of \(taken)" }
     if window.waitingOutcomes != 0 || window.unresolved != 0 { return "something is left" }
     for number in 0..<taken {
       let times = gateway.accepted[number] ?? 0

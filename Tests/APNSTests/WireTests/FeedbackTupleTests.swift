@@ -32,7 +32,7 @@ private struct FeedbackOutcome: Equatable {
 }
 
 @Suite struct FeedbackTupleTests {
-  private let memory = GuardedMemory(capacity: FeedbackTuple.longest)
+  private let memory = GuardedMemory(capacity: FeedbackTuple.maxSize)
 
   @Test(arguments: try Vectors.feedback())
   func readsItByteByByte(_ vector: FeedbackVector) {
@@ -81,7 +81,7 @@ private struct FeedbackOutcome: Equatable {
     let tuple = FeedbackVector.Tuple(
       timestamp: .max, token: [UInt8](repeating: 0xA5, count: 0xFFFF))
     let bytes = try #require(encode(tuple))
-    #expect(bytes.count == FeedbackTuple.longest)
+    #expect(bytes.count == FeedbackTuple.maxSize)
     #expect(FeedbackOutcome(reading: [bytes], in: memory).tuples == [tuple])
   }
 

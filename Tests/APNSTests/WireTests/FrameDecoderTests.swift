@@ -46,8 +46,8 @@ extension FrameVector {
 
   var frameLimits: FrameLimits {
     var limits = FrameLimits()
-    if let most = self.limits?.legacyPayload { limits.legacyPayload = most }
-    if let most = self.limits?.framedPayload { limits.framedPayload = most }
+    if let maximum = self.limits?.legacyPayload { limits.legacyPayload = maximum }
+    if let maximum = self.limits?.framedPayload { limits.framedPayload = maximum }
     return limits
   }
 }
@@ -141,15 +141,15 @@ extension FrameVector {
   @Test func limitsAreThoseOfTheGateway() {
     let limits = FrameLimits(token: 32...32, legacyPayload: 2, framedPayload: 3)
     let memory = GuardedMemory()
-    for (command, most) in [(UInt8(0), 2), (1, 2), (2, 3)] {
+    for (command, maximum) in [(UInt8(0), 2), (1, 2), (2, 3)] {
       for token in 31...33 {
         for payload in 1...4 {
           let bytes = frame(command, token: token, payload: payload)
           let outcome = FrameOutcome(decoding: memory.copy(bytes, at: .last), limits: limits)
           switch outcome {
-          case .frame: #expect(token == 32 && payload <= most)
+          case .frame: #expect(token == 32 && payload <= maximum)
           case .fault("tokenSize", _, _, 5): #expect(token != 32)
-          case .fault("payloadSize", _, _, 7): #expect(token == 32 && payload > most)
+          case .fault("payloadSize", _, _, 7): #expect(token == 32 && payload > maximum)
           default: Issue.record("\(outcome)")
           }
         }
@@ -222,8 +222,8 @@ extension FrameVector {
       else { return "bytes that are not the frame's" }
     }
     guard limits.token.contains(notification.token.count) else { return "token size" }
-    let most = frame.command == .framed ? limits.framedPayload : limits.legacyPayload
-    guard (1...most).contains(notification.payload.count) else { return "payload size" }
+    let maximum = frame.command == .framed ? limits.framedPayload : limits.legacyPayload
+    guard (1...maximum).contains(notification.payload.count) else { return "payload size" }
     guard notification.priority == nil || [5, 10].contains(notification.priority) else {
       return "priority"
     }

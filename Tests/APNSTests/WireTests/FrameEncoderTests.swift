@@ -47,8 +47,8 @@ import Testing
 
   @Test(arguments: [Command.simple, .enhanced, .framed])
   func refusesWhatDoesNotFitItsField(_ command: Command) {
-    let most = [UInt8](repeating: 0x31, count: 0xFFFF)
-    let more = most + [0x31]
+    let maximum = [UInt8](repeating: 0x31, count: 0xFFFF)
+    let more = maximum + [0x31]
     func size(_ token: [UInt8], _ payload: [UInt8]) -> Int? {
       token.withUnsafeBytes { token in
         payload.withUnsafeBytes { payload in
@@ -57,7 +57,7 @@ import Testing
         }
       }
     }
-    #expect(size(most, most) != nil)
+    #expect(size(maximum, maximum) != nil)
     #expect(size(more, [0x31]) == nil)
     #expect(size([0xAA], more) == nil)
   }

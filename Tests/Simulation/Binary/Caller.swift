@@ -7,7 +7,7 @@ struct Caller: Calling, ~Copyable {
   private var session: BinarySession<FakeNetwork<World>>
   var lastIdentifier: UInt32 = 0
   static var mostAtOnce: Int { 300 }
-  var leastFull: Int { session.channels[0].window.capacity / 2 - 1 }
+  var leastFull: Int { session.connections[0].window.capacity / 2 - 1 }
 
   init(
     _ world: World, _ options: SessionOptions,
@@ -23,7 +23,7 @@ struct Caller: Calling, ~Copyable {
     let session = try BinarySession.make(
       options, network: FakeNetwork(world: world),
       firstIdentifier: world.scenario.firstIdentifier)
-    let channels = session.channels
+    let channels = session.connections
     world.earliestDue = { [unowned world] in
       var earliest: (time: Int64, number: Int) = (.max, -1)
       // An outcome may have no room before others are taken.
@@ -50,8 +50,8 @@ struct Caller: Calling, ~Copyable {
     Token.write(number, token)
     if !session.hasRoom(for: sent.size) { world.met(.fullWindows) }
     for channel in 0..<options.connections
-    where !session.channels[channel].window.hasRoom(for: sent.size)
-      || options.connections > 1 && session.channels[channel].isEnding
+    where !session.connections[channel].window.hasRoom(for: sent.size)
+      || options.connections > 1 && session.connections[channel].isEnding
     {
       world.ledger.wantProof(world.call)
     }
@@ -134,7 +134,7 @@ struct Caller: Calling, ~Copyable {
   }
 
   mutating func cancel(_ identifier: UInt32) -> Int {
-    defer { session.tellOutcomes() }
+    defer { session.reportOutcomes() }
     return session.cancel(identifier)
   }
 
@@ -155,7 +155,7 @@ struct Caller: Calling, ~Copyable {
   func isOpen(_ number: Int) -> Bool {
     let sent = world.ledger.sent[number]
     var isOpen = false
-    session.channels[sent.channel].window.forEachWithoutEnd { identifier, _ in
+    session.connections[sent.channel].window.forEachWithoutEnd { identifier, _ in
       if identifier == sent.identifier { isOpen = true }
       return !isOpen
     }
@@ -190,7 +190,7 @@ struct Caller: Calling, ~Copyable {
   }
 
   func fill(_ event: inout apns_event_t, with outcome: WaitingOutcome) {
-    session.tell(outcome, in: &event)
+    session.report(outcome, in: &event)
   }
 
   mutating func deliver() { session.deliver() }

@@ -110,7 +110,7 @@ struct Counts {
 /// All notifications and their outcomes: as the gateway knows them, as the session can know them,
 /// and as the session reported them.
 struct Ledger {
-  static let most = 3000
+  static let maximum = 3000
   let sent: UnsafeMutablePointer<Sent>
   let channels: UnsafeMutablePointer<ChannelLedger>
   private(set) var results: [Result] = []
@@ -121,7 +121,7 @@ struct Ledger {
   var counts = Counts()
 
   init() {
-    sent = .allocate(capacity: Self.most)
+    sent = .allocate(capacity: Self.maximum)
     channels = .allocate(capacity: 4)
     reset()
   }
@@ -134,7 +134,7 @@ struct Ledger {
     counts = Counts()
   }
 
-  var isFull: Bool { counts.taken == Self.most }
+  var isFull: Bool { counts.taken == Self.maximum }
 
   /// Returns the number of the next connection.
   mutating func beginConnection() -> Int {

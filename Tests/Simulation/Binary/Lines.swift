@@ -12,8 +12,8 @@ extension World {
     BinaryLink(line: line, stream: streams + line * BinaryLink.room)
   }
 
-  func willOpen(_ line: Int, isSpare: Bool) {
-    if isSpare, given.binary.no_standby != 0 { violate("a standby connection, by \(line)") }
+  func willOpen(_ line: Int, isStandby: Bool) {
+    if isStandby, given.binary.no_standby != 0 { violate("a standby connection, by \(line)") }
   }
 
   func begun(_ line: Int) { lines[line].serial = ledger.beginConnection() }

@@ -8,7 +8,7 @@ extension World {
   /// Receives bytes that the session counts as written.
   func receive(_ line: Int, _ bytes: UnsafeRawBufferPointer) {
     let connection = lines[line]
-    if connection.isSpare, connection.offset + connection.streamCount == 0 { met(.sparesUsed) }
+    if connection.isStandby, connection.offset + connection.streamCount == 0 { met(.sparesUsed) }
     let channel = line / 2
     if connection.firstWrite < 0 {
       connection.firstWrite = clock
@@ -74,7 +74,7 @@ extension World {
     connection.frames += 1
     connection.lastNumber = number
     actByBytes(connection, connection.offset)
-    if !connection.isDeaf { judge(connection, number) }
+    if !connection.isDeaf { validate(connection, number) }
   }
 
   /// Checks that the frame is as sent, in its place and on its channel.
@@ -147,7 +147,7 @@ extension World {
 
   // MARK: Judging
 
-  private func judge(_ connection: BinaryLink, _ number: Int) {
+  private func validate(_ connection: BinaryLink, _ number: Int) {
     switch ledger.sent[number].planned {
     case .good: accept(connection, number)
     case .killer:

@@ -44,7 +44,7 @@ extension World {
       // It had nothing to prove, or silence has proven it.
       return ledger.end(
         serial, as: connection.frames == 0 || scenario.hasSentinels ? .ambiguous : .settled)
-    } else if !(connection.isSpare && connection.frames == 0) {
+    } else if !(connection.isStandby && connection.frames == 0) {
       checkGivingUp(line)
     }
     endedInDoubt(line)

@@ -1,7 +1,7 @@
 /// What a connection's service will do, and when.
 enum Deed {
   /// It looks at a request that has arrived, or at its head.
-  case judge(Int)
+  case validate(Int)
   /// It sends a response's head or its rest, or ends its stream without a response.
   case answer(Int)
   case body(Int)

@@ -143,7 +143,7 @@ struct HTTP2Caller: Calling, ~Copyable {
     let (unresolved, waiting) = (
       session.outbox.pointee.unresolved, session.outbox.pointee.waitingOutcomes
     )
-    return options.telling == .each && waiting > 0
+    return options.reporting == .each && waiting > 0
       && unresolved + waiting == session.outbox.pointee.capacity
   }
 
@@ -213,7 +213,7 @@ struct HTTP2Caller: Calling, ~Copyable {
   mutating func process() throws(Failure) -> Bool { try session.process() }
 
   mutating func cancel(_ identifier: UInt32) -> Int {
-    defer { session.tellOutcomes() }
+    defer { session.reportOutcomes() }
     return session.cancel(identifier)
   }
 
@@ -266,7 +266,7 @@ struct HTTP2Caller: Calling, ~Copyable {
   }
 
   func fill(_ event: inout apns_event_t, with outcome: WaitingOutcome) {
-    session.tell(outcome, in: &event)
+    session.report(outcome, in: &event)
   }
 
   mutating func deliver() { session.deliver() }

@@ -257,20 +257,21 @@ extension HTTP2World {
   /// The more often a notification was in doubt, the fewer may be in flight with it, so that the
   /// session finds the poison notification before it has resent the others too often.
   private func checkCompany(of number: Int, on connection: HTTP2Link) {
-    var (most, least) = (ledger.sent[number].ends, mostEnds(of: number))
+    var (maximum, least) = (ledger.sent[number].ends, mostEnds(of: number))
     for index in connection.requests where index >= 0 && ledger.asked[index].seen == .open {
       // This notification will be in doubt only if this connection ends without a response.
-      most = max(most, ledger.sent[ledger.asked[index].number].ends)
+      maximum = max(maximum, ledger.sent[ledger.asked[index].number].ends)
       least = min(least, mostEnds(of: ledger.asked[index].number))
     }
-    let allowed = [Int.max, 256, 32, 4, 1][min(most, 4)]
+    let allowed = [Int.max, 256, 32, 4, 1][min(maximum, 4)]
     if connection.openRequests + 1 > allowed {
       violate(
-        "\(number) flies with \(connection.openRequests) others, and \(most) connections ended with one"
+        "\(number) flies with \(connection.openRequests) others, and \(maximum) connections ended with one"
       )
     }
-    if most > 1, least < 2 {
-      violate("\(number) does not fly apart: \(most) connections ended with one on \(connection)")
+    if maximum > 1, least < 2 {
+      violate(
+        "\(number) does not fly apart: \(maximum) connections ended with one on \(connection)")
     }
   }
 

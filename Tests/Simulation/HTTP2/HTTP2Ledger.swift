@@ -120,7 +120,7 @@ struct Asked {
 
 /// All notifications and requests, and their outcomes.
 struct HTTP2Ledger {
-  static let most = 2000
+  static let maximum = 2000
   let sent: UnsafeMutablePointer<HTTP2Sent>
   private(set) var taken = 0
   /// All before it were begun, or reported.
@@ -137,7 +137,7 @@ struct HTTP2Ledger {
   /// The number of devices that the session reported as gone.
   var goneTold = 0
 
-  init() { sent = .allocate(capacity: Self.most) }
+  init() { sent = .allocate(capacity: Self.maximum) }
 
   mutating func reset() {
     (taken, connections, answersRead, firstWaiting) = (0, 0, 0, 0)
@@ -146,7 +146,7 @@ struct HTTP2Ledger {
     lastOfDevice.removeAll(keepingCapacity: true)
   }
 
-  var isFull: Bool { taken == Self.most }
+  var isFull: Bool { taken == Self.maximum }
 
   mutating func take(_ notification: HTTP2Sent) {
     (sent + taken).initialize(to: notification)

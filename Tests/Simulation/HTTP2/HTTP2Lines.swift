@@ -10,10 +10,10 @@ extension HTTP2World {
 
   func newConnection(_ line: Int) -> HTTP2Link { HTTP2Link(self, line: line) }
 
-  func willOpen(_ line: Int, isSpare: Bool) {
-    if isSpare { violate("a standby connection, by HTTP/2") }
+  func willOpen(_ line: Int, isStandby: Bool) {
+    if isStandby { violate("a standby connection, by HTTP/2") }
     // A suspected poison notification gets an extra connection.
-    let most = Int(given.session.connections) + (isAnyApart ? 1 : 0)
+    let maximum = Int(given.session.connections) + (isAnyApart ? 1 : 0)
     if lines.contains(where: isHeld) { isAnyHeld = true }
     let open = lines.count(where: { $0.phase != .closed && !$0.isSettling })
     let held = min(
@@ -21,7 +21,7 @@ extension HTTP2World {
     // Connections next to a held one stay until nothing is in flight on some of them.
     if open <= Int(given.session.connections) { extra = 0 }
     extra = max(extra, held)
-    if open - extra >= most { violate("one connection more than \(given.session.connections)") }
+    if open - extra >= maximum { violate("one connection more than \(given.session.connections)") }
     if isAnsweredEarly { cameToSomething() }
   }
 

@@ -36,15 +36,15 @@ final class HTTP2Link: Link {
   /// The session abandoned more streams in a row than one notification has; a service that is gone,
   /// or closes, does not see that.
   var leadsNowhere: Bool {
-    let most = HTTP2World.mostDeliveries
-    if givenUp > most || isDeaf && openRequests > most { return true }
+    let maximum = HTTP2World.mostDeliveries
+    if givenUp > maximum || isDeaf && openRequests > maximum { return true }
     // By their deadlines, and the service does not know yet.
     let due = requests.count {
       $0 >= 0 && world.ledger.asked[$0].seen == .open && world.isDue(world.ledger.asked[$0].number)
     }
-    if givenUp + due > most { return true }
+    if givenUp + due > maximum { return true }
     guard isDeaf || lastStream != .max else { return false }
-    if givenUp + dueUnseen > most { return true }
+    if givenUp + dueUnseen > maximum { return true }
     // Nor does it see how many were begun and abandoned since.
     return requests.contains {
       $0 >= 0 && world.ledger.asked[$0].seen == .open

@@ -15,17 +15,17 @@ struct ModelToken: TokenSource, ~Copyable {
 
   private var now: TokenTime {
     TokenTime(
-      unix: 1_600_000_000 + world.clock / 1_000_000_000, steady: world.clock / 1_000_000_000)
+      unix: 1_600_000_000 + world.clock / 1_000_000_000, monotonic: world.clock / 1_000_000_000)
   }
 
   func update(_ text: inout BearerText) throws(Failure) {
-    if text.generation == 0 || world.policy.verdict(at: now) == .replace { try fetch(&text) }
+    if text.generation == 0 || world.policy.decision(at: now) == .replace { try fetch(&text) }
   }
 
   func replace(
     _ text: inout BearerText, refused generation: UInt32
   ) throws(Failure) -> Bool {
-    if world.policy.verdict(refused: generation, at: now) == .replace { try fetch(&text) }
+    if world.policy.decision(refused: generation, at: now) == .replace { try fetch(&text) }
     return text.generation != generation
   }
 
@@ -33,13 +33,13 @@ struct ModelToken: TokenSource, ~Copyable {
     try world.requireToken()
     world.policy.replaced(at: now, chance: UInt32(truncatingIfNeeded: world.dice.next()))
     world.met(.newTokens)
-    text.write(world.policy, credentials &* Self.most &+ world.policy.generation)
+    text.write(world.policy, credentials &* Self.maximum &+ world.policy.generation)
   }
 
-  private static var most: UInt32 { 1_000_000 }
+  private static var maximum: UInt32 { 1_000_000 }
 
   /// The credentials of the token with that number.
-  static func credentials(_ number: UInt32) -> Int { Int(number / most) }
+  static func credentials(_ number: UInt32) -> Int { Int(number / maximum) }
 }
 
 /// What a request shows: "bearer " and the number of the token.

@@ -15,9 +15,9 @@ struct Schedules {
   }
 
   private static func draw(_ dice: inout Dice) -> ([Int], String) {
-    let most = dice.pick([1, 3, 30])
+    let maximum = dice.pick([1, 3, 30])
     var pauses: [Int] = []
-    for _ in 0..<dice.within(1...16) { pauses.append(dice.within(1...most)) }
+    for _ in 0..<dice.within(1...16) { pauses.append(dice.within(1...maximum)) }
     return (pauses, pauses.map(String.init).joined(separator: ","))
   }
 

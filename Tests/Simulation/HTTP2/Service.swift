@@ -106,7 +106,7 @@ extension HTTP2Link {
       world.violate("\(asked.number) ends behind \(asked.received) bytes of its payload")
     }
     world.ledger.asked[index].isComplete = true
-    agenda.add(.judge(index), at: arrival)
+    agenda.add(.validate(index), at: arrival)
   }
 
   /// The request of the stream; nil without one.

@@ -27,7 +27,7 @@ extension HTTP2Link {
     world.ledger.sent[number].asked += 1
     world.ledger.sent[number].newest = index
     world.say("\(number) begins stream \(stream) on \(self)")
-    if world.dice.happens(world.scenario.judgesEarly) { agenda.add(.judge(index), at: arrival) }
+    if world.dice.happens(world.scenario.judgesEarly) { agenda.add(.validate(index), at: arrival) }
     whimAfter -= 1
     if whimAfter <= 0 {
       whimAfter = .max
@@ -77,7 +77,7 @@ extension HTTP2Link {
   // MARK: Judging
 
   /// Checks a request that has arrived, or its head.
-  func judge(_ index: Int) {
+  func validate(_ index: Int) {
     let asked = world.ledger.asked[index]
     guard !asked.isJudged, !asked.isClosed, asked.stream <= lastStream else { return }
     let planned = world.ledger.sent[asked.number].planned

@@ -32,7 +32,7 @@ extension HTTP2Link {
     guard !isDeaf else { return }
     switch deed {
     case .begin: hasBegun = true
-    case .judge(let index): judge(index)
+    case .validate(let index): validate(index)
     case .answer(let index): sendAnswer(index)
     case .body(let index): sendBody(index)
     case .reset(let index, let code): sendReset(index, code)

@@ -84,6 +84,6 @@ public func apns_feedback_fd(_ feedback: OpaquePointer?) -> CInt {
 public func apns_feedback_free(_ feedback: OpaquePointer?) {
   guard let feedback else { return }
   let own = UnsafeMutablePointer<FeedbackHandle>(feedback)
-  if own.pointee.isForeign { own.pointee.leaveToParent() }
+  if own.pointee.isForeign { own.pointee.silence() }
   discard(own)
 }

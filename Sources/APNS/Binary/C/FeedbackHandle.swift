@@ -30,7 +30,7 @@ struct FeedbackHandle: ~Copyable {
     }
   }
 
-  mutating func leaveToParent() { service?.leaveToParent() }
+  mutating func silence() { service?.silence() }
 
   /// For the application's event loop; -1 if the list needs none.
   var descriptor: CInt {

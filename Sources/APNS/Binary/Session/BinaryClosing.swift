@@ -2,7 +2,7 @@ import CAPNS
 
 /// Closes a session gracefully.
 extension BinarySession where Net: ~Copyable {
-  mutating func leaveToParent() { network.silence() }
+  mutating func silence() { network.silence() }
 
   func describePeer(in message: inout Message) { network.append(to: &message) }
 
@@ -17,12 +17,12 @@ extension BinarySession where Net: ~Copyable {
       // The first call's deadline counts.
       deadline = standing.closeBy ?? deadline
       standing.closeBy = deadline
-      standing.goal = .leaving
+      standing.goal = .closing
     }
     let limit = options.limit(deadline, from: network.now)
-    if !isLeaving {
+    if !isShuttingDown {
       guard writeLast(by: limit, mayGoOn: limit < deadline) else { return false }
-      isLeaving = true
+      isShuttingDown = true
     }
     while listen() {
       let now = network.now
@@ -39,8 +39,8 @@ extension BinarySession where Net: ~Copyable {
     reconnects.ended(
       reconnects.reason.failure, otherwise: "the session was closed before it was proven")
     for index in 0..<options.connections {
-      close(channels + index)
-      channels[index].window.abandon()
+      close(connections + index)
+      connections[index].window.abandon()
     }
     isClosed = true
     log?.at(network.now).closed(self)
@@ -53,25 +53,25 @@ extension BinarySession where Net: ~Copyable {
   private mutating func writeLast(by limit: Nanoseconds, mayGoOn: Bool) -> Bool {
     // Abandons connections that are not open yet; no other is needed any more.
     for index in 0..<options.connections {
-      dropSpare(channels + index)
-      if channels[index].phase == .opening { close(channels + index) }
+      dropStandby(connections + index)
+      if connections[index].phase == .opening { close(connections + index) }
     }
     if hasConnection {
-      for index in 0..<options.connections where channels[index].phase == .open {
-        channels[index].wantsProof = options.usesSentinel && !channels[index].window.isEmpty
+      for index in 0..<options.connections where connections[index].phase == .open {
+        connections[index].wantsProof = options.usesSentinel && !connections[index].window.isEmpty
       }
       // Unwritten notifications become unknown, like every unresolved one.
       do throws(Failure) {
-        if try !run(until: .leaving, by: limit), network.now < limit { return false }
+        if try !run(until: .closing, by: limit), network.now < limit { return false }
       } catch {
         if error.status == APNS_ERR_TIMEOUT, mayGoOn { return false }
       }
     }
-    for index in 0..<options.connections where channels[index].phase == .open {
-      network.sayGoodbye(channels[index].connection.number)
+    for index in 0..<options.connections where connections[index].phase == .open {
+      network.halfClose(connections[index].link.number)
     }
-    for index in 0..<options.connections where channels[index].phase == .open {
-      try? receive(channels + index)
+    for index in 0..<options.connections where connections[index].phase == .open {
+      try? receive(connections + index)
     }
     return true
   }
@@ -79,10 +79,10 @@ extension BinarySession where Net: ~Copyable {
   /// Reads the gateway's remaining data; false if every connection has ended.
   private mutating func listen() -> Bool {
     var isListening = false
-    for index in 0..<options.connections where channels[index].phase == .open {
-      try? receiveIfDue(channels + index)
-      if channels[index].phase == .open {
-        network.watch(channels[index].connection.number, for: .reading)
+    for index in 0..<options.connections where connections[index].phase == .open {
+      try? receiveIfDue(connections + index)
+      if connections[index].phase == .open {
+        network.watch(connections[index].link.number, for: .reading)
         isListening = true
       }
     }

@@ -3,197 +3,202 @@ import CAPNS
 /// Opens connections, both the needed and the standby one.
 extension BinarySession where Net: ~Copyable {
   /// A firewall may have cut an older standby connection without notice.
-  private static var longestSpare: Nanoseconds { 60_000_000_000 }
+  private static var maxStandbyAge: Nanoseconds { 60_000_000_000 }
   /// A standby connection that has not opened by then is abandoned, and another is made.
-  private static var longestSpareOpening: Nanoseconds { 2_000_000_000 }
+  private static var maxStandbyOpening: Nanoseconds { 2_000_000_000 }
 
-  /// Opens the channel's connection; false when that takes waiting or is not needed.
+  /// Opens the connection; false when that takes waiting or is not needed.
   @inline(__always)
   mutating func ensureOpen(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal
+    _ connection: UnsafeMutablePointer<BinaryConnection>, _ goal: SessionGoal
   ) throws(Failure) -> Bool {
-    channel.pointee.phase == .open ? true : try openConnection(channel, goal)
+    connection.pointee.phase == .open ? true : try openConnection(connection, goal)
   }
 
   @inline(never)
   private mutating func openConnection(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal
+    _ connection: UnsafeMutablePointer<BinaryConnection>, _ goal: SessionGoal
   ) throws(Failure) -> Bool {
-    if channel.pointee.phase == .closed {
-      guard needsConnection(channel, goal) else { return false }
-      try takeSpare(channel)
-      if channel.pointee.phase == .open { return true }
+    if connection.pointee.phase == .closed {
+      guard needsConnection(connection, goal) else { return false }
+      try takeStandby(connection)
+      if connection.pointee.phase == .open { return true }
     }
     guard
       try reconnects.open(
-        &channel.pointee.connection, on: &network, within: options.connectTimeout)
+        &connection.pointee.link, on: &network, within: options.connectTimeout)
     else { return false }
     connects &+= 1
-    begun(channel)
+    begun(connection)
     return true
   }
 
   /// Moves to the standby connection, unless it does not exist or is too old.
   @inline(never)
-  private mutating func takeSpare(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
-    guard channel.pointee.spare.phase != .closed else { return }
-    let longest =
-      channel.pointee.spare.phase == .open ? Self.longestSpare : Self.longestSpareOpening
-    if network.now &- channel.pointee.spare.openedAt > longest {
-      dropSpare(channel)
+  private mutating func takeStandby(_ connection: UnsafeMutablePointer<BinaryConnection>)
+    throws(Failure)
+  {
+    guard connection.pointee.standby.phase != .closed else { return }
+    let maxAge =
+      connection.pointee.standby.phase == .open ? Self.maxStandbyAge : Self.maxStandbyOpening
+    if network.now &- connection.pointee.standby.openedAt > maxAge {
+      dropStandby(connection)
       return
     }
-    channel.pointee.moveToSpare()
-    if channel.pointee.phase == .open {
-      begun(channel)
+    connection.pointee.moveToStandby()
+    if connection.pointee.phase == .open {
+      begun(connection)
       // It may have ended while it was not read.
-      try receive(channel)
+      try receive(connection)
     }
   }
 
-  /// The channel has another connection than before, and it is open.
+  /// A new connection is open.
   @inline(never)
-  private mutating func begun(_ channel: UnsafeMutablePointer<BinaryChannel>) {
+  private mutating func begun(_ connection: UnsafeMutablePointer<BinaryConnection>) {
     let now = network.now
-    channel.pointee.connection.begun(on: &network)
-    channel.pointee.forgetConnection()
-    channel.pointee.lastWrite = now
+    connection.pointee.link.begun(on: &network)
+    connection.pointee.forgetConnection()
+    connection.pointee.lastWrite = now
   }
 
-  mutating func close(_ channel: UnsafeMutablePointer<BinaryChannel>) {
-    channel.pointee.connection.close(on: &network)
-    channel.pointee.forgetConnection()
+  mutating func close(_ connection: UnsafeMutablePointer<BinaryConnection>) {
+    connection.pointee.link.close(on: &network)
+    connection.pointee.forgetConnection()
   }
 
   @inline(never)
-  mutating func dropSpare(_ channel: UnsafeMutablePointer<BinaryChannel>) {
-    guard channel.pointee.spare.phase != .closed else { return }
-    channel.pointee.spare.close(on: &network)
+  mutating func dropStandby(_ connection: UnsafeMutablePointer<BinaryConnection>) {
+    guard connection.pointee.standby.phase != .closed else { return }
+    connection.pointee.standby.close(on: &network)
   }
 
   /// When the connection will soon be used up, the next one is made while this one works, so that
   /// moving on costs no handshake.
   @inline(__always)
-  mutating func keepSpare(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal) {
-    if case .leaving = goal { return }
-    guard options.keepsSpare else { return }
-    switch channel.pointee.spare.phase {
+  mutating func keepStandby(
+    _ connection: UnsafeMutablePointer<BinaryConnection>, _ goal: SessionGoal
+  ) {
+    if case .closing = goal { return }
+    guard options.keepsStandby else { return }
+    switch connection.pointee.standby.phase {
     case .open: return
-    case .closed where !endsSoon(channel): return
-    case .opening, .closed: makeSpare(channel)
+    case .closed where !endsSoon(connection): return
+    case .opening, .closed: makeStandby(connection)
     }
   }
 
-  private func endsSoon(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Bool {
-    channel.pointee.expectsEnd || channel.pointee.window.isHalfFull
-      || channel.pointee.window.hasDoubt
+  private func endsSoon(_ connection: UnsafeMutablePointer<BinaryConnection>) -> Bool {
+    connection.pointee.expectsEnd || connection.pointee.window.isHalfFull
+      || connection.pointee.window.hasDoubt
   }
 
   @inline(never)
-  private mutating func makeSpare(_ channel: UnsafeMutablePointer<BinaryChannel>) {
+  private mutating func makeStandby(_ connection: UnsafeMutablePointer<BinaryConnection>) {
     let now = network.now
-    if channel.pointee.spare.phase == .closed {
-      guard now >= channel.pointee.nextSpareLook, now >= reconnects.earliest,
-        channel.pointee.window.hasInFlight
+    if connection.pointee.standby.phase == .closed {
+      guard now >= connection.pointee.nextStandbyCheck, now >= reconnects.earliest,
+        connection.pointee.window.hasInFlight
       else { return }
       do throws(Failure) {
         try network.open(
-          channel.pointee.spare.number, isSpare: true, by: now &+ options.connectTimeout)
+          connection.pointee.standby.number, isStandby: true, by: now &+ options.connectTimeout)
       } catch {
-        spareFailed(channel, error)
+        standbyFailed(connection, error)
         return
       }
-      reconnects.opened(&channel.pointee.spare, at: network.now)
-      channel.pointee.spare.phase = .opening
-      log?.at(now).connecting(channel.pointee.spare, isSpare: true, on: network)
-      channel.pointee.spare.openedAt = now
-    } else if network.readiness(channel.pointee.spare.number).isEmpty,
-      now < channel.pointee.nextSpareLook,
-      now < channel.pointee.spare.opening.until
+      reconnects.opened(&connection.pointee.standby, at: network.now)
+      connection.pointee.standby.phase = .opening
+      log?.at(now).connecting(connection.pointee.standby, isStandby: true, on: network)
+      connection.pointee.standby.openedAt = now
+    } else if network.readiness(connection.pointee.standby.number).isEmpty,
+      now < connection.pointee.nextStandbyCheck,
+      now < connection.pointee.standby.opening.until
     {
       return
     }
-    channel.pointee.nextSpareLook = now &+ SessionConnection.lookInterval
+    connection.pointee.nextStandbyCheck = now &+ SessionLink.lookInterval
     do throws(Failure) {
-      switch try network.advance(channel.pointee.spare.number) {
+      switch try network.advance(connection.pointee.standby.number) {
       case .open:
-        channel.pointee.spare.phase = .open
-        log?.at(now).connected(channel.pointee.spare, isSpare: true, on: network)
-        channel.pointee.spare.openedAt = now
+        connection.pointee.standby.phase = .open
+        log?.at(now).connected(connection.pointee.standby, isStandby: true, on: network)
+        connection.pointee.standby.openedAt = now
         connects &+= 1
       case .waits(let readiness, let time):
-        channel.pointee.spare.opening = (readiness, time)
+        connection.pointee.standby.opening = (readiness, time)
       }
     } catch {
-      spareFailed(channel, error)
+      standbyFailed(connection, error)
     }
   }
 
   /// When the standby connection must be made or continued.
   @inline(__always)
-  func spareDue(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal) -> Nanoseconds
+  func standbyDue(_ connection: UnsafeMutablePointer<BinaryConnection>, _ goal: SessionGoal)
+    -> Nanoseconds
   {
-    if case .leaving = goal { return .max }
-    guard options.keepsSpare else { return .max }
-    switch channel.pointee.spare.phase {
+    if case .closing = goal { return .max }
+    guard options.keepsStandby else { return .max }
+    switch connection.pointee.standby.phase {
     case .open: return .max
-    case .opening: return channel.pointee.spare.opening.until
+    case .opening: return connection.pointee.standby.opening.until
     case .closed:
-      guard endsSoon(channel), channel.pointee.window.hasInFlight else { return .max }
-      return max(channel.pointee.nextSpareLook, reconnects.earliest)
+      guard endsSoon(connection), connection.pointee.window.hasInFlight else { return .max }
+      return max(connection.pointee.nextStandbyCheck, reconnects.earliest)
     }
   }
 
   /// The connection in use is not affected; when it ends, its own reason is reported.
   @inline(never)
-  private mutating func spareFailed(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, _ failure: Failure
+  private mutating func standbyFailed(
+    _ connection: UnsafeMutablePointer<BinaryConnection>, _ failure: Failure
   ) {
-    log?.at(network.now).refused(channel.pointee.spare, isSpare: true, failure)
-    channel.pointee.spare.close(on: &network)
-    channel.pointee.nextSpareLook = network.now &+ Reconnects.shortLife
+    log?.at(network.now).refused(connection.pointee.standby, isStandby: true, failure)
+    connection.pointee.standby.close(on: &network)
+    connection.pointee.nextStandbyCheck = network.now &+ Reconnects.shortLife
   }
 
   /// The connection is gone, and no packet resolves anything.
   @inline(never)
   mutating func connectionEnded(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, _ failure: Failure?
+    _ connection: UnsafeMutablePointer<BinaryConnection>, _ failure: Failure?
   ) throws(Failure) {
-    let counts = logEnd(channel, failure)
-    defer { logResent(channel, since: counts) }
-    let hasUnproven = channel.pointee.hasUnproven
-    close(channel)
+    let counts = logEnd(connection, failure)
+    defer { logResent(connection, since: counts) }
+    let hasUnproven = connection.pointee.hasUnproven
+    close(connection)
     reconnects.ended(failure, otherwise: "the gateway ended the connection without naming one")
     if let failure, failure.refusesProvider {
-      let hadSomething = channel.pointee.window.hasInFlight
-      channel.pointee.window.connectionRefused()
-      if options.usesSentinel, hadSomething, channel.pointee.window.hasDoubt {
-        channel.pointee.holds = .unwelcome
+      let hadSomething = connection.pointee.window.hasInFlight
+      connection.pointee.window.connectionRefused()
+      if options.usesSentinel, hadSomething, connection.pointee.window.hasDoubt {
+        connection.pointee.holds = .unwelcome
       } else {
-        channel.pointee.holds = []
+        connection.pointee.holds = []
       }
-      if !channel.pointee.window.hasDoubt { channel.pointee.settled() }
+      if !connection.pointee.window.hasDoubt { connection.pointee.settled() }
       reconnects.achievedNothing(on: &network)
       throw failure
     }
     if let failure { reconnects.note(failure) }
-    let isInDoubt = channel.pointee.window.hasInFlight
-    channel.pointee.holds = []
-    if isInDoubt { channel.pointee.ambiguousEnds &+= 1 }
+    let isInDoubt = connection.pointee.window.hasInFlight
+    connection.pointee.holds = []
+    if isInDoubt { connection.pointee.ambiguousEnds &+= 1 }
     if !options.resendsInDoubt {
-      channel.pointee.window.connectionEnded(resending: .none)
-    } else if channel.pointee.ambiguousEnds
-      < options.fruitlessEndsMax(hasProven: channel.pointee.hasProven)
+      connection.pointee.window.connectionEnded(resending: .none)
+    } else if connection.pointee.ambiguousEnds
+      < options.unproductiveEndsMax(hasProven: connection.pointee.hasProven)
     {
-      channel.pointee.window.connectionEnded(resending: .usual)
+      connection.pointee.window.connectionEnded(resending: .usual)
     } else {
-      channel.pointee.ambiguousEnds = 0
-      channel.pointee.hasProven = false
-      channel.pointee.window.connectionEnded(resending: .undoubted)
+      connection.pointee.ambiguousEnds = 0
+      connection.pointee.hasProven = false
+      connection.pointee.window.connectionEnded(resending: .undoubted)
     }
     // Resent notifications keep their age, and are wanted as before.
-    if !channel.pointee.window.hasDoubt { channel.pointee.settled() }
+    if !connection.pointee.window.hasDoubt { connection.pointee.settled() }
     reconnects.lost(
-      channel.pointee.connection, leavingDoubt: isInDoubt || hasUnproven, on: &network)
+      connection.pointee.link, inDoubt: isInDoubt || hasUnproven, on: &network)
   }
 }

@@ -8,18 +8,19 @@ extension BinarySession where Net: ~Copyable {
     if isCutShort { return 0 }
     var due = Nanoseconds.max
     for index in 0..<options.connections {
-      let channel = channels + index
-      due = min(due, channel.pointee.window.nextDeadline)
-      switch channel.pointee.phase {
+      let connection = connections + index
+      due = min(due, connection.pointee.window.nextDeadline)
+      switch connection.pointee.phase {
       case .closed:
-        if needsConnection(channel, goal) {
+        if needsConnection(connection, goal) {
           // A standby one takes its place without a pause.
-          due = min(due, channel.pointee.spare.phase == .closed ? reconnects.earliest : 0)
+          due = min(due, connection.pointee.standby.phase == .closed ? reconnects.earliest : 0)
         }
-      case .opening: due = min(due, channel.pointee.connection.opening.until)
+      case .opening: due = min(due, connection.pointee.link.opening.until)
       case .open:
-        due = min(due, channel.pointee.connection.stallDue(atMost: options.writeTimeout))
-        due = min(due, paceDue(channel), proofDue(channel, goal), spareDue(channel, goal))
+        due = min(due, connection.pointee.link.stallDue(timeout: options.writeTimeout))
+        due = min(
+          due, paceDue(connection), proofDue(connection, goal), standbyDue(connection, goal))
       }
     }
     return due
@@ -29,11 +30,11 @@ extension BinarySession where Net: ~Copyable {
   @inline(never)
   mutating func watch() {
     for index in 0..<options.connections {
-      let channel = channels + index
-      channel.pointee.connection.watch(on: &network)
+      let connection = connections + index
+      connection.pointee.link.watch(on: &network)
       // A connection that opens as standby continues only if one is in use.
-      if channel.pointee.phase == .open, channel.pointee.spare.phase == .opening {
-        channel.pointee.spare.watch(on: &network)
+      if connection.pointee.phase == .open, connection.pointee.standby.phase == .opening {
+        connection.pointee.standby.watch(on: &network)
       }
     }
   }

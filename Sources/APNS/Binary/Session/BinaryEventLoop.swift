@@ -5,11 +5,11 @@ extension BinarySession where Net: ~Copyable {
   mutating func look() { network.look() }
 
   @inline(__always)
-  mutating func hurry() { network.hurry() }
+  mutating func wake() { network.wake() }
 
   var descriptor: CInt { network.descriptor }
   var due: Nanoseconds { network.due }
-  var bell: CInt { network.bell }
+  var wakeup: CInt { network.wakeup }
 
   mutating func wait(for goal: SessionGoal, until deadline: Nanoseconds, _ now: Nanoseconds) {
     watch()

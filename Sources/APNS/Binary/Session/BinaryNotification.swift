@@ -25,5 +25,5 @@ extension BinarySession where Net: ~Copyable {
       expiry: expiry, priority: given.pointee.priority == 0 ? nil : given.pointee.priority)
   }
 
-  func payloadMost(_ given: UnsafePointer<apns_notification_t>) -> Int { options.payloadMax }
+  func maxPayload(_ given: UnsafePointer<apns_notification_t>) -> Int { options.payloadMax }
 }

@@ -9,17 +9,17 @@ extension BinarySession where Net: ~Copyable {
     if let outcome = takeOutcome() {
       standing.tookOutcome()
       // Another one may have room now.
-      if options.neverWaits, nextDeadline == .min { hurry() }
+      if options.neverWaits, nextDeadline == .min { wake() }
       return outcome
     }
     if isClosed || options.neverWaits { return nil }
     if milliseconds == 0 {
-      for index in 0..<options.connections where channels[index].phase == .open {
-        try look(channels + index)
+      for index in 0..<options.connections where connections[index].phase == .open {
+        try look(connections + index)
       }
-      trouble.forget()
+      lastFailure.forget()
       expire()
-      if let failure = trouble.failure { throw failure }
+      if let failure = lastFailure.failure { throw failure }
       return options.onOutcome == nil ? takeOutcome() : nil
     }
     let deadline = deadline(milliseconds: milliseconds)
@@ -33,28 +33,28 @@ extension BinarySession where Net: ~Copyable {
   }
 
   /// Reads what has come, and proves what has been in flight for long.
-  private mutating func look(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
+  private mutating func look(_ connection: UnsafeMutablePointer<BinaryConnection>) throws(Failure) {
     callEnds = network.now
-    channel.pointee.connection.lastLook = callEnds
-    if network.hasNews(channel.pointee.connection.number) { try receiveNews(channel) }
-    guard channel.pointee.phase == .open else { return }
-    expireWaiting(channel)
-    noteProof(channel, isWanted: false)
-    if channel.pointee.wantsProof { try write(channel, all: true) }
-    try prove(channel, isWanted: false)
+    connection.pointee.link.lastLook = callEnds
+    if network.isReadable(connection.pointee.link.number) { try receiveReadable(connection) }
+    guard connection.pointee.phase == .open else { return }
+    expireWaiting(connection)
+    noteProof(connection, isWanted: false)
+    if connection.pointee.wantsProof { try write(connection, all: true) }
+    try prove(connection, isWanted: false)
   }
 
-  /// The oldest outcome of all channels.
+  /// The oldest outcome of all connections.
   mutating func takeOutcome() -> WaitingOutcome? {
-    var oldest: (channel: Int, identifier: UInt32)?
+    var oldest: (connection: Int, identifier: UInt32)?
     for index in 0..<options.connections {
-      guard let identifier = channels[index].window.firstOutcome else { continue }
+      guard let identifier = connections[index].window.firstOutcome else { continue }
       // Identifiers wrap around, so the sign of their difference shows which one is older.
       if let other = oldest, Int32(bitPattern: identifier &- other.identifier) > 0 { continue }
       oldest = (index, identifier)
     }
     guard let oldest else { return nil }
-    return channels[oldest.channel].window.takeOutcome()
+    return connections[oldest.connection].window.takeOutcome()
   }
 
   var hasOutcome: Bool { waitingOutcomes > 0 || standing.hasDelivered }
@@ -62,33 +62,33 @@ extension BinarySession where Net: ~Copyable {
   var waitingOutcomes: Int { sum { $0.waitingOutcomes } }
   var unresolved: Int { sum { $0.unresolved } }
   private var waitsToWrite: Bool {
-    for index in 0..<options.connections where channels[index].waitsToWrite { return true }
+    for index in 0..<options.connections where connections[index].waitsToWrite { return true }
     return false
   }
 
   mutating func cancel(_ identifier: UInt32) -> Int {
     var count = 0
     for index in 0..<options.connections {
-      count &+= channels[index].window.cancel(identifier, pending: channels[index].pending)
+      count &+= connections[index].window.cancel(identifier, pending: connections[index].pending)
     }
     return count
   }
 
-  /// A count over all channels.
+  /// A count over all connections.
   func sum(_ count: (borrowing Window) -> Int) -> Int {
     var sum = 0
-    for index in 0..<options.connections { sum &+= count(channels[index].window) }
+    for index in 0..<options.connections { sum &+= count(connections[index].window) }
     return sum
   }
 
-  var isPushing: Bool { channels[pushing].window.isPushing }
-  var hasPushed: Bool { channels[pushing].window.hasPushed }
-  mutating func takePushed() -> WaitingOutcome? { channels[pushing].window.takePushed() }
+  var isPushing: Bool { connections[pushing].window.isPushing }
+  var hasPushed: Bool { connections[pushing].window.hasPushed }
+  mutating func takePushed() -> WaitingOutcome? { connections[pushing].window.takePushed() }
   mutating func rest(until time: Nanoseconds) { network.wait(until: time) }
 
   mutating func push() {
     pushing = taking
-    channels[pushing].window.push()
+    connections[pushing].window.push()
     pushIdentifier = nextIdentifier == 1 ? .max : nextIdentifier &- 1
   }
 
@@ -101,7 +101,7 @@ extension BinarySession where Net: ~Copyable {
     stats.forgotten = untaken.pointee.forgotten
     var oldest: UInt32?
     for index in 0..<options.connections {
-      let window = channels + index
+      let window = connections + index
       stats.taken &+= window.pointee.window.taken
       stats.accepted &+= window.pointee.window.accepted
       stats.rejected &+= window.pointee.window.rejected
@@ -127,13 +127,13 @@ extension BinarySession where Net: ~Copyable {
     metrics.forgetConnections()
     var (resent, inDoubt): (UInt64, UInt64) = (0, 0)
     for index in 0..<options.connections {
-      let channel = channels + index
-      resent &+= channel.pointee.window.resent
-      inDoubt &+= channel.pointee.window.resentInDoubt
-      note(channel.pointee.phase, isDraining: channel.pointee.sentinel.isBegun)
-      switch channel.pointee.spare.phase {
+      let connection = connections + index
+      resent &+= connection.pointee.window.resent
+      inDoubt &+= connection.pointee.window.resentInDoubt
+      note(connection.pointee.phase, isDraining: connection.pointee.sentinel.isBegun)
+      switch connection.pointee.standby.phase {
       case .open: metrics.pointee.standby &+= 1
-      case .opening, .closed: note(channel.pointee.spare.phase, isDraining: false)
+      case .opening, .closed: note(connection.pointee.standby.phase, isDraining: false)
       }
     }
     metrics.pointee.resends_in_doubt = inDoubt

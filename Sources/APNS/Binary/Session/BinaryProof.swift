@@ -5,89 +5,90 @@ extension BinarySession where Net: ~Copyable {
   /// Decides whether a proof is wanted: because the call needs one, or because something has been
   /// in flight for long.
   @inline(__always)
-  mutating func noteProof(_ channel: UnsafeMutablePointer<BinaryChannel>, isWanted: Bool) {
+  mutating func noteProof(_ connection: UnsafeMutablePointer<BinaryConnection>, isWanted: Bool) {
     if isWanted {
-      channel.pointee.wantsProof = !channel.pointee.window.isEmpty
-    } else if channel.pointee.connection.lastLook >= channel.pointee.proveDue
-      || channel.pointee.connection.askedAt >= proofDeadline(channel)
+      connection.pointee.wantsProof = !connection.pointee.window.isEmpty
+    } else if connection.pointee.link.lastLook >= connection.pointee.proveDue
+      || connection.pointee.link.askedAt >= proofDeadline(connection)
     {
-      noteAge(channel)
+      noteAge(connection)
     }
   }
 
   /// When what is in flight has to be proven to have its end by its deadline; `max`: there is none, or
   /// nothing proves.
   @inline(__always)
-  private func proofDeadline(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Nanoseconds {
-    let due = channel.pointee.window.nextDeadline
+  private func proofDeadline(_ connection: UnsafeMutablePointer<BinaryConnection>) -> Nanoseconds {
+    let due = connection.pointee.window.nextDeadline
     return due > .min && due < .max && canProve ? due &- options.proofLead : .max
   }
 
   private var canProve: Bool { options.usesSentinel || options.quietPeriod > 0 }
 
   @inline(never)
-  private mutating func noteAge(_ channel: UnsafeMutablePointer<BinaryChannel>) {
-    guard !channel.pointee.window.isEmpty else { return }
-    let now = channel.pointee.connection.askedAt
-    if channel.pointee.connection.lastLook < channel.pointee.proveDue {
+  private mutating func noteAge(_ connection: UnsafeMutablePointer<BinaryConnection>) {
+    guard !connection.pointee.window.isEmpty else { return }
+    let now = connection.pointee.link.askedAt
+    if connection.pointee.link.lastLook < connection.pointee.proveDue {
       // The first one may be resolved already.
-      channel.pointee.window.lookAtDeadlines(at: now)
-      guard now >= proofDeadline(channel), channel.pointee.window.hasInFlight else { return }
+      connection.pointee.window.lookAtDeadlines(at: now)
+      guard now >= proofDeadline(connection), connection.pointee.window.hasInFlight else { return }
     }
     // A sentinel costs its connection, so it waits until the next connection may be made.
-    if options.usesSentinel, channel.pointee.connection.lastLook < reconnects.earliest { return }
-    channel.pointee.wantsProof = true
+    if options.usesSentinel, connection.pointee.link.lastLook < reconnects.earliest { return }
+    connection.pointee.wantsProof = true
   }
 
   /// Waits for proof: the sentinel's error packet or, without sentinels, the quiet period.
   @inline(__always)
   mutating func prove(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, isWanted: Bool
+    _ connection: UnsafeMutablePointer<BinaryConnection>, isWanted: Bool
   ) throws(Failure) {
-    guard channel.pointee.phase == .open else { return }
-    if channel.pointee.sentinel.isWhole {
-      try awaitAnswer(channel)
+    guard connection.pointee.phase == .open else { return }
+    if connection.pointee.sentinel.isWhole {
+      try awaitAnswer(connection)
     } else if !options.usesSentinel,
-      channel.pointee.wantsProof || channel.pointee.window.flightNeedsProof
+      connection.pointee.wantsProof || connection.pointee.window.flightNeedsProof
     {
-      try awaitSilence(channel, isWanted: isWanted)
+      try awaitSilence(connection, isWanted: isWanted)
     }
   }
 
   /// When something must be done for proof: by an answer to a sentinel, after a silence, for the
   /// goal, or because something is in flight for long.
   @inline(__always)
-  func proofDue(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal) -> Nanoseconds
+  func proofDue(_ connection: UnsafeMutablePointer<BinaryConnection>, _ goal: SessionGoal)
+    -> Nanoseconds
   {
-    if channel.pointee.sentinel.isWhole {
-      return channel.pointee.lastWrite &+ options.answerTimeout
+    if connection.pointee.sentinel.isWhole {
+      return connection.pointee.lastWrite &+ options.answerTimeout
     }
-    if channel.pointee.quietMark != nil { return silenceDue(channel, goal) }
-    return ageDue(channel, goal)
+    if connection.pointee.quietMark != nil { return silenceDue(connection, goal) }
+    return ageDue(connection, goal)
   }
 
   @inline(never)
-  private func ageDue(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal)
+  private func ageDue(_ connection: UnsafeMutablePointer<BinaryConnection>, _ goal: SessionGoal)
     -> Nanoseconds
   {
-    guard !channel.pointee.wantsProof, !channel.pointee.window.isEmpty else { return .max }
+    guard !connection.pointee.wantsProof, !connection.pointee.window.isEmpty else { return .max }
     if goal.needsProof { return 0 }
     // The age is checked as often as the connection is polled.
-    let look = channel.pointee.connection.lastLook &+ SessionConnection.lookInterval
-    var due = max(channel.pointee.proveDue, look)
-    if channel.pointee.window.hasInFlight { due = min(due, proofDeadline(channel)) }
+    let look = connection.pointee.link.lastLook &+ SessionLink.lookInterval
+    var due = max(connection.pointee.proveDue, look)
+    if connection.pointee.window.hasInFlight { due = min(due, proofDeadline(connection)) }
     return options.usesSentinel ? max(due, reconnects.earliest) : due
   }
 
   @inline(never)
-  private func silenceDue(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal)
+  private func silenceDue(_ connection: UnsafeMutablePointer<BinaryConnection>, _ goal: SessionGoal)
     -> Nanoseconds
   {
-    guard let mark = channel.pointee.quietMark,
-      channel.pointee.wantsProof || channel.pointee.window.flightNeedsProof
-    else { return ageDue(channel, goal) }
+    guard let mark = connection.pointee.quietMark,
+      connection.pointee.wantsProof || connection.pointee.window.flightNeedsProof
+    else { return ageDue(connection, goal) }
     // A packet that has begun ends the silence.
-    if channel.pointee.packet.count > 0 || !channel.pointee.window.hasInFlight { return .max }
+    if connection.pointee.packet.count > 0 || !connection.pointee.window.hasInFlight { return .max }
     return mark.time &+ options.quietPeriod
   }
 
@@ -96,47 +97,48 @@ extension BinarySession where Net: ~Copyable {
   /// Writes a notification without a token. The gateway must answer it by name, which proves
   /// everything sent before it.
   @inline(never)
-  mutating func writeSentinel(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
-    guard isSentinelDue(channel) else { return }
+  mutating func writeSentinel(_ connection: UnsafeMutablePointer<BinaryConnection>) throws(Failure)
+  {
+    guard isSentinelDue(connection) else { return }
     try withUnsafeTemporaryAllocation(byteCount: Sentinel.room, alignment: 1) {
       (frame) throws(Failure) in
-      let size = encodeSentinel(channel, frame)
-      while channel.pointee.phase == .open, channel.pointee.sentinel.written < size {
+      let size = encodeSentinel(connection, frame)
+      while connection.pointee.phase == .open, connection.pointee.sentinel.written < size {
         let rest = UnsafeRawBufferPointer(
-          rebasing: frame[min(channel.pointee.sentinel.written, size)..<size])
-        switch network.write(channel.pointee.connection.number, rest) {
+          rebasing: frame[min(connection.pointee.sentinel.written, size)..<size])
+        switch network.write(connection.pointee.link.number, rest) {
         case .bytes(let count):
-          channel.pointee.sentinel.wrote(count)
-          if channel.pointee.sentinel.written >= size {
+          connection.pointee.sentinel.wrote(count)
+          if connection.pointee.sentinel.written >= size {
             log?.at(network.now).asked(
-              channel.pointee.connection,
+              connection.pointee.link,
               "a notification without a token is sent, whose error packet proves the others")
           }
           bytes &+= UInt64(count)
           records &+= 1
-          channel.pointee.lastWrite = network.now
-          channel.pointee.connection.stalledSince = nil
-        case .full: return try stalled(channel, mustRead: false)
-        case .needsReading: return try stalled(channel, mustRead: true)
-        case .broken: return try broken(channel, network.failure(channel.pointee.connection.number))
+          connection.pointee.lastWrite = network.now
+          connection.pointee.link.stalledSince = nil
+        case .full: return try stalled(connection, mustRead: false)
+        case .needsReading: return try stalled(connection, mustRead: true)
+        case .broken: return try broken(connection, network.failure(connection.pointee.link.number))
         }
       }
     }
   }
 
-  private func isSentinelDue(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Bool {
-    guard options.usesSentinel, !channel.pointee.sentinel.isWhole else { return false }
-    if channel.pointee.sentinel.isBegun || channel.pointee.holds.contains(.unwelcome) {
+  private func isSentinelDue(_ connection: UnsafeMutablePointer<BinaryConnection>) -> Bool {
+    guard options.usesSentinel, !connection.pointee.sentinel.isWhole else { return false }
+    if connection.pointee.sentinel.isBegun || connection.pointee.holds.contains(.unwelcome) {
       return true
     }
-    guard channel.pointee.window.hasInFlight else { return false }
-    return channel.pointee.wantsProof && !channel.pointee.window.hasUnwritten
-      || channel.pointee.window.flightNeedsProof || hasWrittenLast(channel)
+    guard connection.pointee.window.hasInFlight else { return false }
+    return connection.pointee.wantsProof && !connection.pointee.window.hasUnwritten
+      || connection.pointee.window.flightNeedsProof || hasWrittenLast(connection)
   }
 
   /// Returns its size; the bytes are the same each time for the same connection.
   private mutating func encodeSentinel(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, _ frame: UnsafeMutableRawBufferPointer
+    _ connection: UnsafeMutablePointer<BinaryConnection>, _ frame: UnsafeMutableRawBufferPointer
   ) -> Int {
     withUnsafeTemporaryAllocation(byteCount: 2, alignment: 1) { braces in
       braces[0] = UInt8(ascii: "{")
@@ -147,10 +149,10 @@ extension BinarySession where Net: ~Copyable {
       guard let size = FrameEncoder.size(of: sentinel, as: options.command),
         size <= frame.count, let base = frame.baseAddress
       else { return 0 }
-      if !channel.pointee.sentinel.isBegun {
-        channel.pointee.sentinel.begin(takeIdentifier(), size: size)
+      if !connection.pointee.sentinel.isBegun {
+        connection.pointee.sentinel.begin(takeIdentifier(), size: size)
       }
-      sentinel.identifier = channel.pointee.sentinel.identifier
+      sentinel.identifier = connection.pointee.sentinel.identifier
       FrameEncoder.encode(sentinel, as: options.command, size: size, into: base)
       return size
     }
@@ -159,16 +161,17 @@ extension BinarySession where Net: ~Copyable {
   /// The gateway must answer a sentinel. If it does not, treat it as dead even if the connection
   /// looks open.
   @inline(never)
-  private mutating func awaitAnswer(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure)
+  private mutating func awaitAnswer(_ connection: UnsafeMutablePointer<BinaryConnection>)
+    throws(Failure)
   {
-    let due = channel.pointee.lastWrite &+ options.answerTimeout
+    let due = connection.pointee.lastWrite &+ options.answerTimeout
     if network.now < due { return }
     // The process may have been suspended since the last look: what came until then counts.
-    try receive(channel)
-    if channel.pointee.phase == .open {
-      log?.at(network.now).givenUp(
-        channel.pointee.connection, APNS_CAUSE_ANSWER_TIMEOUT, "no answer to what asks for proof")
-      try connectionEnded(channel, nil)
+    try receive(connection)
+    if connection.pointee.phase == .open {
+      log?.at(network.now).abandoned(
+        connection.pointee.link, APNS_CAUSE_ANSWER_TIMEOUT, "no answer to what asks for proof")
+      try connectionEnded(connection, nil)
     }
   }
 
@@ -177,70 +180,72 @@ extension BinarySession where Net: ~Copyable {
   /// Without a sentinel: silence after the last write.
   @inline(never)
   private mutating func awaitSilence(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, isWanted: Bool
+    _ connection: UnsafeMutablePointer<BinaryConnection>, isWanted: Bool
   ) throws(Failure) {
-    if options.quietPeriod > 0 { return try awaitQuiet(channel) }
-    guard isWanted && !channel.pointee.window.hasUnwritten || hasWrittenLast(channel),
-      channel.pointee.window.hasInFlight
+    if options.quietPeriod > 0 { return try awaitQuiet(connection) }
+    guard isWanted && !connection.pointee.window.hasUnwritten || hasWrittenLast(connection),
+      connection.pointee.window.hasInFlight
     else { return }
     // It proves nothing, and nothing else will ever come.
-    try receive(channel)
-    guard channel.pointee.phase == .open else { return }
-    channel.pointee.window.giveUpWritten()
-    channel.pointee.settled()
-    if hasWrittenLast(channel) { close(channel) }
+    try receive(connection)
+    guard connection.pointee.phase == .open else { return }
+    connection.pointee.window.giveUpWritten()
+    connection.pointee.settled()
+    if hasWrittenLast(connection) { close(connection) }
   }
 
-  private mutating func awaitQuiet(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
-    while channel.pointee.window.hasInFlight {
-      if channel.pointee.quietMark == nil {
+  private mutating func awaitQuiet(_ connection: UnsafeMutablePointer<BinaryConnection>)
+    throws(Failure)
+  {
+    while connection.pointee.window.hasInFlight {
+      if connection.pointee.quietMark == nil {
         // Old notifications are proven even while more are written.
         guard
-          !channel.pointee.window.hasUnwritten || channel.pointee.window.flightNeedsProof
-            || channel.pointee.connection.lastLook >= channel.pointee.proveDue
-            || channel.pointee.holds.contains(.replaced)
+          !connection.pointee.window.hasUnwritten || connection.pointee.window.flightNeedsProof
+            || connection.pointee.link.lastLook >= connection.pointee.proveDue
+            || connection.pointee.holds.contains(.replaced)
         else { return }
-        channel.pointee.quietMark = QuietMark(
-          position: channel.pointee.window.written, time: channel.pointee.lastWrite)
+        connection.pointee.quietMark = QuietMark(
+          position: connection.pointee.window.written, time: connection.pointee.lastWrite)
       }
-      guard let mark = channel.pointee.quietMark else { return }
+      guard let mark = connection.pointee.quietMark else { return }
       let quiet = mark.time &+ options.quietPeriod
       if network.now < quiet { return }
       // The process may have been suspended since the last look: what came until then counts.
-      try receive(channel)
+      try receive(connection)
       // A packet that has begun is an answer too.
-      guard channel.pointee.phase == .open, channel.pointee.packet.count == 0 else { return }
-      channel.pointee.quietMark = nil
-      channel.pointee.window.quietPeriodPassed(after: mark.position)
-      channel.pointee.ambiguousEnds = 0
-      channel.pointee.hasProven = true
+      guard connection.pointee.phase == .open, connection.pointee.packet.count == 0 else { return }
+      connection.pointee.quietMark = nil
+      connection.pointee.window.quietPeriodPassed(after: mark.position)
+      connection.pointee.ambiguousEnds = 0
+      connection.pointee.hasProven = true
       reconnects.achieved()
-      if channel.pointee.window.hasInFlight {
-        channel.pointee.settled()
-        channel.pointee.wantsProof = channel.pointee.holds.contains(.replaced)
-        channel.pointee.proveDue = later(mark.time, by: options.proveAfter)
-      } else if hasWrittenLast(channel) {
-        channel.pointee.settled()
-        return close(channel)
+      if connection.pointee.window.hasInFlight {
+        connection.pointee.settled()
+        connection.pointee.wantsProof = connection.pointee.holds.contains(.replaced)
+        connection.pointee.proveDue = later(mark.time, by: options.proveAfter)
+      } else if hasWrittenLast(connection) {
+        connection.pointee.settled()
+        return close(connection)
       } else {
-        provenByQuiet(channel)
+        provenByQuiet(connection)
       }
       // The flight was complete; the next one may be written.
-      if channel.pointee.window.hasUnwritten { try write(channel, all: true) }
-      guard channel.pointee.phase == .open else { return }
+      if connection.pointee.window.hasUnwritten { try write(connection, all: true) }
+      guard connection.pointee.phase == .open else { return }
     }
   }
 
   /// Later writes count as if on a new connection. Not if the peer has refused a TLS record,
   /// because that must be offered again with at least as many bytes.
-  func provenByQuiet(_ channel: UnsafeMutablePointer<BinaryChannel>) {
-    channel.pointee.settled()
-    guard channel.pointee.connection.stalledSince == nil else {
-      channel.pointee.proveDue = later(channel.pointee.connection.lastLook, by: options.proveAfter)
+  func provenByQuiet(_ connection: UnsafeMutablePointer<BinaryConnection>) {
+    connection.pointee.settled()
+    guard connection.pointee.link.stalledSince == nil else {
+      connection.pointee.proveDue = later(connection.pointee.link.lastLook, by: options.proveAfter)
       return
     }
-    channel.pointee.firstWrite = nil
-    channel.pointee.written = 0
+    connection.pointee.firstWrite = nil
+    connection.pointee.written = 0
   }
 
   /// Adds a span to a time; `max`, as either of them, means never.

@@ -4,8 +4,8 @@ import CAPNS
 extension BinarySession where Net: ~Copyable {
   /// Reads when a wait found something, or when the last look was long ago.
   @inline(__always)
-  mutating func receiveIfDue(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
-    if channel.pointee.connection.hasNews(on: &network) { try receiveNews(channel) }
+  mutating func receiveIfDue(_ connection: UnsafeMutablePointer<BinaryConnection>) throws(Failure) {
+    if connection.pointee.link.isReadable(on: &network) { try receiveReadable(connection) }
   }
 
   /// Maximum number of reads a minute that bring nothing: TLS 1.3 tickets, which carry the
@@ -16,41 +16,43 @@ extension BinarySession where Net: ~Copyable {
   /// Reads what arrived. A connection that keeps sending bytes that never become a packet keeps
   /// calls busy and achieves nothing, so it is abandoned.
   @inline(never)
-  mutating func receiveNews(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
-    let heard = channel.pointee.packet.count
-    try receive(channel)
-    guard channel.pointee.phase == .open else { return }
-    if heard != channel.pointee.packet.count { return }
-    let now = channel.pointee.connection.lastLook
-    if now &- channel.pointee.emptyReadsSince > Self.minute {
-      (channel.pointee.emptyReads, channel.pointee.emptyReadsSince) = (0, now)
+  mutating func receiveReadable(_ connection: UnsafeMutablePointer<BinaryConnection>)
+    throws(Failure)
+  {
+    let heard = connection.pointee.packet.count
+    try receive(connection)
+    guard connection.pointee.phase == .open else { return }
+    if heard != connection.pointee.packet.count { return }
+    let now = connection.pointee.link.lastLook
+    if now &- connection.pointee.emptyReadsSince > Self.minute {
+      (connection.pointee.emptyReads, connection.pointee.emptyReadsSince) = (0, now)
     }
-    channel.pointee.emptyReads &+= 1
-    guard channel.pointee.emptyReads > Self.emptyReadsMax else { return }
+    connection.pointee.emptyReads &+= 1
+    guard connection.pointee.emptyReads > Self.emptyReadsMax else { return }
     let failure = Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_FLOOD) {
       $0.append("the gateway keeps sending TLS records without data: ")
       network.append(to: &$0)
     }
-    try connectionEnded(channel, failure)
+    try connectionEnded(connection, failure)
     reconnects.achievedNothing(on: &network)
     throw failure
   }
 
   /// Reads everything that is there. Throws when the peer refused the provider itself.
   @inline(never)
-  mutating func receive(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
+  mutating func receive(_ connection: UnsafeMutablePointer<BinaryConnection>) throws(Failure) {
     try withUnsafeTemporaryAllocation(byteCount: 512, alignment: 1) {
       (buffer) throws(Failure) in
-      while channel.pointee.phase == .open {
-        switch network.read(channel.pointee.connection.number, into: buffer) {
+      while connection.pointee.phase == .open {
+        switch network.read(connection.pointee.link.number, into: buffer) {
         case .bytes(let count):
           metrics.pointee.bytes_read &+= UInt64(count.magnitude)
           try received(
-            channel, UnsafeRawBufferPointer(rebasing: buffer[0..<min(count, buffer.count)]))
+            connection, UnsafeRawBufferPointer(rebasing: buffer[0..<min(count, buffer.count)]))
         case .nothing: return
-        case .end: try connectionEnded(channel, nil)
+        case .end: try connectionEnded(connection, nil)
         case .broken:
-          try connectionEnded(channel, network.failure(channel.pointee.connection.number))
+          try connectionEnded(connection, network.failure(connection.pointee.link.number))
         }
       }
     }
@@ -58,12 +60,12 @@ extension BinarySession where Net: ~Copyable {
 
   @inline(never)
   private mutating func received(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, _ bytes: UnsafeRawBufferPointer
+    _ connection: UnsafeMutablePointer<BinaryConnection>, _ bytes: UnsafeRawBufferPointer
   ) throws(Failure) {
     var rest = bytes
-    while rest.count > 0, channel.pointee.phase == .open {
-      let missing = ErrorPacket.size &- channel.pointee.packet.count
-      try receivedPacket(channel, rest)
+    while rest.count > 0, connection.pointee.phase == .open {
+      let missing = ErrorPacket.size &- connection.pointee.packet.count
+      try receivedPacket(connection, rest)
       rest = UnsafeRawBufferPointer(rebasing: rest[min(missing, rest.count)...])
     }
   }
@@ -77,14 +79,14 @@ extension BinarySession where Net: ~Copyable {
   }
 
   private mutating func receivedPacket(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, _ bytes: UnsafeRawBufferPointer
+    _ connection: UnsafeMutablePointer<BinaryConnection>, _ bytes: UnsafeRawBufferPointer
   ) throws(Failure) {
     let packet: ErrorPacket?
     do throws(WireError) {
-      packet = try channel.pointee.packet.read(bytes)
+      packet = try connection.pointee.packet.read(bytes)
     } catch {
       try connectionEnded(
-        channel,
+        connection,
         Failure(APNS_ERR_PROTOCOL) {
           if Self.isOfHTTP(bytes) {
             $0.append("the peer speaks HTTP: set the option protocol to HTTP/2: ")
@@ -98,42 +100,42 @@ extension BinarySession where Net: ~Copyable {
       return
     }
     guard let packet else { return }
-    let counts = logAnswer(channel, packet)
-    let rejected = channel.pointee.window.rejected
-    defer { logResent(channel, since: counts) }
-    switch channel.pointee.window.errorPacket(
-      status: packet.status, identifier: packet.identifier, sentinel: channel.pointee.sentinel)
+    let counts = logAnswer(connection, packet)
+    let rejected = connection.pointee.window.rejected
+    defer { logResent(connection, since: counts) }
+    switch connection.pointee.window.errorPacket(
+      status: packet.status, identifier: packet.identifier, sentinel: connection.pointee.sentinel)
     {
-    case .ambiguous: return try connectionEnded(channel, nil)
+    case .ambiguous: return try connectionEnded(connection, nil)
     case .noError:
       reconnects.achieved()
-      channel.pointee.ambiguousEnds = 0
-      channel.pointee.hasProven = true
-      channel.pointee.emptyReads = 0
-      if !channel.pointee.window.hasInFlight { channel.pointee.settled() }
+      connection.pointee.ambiguousEnds = 0
+      connection.pointee.hasProven = true
+      connection.pointee.emptyReads = 0
+      if !connection.pointee.window.hasInFlight { connection.pointee.settled() }
       return
     case .proven:
-      if channel.pointee.sentinel.isWhole {
-        metrics.noteAnswer(after: network.now &- channel.pointee.lastWrite)
+      if connection.pointee.sentinel.isWhole {
+        metrics.noteAnswer(after: network.now &- connection.pointee.lastWrite)
       }
-      channel.pointee.expectsEnd = false
-      channel.pointee.pace.proven()
+      connection.pointee.expectsEnd = false
+      connection.pointee.pace.proven()
     case .rejected(let bytes):
       // It may have ended as unknown before.
-      if channel.pointee.window.rejected != rejected {
+      if connection.pointee.window.rejected != rejected {
         metrics.noteRejection(status: packet.status)
       }
-      channel.pointee.expectsEnd = true
-      channel.pointee.pace.rejected(
-        after: bytes, in: network.now &- (channel.pointee.firstWrite ?? network.now),
-        window: channel.pointee.window.ring.size)
+      connection.pointee.expectsEnd = true
+      connection.pointee.pace.rejected(
+        after: bytes, in: network.now &- (connection.pointee.firstWrite ?? network.now),
+        window: connection.pointee.window.ring.size)
     }
     reconnects.achieved()
-    channel.pointee.ambiguousEnds = 0
-    channel.pointee.hasProven = true
-    channel.pointee.holds = []
-    channel.pointee.settled()
+    connection.pointee.ambiguousEnds = 0
+    connection.pointee.hasProven = true
+    connection.pointee.holds = []
+    connection.pointee.settled()
     // The gateway discards everything else that was written here.
-    close(channel)
+    close(connection)
   }
 }

@@ -5,40 +5,42 @@ extension BinarySession where Net: ~Copyable {
   /// The network's next connections show other credentials than those it has.
   mutating func replaceConnections() {
     for index in 0..<options.connections {
-      let channel = channels + index
-      dropSpare(channel)
-      switch channel.pointee.phase {
+      let connection = connections + index
+      dropStandby(connection)
+      switch connection.pointee.phase {
       case .closed: break
-      case .opening: close(channel)
+      case .opening: close(connection)
       case .open:
-        channel.pointee.holds.insert(.replaced)
-        if !channel.pointee.window.hasInFlight, hasWrittenLast(channel) {
-          close(channel)
+        connection.pointee.holds.insert(.replaced)
+        if !connection.pointee.window.hasInFlight, hasWrittenLast(connection) {
+          close(connection)
         } else {
-          channel.pointee.wantsProof = true
+          connection.pointee.wantsProof = true
           // The next connection is made meanwhile.
-          channel.pointee.expectsEnd = true
+          connection.pointee.expectsEnd = true
         }
       }
     }
-    if options.neverWaits { hurry() }
+    if options.neverWaits { wake() }
   }
 
   /// Bytes that a connection may still write although it accepts no more notifications.
   @inline(never)
-  func leftToWrite(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Int {
-    guard channel.pointee.holds == .replaced, !channel.pointee.sentinel.isBegun else { return 0 }
-    // TLS was given a record before, and has to be given the same bytes again.
-    if channel.pointee.connection.stalledSince != nil {
-      return channel.pointee.stalledRecord
+  func leftToWrite(_ connection: UnsafeMutablePointer<BinaryConnection>) -> Int {
+    guard connection.pointee.holds == .replaced, !connection.pointee.sentinel.isBegun else {
+      return 0
     }
-    return channel.pointee.window.restOfFrame
+    // TLS was given a record before, and has to be given the same bytes again.
+    if connection.pointee.link.stalledSince != nil {
+      return connection.pointee.stalledRecord
+    }
+    return connection.pointee.window.restOfFrame
   }
 
   /// The connection is being replaced and has written a whole frame, its last bytes.
   @inline(never)
-  func hasWrittenLast(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Bool {
-    channel.pointee.holds.contains(.replaced) && !channel.pointee.sentinel.isBegun
-      && channel.pointee.connection.stalledSince == nil && channel.pointee.window.restOfFrame == 0
+  func hasWrittenLast(_ connection: UnsafeMutablePointer<BinaryConnection>) -> Bool {
+    connection.pointee.holds.contains(.replaced) && !connection.pointee.sentinel.isBegun
+      && connection.pointee.link.stalledSince == nil && connection.pointee.window.restOfFrame == 0
   }
 }

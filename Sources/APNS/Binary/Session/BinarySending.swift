@@ -21,26 +21,26 @@ extension BinarySession where Net: ~Copyable {
     else { throw tooLarge }
     if options.connections > 1 { chooseChannel(size) }
     waitsSince = 0
-    if channels[taking].phase != .open, !options.neverWaits {
-      if areFullOfOutcomes, channel(withRoomFor: size) == nil { throw isFull }
+    if connections[taking].phase != .open, !options.neverWaits {
+      if areFullOfOutcomes, connection(withRoomFor: size) == nil { throw isFull }
       waitsSince = network.now
       try connect()
     }
     var free = room(for: size, in: taking)
     if free == nil { free = try makeRoom(size) }
     guard let place = free else { throw isFull }
-    let channel = channels + taking
+    let connection = connections + taking
     let identifier = takeIdentifier()
     notification.identifier = identifier
-    let frame = channel.pointee.window.ring.address(place)
+    let frame = connection.pointee.window.ring.address(place)
     notification.payload = payload(
       frame + FrameEncoder.payloadOffset(tokenCount: notification.token.count, as: command))
     FrameEncoder.encode(notification, as: command, size: size, into: frame)
-    channel.pointee.window.commit(
+    connection.pointee.window.commit(
       place, size: size, identifier: identifier, userData: userData,
       hasUsualToken: notification.token.count == WireNotification.usualToken,
       due: due(within: deadline))
-    channel.pointee.queuedInTurn &+= size
+    connection.pointee.queuedInTurn &+= size
     return identifier
   }
 
@@ -73,19 +73,19 @@ extension BinarySession where Net: ~Copyable {
   /// Connections used at the same time alternate, one TLS record each, so that each carries its
   /// share. One without room or without a connection is skipped.
   private mutating func chooseChannel(_ size: Int) {
-    channels[taking].window.giveWay()
-    if channels[taking].queuedInTurn < Self.recordSize, channels[taking].phase == .open,
+    connections[taking].window.giveWay()
+    if connections[taking].queuedInTurn < Self.recordSize, connections[taking].phase == .open,
       room(for: size, in: taking) != nil
     {
       return
     }
-    channels[taking].queuedInTurn = 0
+    connections[taking].queuedInTurn = 0
     for step in 1...options.connections {
       let index = (taking &+ step) % options.connections
-      if channels[index].phase == .open, !channels[index].isEnding,
-        channels[index].window.hasRoom(for: size)
+      if connections[index].phase == .open, !connections[index].isEnding,
+        connections[index].window.hasRoom(for: size)
       {
-        channels[index].window.giveWay()
+        connections[index].window.giveWay()
         taking = index
         return
       }
@@ -96,21 +96,21 @@ extension BinarySession where Net: ~Copyable {
   /// answered before it writes has no room: its frames would wait for an answer that may not come.
   @inline(__always)
   private func room(for size: Int, in index: Int) -> Int? {
-    if options.connections > 1, channels[index].isEnding { return nil }
-    return channels[index].window.reserve(size)
+    if options.connections > 1, connections[index].isEnding { return nil }
+    return connections[index].window.reserve(size)
   }
 
   /// Resolves notifications in flight, so that their room can be used again.
   @inline(never)
   private mutating func makeRoom(_ size: Int) throws(Failure) -> Int? {
-    guard size <= channels[0].window.largestFrame else { throw tooLarge }
-    channels[taking].window.giveWay()
+    guard size <= connections[0].window.largestFrame else { throw tooLarge }
+    connections[taking].window.giveWay()
     if let place = room(for: size, in: taking) { return place }
-    if areFullOfOutcomes, channel(withRoomFor: size) == nil {
+    if areFullOfOutcomes, connection(withRoomFor: size) == nil {
       log?.at(network.now).full(waitingOutcomes, needsCaller: true)
       return nil
     }
-    if channels[taking].window.reserve(size) == nil {
+    if connections[taking].window.reserve(size) == nil {
       log?.at(network.now).full(unresolved, needsCaller: false)
     }
     if options.neverWaits {
@@ -119,24 +119,24 @@ extension BinarySession where Net: ~Copyable {
       if waitsSince == 0 { waitsSince = network.now }
       try run(until: .room(size), by: restOfWait)
     }
-    guard let index = channel(withRoomFor: size) else { return nil }
+    guard let index = connection(withRoomFor: size) else { return nil }
     taking = index
-    channels[index].window.giveWay()
+    connections[index].window.giveWay()
     return room(for: size, in: index)
   }
 
-  func hasRoom(for size: Int) -> Bool { channel(withRoomFor: size) != nil || areFullOfOutcomes }
+  func hasRoom(for size: Int) -> Bool { connection(withRoomFor: size) != nil || areFullOfOutcomes }
 
-  private func channel(withRoomFor size: Int) -> Int? {
-    for index in 0..<options.connections where channels[index].window.hasRoom(for: size) {
-      if options.connections == 1 || !channels[index].isEnding { return index }
+  private func connection(withRoomFor size: Int) -> Int? {
+    for index in 0..<options.connections where connections[index].window.hasRoom(for: size) {
+      if options.connections == 1 || !connections[index].isEnding { return index }
     }
     return nil
   }
 
   /// Some connection is full of outcomes. If none has room, taking outcomes makes some soonest.
   private var areFullOfOutcomes: Bool {
-    for index in 0..<options.connections where channels[index].window.isFullOfOutcomes {
+    for index in 0..<options.connections where connections[index].window.isFullOfOutcomes {
       return true
     }
     return false
@@ -144,16 +144,16 @@ extension BinarySession where Net: ~Copyable {
 
   /// A whole record waits to be written.
   @inline(__always)
-  var hasFullRecord: Bool { channels[taking].window.ring.unwritten >= Self.recordSize }
+  var hasFullRecord: Bool { connections[taking].window.ring.unwritten >= Self.recordSize }
 
   @inline(never)
   mutating func connect() throws(Failure) {
-    if channels[taking].phase == .open { return }
+    if connections[taking].phase == .open { return }
     if options.neverWaits { return try connectOnce() }
     try run(until: .connection, by: network.now &+ options.connectTimeout)
-    // If the current channel has to wait, another one takes its place.
-    for index in 0..<options.connections where channels[taking].phase != .open {
-      if channels[index].phase == .open { taking = index }
+    // If the current connection has to wait, another one takes its place.
+    for index in 0..<options.connections where connections[taking].phase != .open {
+      if connections[index].phase == .open { taking = index }
     }
   }
 
@@ -161,130 +161,138 @@ extension BinarySession where Net: ~Copyable {
     let rest = restOfWait
     waitsSince = 0
     try run(until: all ? .sending : .records, by: rest)
-    if all { tellOutcomes() } else { awaitMore() }
+    if all { reportOutcomes() } else { awaitMore() }
   }
 
-  /// Writes all queued notifications, on every channel.
+  /// Writes all queued notifications, on every connection.
   mutating func flush() throws(Failure) {
     let isReached = try run(until: .writing)
-    tellOutcomes()
+    reportOutcomes()
     if !isReached { throw .notYet }
   }
 
   /// Writes on an open connection until nothing is left or the peer takes no more.
   @inline(__always)
-  mutating func write(_ channel: UnsafeMutablePointer<BinaryChannel>, all: Bool) throws(Failure) {
-    while isDue(channel, all: all), try writeRecord(channel), channel.pointee.phase == .open {
-      guard isDue(channel, all: all) else { break }
-      try receiveIfDue(channel)
-      guard channel.pointee.phase == .open else { return }
-      if isOverdue(channel) {
+  mutating func write(_ connection: UnsafeMutablePointer<BinaryConnection>, all: Bool)
+    throws(Failure)
+  {
+    while isDue(connection, all: all), try writeRecord(connection),
+      connection.pointee.phase == .open
+    {
+      guard isDue(connection, all: all) else { break }
+      try receiveIfDue(connection)
+      guard connection.pointee.phase == .open else { return }
+      if isTimedOut(connection) {
         isCutShort = true
         return
       }
     }
-    if channel.pointee.wantsProof || channel.pointee.window.hasDoubt
-      || channel.pointee.sentinel.isBegun, channel.pointee.phase == .open
+    if connection.pointee.wantsProof || connection.pointee.window.hasDoubt
+      || connection.pointee.sentinel.isBegun, connection.pointee.phase == .open
     {
-      try writeSentinel(channel)
+      try writeSentinel(connection)
     }
   }
 
   /// A peer that takes everything at once must not keep a call for long.
   @inline(__always)
-  private func isOverdue(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Bool {
-    channel.pointee.connection.lastLook &- (options.neverWaits ? 0 : 50_000_000) >= callEnds
+  private func isTimedOut(_ connection: UnsafeMutablePointer<BinaryConnection>) -> Bool {
+    connection.pointee.link.lastLook &- (options.neverWaits ? 0 : 50_000_000) >= callEnds
   }
 
   @inline(__always)
-  private func isDue(_ channel: UnsafeMutablePointer<BinaryChannel>, all: Bool) -> Bool {
-    channel.pointee.window.hasUnwritten
-      && (all || channel.pointee.window.ring.unwritten >= Self.recordSize)
+  private func isDue(_ connection: UnsafeMutablePointer<BinaryConnection>, all: Bool) -> Bool {
+    connection.pointee.window.hasUnwritten
+      && (all || connection.pointee.window.ring.unwritten >= Self.recordSize)
   }
 
   /// False when that takes waiting.
   @inline(__always)
-  private mutating func writeRecord(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure)
+  private mutating func writeRecord(_ connection: UnsafeMutablePointer<BinaryConnection>)
+    throws(Failure)
     -> Bool
   {
-    if channel.pointee.firstWrite == nil || channel.pointee.pace.allowance != .max { pace(channel) }
+    if connection.pointee.firstWrite == nil || connection.pointee.pace.allowance != .max {
+      pace(connection)
+    }
     let allowed =
-      channel.pointee.holdsBack
-      ? leftToWrite(channel) : channel.pointee.pace.allowance &- channel.pointee.written
-    let record = channel.pointee.window.nextRecord(limit: min(Self.recordSize, allowed))
+      connection.pointee.holdsBack
+      ? leftToWrite(connection) : connection.pointee.pace.allowance &- connection.pointee.written
+    let record = connection.pointee.window.nextRecord(limit: min(Self.recordSize, allowed))
     guard record.count > 0 else { return false }
-    switch network.write(channel.pointee.connection.number, record) {
+    switch network.write(connection.pointee.link.number, record) {
     case .bytes(let count):
-      if log != nil { logFrames(channel, count) }
-      channel.pointee.window.wrote(count)
-      channel.pointee.written &+= count
+      if log != nil { logFrames(connection, count) }
+      connection.pointee.window.wrote(count)
+      connection.pointee.written &+= count
       bytes &+= UInt64(count)
       records &+= 1
-      if options.quietPeriod > 0 { channel.pointee.lastWrite = network.now }
-      channel.pointee.connection.stalledSince = nil
+      if options.quietPeriod > 0 { connection.pointee.lastWrite = network.now }
+      connection.pointee.link.stalledSince = nil
       return true
     case .full:
-      noteStalled(channel, record)
-      try stalled(channel, mustRead: false)
+      noteStalled(connection, record)
+      try stalled(connection, mustRead: false)
     case .needsReading:
-      noteStalled(channel, record)
-      try stalled(channel, mustRead: true)
-    case .broken: try broken(channel, network.failure(channel.pointee.connection.number))
+      noteStalled(connection, record)
+      try stalled(connection, mustRead: true)
+    case .broken: try broken(connection, network.failure(connection.pointee.link.number))
     }
     return false
   }
 
   /// TLS keeps the bytes of the first attempt, and ignores bytes added in a later one.
   private func noteStalled(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, _ record: UnsafeRawBufferPointer
+    _ connection: UnsafeMutablePointer<BinaryConnection>, _ record: UnsafeRawBufferPointer
   ) {
-    if channel.pointee.connection.stalledSince == nil {
-      channel.pointee.stalledRecord = record.count
+    if connection.pointee.link.stalledSince == nil {
+      connection.pointee.stalledRecord = record.count
     }
   }
 
   @inline(never)
   mutating func broken(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, _ failure: Failure
+    _ connection: UnsafeMutablePointer<BinaryConnection>, _ failure: Failure
   ) throws(Failure) {
     // The error packet may have arrived before the connection ended.
-    try receive(channel)
-    if channel.pointee.phase == .open { try connectionEnded(channel, failure) }
+    try receive(connection)
+    if connection.pointee.phase == .open { try connectionEnded(connection, failure) }
   }
 
   /// Works out how much the connection may carry by now, when it is new or rejections are coming.
   @inline(never)
-  private mutating func pace(_ channel: UnsafeMutablePointer<BinaryChannel>) {
+  private mutating func pace(_ connection: UnsafeMutablePointer<BinaryConnection>) {
     let now = network.now
-    if channel.pointee.firstWrite == nil {
-      channel.pointee.firstWrite = now
-      channel.pointee.proveDue = min(
-        channel.pointee.proveDue, later(now, by: options.proveAfter))
-      channel.pointee.pace.begin(window: channel.pointee.window.ring.size)
+    if connection.pointee.firstWrite == nil {
+      connection.pointee.firstWrite = now
+      connection.pointee.proveDue = min(
+        connection.pointee.proveDue, later(now, by: options.proveAfter))
+      connection.pointee.pace.begin(window: connection.pointee.window.ring.size)
     }
-    channel.pointee.pace.grow(at: now, written: channel.pointee.written)
+    connection.pointee.pace.grow(at: now, written: connection.pointee.written)
   }
 
   /// When the connection may carry more than it does.
   @inline(__always)
-  func paceDue(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Nanoseconds {
-    channel.pointee.window.hasUnwritten && channel.pointee.written >= channel.pointee.pace.allowance
-      ? channel.pointee.pace.nextGrowth : .max
+  func paceDue(_ connection: UnsafeMutablePointer<BinaryConnection>) -> Nanoseconds {
+    connection.pointee.window.hasUnwritten
+      && connection.pointee.written >= connection.pointee.pace.allowance
+      ? connection.pointee.pace.nextGrowth : .max
   }
 
   @inline(never)
   mutating func stalled(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, mustRead: Bool
+    _ connection: UnsafeMutablePointer<BinaryConnection>, mustRead: Bool
   ) throws(Failure) {
-    let longest = options.writeTimeout
-    if channel.pointee.connection.stalled(mustRead: mustRead, at: network.now, atMost: longest) {
+    let timeout = options.writeTimeout
+    if connection.pointee.link.stalled(mustRead: mustRead, at: network.now, timeout: timeout) {
       return
     }
     // An unread error packet is the likeliest reason why nothing goes out.
-    try receive(channel)
-    guard channel.pointee.phase == .open else { return }
-    let failure = OutOfTime.stalled(for: longest, on: network)
-    try connectionEnded(channel, failure)
+    try receive(connection)
+    guard connection.pointee.phase == .open else { return }
+    let failure = OutOfTime.stalled(for: timeout, on: network)
+    try connectionEnded(connection, failure)
     throw failure
   }
 }

@@ -7,10 +7,10 @@ struct BinarySession<Net: Network & ~Copyable>: ProviderSession, ~Copyable {
   let options: SessionOptions
   var network: Net
   /// One for each connection that is used at the same time.
-  let channels: UnsafeMutablePointer<BinaryChannel>
+  let connections: UnsafeMutablePointer<BinaryConnection>
   let metrics: UnsafeMutablePointer<apns_session_metrics_t>
   let untaken: UnsafeMutablePointer<Untaken>
-  /// The channel that takes the next notification.
+  /// The connection that takes the next notification.
   var taking = 0
   var reconnects: Reconnects
   /// The identifier of the next notification.
@@ -23,15 +23,15 @@ struct BinarySession<Net: Network & ~Copyable>: ProviderSession, ~Copyable {
   var passed = PassedPayload()
   var pushEnds = Nanoseconds.max
   var pushIdentifier: UInt32 = 0
-  /// The channel of the push.
+  /// The connection of the push.
   var pushing = 0
   /// For a session that never waits.
   var standing = StandingWork()
   var firstTurn = 0
   var isClosed = false
   /// No more notifications are taken; the session only reads what still comes.
-  var isLeaving = false
-  var trouble = LastFailure()
+  var isShuttingDown = false
+  var lastFailure = LastFailure()
   var connects: UInt64 = 0
   var bytes: UInt64 = 0
   var records: UInt64 = 0
@@ -42,42 +42,42 @@ struct BinarySession<Net: Network & ~Copyable>: ProviderSession, ~Copyable {
     _ options: SessionOptions, network: consuming Net, firstIdentifier: UInt32 = 1
   ) throws(Failure) -> BinarySession {
     let log = try options.log.open { network.append(to: &$0) }
-    let channels = malloc(options.connections &* MemoryLayout<BinaryChannel>.stride)?
-      .bindMemory(to: BinaryChannel.self, capacity: options.connections)
+    let connections = malloc(options.connections &* MemoryLayout<BinaryConnection>.stride)?
+      .bindMemory(to: BinaryConnection.self, capacity: options.connections)
     let metrics = calloc(1, MemoryLayout<apns_session_metrics_t>.size)?
       .bindMemory(to: apns_session_metrics_t.self, capacity: 1)
     let untaken = UnsafeMutablePointer<Untaken>.make(
-      options.telling, release: options.userDataFree, log: log)
+      options.reporting, release: options.userDataFree, log: log)
     var count = 0
-    if let channels, let untaken {
+    if let connections, let untaken {
       while count < options.connections,
         let window = Window(
           bytes: options.windowBytes / options.connections,
           untaken: untaken, zeroProves: options.zeroProves,
           limitsFlights: options.usesSentinel || options.quietPeriod > 0)
       {
-        (channels + count).initialize(
-          to: BinaryChannel(
-            window: window, connection: SessionConnection(2 &* count),
-            spare: SessionConnection(2 &* count &+ 1)))
+        (connections + count).initialize(
+          to: BinaryConnection(
+            window: window, link: SessionLink(2 &* count),
+            standby: SessionLink(2 &* count &+ 1)))
         count &+= 1
       }
     }
-    guard let channels, let metrics, let untaken, count == options.connections else {
-      end(channels, count, metrics, untaken, log)
+    guard let connections, let metrics, let untaken, count == options.connections else {
+      end(connections, count, metrics, untaken, log)
       throw .outOfMemory
     }
-    return BinarySession(options, network, log, channels, metrics, untaken, firstIdentifier)
+    return BinarySession(options, network, log, connections, metrics, untaken, firstIdentifier)
   }
 
   /// Frees what there is.
   private static func end(
-    _ channels: UnsafeMutablePointer<BinaryChannel>?, _ count: Int,
+    _ connections: UnsafeMutablePointer<BinaryConnection>?, _ count: Int,
     _ metrics: UnsafeMutablePointer<apns_session_metrics_t>?,
     _ untaken: UnsafeMutablePointer<Untaken>?, _ log: UnsafeMutablePointer<SessionLog>?
   ) {
-    channels?.deinitialize(count: count)
-    free(channels)
+    connections?.deinitialize(count: count)
+    free(connections)
     free(metrics)
     untaken?.end()
     log?.end()
@@ -85,24 +85,24 @@ struct BinarySession<Net: Network & ~Copyable>: ProviderSession, ~Copyable {
 
   private init(
     _ options: SessionOptions, _ network: consuming Net,
-    _ log: UnsafeMutablePointer<SessionLog>?, _ channels: UnsafeMutablePointer<BinaryChannel>,
+    _ log: UnsafeMutablePointer<SessionLog>?, _ connections: UnsafeMutablePointer<BinaryConnection>,
     _ metrics: UnsafeMutablePointer<apns_session_metrics_t>,
     _ untaken: UnsafeMutablePointer<Untaken>, _ firstIdentifier: UInt32
   ) {
     self.options = options
     self.network = network
     self.log = log
-    self.channels = channels
+    self.connections = connections
     self.metrics = metrics
     self.untaken = untaken
     nextIdentifier = firstIdentifier == 0 ? 1 : firstIdentifier
     reconnects = Reconnects(
-      longestPause: options.longestPause, perMinute: options.connectsPerMinute, log: log)
+      maxPause: options.maxPause, perMinute: options.connectsPerMinute, log: log)
   }
 
   deinit {
     passed.end()
-    Self.end(channels, options.connections, metrics, untaken, log)
+    Self.end(connections, options.connections, metrics, untaken, log)
   }
 }
 
@@ -119,7 +119,7 @@ extension SessionGoal {
 }
 
 extension BinarySession where Net: ~Copyable {
-  var channelCount: Int { options.connections }
+  var connectionCount: Int { options.connections }
 
   @_optimize(speed)
   @inline(never)
@@ -145,17 +145,17 @@ extension BinarySession where Net: ~Copyable {
     case .room(let size): return hasRoom(for: size)
     case .push: return hasPushed
     case .outcome where hasOutcome: return true
-    case .writing, .sending, .leaving, .outcome, .ends: break
+    case .writing, .sending, .closing, .outcome, .ends: break
     }
     for index in 0..<options.connections {
       switch goal {
-      case .sending where channels[index].phase == .closed && hasConnection && isPausing: break
-      case .writing where channels[index].hasUnwritten: return false
-      case .sending where channels[index].hasUnwritten: return false
-      case .leaving where channels[index].phase == .open && channels[index].waitsToWrite:
+      case .sending where connections[index].phase == .closed && hasConnection && isPausing: break
+      case .writing where connections[index].hasUnwritten: return false
+      case .sending where connections[index].hasUnwritten: return false
+      case .closing where connections[index].phase == .open && connections[index].waitsToWrite:
         return false
-      case .outcome where channels[index].window.unresolved > 0: return false
-      case .ends where channels[index].window.unresolved > 0: return false
+      case .outcome where connections[index].window.unresolved > 0: return false
+      case .ends where connections[index].window.unresolved > 0: return false
       default: break
       }
     }
@@ -165,60 +165,61 @@ extension BinarySession where Net: ~Copyable {
   private var isPausing: Bool { reconnects.earliest > network.now }
 
   var hasConnection: Bool {
-    for index in 0..<options.connections where channels[index].phase == .open { return true }
+    for index in 0..<options.connections where connections[index].phase == .open { return true }
     return false
   }
 
-  /// Some channel has a connection or is opening one.
+  /// Some connection is open or opening.
   private var getsOn: Bool {
-    for index in 0..<options.connections where channels[index].phase != .closed { return true }
+    for index in 0..<options.connections where connections[index].phase != .closed { return true }
     return false
   }
 
   var outOfTime: Failure {
     @inline(never) get {
       var waiting = OutOfTime()
-      for index in 0..<options.connections { waiting.note(channels[index].connection) }
+      for index in 0..<options.connections { waiting.note(connections[index].link) }
       let isPausing = !hasConnection && reconnects.earliest > network.now
       return waiting.failure(
-        on: network, pausingAfter: isPausing ? reconnects.fruitless : nil,
+        on: network, pausingAfter: isPausing ? reconnects.unproductive : nil,
         unresolved: unresolved, reason: reconnects.reason.failure)
     }
   }
 
   @inline(__always)
   mutating func advance(_ number: Int, _ goal: SessionGoal) throws(Failure) {
-    let channel = channels + number
+    let connection = connections + number
     repeat {
-      expireWaiting(channel)
-      guard try ensureOpen(channel, goal) else { return }
-      try receiveIfDue(channel)
-      if channel.pointee.phase == .open { try work(channel, goal) }
-    } while channel.pointee.phase == .closed && needsConnection(channel, goal)
+      expireWaiting(connection)
+      guard try ensureOpen(connection, goal) else { return }
+      try receiveIfDue(connection)
+      if connection.pointee.phase == .open { try work(connection, goal) }
+    } while connection.pointee.phase == .closed && needsConnection(connection, goal)
   }
 
   /// Writes, proves and keeps a standby connection, all on an open connection.
   @inline(__always)
   private mutating func work(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal
+    _ connection: UnsafeMutablePointer<BinaryConnection>, _ goal: SessionGoal
   ) throws(Failure) {
-    noteProof(channel, isWanted: goal.needsProof)
+    noteProof(connection, isWanted: goal.needsProof)
     switch goal {
     case .connection: break
-    case .records: try write(channel, all: channel.pointee.wantsProof)
-    default: try write(channel, all: true)
+    case .records: try write(connection, all: connection.pointee.wantsProof)
+    default: try write(connection, all: true)
     }
-    try prove(channel, isWanted: goal.needsProof)
-    if channel.pointee.phase == .open { keepSpare(channel, goal) }
+    try prove(connection, isWanted: goal.needsProof)
+    if connection.pointee.phase == .open { keepStandby(connection, goal) }
   }
 
   @inline(never)
-  func needsConnection(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal) -> Bool
+  func needsConnection(_ connection: UnsafeMutablePointer<BinaryConnection>, _ goal: SessionGoal)
+    -> Bool
   {
     switch goal {
     case .connection: return true
-    case .leaving: return false
-    case _ where channel.pointee.window.hasUnwritten: return true
+    case .closing: return false
+    case _ where connection.pointee.window.hasUnwritten: return true
     // Connections used at the same time are all kept open.
     case .records, .writing, .sending, .room: return options.connections > 1
     case .outcome, .push, .ends: return false

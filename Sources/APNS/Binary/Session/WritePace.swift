@@ -28,7 +28,7 @@ struct Pace {
   private static let fewRejections = 8
   private static let leastRun = 1024
   private static let leastDelay: Nanoseconds = 200_000
-  private static let mostDelay: Nanoseconds = 1_000_000_000
+  private static let maxDelay: Nanoseconds = 1_000_000_000
 
   /// A connection is about to write its first bytes, from a window of `window` bytes.
   mutating func begin(window: Int) {
@@ -51,7 +51,7 @@ struct Pace {
   /// before it.
   mutating func rejected(after bytes: Int, in time: Nanoseconds, window: Int) {
     let bytes = max(bytes, Self.leastRun)
-    let time = min(max(time, Self.leastDelay), Self.mostDelay)
+    let time = min(max(time, Self.leastDelay), Self.maxDelay)
     if rejections == 0 { (run, delay) = (window, time) }
     run = rejections < Self.fewRejections ? (run &+ bytes) / 2 : (3 &* run &+ bytes) / 4
     delay = min((3 &* delay &+ time) / 4, time)

@@ -33,7 +33,7 @@ struct Feedback: ~Copyable {
   /// Reads in a row that got nothing although the socket was ready.
   private var vainReads = 0
   /// A whole TLS record may come in this many pieces.
-  private static let mostVainReads = 4096
+  private static let maxVainReads = 4096
   private var connection: TLSConnection
   private var isOpen = false
   /// For an application's event loop.
@@ -64,7 +64,7 @@ struct Feedback: ~Copyable {
       to: endpoint, trusting: trust, resuming: TLSOffer(), at: nil,
       by: Deadline(milliseconds: connectTimeout))
     // Room for the content of a whole TLS record and the longest tuple.
-    let capacity = FeedbackTuple.longest &+ 16 << 10
+    let capacity = FeedbackTuple.maxSize &+ 16 << 10
     guard let memory = malloc(capacity) else { throw .outOfMemory }
     var feedback = Feedback(
       endpoint: endpoint, limits: limits, connection: connection, events: events,
@@ -97,7 +97,7 @@ struct Feedback: ~Copyable {
   var isForeign: Bool { !origin.isHere }
 
   /// The connection belongs to the parent process: this one must not send a byte on it.
-  mutating func leaveToParent() {
+  mutating func silence() {
     connection.silence()
     events?.silence()
   }
@@ -229,7 +229,7 @@ struct Feedback: ~Copyable {
     } else if connection.wait(for: .reading, deadline.earlier(last).earlier(ends)) != nil {
       vainReads &+= 1
     }
-    if vainReads > Self.mostVainReads {
+    if vainReads > Self.maxVainReads {
       return breakOff(
         Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_FLOOD) {
           $0.append("the feedback service keeps sending data that contains no device: ")

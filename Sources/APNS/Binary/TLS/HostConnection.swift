@@ -5,7 +5,7 @@ import CSystem
 struct HostConnection {
   private let ssl: OpaquePointer
   /// How many milliseconds a peer on a non-blocking socket may accept nothing.
-  private static let patience: Milliseconds = 30_000
+  private static let timeout: Milliseconds = 30_000
 
   init(_ ssl: OpaquePointer) { self.ssl = ssl }
 
@@ -44,7 +44,7 @@ struct HostConnection {
 
   private func wait(for wanted: Readiness, _ descriptor: CInt) -> Bool {
     descriptor >= 0
-      && Readiness.wait(for: wanted, on: descriptor, until: Deadline(milliseconds: Self.patience))
+      && Readiness.wait(for: wanted, on: descriptor, until: Deadline(milliseconds: Self.timeout))
         != nil
   }
 }

@@ -23,10 +23,10 @@ struct FrameRing: ~Copyable {
     self.size = size
   }
 
-  /// Where the next `count` bytes go; nil if they do not fit together with `spare` more after them.
+  /// Where the next `count` bytes go; nil if they do not fit together with `reserve` more after them.
   @inline(__always)
-  func place(for count: Int, spare: Int) -> Int? {
-    let need = count &+ spare
+  func place(for count: Int, reserve: Int) -> Int? {
+    let need = count &+ reserve
     if hasTurned { return tail &- head > need ? head : nil }
     if size &- head >= need { return head }
     // Wraps to the start and leaves the rest of the memory unused.

@@ -28,7 +28,7 @@ struct Window: ~Copyable {
   private var end = 0
   private var doubts = Doubts()
   private let untaken: UnsafeMutablePointer<Untaken>
-  private let telling: Telling
+  private let reporting: Reporting
   /// While a sentinel is in flight, an identifier of 0 means the sentinel, for every status.
   private let zeroProves: Bool
   /// Notifications in doubt are sent in smaller flights each time. False if nothing can be
@@ -72,7 +72,7 @@ struct Window: ~Copyable {
     dues = (memory + entrySize).bindMemory(to: ShortDeadline.self, capacity: count)
     ring = FrameRing(memory + bookkeeping, size: bytes &- bookkeeping)
     self.untaken = untaken
-    telling = untaken.pointee.telling
+    reporting = untaken.pointee.reporting
     self.zeroProves = zeroProves
     self.limitsFlights = limitsFlights
   }
@@ -102,7 +102,7 @@ struct Window: ~Copyable {
   /// that a proof would not free.
   var isFullOfOutcomes: Bool {
     waitingOutcomes &- yielding > mask / 2
-      || telling == .each && waitingOutcomes > 0 && end &- outcomes > mask
+      || reporting == .each && waitingOutcomes > 0 && end &- outcomes > mask
   }
   var hasUnwritten: Bool { ring.unwritten > 0 }
   /// Notifications that the connection has in full and whose outcome is unknown.
@@ -124,13 +124,13 @@ struct Window: ~Copyable {
   @inline(__always)
   func reserve(_ size: Int) -> Int? {
     guard end &- outcomes <= mask else { return nil }
-    return ring.place(for: size, spare: 0)
+    return ring.place(for: size, reserve: 0)
   }
 
   /// There is room for one of `size` bytes, or will be once accepted outcomes give way.
   @inline(never)
   func hasRoom(for size: Int) -> Bool {
-    (end &- outcomes <= mask || yielding > 0) && ring.place(for: size, spare: 0) != nil
+    (end &- outcomes <= mask || yielding > 0) && ring.place(for: size, reserve: 0) != nil
   }
 
   /// Queues the frame that was put at `place`. `due` is its deadline, `max` for none.
@@ -206,8 +206,8 @@ struct Window: ~Copyable {
   @inline(__always)
   func nextRecord(limit: Int) -> UnsafeRawBufferPointer {
     let run = ring.nextRun
-    let most = max(hasDoubt ? min(limit, leftOfFlight) : limit, 0)
-    return run.count > most ? UnsafeRawBufferPointer(rebasing: run[0..<most]) : run
+    let maximum = max(hasDoubt ? min(limit, leftOfFlight) : limit, 0)
+    return run.count > maximum ? UnsafeRawBufferPointer(rebasing: run[0..<maximum]) : run
   }
 
   @inline(__always)
@@ -279,7 +279,7 @@ struct Window: ~Copyable {
 
   // MARK: Error packets
 
-  enum Verdict: Equatable {
+  enum Decision: Equatable {
     /// The gateway named a bad notification and proved the ones before it, which have `after`
     /// bytes.
     case rejected(after: Int)
@@ -295,7 +295,7 @@ struct Window: ~Copyable {
   /// Notifications that the packet did not resolve wait to be written again.
   mutating func errorPacket(
     status: UInt8, identifier: UInt32, sentinel: Sentinel
-  ) -> Verdict {
+  ) -> Decision {
     let wasWritten = written
     if answers(sentinel, status: status, identifier: identifier) {
       resolve(through: wasWritten, as: .accepted)
@@ -461,13 +461,13 @@ struct Window: ~Copyable {
   /// Takes out some notifications of which nothing is written on this connection, and which end as that.
   /// What may have arrived on an earlier one is unknown.
   @inline(never)
-  private mutating func remove(_ position: Int, _ most: Int, as outcome: Outcome) {
+  private mutating func remove(_ position: Int, _ maximum: Int, as outcome: Outcome) {
     var removed = InlineArray<64, WindowEntry>(
       repeating: WindowEntry(userData: nil, identifier: 0, place: 0))
     let start = entries[position & mask].place
     var (count, size) = (0, 0)
     // Their frames lie in one piece.
-    while count < min(most, removed.count),
+    while count < min(maximum, removed.count),
       entries[(position &+ count) & mask].place == start &+ size
     {
       let each = position &+ count
@@ -497,12 +497,12 @@ struct Window: ~Copyable {
     if first == end { emptied() }
     while count > 0 {
       count &-= 1
-      if !removed[count].isTold { tellFirst(removed[count]) }
+      if !removed[count].isTold { reportFirst(removed[count]) }
     }
   }
 
   /// Its outcome is taken before others.
-  private mutating func tellFirst(_ entry: WindowEntry) {
+  private mutating func reportFirst(_ entry: WindowEntry) {
     if entry.identifier == pushed {
       pushedEnd = entry
     } else {
@@ -608,7 +608,7 @@ struct Window: ~Copyable {
     over &+= 1
     count(1, as: .unknown)
     entry.outcome = .unknown
-    if !isTold { tellFirst(entry) }
+    if !isTold { reportFirst(entry) }
     return true
   }
 
@@ -642,7 +642,7 @@ struct Window: ~Copyable {
     // are dropped, and the older waiting outcomes move up next to the new ones. Accepted ones
     // mostly stay as they are.
     var into = position
-    let isReported = outcome != .accepted || telling != .failures
+    let isReported = outcome != .accepted || reporting != .failures
     if outcome == .accepted, isReported, pushed == 0, !hasMarked {
       into = first
     } else if isReported || pushed != 0 || untaken.releases {
@@ -662,7 +662,7 @@ struct Window: ~Copyable {
         entries[into & mask] = entry
       }
     }
-    if outcome == .accepted, telling == .all { yielding &+= position &- into }
+    if outcome == .accepted, reporting == .all { yielding &+= position &- into }
     if into != first {
       var from = first
       while from > outcomes {

@@ -1,7 +1,7 @@
 /// A device that is gone, as the feedback service lists it.
 package struct FeedbackTuple {
   package static let headerSize = 6
-  package static let longest = headerSize + 0xFFFF
+  package static let maxSize = headerSize + 0xFFFF
 
   /// UNIX seconds.
   package var timestamp: UInt32

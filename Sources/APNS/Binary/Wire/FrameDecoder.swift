@@ -27,7 +27,7 @@ package struct Frame {
 /// Decodes frames from a stream. It keeps no state: pass all bytes that are not decoded yet.
 package enum FrameDecoder {
   /// The greatest length that five items can have. A longer frame is noise.
-  static let longestItems = 5 * (3 + 0xFFFF)
+  static let maxItems = 5 * (3 + 0xFFFF)
 
   /// The frame at the start of `bytes`; nil if it is not complete yet.
   package static func decode(
@@ -81,7 +81,7 @@ package enum FrameDecoder {
   ) throws(WireError) -> Frame? {
     var cursor = start
     guard let itemsLength = cursor.readUInt32() else { return nil }
-    guard itemsLength <= longestItems else { throw WireError(.frameTooLong, at: 1) }
+    guard itemsLength <= maxItems else { throw WireError(.frameTooLong, at: 1) }
     // The items are checked only when complete, because the identifier may come after the fault.
     guard let items = cursor.readBytes(Int(itemsLength)) else { return nil }
     let base = 5
@@ -138,7 +138,7 @@ package enum FrameDecoder {
       }
     }
 
-    if fault == nil { fault = judge(token, payload, priority, limits, end: cursor.offset) }
+    if fault == nil { fault = check(token, payload, priority, limits, end: cursor.offset) }
     if var fault {
       fault.identifier = identifier
       throw fault
@@ -152,7 +152,7 @@ package enum FrameDecoder {
       length: cursor.offset)
   }
 
-  private static func judge(
+  private static func check(
     _ token: (bytes: UnsafeRawBufferPointer, offset: Int)?,
     _ payload: (bytes: UnsafeRawBufferPointer, offset: Int)?,
     _ priority: (value: UInt8, offset: Int)?, _ limits: FrameLimits, end: Int

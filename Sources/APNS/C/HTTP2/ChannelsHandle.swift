@@ -10,8 +10,8 @@ struct ChannelsHandle: ~Copyable {
 
   init(_ given: apns_channels_options_t, _ credentials: OpaquePointer?) throws(Failure) {
     let made = try Self.make(given, credentials)
-    guard let listed = malloc(WholeAnswer.channelMost) else { throw .outOfMemory }
-    self.listed = UnsafeMutableRawBufferPointer(start: listed, count: WholeAnswer.channelMost)
+    guard let listed = malloc(WholeAnswer.maxChannel) else { throw .outOfMemory }
+    self.listed = UnsafeMutableRawBufferPointer(start: listed, count: WholeAnswer.maxChannel)
     session = made
   }
 
@@ -65,7 +65,7 @@ struct ChannelsHandle: ~Copyable {
 }
 
 /// Copies the response to the last channel management request into a zeroed structure.
-func tellAnswer(_ answer: LastChannelAnswer, in told: inout apns_channels_response_t) {
+func reportResponse(_ answer: LastChannelAnswer, in told: inout apns_channels_response_t) {
   told.http_status = answer.status
   told.reason = Int32(answer.reason)
   told.retry_after_s = answer.retryAfter

@@ -17,13 +17,13 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
   private var pendingChannel = ChannelText()
   private var due: Nanoseconds = 0
   /// The number of requests that timed out before it.
-  private var overdueBefore: UInt64 = 0
+  private var timedOutBefore: UInt64 = 0
   private(set) var last = LastChannelAnswer()
   private var list: ChannelList?
   private var listed = ChannelText()
 
   /// A connection that was silent for longer may have been cut without notice.
-  private static var longestSilence: Nanoseconds { 60_000_000_000 }
+  private static var maxSilence: Nanoseconds { 60_000_000_000 }
 
   /// `app` has been checked. The session has a window for a request or two.
   init(
@@ -137,7 +137,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     list = nil
     last = LastChannelAnswer()
     whole.pointee.begin(isOnce: operation == .create)
-    session.lookAtConnections(silentFor: Self.longestSilence)
+    session.lookAtConnections(silentFor: Self.maxSilence)
     session.reconnects.forgetReason()
     var failure: Failure?
     channel.withBytes { channel in
@@ -151,7 +151,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     }
     if let failure { throw failure }
     (pending, pendingChannel) = (operation, channel)
-    overdueBefore = session.outbox.pointee.metrics.pointee.timeouts
+    timedOutBefore = session.outbox.pointee.metrics.pointee.timeouts
     due = session.network.now &+ session.options.connectTimeout &+ session.options.answerTimeout
   }
 
@@ -165,8 +165,8 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
         session.standing.isSpent = false
       }
       if try session.run(until: .ends, by: limit) { return true }
-      if let failure = session.standing.news.failure {
-        session.standing.news.forget()
+      if let failure = session.standing.unreportedFailure.failure {
+        session.standing.unreportedFailure.forget()
         throw failure
       }
     } catch {
@@ -243,7 +243,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
         isLong
         ? Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_FLOOD) {
           $0.append("the service's answer has more than ")
-          $0.append(WholeAnswer.most >> 20)
+          $0.append(WholeAnswer.maximum >> 20)
           $0.append(" MiB: ")
           session.network.append(to: &$0)
         } : .outOfMemory
@@ -251,7 +251,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
     }
     let failure =
       session.reconnects.reason.failure
-      ?? (session.outbox.pointee.metrics.pointee.timeouts > overdueBefore ? isLate : isEnded)
+      ?? (session.outbox.pointee.metrics.pointee.timeouts > timedOutBefore ? isLate : isEnded)
     return operation == .create ? inDoubt(failure) : failure
   }
 
@@ -269,7 +269,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
   /// The latest time to continue the pending request; `max` without one.
   var callDue: Nanoseconds { pending == nil ? .max : session.due }
 
-  mutating func leaveToParent() { session.leaveToParent() }
+  mutating func silence() { session.silence() }
 }
 
 /// The response to the last request.

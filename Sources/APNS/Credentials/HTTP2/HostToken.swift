@@ -12,7 +12,7 @@ struct HostToken {
 
   /// The number of seconds if the application left it at 0.
   private static let usual: Int64 = TokenPolicy.ripeAge
-  private static let longest: Int64 = 86_400
+  private static let maximum: Int64 = 86_400
   /// Seconds between calls because APNs refused the token.
   private static let refusalPause: Int64 = 60
 
@@ -33,8 +33,8 @@ struct HostToken {
 
   /// Whether the callback may be called, after it had no token or because APNs refused one.
   func isAskable(isRefused: Bool, at now: TokenTime) -> Bool {
-    if let hasNoneUntil, now.steady < hasNoneUntil { return false }
-    if isRefused, let refusedAt, now.steady &- refusedAt < Self.refusalPause { return false }
+    if let hasNoneUntil, now.monotonic < hasNoneUntil { return false }
+    if isRefused, let refusedAt, now.monotonic &- refusedAt < Self.refusalPause { return false }
     return true
   }
 
@@ -43,7 +43,7 @@ struct HostToken {
   mutating func ask(
     _ need: apns_token_need_t, at now: TokenTime, to target: UnsafeMutableRawBufferPointer
   ) throws(Failure) -> Answer {
-    if need == APNS_TOKEN_REFUSED { refusedAt = now.steady }
+    if need == APNS_TOKEN_REFUSED { refusedAt = now.monotonic }
     hasNoneUntil = nil
     var request = apns_token_request_t()
     request.size = MemoryLayout<apns_token_request_t>.size
@@ -53,10 +53,10 @@ struct HostToken {
     let capacity = request.capacity
     let length = Int(ask(&request, context))
     let seconds = Int64(request.renew_after_s)
-    let pause = seconds == 0 ? 1 : min(seconds, Self.longest)
+    let pause = seconds == 0 ? 1 : min(seconds, Self.maximum)
     failurePause = length < 0 ? pause : 1
     if length == 0 {
-      hasNoneUntil = now.steady &+ pause
+      hasNoneUntil = now.monotonic &+ pause
       return .notNow(seconds: pause)
     }
     guard length > 0 else {
@@ -74,7 +74,7 @@ struct HostToken {
         cause: APNS_CAUSE_PROVIDER_TOKEN)
     }
     return .token(
-      count: length, seconds: seconds == 0 ? Self.usual : min(seconds, Self.longest))
+      count: length, seconds: seconds == 0 ? Self.usual : min(seconds, Self.maximum))
   }
 
   /// The failure without a token, while the application has no other.

@@ -3,7 +3,7 @@ import CSystem
 
 extension TokenTime {
   static var now: TokenTime {
-    TokenTime(unix: csystem_unix_seconds(), steady: Deadline.now / 1_000_000_000)
+    TokenTime(unix: csystem_unix_seconds(), monotonic: Deadline.now / 1_000_000_000)
   }
 }
 
@@ -29,7 +29,7 @@ struct ProviderToken: TokenSource, ~Copyable {
     /// Where the next token is made, so that the last one stays if that fails.
     var draft = InlineArray<1024, UInt8>(repeating: 0)
     /// The log messages of the current call.
-    var news = TokenNews()
+    var report = TokenReport()
     /// The shared file is not read again before this time (monotonic).
     var nextLook: Int64?
     /// Why the application last gave no token or signature, and until when it is not called again.
@@ -109,7 +109,7 @@ struct ProviderToken: TokenSource, ~Copyable {
   func update(_ text: inout BearerText, at now: TokenTime) throws(Failure) {
     if text.generation != 0,
       csystem_atomic_load(numbers + Self.generation) == text.generation,
-      text.policy.verdict(at: now) == .keep
+      text.policy.decision(at: now) == .keep
     {
       return
     }
@@ -128,30 +128,30 @@ struct ProviderToken: TokenSource, ~Copyable {
   private func fetch(
     _ text: inout BearerText, refused generation: UInt32?, at now: TokenTime
   ) throws(Failure) {
-    var news = TokenNews()
+    var report = TokenReport()
     do throws(Failure) {
-      try fetchAlone(&text, refused: generation, &news, at: now)
+      try fetchAlone(&text, refused: generation, &report, at: now)
     } catch {
-      text.tell(news)
+      text.log(report)
       throw error
     }
-    text.tell(news)
+    text.log(report)
   }
 
   private func fetchAlone(
-    _ text: inout BearerText, refused generation: UInt32?, _ news: inout TokenNews,
+    _ text: inout BearerText, refused generation: UInt32?, _ report: inout TokenReport,
     at now: TokenTime
   ) throws(Failure) {
     enter()
-    shared.pointee.news = TokenNews()
+    shared.pointee.report = TokenReport()
     let known = text.generation
     defer {
-      news = shared.pointee.news
+      report = shared.pointee.report
       // Another session of these credentials may have had it made.
-      if shared.pointee.policy.generation == known { news.origin = .none }
-      leave()
+      if shared.pointee.policy.generation == known { report.origin = .none }
+      unlock()
     }
-    if now.steady < shared.pointee.failsUntil, let failure = shared.pointee.failure {
+    if now.monotonic < shared.pointee.failsUntil, let failure = shared.pointee.failure {
       throw failure
     }
     // APNs refused the token that is still the last one here.
@@ -165,7 +165,7 @@ struct ProviderToken: TokenSource, ~Copyable {
     } catch {
       if error.cause == APNS_CAUSE_PROVIDER_TOKEN, error.status == APNS_ERR_CREDENTIALS {
         shared.pointee.failure = error
-        shared.pointee.failsUntil = now.steady &+ (shared.pointee.host?.failurePause ?? 1)
+        shared.pointee.failsUntil = now.monotonic &+ (shared.pointee.host?.failurePause ?? 1)
       }
       throw error
     }
@@ -180,7 +180,7 @@ struct ProviderToken: TokenSource, ~Copyable {
 
   private func fetchFromHost(isRefused: Bool, at now: TokenTime) throws(Failure) {
     let policy = shared.pointee.policy
-    guard isRefused || policy.verdict(at: now) == .replace else { return }
+    guard isRefused || policy.decision(at: now) == .replace else { return }
     guard shared.pointee.host?.isAskable(isRefused: isRefused, at: now) == true else {
       if policy.hasToken { return }
       throw HostToken.none
@@ -205,7 +205,7 @@ struct ProviderToken: TokenSource, ~Copyable {
     case .token(let count, let seconds):
       let isOther = takeDraft(start &+ count)
       shared.pointee.policy.lent(at: now, for: seconds, isOther: isOther)
-      shared.pointee.news.origin = .host
+      shared.pointee.report.origin = .host
       csystem_atomic_store(numbers + Self.generation, shared.pointee.policy.generation)
     case .notNow, .none: if !policy.hasToken { throw HostToken.none }
     }
@@ -235,21 +235,21 @@ struct ProviderToken: TokenSource, ~Copyable {
   private func fetchSigned(
     refused generation: UInt32?, isLast: Bool, at now: TokenTime
   ) throws(Failure) {
-    let verdict =
+    let decision =
       switch generation {
-      case .some(let generation): shared.pointee.policy.verdict(refused: generation, at: now)
-      case .none: shared.pointee.policy.verdict(at: now)
+      case .some(let generation): shared.pointee.policy.decision(refused: generation, at: now)
+      case .none: shared.pointee.policy.decision(at: now)
       }
-    guard verdict == .replace || isLast else { return }
+    guard decision == .replace || isLast else { return }
     switch shared.pointee.cache {
     case .some(let cache):
-      if let nextLook = shared.pointee.nextLook, now.steady < nextLook,
+      if let nextLook = shared.pointee.nextLook, now.monotonic < nextLook,
         !shared.pointee.policy.isUrgent(at: now), !isLast
       {
         return
       }
-      try share(cache, signs: verdict == .replace, isRefused: isLast, at: now)
-    case .none: if verdict == .replace { try make(at: now) }
+      try share(cache, signs: decision == .replace, isRefused: isLast, at: now)
+    case .none: if decision == .replace { try make(at: now) }
     }
   }
 
@@ -258,8 +258,8 @@ struct ProviderToken: TokenSource, ~Copyable {
   private func share(
     _ cache: borrowing TokenCache, signs: Bool, isRefused: Bool, at now: TokenTime
   ) throws(Failure) {
-    shared.pointee.news.isQuiet = cache.isDefault
-    guard var record = SharedTokenRecord(), var file = cache.open(&shared.pointee.news) else {
+    shared.pointee.report.isQuiet = cache.isDefault
+    guard var record = SharedTokenRecord(), var file = cache.open(&shared.pointee.report) else {
       if signs { try make(at: now) }
       return
     }
@@ -267,8 +267,8 @@ struct ProviderToken: TokenSource, ~Copyable {
     guard signs else { return }
     // Waiting is pointless while the token works for some more minutes.
     let isUrgent = isRefused || shared.pointee.policy.isUrgent(at: now)
-    let isAlone = file.lock(waits: isUrgent, &shared.pointee.news)
-    shared.pointee.nextLook = now.steady &+ 1
+    let isAlone = file.lock(waits: isUrgent, &shared.pointee.report)
+    shared.pointee.nextLook = now.monotonic &+ 1
     guard isAlone || isUrgent else { return }
     // The process that held the lock may have written a new token.
     if takeOther(file, &record, at: now) { return }
@@ -282,20 +282,20 @@ struct ProviderToken: TokenSource, ~Copyable {
       case .none: false
       }
     }
-    if isFilled { file.replace(by: record, chance: times.chance, &shared.pointee.news) }
+    if isFilled { file.replace(by: record, chance: times.chance, &shared.pointee.report) }
   }
 
   /// Uses the file's token if it is valid and different.
   private func takeOther(
     _ file: borrowing OpenTokenCache, _ record: inout SharedTokenRecord, at now: TokenTime
   ) -> Bool {
-    guard file.read(into: &record, &shared.pointee.news) else { return false }
+    guard file.read(into: &record, &shared.pointee.report) else { return false }
     let isOurs =
       switch shared.pointee.signer {
       case .some(let signer): record.isToken(of: signer)
       case .none: false
       }
-    if !isOurs { shared.pointee.news.note("its token is of another key, or no token") }
+    if !isOurs { shared.pointee.report.note("its token is of another key, or no token") }
     let times = record.times
     guard isOurs, shared.pointee.policy.takes(times, at: now) else { return false }
     let text = record.text
@@ -303,7 +303,7 @@ struct ProviderToken: TokenSource, ~Copyable {
     defer { wipeDraft() }
     guard takeDraft(text.count) else { return false }
     shared.pointee.policy.took(times, at: now)
-    shared.pointee.news.origin = .cache
+    shared.pointee.report.origin = .cache
     csystem_atomic_store(numbers + Self.generation, shared.pointee.policy.generation)
     return true
   }
@@ -326,7 +326,7 @@ struct ProviderToken: TokenSource, ~Copyable {
     if let failure { throw failure }
     _ = takeDraft(made.count)
     shared.pointee.policy.replaced(at: now, chance: made.chance)
-    shared.pointee.news.origin = .signed
+    shared.pointee.report.origin = .signed
     csystem_atomic_store(numbers + Self.generation, shared.pointee.policy.generation)
   }
 
@@ -347,5 +347,5 @@ struct ProviderToken: TokenSource, ~Copyable {
     }
   }
 
-  private func leave() { csystem_atomic_store(numbers + Self.holder, 0) }
+  private func unlock() { csystem_atomic_store(numbers + Self.holder, 0) }
 }

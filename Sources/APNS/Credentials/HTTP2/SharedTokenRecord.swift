@@ -11,7 +11,7 @@ struct SharedTokenRecord: ~Copyable {
   private static let identifierSize = 10
   private static let countPlace = 36
   private static let madePlace = 40
-  private static let hurriedPlace = 48
+  private static let forcedPlace = 48
   private static let chancePlace = 56
   private static let fingerprintPlace = 64
   private static let textPlace = 96
@@ -46,7 +46,7 @@ struct SharedTokenRecord: ~Copyable {
 
   var times: SharedTokenTimes {
     SharedTokenTimes(
-      made: load(Self.madePlace, as: Int64.self), hurried: load(Self.hurriedPlace, as: Int64.self),
+      made: load(Self.madePlace, as: Int64.self), forced: load(Self.forcedPlace, as: Int64.self),
       chance: load(Self.chancePlace, as: UInt32.self))
   }
 
@@ -66,7 +66,7 @@ struct SharedTokenRecord: ~Copyable {
     memory.storeBytes(
       of: UInt32(truncatingIfNeeded: text.1), toByteOffset: Self.countPlace, as: UInt32.self)
     memory.storeBytes(of: times.made, toByteOffset: Self.madePlace, as: Int64.self)
-    memory.storeBytes(of: times.hurried, toByteOffset: Self.hurriedPlace, as: Int64.self)
+    memory.storeBytes(of: times.forced, toByteOffset: Self.forcedPlace, as: Int64.self)
     memory.storeBytes(of: times.chance, toByteOffset: Self.chancePlace, as: UInt32.self)
     memcpy(start + Self.textPlace, text.0, text.1)
     return copenssl_sha256(start, Self.checkPlace, start + Self.checkPlace) == 1

@@ -9,7 +9,7 @@ struct TokenCache: ~Copyable {
   private let directory: Int
   private let lockName: Int
 
-  private static let longest = 4000
+  private static let maximum = 4000
 
   /// Nobody named the file, so it is used if it can be, and nothing is said if it cannot.
   let isDefault: Bool
@@ -29,7 +29,7 @@ struct TokenCache: ~Copyable {
           ? "a token_cache_file is for tokens that are signed here, not for a token_callback"
           : "a token_cache_file is given without a token_key")
     }
-    if let given, !(1...Self.longest ~= strlen(given)) {
+    if let given, !(1...Self.maximum ~= strlen(given)) {
       throw Failure(APNS_ERR_ARGUMENT, "token_cache_file is not the name of a file")
     }
     var place = named ?? Self.variable("XDG_RUNTIME_DIR")
@@ -59,17 +59,17 @@ struct TokenCache: ~Copyable {
 
   /// Opens the directory; nil if it is not one in which only this user writes.
   @inline(never)
-  func open(_ news: inout TokenNews) -> OpenTokenCache? {
+  func open(_ report: inout TokenReport) -> OpenTokenCache? {
     let descriptor = csystem_open_directory(names)
     guard descriptor >= 0 else {
-      news.note("its directory cannot be opened", isOfSystem: true)
+      report.note("its directory cannot be opened", isOfSystem: true)
       return nil
     }
     var found = csystem_file_t()
     guard csystem_inspect(descriptor, &found) == 1, found.is_directory != 0,
       found.owner == geteuid() || found.owner == 0, found.permissions & 0o022 == 0
     else {
-      news.note("its directory belongs to another user, or others can write in it")
+      report.note("its directory belongs to another user, or others can write in it")
       _ = close(descriptor)
       return nil
     }
@@ -87,7 +87,7 @@ struct OpenTokenCache: ~Copyable {
   private var lock: CInt = -1
 
   /// How long another process may take to sign. It takes a millisecond, unless it is stopped.
-  private static let patience: Nanoseconds = 100_000_000
+  private static let timeout: Nanoseconds = 100_000_000
 
   init(directory: CInt, file: UnsafePointer<CChar>, lockFile: UnsafePointer<CChar>) {
     self.directory = directory
@@ -118,18 +118,18 @@ struct OpenTokenCache: ~Copyable {
 
   /// Takes the lock if it is free, or waits for it for a bounded time.
   @inline(never)
-  mutating func lock(waits: Bool, _ news: inout TokenNews) -> Bool {
+  mutating func lock(waits: Bool, _ report: inout TokenReport) -> Bool {
     let descriptor = csystem_open_private(directory, lockFile, CInt(CSYSTEM_TO_LOCK))
     guard descriptor >= 0 else {
-      news.note("its lock cannot be opened", isOfSystem: true)
+      report.note("its lock cannot be opened", isOfSystem: true)
       return false
     }
     guard Self.isOwn(descriptor) else {
-      news.note("its lock is not a file of this user alone")
+      report.note("its lock is not a file of this user alone")
       _ = close(descriptor)
       return false
     }
-    let deadline = Deadline.now &+ Self.patience
+    let deadline = Deadline.now &+ Self.timeout
     while true {
       switch csystem_try_lock(descriptor) {
       case 1:
@@ -137,7 +137,7 @@ struct OpenTokenCache: ~Copyable {
         return true
       case 0 where waits && Deadline.now < deadline: csystem_pause(500_000)
       default:
-        if waits { news.note("another process holds its lock") }
+        if waits { report.note("another process holds its lock") }
         _ = close(descriptor)
         return false
       }
@@ -146,16 +146,16 @@ struct OpenTokenCache: ~Copyable {
 
   /// Reads the file; false without a usable one.
   @inline(never)
-  func read(into record: inout SharedTokenRecord, _ news: inout TokenNews) -> Bool {
+  func read(into record: inout SharedTokenRecord, _ report: inout TokenReport) -> Bool {
     let descriptor = csystem_open_private(directory, file, CInt(CSYSTEM_TO_READ))
     guard descriptor >= 0 else {
       // The first process to need a token finds no file.
-      if csystem_errno() != ENOENT { news.note("it cannot be opened", isOfSystem: true) }
+      if csystem_errno() != ENOENT { report.note("it cannot be opened", isOfSystem: true) }
       return false
     }
     defer { _ = close(descriptor) }
     guard Self.isOwn(descriptor, size: SharedTokenRecord.size) else {
-      news.note("it is not a file of this user alone, or has no token")
+      report.note("it is not a file of this user alone, or has no token")
       return false
     }
     return CSystem.read(descriptor, record.bytes.baseAddress, SharedTokenRecord.size)
@@ -165,7 +165,7 @@ struct OpenTokenCache: ~Copyable {
   /// Replaces the file, even one of another kind. `chance` is a number that nobody can predict.
   @inline(never)
   func replace(
-    by record: borrowing SharedTokenRecord, chance: UInt32, _ news: inout TokenNews
+    by record: borrowing SharedTokenRecord, chance: UInt32, _ report: inout TokenReport
   ) {
     // NAME.new.HEX; NAME_MAX is 255.
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 300) { name in
@@ -184,7 +184,7 @@ struct OpenTokenCache: ~Copyable {
       }
       let descriptor = csystem_open_private(directory, start, CInt(CSYSTEM_TO_MAKE))
       guard descriptor >= 0 else {
-        news.note("no file can be made beside it", isOfSystem: true)
+        report.note("no file can be made beside it", isOfSystem: true)
         return
       }
       // The process's umask may have taken from it.
@@ -194,7 +194,7 @@ struct OpenTokenCache: ~Copyable {
           == SharedTokenRecord.size
       _ = close(descriptor)
       guard isWritten, renameat(directory, start, directory, file) == 0 else {
-        news.note("it cannot be written", isOfSystem: true)
+        report.note("it cannot be written", isOfSystem: true)
         unlinkat(directory, start, 0)
         return
       }

@@ -2,7 +2,7 @@ import CAPNS
 
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Copies the response into the event.
-  func tellAnswer(_ answer: ServiceAnswer, in event: inout apns_event_t) {
+  func reportResponse(_ answer: ServiceAnswer, in event: inout apns_event_t) {
     event.http_status = answer.status
     event.reason = Int32(answer.reason)
     event.timestamp = answer.goneSince / 1000

@@ -24,7 +24,7 @@ struct GoneDevices {
 
   private static var bucketCount: Int { 4096 }
   /// More are not noted: APNs reports them again with the next push to them.
-  private static var most: Int { 65_536 }
+  private static var maximum: Int { 65_536 }
 
   fileprivate init() {}
 
@@ -36,7 +36,7 @@ struct GoneDevices {
       buckets = calloc(Self.bucketCount, MemoryLayout<Int>.size)?
         .bindMemory(to: UnsafeMutablePointer<Device>?.self, capacity: Self.bucketCount)
     }
-    guard let buckets, self.count < Self.most,
+    guard let buckets, self.count < Self.maximum,
       let memory = malloc(MemoryLayout<Device>.size &+ count)
     else { return }
     let device = memory.bindMemory(to: Device.self, capacity: 1)

@@ -6,17 +6,17 @@ import CSystem
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Decides about every stream that has ended; false if none has.
   @discardableResult
-  mutating func judgeAnswered() -> Bool {
+  mutating func checkAnswered() -> Bool {
     var isAny = false
     while let slot = outbox.pointee.takeAnswered() {
-      judge(slot)
+      resolve(slot)
       isAny = true
     }
     return isAny
   }
 
   @inline(never)
-  private mutating func judge(_ slot: Int) {
+  private mutating func resolve(_ slot: Int) {
     let status = outbox.pointee.status(slot)
     if status < 200 { return unanswered(slot) }
     let metrics = outbox.pointee.metrics
@@ -47,7 +47,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     case .wait:
       if tryLater(slot, answer.reason, isServerError: status >= 500) { return }
     case .reconnect:
-      leaveConnection(slot)
+      drainConnection(slot)
       if tryLater(slot, answer.reason) { return }
     case .renewToken:
       log?.at(network.now).tokenRefused(answer.reason)
@@ -55,7 +55,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     case .reconnectOnce:
       // If the next connection reports the same before anything was accepted, the one after it
       // would too.
-      if !hasLeftInVain { leaveConnection(slot) }
+      if !hasLeftInVain { drainConnection(slot) }
       hasLeftInVain = true
       if !answer.isRepeated, tryLater(slot, answer.reason) { return }
     }
@@ -108,11 +108,11 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   }
 
   /// Starts no more streams on the connection of this one.
-  private mutating func leaveConnection(_ slot: Int) {
+  private mutating func drainConnection(_ slot: Int) {
     let number = outbox.pointee.connection(slot)
     // It may have been closed since, and its place may have a new one.
-    guard number < channelCount, channels[number].phase == .open else { return }
-    channels[number].http.pointee.leave()
+    guard number < connectionCount, connections[number].phase == .open else { return }
+    connections[number].codec.pointee.drain()
   }
 
   /// The stream ended without a response.
@@ -122,7 +122,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if outbox.pointee.isRefused(slot) {
       // Each time it may have arrived all the same.
       let turnedAway = outbox.pointee.turnedAway(slot)
-      if turnedAway &+ outbox.pointee.doubts(slot) >= FlightLimit.mostDoubts {
+      if turnedAway &+ outbox.pointee.doubts(slot) >= FlightLimit.maxInDoubt {
         reconnects.ended(nil, otherwise: "five connections took it and ended by GOAWAY")
         return outbox.pointee.end(slot, as: .unknown)
       }
@@ -135,7 +135,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       }
       if tryLater(slot) { return }
       outbox.pointee.metrics.pointee.resends_unprocessed &-= 1
-    } else if options.resendsInDoubt, outbox.pointee.doubts(slot) < FlightLimit.mostDoubts,
+    } else if options.resendsInDoubt, outbox.pointee.doubts(slot) < FlightLimit.maxInDoubt,
       outbox.pointee.mayRepeat
     {
       sentAgain &+= 1
@@ -149,7 +149,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Where the connection has not ended, its stream has.
   private mutating func noteEnd(_ slot: Int) {
     let number = outbox.pointee.connection(slot)
-    guard number < channelCount, channels[number].phase == .open else { return }
+    guard number < connectionCount, connections[number].phase == .open else { return }
     let why: StaticString
     if outbox.pointee.isRefused(slot) {
       why = "the service refused its stream each time"

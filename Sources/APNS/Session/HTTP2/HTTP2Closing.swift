@@ -2,7 +2,7 @@ import CAPNS
 
 /// Closes an HTTP/2 session gracefully.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
-  mutating func leaveToParent() { network.silence() }
+  mutating func silence() { network.silence() }
 
   func describePeer(in message: inout Message) { network.append(to: &message) }
 
@@ -11,22 +11,22 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   @discardableResult
   mutating func close(by deadline: Nanoseconds) -> Bool {
     guard !isClosed else { return true }
-    isLeaving = true
+    isShuttingDown = true
     var deadline = deadline
     if options.neverWaits {
       // The first call's deadline counts.
       deadline = standing.closeBy ?? deadline
       standing.closeBy = deadline
-      standing.goal = .leaving
+      standing.goal = .closing
     }
     let limit = options.limit(deadline, from: network.now)
-    for number in 0..<channelCount where channels[number].phase == .opening {
-      close(channels + number)
+    for number in 0..<connectionCount where connections[number].phase == .opening {
+      close(connections + number)
     }
     // A draining connection may still bring responses.
     if getsOn {
       do throws(Failure) {
-        if try !run(until: .leaving, by: limit), network.now < limit { return false }
+        if try !run(until: .closing, by: limit), network.now < limit { return false }
       } catch {
         if error.status == APNS_ERR_TIMEOUT, error.cause != APNS_CAUSE_PROVIDER_TOKEN,
           limit < deadline
@@ -35,7 +35,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         }
       }
     }
-    leaveConnections()
+    closeConnections()
     reconnects.ended(
       reconnects.reason.failure, otherwise: "the session was closed before an answer came")
     outbox.pointee.abandon()
@@ -46,38 +46,38 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   }
 
   /// Sends GOAWAY on every open connection and closes it.
-  private mutating func leaveConnections() {
-    for number in 0..<channelCount where channels[number].phase == .open {
-      leave(channels + number)
+  private mutating func closeConnections() {
+    for number in 0..<connectionCount where connections[number].phase == .open {
+      closeGracefully(connections + number)
     }
   }
 
-  private mutating func leave(_ channel: UnsafeMutablePointer<HTTP2Channel>) {
-    channel.pointee.http.pointee.sayGoodbye()
-    _ = try? writeRecords(channel)
-    if channel.pointee.phase == .open { network.sayGoodbye(channel.pointee.number) }
-    close(channel)
+  private mutating func closeGracefully(_ connection: UnsafeMutablePointer<HTTP2Connection>) {
+    connection.pointee.codec.pointee.sendGoaway()
+    _ = try? writeRecords(connection)
+    if connection.pointee.phase == .open { network.halfClose(connection.pointee.number) }
+    close(connection)
   }
 
   /// Abandons unresolved notifications, and the connections that may still bring responses to them.
   mutating func giveUp() {
-    for number in 0..<channelCount where channels[number].phase == .opening {
-      close(channels + number)
+    for number in 0..<connectionCount where connections[number].phase == .opening {
+      close(connections + number)
     }
-    leaveConnections()
+    closeConnections()
     outbox.pointee.abandon()
     while outbox.pointee.takeOutcome() != nil {}
   }
 
   /// Before a request that cannot be repeated: reconnects connections that were silent for
-  /// `longest`, because they may be cut, and reads the others' end if it has come.
-  mutating func lookAtConnections(silentFor longest: Nanoseconds) {
+  /// `maximum`, because they may be cut, and reads the others' end if it has come.
+  mutating func lookAtConnections(silentFor maximum: Nanoseconds) {
     let now = network.now
-    for number in 0..<channelCount where channels[number].phase == .open {
-      if now &- channels[number].lastRead > longest {
-        leave(channels + number)
+    for number in 0..<connectionCount where connections[number].phase == .open {
+      if now &- connections[number].lastRead > maximum {
+        closeGracefully(connections + number)
       } else {
-        channels[number].isUnread = true
+        connections[number].isUnread = true
       }
     }
   }

@@ -2,73 +2,73 @@ import CAPNS
 
 /// Opens and ends the connections of an HTTP/2 session.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
-  /// Opens the channel's connection; false when that takes waiting or is not needed.
+  /// Opens the connection; false when that takes waiting or is not needed.
   @inline(__always)
   mutating func ensureOpen(
-    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: SessionGoal
+    _ connection: UnsafeMutablePointer<HTTP2Connection>, _ goal: SessionGoal
   ) throws(Failure) -> Bool {
-    channel.pointee.phase == .open ? true : try openConnection(channel, goal)
+    connection.pointee.phase == .open ? true : try openConnection(connection, goal)
   }
 
   @inline(never)
   private mutating func openConnection(
-    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: SessionGoal
+    _ connection: UnsafeMutablePointer<HTTP2Connection>, _ goal: SessionGoal
   ) throws(Failure) -> Bool {
-    if channel.pointee.phase == .closed {
-      let number = channel.pointee.number
+    if connection.pointee.phase == .closed {
+      let number = connection.pointee.number
       let isNeeded = number == apart ? isMissing(number, goal) : needsConnection(goal)
       if !isNeeded { return false }
     }
     guard
       try reconnects.open(
-        &channel.pointee.connection, on: &network, within: options.connectTimeout)
+        &connection.pointee.link, on: &network, within: options.connectTimeout)
     else { return false }
-    guard channel.pointee.http.begin(showsToken: tokens != nil) else {
-      close(channel)
+    guard connection.pointee.codec.begin(showsToken: tokens != nil) else {
+      close(connection)
       reconnects.achievedNothing(on: &network)
       throw .outOfMemory
     }
-    channel.pointee.http.pointee.serial = channel.pointee.connection.serial
+    connection.pointee.codec.pointee.serial = connection.pointee.link.serial
     connects &+= 1
-    begun(channel)
+    begun(connection)
     if countTaking().all > options.connections { hadExtra = true }
     return true
   }
 
-  private mutating func begun(_ channel: UnsafeMutablePointer<HTTP2Channel>) {
+  private mutating func begun(_ connection: UnsafeMutablePointer<HTTP2Connection>) {
     let now = network.now
-    channel.pointee.connection.begun(on: &network)
-    channel.pointee = HTTP2Channel(channel.pointee.connection, channel.pointee.http, at: now)
+    connection.pointee.link.begun(on: &network)
+    connection.pointee = HTTP2Connection(connection.pointee.link, connection.pointee.codec, at: now)
   }
 
-  mutating func close(_ channel: UnsafeMutablePointer<HTTP2Channel>) {
-    channel.pointee.connection.close(on: &network)
-    channel.pointee.http.pointee.end()
+  mutating func close(_ connection: UnsafeMutablePointer<HTTP2Connection>) {
+    connection.pointee.link.close(on: &network)
+    connection.pointee.codec.pointee.end()
   }
 
   /// The connection is gone. The responses that arrived resolve its notifications in flight.
   @inline(never)
   mutating func connectionEnded(
-    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ failure: Failure?
+    _ connection: UnsafeMutablePointer<HTTP2Connection>, _ failure: Failure?
   ) throws(Failure) {
-    let owed = channel.pointee.http.pointee.inFlight
+    let owed = connection.pointee.codec.pointee.inFlight
     let refuses = failure?.refusesProvider ?? false
-    log?.at(network.now).ended(channel.pointee.connection, failure, inFlight: owed)
+    log?.at(network.now).ended(connection.pointee.link, failure, inFlight: owed)
     reconnects.ended(failure, otherwise: "the peer ended the connection without an answer")
     let (again, unknown) = (sentAgain, outbox.pointee.unknown)
-    close(channel)
+    close(connection)
     if refuses {
       // It looked at nothing.
-      outbox.pointee.forEachInFlight(on: UInt16(truncatingIfNeeded: channel.pointee.number)) {
+      outbox.pointee.forEachInFlight(on: UInt16(truncatingIfNeeded: connection.pointee.number)) {
         $0.refuse($1)
       }
     }
-    outbox.pointee.connectionEnded(UInt16(truncatingIfNeeded: channel.pointee.number))
-    reconnects.lost(channel.pointee.connection, leavingDoubt: owed > 0, on: &network)
-    judgeAnswered()
+    outbox.pointee.connectionEnded(UInt16(truncatingIfNeeded: connection.pointee.number))
+    reconnects.lost(connection.pointee.link, inDoubt: owed > 0, on: &network)
+    checkAnswered()
     log?.resent(
       sentAgain &- again, unknown: outbox.pointee.unknown &- unknown,
-      on: channel.pointee.connection.serial)
+      on: connection.pointee.link.serial)
     if let failure {
       if refuses { throw failure }
       reconnects.note(failure)

@@ -4,23 +4,23 @@ import CAPNS
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Limits connections from now on. Extra connections start no more streams and close after their
   /// last response, as after GOAWAY.
-  mutating func limitConnections(to most: Int) {
-    connectionLimit = most
+  mutating func limitConnections(to maximum: Int) {
+    connectionLimit = maximum
     var taking = 0
-    for number in 0..<channelCount where channels[number].isTaking { taking &+= 1 }
+    for number in 0..<connectionCount where connections[number].isTaking { taking &+= 1 }
     // The last ones go: the first have the most requests.
-    var number = channelCount
-    while taking > most, number > 0 {
+    var number = connectionCount
+    while taking > maximum, number > 0 {
       number &-= 1
-      guard channels[number].isTaking else { continue }
+      guard connections[number].isTaking else { continue }
       taking &-= 1
-      if channels[number].phase == .open {
-        channels[number].http.pointee.leaveUnsent()
+      if connections[number].phase == .open {
+        connections[number].codec.pointee.drainUnsent()
       } else {
-        close(channels + number)
+        close(connections + number)
       }
     }
-    if options.neverWaits { hurry() }
+    if options.neverWaits { wake() }
   }
 
   /// Whether one more connection may be made beside `taking` that take streams.
@@ -28,7 +28,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     guard taking < options.connections else { return false }
     guard connectionLimit < .max else { return true }
     var used = 0
-    for number in 0..<channelCount where channels[number].phase != .closed { used &+= 1 }
+    for number in 0..<connectionCount where connections[number].phase != .closed { used &+= 1 }
     return used < connectionLimit
   }
 }

@@ -19,12 +19,12 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   @inline(never)
   private mutating func hearAndEndDue(at now: Nanoseconds) {
     var isHeard = true
-    for number in 0..<channelCount
-    where channels[number].phase == .open && channels[number].http.pointee.inFlight > 0 {
+    for number in 0..<connectionCount
+    where connections[number].phase == .open && connections[number].codec.pointee.inFlight > 0 {
       do throws(Failure) {
-        if try !hearOut(channels + number) { isHeard = false }
+        if try !hearOut(connections + number) { isHeard = false }
       } catch {
-        trouble.note(error)
+        lastFailure.note(error)
       }
     }
     endDue(at: now, onlyWaiting: !isHeard)
@@ -43,27 +43,27 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   @inline(never)
   private mutating func endDue(at now: Nanoseconds, onlyWaiting: Bool) {
-    let (channels, metrics, patience) = (channels, outbox.pointee.metrics, shortPause)
+    let (connections, metrics, timeout) = (connections, outbox.pointee.metrics, shortPause)
     let time = SendTime(nanoseconds: now)
     let (expired, unknown) = (outbox.pointee.expired, outbox.pointee.unknown)
     outbox.pointee.expire(at: now, onlyWaiting: onlyWaiting) {
-      let channel = channels + $0.connection($1)
-      let isBegun = channel.pointee.http.pointee.giveUp(
+      let connection = connections + $0.connection($1)
+      let isBegun = connection.pointee.codec.pointee.giveUp(
         $0.stream($1), ends: $0.ends($1), unsent: $0.unsent($1))
       metrics.pointee.timeouts &+= 1
       guard isBegun else { return false }
       let flight = $0.flightTime($1, until: time)
-      channel.pointee.due.isAny = true
-      if flight >= patience { channel.pointee.due.long &+= 1 }
+      connection.pointee.due.isAny = true
+      if flight >= timeout { connection.pointee.due.long &+= 1 }
       // A time of the outbox is not exact.
-      if now &- channel.pointee.lastReceived >= flight &- 1_000_000 {
-        channel.pointee.due.isUnheard = true
+      if now &- connection.pointee.lastReceived >= flight &- 1_000_000 {
+        connection.pointee.due.isUnheard = true
       }
       return true
     } rejected: {
       metrics.noteRejection(reason: $0.number)
     }
-    judgeAnswered()
+    checkAnswered()
     let (safe, inDoubt) = (outbox.pointee.expired &- expired, outbox.pointee.unknown &- unknown)
     if safe &+ inDoubt > 0 { log?.at(now).due(safe: safe, inDoubt: inDoubt) }
     askSilent(at: now)
@@ -79,12 +79,12 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   /// A peer that sent nothing for abandoned streams may be gone.
   private mutating func askSilent(at now: Nanoseconds) {
-    for number in 0..<channelCount where channels[number].due.isAny {
-      let due = channels[number].due
-      channels[number].due = DueStreams()
-      channels[number].heldSince = now
+    for number in 0..<connectionCount where connections[number].due.isAny {
+      let due = connections[number].due
+      connections[number].due = DueStreams()
+      connections[number].heldSince = now
       reconnects.ended(nil, otherwise: "no answer to it came before its deadline")
-      gaveUp(channels + number, due.long, at: now, isSilent: due.isUnheard)
+      gaveUp(connections + number, due.long, at: now, isSilent: due.isUnheard)
     }
   }
 }

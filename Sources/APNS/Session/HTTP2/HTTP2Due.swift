@@ -8,25 +8,25 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if isCutShort { return 0 }
     var due = min(retryDue, tokenDue, outbox.pointee.nextDeadline)
     var mayOpen = false
-    for number in 0..<channelCount {
-      let channel = channels + number
-      switch channel.pointee.phase {
+    for number in 0..<connectionCount {
+      let connection = connections + number
+      switch connection.pointee.phase {
       case .closed:
         if number != apart {
           mayOpen = true
         } else if isMissing(number, goal) {
           due = min(due, reconnects.earliest)
         }
-      case .opening: due = min(due, channel.pointee.connection.opening.until)
+      case .opening: due = min(due, connection.pointee.link.opening.until)
       case .open:
-        if channel.pointee.isUnread { return 0 }
-        due = min(due, channel.pointee.connection.stallDue(atMost: options.writeTimeout))
-        due = min(due, askDue(channel), answerDue(channel))
-        if hadExtra, isIdleExtra(channel) { return 0 }
+        if connection.pointee.isUnread { return 0 }
+        due = min(due, connection.pointee.link.stallDue(timeout: options.writeTimeout))
+        due = min(due, askDue(connection), answerDue(connection))
+        if hadExtra, isIdleExtra(connection) { return 0 }
         if !outbox.pointee.hasNothingToSend {
-          due = min(due, trialDue(channel))
+          due = min(due, trialDue(connection))
           // After that time, waiting would not help.
-          let held = heldDue(channel)
+          let held = heldDue(connection)
           if held > now { due = min(due, held) }
         }
       }
@@ -49,6 +49,6 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Makes the next wait end when a connection is ready as needed.
   @inline(never)
   mutating func watch() {
-    for number in 0..<channelCount { channels[number].connection.watch(on: &network) }
+    for number in 0..<connectionCount { connections[number].link.watch(on: &network) }
   }
 }

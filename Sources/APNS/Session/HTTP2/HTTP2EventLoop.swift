@@ -5,9 +5,9 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   mutating func look() { network.look() }
 
   @inline(__always)
-  mutating func hurry() { network.hurry() }
+  mutating func wake() { network.wake() }
 
   var descriptor: CInt { network.descriptor }
   var due: Nanoseconds { network.due }
-  var bell: CInt { network.bell }
+  var wakeup: CInt { network.wakeup }
 }

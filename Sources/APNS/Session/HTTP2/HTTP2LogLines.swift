@@ -3,7 +3,7 @@ import CAPNS
 /// Log lines that only HTTP/2 sessions have.
 extension UnsafeMutablePointer<SessionLog> {
   @inline(never)
-  func overdue(_ count: Int, _ timeout: Nanoseconds, on connection: SessionConnection) {
+  func timedOut(_ count: Int, _ timeout: Nanoseconds, on connection: SessionLink) {
     var line = LogLine(APNS_LOG_KIND_TIMEOUT, APNS_LOG_WARNING, on: connection.serial)
     line.cause = APNS_CAUSE_ANSWER_TIMEOUT
     line.count = count

@@ -16,15 +16,15 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   private mutating func awaitOutcome(milliseconds: Int32) throws(Failure) {
     if milliseconds == 0 {
-      for number in 0..<channelCount where channels[number].phase == .open {
-        if network.hasNews(channels[number].number) { try receive(channels + number) }
+      for number in 0..<connectionCount where connections[number].phase == .open {
+        if network.isReadable(connections[number].number) { try receive(connections + number) }
       }
-      trouble.forget()
+      lastFailure.forget()
       expire()
-      if let failure = trouble.failure { throw failure }
-      for number in 0..<channelCount where channels[number].phase == .open {
+      if let failure = lastFailure.failure { throw failure }
+      for number in 0..<connectionCount where connections[number].phase == .open {
         // HTTP/2 itself may have something to send, such as acknowledgements.
-        _ = try writeRecords(channels + number)
+        _ = try writeRecords(connections + number)
       }
       return
     }
@@ -45,7 +45,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   mutating func cancel(_ identifier: UInt32) -> Int {
     // A connection may be one too many by that.
-    if hadExtra, options.neverWaits { hurry() }
+    if hadExtra, options.neverWaits { wake() }
     return outbox.pointee.cancel(identifier)
   }
 
@@ -83,11 +83,11 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   mutating func measure() -> UnsafePointer<apns_session_metrics_t> {
     let metrics = outbox.pointee.metrics
     metrics.forgetConnections()
-    for number in 0..<channelCount {
-      switch channels[number].phase {
+    for number in 0..<connectionCount {
+      switch connections[number].phase {
       case .closed: break
       case .opening: metrics.pointee.connecting &+= 1
-      case .open where channels[number].http.pointee.isLeaving: metrics.pointee.draining &+= 1
+      case .open where connections[number].codec.pointee.isDraining: metrics.pointee.draining &+= 1
       case .open: metrics.pointee.open &+= 1
       }
     }

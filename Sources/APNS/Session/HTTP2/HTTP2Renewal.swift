@@ -8,22 +8,22 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   mutating func replaceConnections(_ tokens: consuming Tokens?) {
     self.tokens = tokens
     bearer.forget()
-    for number in 0..<channelCount {
-      let channel = channels + number
-      switch channel.pointee.phase {
+    for number in 0..<connectionCount {
+      let connection = connections + number
+      switch connection.pointee.phase {
       case .closed: break
-      case .opening: close(channel)
-      case .open where channel.pointee.isReplaced: break
+      case .opening: close(connection)
+      case .open where connection.pointee.isReplaced: break
       case .open:
-        channel.pointee.isReplaced = true
-        channel.pointee.http.pointee.leaveUnsent()
+        connection.pointee.isReplaced = true
+        connection.pointee.codec.pointee.drainUnsent()
         // Generations of the new token start again.
         outbox.pointee.forEachInFlight(on: UInt16(truncatingIfNeeded: number)) {
           $0.tokenReplaced($1)
         }
       }
     }
-    if options.neverWaits { hurry() }
+    if options.neverWaits { wake() }
   }
 
   /// Throws if something was queued without a topic, which only a certificate can supply.

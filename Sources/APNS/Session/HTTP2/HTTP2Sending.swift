@@ -7,9 +7,9 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   func notification(
     _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer, payloadCount: Int
   ) throws(Failure) -> HTTP2Request {
-    if let channel = given.pointee.channel_id, channel.pointee != 0 {
+    if let connection = given.pointee.channel_id, connection.pointee != 0 {
       return try HTTP2Request(
-        given, to: channel, payloadCount: payloadCount, payloadMax: options.payloadMax,
+        given, to: connection, payloadCount: payloadCount, payloadMax: options.payloadMax,
         topic: defaults.topic ?? defaults.certificateTopic)
     }
     return try HTTP2Request(
@@ -19,8 +19,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       needsTopic: tokens != nil)
   }
 
-  func payloadMost(_ given: UnsafePointer<apns_notification_t>) -> Int {
-    min(options.payloadMax, HTTP2Request.payloadMost(given, isFor: defaults.pushType))
+  func maxPayload(_ given: UnsafePointer<apns_notification_t>) -> Int {
+    min(options.payloadMax, HTTP2Request.maxPayload(given, isFor: defaults.pushType))
   }
 
   func check(_ notification: HTTP2Request, _ traits: PayloadTraits) throws(Failure) {
@@ -111,7 +111,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if waitsSince == 0 { waitsSince = network.now }
     do throws(Failure) {
       try run(
-        until: .room(max(size, min(HTTP2Connection.recordSize, outbox.pointee.largestRequest / 4))),
+        until: .room(max(size, min(HTTP2Codec.recordSize, outbox.pointee.largestRequest / 4))),
         by: restOfWait)
     } catch {
       if outbox.pointee.reserve(size) == nil { throw error }
@@ -125,45 +125,45 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   }
 
   /// A whole record waits to be sent.
-  var hasFullRecord: Bool { queued >= HTTP2Connection.recordSize }
+  var hasFullRecord: Bool { queued >= HTTP2Codec.recordSize }
 
   mutating func write(all: Bool) throws(Failure) {
     let rest = restOfWait
     queued = 0
     waitsSince = 0
     try run(until: all ? .sending : .records, by: rest)
-    if all { tellOutcomes() } else { awaitMore() }
+    if all { reportOutcomes() } else { awaitMore() }
   }
 
   mutating func flush() throws(Failure) {
     waitsSince = 0
     queued = 0
     let isReached = try run(until: .sending)
-    tellOutcomes()
+    reportOutcomes()
     if !isReached { throw .notYet }
   }
 
-  /// Starts as many streams as the channel takes, and writes.
+  /// Starts as many streams as the connection takes, and writes.
   mutating func send(
-    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: SessionGoal
+    _ connection: UnsafeMutablePointer<HTTP2Connection>, _ goal: SessionGoal
   ) throws(Failure) {
     let now = network.now
     var (looked, time) = (now, SendTime(nanoseconds: now))
     // Nothing was expected until now.
-    if channel.pointee.http.pointee.inFlight == 0 {
-      channel.pointee.lastReceived = now
-    } else if now >= trialDue(channel) {
-      channel.pointee.http.pointee.tryMore()
-      channel.pointee.triedAt = now
+    if connection.pointee.codec.pointee.inFlight == 0 {
+      connection.pointee.lastReceived = now
+    } else if now >= trialDue(connection) {
+      connection.pointee.codec.pointee.tryMore()
+      connection.pointee.triedAt = now
     }
     // While the peer takes nothing, another connection can take waiting notifications.
-    if channel.pointee.connection.stalledSince != nil {
-      guard try writeRecords(channel), channel.pointee.phase == .open else { return }
+    if connection.pointee.link.stalledSince != nil {
+      guard try writeRecords(connection), connection.pointee.phase == .open else { return }
     }
     var isWhole = false
-    var turns = Self.mostTurns
+    var turns = Self.maxPasses
     repeat {
-      if turns == 0 || turns < Self.mostTurns && isOutOfTime {
+      if turns == 0 || turns < Self.maxPasses && isOutOfTime {
         isCutShort = true
         return
       }
@@ -171,50 +171,50 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       // One record at a time, so that its answers are read soon.
       var begun = 0
       var streams = 0
-      while begun < HTTP2Connection.recordSize, let size = beginStream(channel, looked, time) {
+      while begun < HTTP2Codec.recordSize, let size = beginStream(connection, looked, time) {
         begun &+= size
         streams &+= 1
         // nghttp2 keeps waiting frames in order, which costs less for few.
-        if streams & 3 == 0 { channel.pointee.http.fill(of: authority) }
+        if streams & 3 == 0 { connection.pointee.codec.fill(of: authority) }
       }
       if case .connection = goal {
         isWhole = true
       } else {
-        isWhole = begun < HTTP2Connection.recordSize
+        isWhole = begun < HTTP2Codec.recordSize
       }
-      if streams > 0 { channel.pointee.heldSince = now }
-      let owed = leftNext ? channel.pointee.http.pointee.owed : 0
-      let inFlight = channel.pointee.http.pointee.inFlight
+      if streams > 0 { connection.pointee.heldSince = now }
+      let owed = leftNext ? connection.pointee.codec.pointee.owed : 0
+      let inFlight = connection.pointee.codec.pointee.inFlight
       // A stream that was begun waits for its answer, so all of it has to be written.
-      guard try writeRecords(channel), channel.pointee.phase == .open
+      guard try writeRecords(connection), connection.pointee.phase == .open
       else { return }
       // Data that found no room beside unacknowledged payloads may be sent in parts after them.
-      if owed > 0, channel.pointee.http.pointee.owed == 0 { isWhole = false }
+      if owed > 0, connection.pointee.codec.pointee.owed == 0 { isWhole = false }
       // A stream that was answered early ends when the rest of its request is written.
-      if channel.pointee.http.pointee.inFlight < inFlight { isWhole = false }
+      if connection.pointee.codec.pointee.inFlight < inFlight { isWhole = false }
       if !isWhole {
-        try receiveIfDue(channel)
-        looked = channel.pointee.connection.askedAt
+        try receiveIfDue(connection)
+        looked = connection.pointee.link.askedAt
         time = SendTime(nanoseconds: looked)
       }
-    } while !isWhole && channel.pointee.phase == .open
+    } while !isWhole && connection.pointee.phase == .open
   }
 
   /// Starts the next stream that is due and returns its size; nil if nothing is due or the
   /// connection accepts no stream.
   private mutating func beginStream(
-    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ now: Nanoseconds, _ time: SendTime
+    _ connection: UnsafeMutablePointer<HTTP2Connection>, _ now: Nanoseconds, _ time: SendTime
   ) -> Int? {
-    let http = channel.pointee.http
-    guard tokenDue == .max, let room = http.pointee.room(), room > 0,
-      let slot = isForApart(channel)
+    let codec = connection.pointee.codec
+    guard tokenDue == .max, let room = codec.pointee.room(), room > 0,
+      let slot = isForApart(connection)
         ? outbox.pointee.takeApart()
         : outbox.pointee.takeDue(at: now)
     else { return nil }
     let request = outbox.pointee.request(slot)
     let payloadCount = request.payload.count
-    guard http.pointee.takes(ends: outbox.pointee.ends(slot)),
-      room >= payloadCount || http.pointee.owed == 0 && isLastResort
+    guard codec.pointee.takes(ends: outbox.pointee.ends(slot)),
+      room >= payloadCount || codec.pointee.owed == 0 && isLastResort
     else {
       outbox.pointee.putBack(slot)
       leftNext = true
@@ -228,16 +228,16 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       log?.at(now).lacksToken(error)
       outbox.pointee.putBack(slot)
       tokenDue = now &+ 1_000_000_000
-      trouble.note(error)
+      lastFailure.note(error)
       return nil
     }
-    guard let stream = http.pointee.submit(slot, payloadCount: payloadCount) else {
+    guard let stream = codec.pointee.submit(slot, payloadCount: payloadCount) else {
       outbox.pointee.putBack(slot)
       return nil
     }
     if leftNext { tookLeft = true }
     outbox.pointee.sent(
-      slot, on: UInt16(truncatingIfNeeded: channel.pointee.number), stream: stream,
+      slot, on: UInt16(truncatingIfNeeded: connection.pointee.number), stream: stream,
       token: bearer.generation, at: time)
     return 2 &* request.token.count &+ payloadCount &+ 42
   }
@@ -253,46 +253,46 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   private var isLastResort: Bool {
     if options.connections == 1 { return true }
     var taking = 0
-    for number in 0..<channelCount where channels[number].isTaking { taking &+= 1 }
+    for number in 0..<connectionCount where connections[number].isTaking { taking &+= 1 }
     return outbox.pointee.inFlight == 0 && !hasRoomForConnection(beside: taking)
   }
 
   /// Writes records until nothing is left; false when the peer takes no more.
   mutating func writeRecords(
-    _ channel: UnsafeMutablePointer<HTTP2Channel>
+    _ connection: UnsafeMutablePointer<HTTP2Connection>
   ) throws(Failure) -> Bool {
     while true {
-      let inFlight = channel.pointee.http.pointee.inFlight
-      guard let record = channel.pointee.http.fillRecord(of: authority) else {
+      let inFlight = connection.pointee.codec.pointee.inFlight
+      guard let record = connection.pointee.codec.fillRecord(of: authority) else {
         try connectionEnded(
-          channel, Failure(APNS_ERR_PROTOCOL, "nghttp2 cannot continue on this connection"))
+          connection, Failure(APNS_ERR_PROTOCOL, "nghttp2 cannot continue on this connection"))
         return false
       }
       // A stream that was answered before all of it was written ends by the reset in this record.
-      if channel.pointee.http.pointee.inFlight < inFlight {
-        channel.pointee.heldSince = channel.pointee.lastRead
+      if connection.pointee.codec.pointee.inFlight < inFlight {
+        connection.pointee.heldSince = connection.pointee.lastRead
       }
       if record.count == 0 { return true }
-      switch network.write(channel.pointee.number, record) {
+      switch network.write(connection.pointee.number, record) {
       case .bytes(let count):
-        channel.pointee.http.pointee.wrote(count)
+        connection.pointee.codec.pointee.wrote(count)
         bytes &+= UInt64(count)
         records &+= 1
-        if let since = channel.pointee.connection.stalledSince {
+        if let since = connection.pointee.link.stalledSince {
           let now = network.now
-          if now &- since >= shortPause { channel.pointee.tookAgain = now }
-          channel.pointee.connection.stalledSince = nil
+          if now &- since >= shortPause { connection.pointee.tookAgain = now }
+          connection.pointee.link.stalledSince = nil
         }
       case .full:
-        try stalled(channel, mustRead: false)
+        try stalled(connection, mustRead: false)
         return false
       case .needsReading:
-        try stalled(channel, mustRead: true)
+        try stalled(connection, mustRead: true)
         return false
       case .broken:
         // The reason may have arrived before the connection ended.
-        if try hearOut(channel), channel.pointee.phase == .open {
-          try connectionEnded(channel, network.failure(channel.pointee.number))
+        if try hearOut(connection), connection.pointee.phase == .open {
+          try connectionEnded(connection, network.failure(connection.pointee.number))
         }
         return false
       }
@@ -301,15 +301,15 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   @inline(never)
   private mutating func stalled(
-    _ channel: UnsafeMutablePointer<HTTP2Channel>, mustRead: Bool
+    _ connection: UnsafeMutablePointer<HTTP2Connection>, mustRead: Bool
   ) throws(Failure) {
-    let longest = options.writeTimeout
-    if channel.pointee.connection.stalled(mustRead: mustRead, at: network.now, atMost: longest) {
+    let timeout = options.writeTimeout
+    if connection.pointee.link.stalled(mustRead: mustRead, at: network.now, timeout: timeout) {
       return
     }
-    guard try hearOut(channel), channel.pointee.phase == .open else { return }
-    let failure = OutOfTime.stalled(for: longest, on: network)
-    try connectionEnded(channel, failure)
+    guard try hearOut(connection), connection.pointee.phase == .open else { return }
+    let failure = OutOfTime.stalled(for: timeout, on: network)
+    try connectionEnded(connection, failure)
     throw failure
   }
 }

@@ -18,8 +18,8 @@ struct HTTP2Session<
   let untaken: UnsafeMutablePointer<Untaken>
   /// Twice as many as connections are used side by side, for those that are being left but still owe
   /// answers, and one for what flies apart from others.
-  let channels: UnsafeMutablePointer<HTTP2Channel>
-  let channelCount: Int
+  let connections: UnsafeMutablePointer<HTTP2Connection>
+  let connectionCount: Int
   /// Where bytes are read to first, a record at a time: too much for the stack.
   let readBuffer: UnsafeMutableRawBufferPointer
   var reconnects: Reconnects
@@ -43,9 +43,9 @@ struct HTTP2Session<
   private(set) var readAt: Nanoseconds = 0
   var isClosed = false
   /// No more notifications are taken; the session only waits for answers.
-  var isLeaving = false
+  var isShuttingDown = false
 
-  /// The channel of notifications sent apart from others; negative if none must be.
+  /// The connection for notifications sent apart from others; negative if none must be.
   var apart = -1 { didSet { if apart >= 0 { hadExtra = true } } }
   /// There may be an extra connection: for notifications sent apart, or beside a held one.
   var hadExtra = false
@@ -60,14 +60,14 @@ struct HTTP2Session<
   var tokenDue = Nanoseconds.max
   /// When the pass began to look for retries; nil without retries.
   private(set) var triedAt: Nanoseconds?
-  /// In this pass a channel could not send the next notification; and then another one sent it, so
+  /// In this pass a connection could not send the next notification; and then another one sent it, so
   /// that the first may send the following ones.
   var leftNext = false
   var tookLeft = false
   /// A connection was left because its response asked for another one, and nothing was accepted
   /// since.
   var hasLeftInVain = false
-  var trouble = LastFailure()
+  var lastFailure = LastFailure()
   var connects: UInt64 = 0
   var bytes: UInt64 = 0
   var records: UInt64 = 0
@@ -85,43 +85,44 @@ struct HTTP2Session<
     let log = try options.log.open { network.append(to: &$0) }
     bearer.log = log
     let untaken = UnsafeMutablePointer<Untaken>.make(
-      options.telling, release: options.userDataFree, log: log)
+      options.reporting, release: options.userDataFree, log: log)
     let outbox = untaken.flatMap {
       Outbox.make(
         bytes: options.windowBytes, untaken: $0, keepsOrder: options.keepsDeviceOrder)
     }
     let gone = UnsafeMutablePointer<GoneDevices>.make()
-    let readBuffer = malloc(HTTP2Connection.recordSize)
-    let channels = malloc(options.places &* MemoryLayout<HTTP2Channel>.stride)?
-      .bindMemory(to: HTTP2Channel.self, capacity: options.places)
+    let readBuffer = malloc(HTTP2Codec.recordSize)
+    let connections = malloc(options.places &* MemoryLayout<HTTP2Connection>.stride)?
+      .bindMemory(to: HTTP2Connection.self, capacity: options.places)
     var count = 0
-    if let channels, let outbox {
+    if let connections, let outbox {
       while count < options.places,
-        let http = HTTP2Connection.make(number: count, outbox: outbox, log: log)
+        let codec = HTTP2Codec.make(number: count, outbox: outbox, log: log)
       {
-        (channels + count).initialize(to: HTTP2Channel(SessionConnection(count), http, at: 0))
+        (connections + count).initialize(to: HTTP2Connection(SessionLink(count), codec, at: 0))
         count &+= 1
       }
     }
-    guard let untaken, let outbox, let gone, let readBuffer, let channels, count == options.places
+    guard let untaken, let outbox, let gone, let readBuffer, let connections,
+      count == options.places
     else {
-      end(channels, count, readBuffer, gone, outbox, untaken, log)
+      end(connections, count, readBuffer, gone, outbox, untaken, log)
       throw .outOfMemory
     }
     return HTTP2Session(
-      options, defaults, tokens, bearer, network, outbox, gone, untaken, log, channels, count,
+      options, defaults, tokens, bearer, network, outbox, gone, untaken, log, connections, count,
       readBuffer)
   }
 
   /// Frees what there is.
   private static func end(
-    _ channels: UnsafeMutablePointer<HTTP2Channel>?, _ count: Int,
+    _ connections: UnsafeMutablePointer<HTTP2Connection>?, _ count: Int,
     _ readBuffer: UnsafeMutableRawPointer?, _ gone: UnsafeMutablePointer<GoneDevices>?,
     _ outbox: UnsafeMutablePointer<Outbox>?, _ untaken: UnsafeMutablePointer<Untaken>?,
     _ log: UnsafeMutablePointer<SessionLog>?
   ) {
-    for number in 0..<count { channels?[number].http.end() }
-    free(channels)
+    for number in 0..<count { connections?[number].codec.end() }
+    free(connections)
     free(readBuffer)
     gone?.release()
     if let outbox { Outbox.end(outbox) }
@@ -134,7 +135,7 @@ struct HTTP2Session<
     _ bearer: consuming BearerText, _ network: consuming Net,
     _ outbox: UnsafeMutablePointer<Outbox>, _ gone: UnsafeMutablePointer<GoneDevices>,
     _ untaken: UnsafeMutablePointer<Untaken>, _ log: UnsafeMutablePointer<SessionLog>?,
-    _ channels: UnsafeMutablePointer<HTTP2Channel>, _ count: Int,
+    _ connections: UnsafeMutablePointer<HTTP2Connection>, _ count: Int,
     _ readBuffer: UnsafeMutableRawPointer
   ) {
     self.options = options
@@ -146,17 +147,17 @@ struct HTTP2Session<
     self.gone = gone
     self.untaken = untaken
     self.log = log
-    self.channels = channels
-    channelCount = count
+    self.connections = connections
+    connectionCount = count
     self.readBuffer = UnsafeMutableRawBufferPointer(
-      start: readBuffer, count: HTTP2Connection.recordSize)
+      start: readBuffer, count: HTTP2Codec.recordSize)
     reconnects = Reconnects(
-      longestPause: options.longestPause, perMinute: options.connectsPerMinute, log: log)
+      maxPause: options.maxPause, perMinute: options.connectsPerMinute, log: log)
   }
 
   deinit {
     passed.end()
-    Self.end(channels, channelCount, readBuffer.baseAddress, gone, outbox, untaken, log)
+    Self.end(connections, connectionCount, readBuffer.baseAddress, gone, outbox, untaken, log)
   }
 }
 
@@ -166,7 +167,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   @inline(__always)
   mutating func begin(_ deadline: inout Nanoseconds) {
     if options.neverWaits { return beginTurns() }
-    // The work for each channel is bounded; for many together, the clock bounds it.
+    // The work for each connection is bounded; for many together, the clock bounds it.
     if deadline == .max, options.connections > 1 {
       deadline = self.deadline(milliseconds: APNS_TIMEOUT_DEFAULT)
     }
@@ -181,12 +182,12 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     tokenDue = .max
     (leftNext, tookLeft) = (false, false)
     takeTurns(goal, by: deadline)
-    // Notifications that finished in this pass may have left an idle channel for them.
+    // Notifications that finished in this pass may have left an idle connection for them.
     if outbox.pointee.hasApart, chooseApart() { isCutShort = true }
-    // Notifications that could not be sent here may go out on another channel immediately.
-    let isJudged = judgeAnswered()
+    // Notifications that could not be sent here may go out on another connection immediately.
+    let isChecked = checkAnswered()
     let hadDue = expire()
-    if !trouble.isThere, outbox.pointee.takeNewAgain() || isJudged || hadDue || tookLeft {
+    if !lastFailure.isThere, outbox.pointee.takeNewAgain() || isChecked || hadDue || tookLeft {
       if !isOutOfTime { return false }
       isCutShort = true
     } else if hadDue {
@@ -196,7 +197,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return true
   }
 
-  /// Without a provider token no channel makes progress.
+  /// Without a provider token no connection makes progress.
   var isStuck: Bool { !getsOn || tokenDue != .max }
 
   mutating func wait(for goal: SessionGoal, until deadline: Nanoseconds, _ now: Nanoseconds) {
@@ -224,8 +225,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     guard readAt != 0, now >= readAt else { return }
     readAt = 0
     // Nobody has watched for them.
-    for number in 0..<channelCount where channels[number].phase == .open {
-      channels[number].isUnread = true
+    for number in 0..<connectionCount where connections[number].phase == .open {
+      connections[number].isUnread = true
     }
   }
 
@@ -240,8 +241,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       if pause > 0, due > now, pause < due &- now { readAt = now &+ pause }
     }
     guard readAt != 0 else { return due }
-    for number in 0..<channelCount where channels[number].phase == .open {
-      network.leaveUnread(number)
+    for number in 0..<connectionCount where connections[number].phase == .open {
+      network.ignoreUnread(number)
     }
     return min(due, readAt)
   }
@@ -250,7 +251,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   @inline(__always)
   var isOutOfTime: Bool { callEnds != .max && network.now >= callEnds }
 
-  /// The deadline has passed by so much that the remaining channels miss this pass.
+  /// The deadline has passed by so much that the remaining connections miss this pass.
   @inline(__always)
   func isOver(_ deadline: Nanoseconds) -> Bool {
     isOutOfTime
@@ -269,7 +270,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     case .ends: return outbox.pointee.unresolved == 0
     case .sending, .writing:
       return !outbox.pointee.isDue(at: network.now) && !hasUnwritten
-    case .leaving: return outbox.pointee.inFlight == 0
+    case .closing: return outbox.pointee.inFlight == 0
     }
   }
 
@@ -277,25 +278,25 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   @inline(__always)
   private var hasUnwritten: Bool {
-    for number in 0..<channelCount where channels[number].phase == .open {
-      if channels[number].http.pointee.hasUnwritten { return true }
+    for number in 0..<connectionCount where connections[number].phase == .open {
+      if connections[number].codec.pointee.hasUnwritten { return true }
     }
     return false
   }
 
   @inline(__always)
   var hasConnection: Bool {
-    for number in 0..<channelCount
-    where channels[number].phase == .open && channels[number].isTaking {
+    for number in 0..<connectionCount
+    where connections[number].phase == .open && connections[number].isTaking {
       return true
     }
     return false
   }
 
-  /// Some channel has a connection or is opening one.
+  /// Some connection is open or opening.
   var getsOn: Bool {
     @inline(never) get {
-      for number in 0..<channelCount where channels[number].phase != .closed { return true }
+      for number in 0..<connectionCount where connections[number].phase != .closed { return true }
       return false
     }
   }
@@ -303,63 +304,63 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   var outOfTime: Failure {
     @inline(never) get {
       var waiting = OutOfTime()
-      for number in 0..<channelCount { waiting.note(channels[number].connection) }
+      for number in 0..<connectionCount { waiting.note(connections[number].link) }
       let isPausing = !hasConnection && reconnects.earliest > network.now
       return waiting.failure(
-        on: network, pausingAfter: isPausing ? reconnects.fruitless : nil,
+        on: network, pausingAfter: isPausing ? reconnects.unproductive : nil,
         unresolved: outbox.pointee.unresolved, reason: reconnects.reason.failure)
     }
   }
 
   mutating func advance(_ number: Int, _ goal: SessionGoal) throws(Failure) {
-    let channel = channels + number
-    var turns = Self.mostTurns
+    let connection = connections + number
+    var turns = Self.maxPasses
     repeat {
-      if turns == 0 || turns < Self.mostTurns && isOutOfTime {
-        // Time to read the clock and to serve other channels.
+      if turns == 0 || turns < Self.maxPasses && isOutOfTime {
+        // Time to read the clock and to serve other connections.
         isCutShort = true
         break
       }
       turns &-= 1
-      guard try ensureOpen(channel, goal) else { return }
-      try receiveIfDue(channel)
-      if channel.pointee.phase == .open { try askIfSilent(channel) }
-      if channel.pointee.phase == .open { try send(channel, goal) }
-      if channel.pointee.phase == .open { try awaitAnswers(channel) }
-    } while channel.pointee.phase == .closed
-      ? needsConnection(goal) || isMissing(channel.pointee.number, goal)
-      : channel.pointee.phase == .open && channel.pointee.isUnread
+      guard try ensureOpen(connection, goal) else { return }
+      try receiveIfDue(connection)
+      if connection.pointee.phase == .open { try askIfSilent(connection) }
+      if connection.pointee.phase == .open { try send(connection, goal) }
+      if connection.pointee.phase == .open { try awaitAnswers(connection) }
+    } while connection.pointee.phase == .closed
+      ? needsConnection(goal) || isMissing(connection.pointee.number, goal)
+      : connection.pointee.phase == .open && connection.pointee.isUnread
   }
 
-  /// How often a channel reads and sends a record before the session reads the clock.
-  static var mostTurns: Int { 64 }
+  /// How often a connection reads and sends a record before the session reads the clock.
+  static var maxPasses: Int { 64 }
 
   /// A connection is needed when something is due and the open ones already carry all the streams
   /// they may.
   @inline(never)
   func needsConnection(_ goal: SessionGoal) -> Bool {
     switch goal {
-    case .leaving: return false
+    case .closing: return false
     case .connection: break
     case .records, .writing, .sending, .room, .outcome, .push, .ends:
       if outbox.pointee.hasNothingToSend { return false }
     }
     let now = network.now
     var (taking, held) = (0, 0)
-    for number in 0..<channelCount where channels[number].isTaking && !isForApart(channels + number)
-    {
+    for number in 0..<connectionCount
+    where connections[number].isTaking && !isForApart(connections + number) {
       taking &+= 1
-      if held < options.connections, now >= heldDue(channels + number) {
+      if held < options.connections, now >= heldDue(connections + number) {
         held &+= 1
         continue
       }
       // An opening connection will show how much it takes.
-      if channels[number].phase == .opening { return false }
+      if connections[number].phase == .opening { return false }
       if case .connection = goal { return false }
-      if channels[number].connection.stalledSince != nil { continue }
-      let http = channels[number].http
-      if http.pointee.isNew { return false }
-      if let room = http.pointee.room(), room >= options.payloadMax { return false }
+      if connections[number].link.stalledSince != nil { continue }
+      let codec = connections[number].codec
+      if codec.pointee.isNew { return false }
+      if let room = codec.pointee.room(), room >= options.payloadMax { return false }
     }
     guard hasRoomForConnection(beside: taking &- held) else { return false }
     if case .connection = goal { return true }

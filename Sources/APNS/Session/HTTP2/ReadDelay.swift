@@ -15,11 +15,11 @@ struct ReadDelay {
       return 0
     }
     let gap = span / answers
-    guard gap > 0, gap <= Self.longest / 4 else { return 0 }
-    let pause = min(gap &* Int64(min(inFlight / 32, 32)), Self.longest)
+    guard gap > 0, gap <= Self.maximum / 4 else { return 0 }
+    let pause = min(gap &* Int64(min(inFlight / 32, 32)), Self.maximum)
     return pause >= max(4 &* gap, 50_000) ? pause : 0
   }
 
   /// A longer delay would cost throughput when the number of streams is the limit.
-  private static var longest: Nanoseconds { 300_000 }
+  private static var maximum: Nanoseconds { 300_000 }
 }

@@ -4,25 +4,25 @@ import CAPNS
 extension UnsafeMutablePointer<SessionLog> {
   @inline(never)
   func connecting<Net: Network & ~Copyable>(
-    _ connection: SessionConnection, isSpare: Bool, on network: borrowing Net
+    _ connection: SessionLink, isStandby: Bool, on network: borrowing Net
   ) {
     guard begin(LogLine(APNS_LOG_KIND_CONNECTING, APNS_LOG_DEBUG, on: connection.serial)) else {
       return
     }
-    append("connecting", isSpare: isSpare, to: network)
+    append("connecting", isStandby: isStandby, to: network)
     put()
   }
 
   @inline(never)
   func connected<Net: Network & ~Copyable>(
-    _ connection: SessionConnection, isSpare: Bool, on network: borrowing Net
+    _ connection: SessionLink, isStandby: Bool, on network: borrowing Net
   ) {
     var line = LogLine(APNS_LOG_KIND_CONNECTED, APNS_LOG_INFO, on: connection.serial)
     line.isResumed = network.isResumed(connection.number)
     line.milliseconds = Int((network.now &- connection.openedAt) / 1_000_000)
     let (milliseconds, isResumed) = (line.milliseconds, line.isResumed)
     guard begin(line) else { return }
-    append("connected", isSpare: isSpare, to: network)
+    append("connected", isStandby: isStandby, to: network)
     network.append(wayTo: connection.number, to: &pointee.words)
     pointee.words.append(" in ")
     pointee.words.append(milliseconds)
@@ -33,20 +33,20 @@ extension UnsafeMutablePointer<SessionLog> {
 
   @inline(never)
   private func append<Net: Network & ~Copyable>(
-    _ verb: StaticString, isSpare: Bool, to network: borrowing Net
+    _ verb: StaticString, isStandby: Bool, to network: borrowing Net
   ) {
     pointee.words.append(verb)
-    if isSpare { pointee.words.append(", as a standby,") }
+    if isStandby { pointee.words.append(", as a standby,") }
     pointee.words.append(" to ")
     network.append(to: &pointee.words)
   }
 
   /// It could not be opened.
   @inline(never)
-  func refused(_ connection: SessionConnection, isSpare: Bool, _ failure: Failure) {
+  func refused(_ connection: SessionLink, isStandby: Bool, _ failure: Failure) {
     let level = failure.refusesProvider ? APNS_LOG_ERROR : APNS_LOG_WARNING
     guard begin(LogLine(APNS_LOG_KIND_CONNECT_FAILED, level, on: connection.serial)) else { return }
-    let what: StaticString = isSpare ? "no standby connection" : "no connection"
+    let what: StaticString = isStandby ? "no standby connection" : "no connection"
     pointee.words.append(what)
     put(because: failure)
   }
@@ -54,7 +54,7 @@ extension UnsafeMutablePointer<SessionLog> {
   /// It was open. `inFlight`: what it had not answered. A time that was exceeded and rules that were
   /// broken are why the session, not the peer, ended it.
   @inline(never)
-  func ended(_ connection: SessionConnection, _ failure: Failure?, inFlight: Int) {
+  func ended(_ connection: SessionLink, _ failure: Failure?, inFlight: Int) {
     let isGivenUp = failure?.status == APNS_ERR_TIMEOUT || failure?.status == APNS_ERR_PROTOCOL
     let refuses = failure?.refusesProvider ?? false
     var line = LogLine(
@@ -80,7 +80,7 @@ extension UnsafeMutablePointer<SessionLog> {
 
   /// The session closes the connection for the given reason.
   @inline(never)
-  func givenUp(_ connection: SessionConnection, _ cause: apns_cause_t, _ reason: StaticString) {
+  func abandoned(_ connection: SessionLink, _ cause: apns_cause_t, _ reason: StaticString) {
     var line = LogLine(APNS_LOG_KIND_ABANDONED, APNS_LOG_WARNING, on: connection.serial)
     line.cause = cause
     guard begin(line) else { return }
@@ -90,7 +90,7 @@ extension UnsafeMutablePointer<SessionLog> {
   }
 
   @inline(never)
-  func asked(_ connection: SessionConnection, _ question: StaticString) {
+  func asked(_ connection: SessionLink, _ question: StaticString) {
     guard begin(LogLine(APNS_LOG_KIND_PING, APNS_LOG_DEBUG, on: connection.serial)) else { return }
     pointee.words.append(question)
     put()
@@ -101,7 +101,7 @@ extension UnsafeMutablePointer<SessionLog> {
   func pausing(_ reconnects: inout Reconnects, until earliest: Nanoseconds, from now: Nanoseconds) {
     guard reconnects.toldPause != earliest, earliest > now else { return }
     reconnects.toldPause = earliest
-    let fruitless = reconnects.fruitless
+    let unproductive = reconnects.unproductive
     var line = LogLine(APNS_LOG_KIND_BACKOFF, APNS_LOG_NOTICE)
     line.cause = APNS_CAUSE_RECONNECT_PAUSE
     line.milliseconds = Int((earliest &- now) / 1_000_000)
@@ -110,9 +110,9 @@ extension UnsafeMutablePointer<SessionLog> {
     pointee.words.append("no connection is made for ")
     pointee.words.append(milliseconds)
     pointee.words.append(" ms, ")
-    if fruitless > 0 {
+    if unproductive > 0 {
       pointee.words.append("after ")
-      pointee.words.append(fruitless)
+      pointee.words.append(unproductive)
       pointee.words.append(" that achieved nothing")
     } else {
       pointee.words.append("because connects_per_minute is reached")

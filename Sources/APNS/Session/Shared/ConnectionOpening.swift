@@ -6,7 +6,7 @@ extension Reconnects {
   /// Opens a connection as far as possible without waiting; false: it is not open yet.
   @inline(never)
   mutating func open<Net: Network & ~Copyable>(
-    _ connection: inout SessionConnection, on network: inout Net, within timeout: Nanoseconds
+    _ connection: inout SessionLink, on network: inout Net, within timeout: Nanoseconds
   ) throws(Failure) -> Bool {
     do throws(Failure) {
       if connection.phase == .closed {
@@ -15,15 +15,15 @@ extension Reconnects {
           log?.at(now).pausing(&self, until: earliest, from: now)
           return false
         }
-        try network.open(connection.number, isSpare: false, by: now &+ timeout)
+        try network.open(connection.number, isStandby: false, by: now &+ timeout)
         opened(&connection, at: network.now)
         connection.phase = .opening
-        log?.at(network.now).connecting(connection, isSpare: false, on: network)
+        log?.at(network.now).connecting(connection, isStandby: false, on: network)
       }
       switch try network.advance(connection.number) {
       case .open:
         connection.phase = .open
-        log?.at(network.now).connected(connection, isSpare: false, on: network)
+        log?.at(network.now).connected(connection, isStandby: false, on: network)
         let now = network.now
         connection.openingTime = now &- connection.openedAt
         connection.openedAt = now
@@ -34,7 +34,7 @@ extension Reconnects {
       }
     } catch {
       connection.close(on: &network)
-      log?.at(network.now).refused(connection, isSpare: false, error)
+      log?.at(network.now).refused(connection, isStandby: false, error)
       ended(error, otherwise: "")
       achievedNothing(on: &network)
       throw error
@@ -44,9 +44,9 @@ extension Reconnects {
   /// A connection was lost. That is a bad sign if it left something in doubt, or ended soon.
   @inline(never)
   mutating func lost<Net: Network & ~Copyable>(
-    _ connection: SessionConnection, leavingDoubt: Bool, on network: inout Net
+    _ connection: SessionLink, inDoubt: Bool, on network: inout Net
   ) {
-    if leavingDoubt || network.now &- connection.openedAt < Self.shortLife {
+    if inDoubt || network.now &- connection.openedAt < Self.shortLife {
       achievedNothing(on: &network)
     }
   }

@@ -5,7 +5,7 @@ struct StandingWork {
   /// The goal of `process`.
   var goal = SessionGoal.outcome
   /// Why the last connection could not be made, until the caller gets it.
-  var news = LastFailure()
+  var unreportedFailure = LastFailure()
   /// How many of the outcomes that wait or gave way `process` has left to the caller, who may take
   /// them any time.
   var knownOutcomes = 0
@@ -23,7 +23,7 @@ struct StandingWork {
 
 extension ProviderSession where Self: ~Copyable {
   /// It takes no more notifications.
-  var isClosing: Bool { isClosed || isLeaving || standing.closeBy != nil }
+  var isClosing: Bool { isClosed || isShuttingDown || standing.closeBy != nil }
 
   /// Does what can be done now. False if the session has closed. Throws the failure of a
   /// connection, once, and continues automatically.
@@ -39,7 +39,7 @@ extension ProviderSession where Self: ~Copyable {
       if case .connection = goal { try run(until: .outcome, by: nil) }
     }
     standing.knownOutcomes = untakenOutcomes
-    try tellNews()
+    try reportFailure()
     return true
   }
 
@@ -95,16 +95,16 @@ extension ProviderSession where Self: ~Copyable {
   @inline(__always)
   mutating func awaitMore() {
     usualDue = 0
-    if options.neverWaits { hurry() }
+    if options.neverWaits { wake() }
   }
 
   /// A call other than `process` may have found outcomes. Programs take them after `process`.
   @inline(__always)
-  mutating func tellOutcomes() {
+  mutating func reportOutcomes() {
     deliver()
     guard options.neverWaits, untakenOutcomes > standing.knownOutcomes else { return }
     standing.knownOutcomes = untakenOutcomes
-    hurry()
+    wake()
   }
 
   /// Includes outcomes that gave way, so that each new one increases it.
@@ -121,7 +121,7 @@ extension ProviderSession where Self: ~Copyable {
     if isOwn { standing.goal = goal }
     let isReached = try run(until: goal, by: nil)
     if isReached, isOwn { standing.goal = .outcome }
-    tellOutcomes()
+    reportOutcomes()
     return isReached
   }
 
@@ -134,15 +134,15 @@ extension ProviderSession where Self: ~Copyable {
       awaitMore()
       return
     }
-    tellOutcomes()
-    try tellNews()
+    reportOutcomes()
+    try reportFailure()
     throw .notYet
   }
 
   @inline(never)
-  private mutating func tellNews() throws(Failure) {
-    guard let failure = standing.news.failure else { return }
-    standing.news.forget()
+  private mutating func reportFailure() throws(Failure) {
+    guard let failure = standing.unreportedFailure.failure else { return }
+    standing.unreportedFailure.forget()
     throw failure
   }
 }

@@ -59,13 +59,13 @@ extension Failure {
 
 enum HexToken {
   /// Characters of a token of 32 bytes: none is shorter.
-  static var shortest: Int { 64 }
+  static var minLength: Int { 64 }
 }
 
 extension UnsafePointer<apns_notification_t> {
   /// The token is hexadecimal text.
   var hasHexToken: Bool {
-    @inline(__always) get { pointee.token_length >= HexToken.shortest && isHexToken }
+    @inline(__always) get { pointee.token_length >= HexToken.minLength && isHexToken }
   }
 
   @inline(never)

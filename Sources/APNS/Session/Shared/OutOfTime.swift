@@ -7,16 +7,16 @@ struct OutOfTime {
 
   /// Takes note of one of the session's connections.
   @inline(never)
-  mutating func note(_ connection: SessionConnection) {
+  mutating func note(_ connection: SessionLink) {
     if connection.phase == .open, connection.stalledSince != nil { isStalled = true }
     if connection.phase == .opening { isOpening = true }
   }
 
-  /// `fruitless`: the number of unproductive connections in a row, if the pause after them prevents
+  /// `unproductive`: the number of unproductive connections in a row, if the pause after them prevents
   /// another. `reason`: why the last connection was abandoned.
   @inline(never)
   func failure<Net: Network & ~Copyable>(
-    on network: borrowing Net, pausingAfter fruitless: Int?, unresolved: Int,
+    on network: borrowing Net, pausingAfter unproductive: Int?, unresolved: Int,
     reason: Failure? = nil
   ) -> Failure {
     Failure(
@@ -27,7 +27,7 @@ struct OutOfTime {
           ? APNS_CAUSE_WRITE_TIMEOUT
           : isOpening
             ? APNS_CAUSE_CONNECT_TIMEOUT
-            : fruitless == nil ? APNS_CAUSE_ANSWER_TIMEOUT : APNS_CAUSE_RECONNECT_PAUSE)
+            : unproductive == nil ? APNS_CAUSE_ANSWER_TIMEOUT : APNS_CAUSE_RECONNECT_PAUSE)
     ) {
       if isStalled {
         $0.append("time ran out while writing to ")
@@ -36,12 +36,12 @@ struct OutOfTime {
         $0.append("time ran out while connecting to ")
         network.append(to: &$0)
         network.appendAdvice(to: &$0)
-      } else if let fruitless {
+      } else if let unproductive {
         $0.append("waiting to reconnect to ")
         network.append(to: &$0)
-        if fruitless > 0 {
+        if unproductive > 0 {
           $0.append(" after ")
-          $0.append(fruitless)
+          $0.append(unproductive)
           $0.append(" connections that achieved nothing")
           network.appendAdvice(to: &$0)
         } else {

@@ -2,7 +2,7 @@ import CAPNS
 
 extension ProviderSession where Self: ~Copyable {
   /// Fills a zeroed event with an outcome.
-  func tell(_ outcome: WaitingOutcome, in event: inout apns_event_t) {
+  func report(_ outcome: WaitingOutcome, in event: inout apns_event_t) {
     event.identifier = outcome.identifier
     event.user_data = outcome.userData
     switch outcome.outcome {
@@ -14,7 +14,7 @@ extension ProviderSession where Self: ~Copyable {
     case .cancelled: event.kind = Int32(bitPattern: APNS_EVENT_CANCELLED.rawValue)
     case .expired: event.kind = Int32(bitPattern: APNS_EVENT_EXPIRED.rawValue)
     }
-    if let answer = outcome.answer { return tellAnswer(answer, in: &event) }
+    if let answer = outcome.answer { return reportResponse(answer, in: &event) }
     if outcome.outcome == .unknown || outcome.outcome == .expired {
       let end = lastEnd
       withUnsafeMutableBytes(of: &event.reason_text) { end.copy(to: $0) }
@@ -35,11 +35,11 @@ extension ProviderSession where Self: ~Copyable {
       (isAny, standing.hasDelivered) = (true, true)
       var event = apns_event_t()
       event.size = MemoryLayout<apns_event_t>.size
-      tell(outcome, in: &event)
+      report(outcome, in: &event)
       options.onOutcome?(&event, options.outcomeContext)
     }
     // Another one may have room now.
-    if options.neverWaits, nextDeadline == .min { hurry() }
+    if options.neverWaits, nextDeadline == .min { wake() }
     return isAny
   }
 }

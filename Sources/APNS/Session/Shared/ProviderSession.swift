@@ -17,7 +17,7 @@ protocol ProviderSession: ~Copyable {
   ) throws(Failure) -> Notification
 
   /// How many bytes the payload of such a notification may have.
-  func payloadMost(_ given: UnsafePointer<apns_notification_t>) -> Int
+  func maxPayload(_ given: UnsafePointer<apns_notification_t>) -> Int
 
   /// For the option `checks`.
   var passed: PassedPayload { get set }
@@ -65,12 +65,12 @@ protocol ProviderSession: ~Copyable {
   /// other threads to write to; -1, `max` and -1 for a session that waits by itself.
   var descriptor: CInt { get }
   var due: Nanoseconds { get }
-  var bell: CInt { get }
+  var wakeup: CInt { get }
 
   /// The reason of the last unknown outcome without a response.
   var lastEnd: Message { get }
   /// Writes a service's response into an event.
-  func tellAnswer(_ answer: ServiceAnswer, in event: inout apns_event_t)
+  func reportResponse(_ answer: ServiceAnswer, in event: inout apns_event_t)
   /// Unresolved notifications.
   var unresolved: Int { get }
   /// Fills in the counts for the caller.
@@ -78,13 +78,13 @@ protocol ProviderSession: ~Copyable {
   /// Brings the metrics up to date. They belong to the session, which keeps counting in them.
   mutating func measure() -> UnsafePointer<apns_session_metrics_t>
   /// The connections belong to the parent process: this one must not send a byte on them.
-  mutating func leaveToParent()
+  mutating func silence()
 
   // MARK: For the driver and an application's event loop
 
   var isClosed: Bool { get }
   /// No more notifications are taken; the session only reads what still comes.
-  var isLeaving: Bool { get }
+  var isShuttingDown: Bool { get }
   var standing: StandingWork { get set }
   /// Outcomes that can be taken.
   var waitingOutcomes: Int { get }
@@ -98,10 +98,10 @@ protocol ProviderSession: ~Copyable {
   var now: Nanoseconds { get }
   /// The current pass was cut short, so the next one comes immediately.
   var isCutShort: Bool { get set }
-  /// The last failure of a channel in this pass.
-  var trouble: LastFailure { get set }
-  var channelCount: Int { get }
-  /// The channel to serve first. Changes when a pass runs out of time, so that none starves.
+  /// The last failure of a connection in this pass.
+  var lastFailure: LastFailure { get set }
+  var connectionCount: Int { get }
+  /// The connection to serve first. Changes when a pass runs out of time, so that none starves.
   var firstTurn: Int { get set }
   /// When the call that takes a notification began to wait; 0 when it did not. The write that
   /// follows shares the same time.
@@ -109,15 +109,15 @@ protocol ProviderSession: ~Copyable {
 
   /// A call begins to work. It may get a deadline.
   mutating func begin(_ deadline: inout Nanoseconds)
-  /// One pass: takes every channel as far as possible without waiting, by `takeTurns`, and resolves
+  /// One pass: takes every connection as far as possible without waiting, by `takeTurns`, and resolves
   /// what has ended. False: another pass comes at once.
   mutating func serve(_ goal: SessionGoal, by deadline: Nanoseconds) -> Bool
-  /// Takes one channel towards the goal, as far as possible without waiting.
+  /// Takes one connection towards the goal, as far as possible without waiting.
   mutating func advance(_ number: Int, _ goal: SessionGoal) throws(Failure)
-  /// The remaining channels miss this pass.
+  /// The remaining connections miss this pass.
   func isOver(_ deadline: Nanoseconds) -> Bool
   func isReached(_ goal: SessionGoal) -> Bool
-  /// No channel makes progress.
+  /// No connection makes progress.
   var isStuck: Bool { get }
   /// Why a call ran out of time.
   var outOfTime: Failure { get }
@@ -138,12 +138,12 @@ protocol ProviderSession: ~Copyable {
   /// Takes note of what the event loop's descriptor found.
   mutating func look()
   /// Makes the event loop call again immediately.
-  mutating func hurry()
+  mutating func wake()
 }
 
 extension ProviderSession where Self: ~Copyable {
   /// Over the binary interface no outcome has one.
-  func tellAnswer(_ answer: ServiceAnswer, in event: inout apns_event_t) {}
+  func reportResponse(_ answer: ServiceAnswer, in event: inout apns_event_t) {}
 
   /// The binary interface has neither topics nor push types.
   func check(_ notification: Notification, _ traits: PayloadTraits) throws(Failure) {}

@@ -2,7 +2,7 @@
 /// (Apple's advice: keep connections open).
 struct Reconnects {
   /// Unproductive connections in a row, made or not.
-  private(set) var fruitless = 0
+  private(set) var unproductive = 0
   /// Connections begun, for the log, and where that is.
   private var count: UInt32 = 0
   let log: UnsafeMutablePointer<SessionLog>?
@@ -15,7 +15,7 @@ struct Reconnects {
   private(set) var reason = LastFailure()
   /// Why the last connection ended or was not made, for the events of unknown notifications.
   private(set) var lastEnd = Message()
-  private let longestPause: Nanoseconds
+  private let maxPause: Nanoseconds
   /// With a cap, half of a minute's connections may be made at once; the other half is spread over
   /// the minute, so that no minute sees more. How far apart those are; 0: no cap.
   private let spacing: Nanoseconds
@@ -28,10 +28,10 @@ struct Reconnects {
 
   /// `perMinute` 0: any number.
   init(
-    longestPause: Nanoseconds, perMinute: Int64, log: UnsafeMutablePointer<SessionLog>? = nil
+    maxPause: Nanoseconds, perMinute: Int64, log: UnsafeMutablePointer<SessionLog>? = nil
   ) {
     self.log = log
-    self.longestPause = longestPause
+    self.maxPause = maxPause
     spacing = perMinute > 0 ? Self.minute / max(perMinute / 2, 1) : 0
     burst = max(perMinute &- perMinute / 2, 1)
   }
@@ -44,7 +44,7 @@ struct Reconnects {
     }
   }
 
-  mutating func opened(_ connection: inout SessionConnection, at now: Nanoseconds) {
+  mutating func opened(_ connection: inout SessionLink, at now: Nanoseconds) {
     if spacing > 0 { wholeAt = max(wholeAt, now) &+ spacing }
     count = count == .max ? 1 : count &+ 1
     connection.serial = count
@@ -52,7 +52,7 @@ struct Reconnects {
   }
 
   mutating func achieved() {
-    fruitless = 0
+    unproductive = 0
     notBefore = 0
     reason.forget()
   }
@@ -72,8 +72,8 @@ struct Reconnects {
   /// Backs off after an unproductive connection: exponentially, with jitter so that providers do
   /// not reconnect in step.
   mutating func achievedNothing(at now: Nanoseconds, random: UInt64) {
-    let pause = min(Self.firstPause &<< Int64(min(fruitless, 20)), longestPause)
-    fruitless &+= 1
+    let pause = min(Self.firstPause &<< Int64(min(unproductive, 20)), maxPause)
+    unproductive &+= 1
     notBefore = now &+ pause / 2 &+ Int64(random % UInt64(pause / 2 &+ 1))
   }
 }

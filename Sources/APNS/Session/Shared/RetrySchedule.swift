@@ -6,9 +6,9 @@ struct RetrySchedule {
   private var pauses = InlineArray<16, Seconds>(repeating: 0)
   private var count = 0
 
-  private static var most: Int { 16 }
+  private static var maxCount: Int { 16 }
   /// A day.
-  private static var longest: Seconds { 86_400 }
+  private static var maxPause: Seconds { 86_400 }
 
   /// Reads the option of that name. NULL is the usual schedule.
   init(
@@ -18,17 +18,17 @@ struct RetrySchedule {
       text ?? UnsafeRawPointer(usual.utf8Start).assumingMemoryBound(to: CChar.self)
     var place = 0
     while true {
-      guard count < Self.most else {
+      guard count < Self.maxCount else {
         throw Self.refusal(name, " has more than 16 pauses, at ", place)
       }
       while text[place] == 0x20 { place &+= 1 }
       let first = place
       var pause: Seconds = 0
-      while text[place] >= 0x30, text[place] <= 0x39, pause <= Self.longest {
+      while text[place] >= 0x30, text[place] <= 0x39, pause <= Self.maxPause {
         pause = pause &* 10 &+ Seconds(UInt8(bitPattern: text[place]) &- 0x30)
         place &+= 1
       }
-      guard pause >= 1, pause <= Self.longest else {
+      guard pause >= 1, pause <= Self.maxPause else {
         throw Self.refusal(name, " has no number of seconds from 1 to 86400 at ", first)
       }
       pauses[count] = pause

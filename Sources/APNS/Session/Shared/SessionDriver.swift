@@ -1,6 +1,6 @@
 import CAPNS
 
-/// Works towards a caller's goal: takes every channel as far as possible, again and again, until the
+/// Works towards a caller's goal: takes every connection as far as possible, again and again, until the
 /// goal is reached. Nothing else waits.
 extension ProviderSession where Self: ~Copyable {
   /// Works until the goal is reached or the deadline has passed. Nil means the session's own
@@ -17,10 +17,10 @@ extension ProviderSession where Self: ~Copyable {
     while true {
       isCutShort = false
       if !serve(goal, by: deadline) { continue }
-      if options.neverWaits { return leaveWaitingToLoop(goal, until: deadline) }
+      if options.neverWaits { return armLoop(goal, until: deadline) }
       if isReached(goal) { return true }
-      // One channel's failure reaches the caller only if no other channel makes progress.
-      if trouble.isThere, isStuck, let failure = trouble.failure { throw failure }
+      // One connection's failure reaches the caller only if no other makes progress.
+      if lastFailure.isThere, isStuck, let failure = lastFailure.failure { throw failure }
       if deadline == .max { deadline = self.deadline(milliseconds: APNS_TIMEOUT_DEFAULT) }
       let now = now
       limit.apply(to: &deadline, at: now)
@@ -31,20 +31,22 @@ extension ProviderSession where Self: ~Copyable {
 
   /// The application's event loop waits, and calls `process`.
   @inline(never)
-  private mutating func leaveWaitingToLoop(_ goal: SessionGoal, until time: Nanoseconds) -> Bool {
-    if trouble.isThere, isStuck, let failure = trouble.failure { standing.news.note(failure) }
+  private mutating func armLoop(_ goal: SessionGoal, until time: Nanoseconds) -> Bool {
+    if lastFailure.isThere, isStuck, let failure = lastFailure.failure {
+      standing.unreportedFailure.note(failure)
+    }
     if isCutShort { standing.isSpent = true }
     arm(until: time)
     return isReached(goal)
   }
 
-  /// Serves each channel once.
+  /// Serves each connection once.
   @inline(__always)
   mutating func takeTurns(_ goal: SessionGoal, by deadline: Nanoseconds) {
-    trouble.forget()
+    lastFailure.forget()
     let first = firstTurn
-    for turn in 0..<channelCount {
-      let number = (first &+ turn) % channelCount
+    for turn in 0..<connectionCount {
+      let number = (first &+ turn) % connectionCount
       if turn > 0, isOver(deadline) {
         // The others are served when the event loop calls again, immediately.
         if options.neverWaits { firstTurn = number }
@@ -54,7 +56,7 @@ extension ProviderSession where Self: ~Copyable {
       do throws(Failure) {
         try advance(number, goal)
       } catch {
-        trouble.note(error)
+        lastFailure.note(error)
       }
     }
   }

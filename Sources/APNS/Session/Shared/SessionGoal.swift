@@ -9,7 +9,7 @@ enum SessionGoal {
   /// The same, except for notifications that may not connect yet while other connections are open.
   case sending
   /// Notifications on open connections are finished; no connection is made for the rest.
-  case leaving
+  case closing
   /// A notification of this size in bytes has room.
   case room(Int)
   /// An outcome is ready, or none will come.

@@ -17,7 +17,7 @@ struct SessionOptions {
   let payloadMax: Int
   /// Whether notifications in flight when a connection ends are sent again; else they are unknown.
   let resendsInDoubt: Bool
-  let telling: Telling
+  let reporting: Reporting
   let userDataFree: apns_user_data_free_t?
   let onOutcome: apns_outcome_t?
   let outcomeContext: UnsafeMutableRawPointer?
@@ -26,8 +26,8 @@ struct SessionOptions {
   let zeroProves: Bool
   /// How many are used at the same time.
   let connections: Int
-  let keepsSpare: Bool
-  let longestPause: Nanoseconds
+  let keepsStandby: Bool
+  let maxPause: Nanoseconds
   /// 0: any number.
   let connectsPerMinute: Int64
   /// How long after it was taken a notification has its end; `max`: whenever it comes.
@@ -55,7 +55,7 @@ struct SessionOptions {
   /// After this number of ends in a row with nothing proven in between, no notification is to
   /// blame. The first one at fault is found by the fifth end; if several are next to each other,
   /// each further one takes one or two. A gateway that has never proven anything gets fewer.
-  func fruitlessEndsMax(hasProven: Bool) -> Int { hasProven ? 64 : 12 }
+  func unproductiveEndsMax(hasProven: Bool) -> Int { hasProven ? 64 : 12 }
 
   /// A sentinel proves, so no quiet period is needed. Not when the gateway does not answer one, or
   /// could not name it.
@@ -80,7 +80,7 @@ struct SessionOptions {
   }
 
   static let smallestWindow = 16 << 10
-  static let mostConnections = 64
+  static let maxConnections = 64
 
   init(
     _ given: apns_session_options_t, _ binary: apns_binary_options_t, _ tuning: apns_tuning_t
@@ -137,15 +137,15 @@ struct SessionOptions {
     neverWaits = given.peer.nonblocking != 0
     waitMax =
       neverWaits || given.peer.wait_max_ms == 0 ? .max : Int64(given.peer.wait_max_ms) &* 1_000_000
-    longestPause = Self.nanoseconds(tuning.reconnect_pause_max_ms, or: 5_000)
-    guard let telling = Telling(given.outcomes) else {
+    maxPause = Self.nanoseconds(tuning.reconnect_pause_max_ms, or: 5_000)
+    guard let reporting = Reporting(given.outcomes) else {
       throw Self.refusal("outcomes", Int(given.outcomes), "not an apns_outcomes_t")
     }
-    self.telling = telling
+    self.reporting = reporting
     userDataFree = given.user_data_free
     (onOutcome, outcomeContext) = (given.on_outcome, given.outcome_context)
     zeroProves = binary.zero_proves != 0
-    keepsSpare = binary.no_standby == 0
+    keepsStandby = binary.no_standby == 0
     connectsPerMinute = Int64(tuning.connects_per_minute)
     let all = Int32(APNS_CHECK_ALL.rawValue)
     guard (-1...all).contains(given.checks) else {
@@ -165,10 +165,10 @@ struct SessionOptions {
       throw Self.refusal("log_level", Int(level), "not an apns_log_level_t")
     }
     log = LogTarget(
-      tell: given.log, context: given.log_context, level: UInt32(bitPattern: level))
+      callback: given.log, context: given.log_context, level: UInt32(bitPattern: level))
     closeTimeout = Self.nanoseconds(given.close_timeout_ms, or: 0)
     connections = given.connections == 0 ? 1 : Int(given.connections)
-    if connections > Self.mostConnections {
+    if connections > Self.maxConnections {
       throw Self.refusal("connections", connections, "not 1 to 64")
     }
     if keepsDeviceOrder, !speaksHTTP2, connections > 1 {

@@ -1,14 +1,14 @@
 /// Two clocks: the time since 1970, which may be set, and a monotonic one.
 struct TokenTime {
   var unix: UNIXSeconds
-  var steady: SteadySeconds
+  var monotonic: MonotonicSeconds
 }
 
 /// Times of a token for other processes that share it, in seconds since 1970.
 struct SharedTokenTimes {
   var made: Int64
   /// When a token was last replaced before its time; 0: never.
-  var hurried: Int64
+  var forced: Int64
   var chance: UInt32
 }
 
@@ -19,32 +19,32 @@ struct TokenPolicy {
   /// A token is not replaced sooner, with two exceptions in that time: once if it is refused, and
   /// once more if it was made in the future. A clock that was wrong and is set right makes one
   /// token too many by going wrong and another by going right.
-  static let leastAge: SteadySeconds = 20 * 60
+  static let minAge: MonotonicSeconds = 20 * 60
   /// A token is replaced at this age, or by chance up to ten minutes later, so that many providers
   /// do not do it at once.
-  static let ripeAge: SteadySeconds = 45 * 60
+  static let ripeAge: MonotonicSeconds = 45 * 60
   private static let spread: Seconds = 10 * 60
   /// If the clock goes back by less, nothing is done.
   private static let slack: UNIXSeconds = 60
 
-  enum Verdict { case keep, replace }
+  enum Decision { case keep, replace }
 
   /// Counts the tokens made; 0: none yet.
   private(set) var generation: UInt32 = 0
   private var exists = false
-  private var made = TokenTime(unix: 0, steady: 0)
+  private var made = TokenTime(unix: 0, monotonic: 0)
   private var lifetime = Self.ripeAge
   private var chance: UInt32 = 0
   /// The application gave the token and its lifetime, so it must keep the rule of 20 minutes.
   private var isLent = false
   /// When a token was last replaced early, and when a token from the future was.
-  private var hurriedAt: SteadySeconds?
-  private var correctedAt: SteadySeconds?
+  private var forcedAt: MonotonicSeconds?
+  private var correctedAt: MonotonicSeconds?
 
   /// Whether to replace the token if APNs has not refused it.
-  func verdict(at now: TokenTime) -> Verdict {
+  func decision(at now: TokenTime) -> Decision {
     guard exists else { return .replace }
-    let age = max(now.unix &- made.unix, now.steady &- made.steady)
+    let age = max(now.unix &- made.unix, now.monotonic &- made.monotonic)
     // A token made in the future is invalid.
     guard age >= lifetime || isOfTomorrow(now) else { return .keep }
     return mayReplace(at: now) ? .replace : .keep
@@ -52,13 +52,13 @@ struct TokenPolicy {
 
   /// Whether to replace the token after APNs refused the one of that generation as expired. If
   /// another session has replaced it since, the new one is used.
-  func verdict(refused generation: UInt32, at now: TokenTime) -> Verdict {
-    guard exists, generation == self.generation else { return verdict(at: now) }
+  func decision(refused generation: UInt32, at now: TokenTime) -> Decision {
+    guard exists, generation == self.generation else { return decision(at: now) }
     return mayReplace(at: now) ? .replace : .keep
   }
 
   private func isEarly(_ now: TokenTime) -> Bool {
-    exists && now.steady &- made.steady < Self.leastAge
+    exists && now.monotonic &- made.monotonic < Self.minAge
   }
 
   /// The clock was set back to before the time at which it was made: APNs refuses it until that
@@ -68,22 +68,22 @@ struct TokenPolicy {
   }
 
   private func mayReplace(at now: TokenTime) -> Bool {
-    isLent || !isEarly(now) || mayCorrect(at: now) || Self.isLongAgo(hurriedAt, now)
+    isLent || !isEarly(now) || mayCorrect(at: now) || Self.isLongAgo(forcedAt, now)
   }
 
   private func mayCorrect(at now: TokenTime) -> Bool {
     isOfTomorrow(now) && Self.isLongAgo(correctedAt, now)
   }
 
-  private static func isLongAgo(_ time: SteadySeconds?, _ now: TokenTime) -> Bool {
+  private static func isLongAgo(_ time: MonotonicSeconds?, _ now: TokenTime) -> Bool {
     guard let time else { return true }
-    return now.steady &- time >= leastAge
+    return now.monotonic &- time >= minAge
   }
 
   /// A new token was made; `chance` is any number.
   mutating func replaced(at now: TokenTime, chance: UInt32) {
     if isEarly(now) {
-      if mayCorrect(at: now) { correctedAt = now.steady } else { hurriedAt = now.steady }
+      if mayCorrect(at: now) { correctedAt = now.monotonic } else { forcedAt = now.monotonic }
     }
     generation = generation == .max ? 1 : generation &+ 1
     exists = true
@@ -122,14 +122,14 @@ struct TokenPolicy {
   /// Another token is needed now: this one cannot be used for some more seconds.
   func isUrgent(at now: TokenTime) -> Bool {
     !exists || isOfTomorrow(now)
-      || max(now.unix &- made.unix, now.steady &- made.steady) >= Self.lastAge
+      || max(now.unix &- made.unix, now.monotonic &- made.monotonic) >= Self.lastAge
   }
 
   /// The token's times for other processes.
   func times(at now: TokenTime) -> SharedTokenTimes {
-    var hurried: Int64 = 0
-    if let hurriedAt { hurried = now.unix &- (now.steady &- hurriedAt) }
-    return SharedTokenTimes(made: made.unix, hurried: hurried, chance: chance)
+    var forced: Int64 = 0
+    if let forcedAt { forced = now.unix &- (now.monotonic &- forcedAt) }
+    return SharedTokenTimes(made: made.unix, forced: forced, chance: chance)
   }
 
   /// Whether another process's token can be used: it is neither old nor of the future, and not
@@ -144,11 +144,11 @@ struct TokenPolicy {
   mutating func took(_ other: SharedTokenTimes, at now: TokenTime) {
     generation = generation == .max ? 1 : generation &+ 1
     exists = true
-    made = TokenTime(unix: other.made, steady: now.steady &- max(0, now.unix &- other.made))
+    made = TokenTime(unix: other.made, monotonic: now.monotonic &- max(0, now.unix &- other.made))
     chance = other.chance
     lifetime = Self.lifetime(other.chance)
-    if other.hurried > 0 {
-      hurriedAt = now.steady &- max(0, now.unix &- other.hurried)
+    if other.forced > 0 {
+      forcedAt = now.monotonic &- max(0, now.unix &- other.forced)
     }
   }
 }

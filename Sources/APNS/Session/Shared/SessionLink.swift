@@ -1,6 +1,6 @@
 /// A connection as sessions over either protocol use it: its phase, when it was last looked at, and
 /// since when the peer takes nothing. Its number stays when it is closed and opened again.
-struct SessionConnection {
+struct SessionLink {
   let number: Int
   /// Counts the session's connections, for the log; 0 before the first.
   var serial: UInt32 = 0
@@ -40,7 +40,7 @@ struct SessionConnection {
   /// Whether there is something to read: a wait found it, it is known, or the last look was long
   /// ago and this one finds it.
   @inline(__always)
-  mutating func hasNews<Net: Network & ~Copyable>(
+  mutating func isReadable<Net: Network & ~Copyable>(
     on network: inout Net, orKnown isKnown: Bool = false
   ) -> Bool {
     let now = network.now
@@ -51,23 +51,23 @@ struct SessionConnection {
     }
     guard now &- lastLook >= Self.lookInterval else { return false }
     lastLook = now
-    return network.hasNews(number)
+    return network.isReadable(number)
   }
 
   /// The peer takes nothing at the moment; false when that has lasted too long.
   @inline(never)
-  mutating func stalled(mustRead: Bool, at now: Nanoseconds, atMost longest: Nanoseconds) -> Bool {
+  mutating func stalled(mustRead: Bool, at now: Nanoseconds, timeout: Nanoseconds) -> Bool {
     self.mustRead = mustRead
     let since = stalledSince ?? now
     stalledSince = since
-    return now &- since < longest
+    return now &- since < timeout
   }
 
   /// Until when the peer may take nothing; `max`: it takes.
   @inline(__always)
-  func stallDue(atMost longest: Nanoseconds) -> Nanoseconds {
+  func stallDue(timeout: Nanoseconds) -> Nanoseconds {
     guard let stalledSince else { return .max }
-    return stalledSince &+ longest
+    return stalledSince &+ timeout
   }
 
   /// Makes the next wait end when it is ready for what it waits for.

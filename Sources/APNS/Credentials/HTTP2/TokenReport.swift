@@ -2,7 +2,7 @@ import CAPNS
 import CSystem
 
 /// Results of getting a provider token, for the log.
-struct TokenNews {
+struct TokenReport {
   enum Origin {
     /// The token has not changed.
     case none
@@ -28,11 +28,11 @@ struct TokenNews {
 extension BearerText {
   /// Logs the results. The caller must hold no lock: the log's callback is the application's.
   @inline(never)
-  func tell(_ news: TokenNews) {
+  func log(_ report: TokenReport) {
     guard let log else { return }
     let said = log.at(Deadline.now)
-    if let fault = news.cacheFault {
-      let systemError = news.systemError
+    if let fault = report.cacheFault {
+      let systemError = report.systemError
       if said.begin(LogLine(APNS_LOG_KIND_CACHE, APNS_LOG_WARNING)) {
         said.pointee.words.append("the token_cache_file is not used: ")
         said.pointee.words.append(fault)
@@ -44,7 +44,7 @@ extension BearerText {
       }
     }
     let origin: StaticString
-    switch news.origin {
+    switch report.origin {
     case .none: return
     case .signed: origin = "signed here"
     case .cache: origin = "from the token_cache_file"

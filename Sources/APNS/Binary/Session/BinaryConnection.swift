@@ -1,10 +1,10 @@
 /// One connection of a session, with its part of the window and the standby connection that takes
 /// over from it.
-struct BinaryChannel: ~Copyable {
+struct BinaryConnection: ~Copyable {
   var window: Window
   /// The connection in use and the standby; they change places.
-  var connection: SessionConnection
-  var spare: SessionConnection
+  var link: SessionLink
+  var standby: SessionLink
   var packet = ErrorPacketReader()
 
   var pace = Pace()
@@ -40,11 +40,11 @@ struct BinaryChannel: ~Copyable {
   /// The last connection ended by a rejection, so this one may too; or this one is being replaced.
   var expectsEnd = false
   /// When the standby connection is next checked, or tried.
-  var nextSpareLook: Nanoseconds = 0
-  /// Bytes queued in this channel's current pass.
+  var nextStandbyCheck: Nanoseconds = 0
+  /// Bytes queued in this connection's current pass.
   var queuedInTurn = 0
 
-  var phase: ConnectionPhase { connection.phase }
+  var phase: ConnectionPhase { link.phase }
 
   /// The connection may carry no notification now.
   var holdsBack: Bool { sentinel.isBegun || !holds.isEmpty }
@@ -58,19 +58,19 @@ struct BinaryChannel: ~Copyable {
   var waitsToWrite: Bool { hasUnwritten && !sentinel.isWhole }
   private var hasHalfSentinel: Bool { sentinel.isBegun && !sentinel.isWhole }
 
-  init(window: consuming Window, connection: SessionConnection, spare: SessionConnection) {
+  init(window: consuming Window, link: SessionLink, standby: SessionLink) {
     self.window = window
-    self.connection = connection
-    self.spare = spare
+    self.link = link
+    self.standby = standby
   }
 
   /// Bytes of notifications that TLS was given and has not written.
   var pending: Int {
-    connection.stalledSince != nil && !sentinel.isBegun ? stalledRecord : 0
+    link.stalledSince != nil && !sentinel.isBegun ? stalledRecord : 0
   }
 
   /// Puts the standby connection to use.
-  mutating func moveToSpare() { (connection, spare) = (spare, connection) }
+  mutating func moveToStandby() { (link, standby) = (standby, link) }
 
   /// Clears the state of one connection.
   mutating func forgetConnection() {

@@ -1,7 +1,7 @@
 /// One connection of a session and the HTTP/2 on it.
-struct HTTP2Channel {
-  var connection: SessionConnection
-  let http: UnsafeMutablePointer<HTTP2Connection>
+struct HTTP2Connection {
+  var link: SessionLink
+  let codec: UnsafeMutablePointer<HTTP2Codec>
   /// When something last arrived, or nothing was expected.
   var lastReceived: Nanoseconds
   /// When something was last read.
@@ -19,7 +19,7 @@ struct HTTP2Channel {
   /// longer.
   var tookAgain: Nanoseconds?
   /// Streams abandoned since the last response, and how many responses there were.
-  var givenUp = 0
+  var abandoned = 0
   var due = DueStreams()
   var answersBefore: UInt64 = 0
   /// It shows credentials that the session no longer uses.
@@ -33,22 +33,22 @@ struct HTTP2Channel {
 
   /// A connection that opens at that time.
   init(
-    _ connection: SessionConnection, _ http: UnsafeMutablePointer<HTTP2Connection>,
+    _ link: SessionLink, _ codec: UnsafeMutablePointer<HTTP2Codec>,
     at now: Nanoseconds
   ) {
-    self.connection = connection
-    self.http = http
+    self.link = link
+    self.codec = codec
     (lastReceived, lastRead, heldSince, triedAt) = (now, now, now, now)
     budget = FloodBudget(at: now)
   }
 
-  var number: Int { connection.number }
-  var phase: ConnectionPhase { connection.phase }
+  var number: Int { link.number }
+  var phase: ConnectionPhase { link.phase }
   /// It takes new streams, or will when it is open.
-  var isTaking: Bool { phase != .closed && !http.pointee.isLeaving }
+  var isTaking: Bool { phase != .closed && !codec.pointee.isDraining }
 }
 
-/// A channel's streams whose notifications have just reached their deadline.
+/// A connection's streams whose notifications have just reached their deadline.
 struct DueStreams {
   var isAny = false
   /// How many of them flew for long.

@@ -4,7 +4,7 @@ import CSystem
 
 /// Before a session is freed: waits up to `close_timeout_ms` for the outcomes of its notifications,
 /// and logs how many remain without one.
-func endGently(_ session: OpaquePointer) {
+func endGracefully(_ session: OpaquePointer) {
   guard let end = try? pass(WhatIsLeft(), to: session), end.unresolved > 0 else { return }
   var left = end.unresolved
   // Without OpenSSL, which may have ended before a static object, nothing can be sent.
@@ -28,9 +28,9 @@ private func drain(_ session: OpaquePointer, by deadline: Deadline) {
 
 private func close(_ session: OpaquePointer, by deadline: Deadline) {
   // Once all outcomes are known, wait for the peer's close_notify, but not for long.
-  let goodbye = Deadline(milliseconds: 1000).earlier(deadline)
+  let closing = Deadline(milliseconds: 1000).earlier(deadline)
   let isDone = (try? pass(WhatIsLeft(), to: session).unresolved) == 0
-  let end = isDone ? goodbye : deadline
+  let end = isDone ? closing : deadline
   while apns_status_is_retryable(apns_session_close(session, end.milliseconds, nil)) != 0 {
     goOn(session, by: end)
   }
@@ -65,7 +65,7 @@ private struct Loss: SessionReading {
     if let log = session.pointee.log { return log.at(Deadline.now).freed(count) }
     guard session.pointee.options.closeTimeout > 0 else { return }
     let target = LogTarget(
-      tell: writeToStandardError, context: nil, level: APNS_LOG_ERROR.rawValue)
+      callback: writeToStandardError, context: nil, level: APNS_LOG_ERROR.rawValue)
     let log = try target.open { session.pointee.describePeer(in: &$0) }
     log?.freed(count)
     log?.end()

@@ -5,7 +5,7 @@ import CSystem
 /// HTTP/2 on one connection: nghttp2's session, which gets every read byte and supplies every byte
 /// to write, and the TLS record being filled. No I/O and no clock. It stays at one address because
 /// nghttp2 keeps it.
-struct HTTP2Connection {
+struct HTTP2Codec {
   private let outbox: UnsafeMutablePointer<Outbox>
   private let number: UInt16
   fileprivate var showsToken = false
@@ -48,9 +48,9 @@ struct HTTP2Connection {
   /// The peer's SETTINGS have come.
   private(set) var hasSettings = false
   /// The peer takes no more streams, or their numbers have run out.
-  private(set) var isLeaving = false
+  private(set) var isDraining = false
   /// The peer sent GOAWAY.
-  private var hasHeardGoodbye = false
+  private var hasReceivedGoaway = false
   /// How many streams got responses, and whether one of them was accepted.
   private(set) var answers: UInt64 = 0
   private(set) var hasAccepted = false
@@ -63,26 +63,26 @@ struct HTTP2Connection {
 
   static var recordSize: Int { 16 << 10 }
   /// The header encoder's state is stored after the record.
-  fileprivate static var headersOffset: Int { recordSize &+ RequestHeaders.most }
+  fileprivate static var headersOffset: Int { recordSize &+ RequestHeaders.maximum }
 
   /// Nil if out of memory.
   static func make(
     number: Int, outbox: UnsafeMutablePointer<Outbox>,
     log: UnsafeMutablePointer<SessionLog>? = nil
-  ) -> UnsafeMutablePointer<HTTP2Connection>? {
+  ) -> UnsafeMutablePointer<HTTP2Codec>? {
     let size = headersOffset &+ RequestHeaders.size
     guard let record = malloc(size)?.bindMemory(to: UInt8.self, capacity: size) else {
       return nil
     }
     guard
-      let itself = malloc(MemoryLayout<HTTP2Connection>.size)?
-        .bindMemory(to: HTTP2Connection.self, capacity: 1)
+      let itself = malloc(MemoryLayout<HTTP2Codec>.size)?
+        .bindMemory(to: HTTP2Codec.self, capacity: 1)
     else {
       free(record)
       return nil
     }
     itself.initialize(
-      to: HTTP2Connection(UInt16(truncatingIfNeeded: number), outbox, record, log))
+      to: HTTP2Codec(UInt16(truncatingIfNeeded: number), outbox, record, log))
     return itself
   }
 
@@ -104,16 +104,16 @@ struct HTTP2Connection {
   mutating func end() {
     nghttp2_session_del(codec)
     if let memory { StreamMemory.end(memory) }
-    self = HTTP2Connection(number, outbox, record, log)
+    self = HTTP2Codec(number, outbox, record, log)
   }
 
   /// Starts no more streams here.
-  mutating func leave() { isLeaving = true }
+  mutating func drain() { isDraining = true }
 
   /// Starts no more streams here, and takes back unwritten ones. They are reported as refused when
   /// the next record is filled. To be called once.
-  mutating func leaveUnsent() {
-    isLeaving = true
+  mutating func drainUnsent() {
+    isDraining = true
     let codec = codec
     outbox.pointee.forEachInFlight(on: number) {
       let stream = $0.stream($1)
@@ -126,7 +126,7 @@ struct HTTP2Connection {
   }
 
   /// Queues GOAWAY(NO_ERROR).
-  func sayGoodbye() { _ = nghttp2_session_terminate_session(codec, NGHTTP2_NO_ERROR.rawValue) }
+  func sendGoaway() { _ = nghttp2_session_terminate_session(codec, NGHTTP2_NO_ERROR.rawValue) }
 
   /// Sends a PING. No stream is opened until it is acknowledged.
   mutating func ask() { isAsked = sendPing(0) }
@@ -180,39 +180,39 @@ struct HTTP2Connection {
   mutating func tryMore() { trials &+= 1 }
 
   /// Nobody would wait for more streams than this.
-  static var mostTrials: Int { 4 }
+  static var maxTrials: Int { 4 }
 
   /// The peer allows only one stream without a response.
   var isHeld: Bool {
-    hasSettings && inFlight > 0 && !isLeaving
+    hasSettings && inFlight > 0 && !isDraining
       && nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS) <= 1
   }
 
   /// How many bytes of a payload may be sent now; nil: no request may. It is `mutating` because
   /// otherwise it would get a copy of the whole connection.
   mutating func room() -> Int? {
-    guard let codec, !isLeaving, !isAsked else { return nil }
+    guard let codec, !isDraining, !isAsked else { return nil }
     var allowed = 1
     if hasSettings {
       allowed = Int(
         nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
     if isUntried { allowed = min(allowed, 1 << (3 &* trials)) }
-    if inFlight >= min(allowed, flightLimit.most) { return nil }
+    if inFlight >= min(allowed, flightLimit.maximum) { return nil }
     // A payload that does not fit stays in the outbox, where another connection can take it.
     return Int(nghttp2_session_get_remote_window_size(codec)) &- owed
   }
 
   /// The connection accepts not one byte of a payload.
   var isStarved: Bool {
-    mutating get { hasSettings && !isLeaving && (room() ?? 0) < 1 }
+    mutating get { hasSettings && !isDraining && (room() ?? 0) < 1 }
   }
 
   /// Whether a notification that was in flight at `ends` ends may join those in flight now.
   @inline(__always)
   mutating func takes(ends: UInt8) -> Bool {
     ends == 0
-      || inFlight < FlightLimit.most(for: ends)
+      || inFlight < FlightLimit.maximum(for: ends)
         && (!FlightLimit.isApart(ends) || inFlight == flightLimit.apart)
   }
 
@@ -232,7 +232,7 @@ struct HTTP2Connection {
       ? nghttp2_submit_request(codec, nil, nil, 0, nil, handle)
       : nghttp2_submit_request(codec, nil, nil, 0, &source, handle)
     guard stream > 0 else {
-      isLeaving = true
+      isDraining = true
       return nil
     }
     inFlight &+= 1
@@ -321,11 +321,11 @@ struct HTTP2Connection {
     entry.pointee.isRefused = refused && entry.pointee.status == 0
     // While the connection is draining every later stream is refused; don't count that against this
     // notification.
-    if entry.pointee.isRefused, !isLeaving, entry.pointee.refusals < .max {
+    if entry.pointee.isRefused, !isDraining, entry.pointee.refusals < .max {
       entry.pointee.refusals &+= 1
     }
     // A server that takes requests and never responds may process them all the same.
-    if entry.pointee.isRefused, hasHeardGoodbye, !entry.pointee.isReset, answers == 0,
+    if entry.pointee.isRefused, hasReceivedGoaway, !entry.pointee.isReset, answers == 0,
       entry.pointee.turnedAway < .max
     {
       entry.pointee.turnedAway &+= 1
@@ -356,7 +356,7 @@ struct HTTP2Connection {
     }
     // It may be that nobody waits for it any more.
     guard let slot = found else { return }
-    isLeaving = true
+    isDraining = true
     left(stream, ends: outbox.pointee.ends(slot), unsent: outbox.pointee.unsent(slot))
     outbox.pointee.refuse(slot)
     outbox.pointee.streamEnded(slot)
@@ -556,8 +556,8 @@ struct HTTP2Connection {
     }
   }
 
-  fileprivate mutating func heardGoodbye() {
-    (isLeaving, hasHeardGoodbye) = (true, true)
+  fileprivate mutating func receivedGoaway() {
+    (isDraining, hasReceivedGoaway) = (true, true)
     outbox.pointee.metrics.pointee.goaways &+= 1
   }
 
@@ -635,7 +635,7 @@ struct HTTP2Connection {
 
 /// nghttp2 calls back while it works, and the callbacks change the connection. So these functions
 /// keep no access to it meanwhile.
-extension UnsafeMutablePointer<HTTP2Connection> {
+extension UnsafeMutablePointer<HTTP2Codec> {
   /// SETTINGS_NO_RFC7540_PRIORITIES; nghttp2 has a name for it since 1.48.
   private static var noPriorities: Int32 { 9 }
 
@@ -706,21 +706,21 @@ extension UnsafeMutablePointer<HTTP2Connection> {
     if pointee.hasFailed { return nil }
     pointee.isOffered = pointee.filled > 0
     return UnsafeRawBufferPointer(
-      start: pointee.record, count: min(pointee.filled, HTTP2Connection.recordSize))
+      start: pointee.record, count: min(pointee.filled, HTTP2Codec.recordSize))
   }
 
   /// Makes nghttp2 put waiting data into frames, until a record is full.
   func fill(of authority: CommonHeaders) {
     if pointee.isOffered { return }
     let record = pointee.record
-    while pointee.filled < HTTP2Connection.recordSize {
+    while pointee.filled < HTTP2Codec.recordSize {
       if pointee.rest.count == 0 {
         var bytes: UnsafePointer<UInt8>?
         let count = nghttp2_session_mem_send(pointee.codec, &bytes)
         if count < 0 { pointee.hasFailed = true }
         guard count > 0, let bytes else { return }
         // All that a client sends of these are requests.
-        if UInt32(bytes[3]) == NGHTTP2_HEADERS.rawValue, count >= HTTP2Connection.frameHead {
+        if UInt32(bytes[3]) == NGHTTP2_HEADERS.rawValue, count >= HTTP2Codec.frameHead {
           if pointee.writeHeaders(bytes, of: authority) { continue }
           pointee.hasFailed = true
           return
@@ -728,7 +728,7 @@ extension UnsafeMutablePointer<HTTP2Connection> {
         pointee.rest = UnsafeRawBufferPointer(start: bytes, count: count)
       }
       let (rest, filled) = (pointee.rest, pointee.filled)
-      let count = min(rest.count, HTTP2Connection.recordSize &- filled)
+      let count = min(rest.count, HTTP2Codec.recordSize &- filled)
       guard let base = rest.baseAddress else { return }
       memcpy(record + filled, base, count)
       pointee.filled = filled &+ count
@@ -760,8 +760,8 @@ extension UnsafeMutablePointer<HTTP2Connection> {
 
 private func connection(
   _ context: UnsafeMutableRawPointer?
-) -> UnsafeMutablePointer<HTTP2Connection>? {
-  context?.assumingMemoryBound(to: HTTP2Connection.self)
+) -> UnsafeMutablePointer<HTTP2Codec>? {
+  context?.assumingMemoryBound(to: HTTP2Codec.self)
 }
 
 private func heardHeader(
@@ -810,7 +810,7 @@ private func heardFrame(
   case NGHTTP2_WINDOW_UPDATE.rawValue:
     if frame.pointee.hd.stream_id == 0 { connection.pointee.heardWindow() }
   case NGHTTP2_GOAWAY.rawValue:
-    connection.pointee.heardGoodbye()
+    connection.pointee.receivedGoaway()
   default: break
   }
   return 0
