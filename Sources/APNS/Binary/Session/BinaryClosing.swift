@@ -26,8 +26,7 @@ extension BinarySession where Net: ~Copyable {
     }
     while listen() {
       let now = network.now
-      expire()
-      deliver()
+      expireAndDeliver()
       if now >= deadline { break }
       if options.neverWaits {
         network.arm(until: min(deadline, nextDeadline))

@@ -11,6 +11,12 @@ extension BinarySession where Net: ~Copyable {
     return next
   }
 
+  /// With the option `on_outcome`, each outcome delivered makes room for another that is due.
+  mutating func expireAndDeliver() {
+    expire()
+    while deliver(), nextDeadline == .min { expire() }
+  }
+
   @inline(never)
   mutating func expire() {
     for index in 0..<options.connections where connections[index].window.nextDeadline < .max {

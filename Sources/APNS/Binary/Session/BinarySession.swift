@@ -126,9 +126,7 @@ extension BinarySession where Net: ~Copyable {
   mutating func serve(_ goal: SessionGoal, by deadline: Nanoseconds) -> Bool {
     callEnds = options.neverWaits ? network.now &+ Self.slice : deadline
     takeTurns(goal, by: deadline)
-    expire()
-    // Others may have room now.
-    while deliver(), nextDeadline == .min { expire() }
+    expireAndDeliver()
     return true
   }
 
