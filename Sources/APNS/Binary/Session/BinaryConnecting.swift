@@ -58,13 +58,12 @@ extension BinarySession where Net: ~Copyable {
   private mutating func begun(_ connection: UnsafeMutablePointer<BinaryConnection>) {
     let now = network.now
     connection.pointee.link.begun(on: &network)
-    connection.pointee.forgetConnection()
-    connection.pointee.lastWrite = now
+    connection.pointee.traffic.lastWrite = now
   }
 
   mutating func close(_ connection: UnsafeMutablePointer<BinaryConnection>) {
     connection.pointee.link.close(on: &network)
-    connection.pointee.forgetConnection()
+    connection.pointee.traffic = Traffic()
   }
 
   @inline(never)
@@ -166,24 +165,21 @@ extension BinarySession where Net: ~Copyable {
   ) throws(Failure) {
     let counts = logEnd(connection, failure)
     defer { logResent(connection, since: counts) }
-    let hasUnproven = connection.pointee.hasUnproven
+    let hasUnproven = connection.pointee.traffic.hasUnproven
     close(connection)
     reconnects.ended(failure, otherwise: "the gateway ended the connection without naming one")
     if let failure, failure.refusesProvider {
       let hadSomething = connection.pointee.window.hasInFlight
       connection.pointee.window.connectionRefused()
-      if options.usesSentinel, hadSomething, connection.pointee.window.hasDoubt {
-        connection.pointee.holds = .unwelcome
-      } else {
-        connection.pointee.holds = []
-      }
+      connection.pointee.isUnwelcome =
+        options.usesSentinel && hadSomething && connection.pointee.window.hasDoubt
       if !connection.pointee.window.hasDoubt { connection.pointee.settled() }
       reconnects.achievedNothing(on: &network)
       throw failure
     }
     if let failure { reconnects.note(failure) }
     let isInDoubt = connection.pointee.window.hasInFlight
-    connection.pointee.holds = []
+    connection.pointee.isUnwelcome = false
     if isInDoubt { connection.pointee.ambiguousEnds &+= 1 }
     if !options.resendsInDoubt {
       connection.pointee.window.connectionEnded(resending: .none)

@@ -68,13 +68,14 @@ extension BinarySession where Net: ~Copyable {
     let inDoubt = connection.pointee.window.unknown &- unknown
     if safe &+ inDoubt > 0 { log?.at(now).due(safe: safe, inDoubt: inDoubt) }
     guard hadInFlight, !onlyWaiting else { return }
-    connection.pointee.hasUnproven = true
+    connection.pointee.traffic.hasUnproven = true
     reconnects.ended(nil, otherwise: "it was not proven before its deadline")
-    guard !connection.pointee.window.hasInFlight, !connection.pointee.sentinel.isBegun else {
+    guard !connection.pointee.window.hasInFlight, !connection.pointee.traffic.sentinel.isBegun
+    else {
       return
     }
     // There is nothing left to prove.
-    connection.pointee.quietMark = nil
+    connection.pointee.traffic.quietMark = nil
     if hasWrittenLast(connection) { return close(connection) }
     provenByQuiet(connection)
   }

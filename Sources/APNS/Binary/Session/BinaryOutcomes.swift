@@ -130,7 +130,7 @@ extension BinarySession where Net: ~Copyable {
       let connection = connections + index
       resent &+= connection.pointee.window.resent
       inDoubt &+= connection.pointee.window.resentInDoubt
-      note(connection.pointee.phase, isDraining: connection.pointee.sentinel.isBegun)
+      note(connection.pointee.phase, isDraining: connection.pointee.traffic.sentinel.isBegun)
       switch connection.pointee.standby.phase {
       case .open: metrics.pointee.standby &+= 1
       case .opening, .closed: note(connection.pointee.standby.phase, isDraining: false)

@@ -45,7 +45,7 @@ extension BinarySession where Net: ~Copyable {
     _ connection: UnsafeMutablePointer<BinaryConnection>, isWanted: Bool
   ) throws(Failure) {
     guard connection.pointee.phase == .open else { return }
-    if connection.pointee.sentinel.isWhole {
+    if connection.pointee.traffic.sentinel.isWhole {
       try awaitAnswer(connection)
     } else if !options.usesSentinel,
       connection.pointee.wantsProof || connection.pointee.window.flightNeedsProof
@@ -60,10 +60,10 @@ extension BinarySession where Net: ~Copyable {
   func proofDue(_ connection: UnsafeMutablePointer<BinaryConnection>, _ goal: SessionGoal)
     -> Nanoseconds
   {
-    if connection.pointee.sentinel.isWhole {
-      return connection.pointee.lastWrite &+ options.answerTimeout
+    if connection.pointee.traffic.sentinel.isWhole {
+      return connection.pointee.traffic.lastWrite &+ options.answerTimeout
     }
-    if connection.pointee.quietMark != nil { return silenceDue(connection, goal) }
+    if connection.pointee.traffic.quietMark != nil { return silenceDue(connection, goal) }
     return ageDue(connection, goal)
   }
 
@@ -84,11 +84,13 @@ extension BinarySession where Net: ~Copyable {
   private func silenceDue(_ connection: UnsafeMutablePointer<BinaryConnection>, _ goal: SessionGoal)
     -> Nanoseconds
   {
-    guard let mark = connection.pointee.quietMark,
+    guard let mark = connection.pointee.traffic.quietMark,
       connection.pointee.wantsProof || connection.pointee.window.flightNeedsProof
     else { return ageDue(connection, goal) }
     // A packet that has begun ends the silence.
-    if connection.pointee.packet.count > 0 || !connection.pointee.window.hasInFlight { return .max }
+    if connection.pointee.traffic.packet.count > 0 || !connection.pointee.window.hasInFlight {
+      return .max
+    }
     return mark.time &+ options.quietPeriod
   }
 
@@ -103,20 +105,20 @@ extension BinarySession where Net: ~Copyable {
     try withUnsafeTemporaryAllocation(byteCount: Sentinel.room, alignment: 1) {
       (frame) throws(Failure) in
       let size = encodeSentinel(connection, frame)
-      while connection.pointee.phase == .open, connection.pointee.sentinel.written < size {
+      while connection.pointee.phase == .open, connection.pointee.traffic.sentinel.written < size {
         let rest = UnsafeRawBufferPointer(
-          rebasing: frame[min(connection.pointee.sentinel.written, size)..<size])
+          rebasing: frame[min(connection.pointee.traffic.sentinel.written, size)..<size])
         switch network.write(connection.pointee.link.number, rest) {
         case .bytes(let count):
-          connection.pointee.sentinel.wrote(count)
-          if connection.pointee.sentinel.written >= size {
+          connection.pointee.traffic.sentinel.wrote(count)
+          if connection.pointee.traffic.sentinel.written >= size {
             log?.at(network.now).asked(
               connection.pointee.link,
               "a notification without a token is sent, whose error packet proves the others")
           }
           bytes &+= UInt64(count)
           records &+= 1
-          connection.pointee.lastWrite = network.now
+          connection.pointee.traffic.lastWrite = network.now
           connection.pointee.link.stalledSince = nil
         case .full: return try stalled(connection, mustRead: false)
         case .needsReading: return try stalled(connection, mustRead: true)
@@ -127,8 +129,8 @@ extension BinarySession where Net: ~Copyable {
   }
 
   private func isSentinelDue(_ connection: UnsafeMutablePointer<BinaryConnection>) -> Bool {
-    guard options.usesSentinel, !connection.pointee.sentinel.isWhole else { return false }
-    if connection.pointee.sentinel.isBegun || connection.pointee.holds.contains(.unwelcome) {
+    guard options.usesSentinel, !connection.pointee.traffic.sentinel.isWhole else { return false }
+    if connection.pointee.traffic.sentinel.isBegun || connection.pointee.isUnwelcome {
       return true
     }
     guard connection.pointee.window.hasInFlight else { return false }
@@ -149,10 +151,10 @@ extension BinarySession where Net: ~Copyable {
       guard let size = FrameEncoder.size(of: sentinel, as: options.command),
         size <= frame.count, let base = frame.baseAddress
       else { return 0 }
-      if !connection.pointee.sentinel.isBegun {
-        connection.pointee.sentinel.begin(takeIdentifier(), size: size)
+      if !connection.pointee.traffic.sentinel.isBegun {
+        connection.pointee.traffic.sentinel.begin(takeIdentifier(), size: size)
       }
-      sentinel.identifier = connection.pointee.sentinel.identifier
+      sentinel.identifier = connection.pointee.traffic.sentinel.identifier
       FrameEncoder.encode(sentinel, as: options.command, size: size, into: base)
       return size
     }
@@ -164,7 +166,7 @@ extension BinarySession where Net: ~Copyable {
   private mutating func awaitAnswer(_ connection: UnsafeMutablePointer<BinaryConnection>)
     throws(Failure)
   {
-    let due = connection.pointee.lastWrite &+ options.answerTimeout
+    let due = connection.pointee.traffic.lastWrite &+ options.answerTimeout
     if network.now < due { return }
     // The process may have been suspended since the last look: what came until then counts.
     try receive(connection)
@@ -198,31 +200,33 @@ extension BinarySession where Net: ~Copyable {
     throws(Failure)
   {
     while connection.pointee.window.hasInFlight {
-      if connection.pointee.quietMark == nil {
+      if connection.pointee.traffic.quietMark == nil {
         // Old notifications are proven even while more are written.
         guard
           !connection.pointee.window.hasUnwritten || connection.pointee.window.flightNeedsProof
             || connection.pointee.link.lastLook >= connection.pointee.proveDue
-            || connection.pointee.holds.contains(.replaced)
+            || connection.pointee.traffic.isReplaced
         else { return }
-        connection.pointee.quietMark = QuietMark(
-          position: connection.pointee.window.written, time: connection.pointee.lastWrite)
+        connection.pointee.traffic.quietMark = QuietMark(
+          position: connection.pointee.window.written, time: connection.pointee.traffic.lastWrite)
       }
-      guard let mark = connection.pointee.quietMark else { return }
+      guard let mark = connection.pointee.traffic.quietMark else { return }
       let quiet = mark.time &+ options.quietPeriod
       if network.now < quiet { return }
       // The process may have been suspended since the last look: what came until then counts.
       try receive(connection)
       // A packet that has begun is an answer too.
-      guard connection.pointee.phase == .open, connection.pointee.packet.count == 0 else { return }
-      connection.pointee.quietMark = nil
+      guard connection.pointee.phase == .open, connection.pointee.traffic.packet.count == 0 else {
+        return
+      }
+      connection.pointee.traffic.quietMark = nil
       connection.pointee.window.quietPeriodPassed(after: mark.position)
       connection.pointee.ambiguousEnds = 0
       connection.pointee.hasProven = true
       reconnects.achieved()
       if connection.pointee.window.hasInFlight {
         connection.pointee.settled()
-        connection.pointee.wantsProof = connection.pointee.holds.contains(.replaced)
+        connection.pointee.wantsProof = connection.pointee.traffic.isReplaced
         connection.pointee.proveDue = later(mark.time, by: options.proveAfter)
       } else if hasWrittenLast(connection) {
         connection.pointee.settled()
@@ -244,8 +248,8 @@ extension BinarySession where Net: ~Copyable {
       connection.pointee.proveDue = later(connection.pointee.link.lastLook, by: options.proveAfter)
       return
     }
-    connection.pointee.firstWrite = nil
-    connection.pointee.written = 0
+    connection.pointee.traffic.firstWrite = nil
+    connection.pointee.traffic.written = 0
   }
 
   /// Adds a span to a time; `max`, as either of them, means never.

@@ -19,16 +19,16 @@ extension BinarySession where Net: ~Copyable {
   mutating func receiveReadable(_ connection: UnsafeMutablePointer<BinaryConnection>)
     throws(Failure)
   {
-    let heard = connection.pointee.packet.count
+    let heard = connection.pointee.traffic.packet.count
     try receive(connection)
     guard connection.pointee.phase == .open else { return }
-    if heard != connection.pointee.packet.count { return }
+    if heard != connection.pointee.traffic.packet.count { return }
     let now = connection.pointee.link.lastLook
-    if now &- connection.pointee.emptyReadsSince > Self.minute {
-      (connection.pointee.emptyReads, connection.pointee.emptyReadsSince) = (0, now)
+    if now &- connection.pointee.traffic.emptyReadsSince > Self.minute {
+      (connection.pointee.traffic.emptyReads, connection.pointee.traffic.emptyReadsSince) = (0, now)
     }
-    connection.pointee.emptyReads &+= 1
-    guard connection.pointee.emptyReads > Self.emptyReadsMax else { return }
+    connection.pointee.traffic.emptyReads &+= 1
+    guard connection.pointee.traffic.emptyReads > Self.emptyReadsMax else { return }
     let failure = Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_FLOOD) {
       $0.append("the gateway keeps sending TLS records without data: ")
       network.append(to: &$0)
@@ -64,7 +64,7 @@ extension BinarySession where Net: ~Copyable {
   ) throws(Failure) {
     var rest = bytes
     while rest.count > 0, connection.pointee.phase == .open {
-      let missing = ErrorPacket.size &- connection.pointee.packet.count
+      let missing = ErrorPacket.size &- connection.pointee.traffic.packet.count
       try receivedPacket(connection, rest)
       rest = UnsafeRawBufferPointer(rebasing: rest[min(missing, rest.count)...])
     }
@@ -83,7 +83,7 @@ extension BinarySession where Net: ~Copyable {
   ) throws(Failure) {
     let packet: ErrorPacket?
     do throws(WireError) {
-      packet = try connection.pointee.packet.read(bytes)
+      packet = try connection.pointee.traffic.packet.read(bytes)
     } catch {
       try connectionEnded(
         connection,
@@ -104,19 +104,20 @@ extension BinarySession where Net: ~Copyable {
     let rejected = connection.pointee.window.rejected
     defer { logResent(connection, since: counts) }
     switch connection.pointee.window.errorPacket(
-      status: packet.status, identifier: packet.identifier, sentinel: connection.pointee.sentinel)
+      status: packet.status, identifier: packet.identifier,
+      sentinel: connection.pointee.traffic.sentinel)
     {
     case .ambiguous: return try connectionEnded(connection, nil)
     case .noError:
       reconnects.achieved()
       connection.pointee.ambiguousEnds = 0
       connection.pointee.hasProven = true
-      connection.pointee.emptyReads = 0
+      connection.pointee.traffic.emptyReads = 0
       if !connection.pointee.window.hasInFlight { connection.pointee.settled() }
       return
     case .proven:
-      if connection.pointee.sentinel.isWhole {
-        metrics.noteAnswer(after: network.now &- connection.pointee.lastWrite)
+      if connection.pointee.traffic.sentinel.isWhole {
+        metrics.noteAnswer(after: network.now &- connection.pointee.traffic.lastWrite)
       }
       connection.pointee.expectsEnd = false
       connection.pointee.pace.proven()
@@ -127,13 +128,13 @@ extension BinarySession where Net: ~Copyable {
       }
       connection.pointee.expectsEnd = true
       connection.pointee.pace.rejected(
-        after: bytes, in: network.now &- (connection.pointee.firstWrite ?? network.now),
+        after: bytes, in: network.now &- (connection.pointee.traffic.firstWrite ?? network.now),
         window: connection.pointee.window.ring.size)
     }
     reconnects.achieved()
     connection.pointee.ambiguousEnds = 0
     connection.pointee.hasProven = true
-    connection.pointee.holds = []
+    connection.pointee.isUnwelcome = false
     connection.pointee.settled()
     // The gateway discards everything else that was written here.
     close(connection)

@@ -11,7 +11,7 @@ extension BinarySession where Net: ~Copyable {
       case .closed: break
       case .opening: close(connection)
       case .open:
-        connection.pointee.holds.insert(.replaced)
+        connection.pointee.traffic.isReplaced = true
         if !connection.pointee.window.hasInFlight, hasWrittenLast(connection) {
           close(connection)
         } else {
@@ -27,12 +27,14 @@ extension BinarySession where Net: ~Copyable {
   /// Bytes that a connection may still write although it accepts no more notifications.
   @inline(never)
   func leftToWrite(_ connection: UnsafeMutablePointer<BinaryConnection>) -> Int {
-    guard connection.pointee.holds == .replaced, !connection.pointee.sentinel.isBegun else {
+    guard connection.pointee.traffic.isReplaced, !connection.pointee.isUnwelcome,
+      !connection.pointee.traffic.sentinel.isBegun
+    else {
       return 0
     }
     // TLS was given a record before, and has to be given the same bytes again.
     if connection.pointee.link.stalledSince != nil {
-      return connection.pointee.stalledRecord
+      return connection.pointee.traffic.stalledRecord
     }
     return connection.pointee.window.restOfFrame
   }
@@ -40,7 +42,7 @@ extension BinarySession where Net: ~Copyable {
   /// The connection is being replaced and has written a whole frame, its last bytes.
   @inline(never)
   func hasWrittenLast(_ connection: UnsafeMutablePointer<BinaryConnection>) -> Bool {
-    connection.pointee.holds.contains(.replaced) && !connection.pointee.sentinel.isBegun
+    connection.pointee.traffic.isReplaced && !connection.pointee.traffic.sentinel.isBegun
       && connection.pointee.link.stalledSince == nil && connection.pointee.window.restOfFrame == 0
   }
 }

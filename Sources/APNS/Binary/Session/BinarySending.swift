@@ -188,7 +188,7 @@ extension BinarySession where Net: ~Copyable {
       }
     }
     if connection.pointee.wantsProof || connection.pointee.window.hasDoubt
-      || connection.pointee.sentinel.isBegun, connection.pointee.phase == .open
+      || connection.pointee.traffic.sentinel.isBegun, connection.pointee.phase == .open
     {
       try writeSentinel(connection)
     }
@@ -212,22 +212,23 @@ extension BinarySession where Net: ~Copyable {
     throws(Failure)
     -> Bool
   {
-    if connection.pointee.firstWrite == nil || connection.pointee.pace.allowance != .max {
+    if connection.pointee.traffic.firstWrite == nil || connection.pointee.pace.allowance != .max {
       pace(connection)
     }
     let allowed =
       connection.pointee.holdsBack
-      ? leftToWrite(connection) : connection.pointee.pace.allowance &- connection.pointee.written
+      ? leftToWrite(connection)
+      : connection.pointee.pace.allowance &- connection.pointee.traffic.written
     let record = connection.pointee.window.nextRecord(limit: min(Self.recordSize, allowed))
     guard record.count > 0 else { return false }
     switch network.write(connection.pointee.link.number, record) {
     case .bytes(let count):
       if log != nil { logFrames(connection, count) }
       connection.pointee.window.wrote(count)
-      connection.pointee.written &+= count
+      connection.pointee.traffic.written &+= count
       bytes &+= UInt64(count)
       records &+= 1
-      if options.quietPeriod > 0 { connection.pointee.lastWrite = network.now }
+      if options.quietPeriod > 0 { connection.pointee.traffic.lastWrite = network.now }
       connection.pointee.link.stalledSince = nil
       return true
     case .full:
@@ -246,7 +247,7 @@ extension BinarySession where Net: ~Copyable {
     _ connection: UnsafeMutablePointer<BinaryConnection>, _ record: UnsafeRawBufferPointer
   ) {
     if connection.pointee.link.stalledSince == nil {
-      connection.pointee.stalledRecord = record.count
+      connection.pointee.traffic.stalledRecord = record.count
     }
   }
 
@@ -263,20 +264,20 @@ extension BinarySession where Net: ~Copyable {
   @inline(never)
   private mutating func pace(_ connection: UnsafeMutablePointer<BinaryConnection>) {
     let now = network.now
-    if connection.pointee.firstWrite == nil {
-      connection.pointee.firstWrite = now
+    if connection.pointee.traffic.firstWrite == nil {
+      connection.pointee.traffic.firstWrite = now
       connection.pointee.proveDue = min(
         connection.pointee.proveDue, later(now, by: options.proveAfter))
       connection.pointee.pace.begin(window: connection.pointee.window.ring.size)
     }
-    connection.pointee.pace.grow(at: now, written: connection.pointee.written)
+    connection.pointee.pace.grow(at: now, written: connection.pointee.traffic.written)
   }
 
   /// When the connection may carry more than it does.
   @inline(__always)
   func paceDue(_ connection: UnsafeMutablePointer<BinaryConnection>) -> Nanoseconds {
     connection.pointee.window.hasUnwritten
-      && connection.pointee.written >= connection.pointee.pace.allowance
+      && connection.pointee.traffic.written >= connection.pointee.pace.allowance
       ? connection.pointee.pace.nextGrowth : .max
   }
 
