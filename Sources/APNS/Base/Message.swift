@@ -69,7 +69,7 @@ struct Message {
 
   @inline(never)
   mutating func append(_ text: StaticString) {
-    append(whole: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    append(whole: UnsafeRawBufferPointer(text))
   }
 
   /// Appends a value from outside, if it may be quoted.

@@ -59,7 +59,7 @@ enum Unquoted {
   }
 
   private static func hasPEM(_ text: UnsafeRawBufferPointer) -> Bool {
-    csystem_contains(text.baseAddress, text.count, begin.utf8Start, begin.utf8CodeUnitCount) != 0
+    text.contains(begin)
   }
 
   /// "user:password@host", with what goes before it in a URL.
@@ -78,9 +78,7 @@ enum Unquoted {
 
   /// The hash of a public key, as pins have it.
   private static func isPin(_ text: UnsafeRawBufferPointer) -> Bool {
-    let prefix: StaticString = "sha256//"
-    return text.count <= prefix.utf8CodeUnitCount &+ 44
-      && csystem_contains(text.baseAddress, min(text.count, 8), prefix.utf8Start, 8) != 0
+    text.count <= 8 &+ 44 && text.starts(with: "sha256//")
   }
 
   private enum Digit {

@@ -156,7 +156,5 @@ struct WipedWriter {
     for byte in bytes { put(byte) }
   }
 
-  mutating func put(_ text: StaticString) {
-    put(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-  }
+  mutating func put(_ text: StaticString) { put(UnsafeRawBufferPointer(text)) }
 }

@@ -20,10 +20,9 @@ public func apns_payload_new(
 
 private func truncation(_ given: apns_payload_options_t) throws(Failure) -> Truncation {
   guard given.truncate != 0 else { return .none }
-  let ellipsis: StaticString = "\u{2026}"
   let suffix =
     given.suffix == nil && given.suffix_length == 0
-    ? UnsafeRawBufferPointer(start: ellipsis.utf8Start, count: ellipsis.utf8CodeUnitCount)
+    ? UnsafeRawBufferPointer("\u{2026}")
     : bytes(given.suffix, given.suffix_length)
   do throws(Truncation.Fault) {
     guard let suffix else { throw .text(PayloadFault(.missing)) }

@@ -211,13 +211,9 @@ struct SessionHandle {
     static func store(
       _ make: () throws(Failure) -> BinarySession<TLSNetwork>
     ) throws(Failure) -> OpaquePointer {
-      let head = try place(make)
-      head.initialize(to: SessionHead(speaksHTTP2: false))
-      let handle = OpaquePointer(head)
-      if case .binary(let session) = SessionHandle(handle).kind {
-        session.pointee.network.lock = SessionHead.lock(head)
-      }
-      return handle
+      let (head, session) = try place(make, speaksHTTP2: false)
+      session.pointee.network.lock = SessionHead.lock(head)
+      return OpaquePointer(head)
     }
   #endif
 
@@ -225,20 +221,16 @@ struct SessionHandle {
     static func store(
       _ make: () throws(Failure) -> HTTP2Session<TLSNetwork, ProviderToken>
     ) throws(Failure) -> OpaquePointer {
-      let head = try place(make)
-      head.initialize(to: SessionHead(speaksHTTP2: true))
-      let handle = OpaquePointer(head)
-      if case .http2(let session) = SessionHandle(handle).kind {
-        session.pointee.network.lock = SessionHead.lock(head)
-      }
-      return handle
+      let (head, session) = try place(make, speaksHTTP2: true)
+      session.pointee.network.lock = SessionHead.lock(head)
+      return OpaquePointer(head)
     }
   #endif
 
   /// Makes a session after the memory of its head.
   private static func place<S: ~Copyable>(
-    _ make: () throws(Failure) -> S
-  ) throws(Failure) -> UnsafeMutablePointer<SessionHead> {
+    _ make: () throws(Failure) -> S, speaksHTTP2: Bool
+  ) throws(Failure) -> (UnsafeMutablePointer<SessionHead>, UnsafeMutablePointer<S>) {
     let headSize = MemoryLayout<SessionHead>.stride
     guard let memory = malloc(headSize &+ MemoryLayout<S>.size) else { throw .outOfMemory }
     let session = (memory + headSize).bindMemory(to: S.self, capacity: 1)
@@ -248,7 +240,9 @@ struct SessionHandle {
       free(memory)
       throw error
     }
-    return memory.bindMemory(to: SessionHead.self, capacity: 1)
+    let head = memory.bindMemory(to: SessionHead.self, capacity: 1)
+    head.initialize(to: SessionHead(speaksHTTP2: speaksHTTP2))
+    return (head, session)
   }
 
   func discard() {

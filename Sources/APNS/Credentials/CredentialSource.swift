@@ -55,9 +55,7 @@ struct CredentialSource: ~Copyable {
   /// PEM is text with marked blocks; content without a block is DER.
   var isPEM: Bool { contains("-----BEGIN ") }
 
-  func contains(_ text: StaticString) -> Bool {
-    csystem_contains(bytes.baseAddress, bytes.count, text.utf8Start, text.utf8CodeUnitCount) != 0
-  }
+  func contains(_ text: StaticString) -> Bool { UnsafeRawBufferPointer(bytes).contains(text) }
 
   /// A BIO that reads the bytes from the start; the caller frees it.
   @inline(never)

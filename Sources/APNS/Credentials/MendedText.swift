@@ -38,16 +38,16 @@ enum MendedText {
       while end > start, text[end &- 1] <= 0x20 { end &-= 1 }
       let line = UnsafeRawBufferPointer(rebasing: text[start..<end])
       start = stop &+ 1
-      if starts(line, with: "-----BEGIN ") {
+      if line.starts(with: "-----BEGIN ") {
         guard !isOpen, hasOneMark(line) else { return false }
         (isOpen, hasHeader, hasBlock) = (true, false, true)
-      } else if starts(line, with: "-----END ") {
+      } else if line.starts(with: "-----END ") {
         guard isOpen, hasOneMark(line) else { return false }
         isOpen = false
       } else if hasMark(line) {
         return false
       } else if isOpen, !hasHeader {
-        hasHeader = contains(line, ":")
+        hasHeader = line.contains(":")
         guard hasHeader || hasDigitsOnly(line) else { return false }
       }
     }
@@ -66,17 +66,7 @@ enum MendedText {
     return line.count > 0
   }
 
-  private static func hasMark(_ text: UnsafeRawBufferPointer) -> Bool { contains(text, "-BEGIN ") }
-
-  private static func contains(_ text: UnsafeRawBufferPointer, _ part: StaticString) -> Bool {
-    csystem_contains(text.baseAddress, text.count, part.utf8Start, part.utf8CodeUnitCount) != 0
-  }
-
-  private static func starts(_ text: UnsafeRawBufferPointer, with part: StaticString) -> Bool {
-    let length = part.utf8CodeUnitCount
-    return text.count >= length
-      && contains(UnsafeRawBufferPointer(rebasing: text[..<length]), part)
-  }
+  private static func hasMark(_ text: UnsafeRawBufferPointer) -> Bool { text.contains("-BEGIN ") }
 
   // MARK: Plain text
 
@@ -176,7 +166,7 @@ enum MendedText {
     let mark: StaticString = "-BEGIN "
     let length = mark.utf8CodeUnitCount
     while index &+ length < text.count {
-      guard starts(UnsafeRawBufferPointer(rebasing: text[index...]), with: mark) else {
+      guard UnsafeRawBufferPointer(rebasing: text[index...]).starts(with: mark) else {
         index &+= 1
         continue
       }

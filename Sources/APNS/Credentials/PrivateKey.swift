@@ -104,12 +104,9 @@ enum PrivateKey {
 
     /// Nil if it is not a private key.
     init?(_ name: UnsafePointer<CChar>) {
-      let ending: StaticString = "PRIVATE KEY"
-      let (length, wanted) = (strlen(name), ending.utf8CodeUnitCount)
-      guard length >= wanted, memcmp(name + (length &- wanted), ending.utf8Start, wanted) == 0
-      else { return nil }
-      let first: StaticString = "ENCRYPTED "
-      self = strncmp(name, first.utf8Start, first.utf8CodeUnitCount) == 0 ? .locked : .plain
+      let name = UnsafeRawBufferPointer(start: name, count: strlen(name))
+      guard name.ends(with: "PRIVATE KEY") else { return nil }
+      self = name.starts(with: "ENCRYPTED ") ? .locked : .plain
     }
   }
 

@@ -383,23 +383,23 @@ struct HTTP2Codec {
       return true
     }
     if name.count == 14, isAnswered {
-      if Self.isContentLength(name) {
+      if name.equals("content-length") {
         guard let length = Self.number(value), entry.pointee.bodyLength == 0 else { return false }
         entry.pointee.bodyLength = length &+ 1
-      } else if Self.isSame(name, "apns-unique-id") {
+      } else if name.equals("apns-unique-id") {
         if isTold(entry), let id = UUIDText.bytes(value) { entry.pointee.unique = id }
         return true
       }
     }
     if name.count == 15, isAnswered {
-      if Self.isSame(name, "apns-request-id"), outbox.pointee.request(slot).purpose != .device {
+      if name.equals("apns-request-id"), outbox.pointee.request(slot).purpose != .device {
         if isTold(entry) { entry.pointee.hear(id: value) }
-      } else if Self.isSame(name, "apns-channel-id") {
+      } else if name.equals("apns-channel-id") {
         outbox.pointee.whole?.pointee.take(channel: value)
       }
       return true
     }
-    if name.count == 11, entry.pointee.status > 200, Self.isRetryAfter(name) {
+    if name.count == 11, entry.pointee.status > 200, name.equals("retry-after") {
       entry.makeBody()?.pointee.read(retryAfter: value)
     }
     return isAnswered && name.first != UInt8(ascii: ":")
@@ -409,19 +409,6 @@ struct HTTP2Codec {
   @inline(__always)
   private func isTold(_ entry: UnsafeMutablePointer<OutboxEntry>) -> Bool {
     entry.pointee.status != 200 || outbox.pointee.reportsAccepted || outbox.pointee.isPushed(entry)
-  }
-
-  private static func isContentLength(_ name: UnsafeRawBufferPointer) -> Bool {
-    isSame(name, "content-length")
-  }
-
-  private static func isRetryAfter(_ name: UnsafeRawBufferPointer) -> Bool {
-    isSame(name, "retry-after")
-  }
-
-  private static func isSame(_ name: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
-    guard let base = name.baseAddress, name.count == text.utf8CodeUnitCount else { return false }
-    return memcmp(base, text.utf8Start, name.count) == 0
   }
 
   /// Nil if it is not a number, or larger than any response body.
@@ -478,7 +465,7 @@ struct HTTP2Codec {
   @inline(__always)
   private static func isText(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
     guard bytes.count == 7, text.utf8CodeUnitCount == 7 else { return false }
-    let other = UnsafeRawBufferPointer(start: text.utf8Start, count: 7)
+    let other = UnsafeRawBufferPointer(text)
     return bytes.loadUnaligned(as: UInt32.self) == other.loadUnaligned(as: UInt32.self)
       && bytes.loadUnaligned(fromByteOffset: 3, as: UInt32.self)
         == other.loadUnaligned(fromByteOffset: 3, as: UInt32.self)

@@ -201,13 +201,7 @@ struct HTTP2Request {
   ) throws(Failure) -> UnsafeRawBufferPointer {
     let text = try Self.topic(topic, reject: reject)
     let suffix: StaticString = ".push-type.liveactivity"
-    var count = text.count
-    let cut = count &- suffix.utf8CodeUnitCount
-    if cut >= 0, let base = text.baseAddress,
-      memcmp(base + cut, suffix.utf8Start, suffix.utf8CodeUnitCount) == 0
-    {
-      count = cut
-    }
+    let count = text.count &- (text.ends(with: suffix) ? suffix.utf8CodeUnitCount : 0)
     guard count > 0 else {
       throw Failure(
         APNS_ERR_ARGUMENT, "there is no topic: channels need the app's bundle id",

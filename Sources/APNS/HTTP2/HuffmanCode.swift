@@ -26,8 +26,7 @@ struct HuffmanCode {
     codes = memory.bindMemory(to: UInt32.self, capacity: Self.pairs &+ 256)
     codes.initialize(repeating: 0, count: Self.pairs)
     beginning = BitWriter(next: memory)
-    let letters = UnsafeRawBufferPointer(
-      start: Self.lengths.utf8Start, count: Self.lengths.utf8CodeUnitCount)
+    let letters = UnsafeRawBufferPointer(Self.lengths)
     var code: UInt32 = 0
     for length in UInt32(5)...12 {
       let letter = UInt8(truncatingIfNeeded: length < 10 ? 0x30 &+ length : 0x37 &+ length)

@@ -1,7 +1,9 @@
+import CAPNS
+
 /// Why APNs refused a notification: the number of a row in the table of reasons.
 package struct Reason: Equatable {
   /// What a session does when APNs gives this reason.
-  enum Remedy: UInt8 {
+  enum Remedy {
     /// Reject the notification.
     case reject
     /// Send it again after a while, longer each time.
@@ -22,103 +24,108 @@ package struct Reason: Equatable {
   static var none: Reason { Reason(number: 0) }
   static var other: Reason { Reason(number: 255) }
 
-  /// Rows in the order of their numbers: the HTTP status, a letter for the binary status (A
-  /// is 0), a letter for the remedy, and the text.
-  private static var table: WordList {
-    WordList(
-      """
-      400IABadDeviceToken\0\
-      400IADeviceTokenNotForTopic\0\
-      400CAMissingDeviceToken\0\
-      400DAMissingTopic\0\
-      400EAPayloadEmpty\0\
-      400GABadTopic\0\
-      413HAPayloadTooLarge\0\
-      400BABadCollapseId\0\
-      400BABadExpirationDate\0\
-      400BABadMessageId\0\
-      400BABadPriority\0\
-      400BADuplicateHeaders\0\
-      400BAInvalidPushType\0\
-      404BABadPath\0\
-      405BAMethodNotAllowed\0\
-      400KCIdleTimeout\0\
-      403KEExpiredProviderToken\0\
-      403KDUnrelatedKeyIdInToken\0\
-      400KATopicDisallowed\0\
-      403KABadCertificate\0\
-      403KABadCertificateEnvironment\0\
-      403KABadEnvironmentKeyIdInToken\0\
-      403KAForbidden\0\
-      403KAInvalidProviderToken\0\
-      403KAMissingProviderToken\0\
-      410AFUnregistered\0\
-      410AFExpiredToken\0\
-      429KBTooManyProviderTokenUpdates\0\
-      429BBTooManyRequests\0\
-      500BBInternalServerError\0\
-      503KBServiceUnavailable\0\
-      503KCShutdown\0\
-      400CAMissingChannelId\0\
-      400BABadChannelId\0\
-      400BAChannelNotRegistered\0\
-      400BACannotCreateChannelConfig\0\
-      400KAFeatureNotEnabled\0\
-      400BAMissingPushType\0\
-      400GATopicMismatch\0\
+  /// What APNs documents about a reason, and what becomes of a notification with it.
+  private struct Row {
+    /// The HTTP status that APNs sends with it.
+    let status: UInt16
+    /// The equivalent status of the binary interface.
+    let reject: UInt8
+    let remedy: Remedy
+    let text: StaticString
 
-      """)
+    @inline(__always)
+    init(_ status: UInt16, _ reject: apns_reject_t, _ remedy: Remedy, _ text: StaticString) {
+      self.status = status
+      self.reject = UInt8(truncatingIfNeeded: reject.rawValue)
+      self.remedy = remedy
+      self.text = text
+    }
   }
-  private static var textOffset: Int { 5 }
+
+  @inline(never)
+  private static func row(_ number: Int) -> Row? {
+    switch number {
+    case 1: Row(400, APNS_REJECT_INVALID_TOKEN, .reject, "BadDeviceToken")
+    case 2: Row(400, APNS_REJECT_INVALID_TOKEN, .reject, "DeviceTokenNotForTopic")
+    case 3: Row(400, APNS_REJECT_MISSING_TOKEN, .reject, "MissingDeviceToken")
+    case 4: Row(400, APNS_REJECT_MISSING_TOPIC, .reject, "MissingTopic")
+    case 5: Row(400, APNS_REJECT_MISSING_PAYLOAD, .reject, "PayloadEmpty")
+    case 6: Row(400, APNS_REJECT_INVALID_TOPIC_SIZE, .reject, "BadTopic")
+    case 7: Row(413, APNS_REJECT_INVALID_PAYLOAD_SIZE, .reject, "PayloadTooLarge")
+    case 8: Row(400, APNS_REJECT_PROCESSING_ERROR, .reject, "BadCollapseId")
+    case 9: Row(400, APNS_REJECT_PROCESSING_ERROR, .reject, "BadExpirationDate")
+    case 10: Row(400, APNS_REJECT_PROCESSING_ERROR, .reject, "BadMessageId")
+    case 11: Row(400, APNS_REJECT_PROCESSING_ERROR, .reject, "BadPriority")
+    case 12: Row(400, APNS_REJECT_PROCESSING_ERROR, .reject, "DuplicateHeaders")
+    case 13: Row(400, APNS_REJECT_PROCESSING_ERROR, .reject, "InvalidPushType")
+    case 14: Row(404, APNS_REJECT_PROCESSING_ERROR, .reject, "BadPath")
+    case 15: Row(405, APNS_REJECT_PROCESSING_ERROR, .reject, "MethodNotAllowed")
+    case 16: Row(400, APNS_REJECT_SHUTDOWN, .reconnect, "IdleTimeout")
+    case 17: Row(403, APNS_REJECT_SHUTDOWN, .renewToken, "ExpiredProviderToken")
+    case 18: Row(403, APNS_REJECT_SHUTDOWN, .reconnectOnce, "UnrelatedKeyIdInToken")
+    case 19: Row(400, APNS_REJECT_SHUTDOWN, .reject, "TopicDisallowed")
+    case 20: Row(403, APNS_REJECT_SHUTDOWN, .reject, "BadCertificate")
+    case 21: Row(403, APNS_REJECT_SHUTDOWN, .reject, "BadCertificateEnvironment")
+    case 22: Row(403, APNS_REJECT_SHUTDOWN, .reject, "BadEnvironmentKeyIdInToken")
+    case 23: Row(403, APNS_REJECT_SHUTDOWN, .reject, "Forbidden")
+    case 24: Row(403, APNS_REJECT_SHUTDOWN, .reject, "InvalidProviderToken")
+    case 25: Row(403, APNS_REJECT_SHUTDOWN, .reject, "MissingProviderToken")
+    case 26: Row(410, APNS_REJECT_NONE, .unregistered, "Unregistered")
+    case 27: Row(410, APNS_REJECT_NONE, .unregistered, "ExpiredToken")
+    case 28: Row(429, APNS_REJECT_SHUTDOWN, .wait, "TooManyProviderTokenUpdates")
+    case 29: Row(429, APNS_REJECT_PROCESSING_ERROR, .wait, "TooManyRequests")
+    case 30: Row(500, APNS_REJECT_PROCESSING_ERROR, .wait, "InternalServerError")
+    case 31: Row(503, APNS_REJECT_SHUTDOWN, .wait, "ServiceUnavailable")
+    case 32: Row(503, APNS_REJECT_SHUTDOWN, .reconnect, "Shutdown")
+    case 33: Row(400, APNS_REJECT_MISSING_TOKEN, .reject, "MissingChannelId")
+    case 34: Row(400, APNS_REJECT_PROCESSING_ERROR, .reject, "BadChannelId")
+    case 35: Row(400, APNS_REJECT_PROCESSING_ERROR, .reject, "ChannelNotRegistered")
+    case 36: Row(400, APNS_REJECT_PROCESSING_ERROR, .reject, "CannotCreateChannelConfig")
+    case 37: Row(400, APNS_REJECT_SHUTDOWN, .reject, "FeatureNotEnabled")
+    case 38: Row(400, APNS_REJECT_PROCESSING_ERROR, .reject, "MissingPushType")
+    case 39: Row(400, APNS_REJECT_INVALID_TOPIC_SIZE, .reject, "TopicMismatch")
+    default: nil
+    }
+  }
 
   private init(number: UInt8) { self.number = number }
 
   /// A text that is not listed becomes `other`.
   package init(_ number: UInt32) {
     self.number = UInt8(exactly: number) ?? Self.other.number
-    if self != .none, row.count == 0 { self = .other }
+    if self != .none, row == nil { self = .other }
   }
 
   init(text: UnsafeRawBufferPointer) {
-    guard let index = Self.table.number(of: text, behind: Self.textOffset) else {
-      self = .other
-      return
+    var number = 1
+    while let row = Self.row(number) {
+      if text.equals(row.text) {
+        self.init(number: UInt8(truncatingIfNeeded: number))
+        return
+      }
+      number &+= 1
     }
-    number = UInt8(truncatingIfNeeded: index &+ 1)
+    self = .other
   }
 
-  /// Of `none` and `other` it is empty.
-  private var row: UnsafeRawBufferPointer {
-    Self.table[self == .other ? -1 : Int(number) &- 1]
-  }
+  /// Nil for `none` and `other`.
+  private var row: Row? { Self.row(Int(number)) }
 
   /// Static, followed by a NUL; nil if the reason is not listed.
   package var text: UnsafeRawBufferPointer? {
-    let row = row
-    guard row.count > Self.textOffset else { return nil }
-    return UnsafeRawBufferPointer(rebasing: row[Self.textOffset...])
+    guard let row else { return nil }
+    return UnsafeRawBufferPointer(row.text)
   }
 
   /// The HTTP status that APNs sends with it; 0 if the reason is not listed.
-  package var status: Int {
-    let row = row
-    guard row.count > Self.textOffset else { return 0 }
-    var status = 0
-    for index in 0..<3 { status = status &* 10 &+ Int(row[index] &- 0x30) }
-    return status
-  }
+  package var status: Int { Int(row?.status ?? 0) }
 
   /// The equivalent status of the binary interface, if the notification is rejected.
-  var reject: UInt8 {
-    let row = row
-    if row.count > Self.textOffset { return row[3] &- 0x41 }
-    return self == .none ? 0 : 255
-  }
+  var reject: UInt8 { row?.reject ?? (self == .none ? 0 : 255) }
 
   /// `answered` is the response's HTTP status, which decides if the text is not known.
   func remedy(answered: Int) -> Remedy {
-    let row = row
-    if row.count > Self.textOffset { return Remedy(rawValue: row[4] &- 0x41) ?? .reject }
+    if let row { return row.remedy }
     return answered == 429 || answered >= 500 ? .wait : .reject
   }
 

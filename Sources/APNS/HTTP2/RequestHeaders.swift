@@ -57,9 +57,9 @@ struct RequestHeaders {
     }
     next = put(.pushType, request.type.text, next)
     switch request.priority {
-    case 10: next = put(.priority, Self.bytes("10"), next)
-    case 5: next = put(.priority, Self.bytes("5"), next)
-    case 1: next = put(.priority, Self.bytes("1"), next)
+    case 10: next = put(.priority, UnsafeRawBufferPointer("10"), next)
+    case 5: next = put(.priority, UnsafeRawBufferPointer("5"), next)
+    case 1: next = put(.priority, UnsafeRawBufferPointer("1"), next)
     default: break
     }
     next = put(.expiration, request.expiry, next)
@@ -103,7 +103,7 @@ struct RequestHeaders {
     case .create: next = Self.number(3, 0x80, 7, next)
     case .describe, .list: next = Self.number(2, 0x80, 7, next)
     // A literal with the name of :method.
-    case .delete: next = string(Self.bytes("DELETE"), Self.number(2, 0, 4, next))
+    case .delete: next = string(UnsafeRawBufferPointer("DELETE"), Self.number(2, 0, 4, next))
     }
     // :scheme https, and the name :path.
     next.storeBytes(of: UInt16(0x04_87).littleEndian, as: UInt16.self)
@@ -112,7 +112,7 @@ struct RequestHeaders {
     next = common(headers, next)
     if operation == .create {
       // The name content-type.
-      next = string(Self.bytes("application/json"), Self.number(31, 0, 4, next))
+      next = string(UnsafeRawBufferPointer("application/json"), Self.number(31, 0, 4, next))
     }
     return put(.channelID, request.token, next)
   }
@@ -135,10 +135,6 @@ struct RequestHeaders {
       }
       return string(UnsafeRawBufferPointer(rebasing: $0[0..<(before &+ count &+ behind)]), target)
     }
-  }
-
-  private static func bytes(_ text: StaticString) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
   }
 
   /// Writes the path in Huffman code, which has a code for each of its characters and is

@@ -44,7 +44,7 @@ struct KeyName {
   }
 
   func equals(_ name: StaticString) -> Bool {
-    equals(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+    equals(UnsafeRawBufferPointer(name))
   }
 
   /// The number of characters to change, insert or remove to turn one into the other.

@@ -419,7 +419,7 @@ struct PayloadBuilder: ~Copyable {
       for index in 0..<order.count {
         let name = order[index].name
         let key = PayloadObject.aps.find(
-          UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+          UnsafeRawBufferPointer(name))
         if let key { traits.keys |= 1 << UInt32(truncatingIfNeeded: key.number) }
       }
       return traits
@@ -436,8 +436,7 @@ struct PayloadBuilder: ~Copyable {
         let number = UnsafeRawBufferPointer(
           start: base + (Int(piece.offset) &+ Int(piece.head)),
           count: Int(piece.length &- piece.head))
-        let name = UnsafeRawBufferPointer(
-          start: key.name.utf8Start, count: key.name.utf8CodeUnitCount)
+        let name = UnsafeRawBufferPointer(key.name)
         if key == .badge {
           if !PayloadCheck.isBadge(number) { return PayloadFinding(.badge, at: 0, name: name) }
           continue

@@ -64,20 +64,13 @@ package enum TokenText {
   private static func isDescription(_ text: UnsafeRawBufferPointer) -> Bool {
     var at = 0
     while at < text.count, text[at] <= 0x20 || text[at] == UInt8(ascii: "<") { at &+= 1 }
-    if at < text.count, text[at] == UInt8(ascii: "{") { return begins(text, at &+ 1, "length") }
+    if at < text.count, text[at] == UInt8(ascii: "{") {
+      return UnsafeRawBufferPointer(rebasing: text[(at &+ 1)...]).starts(with: "length")
+    }
     let start = at
     while at < text.count, text[at] &- 0x30 < 10 { at &+= 1 }
-    return at > start && at &- start < 4 && begins(text, at, " bytes")
-  }
-
-  private static func begins(
-    _ text: UnsafeRawBufferPointer, _ from: Int, _ word: StaticString
-  ) -> Bool {
-    guard text.count &- from >= word.utf8CodeUnitCount else { return false }
-    for index in 0..<word.utf8CodeUnitCount where text[from &+ index] != word.utf8Start[index] {
-      return false
-    }
-    return true
+    return at > start && at &- start < 4
+      && UnsafeRawBufferPointer(rebasing: text[at...]).starts(with: " bytes")
   }
 
   /// The four bytes of eight digits, as they lie in memory; nil if one is not a digit.

@@ -5,9 +5,7 @@ import CSystem
 struct WordList {
   private let text: UnsafeRawBufferPointer
 
-  init(_ words: StaticString) {
-    text = UnsafeRawBufferPointer(start: words.utf8Start, count: words.utf8CodeUnitCount)
-  }
+  init(_ words: StaticString) { text = UnsafeRawBufferPointer(words) }
 
   /// The word of that number, from 0; empty if there are fewer words.
   @inline(never)
@@ -29,23 +27,5 @@ struct WordList {
       let end = memchr(base + start, Int32(last), text.count &- start)
     else { return nil }
     return UnsafeRawPointer(end) - base
-  }
-
-  /// The number of the first word that equals `wanted` after its first `prefix` bytes.
-  @inline(never)
-  func number(of wanted: UnsafeRawBufferPointer, behind prefix: Int) -> Int? {
-    var start = 0
-    var number = 0
-    while let end = end(behind: start) {
-      let word = start &+ prefix
-      if end &- word == wanted.count {
-        var same = 0
-        while same < wanted.count, text[word &+ same] == wanted[same] { same &+= 1 }
-        if same == wanted.count { return number }
-      }
-      number &+= 1
-      start = end &+ 1
-    }
-    return nil
   }
 }

@@ -35,11 +35,7 @@ struct StringsParser {
   private static func starts(
     _ file: UnsafeRawBufferPointer, with text: StaticString, at start: Int = 0
   ) -> Bool {
-    guard file.count &- start >= text.utf8CodeUnitCount else { return false }
-    for index in 0..<text.utf8CodeUnitCount where file[start &+ index] != text.utf8Start[index] {
-      return false
-    }
-    return true
+    start <= file.count && UnsafeRawBufferPointer(rebasing: file[start...]).starts(with: text)
   }
 
   private mutating func parseAll(into table: inout StringsTable) throws(StringsFault) {

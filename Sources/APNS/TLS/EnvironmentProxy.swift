@@ -54,9 +54,7 @@ private struct HostName {
 
   var isThisMachine: Bool {
     if let address { return address.isLoopback }
-    let local: StaticString = "localhost"
-    return name.isSame(
-      as: UnsafeRawBufferPointer(start: local.utf8Start, count: local.utf8CodeUnitCount))
+    return name.isSame(as: UnsafeRawBufferPointer("localhost"))
   }
 
   /// The host itself or a domain that it belongs to; of an address it or its network ("10.0.0.0/8").

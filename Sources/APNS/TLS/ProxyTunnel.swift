@@ -111,11 +111,7 @@ struct ProxyTunnel: ~Copyable {
 
   /// "HTTP/1.x", a space, three digits, and nothing or a space after them (RFC 9112, 4).
   private func isStatusLine(_ end: Int) -> Bool {
-    let version: StaticString = "HTTP/1."
-    guard end >= 12 else { return false }
-    for index in 0..<version.utf8CodeUnitCount where answer[index] != version.utf8Start[index] {
-      return false
-    }
+    guard end >= 12, UnsafeRawBufferPointer(answer).starts(with: "HTTP/1.") else { return false }
     guard answer[7] == 0x30 || answer[7] == 0x31, answer[8] == 0x20 else { return false }
     for index in 9..<12 where answer[index] &- 0x30 > 9 { return false }
     return answer[9] >= 0x31 && answer[9] <= 0x35 && (end == 12 || answer[12] == 0x20)

@@ -143,7 +143,7 @@ struct ProxyURL {
   }
 
   private static func isWord(_ text: UnsafeRawBufferPointer, _ word: StaticString) -> Bool {
-    text.isSame(as: UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+    text.isSame(as: UnsafeRawBufferPointer(word))
   }
 
   private static func first(_ byte: UInt8, in text: UnsafeRawBufferPointer) -> Int? {

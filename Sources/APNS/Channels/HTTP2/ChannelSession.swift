@@ -50,9 +50,7 @@ struct ChannelSession<Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable>
   ) throws(Failure) {
     let none: StaticString = "{\"message-storage-policy\":0,\"push-type\":\"LiveActivity\"}"
     let latest: StaticString = "{\"message-storage-policy\":1,\"push-type\":\"LiveActivity\"}"
-    let body = storesLatest ? latest : none
-    try ask(
-      .create, nil, UnsafeRawBufferPointer(start: body.utf8Start, count: body.utf8CodeUnitCount))
+    try ask(.create, nil, UnsafeRawBufferPointer(storesLatest ? latest : none))
     var text = ChannelText()
     guard text.read(whole.pointee.channelBytes), text.count < target.count else {
       throw Failure(APNS_ERR_IN_DOUBT, cause: APNS_CAUSE_PROTOCOL) {
