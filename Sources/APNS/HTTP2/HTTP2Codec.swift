@@ -297,7 +297,7 @@ struct HTTP2Codec {
     let start = target + Self.frameHead
     guard
       let end = headers.write(
-        outbox.pointee.request(slot), id: outbox.pointee.entry(slot).pointee.id, of: authority,
+        outbox.pointee.request(slot), id: outbox.pointee.id(slot), of: authority,
         to: start)
     else { return false }
     target.copyMemory(from: head, byteCount: Self.frameHead)
@@ -315,26 +315,15 @@ struct HTTP2Codec {
   fileprivate mutating func streamEnded(_ stream: Int32, refused: Bool) {
     // The outbox knows already about a request that was not sent.
     guard let slot = slot(stream) else { return }
-    let entry = outbox.pointee.entry(slot)
-    left(stream, ends: entry.pointee.ends, unsent: outbox.pointee.unsent(slot))
-    // A service that has begun to answer has looked at the request.
-    entry.pointee.isRefused = refused && entry.pointee.status == 0
+    left(stream, ends: outbox.pointee.ends(slot), unsent: outbox.pointee.unsent(slot))
     // While the connection is draining every later stream is refused; don't count that against this
-    // notification.
-    if entry.pointee.isRefused, !isDraining, entry.pointee.refusals < .max {
-      entry.pointee.refusals &+= 1
-    }
-    // A server that takes requests and never responds may process them all the same.
-    if entry.pointee.isRefused, hasReceivedGoaway, !entry.pointee.isReset, answers == 0,
-      entry.pointee.turnedAway < .max
-    {
-      entry.pointee.turnedAway &+= 1
-    }
-    if entry.pointee.isAnswered {
+    // notification. A server that takes requests and never responds may process them all the same.
+    let response = outbox.pointee.streamEnded(
+      slot, refused: refused, counts: !isDraining, turnsAway: hasReceivedGoaway && answers == 0)
+    if let response {
       answers &+= 1
-      if entry.pointee.status < 300 { hasAccepted = true }
+      if response < 300 { hasAccepted = true }
     }
-    outbox.pointee.streamEnded(slot)
   }
 
   private mutating func left(_ stream: Int32, ends: UInt8, unsent: Int) {
@@ -368,165 +357,49 @@ struct HTTP2Codec {
     _ stream: Int32, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) -> Bool {
     guard let slot = slot(stream) else { return true }
-    let entry = outbox.pointee.entry(slot)
-    let isAnswered = entry.pointee.status != 0
-    if Self.isText(name, ":status") {
-      // There is exactly one, before all other fields, and none after the body.
-      guard !isAnswered, let status = Self.status(value) else { return false }
-      entry.pointee.status = status
-      return true
-    }
-    // Fields of a 1xx do not belong to the response, which is still to come.
-    if isAnswered, entry.pointee.status < 200 { return name.first != UInt8(ascii: ":") }
-    if Self.isText(name, "apns-id"), isAnswered {
-      if isTold(entry) { entry.pointee.hear(id: value) }
-      return true
-    }
-    if name.count == 14, isAnswered {
-      if name.equals("content-length") {
-        guard let length = Self.number(value), entry.pointee.bodyLength == 0 else { return false }
-        entry.pointee.bodyLength = length &+ 1
-      } else if name.equals("apns-unique-id") {
-        if isTold(entry), let id = UUIDText.bytes(value) { entry.pointee.unique = id }
-        return true
-      }
-    }
-    if name.count == 15, isAnswered {
-      if name.equals("apns-request-id"), outbox.pointee.request(slot).purpose != .device {
-        if isTold(entry) { entry.pointee.hear(id: value) }
-      } else if name.equals("apns-channel-id") {
-        outbox.pointee.whole?.pointee.take(channel: value)
-      }
-      return true
-    }
-    if name.count == 11, entry.pointee.status > 200, name.equals("retry-after") {
-      entry.makeBody()?.pointee.read(retryAfter: value)
-    }
-    return isAnswered && name.first != UInt8(ascii: ":")
+    return outbox.pointee.receive(name, value, slot)
   }
 
-  /// Whether the caller gets a response with that status.
-  @inline(__always)
-  private func isTold(_ entry: UnsafeMutablePointer<OutboxEntry>) -> Bool {
-    entry.pointee.status != 200 || outbox.pointee.reportsAccepted || outbox.pointee.isPushed(entry)
+  /// A server may refuse an incomplete request (RFC 9113, 8.1). The rest is of no use.
+  private mutating func responseEnded(_ slot: Int) {
+    guard outbox.pointee.responseEnded(slot, at: records) else { return }
+    reset(outbox.pointee.stream(slot), NGHTTP2_CANCEL)
   }
 
-  /// Nil if it is not a number, or larger than any response body.
-  private static func number(_ text: UnsafeRawBufferPointer) -> UInt32? {
-    guard text.count > 0, text.count <= 9 else { return nil }
-    var number: UInt32 = 0
-    for byte in text {
-      let digit = byte &- 0x30
-      guard digit < 10 else { return nil }
-      number = number &* 10 &+ UInt32(digit)
-    }
-    return number
-  }
-
-  /// The response is complete. If it announced another length, it is malformed (RFC 9113, 8.1.1).
-  private mutating func answerEnded(_ slot: Int) {
-    let entry = outbox.pointee.entry(slot)
-    guard entry.pointee.status >= 200 else { return }
-    entry.pointee.isWhole = true
-    let length = entry.pointee.bodyLength
-    if length > 0, length &- 1 != entry.pointee.bodyHeard { entry.pointee.isReset = true }
-    if !isWritten(slot) { answeredEarly(slot) }
-  }
-
-  /// All of the request was written.
-  private func isWritten(_ slot: Int) -> Bool {
-    let (entry, payload) = (outbox.pointee.entry(slot), outbox.pointee.request(slot).payload)
-    let left = entry.pointee.record &- records
-    return payload.count == 0 || Int(entry.pointee.sent) == payload.count && left > 1
-  }
-
-  /// The response came before all of the request was written. A server may refuse an incomplete
-  /// request (RFC 9113, 8.1), but not have accepted it. The rest is of no use.
   @inline(never)
-  private mutating func answeredEarly(_ slot: Int) {
-    let entry = outbox.pointee.entry(slot)
-    if entry.pointee.status < 300 { entry.pointee.isReset = true }
-    guard Int(entry.pointee.sent) < outbox.pointee.request(slot).payload.count else { return }
+  private func reset(_ stream: Int32, _ error: nghttp2_error_code) {
     _ = nghttp2_submit_rst_stream(
-      codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), entry.pointee.stream, NGHTTP2_CANCEL.rawValue)
-  }
-
-  /// Nil if it is not an HTTP/2 status.
-  @inline(__always)
-  private static func status(_ text: UnsafeRawBufferPointer) -> UInt16? {
-    guard text.count == 3 else { return nil }
-    let (first, second, third) = (text[0] &- 0x30, text[1] &- 0x30, text[2] &- 0x30)
-    guard first < 10, second < 10, third < 10 else { return nil }
-    let status = 100 &* UInt16(first) &+ 10 &* UInt16(second) &+ UInt16(third)
-    return status >= 100 && status != 101 ? status : nil
-  }
-
-  /// Compares a text of seven bytes as words, because every field is compared with it.
-  @inline(__always)
-  private static func isText(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
-    guard bytes.count == 7, text.utf8CodeUnitCount == 7 else { return false }
-    let other = UnsafeRawBufferPointer(text)
-    return bytes.loadUnaligned(as: UInt32.self) == other.loadUnaligned(as: UInt32.self)
-      && bytes.loadUnaligned(fromByteOffset: 3, as: UInt32.self)
-        == other.loadUnaligned(fromByteOffset: 3, as: UInt32.self)
+      codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, error.rawValue)
   }
 
   /// All fields of a response have come, or its trailers.
   fileprivate mutating func heardHeaders(_ stream: Int32, isLast: Bool) {
     guard let slot = slot(stream) else { return }
-    let entry = outbox.pointee.entry(slot)
-    if entry.pointee.status >= 200 {
-      if isLast { answerEnded(slot) }
-      return
+    switch outbox.pointee.headersEnded(slot) {
+    case 200...: if isLast { responseEnded(slot) }
+    case 0: if !isLast { reset(stream, NGHTTP2_PROTOCOL_ERROR) }
+    default: break
     }
-    if entry.pointee.status == 0, !isLast {
-      _ = nghttp2_submit_rst_stream(
-        codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_PROTOCOL_ERROR.rawValue)
-    }
-    // The response itself is still to come.
-    entry.pointee.status = 0
   }
 
   /// The end of a response's body has come.
   fileprivate mutating func heardEnd(_ stream: Int32) {
     guard let slot = slot(stream) else { return }
-    answerEnded(slot)
+    responseEnded(slot)
   }
 
   fileprivate mutating func heardReset(_ stream: Int32, _ error: UInt32) {
     // A server that needs no more of the request resets it without an error (RFC 9113, 8.1).
     guard error != NGHTTP2_NO_ERROR.rawValue, let slot = slot(stream) else { return }
-    outbox.pointee.entry(slot).pointee.isReset = true
-    outbox.pointee.metrics.pointee.resets &+= 1
+    outbox.pointee.streamReset(slot)
   }
 
   fileprivate mutating func heardBody(_ stream: Int32, _ bytes: UnsafeRawBufferPointer) {
     guard let slot = slot(stream) else { return }
-    let entry = outbox.pointee.entry(slot)
-    entry.pointee.bodyHeard &+= UInt32(clamping: bytes.count)
-    if let whole = outbox.pointee.whole { keep(bytes, in: whole, of: slot, stream) }
-    // A 200 has no body that matters.
-    guard entry.pointee.status > 200 else { return }
-    entry.makeBody()?.pointee.append(bytes)
-  }
-
-  /// A body that is too long to keep ends its stream.
-  @inline(never)
-  private mutating func keep(
-    _ bytes: UnsafeRawBufferPointer, in whole: UnsafeMutablePointer<WholeAnswer>, of slot: Int,
-    _ stream: Int32
-  ) {
-    let entry = outbox.pointee.entry(slot)
-    guard entry.pointee.status >= 200, entry.pointee.status < 300, !entry.pointee.isReset else {
-      return
-    }
-    whole.pointee.take(body: bytes)
-    // We requested this body, so it does not count toward the flood budget.
-    partsWritten &+= UInt64(truncatingIfNeeded: bytes.count / 32 &+ 1)
-    guard whole.pointee.isSpoilt else { return }
-    entry.pointee.isReset = true
-    _ = nghttp2_submit_rst_stream(
-      codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_CANCEL.rawValue)
+    let whole = outbox.pointee.receive(body: bytes, slot)
+    // We requested a body that is kept, so it does not count toward the flood budget.
+    if whole != .none { partsWritten &+= UInt64(truncatingIfNeeded: bytes.count / 32 &+ 1) }
+    if whole == .tooLong { reset(stream, NGHTTP2_CANCEL) }
   }
 
   fileprivate mutating func heardSettings() {
@@ -558,7 +431,7 @@ struct HTTP2Codec {
 
   /// A stream's notification: its request, and the response's status.
   fileprivate func describe(_ slot: Int) -> (request: StoredRequest, status: UInt16) {
-    (outbox.pointee.request(slot), outbox.pointee.entry(slot).pointee.status)
+    (outbox.pointee.request(slot), outbox.pointee.status(slot))
   }
 
   /// The peer's window has grown.
@@ -602,16 +475,14 @@ struct HTTP2Codec {
   fileprivate mutating func readPayload(
     _ slot: Int, of stream: Int32, into buffer: UnsafeMutableRawPointer, _ room: Int
   ) -> (count: Int, isLast: Bool)? {
-    let entry = outbox.pointee.entry(slot)
     let payload = outbox.pointee.request(slot).payload
-    let sent = min(Int(entry.pointee.sent), payload.count)
+    let sent = min(payload.count &- outbox.pointee.unsent(slot), payload.count)
     let count = min(room, payload.count &- sent)
     if defers(stream, rest: payload.count &- sent, room: room) { return nil }
     if let base = payload.baseAddress { memcpy(buffer, base + sent, count) }
     // Bytes that do not fit into this record begin the next one.
     let isOver = filled &+ Self.frameHead &+ count > Self.recordSize
-    entry.pointee.record = isOver ? records &+ 1 : records
-    entry.pointee.sent = UInt16(truncatingIfNeeded: sent &+ count)
+    outbox.pointee.sent(slot, through: sent &+ count, in: isOver ? records &+ 1 : records)
     owed = max(0, owed &- count)
     partsWritten &+= 1
     return (count, sent &+ count == payload.count)

@@ -9,7 +9,8 @@ import CSystem
 /// refer to an entry by its slot plus one; 0 is nil.
 struct Outbox: ~Copyable {
   private let memory: UnsafeMutableRawPointer
-  private let entries: UnsafeMutablePointer<OutboxEntry>
+  /// Written by the outbox only.
+  let entries: UnsafeMutablePointer<OutboxEntry>
   /// How many entries there are.
   let capacity: Int
   private var store: RequestStore
@@ -359,10 +360,8 @@ struct Outbox: ~Copyable {
 
   // MARK: State of one entry
 
-  /// The entry, which its connection keeps up to date.
-  @inline(__always)
-  func entry(_ slot: Int) -> UnsafeMutablePointer<OutboxEntry> { entries + slot }
-
+  /// The apns-id, or a broadcast's apns-request-id. All zero: none.
+  func id(_ slot: Int) -> InlineArray<16, UInt8> { entries[slot].id }
   /// The status of its response so far; 0: none yet.
   func status(_ slot: Int) -> UInt16 { entries[slot].status }
   /// Since when its retry timeout runs: since the first response that requests a retry.
@@ -382,6 +381,7 @@ struct Outbox: ~Copyable {
   /// The number of the connection that it was last sent on.
   func connection(_ slot: Int) -> Int { Int(entries[slot].connection) }
   func isRefused(_ slot: Int) -> Bool { entries[slot].isRefused }
+  func isReset(_ slot: Int) -> Bool { entries[slot].isReset }
   func isCancelled(_ slot: Int) -> Bool { entries[slot].isCancelled }
   func refusals(_ slot: Int) -> UInt8 { entries[slot].refusals }
   func doubts(_ slot: Int) -> UInt8 { entries[slot].doubts }
@@ -439,7 +439,7 @@ struct Outbox: ~Copyable {
   @inline(never)
   mutating func connectionEnded(_ connection: UInt16) {
     forEachInFlight(on: connection) {
-      if !$0.isRefused($1), $0.ends($1) < .max { $0.entry($1).pointee.ends &+= 1 }
+      if !$0.isRefused($1), $0.ends($1) < .max { $0.entries[$1].ends &+= 1 }
       $0.streamEnded($1)
     }
   }

@@ -34,7 +34,7 @@ struct HTTP2Caller: Calling, ~Copyable {
     world.earliestDue = { [unowned world] in
       var earliest: (time: Int64, number: Int) = (.max, -1)
       outbox.pointee.forEachWithoutEnd {
-        guard let memory = outbox.pointee.entry($0).pointee.userData else { return }
+        guard let memory = outbox.pointee.entries[$0].userData else { return }
         let number = memory.assumingMemoryBound(to: UserDatum.self) - world.userData
         // The notification that is being taken is not known yet.
         guard number < world.ledger.taken else { return }
@@ -228,7 +228,7 @@ struct HTTP2Caller: Calling, ~Copyable {
     session.push()
     let outbox = session.outbox
     slots[world.taken - 1] = (0..<outbox.pointee.capacity).first {
-      outbox.pointee.isPushed(outbox.pointee.entry($0))
+      outbox.pointee.isPushed(outbox.pointee.entries + $0)
     }
   }
 
@@ -238,7 +238,7 @@ struct HTTP2Caller: Calling, ~Copyable {
 
   func isOpen(_ number: Int) -> Bool {
     guard let slot = slots[number] else { return false }
-    let entry = session.outbox.pointee.entry(slot)
+    let entry = session.outbox.pointee.entries + slot
     guard entry.pointee.identifier == world.identifier(number) else { return false }
     switch entry.pointee.state {
     case .queued, .inFlight, .answered: return true

@@ -153,7 +153,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     let why: StaticString
     if outbox.pointee.isRefused(slot) {
       why = "the service refused its stream each time"
-    } else if outbox.pointee.entry(slot).pointee.isReset {
+    } else if outbox.pointee.isReset(slot) {
       why = "the service reset the stream or gave no whole answer"
     } else {
       why = "no answer to it came within answer_timeout_ms"
