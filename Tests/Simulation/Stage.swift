@@ -69,6 +69,8 @@ class Stage {
   private final var firstDeadline = Int64.max
   /// When the first unresolved notification of the session is due; `max`: none is.
   final var earliestDue: () -> (time: Int64, number: Int) = { (.max, -1) }
+  /// How many notifications have ended as unknown.
+  final var unknownSoFar: () -> UInt64 = { 0 }
 
   /// What the lines carried. The session's counts have to equal it.
   final var counts = LineCounts()
@@ -120,7 +122,7 @@ class Stage {
     let times: [Int32] = [1, 40, 700, 3000, 12_000, 70_000]
     sessionDeadline = deadlineDice.happens(250) ? deadlineDice.pick(times) : -1
     ownDeadlines = deadlineDice.happens(150) ? deadlineDice.pick([30, 300, 900]) : 0
-    (firstDeadline, earliestDue) = (.max, { (.max, -1) })
+    (firstDeadline, earliestDue, unknownSoFar) = (.max, { (.max, -1) }, { 0 })
     clock = 1_000_000_000
     isHealed = false
     violation = nil
@@ -274,7 +276,7 @@ class Stage {
     call.spent += time
     untilLapse = dice.within(1...500)
     // From here on it ends what is due, and bytes that have come count before.
-    if hasDeadlines, earliestDue().time <= clock { (call.heardFrom, call.news) = (clock, news) }
+    if hasDeadlines, earliestDue().time <= clock { noteHearing() }
   }
 
   /// The session does nothing for a moment, and only for a moment.
@@ -322,11 +324,16 @@ class Stage {
     clearCall()
     call.name = name
     (call.started, call.woken) = (clock, clock)
-    (call.heardFrom, call.news) = (clock, news)
+    noteHearing()
     call.longest = longest
     call.mayWait = waits
     call.mayWrite = writes
     approachDeadline(by: clock)
+  }
+
+  /// Bytes that have come by now count before anything ends from now on.
+  private final func noteHearing() {
+    (call.heardFrom, call.news, call.unknown) = (clock, news, unknownSoFar())
   }
 
   final func endCall() {
@@ -430,6 +437,7 @@ struct Call {
   /// The session reads all bytes that had come by then before it abandons anything for lack of
   /// them; and how much was read until then.
   var heardFrom: Int64 = 0
+  var unknown: UInt64 = 0
   var news = 0
   var longest: Int64 = 0
   /// Time that passed in the call without waiting.

@@ -100,7 +100,9 @@ extension Wired {
 
   /// Bytes that had come count before the session abandons anything for lack of them.
   func checkHeard(_ line: Int?) {
-    guard let line, line == onlyLine, news == call.news else { return }
+    guard let line, line == onlyLine, news == call.news, unknownSoFar() > call.unknown else {
+      return
+    }
     // An unused standby connection has nothing to report.
     for connection in lines
     where connection.phase == .open && connection.tookAt > 0

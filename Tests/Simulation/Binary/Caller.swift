@@ -38,6 +38,9 @@ struct Caller: Calling, ~Copyable {
       }
       return earliest
     }
+    world.unknownSoFar = {
+      (0..<options.connections).reduce(0) { $0 + channels[$1].window.unknown }
+    }
     return Caller(world, options, session)
   }
 

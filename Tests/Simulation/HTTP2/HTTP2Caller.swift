@@ -44,6 +44,7 @@ struct HTTP2Caller: Calling, ~Copyable {
       }
       return earliest
     }
+    world.unknownSoFar = { outbox.pointee.unknown }
     return HTTP2Caller(world, options, session)
   }
 
