@@ -2,34 +2,12 @@ import CAPNS
 
 /// Returns outcomes and counts to the caller.
 extension BinarySession where Net: ~Copyable {
-  /// The next outcome; nil if none came by the deadline. With `milliseconds` 0 no connection is
-  /// made and only proofs are written.
-  mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome? {
-    standing.hasDelivered = false
-    if let outcome = takeOutcome() {
-      standing.tookOutcome()
-      // Another one may have room now.
-      if options.neverWaits, nextDeadline == .min { wake() }
-      return outcome
+  mutating func readNow() throws(Failure) {
+    for index in 0..<options.connections where connections[index].phase == .open {
+      try look(connections + index)
     }
-    if isClosed || options.neverWaits { return nil }
-    if milliseconds == 0 {
-      for index in 0..<options.connections where connections[index].phase == .open {
-        try look(connections + index)
-      }
-      lastFailure.forget()
-      expire()
-      if let failure = lastFailure.failure { throw failure }
-      return options.onOutcome == nil ? takeOutcome() : nil
-    }
-    let deadline = deadline(milliseconds: milliseconds)
-    do throws(Failure) {
-      try run(until: .outcome, by: deadline)
-    } catch {
-      // A missing outcome is not a failure, but being unable to write anything is.
-      if error.status != APNS_ERR_TIMEOUT || waitsToWrite { throw error }
-    }
-    return options.onOutcome == nil ? takeOutcome() : nil
+    lastFailure.forget()
+    expire()
   }
 
   /// Reads what has come, and proves what has been in flight for long.
@@ -57,11 +35,9 @@ extension BinarySession where Net: ~Copyable {
     return connections[oldest.connection].window.takeOutcome()
   }
 
-  var hasOutcome: Bool { waitingOutcomes > 0 || standing.hasDelivered }
-
   var waitingOutcomes: Int { sum { $0.waitingOutcomes } }
   var unresolved: Int { sum { $0.unresolved } }
-  private var waitsToWrite: Bool {
+  var waitsToWrite: Bool {
     for index in 0..<options.connections where connections[index].waitsToWrite { return true }
     return false
   }
@@ -86,10 +62,9 @@ extension BinarySession where Net: ~Copyable {
   mutating func takePushed() -> WaitingOutcome? { connections[pushing].window.takePushed() }
   mutating func rest(until time: Nanoseconds) { network.wait(until: time) }
 
-  mutating func push() {
+  mutating func keepPush() {
     pushing = taking
     connections[pushing].window.push()
-    pushIdentifier = nextIdentifier == 1 ? .max : nextIdentifier &- 1
   }
 
   var lastEnd: Message { reconnects.lastEnd }

@@ -2,42 +2,24 @@ import CAPNS
 
 /// Returns outcomes and counts to the caller.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
-  /// The next outcome; nil when none came by the deadline. With `milliseconds` 0 nothing is sent and
-  /// no connection is made.
-  mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome? {
-    standing.hasDelivered = false
-    if !hasOutcome, !isClosed, !options.neverWaits { try awaitOutcome(milliseconds: milliseconds) }
-    standing.tookOutcome()
-    // Those that were found last belong to the option on_outcome.
-    return options.onOutcome == nil ? takeOutcome() : nil
+  mutating func readNow() throws(Failure) {
+    for number in 0..<connectionCount where connections[number].phase == .open {
+      if network.isReadable(connections[number].number) { try receive(connections + number) }
+    }
+    lastFailure.forget()
+    expire()
+    if lastFailure.isThere { return }
+    for number in 0..<connectionCount where connections[number].phase == .open {
+      // HTTP/2 itself may have something to send, such as acknowledgements.
+      _ = try writeRecords(connections + number)
+    }
   }
 
   mutating func takeOutcome() -> WaitingOutcome? { outbox.pointee.takeOutcome() }
 
-  private mutating func awaitOutcome(milliseconds: Int32) throws(Failure) {
-    if milliseconds == 0 {
-      for number in 0..<connectionCount where connections[number].phase == .open {
-        if network.isReadable(connections[number].number) { try receive(connections + number) }
-      }
-      lastFailure.forget()
-      expire()
-      if let failure = lastFailure.failure { throw failure }
-      for number in 0..<connectionCount where connections[number].phase == .open {
-        // HTTP/2 itself may have something to send, such as acknowledgements.
-        _ = try writeRecords(connections + number)
-      }
-      return
-    }
-    let deadline = deadline(milliseconds: milliseconds)
-    do throws(Failure) {
-      try run(until: .outcome, by: deadline)
-    } catch {
-      // A missing outcome is not a failure, but being unable to send anything is.
-      let isStuck =
-        outbox.pointee.inFlight == 0
-        && (outbox.pointee.hasApart || outbox.pointee.isDue(at: network.now))
-      if error.status != APNS_ERR_TIMEOUT || isStuck { throw error }
-    }
+  var waitsToWrite: Bool {
+    outbox.pointee.inFlight == 0
+      && (outbox.pointee.hasApart || outbox.pointee.isDue(at: network.now))
   }
 
   var unresolved: Int { outbox.pointee.unresolved }
@@ -54,10 +36,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   mutating func takePushed() -> WaitingOutcome? { outbox.pointee.takePushed() }
   mutating func rest(until time: Nanoseconds) { network.wait(until: time) }
 
-  mutating func push() {
-    outbox.pointee.push()
-    pushIdentifier = nextIdentifier == 1 ? .max : nextIdentifier &- 1
-  }
+  mutating func keepPush() { outbox.pointee.push() }
 
   var lastEnd: Message { reconnects.lastEnd }
 

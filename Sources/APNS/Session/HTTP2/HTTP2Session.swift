@@ -274,8 +274,6 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  var hasOutcome: Bool { outbox.pointee.waitingOutcomes > 0 || standing.hasDelivered }
-
   @inline(__always)
   private var hasUnwritten: Bool {
     for number in 0..<connectionCount where connections[number].phase == .open {

@@ -23,6 +23,42 @@ extension ProviderSession where Self: ~Copyable {
 }
 
 extension ProviderSession where Self: ~Copyable {
+  var hasOutcome: Bool { waitingOutcomes > 0 || standing.hasDelivered }
+
+  /// The next outcome; nil if none came by the deadline. With `milliseconds` 0 no connection is made
+  /// and no notification is sent.
+  mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome? {
+    standing.hasDelivered = false
+    if !hasOutcome, !isClosed, !options.neverWaits { try awaitOutcome(milliseconds: milliseconds) }
+    // Those that were found last belong to the option on_outcome.
+    guard options.onOutcome == nil, let outcome = takeOutcome() else { return nil }
+    standing.tookOutcome()
+    // Another one may have room now.
+    if options.neverWaits, nextDeadline == .min { wake() }
+    return outcome
+  }
+
+  private mutating func awaitOutcome(milliseconds: Int32) throws(Failure) {
+    if milliseconds == 0 {
+      try readNow()
+      if let failure = lastFailure.failure { throw failure }
+      return
+    }
+    let deadline = deadline(milliseconds: milliseconds)
+    do throws(Failure) {
+      try run(until: .outcome, by: deadline)
+    } catch {
+      // A missing outcome is not a failure, but being unable to write anything is.
+      if error.status != APNS_ERR_TIMEOUT || waitsToWrite { throw error }
+    }
+  }
+
+  /// The outcome of the notification queued last is for a push.
+  mutating func push() {
+    pushIdentifier = nextIdentifier == 1 ? .max : nextIdentifier &- 1
+    keepPush()
+  }
+
   /// Gives outcomes to the option `on_outcome`; false if there are none.
   @inline(__always)
   @discardableResult

@@ -47,8 +47,8 @@ protocol ProviderSession: ~Copyable {
   var pushEnds: Nanoseconds { get set }
   /// A push has not returned its outcome yet.
   var isPushing: Bool { get }
-  /// The outcome of the notification queued last is for a push.
-  mutating func push()
+  /// The outcome of the notification queued last stays for `takePushed`.
+  mutating func keepPush()
 
   mutating func connect() throws(Failure)
   /// Writes all waiting notifications.
@@ -56,8 +56,10 @@ protocol ProviderSession: ~Copyable {
   /// Stops sending the notification with that identifier, or all for 0. Returns how many are
   /// resolved by that.
   mutating func cancel(_ identifier: UInt32) -> Int
-  /// The next outcome; nil when none came in time.
-  mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome?
+  /// For a call that does not wait: reads what has come and resolves what is due.
+  mutating func readNow() throws(Failure)
+  /// Something waits to be written and cannot be.
+  var waitsToWrite: Bool { get }
   /// Writes the peer, as "host:port".
   func describePeer(in message: inout Message)
 
@@ -129,7 +131,9 @@ protocol ProviderSession: ~Copyable {
   var hasPushed: Bool { get }
   mutating func takePushed() -> WaitingOutcome?
   /// The identifier of the notification that is pushed.
-  var pushIdentifier: UInt32 { get }
+  var pushIdentifier: UInt32 { get set }
+  /// The next notification's, which is never 0.
+  var nextIdentifier: UInt32 { get }
   /// No notification has to have its end before; `max`: none ever.
   var nextDeadline: Nanoseconds { get }
   /// Only time passes.
