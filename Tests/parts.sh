@@ -264,6 +264,8 @@ daemons() { Tests/Examples/daemons; }
 loops() { Tests/Examples/loops; }
 # A session's metrics, as Prometheus reads them.
 metrics() { Tests/Examples/metrics; }
+# Programs of others that push through the relay's HTTP listener, while APNs is killed.
+hosts_http() { pytest Tests/Examples/hosts/test_web_servers.py; }
 
 # The headers as manual pages and as a C manual: complete and without warnings.
 manual() { Tests/Documentation/manual; }
@@ -347,6 +349,12 @@ needs_of() {
   swift_tests)
     need sqlite3 command -v sqlite3
     need redis-server command -v redis-server
+    ;;
+  hosts_http)
+    need_pytest
+    need nginx-light find_server nginx
+    need apache2 find_server apache2
+    need curl command -v curl
     ;;
   servers)
     need_pytest

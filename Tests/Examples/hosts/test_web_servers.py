@@ -1,0 +1,260 @@
+"""nginx and Apache as TLS fronts of the relay's HTTP listener."""
+
+import collections
+import concurrent.futures
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import tempfile
+import threading
+import uuid
+
+import pytest
+from apns import BAD, COUNT, GOOD, token
+from relayed import BEARER, PAYLOAD, TOPIC, copy, relays  # noqa: F401
+from simulator import DEADLINE, make_certificates, until
+
+PORT = 8444
+SBIN = os.environ["PATH"] + ":/usr/sbin"
+
+NGINX = """
+{user}daemon off; worker_processes 2; pid {directory}/pid; error_log {directory}/error.log info;
+events {{ worker_connections 256; }}
+http {{
+  access_log off;
+  client_body_temp_path {directory}/a; proxy_temp_path {directory}/b; fastcgi_temp_path {directory}/c;
+  uwsgi_temp_path {directory}/d; scgi_temp_path {directory}/e;
+  include {directory}/apns-relay.conf;
+}}
+"""
+
+APACHE = """
+ServerRoot {directory}
+PidFile {directory}/pid
+ErrorLog {directory}/error.log
+DefaultRuntimeDir {directory}
+{modules}
+{user}Listen 127.0.0.1:{port}
+ServerName localhost
+Include {directory}/apns-relay.conf
+"""
+APACHE_MODULES = "mpm_event authn_core authz_core alias ssl socache_shmcb http2 proxy proxy_http headers rewrite".split()
+
+
+class Front:
+    """A web server with the example's files, and clients with certificates."""
+
+    def __init__(self, name, directory):
+        self.name, self.directory = name, directory / name
+        self.directory.mkdir()
+        self.program = shutil.which({"nginx": "nginx", "apache": "apache2"}[name], path=SBIN)
+        if not self.program:
+            pytest.skip({"nginx": "nginx is not here (Debian: nginx-light)", "apache": "Apache is not here (Debian: apache2)"}[name])
+        self.certificates = make_certificates(self.directory / "certificates", "/CN=shop")
+        self.stranger = self.sign("stranger")
+        self.configure()
+        self.process = subprocess.Popen([self.program, *self.options])
+        try:
+            until(self.is_open, self.errors)
+        except BaseException:
+            self.end()
+            raise
+
+    def sign(self, name):
+        """Makes a certificate of the clients' CA for another client."""
+        def openssl(*arguments):
+            subprocess.run(["openssl", *arguments], cwd=self.certificates, check=True, capture_output=True)
+
+        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", f"{name}.key", "-out", "request",
+                "-subj", f"/CN={name}")
+        openssl("x509", "-req", "-in", "request", "-out", f"{name}.crt", "-CA", "ca.pem", "-CAkey", "ca.key", "-set_serial", "77")
+        both = self.certificates / f"{name}.pem"
+        both.write_text((self.certificates / f"{name}.crt").read_text() + (self.certificates / f"{name}.key").read_text())
+        return both
+
+    def configure(self):
+        of, is_root = self.certificates, os.getuid() == 0
+        places = {
+            "/etc/ssl/certs/push.example.com.pem": of / "server.pem", "/etc/ssl/private/push.example.com.key": of / "server.key",
+            f"/etc/{ {'nginx': 'nginx', 'apache': 'apache2'}[self.name] }/apns-clients-ca.pem": of / "ca.pem",
+            f"/etc/{ {'nginx': 'nginx', 'apache': 'apache2'}[self.name] }/apns-clients.map": self.directory / "apns-clients.map",
+            "/run/apns-relay": self.directory.parent, "push.example.com": "localhost"}
+        copy(f"{self.name}/apns-clients.map", self.directory / "apns-clients.map", {BEARER: BEARER})
+        if self.name == "nginx":
+            copy("nginx/apns-relay.conf", self.directory / "apns-relay.conf", places | {"listen 443": f"listen 127.0.0.1:{PORT}"})
+            (self.directory / "main").write_text(NGINX.format(user="user root;\n" if is_root else "", directory=self.directory))
+            self.options = ["-p", self.directory, "-c", self.directory / "main", "-e", self.directory / "error.log"]
+        else:
+            copy("apache/apns-relay.conf", self.directory / "apns-relay.conf", places | {"*:443": f"*:{PORT}"})
+            modules = "\n".join(f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so" for name in APACHE_MODULES)
+            # Apache refuses to serve as root.
+            user = "User www-data\nGroup www-data\n" if is_root else ""
+            (self.directory / "main").write_text(APACHE.format(directory=self.directory, modules=modules, user=user, port=PORT))
+            self.options = ["-D", "FOREGROUND", "-f", self.directory / "main"]
+
+    def is_open(self):
+        assert self.process.poll() is None, self.errors()
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", PORT)):
+            return True
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(DEADLINE)
+
+    def client(self, certificate=None):
+        context = ssl.create_default_context(cafile=self.certificates / "ca.pem")
+        if certificate is not False:
+            context.load_cert_chain(certificate or self.certificates / "provider.pem")
+        return contextlib.closing(http.client.HTTPSConnection("localhost", PORT, context=context, timeout=DEADLINE))
+
+    def errors(self):
+        return (self.directory / "error.log").read_text()
+
+
+def ask(connection, to, payload=PAYLOAD, path="/3/device/", **headers):
+    headers = {"apns-topic": TOPIC} | {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request("POST", path + to, payload, headers)
+    answer = connection.getresponse()
+    text = answer.read()
+    return answer.status, json.loads(text)["reason"] if text else None, answer.headers["apns-id"]
+
+
+class Crowd:
+    """Clients that push to every device, each push with one ID until its outcome is there."""
+
+    def __init__(self, front):
+        self.front, self.told, self.statuses = front, {}, collections.Counter()
+        self.gate = threading.Semaphore(0)
+        self.executor = concurrent.futures.ThreadPoolExecutor(8)
+        self.parts = [self.executor.submit(self.push, part) for part in range(8)]
+
+    def push(self, part):
+        with self.front.client() as connection:
+            for n in range(part, COUNT, 8):
+                self.gate.acquire()
+                id = str(uuid.uuid4())
+                while token(n) not in self.told:
+                    status, reason, said = ask(connection, token(n), apns_id=id)
+                    self.statuses[status] += 1
+                    assert status in (200, 202, 400, 503), (status, reason, self.front.errors())
+                    if status in (200, 400):
+                        assert said == id
+                        self.told[token(n)] = reason
+
+    def allow(self, count):
+        for _ in range(count):
+            self.gate.release()
+
+    def check(self):
+        for part in self.parts:
+            if part.done():
+                part.result()
+        return True
+
+    def wait(self, holds):
+        until(lambda: self.check() and holds(), lambda: (self.statuses, len(self.told)))
+
+
+@pytest.fixture(params=["nginx", "apache"])
+def front(request, relays, tmp_path):
+    """A front; `start` starts its relays: nginx has two, Apache one."""
+    # Apache gives up root's rights, and cannot enter the directories of pytest.
+    with tempfile.TemporaryDirectory() as place:
+        place = pathlib.Path(place)
+        place.chmod(0o755)
+        (tmp_path / "tokens").write_text(f"{BEARER} shop\n")
+        one = Front(request.param, place)
+
+        def start(wait):
+            one.relays = [
+                relays(socket=str(place / f"{n}.sock"), socket_mode="666", authorization_file=str(tmp_path / "tokens"), wait=wait)
+                for n in ((1, 2) if one.name == "nginx" else (1,))]
+
+        one.start = start
+        yield one
+        one.end()
+
+
+def test_each_push_once(front, apns):
+    front.start(wait="200ms")
+    crowd = Crowd(front)
+    crowd.allow(COUNT // 2)
+    crowd.wait(lambda: len(crowd.told) >= 60)
+    apns.kill()
+    before, waiting = dict(crowd.told), crowd.statuses[202]
+    crowd.allow(COUNT // 4)
+    # APNs is away, and every request has a response.
+    crowd.wait(lambda: crowd.statuses[202] >= waiting + 24)
+    assert not crowd.statuses[503]
+    apns.start()
+    crowd.wait(lambda: len(crowd.told) >= 3 * COUNT // 4)
+    # One of nginx's two relays stops, and no client notices it. Apache's only one starts again.
+    front.relays[0].stop()
+    crowd.allow(COUNT // 4)
+    if front.name == "apache":
+        crowd.wait(lambda: crowd.statuses[503] >= 5)
+        front.relays[0].start().wait_ready()
+    crowd.wait(lambda: all(part.done() for part in crowd.parts))
+    assert (front.name == "apache") == (crowd.statuses[503] > 0), crowd.statuses
+    accepted = apns.accepted()
+    assert {to for to, reason in crowd.told.items() if reason is None} == GOOD == set(accepted)
+    assert {to for to, reason in crowd.told.items() if reason == "BadDeviceToken"} == BAD
+    # Only what had no response when APNs was killed may be there twice.
+    assert {to for to, times in accepted.items() if times > 1}.isdisjoint(before)
+
+
+def test_a_front_authorizes_and_limits(front, apns):
+    front.start(wait="30s")
+    with front.client() as connection:
+        assert ask(connection, token(1))[:2] == (200, None)
+        assert ask(connection, token(1), authorization="bearer of Apple's token")[0] == 200
+        assert ask(connection, token(1), apns_topic="com.example.other")[:2] == (400, "TopicDisallowed")
+        assert ask(connection, token(1), origin="https://example.com")[:2] == (403, "Forbidden")
+        assert ask(connection, token(1), path="/other/")[:2] == (404, "BadPath")
+    with front.client() as connection:
+        assert ask(connection, token(1), b"x" * 5000)[:2] == (413, "PayloadTooLarge")
+    with front.client() as connection:
+        assert ask(connection, token(1), b"x" * 20000)[:2] == (413, "PayloadTooLarge")
+    # Another client of the same CA has no token.
+    with front.client(front.stranger) as connection:
+        assert ask(connection, token(1))[:2] == (403, "Forbidden")
+    with front.client(False) as connection, contextlib.suppress(OSError, http.client.HTTPException):
+        connection.request("POST", f"/3/device/{token(1)}", PAYLOAD)
+        assert connection.getresponse().status == 400
+    if shutil.which("curl"):
+        certificates = front.certificates
+        said = subprocess.run(
+            ["curl", "-sS", "--http2", "--cacert", certificates / "ca.pem", "-E", certificates / "provider.pem", "-d", PAYLOAD,
+             "-H", f"apns-topic: {TOPIC}", "-w", "%{http_version} %{http_code}", f"https://localhost:{PORT}/3/device/{token(2)}"],
+            capture_output=True, text=True, timeout=DEADLINE)
+        assert said.stdout == "2 200", said
+    assert apns.accepted() == {token(1): 2, token(2): 1}
+    # Without a relay there is an answer too.
+    for one in front.relays:
+        one.stop()
+    with front.client() as connection:
+        assert ask(connection, token(1))[:2] == (503, "ServiceUnavailable")
+
+
+@pytest.mark.parametrize("front", ["nginx"], indirect=True)
+def test_nginx_repeats_a_push_and_it_arrives_once(front, apns):
+    """A relay is killed after it has queued a push and before its response. nginx asks the other relay with the same ID."""
+    front.start(wait="30s")
+    first, second = front.relays
+    apns.kill()
+    with contextlib.ExitStack() as stack, concurrent.futures.ThreadPoolExecutor(9) as pool:
+        connections = [stack.enter_context(front.client()) for _ in range(9)]
+        asked = [pool.submit(ask, each, token(n + 1)) for n, each in enumerate(connections)]
+        until(lambda: first.queue.entries_so_far() == 9)
+        first.kill()
+        apns.start()
+        answers = [each.result() for each in asked]
+        assert {status for status, _, _ in answers} == {200}, answers
+    assert apns.accepted() == {token(n + 1): 1 for n in range(9)}
