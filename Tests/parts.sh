@@ -265,7 +265,7 @@ loops() { Tests/Examples/loops; }
 # A session's metrics, as Prometheus reads them.
 metrics() { Tests/Examples/metrics; }
 # Programs of others that push through the relay's HTTP listener, while APNs is killed.
-hosts_http() { pytest Tests/Examples/hosts/test_web_servers.py; }
+hosts_http() { pytest Tests/Examples/hosts/test_web_servers.py Tests/Examples/hosts/test_kamailio.py; }
 
 # The headers as manual pages and as a C manual: complete and without warnings.
 manual() { Tests/Documentation/manual; }
@@ -354,6 +354,9 @@ needs_of() {
     need_pytest
     need nginx-light find_server nginx
     need apache2 find_server apache2
+    need kamailio find_server kamailio
+    need kamailio-utils-modules has_kamailio http_client
+    need kamailio-extra-modules has_kamailio jansson
     need curl command -v curl
     ;;
   servers)
@@ -404,6 +407,8 @@ needs_of() {
     ;;
   esac
 }
+
+has_kamailio() { [ -n "$(compgen -G "/usr/lib/*/kamailio/modules/$1.so")" ]; }
 
 need_php() {
   need php-cli type -P php
