@@ -266,6 +266,7 @@ loops() { Tests/Examples/loops; }
 metrics() { Tests/Examples/metrics; }
 # Programs of others that push through the relay's HTTP listener, while APNs is killed.
 hosts_http() { pytest Tests/Examples/hosts/test_web_servers.py Tests/Examples/hosts/test_kamailio.py; }
+hosts_lua() { pytest Tests/Examples/hosts/test_prosody.py Tests/Examples/hosts/test_luajit.py; }
 
 # The headers as manual pages and as a C manual: complete and without warnings.
 manual() { Tests/Documentation/manual; }
@@ -358,6 +359,12 @@ needs_of() {
     need kamailio-utils-modules has_kamailio http_client
     need kamailio-extra-modules has_kamailio jansson
     need curl command -v curl
+    ;;
+  hosts_lua)
+    need_pytest
+    need prosody command -v prosody
+    need prosody-modules test -e /usr/lib/prosody/modules/mod_cloud_notify
+    need luajit command -v luajit
     ;;
   servers)
     need_pytest
