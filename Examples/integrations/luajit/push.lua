@@ -50,7 +50,6 @@ local fault = new "apns_error_t"
 local function check(status)
   if status ~= OK then error(ffi.string(fault.message), 0) end
 end
-
 local key_file, key_id, team_id, topic, alert, host, port, ca = unpack(arg)
 if not alert then error("usage: push.lua KEY.p8 KEY_ID TEAM_ID TOPIC ALERT [HOST PORT CA] < tokens", 0) end
 local who = new("apns_credentials_options_t", { token_key_file = key_file, key_id = key_id, team_id = team_id, ca_file = ca })
@@ -85,6 +84,7 @@ for line in io.lines() do
     push.token, push.token_length = token, length[0]
     local status = apns.apns_session_send(session, push, 0, number, fault)
     while status ~= OK and apns.apns_status_is_retryable(status) ~= 0 do
+      io.stderr:write(ffi.string(fault.message), "\n") -- APNs is away: the push was not taken
       report(1000)
       status = apns.apns_session_send(session, push, 0, number, fault)
     end
@@ -92,7 +92,7 @@ for line in io.lines() do
   end
   report(0)
 end
--- While APNs is away, all of them stay in the session.
+-- While APNs is away, those without an outcome stay in the session.
 repeat
   local status = apns.apns_session_drain(session, 1000, nil, fault)
   report(0)
