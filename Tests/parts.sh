@@ -267,6 +267,12 @@ metrics() { Tests/Examples/metrics; }
 # Programs of others that push through the relay's HTTP listener, while APNs is killed.
 hosts_http() { pytest Tests/Examples/hosts/test_web_servers.py Tests/Examples/hosts/test_kamailio.py; }
 hosts_lua() { pytest Tests/Examples/hosts/test_prosody.py Tests/Examples/hosts/test_luajit.py; }
+# The relay as a service and in containers.
+hosts_deploy() {
+  python_environment environment-deploy kubernetes-validate || echo "kubernetes.yaml is not checked against Kubernetes' schema"
+  KUBERNETES_VALIDATE=$PWD/build/python/environment-deploy/bin/kubernetes-validate \
+    pytest Tests/Examples/hosts/test_systemd.py Tests/Examples/hosts/test_containers.py
+}
 
 # The headers as manual pages and as a C manual: complete and without warnings.
 manual() { Tests/Documentation/manual; }
@@ -366,6 +372,14 @@ needs_of() {
     need prosody-modules test -e /usr/lib/prosody/modules/mod_cloud_notify
     need luajit command -v luajit
     ;;
+  hosts_deploy)
+    need_pytest
+    need python3-yaml "$pytest_python" -c 'import yaml'
+    need redis-server command -v redis-server
+    need redis-tools command -v redis-cli
+    need systemd command -v systemd-analyze
+    need docker-compose command -v docker-compose
+    ;;
   servers)
     need_pytest
     need nghttp2-client command -v h2load
@@ -438,7 +452,7 @@ can_run_arm64() { [ "$(uname -m)" = aarch64 ] || { command -v aarch64-linux-gnu-
 fetch_python_packages() {
   local wanted
   case " $APNS_PARTS " in *" relay "* | *" legacy_idioms "*) Tests/Relay/fetch.py ;; esac
-  case " $APNS_PARTS " in *" python"* | *" dashboard "*) ;; *) return 0 ;; esac
+  case " $APNS_PARTS " in *" python"* | *" dashboard "* | *" hosts_deploy "*) ;; *) return 0 ;; esac
   wanted=$(cksum <Tests/Python/requirements.txt)
   [ "$wanted" != "$(cat build/python/downloads/fetched 2>/dev/null)" ] || return 0
   python3 -m pip download -q -d build/python/downloads -r Tests/Python/requirements.txt &&

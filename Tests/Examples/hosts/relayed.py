@@ -1,9 +1,18 @@
 """Relays with HTTP listeners, for hosts that push through them."""
 
+import collections
+import concurrent.futures
+import http.client
+import json
 import pathlib
+import socket
 import sys
+import threading
+import uuid
 
 import pytest
+from apns import BAD, COUNT, GOOD, token
+from simulator import DEADLINE, until
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "Relay"))
 
@@ -36,6 +45,24 @@ def relays(apns, tmp_path):
         one.kill()
 
 
+class Bearing(http.client.HTTPConnection):
+    """A connection to a port or a UNIX socket, whose requests have the bearer token and wait a second at most."""
+
+    def __init__(self, place):
+        super().__init__("127.0.0.1", place if isinstance(place, int) else None, timeout=DEADLINE)
+        self.place = place
+
+    def connect(self):
+        if isinstance(self.place, int):
+            return super().connect()
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(DEADLINE)
+        self.sock.connect(str(self.place))
+
+    def request(self, method, path, body=None, headers=None):
+        super().request(method, path, body, headers | {"authorization": f"Bearer {BEARER}", "prefer": "wait=1"})
+
+
 def copy(example, to, places):
     """Copies a file of an example, with the paths, ports and names of this test. Each must occur in it."""
     text = (EXAMPLES / example).read_text()
@@ -44,3 +71,56 @@ def copy(example, to, places):
         text = text.replace(old, str(new))
     to.write_text(text)
     return to
+
+
+def ask(connection, to, payload=PAYLOAD, path="/3/device/", **headers):
+    """Pushes over this connection, and returns the status, the reason and the apns-id of the response."""
+    headers = {"apns-topic": TOPIC} | {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request("POST", path + to, payload, headers)
+    answer = connection.getresponse()
+    text = answer.read()
+    return answer.status, json.loads(text)["reason"] if text else None, answer.headers["apns-id"]
+
+
+class Crowd:
+    """Clients that push to every device, each push with one ID until its outcome is there."""
+
+    def __init__(self, connect):
+        """`connect(part)` returns a connection as a context manager."""
+        self.connect, self.told, self.statuses = connect, {}, collections.Counter()
+        self.gate = threading.Semaphore(0)
+        self.executor = concurrent.futures.ThreadPoolExecutor(8)
+        self.parts = [self.executor.submit(self.push, part) for part in range(8)]
+
+    def push(self, part):
+        with self.connect(part) as connection:
+            for n in range(part, COUNT, 8):
+                self.gate.acquire()
+                id = str(uuid.uuid4())
+                while token(n) not in self.told:
+                    status, reason, said = ask(connection, token(n), apns_id=id)
+                    self.statuses[status] += 1
+                    assert status in (200, 202, 400, 503), (status, reason)
+                    if status in (200, 400):
+                        assert said == id
+                        self.told[token(n)] = reason
+
+    def allow(self, count):
+        for _ in range(count):
+            self.gate.release()
+
+    def check(self):
+        for part in self.parts:
+            if part.done():
+                part.result()
+        return True
+
+    def wait(self, holds):
+        until(lambda: self.check() and holds(), lambda: (self.statuses, len(self.told)))
+
+    def check_against(self, apns, before):
+        """Every client knows what APNs decided. `before` had a response before APNs was killed; only others may be there twice."""
+        accepted = apns.accepted()
+        assert {to for to, reason in self.told.items() if reason is None} == GOOD == set(accepted)
+        assert {to for to, reason in self.told.items() if reason == "BadDeviceToken"} == BAD
+        assert {to for to, times in accepted.items() if times > 1}.isdisjoint(before)

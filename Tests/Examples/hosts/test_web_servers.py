@@ -1,10 +1,8 @@
 """nginx and Apache as TLS fronts of the relay's HTTP listener."""
 
-import collections
 import concurrent.futures
 import contextlib
 import http.client
-import json
 import os
 import pathlib
 import shutil
@@ -13,12 +11,10 @@ import socket
 import ssl
 import subprocess
 import tempfile
-import threading
-import uuid
 
 import pytest
-from apns import BAD, COUNT, GOOD, token
-from relayed import BEARER, PAYLOAD, TOPIC, copy, relays  # noqa: F401
+from apns import COUNT, token
+from relayed import BEARER, PAYLOAD, TOPIC, Crowd, ask, copy, relays  # noqa: F401
 from simulator import DEADLINE, make_certificates, until
 
 PORT = 8444
@@ -118,50 +114,6 @@ class Front:
         return (self.directory / "error.log").read_text()
 
 
-def ask(connection, to, payload=PAYLOAD, path="/3/device/", **headers):
-    headers = {"apns-topic": TOPIC} | {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request("POST", path + to, payload, headers)
-    answer = connection.getresponse()
-    text = answer.read()
-    return answer.status, json.loads(text)["reason"] if text else None, answer.headers["apns-id"]
-
-
-class Crowd:
-    """Clients that push to every device, each push with one ID until its outcome is there."""
-
-    def __init__(self, front):
-        self.front, self.told, self.statuses = front, {}, collections.Counter()
-        self.gate = threading.Semaphore(0)
-        self.executor = concurrent.futures.ThreadPoolExecutor(8)
-        self.parts = [self.executor.submit(self.push, part) for part in range(8)]
-
-    def push(self, part):
-        with self.front.client() as connection:
-            for n in range(part, COUNT, 8):
-                self.gate.acquire()
-                id = str(uuid.uuid4())
-                while token(n) not in self.told:
-                    status, reason, said = ask(connection, token(n), apns_id=id)
-                    self.statuses[status] += 1
-                    assert status in (200, 202, 400, 503), (status, reason, self.front.errors())
-                    if status in (200, 400):
-                        assert said == id
-                        self.told[token(n)] = reason
-
-    def allow(self, count):
-        for _ in range(count):
-            self.gate.release()
-
-    def check(self):
-        for part in self.parts:
-            if part.done():
-                part.result()
-        return True
-
-    def wait(self, holds):
-        until(lambda: self.check() and holds(), lambda: (self.statuses, len(self.told)))
-
-
 @pytest.fixture(params=["nginx", "apache"])
 def front(request, relays, tmp_path):
     """A front; `start` starts its relays: nginx has two, Apache one."""
@@ -184,7 +136,7 @@ def front(request, relays, tmp_path):
 
 def test_each_push_once(front, apns):
     front.start(wait="200ms")
-    crowd = Crowd(front)
+    crowd = Crowd(lambda part: front.client())
     crowd.allow(COUNT // 2)
     crowd.wait(lambda: len(crowd.told) >= 60)
     apns.kill()
@@ -203,11 +155,7 @@ def test_each_push_once(front, apns):
         front.relays[0].start().wait_ready()
     crowd.wait(lambda: all(part.done() for part in crowd.parts))
     assert (front.name == "apache") == (crowd.statuses[503] > 0), crowd.statuses
-    accepted = apns.accepted()
-    assert {to for to, reason in crowd.told.items() if reason is None} == GOOD == set(accepted)
-    assert {to for to, reason in crowd.told.items() if reason == "BadDeviceToken"} == BAD
-    # Only what had no response when APNs was killed may be there twice.
-    assert {to for to, times in accepted.items() if times > 1}.isdisjoint(before)
+    crowd.check_against(apns, before)
 
 
 def test_a_front_authorizes_and_limits(front, apns):

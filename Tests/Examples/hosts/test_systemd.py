@@ -1,0 +1,102 @@
+"""The drop-ins for Debian's unit: systemd accepts them, and a relay pushes with secrets that systemd-creds encrypted."""
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+
+import pytest
+from apns import COUNT
+from relayed import BEARER, EXAMPLES, TOPIC, Bearing, Crowd, copy
+from relaying import Relay
+from simulator import ROOT
+
+PLACE = EXAMPLES / "systemd"
+DROP_INS = ("credentials.conf", "socket.conf")
+
+
+@pytest.fixture
+def unit(tmp_path):
+    """The unit with the drop-ins, as systemd finds them."""
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("systemd-analyze is not here (Debian: systemd)")
+    place = tmp_path / "units"
+    (place / "apns-relay.service.d").mkdir(parents=True)
+    text = (ROOT / "debian/apns-relay.service").read_text().replace("/usr/bin/apns-relay", os.environ["APNS_RELAY_TOOL"])
+    (place / "apns-relay.service").write_text(text)
+    for name in DROP_INS:
+        shutil.copy(PLACE / name, place / "apns-relay.service.d")
+    return place / "apns-relay.service"
+
+
+def verify(unit):
+    said = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, env=os.environ | {"SYSTEMD_LOG_LEVEL": "info"})
+    return said.returncode, [line for line in said.stderr.splitlines() if unit.name in line]
+
+
+def test_systemd_accepts_the_drop_ins(unit):
+    assert verify(unit) == (0, [])
+    # It has read them.
+    drop_in = unit.parent / "apns-relay.service.d/credentials.conf"
+    drop_in.write_text(drop_in.read_text().replace("LoadCredentialEncrypted=apns.p8:", "LoadCredentialEncrypted=apns/p8:"))
+    assert "apns/p8" in verify(unit)[1][0]
+
+
+def test_a_relay_with_encrypted_secrets(apns, tmp_path):
+    if not shutil.which("systemd-creds"):
+        pytest.skip("systemd-creds is not here (Debian: systemd)")
+    environment = os.environ | {"SYSTEMD_CREDENTIAL_SECRET": str(tmp_path / "credential.secret")}
+    store, loaded, run = tmp_path / "credstore.encrypted", tmp_path / "credentials/apns-relay.service", tmp_path / "run"
+    for each in store, loaded, run:
+        each.mkdir(parents=True)
+    clients = tmp_path / "apns-clients"
+    clients.write_text(f"{BEARER} shop\n")
+    # The commands of the README, with this test's places and a key of this machine.
+    commands = re.findall(r"(?m)^systemd-creds encrypt .*$", (PLACE / "README.md").read_text())
+    assert len(commands) == 2
+    places = {"AuthKey_ABC123DEFG.p8": apns.ready["token_key"], " apns-clients ": f" {clients} ", "/etc/credstore.encrypted": store}
+    for command in commands:
+        for old, new in places.items():
+            command = command.replace(old, str(new))
+        encrypted = subprocess.run([*shlex.split(command), "--with-key=host"], env=environment, capture_output=True, text=True)
+        assert encrypted.returncode == 0, encrypted.stderr
+    # As systemd does it for each credential of the drop-in.
+    listed = re.findall(r"(?m)^LoadCredentialEncrypted=(.*):(.*)$", (PLACE / "credentials.conf").read_text())
+    assert len(listed) == 2
+    for name, path in listed:
+        place = path.replace("/etc/credstore.encrypted", str(store))
+        assert BEARER not in open(place).read() and "PRIVATE" not in open(place).read()
+        subprocess.run(["systemd-creds", "decrypt", f"--name={name}", place, loaded / name], env=environment, check=True, capture_output=True)
+    relay = Relay(tmp_path, apns)
+    copy("systemd/relay.yaml", relay.file, {
+        "/run/credentials/apns-relay.service": loaded, "/run/apns-relay": run, "/var/lib/apns-relay": tmp_path, "com.example.shop": TOPIC,
+        "ABC123DEFG": apns.ready["token_key_id"], "DEF123GHIJ": apns.ready["token_team_id"],
+        "apps:\n": f"status: {{port: 0, port_file: {relay.port_file}}}\napps:\n",
+        "    credentials:\n": f"    host: 127.0.0.1\n    port: {apns.ready['http2_port']}\n    guard: {{share: 0.5}}\n"
+                                f"    credentials:\n      ca: {apns.ready['ca']}\n"})
+    relay.start()
+    try:
+        relay.wait_ready()
+        relay.wait_said("the listener web is open")
+        crowd = Crowd(lambda part: contextlib.closing(Bearing(run / "1.sock")))
+        crowd.allow(COUNT // 2)
+        crowd.wait(lambda: len(crowd.told) >= 60)
+        apns.kill()
+        before, waiting = dict(crowd.told), crowd.statuses[202]
+        crowd.allow(COUNT - COUNT // 2)
+        crowd.wait(lambda: crowd.statuses[202] >= waiting + 16)
+        apns.start()
+        crowd.wait(lambda: all(part.done() for part in crowd.parts))
+        crowd.check_against(apns, before)
+        # A crash leaves the socket there, and the next start of the service replaces it.
+        relay.kill()
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as one, pytest.raises(ConnectionRefusedError):
+            one.connect(str(run / "1.sock"))
+        relay.start().wait_ready()
+        relay.wait_said("the listener web is open", 2)
+        relay.stop()
+    finally:
+        relay.kill()
