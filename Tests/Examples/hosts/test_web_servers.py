@@ -77,10 +77,10 @@ class Front:
 
     def configure(self):
         of, is_root = self.certificates, os.getuid() == 0
+        etc = {"nginx": "/etc/nginx", "apache": "/etc/apache2"}[self.name]
         places = {
             "/etc/ssl/certs/push.example.com.pem": of / "server.pem", "/etc/ssl/private/push.example.com.key": of / "server.key",
-            f"/etc/{ {'nginx': 'nginx', 'apache': 'apache2'}[self.name] }/apns-clients-ca.pem": of / "ca.pem",
-            f"/etc/{ {'nginx': 'nginx', 'apache': 'apache2'}[self.name] }/apns-clients.map": self.directory / "apns-clients.map",
+            f"{etc}/apns-clients-ca.pem": of / "ca.pem", f"{etc}/apns-clients.map": self.directory / "apns-clients.map",
             "/run/apns-relay": self.directory.parent, "push.example.com": "localhost"}
         copy(f"{self.name}/apns-clients.map", self.directory / "apns-clients.map", {BEARER: BEARER})
         if self.name == "nginx":
