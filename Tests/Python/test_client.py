@@ -99,6 +99,33 @@ def test_a_key_and_a_certificate_as_file_and_as_text(start, certificates):
     assert simulator.stop()["accepted"] == 10
 
 
+def test_methods_name_and_list_their_options(given, nowhere):
+    where = given(nowhere)
+    who = libapns.Credentials(certificate_file=where["certificate"], ca_file=where["ca_file"])
+
+    async def use(make, method):
+        await getattr(make(), method)(TOKEN, HELLO, exipry=0)
+
+    for make, methods in (
+        (lambda: libapns.Client(**where), ("push", "submit")),
+        (lambda: libapns.AsyncClient(**where), ("push", "submit")),
+        (lambda: libapns.aio.Session(who, host="127.0.0.1", port=nowhere), ("send", "post", "post_nowait")),
+    ):
+        for method in methods:
+            with pytest.raises(TypeError) as caught:
+                asyncio.run(use(make, method))
+            said = f"{method}() got an unexpected keyword argument 'exipry'; did you mean 'expiry'?"
+            assert str(caught.value) == said
+    for method in (
+        libapns.Client.push, libapns.Client.submit, libapns.AsyncClient.push, libapns.AsyncClient.submit,
+        libapns.aio.Session.send, libapns.aio.Session.post, libapns.aio.Session.post_nowait,
+    ):  # fmt: skip
+        words = set(re.findall(r"\w+", method.__doc__))
+        assert words >= {"expiry", "priority", "topic", "push_type", "collapse_id", "apns_id", "channel_id", "deadline"}
+    with pytest.raises(TypeError, match=r"^push\(\) got an unexpected keyword argument 'more'$"):
+        libapns.Client(**where).push(TOKEN, HELLO, more=True)
+
+
 @pytest.mark.parametrize("kind", [libapns.Client, libapns.AsyncClient])
 def test_wrong_arguments(who, kind):
     with pytest.raises(TypeError, match="a key with key_id and team_id, or a certificate, or credentials"):

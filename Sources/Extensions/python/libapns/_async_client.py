@@ -22,7 +22,7 @@ from ._client import (
 )
 from ._constants import EventKind, Outcomes, Status
 from ._errors import ClosedError, DeadlineError, Error, FullError
-from ._notification import options_of
+from ._notification import options_of, require_options
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -112,10 +112,12 @@ class AsyncClient(ClientBase):
         **options: Unpack[PushOptions],
     ) -> Event:
         """Pushes one notification and returns its outcome, an Event. The arguments, and what
-        becomes of them, are those of Client.push().
+        becomes of them, are those of Client.push(): the options are expiry, priority, topic,
+        push_type, collapse_id, apns_id, channel_id and deadline.
 
         Cancelled, it takes the notification back, in so far as it is not written.
         """
+        require_options("push", options)
         began = time.monotonic()
         seconds = seconds_of(timeout, self._patience)
         session = self._open()
@@ -172,7 +174,11 @@ class AsyncClient(ClientBase):
 
         It waits only while there is no room, because very many are unresolved. The notification
         is tried until its deadline, see Client.submit(). cancel() of the future takes it back.
+
+        The options are expiry, priority, topic, push_type, collapse_id, apns_id, channel_id and
+        deadline; Client.push() explains them.
         """
+        require_options("submit", options)
         session = self._open()
         future: asyncio.Future[Event] = session._loop.create_future()
         one = session._put(future, True, token, payload, user_data=user_data, **options)

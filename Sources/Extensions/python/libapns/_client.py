@@ -28,7 +28,7 @@ from ._errors import (
     ForkedError,
     FullError,
 )
-from ._notification import options_of
+from ._notification import options_of, require_options
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -601,6 +601,7 @@ class Client(ClientBase):
             It has its outcome this many seconds after it was queued: see submit(). push() returns
             by its `timeout` at the latest.
         """
+        require_options("push", options)
         engine = self._engine
         engine.require()
         engine.require_other_thread("push()")
@@ -646,7 +647,11 @@ class Client(ClientBase):
 
         Callbacks of futures run in the client's thread, and delay others while they run; there
         submit() never waits. cancel() of a future takes the notification back.
+
+        The options are expiry, priority, topic, push_type, collapse_id, apns_id, channel_id and
+        deadline; push() explains them.
         """
+        require_options("submit", options)
         engine = self._engine
         answer = Answer(engine, user_data)
         engine.take(answer, token, payload, options, time.monotonic() + engine.patience, True)

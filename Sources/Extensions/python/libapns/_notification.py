@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 from typing import TYPE_CHECKING, Any, TypedDict, Union
 
 if TYPE_CHECKING:
@@ -27,6 +28,16 @@ class PushOptions(TypedDict, total=False):
     apns_id: str | None
     channel_id: str | None
     deadline: float | None
+
+
+def require_options(method: str, options: Any) -> None:
+    """Raises what Python does for an unknown keyword, with the option that was probably meant."""
+    known = PushOptions.__annotations__
+    for name in options:
+        if name not in known:
+            meant = "".join(difflib.get_close_matches(name, known, 1))
+            hint = f"; did you mean {meant!r}?" if meant else ""
+            raise TypeError(f"{method}() got an unexpected keyword argument {name!r}{hint}")
 
 
 @dataclasses.dataclass(init=False)

@@ -41,6 +41,7 @@ from ._errors import (
     FullError,
 )
 from ._log import forgetting
+from ._notification import require_options
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -341,7 +342,11 @@ class Session(OverSession):
         If the session had queued it, its outcome is an event, see keep_cancelled: CANCELLED if
         nothing of it was written, else its other outcome. By its `deadline`, in seconds after the
         session queued it (None: the session's; -1: no limit), it ends as EXPIRED or UNKNOWN.
+
+        The options are expiry, priority, topic, push_type, collapse_id, apns_id, channel_id and
+        deadline; libapns.Client.push() explains them.
         """
+        require_options("send", options)
         future: asyncio.Future[Event] = self._loop.create_future()
         one = self._put(future, True, token, payload, user_data=user_data, **options)
         try:
@@ -362,8 +367,10 @@ class Session(OverSession):
         """Queues one notification, and returns the identifier that its event will have.
 
         It waits only until there is room in the window. events() delivers the outcome. Cancelled
-        while it waits for room, the notification is not sent.
+        while it waits for room, the notification is not sent. The options are those of send():
+        expiry, priority, topic, push_type, collapse_id, apns_id, channel_id and deadline.
         """
+        require_options("post", options)
         future: asyncio.Future[int] = self._loop.create_future()
         self._put(future, False, token, payload, user_data=user_data, **options)
         return await future
@@ -377,7 +384,9 @@ class Session(OverSession):
         **options: Unpack[PushOptions],
     ) -> int:
         """post() without waiting: AgainError if the window has no room, or others wait for room;
-        FullError: events_max events wait to be taken."""
+        FullError: events_max events wait to be taken. The options are those of send(): expiry,
+        priority, topic, push_type, collapse_id, apns_id, channel_id and deadline."""
+        require_options("post_nowait", options)
         self._require_open()
         if self._is_full():
             raise FullError("events wait: take them from events()", Status.ERR_FULL)
