@@ -176,7 +176,7 @@ def test_worker(environment, apns, tmp_path):
     accepted = apns.accepted()
     del accepted[token(COUNT)]
     assert set(accepted) == GOOD
-    # Messenger delivers at least once: a message that APNs has accepted without an answer, because it was killed, comes again.
+    # Messenger delivers at least once: a message that APNs accepted without an answer, because it was killed, may come
+    # again, and each worker had one then.
     doubts = collections.Counter(row["token"] for row in told("in doubt"))
-    assert all(count <= 2 + doubts[one] for one, count in accepted.items())
-    assert sum(count > 1 for one, count in accepted.items() if not doubts[one]) <= 2  # the two workers' messages
+    assert sum(max(count - 1 - doubts[one], 0) for one, count in accepted.items()) <= 2

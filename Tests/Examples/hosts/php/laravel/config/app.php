@@ -1,0 +1,25 @@
+<?php
+return [
+    'name' => 'Hosts',
+    'env' => 'production',
+    'debug' => true,
+    'timezone' => 'UTC',
+    'locale' => 'en',
+    'key' => 'base64:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=',
+    'cipher' => 'AES-256-CBC',
+    'providers' => [
+        Illuminate\Bus\BusServiceProvider::class,
+        Illuminate\Cache\CacheServiceProvider::class,
+        Illuminate\Database\DatabaseServiceProvider::class,
+        Illuminate\Encryption\EncryptionServiceProvider::class,
+        Illuminate\Filesystem\FilesystemServiceProvider::class,
+        Illuminate\Foundation\Providers\ConsoleSupportServiceProvider::class,
+        Illuminate\Foundation\Providers\FoundationServiceProvider::class,
+        Illuminate\Notifications\NotificationServiceProvider::class,
+        Illuminate\Queue\QueueServiceProvider::class,
+        Illuminate\Redis\RedisServiceProvider::class,
+        Illuminate\View\ViewServiceProvider::class,
+        Apns\Laravel\ApnsServiceProvider::class,
+    ],
+    'aliases' => [],
+];

@@ -1,0 +1,2 @@
+<?php
+return ['paths' => [], 'compiled' => storage_path('views')];
