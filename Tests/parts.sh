@@ -274,6 +274,17 @@ hosts_deploy() {
     pytest Tests/Examples/hosts/test_systemd.py Tests/Examples/hosts/test_containers.py
 }
 
+# Frameworks of Debian with Examples/integrations, while APNs goes away.
+hosts_php() {
+  Tests/Documentation/extension build/hosts/php &&
+    APNS_MODULE=$PWD/build/hosts/php/modules/apns.so pytest Tests/Examples/hosts/test_{symfony,laravel}.py
+}
+hosts_python() {
+  rm -rf build/hosts/python && mkdir -p build/hosts/python &&
+    /usr/bin/python3 -m zipfile -e build/python/wheels/libapns-*.whl build/hosts/python &&
+    pytest Tests/Examples/hosts/test_django.py
+}
+
 # The headers as manual pages and as a C manual: complete and without warnings.
 manual() { Tests/Documentation/manual; }
 
@@ -387,6 +398,27 @@ needs_of() {
     need nginx-light find_server nginx
     need gnutls-bin command -v gnutls-serv
     need curl command -v curl
+    ;;
+  hosts_php)
+    need_pytest
+    need_php
+    need phpunit command -v phpunit
+    need php-symfony-notifier has_php_package Symfony/Component/Notifier
+    need php-symfony-http-client has_php_package Symfony/Component/HttpClient
+    need php-symfony-event-dispatcher has_php_package Symfony/Component/EventDispatcher
+    need php-symfony-redis-messenger has_php_package Symfony/Component/Messenger/Bridge/Redis
+    need php-laravel-framework has_php_package Illuminate
+    need php-redis has_php_redis
+    need redis-server command -v redis-server
+    ;;
+  hosts_python)
+    need_pytest
+    need python3-django /usr/bin/python3 -c 'import django'
+    need python3-celery /usr/bin/python3 -c 'import celery'
+    need python3-redis /usr/bin/python3 -c 'import redis'
+    need python3-gunicorn /usr/bin/python3 -c 'import gunicorn'
+    need python3-uvicorn /usr/bin/python3 -c 'import uvicorn'
+    need redis-server command -v redis-server
     ;;
   php*)
     need_pytest

@@ -26,6 +26,8 @@ find_php_fpm() { [ -n "$(compgen -c php-fpm)" ]; }
 
 has_php_sqlite() { command php -r 'exit(in_array("sqlite", PDO::getAvailableDrivers()) ? 0 : 1);'; }
 
+has_php_package() { [ -e "/usr/share/php/$1/autoload.php" ]; }
+
 has_php_redis() { command php -r 'exit(extension_loaded("redis") ? 0 : 1);'; }
 
 # sbin is missing from some PATHs.

@@ -13,7 +13,7 @@ PACKAGES = pathlib.Path("/usr/share/php")
 
 
 def environment(package, debian, **more):
-    """That of a PHP program with this Composer package and these packages of Debian. Skips a test without them."""
+    """That of a PHP program with this Composer package and these Debian packages. Skips a test without them."""
     if not MODULE:
         pytest.skip("APNS_MODULE does not name the extension for PHP")
     missing = [one for one in debian if not (PACKAGES / one / "autoload.php").exists()]
@@ -30,6 +30,7 @@ def php(*arguments):
 def unit_tests(environment):
     """Runs the package's PHPUnit tests, of which none may be skipped."""
     package = environment["APNS_PACKAGE"]
-    phpunit = php("/usr/bin/phpunit", "--bootstrap", SCRIPTS / "autoload.php", "--fail-on-skipped", "--do-not-cache-result")
-    run = subprocess.run([*phpunit, "-c", f"{package}/phpunit.xml.dist"], env=environment, capture_output=True, text=True)
+    command = php("/usr/bin/phpunit", "--bootstrap", SCRIPTS / "autoload.php", "-c", f"{package}/phpunit.xml.dist",
+                  "--fail-on-skipped", "--do-not-cache-result")  # fmt: skip
+    run = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert run.returncode == 0 and "OK (" in run.stdout, run.stdout + run.stderr

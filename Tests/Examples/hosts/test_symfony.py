@@ -38,7 +38,7 @@ def test_units(environment):
 
 
 class Users:
-    """Users of a site, each of whom asks for one push after the other, and again if the page says that it was not sent."""
+    """Users of a site who ask for one push after the other, and again if the page says that it was not sent."""
 
     def __init__(self, fpm):
         self.fpm, self.waiting, self.told = fpm, queue.Queue(), collections.defaultdict(list)
@@ -106,7 +106,7 @@ def test_fpm(environment, apns, tmp_path, monkeypatch):
     assert len(users.workers) <= WORKERS
     accepted = apns.accepted()
     assert set(accepted) == GOOD
-    # A push may arrive twice if it was in flight when APNs was killed, or if its user was told that it is in doubt.
+    # A push may arrive twice if it was in flight when APNs was killed, or if the page said that it is in doubt.
     for one, count in accepted.items():
         assert count <= 1 + (one in in_flight) + users.told[one].count("in doubt"), users.told[one]
 

@@ -15,6 +15,13 @@ class CouldNotSendNotification extends RuntimeException
     public $event;
 
     /**
+     * Why there is no answer, in words.
+     *
+     * @var string
+     */
+    protected $why;
+
+    /**
      * Create a new exception instance.
      *
      * @param  \Apns\Event|\Apns\Exception  $end
@@ -23,7 +30,22 @@ class CouldNotSendNotification extends RuntimeException
     public function __construct($end)
     {
         $this->event = $end instanceof Event ? $end : null;
+        $this->why = $end instanceof Event ? $end->why : $end->getMessage();
 
-        parent::__construct('APNs has not answered: '.($this->event ? $end->why : $end->getMessage()), 0, $this->event ? null : $end);
+        // The words are not in the message: a queue worker quits if an exception says "Connection reset by peer" or the
+        // like, because it believes that its database has gone away.
+        $cause = $this->event ? $this->event->kind->name : $end->getCause()?->value;
+
+        parent::__construct('APNs has not answered'.($cause ? ": {$cause}" : ''), 0, $this->event ? null : $end);
+    }
+
+    /**
+     * Get the context for the log.
+     *
+     * @return array
+     */
+    public function context()
+    {
+        return ['why' => $this->why];
     }
 }

@@ -19,6 +19,7 @@ use Illuminate\Container\Container;
 use Illuminate\Contracts\Bus\Dispatcher as Bus;
 use Illuminate\Contracts\Config\Repository as ConfigContract;
 use Illuminate\Contracts\Events\Dispatcher as EventsContract;
+use Illuminate\Database\DetectsLostConnections;
 use Illuminate\Events\Dispatcher;
 use Illuminate\Notifications\ChannelManager;
 use Illuminate\Notifications\Events\NotificationFailed;
@@ -115,13 +116,28 @@ class ApnsChannelTest extends TestCase
             $this->notify(['aa', 'bb']);
             $this->fail('nothing thrown');
         } catch (CouldNotSendNotification $e) {
-            $this->assertSame('APNs has not answered: no route to host', $e->getMessage());
+            $this->assertSame('APNs has not answered', $e->getMessage());
+            $this->assertSame(['why' => 'no route to host'], $e->context());
             $this->assertNull($e->event);
         }
         $this->assertSame([], $this->failed);
         $this->ends['aa'] = new Event(EventKind::Unknown, 'aa');
         $this->expectException(CouldNotSendNotification::class);
         $this->notify(['aa', 'bb']);
+    }
+
+    public function testTheWorkerDoesNotTakeItForALostDatabase()
+    {
+        $worker = new class() {
+            use DetectsLostConnections {
+                causedByLostConnection as public;
+            }
+        };
+        $lost = new NetworkException('the connection broke: Connection reset by peer');
+        $this->assertTrue($worker->causedByLostConnection($lost));
+        $this->assertFalse($worker->causedByLostConnection(new CouldNotSendNotification($lost)));
+        $unknown = new CouldNotSendNotification(new Event(EventKind::Unknown, 'aa'));
+        $this->assertSame('APNs has not answered: Unknown', $unknown->getMessage());
     }
 
     public function testWithOneAnswerTheOthersAreFailed()

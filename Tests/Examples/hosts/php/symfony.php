@@ -11,7 +11,7 @@ use Symfony\Component\Notifier\Transport\Transports;
 
 require __DIR__ . '/autoload.php';
 
-/** @param callable(array): void $tell gets what the application was told about each message */
+/** @param callable(array): void $tell gets the application's news about each message */
 function transports(EventDispatcher $dispatcher, callable $tell): Transports
 {
     $dispatcher->addListener(SentMessageEvent::class, function (SentMessageEvent $sent) use ($tell): void {

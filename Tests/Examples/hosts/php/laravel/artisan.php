@@ -1,7 +1,7 @@
 <?php
 /**
  * Laravel's artisan in an application with this channel. `push` queues a notification for each token of the standard
- * input; `queue:work` is Laravel's. What the application was told is a line of the file $APNS_TOLD.
+ * input; `queue:work` is Laravel's. The file $APNS_TOLD gets a line for each event.
  */
 use Apns\Laravel\ApnsMessage;
 use Illuminate\Bus\Queueable;
@@ -70,7 +70,8 @@ $app->booted(function () {
     Event::listen(function (JobExceptionOccurred $error) {
         $job = unserialize($error->job->payload()['data']['command']);
         $told = isset($error->exception->event) ? 'in doubt' : 'not sent';
-        tell($job->notifiables->first()->routes['apn'], $told, $error->exception->getMessage());
+        $why = $error->exception->getMessage() . ': ' . $error->exception->context()['why'];
+        tell($job->notifiables->first()->routes['apn'], $told, $why);
     });
 });
 $kernel = $app->make(Illuminate\Contracts\Console\Kernel::class);

@@ -1,0 +1,1 @@
+"""Push notifications to Apple devices: a client for each process, with django-push-notifications' settings."""
