@@ -7,15 +7,15 @@ import http.client
 import json
 import os
 import pathlib
-import queue
 import signal
 import subprocess
-import threading
 
 import loopback
 import pytest
 from apns import BAD, COUNT, GOOD, token
 from simulator import DEADLINE, ROOT, until
+from told import Told
+from users import Users
 
 PACKAGE = pathlib.Path(os.environ.get("APNS_PYTHON_PACKAGE", ROOT / "build/hosts/python"))
 # The Python of Debian's packages.
@@ -32,7 +32,6 @@ def environment(apns, tmp_path):
         "PYTHONDONTWRITEBYTECODE": "1", "APNS_READY": json.dumps(apns.ready), "APNS_TOLD": str(tmp_path / "told"),
         "APNS_FIRST": FIRST,
     }  # fmt: skip
-    (tmp_path / "told").touch()
     needs = "import libapns, django, celery, gunicorn, uvicorn, redis"
     found = subprocess.run([PYTHON, "-c", needs], env=made, capture_output=True, text=True)
     if found.returncode:
@@ -86,20 +85,6 @@ def push(first, end):
         assert set(users.map(lambda n: get(f"/push/{token(n)}"), range(first, end))) == {204}
 
 
-class Told:
-    def __init__(self, directory):
-        self.directory, self.path = directory, directory / "told"
-
-    def rows(self, *words):
-        return [row for row in map(json.loads, self.path.read_text().splitlines()) if row["told"] in words]
-
-    def tokens(self, *words):
-        return {row["token"] for row in self.rows(*words)}
-
-    def wait(self, holds):
-        until(holds, lambda: self.path.read_text()[-1000:] + said(self.directory))
-
-
 def test_settings(environment):
     run = subprocess.run([PYTHON, "-m", "project.check_settings"], env=environment, capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (0, "ok\n"), run.stderr
@@ -107,7 +92,7 @@ def test_settings(environment):
 
 def test_gunicorn(environment, apns, tmp_path):
     """Views queue and answer immediately, also while APNs is away; nothing is lost."""
-    told = Told(tmp_path)
+    told = Told(tmp_path / "told", tmp_path / "program.log")
     words = ("--preload", "--workers", "2", "--threads", "4", "--bind", f"127.0.0.1:{SITE}", "project.wsgi")
     with program(environment, tmp_path, "gunicorn", *words):
         until(is_up, lambda: said(tmp_path))
@@ -132,7 +117,7 @@ def test_gunicorn(environment, apns, tmp_path):
 
 def test_gunicorn_ends(environment, apns, tmp_path):
     """A graceful end waits for the outcomes of what the views have queued."""
-    told = Told(tmp_path)
+    told = Told(tmp_path / "told", tmp_path / "program.log")
     words = ("--preload", "--workers", "1", "--threads", "4", "--bind", f"127.0.0.1:{SITE}", "project.wsgi")
     with program(environment, tmp_path, "gunicorn", *words):
         until(is_up, lambda: said(tmp_path))
@@ -141,48 +126,12 @@ def test_gunicorn_ends(environment, apns, tmp_path):
     assert told.tokens("sent", "gone") == {token(n) for n in range(20)}
 
 
-class Users:
-    """Users of a site who ask for one push after the other, and again if the site says that it was not sent."""
-
-    def __init__(self, count):
-        self.waiting, self.told = queue.Queue(), collections.defaultdict(list)
-        self.starting, self.pending, self.changed = threading.Lock(), set(), threading.Condition()
-        self.threads = [threading.Thread(target=self.ask, daemon=True) for _ in range(count)]
-        for thread in self.threads:
-            thread.start()
-
-    def ask(self):
-        while (one := self.waiting.get()) is not None:
-            with self.starting:
-                self.pending.add(one)
-            answer = get(f"/apush/{one}")
-            with self.changed:
-                self.pending.discard(one)
-                self.told[one].append(answer["told"])
-                self.changed.notify_all()
-            if answer["told"] in ("not sent", "in doubt"):
-                self.waiting.put(one)
-
-    def count(self, *words):
-        return sum(told.count(word) for told in list(self.told.values()) for word in words)
-
-    def wait(self, count, *words):
-        with self.changed:
-            assert self.changed.wait_for(lambda: self.count(*words) >= count, DEADLINE), self.told
-
-    def end(self):
-        for _ in self.threads:
-            self.waiting.put(None)
-        for thread in self.threads:
-            thread.join(DEADLINE)
-
-
 def test_uvicorn(environment, apns, tmp_path):
     """Async views await the outcome; while APNs is away they fail in time, and the loop serves others."""
     words = ("project.asgi:application", "--port", str(SITE), "--lifespan", "on", "--log-level", "warning")
     with program(environment, tmp_path, "uvicorn", *words):
         until(is_up, lambda: said(tmp_path))
-        users = Users(8)
+        users = Users(8, lambda one: get(f"/apush/{one}"))
         for n in range(COUNT // 2):
             users.waiting.put(token(n))
         apns.wait(COUNT // 4)
@@ -200,8 +149,8 @@ def test_uvicorn(environment, apns, tmp_path):
             users.waiting.put(token(n))
         users.wait(COUNT, "sent", "gone")
         users.end()
-    told = {word: {one for one, words in users.told.items() if word in words} for word in ("sent", "gone")}
-    assert told["gone"] == BAD == Told(tmp_path).tokens("gone") and told["sent"] == GOOD
+    assert users.tokens("gone") == BAD == Told(tmp_path / "told").tokens("gone")
+    assert users.tokens("sent") == GOOD
     accepted = apns.accepted()
     assert set(accepted) == GOOD
     # A push may arrive twice if it was in flight when APNs was killed, or if the site said that it is in doubt.
@@ -211,7 +160,7 @@ def test_uvicorn(environment, apns, tmp_path):
 
 def test_celery(environment, apns, tmp_path):
     """Two prefork workers repeat a task until APNs has answered."""
-    told = Told(tmp_path)
+    told = Told(tmp_path / "told", tmp_path / "program.log")
 
     def put(first, end):
         tokens = "".join(token(n) + "\n" for n in range(first, end))
@@ -222,8 +171,8 @@ def test_celery(environment, apns, tmp_path):
         put(0, 100)
         told.wait(lambda: len(told.tokens("sent", "gone")) >= 60)
         apns.kill()
-        told.wait(lambda: len(told.rows("again")) >= 4)
         put(100, COUNT)
+        told.wait(lambda: len(told.rows("again")) >= 4)
         apns.start()
         told.wait(lambda: len(told.tokens("sent", "gone")) == COUNT)
     assert told.tokens("gone") == BAD and told.tokens("sent") == GOOD

@@ -2,7 +2,6 @@
 
 import collections
 import contextlib
-import json
 import shutil
 import signal
 import subprocess
@@ -12,6 +11,7 @@ import phphost
 import pytest
 from apns import BAD, COUNT, GOOD, PORT, token
 from simulator import DEADLINE, until
+from told import Told
 
 APPLICATION = phphost.SCRIPTS / "laravel"
 
@@ -55,7 +55,7 @@ def workers(environment, count, directory):
 
 def test_queue(environment, apns, tmp_path):
     """Two workers live through an end of their connections, old provider tokens and an absence of APNs."""
-    log = tmp_path / "told"
+    told = Told(tmp_path / "told", tmp_path / "workers.log")
 
     def put(first, end):
         tokens = "".join(token(n) + "\n" for n in range(first, end))
@@ -63,18 +63,8 @@ def test_queue(environment, apns, tmp_path):
         run = subprocess.run(command, env=environment, input=tokens, text=True, capture_output=True)
         assert run.returncode == 0, run.stdout + run.stderr
 
-    def told(*words):
-        rows = map(json.loads, log.read_text().splitlines()) if log.exists() else []
-        return [row for row in rows if row["told"] in words]
-
     def wait(count):
-        def answered():
-            return len({row["token"] for row in told("sent", "gone")}) >= count
-
-        def said():
-            return log.exists() and log.read_text()[-1000:] + (tmp_path / "workers.log").read_text()[-3000:]
-
-        until(answered, said)
+        told.wait(lambda: len(told.tokens("sent", "gone")) >= count)
 
     with loopback.redis(tmp_path), workers(environment, 2, tmp_path):
         put(0, 40)
@@ -95,21 +85,21 @@ def test_queue(environment, apns, tmp_path):
         apns.simulator.control("DELETE", "/faults")
         put(60, 100)
         wait(101)
-        assert told("failed", "not sent", "in doubt") == []
+        assert told.rows("failed", "not sent", "in doubt") == []
         put(100, 150)
         wait(110)
         apns.kill()
-        until(lambda: len(told("not sent", "in doubt")) >= 4, lambda: log.read_text())
-        apns.start()
         put(150, COUNT)
+        told.wait(lambda: len(told.rows("not sent", "in doubt")) >= 4)
+        apns.start()
         wait(COUNT + 1)
-    assert {row["token"] for row in told("gone")} == BAD
-    assert told("failed") == []
-    assert len({row["worker"] for row in told("sent")}) == 2
+    assert told.tokens("gone") == BAD
+    assert told.rows("failed") == []
+    assert len({row["worker"] for row in told.rows("sent")}) == 2
     accepted = apns.accepted()
     del accepted[token(COUNT)]
     assert set(accepted) == GOOD
     # The queue delivers at least once: a notification that APNs accepted without an answer, because it was killed, may
     # come again, and each worker had one then.
-    doubts = collections.Counter(row["token"] for row in told("in doubt"))
+    doubts = collections.Counter(row["token"] for row in told.rows("in doubt"))
     assert sum(max(count - 1 - doubts[one], 0) for one, count in accepted.items()) <= 2
