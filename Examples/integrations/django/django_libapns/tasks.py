@@ -7,7 +7,7 @@ from celery.utils.time import get_exponential_backoff_interval
 from . import apns
 
 
-@shared_task(bind=True, acks_late=True, max_retries=None)
+@shared_task(bind=True, acks_late=True, reject_on_worker_lost=True, max_retries=None)
 def apns_send_message(self, registration_id, alert, **kwargs):
     """Returns why the notification was accepted or rejected. It is delivered at least once."""
     try:
