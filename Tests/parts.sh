@@ -284,6 +284,8 @@ hosts_python() {
     /usr/bin/python3 -m zipfile -e build/python/wheels/libapns-*.whl build/hosts/python &&
     pytest Tests/Examples/hosts/test_django.py
 }
+# A plugin in a broker.
+hosts_mosquitto() { pytest Tests/Examples/hosts/test_mosquitto.py; }
 
 # The headers as manual pages and as a C manual: complete and without warnings.
 manual() { Tests/Documentation/manual; }
@@ -390,6 +392,15 @@ needs_of() {
     need redis-tools command -v redis-cli
     need systemd command -v systemd-analyze
     need docker-compose command -v docker-compose
+    ;;
+  hosts_mosquitto)
+    need_pytest
+    need mosquitto find_server mosquitto
+    need mosquitto-clients command -v mosquitto_pub
+    need mosquitto-dev has_header_after mosquitto_broker.h mosquitto_plugin.h
+    need libmosquitto-dev has_header mosquitto.h
+    need python3-paho-mqtt /usr/bin/python3 -c 'import paho.mqtt.client'
+    want valgrind command -v valgrind
     ;;
   servers)
     need_pytest
