@@ -286,6 +286,11 @@ hosts_python() {
 }
 # A plugin in a broker.
 hosts_mosquitto() { pytest Tests/Examples/hosts/test_mosquitto.py; }
+# Plugins in servers that nobody here wrote. Debian's Python has Debian's MQTT.
+hosts_mosquitto() { debian_pytest Tests/Examples/hosts/test_mosquitto.py; }
+hosts_znc() { debian_pytest Tests/Examples/hosts/test_znc.py; }
+hosts_dovecot() { debian_pytest Tests/Examples/hosts/test_dovecot.py; }
+debian_pytest() { /usr/bin/python3 -m pytest -q -rs -p no:cacheprovider "$@"; }
 
 # The headers as manual pages and as a C manual: complete and without warnings.
 manual() { Tests/Documentation/manual; }
@@ -393,8 +398,21 @@ needs_of() {
     need systemd command -v systemd-analyze
     need docker-compose command -v docker-compose
     ;;
+  hosts_dovecot)
+    need python3-pytest /usr/bin/python3 -c 'import pytest'
+    need dovecot-lmtpd test -x /usr/lib/dovecot/lmtp
+    need dovecot-dev test -e /usr/include/dovecot/push-notification-drivers.h
+    want valgrind command -v valgrind
+    ;;
+  hosts_znc)
+    need python3-pytest /usr/bin/python3 -c 'import pytest'
+    need znc command -v znc
+    need znc-dev has_header znc/zncconfig.h
+    need pkg-config command -v pkg-config
+    want valgrind command -v valgrind
+    ;;
   hosts_mosquitto)
-    need_pytest
+    need python3-pytest /usr/bin/python3 -c 'import pytest'
     need mosquitto find_server mosquitto
     need mosquitto-clients command -v mosquitto_pub
     need mosquitto-dev has_header_after mosquitto_broker.h mosquitto_plugin.h

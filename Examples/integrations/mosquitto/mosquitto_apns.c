@@ -1,5 +1,5 @@
 /*
- * A plugin for Mosquitto 2.0: what is published to push/<app>/<token> goes to APNs as well.
+ * A plugin for Mosquitto 2.0: a message to push/<app>/<token> goes to APNs as well.
  * README.md describes its options and its answers.
  *
  *   cc -shared -fPIC mosquitto_apns.c $(pkg-config --cflags --libs apns) -o mosquitto_apns.so
@@ -141,7 +141,7 @@ static int on_tick(int event, void *event_data, void *userdata) {
 
   plugin->has_ticked = true;
   for (int turn = 0; turn < TURNS_PER_TICK && poll(&watched, 1, 0) > 0; turn++)
-    apns_session_process(plugin->session, NULL); /* what fails is in the log */
+    apns_session_process(plugin->session, NULL); /* failures are in the log */
   take_outcomes(plugin, OUTCOMES_PER_TICK, false);
   return MOSQ_ERR_SUCCESS;
 }
@@ -342,6 +342,11 @@ static bool read_options(struct plugin *plugin, apns_session_options_t *where,
     if (!(plugin->options[at] = mosquitto_strdup(opts[n].value))) return false;
   }
 
+  if (!plugin->options[KEY_FILE] && !plugin->options[CERTIFICATE_FILE]) {
+    mosquitto_log_printf(MOSQ_LOG_ERR,
+                         "APNs: plugin_opt_key_file or plugin_opt_certificate_file is missing");
+    return false;
+  }
   const char *port = plugin->options[PORT], *environment = plugin->options[ENVIRONMENT];
   char *end = "";
   unsigned long number = port ? strtoul(port, &end, 10) : 0;
@@ -415,7 +420,7 @@ static long now_ms(void) {
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* The broker has closed all its connections. What has no outcome after some seconds is logged. */
+/* The broker has closed all its connections. Pushes without an outcome after END_MS are logged. */
 int mosquitto_plugin_cleanup(void *userdata, struct mosquitto_opt *opts, int opt_count) {
   struct plugin *plugin = userdata;
   struct pollfd watched = {.fd = apns_session_fd(plugin->session), .events = POLLIN};
@@ -431,7 +436,7 @@ int mosquitto_plugin_cleanup(void *userdata, struct mosquitto_opt *opts, int opt
       is_closing = true;
     left = end - now_ms();
     if (!is_closing && left <= 0) {
-      /* What was not written ends as cancelled; what was, as unknown when the close is over. */
+      /* Pushes that were not written end as cancelled, the others as unknown after the close. */
       apns_session_cancel(plugin->session, 0, NULL, NULL);
       is_closing = true;
     }

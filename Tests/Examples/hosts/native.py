@@ -1,4 +1,4 @@
-"""What the hosts in C and C++ need: their plugins compiled, their processes ended, and an APNs that only listens."""
+"""For hosts in C and C++: compiles their plugins, runs and ends their processes, and has an APNs that only listens."""
 
 import contextlib
 import pathlib
@@ -15,7 +15,7 @@ import pytest
 from simulator import DEADLINE, ROOT, until
 
 LIBRARY = ["-L", str(ROOT / "build/release"), "-l:libapns.a", "-lnghttp2", "-lcares", "-lssl", "-lcrypto"]
-# What a connect that waits for such an APNs would cost: the default of connect_timeout_ms.
+# In seconds, the wait for an APNs that says nothing: the default of connect_timeout_ms.
 BLOCKING_CONNECT = 10
 
 

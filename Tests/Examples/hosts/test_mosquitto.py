@@ -1,4 +1,4 @@
-"""The plugin for Mosquitto: what a publisher and a subscriber learn is what APNs decided."""
+"""The plugin for Mosquitto: publisher and subscriber learn each outcome of the simulator's ledger."""
 
 import contextlib
 import json
@@ -38,7 +38,7 @@ def broker(apns, plugin, tmp_path):
         if plugin:
             who = {"key_file": apns.ready["token_key"], "key_id": apns.ready["token_key_id"],
                    "team_id": apns.ready["token_team_id"], "ca_file": apns.ready["ca"], "host": "127.0.0.1", "port": PORT, **options}
-            lines += [f"plugin {plugin}", *(f"plugin_opt_{name} {value}" for name, value in who.items())]
+            lines += [f"plugin {plugin}", *(f"plugin_opt_{name} {value}" for name, value in who.items() if value)]
         (tmp_path / "mosquitto.conf").write_text("\n".join(lines) + "\n")
         number = len(running)
         running.append(Host([*before, need("mosquitto"), "-c", tmp_path / "mosquitto.conf", *arguments], tmp_path / f"broker-{number}.log"))
@@ -122,8 +122,8 @@ def ping_pong(client, count, meanwhile=lambda n: None):
 
 
 def test_apns_away(apns, broker):
-    """Each push has one outcome, told once. What was accepted and told before the crash is not sent again; what was in flight
-    may be."""
+    """Each push has one outcome, told once. A push that was in flight at the crash may be sent again; one that had its outcome
+    is not."""
     with contextlib.ExitStack() as stack:
         host = broker(plugin=None).listens(MQTT_PORT)
         with Client("ping") as pinger:
@@ -255,8 +255,7 @@ def test_hostile_messages_with_valgrind(apns, keyed, tmp_path):
 
 
 def test_full_session(apns, broker):
-    """MQTT 5 learns that there is no room. MQTT 3 cannot, so it loses its connection, and sends the message again when there is
-    room."""
+    """MQTT 5 has a reply for a full session. An MQTT 3 client loses its connection, and sends the message again later."""
     host = broker().listens(MQTT_PORT)
     line = json.dumps({"aps": {"alert": "x" * 4000}})
     apns.kill()
@@ -300,7 +299,7 @@ def test_after_a_fork(apns, broker, tmp_path):
     assert apns.accepted() == {token(1): 1}
 
 
-@pytest.mark.parametrize("options", [{"key_file": "/nonexistent"}, {"port": "http"}, {"port": "70000"}, {"environment": "moon"}, {"colour": "red"}])
+@pytest.mark.parametrize("options", [{"key_file": "/nonexistent"}, {"key_file": None}, {"port": "http"}, {"port": "70000"}, {"environment": "moon"}, {"colour": "red"}])
 def test_wrong_options(apns, broker, options):
     host = broker(**options)
     assert host.process.wait(DEADLINE) != 0
