@@ -1,6 +1,6 @@
 /*
- * A plugin for Mosquitto 2.0: a message to push/<app>/<token> goes to APNs as well.
- * README.md describes its options and its answers.
+ * A plugin for Mosquitto 2.0: a message to push/<app>/<token> goes to APNs as well. README.md
+ * describes its options and outcomes.
  *
  *   cc -shared -fPIC mosquitto_apns.c $(pkg-config --cflags --libs apns) -o mosquitto_apns.so
  *
@@ -199,7 +199,8 @@ static struct request *request_new(const struct mosquitto_evt_message *message) 
                                  &request->response_topic, false);
   mosquitto_property_read_binary(message->properties, MQTT_PROP_CORRELATION_DATA,
                                  &request->correlation, &request->correlation_length, false);
-  if (request->response_topic && mosquitto_pub_topic_check(request->response_topic)) {
+  if (request->response_topic &&
+      (!*request->response_topic || mosquitto_pub_topic_check(request->response_topic))) {
     free(request->response_topic); /* the broker does not check it */
     request->response_topic = NULL;
   }

@@ -114,7 +114,10 @@ class CApnsMod : public CModule {
   }
 
   EModRet OnDeleteUser(CUser& User) override {
-    for (const CString& sToken : Devices(User)) DelNV(Key(User, sToken));
+    for (const CString& sToken : Devices(User)) {
+      m_msOutcomes.erase(Key(User, sToken));
+      DelNV(Key(User, sToken));
+    }
     m_mMinutes.erase(User.GetUsername());
     return CONTINUE;
   }
@@ -184,7 +187,8 @@ class CApnsMod : public CModule {
     const CString sToken = ReadToken(sLine);
     if (sToken.empty()) return;
     m_msOutcomes.erase(Key(*GetUser(), sToken));
-    PutModule(DelNV(Key(*GetUser(), sToken)) ? t_s("Removed.") : t_s("There is no such device."));
+    PutModule(DelNV(Key(*GetUser(), sToken)) ? t_s("Removed.")
+                                             : t_s("You have no device with this token."));
   }
 
   void ListDevicesCommand() {

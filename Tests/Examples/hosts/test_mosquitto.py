@@ -122,8 +122,7 @@ def ping_pong(client, count, meanwhile=lambda n: None):
 
 
 def test_apns_away(apns, broker):
-    """Each push has one outcome, told once. A push that was in flight at the crash may be sent again; one that had its outcome
-    is not."""
+    """Each push has one outcome, told once. Only pushes in flight at the crash may be sent again."""
     with contextlib.ExitStack() as stack:
         host = broker(plugin=None).listens(MQTT_PORT)
         with Client("ping") as pinger:
@@ -199,6 +198,9 @@ def hostile(apns, broker, **options):
             assert (where, outcome["outcome"], message.properties.CorrelationData) == (topic, "accepted", b"one")
         pushed = apns.ledger()[-1]
         assert (pushed["token"], pushed["collapse_id"], pushed["priority"], pushed["push_type"]) == (token(2), "game", "5", "background")
+        for n, topic in (7, "answer/#"), (8, ""):
+            asker.push(token(n), properties=headers(ResponseTopic=topic))
+            assert listener.next()[1]["outcome"] == "accepted"
         # QoS 0, and MQTT 3.
         with Client(version=mqtt.MQTTv311) as old:
             old.push(token(3), qos=0)
@@ -217,7 +219,7 @@ def hostile(apns, broker, **options):
         asker.push(token(6))
         assert listener.next()[1]["outcome"] == "accepted"
         assert listener.received.empty() and asker.received.empty()
-        assert len(apns.ledger()) == 5
+        assert len(apns.ledger()) == 7
 
         # The end, with pushes in flight.
         apns.kill()
