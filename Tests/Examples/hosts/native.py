@@ -90,6 +90,17 @@ def silent_apns():
         yield listener
 
 
+def stop(apns):
+    """Stops APNs where it is: from now on it reads and answers nothing. What it has answered is in its ledger only a little
+    later, so a test waits for that first."""
+    apns.simulator.process.send_signal(signal.SIGSTOP)
+
+
+def once(tokens):
+    """As APNs.accepted() counts it."""
+    return dict.fromkeys(tokens, 1)
+
+
 def durations(count, call):
     """How long each of these calls took, in seconds."""
     times = []
