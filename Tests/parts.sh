@@ -285,7 +285,6 @@ hosts_python() {
     pytest Tests/Examples/hosts/test_django.py
 }
 # A plugin in a broker.
-hosts_mosquitto() { pytest Tests/Examples/hosts/test_mosquitto.py; }
 # Plugins in servers that nobody here wrote. Debian's Python has Debian's MQTT.
 hosts_mosquitto() { debian_pytest Tests/Examples/hosts/test_mosquitto.py; }
 hosts_znc() { debian_pytest Tests/Examples/hosts/test_znc.py; }

@@ -301,8 +301,8 @@ def hostile(apns, znc, irc, **options):
         with Client("alice") as alice:
             assert until(alice.devices, host.text) == {token(1): "accepted"}
             assert alice.ask("Test") == ["Pushed to 1 devices."]
-
-        # Loaded again.
+        # Loaded again, when nothing is in flight: see README.md.
+        until(lambda: any(", 0 without" in line for line in admin.ask("Status")), host.text)
         assert any("Reloaded" in line for line in status(admin, f"ReloadMod --type=global apns {host.arguments}"))
         add("alice", [token(2)])
         with Client("alice") as alice:
