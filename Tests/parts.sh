@@ -284,7 +284,6 @@ hosts_python() {
     /usr/bin/python3 -m zipfile -e build/python/wheels/libapns-*.whl build/hosts/python &&
     pytest Tests/Examples/hosts/test_django.py
 }
-# A plugin in a broker.
 # Plugins in servers that nobody here wrote. Debian's Python has Debian's MQTT.
 hosts_mosquitto() { debian_pytest Tests/Examples/hosts/test_mosquitto.py; }
 hosts_znc() { debian_pytest Tests/Examples/hosts/test_znc.py; }
