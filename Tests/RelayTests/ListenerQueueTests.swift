@@ -164,6 +164,20 @@ import Testing
     waits.end()
   }
 
+  @Test func aKnownIDWaitsAsLongAsANewOne() throws {
+    let engine = MemoryQueue()
+    let waits = OutcomeWaits(engine)
+    waits.start()
+    _ = try engine.enqueue([Self.entry("a")], at: RelayClock.now)
+    let told = Told()
+    let number = waits.wait(app: "shop", id: "a", target: "5f79cfda") { told.report($0) }
+    waits.queued(app: "shop", id: "a", number, isNew: false, forMS: 1)
+    #expect(told.wait() == ["none"])
+    // Lookups are 500 ms apart.
+    #expect(engine.lookups.load(ordering: .relaxed) <= 2)
+    waits.end()
+  }
+
   @Test func aThreadThatSleepsIsWoken() throws {
     let waits = OutcomeWaits(try place.open())
     waits.start()

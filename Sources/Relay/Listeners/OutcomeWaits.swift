@@ -24,8 +24,8 @@ package final class OutcomeWaits: @unchecked Sendable {
     var until: Int64
     /// When the queue is read next.
     var askAt: Int64
-    /// It does not wait for the outcome, only for the queue's record of its ID.
-    var isImpatient = false
+    /// The same, once the queue's record of its ID has been read.
+    var knownUntil = Int64.max
     var report: @Sendable (End) -> Void
   }
 
@@ -100,7 +100,7 @@ package final class OutcomeWaits: @unchecked Sendable {
   }
 
   /// Starts the wait of `forMS` once the entry is queued. If the ID may have been known, the
-  /// queue's record of it is looked up immediately, and the wait is long enough for that.
+  /// queue's record of it is looked up immediately, and the wait does not end before.
   package func queued(app: String, id: String, _ number: Int, isNew: Bool, forMS: Int64) {
     let key = Key(app: app, id: id)
     if isNew, forMS == 0 {
@@ -111,7 +111,7 @@ package final class OutcomeWaits: @unchecked Sendable {
     waits.withLock { waits in
       guard let index = waits[key]?.firstIndex(where: { $0.number == number }) else { return }
       waits[key]![index].until = now + (isNew ? forMS : max(forMS, Self.lookMS))
-      waits[key]![index].isImpatient = forMS == 0
+      waits[key]![index].knownUntil = now + forMS
       waits[key]![index].askAt = isNew ? now + Self.pauseMS : now
     }
     if !isNew { news.signal() }
@@ -184,8 +184,15 @@ package final class OutcomeWaits: @unchecked Sendable {
         if let outcome = one.outcome {
           report(key, outcome)
         } else if let target = one.target {
-          for wait in take(key, { $0.target != target || $0.isImpatient }) {
+          let now = RelayClock.monotonic
+          for wait in take(key, { $0.target != target || $0.knownUntil <= now }) {
             wait.report(wait.target == target ? .none : .isAnothers)
+          }
+          waits.withLock { waits in
+            for index in waits[key]?.indices ?? 0..<0 {
+              let until = waits[key]![index].knownUntil
+              waits[key]![index].until = min(waits[key]![index].until, until)
+            }
           }
         }
       }

@@ -6,6 +6,9 @@ import Synchronization
 /// A queue in this process's memory. It keeps every rule of a queue except that it survives
 /// kill -9.
 final class MemoryQueue: QueueEngine {
+  /// How often IDs were looked up.
+  let lookups = Atomic(0)
+
   private struct Row {
     var number: Int64
     var content: NewEntry
@@ -234,7 +237,8 @@ final class MemoryQueue: QueueEngine {
   }
 
   func known(_ ids: [String], app: String) -> [String: KnownEntry] {
-    state.withLock { state in
+    lookups.add(1, ordering: .relaxed)
+    return state.withLock { state in
       var all: [String: KnownEntry] = [:]
       for id in ids {
         let recorded = state.outcomes.first {
