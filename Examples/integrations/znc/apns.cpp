@@ -4,30 +4,22 @@
  *
  *   CXXFLAGS="$(pkg-config --cflags apns)" LIBS="$(pkg-config --libs apns)" znc-buildmod apns.cpp
  *
- * One session serves all users, on ZNC's one thread: its descriptor is a socket of ZNC's manager.
+ * One session serves all users, on ZNC's one thread. A timer drives it while pushes wait. It is no
+ * socket of ZNC's, because ZNC 1.8 may use a module's socket once more after it has unloaded the
+ * module.
  */
-#include <fcntl.h>
 #include <znc/Chan.h>
 #include <znc/IRCNetwork.h>
-#include <znc/Socket.h>
 #include <znc/User.h>
 #include <znc/znc.h>
 
 #include <apns/apns.hpp>
 
-class CApnsMod;
-
-/* Manager and session each close their own descriptor. */
-class CApnsSock : public CSocket {
- public:
-  CApnsSock(CApnsMod* pMod, int iFD);
-  cs_ssize_t Read(char* pData, size_t uLength) override;
-};
-
 class CApnsMod : public CModule {
   static const unsigned int DEVICES_PER_USER = 20;
   static const unsigned int MESSAGES_PER_MINUTE = 30;
   static const size_t TITLE_LENGTH = 200;
+  static constexpr double INTERVAL = 0.1; /* in seconds; ZNC's loop has no shorter one */
 
  public:
   MODCONSTRUCTOR(CApnsMod) {
@@ -120,13 +112,6 @@ class CApnsMod : public CModule {
     }
     m_mMinutes.erase(User.GetUsername());
     return CONTINUE;
-  }
-
-  /* Called by the socket when the session has something to do. */
-  void Process() {
-    apns_error_t Error = APNS_ERROR_INIT;
-    if (m_pSession->try_process(&Error) < APNS_DONE) m_sLastFailure = Error.message;
-    TakeOutcomes();
   }
 
  private:
@@ -290,11 +275,11 @@ class CApnsMod : public CModule {
         Payload =
             PayloadOf(AsciiOf(sCut), AsciiOf(sThreadCut), AsciiOf(sSenderCut), AsciiOf(sText));
       }
-      OpenSession();
+      /* ZNC forks after it has loaded its modules, so the session begins with the first push. */
+      if (!m_pSession) m_pSession.reset(new apns::Session(*m_pCredentials, m_Options));
       for (const CString& sToken : vsTokens)
         if (IsActive(GetNV(Key(*GetUser(), sToken)))) uCount += PushTo(sToken, Payload);
-      m_pSession->try_flush();
-      TakeOutcomes();
+      Process();
     } catch (const std::exception& Error) {
       m_sLastFailure = Error.what();
       PutModule(t_f("Not pushed: {1}")(m_sLastFailure));
@@ -319,14 +304,21 @@ class CApnsMod : public CModule {
     return false;
   }
 
-  /* ZNC forks after it has loaded its modules, so the session begins with the first push. */
-  void OpenSession() {
-    if (m_pSession) return;
-    std::unique_ptr<apns::Session> pSession(new apns::Session(*m_pCredentials, m_Options));
-    int iFD = fcntl(pSession->fd(), F_DUPFD_CLOEXEC, 0);
-    if (iFD < 0) throw std::runtime_error(strerror(errno));
-    m_pSession = std::move(pSession);
-    GetManager()->AddSock(new CApnsSock(this, iFD), "APNS");
+  /* Called after each push, and by the timer. */
+  void Process() {
+    apns_error_t Error = APNS_ERROR_INIT;
+    if (m_pSession->try_process(&Error) < APNS_DONE) m_sLastFailure = Error.message;
+    TakeOutcomes();
+    CTimer* pTimer = FindTimer("apns");
+    if (m_pSession->stats().unresolved == 0) {
+      if (pTimer) pTimer->Stop(); /* ZNC deletes it later, so this may be its own call */
+    } else if (pTimer) {
+      pTimer->Start(INTERVAL);
+    } else {
+      AddTimer([](CModule* pModule, CFPTimer*) { static_cast<CApnsMod*>(pModule)->Process(); },
+               "apns", 1, 0, t_s("Takes the outcomes of pushes"));
+      FindTimer("apns")->Start(INTERVAL);
+    }
   }
 
   void TakeOutcomes() {
@@ -361,17 +353,6 @@ class CApnsMod : public CModule {
     if (pUser) pUser->PutModule(GetModName(), sKey.Token(1).Left(8) + "...: " + sOutcome);
   }
 };
-
-CApnsSock::CApnsSock(CApnsMod* pMod, int iFD) : CSocket(pMod) {
-  SetTimeout(0);
-  SetIsConnected(true);
-  ConnectFD(iFD, iFD, "APNs");
-}
-
-cs_ssize_t CApnsSock::Read(char*, size_t) {
-  static_cast<CApnsMod*>(GetModule())->Process();
-  return READ_EAGAIN;
-}
 
 template <>
 void TModInfo<CApnsMod>(CModInfo& Info) {

@@ -301,8 +301,7 @@ def hostile(apns, znc, irc, **options):
         with Client("alice") as alice:
             assert until(alice.devices, host.text) == {token(1): "accepted"}
             assert alice.ask("Test") == ["Pushed to 1 devices."]
-        # Loaded again, when nothing is in flight: see README.md.
-        until(lambda: any(", 0 without" in line for line in admin.ask("Status")), host.text)
+        # Loaded again.
         assert any("Reloaded" in line for line in status(admin, f"ReloadMod --type=global apns {host.arguments}"))
         add("alice", [token(2)])
         with Client("alice") as alice:
@@ -318,7 +317,8 @@ def hostile(apns, znc, irc, **options):
             until(lambda: "4 pushes have no outcome" in host.text(), host.text)
             assert any("key_file" in line or "argument" in line for line in status(admin, "LoadMod --type=global apns colour=red"))
             assert any("nonexistent" in line for line in status(admin, "LoadMod --type=global apns key_file=/nonexistent key_id=ABCDEFGHIJ team_id=ABCDEFGHIJ topic=a"))
-            admin.ping()
+            assert "Loaded" in " ".join(status(admin, f"LoadMod --type=global apns {host.arguments}"))
+            unload_in_flight(host, admin, 2)
     assert host.end() == 0
     apns.start()
 
@@ -326,6 +326,28 @@ def hostile(apns, znc, irc, **options):
 def status(client, command):
     client.send(f"PRIVMSG *status :{command}")
     return [line.split(" :", 1)[1] for line in client.ping() if line.startswith(":*status!")]
+
+
+def unload_in_flight(host, admin, rounds):
+    """Again and again the module is reloaded and unloaded with a push in flight. Every other time ZNC reads the command in the
+    round in which the session begins to connect, and otherwise while it waits for APNs."""
+
+    def end(n, command):
+        if n % 2:
+            assert admin.ask("Test") == ["Pushed to 1 devices."]
+            assert admin.ask("Status") == ["0 accepted, 0 rejected, 1 without an outcome yet."]
+        else:
+            admin.send("PRIVMSG *apns :Test")
+        return " ".join(status(admin, command))
+
+    lost = "apns: 1 pushes have no outcome"
+    before = host.text().count(lost)
+    assert admin.ask(f"AddDevice {token(1)}") == ["Added."]
+    for n in range(rounds):
+        assert "Reloaded" in end(n, f"ReloadMod --type=global apns {host.arguments}")
+        assert "unloaded" in end(n, "UnloadMod --type=global apns")
+        assert "Loaded" in " ".join(status(admin, f"LoadMod --type=global apns {host.arguments}"))
+    until(lambda: host.text().count(lost) == before + 2 * rounds, host.text)
 
 
 def test_hostile_users(apns, znc, irc):
@@ -336,6 +358,15 @@ def test_hostile_users_with_valgrind(apns, znc, irc, directory):
     log = directory / "valgrind"
     hostile(apns, znc, irc, before=[need("valgrind"), "--leak-check=full", "--keep-debuginfo=yes", f"--log-file={log}"])
     assert_valgrind_is_quiet(log, "apns.cpp", "apns_", "CApns")
+
+
+def test_unloaded_in_flight(apns, znc):
+    host = znc("admin")
+    apns.kill()
+    with silent_apns(), Client("admin") as admin:
+        unload_in_flight(host, admin, 20)
+    assert host.end() == 0
+    apns.start()
 
 
 def test_after_a_fork(apns, znc, irc):
