@@ -118,6 +118,7 @@ private final class FuzzedProvider {
         require(
           status != 200 && (status == 0) == (reason == 0),
           "an unknown outcome has no response, or a deferral")
+      case .cancelled, .expired: require(false, "nothing is cancelled, and nothing is due")
       }
       if outcome.outcome != .unknown {
         let serial = taken.firstIndex(of: outcome.identifier) ?? -1
