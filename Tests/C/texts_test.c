@@ -157,6 +157,49 @@ TEST(every_outcome_is_described) {
   assert_contains(text, " (HTTP 65535)");
 }
 
+TEST(a_kind_has_its_word) {
+  assert_string_equal(apns_event_kind_text(APNS_EVENT_ACCEPTED), "accepted");
+  assert_string_equal(apns_event_kind_text(APNS_EVENT_REJECTED), "rejected");
+  assert_string_equal(apns_event_kind_text(APNS_EVENT_UNKNOWN), "unknown");
+  assert_string_equal(apns_event_kind_text(APNS_EVENT_CANCELLED), "cancelled");
+  assert_string_equal(apns_event_kind_text(APNS_EVENT_EXPIRED), "expired");
+  assert_string_equal(apns_event_kind_text((apns_event_kind_t)0), "unlisted kind");
+  assert_string_equal(apns_event_kind_text((apns_event_kind_t)-1), "unlisted kind");
+}
+
+TEST(an_outcome_tells_whether_its_token_is_to_be_removed) {
+  const bool knows_reasons = apns_features() & APNS_FEATURE_HTTP2;
+  const struct {
+    apns_event_t event;
+    int is_invalid;
+  } rows[] = {
+      {event_of(APNS_EVENT_ACCEPTED, 0, 0, 200, ""), 0},
+      {event_of(APNS_EVENT_REJECTED, 8, APNS_REASON_BAD_DEVICE_TOKEN, 400, ""), knows_reasons},
+      {event_of(APNS_EVENT_REJECTED, 0, APNS_REASON_BAD_DEVICE_TOKEN, 400, ""), knows_reasons},
+      {event_of(APNS_EVENT_REJECTED, 8, APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC, 400, ""),
+       knows_reasons},
+      {event_of(APNS_EVENT_REJECTED, 0, APNS_REASON_UNREGISTERED, 410, ""), 1},
+      {event_of(APNS_EVENT_REJECTED, 0, APNS_REASON_EXPIRED_TOKEN, 410, ""), 1},
+      {event_of(APNS_EVENT_REJECTED, 0, APNS_REASON_OTHER, 410, "New"), 1},
+      {event_of(APNS_EVENT_REJECTED, 0, 0, 410, ""), 1},
+      {event_of(APNS_EVENT_REJECTED, 2, APNS_REASON_MISSING_DEVICE_TOKEN, 400, ""), 0},
+      {event_of(APNS_EVENT_REJECTED, 10, APNS_REASON_TOPIC_DISALLOWED, 400, ""), 0},
+      {event_of(APNS_EVENT_REJECTED, 7, APNS_REASON_PAYLOAD_TOO_LARGE, 413, ""), 0},
+      {event_of(APNS_EVENT_REJECTED, APNS_REJECT_INVALID_TOKEN, 0, 0, ""), 1},
+      {event_of(APNS_EVENT_REJECTED, APNS_REJECT_INVALID_TOKEN_SIZE, 0, 0, ""), 1},
+      {event_of(APNS_EVENT_REJECTED, APNS_REJECT_MISSING_TOKEN, 0, 0, ""), 0},
+      {event_of(APNS_EVENT_REJECTED, APNS_REJECT_UNKNOWN, 0, 0, ""), 0},
+      {event_of(APNS_EVENT_UNKNOWN, 8, APNS_REASON_BAD_DEVICE_TOKEN, 400, ""), 0},
+      {event_of(APNS_EVENT_UNKNOWN, 0, APNS_REASON_UNREGISTERED, 410, ""), 0},
+      {event_of((apns_event_kind_t)0, 8, 0, 410, ""), 0},
+  };
+  for (size_t index = 0; index < sizeof rows / sizeof *rows; index++)
+    assert_int_equal(apns_event_has_invalid_token(&rows[index].event), rows[index].is_invalid);
+  const apns_event_t unsized = {.kind = APNS_EVENT_REJECTED, .http_status = 410};
+  assert_int_equal(apns_event_has_invalid_token(&unsized), 0);
+  assert_int_equal(apns_event_has_invalid_token(NULL), 0);
+}
+
 TEST(a_description_stays_in_its_room) {
   const apns_event_t event = event_of(APNS_EVENT_ACCEPTED, 0, 0, 0, "");
   char text[16] = "0123456789";

@@ -260,6 +260,8 @@ TEST(a_push_has_its_own_outcome) {
       APNS_OK);
   assert_true(rejected.is_rejected());
   assert_int_equal(rejected.reason(), APNS_REASON_UNREGISTERED);
+  assert_true(rejected.has_invalid_token());
+  assert_text("rejected", rejected.kind_text());
   assert_throws(APNS_ERR_ARGUMENT, "payload", [&] { session.push({token_of(5), ""}); });
   assert_throws(APNS_ERR_ARGUMENT, "notification",
                 [&] { session.continue_push(std::chrono::milliseconds(0)); });

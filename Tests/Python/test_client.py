@@ -846,6 +846,10 @@ def test_a_program_can_make_events_for_its_tests():
     assert rejected.why.startswith("rejected: BadDeviceToken (HTTP 400): ")
     accepted = libapns.Event(kind=libapns.EventKind.ACCEPTED)
     assert accepted.is_accepted and accepted.http_status == 200 and accepted.token == b""
+    assert rejected.has_invalid_token and not accepted.has_invalid_token
+    invalid = [reason.text for reason in libapns.Reason if libapns.Event(kind="rejected", reason=reason).has_invalid_token]
+    assert invalid == ["BadDeviceToken", "DeviceTokenNotForTopic", "Unregistered", "ExpiredToken"]
+    assert libapns.Event(kind="rejected", reject=libapns.Reject.INVALID_TOKEN).has_invalid_token
     with pytest.raises(libapns.NotAcceptedError) as raised:
         rejected.raise_unless_accepted()
     # Task queues copy and pickle them.

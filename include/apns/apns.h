@@ -393,7 +393,8 @@ typedef enum apns_cause {
   /* The file's content is broken or too large. */
   APNS_CAUSE_FILE_MALFORMED = 41,
   /* The file holds no certificate. ARGUMENT: the binary interface needs a certificate, and the
-     credentials have only a key for provider tokens. */
+     credentials have only a key for provider tokens; or Apple's service needs either, and they
+     have neither. */
   APNS_CAUSE_CERTIFICATE_MISSING = 42,
   /* The file holds no private key. Set key_file, or export the certificate with its key. */
   APNS_CAUSE_KEY_MISSING = 43,
@@ -1933,6 +1934,18 @@ apns_status_t apns_session_push(apns_session_t *session, const apns_notification
  * the line. The words may change: programs use `kind` and `reason`. Any thread may call it.
  */
 size_t apns_event_describe(const apns_event_t *event, char *text_out, size_t capacity);
+
+/** The kind as a word, such as "accepted"; never NULL. Static text, any thread. */
+const char *apns_event_kind_text(apns_event_kind_t kind);
+
+/**
+ * 1 if the notification was rejected because of its token, so that no later push to it can arrive:
+ * the device is gone (410), or the token is bad (BadDeviceToken, DeviceTokenNotForTopic, or the
+ * binary interface's invalid token). Otherwise 0. Remove the token from your list, unless the
+ * device registered again after `timestamp`. If many tokens turn out bad at once, check environment
+ * and topic first: a token of the other environment is bad here too. Any thread may call it.
+ */
+int apns_event_has_invalid_token(const apns_event_t *event);
 
 /** A device that no longer has the app. */
 typedef struct apns_gone_device {

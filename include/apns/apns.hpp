@@ -1428,6 +1428,12 @@ struct Event : apns_event_t {
   bool is_unknown() const noexcept { return kind == APNS_EVENT_UNKNOWN; }
   bool is_cancelled() const noexcept { return kind == APNS_EVENT_CANCELLED; }
   bool is_expired() const noexcept { return kind == APNS_EVENT_EXPIRED; }
+  /** The kind as a word, such as "accepted". */
+  std::string_view kind_text() const noexcept {
+    return apns_event_kind_text(static_cast<apns_event_kind_t>(kind));
+  }
+  /** The token is to be removed from your list: see apns_event_has_invalid_token(). */
+  bool has_invalid_token() const noexcept { return apns_event_has_invalid_token(this) != 0; }
 
   /** Why it was rejected, in the binary interface's numbers. */
   apns_reject_t reject() const noexcept { return static_cast<apns_reject_t>(apns_event_t::reject); }

@@ -1,3 +1,5 @@
+import CAPNS
+
 /// A notification's request and response, as its stream carries them.
 extension Outbox {
   // MARK: Sending

@@ -204,6 +204,16 @@ IS_KIND(isUnknown, APNS_EVENT_UNKNOWN)
 IS_KIND(isCancelled, APNS_EVENT_CANCELLED)
 IS_KIND(isExpired, APNS_EVENT_EXPIRED)
 
+PHP_METHOD(Apns_Event, hasInvalidToken) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  apns_event_t event = APNS_EVENT_INIT;
+  event.kind = kind_of(ZEND_THIS);
+  event.reject = (int32_t)number(ZEND_THIS, REJECT_STATUS);
+  event.reason = number_of(&php_apns_reasons, OBJ_PROP_NUM(Z_OBJ_P(ZEND_THIS), REASON));
+  event.http_status = (uint16_t)number(ZEND_THIS, HTTP_STATUS);
+  RETURN_BOOL(apns_event_has_invalid_token(&event));
+}
+
 PHP_METHOD(Apns_Event, __toString) {
   if (zend_parse_parameters_none() == FAILURE) return;
   zend_object *event = Z_OBJ_P(ZEND_THIS);

@@ -298,6 +298,7 @@ void outcomes_free(outcomes_t *outcomes);
 
 bool event_load(module_state_t *state);
 PyObject *event_describe(PyObject *module, PyObject *args);
+PyObject *event_has_invalid_token(PyObject *module, PyObject *args);
 /* Makes a libapns.Event. Frees the outcome's response and the entry. */
 PyObject *event_make(module_state_t *state, outcome_t outcome, pending_t *entry);
 
@@ -345,6 +346,8 @@ PyObject *device_make(const module_state_t *state, int64_t timestamp, const void
 extern PyMethodDef payload_functions[];
 bool is_payload(const module_state_t *state, PyObject *object);
 PyObject *payload_bytes(PyObject *payload);
+/* JSON as bytes of what a program gives as a payload; NULL with an exception. */
+PyObject *payload_argument(const module_state_t *state, PyObject *given);
 
 /* Lends the credentials to a call that may wait; NULL with an exception: they are closed. */
 const apns_credentials_t *credentials_lend(PyObject *credentials);

@@ -112,9 +112,17 @@ static PyType_Spec spec = {"libapns.Event", sizeof(event_t), 0,
 
 /* Attributes of Event that are written in Python. */
 static bool add_attributes(PyObject *event) {
-  static const char *const names[] = {
-      "why",        "is_accepted",           "is_rejected", "is_unknown", "is_cancelled",
-      "is_expired", "raise_unless_accepted", "__repr__",    "__str__",    "__getnewargs_ex__"};
+  static const char *const names[] = {"why",
+                                      "is_accepted",
+                                      "is_rejected",
+                                      "is_unknown",
+                                      "is_cancelled",
+                                      "is_expired",
+                                      "has_invalid_token",
+                                      "__repr__",
+                                      "__str__",
+                                      "raise_unless_accepted",
+                                      "__getnewargs_ex__"};
   bool fine = true;
   for (size_t i = 0; fine && i < sizeof names / sizeof *names; i++) {
     PyObject *attribute = load_attribute("libapns._why", names[i]);
@@ -151,6 +159,16 @@ PyObject *event_describe(PyObject *module, PyObject *args) {
   PyOS_snprintf(event.reason_text, sizeof event.reason_text, "%s", reason_text);
   apns_event_describe(&event, text, sizeof text);
   return PyUnicode_FromString(text);
+}
+
+PyObject *event_has_invalid_token(PyObject *module, PyObject *args) {
+  apns_event_t event = APNS_EVENT_INIT;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "iiiH:has_invalid_token", &event.kind, &event.reject, &event.reason,
+                        &event.http_status)) {
+    return NULL;
+  }
+  return PyBool_FromLong(apns_event_has_invalid_token(&event));
 }
 
 static PyObject *member(PyObject **members, PyObject *type, uint8_t number) {

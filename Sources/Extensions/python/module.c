@@ -75,6 +75,9 @@ static PyMethodDef functions[] = {
     {"describe", event_describe, METH_VARARGS,
      "describe(kind, reject, reason, http_status, reason_text, /)\n--\n\n"
      "The text of an Event, as str() returns it."},
+    {"has_invalid_token", event_has_invalid_token, METH_VARARGS,
+     "has_invalid_token(kind, reject, reason, http_status, /)\n--\n\n"
+     "What Event.has_invalid_token is."},
     {"encode_json", encode_json, METH_O,
      "encode_json(value, /)\n--\n\n"
      "The JSON that send() makes from a dict, as bytes: the same as json.dumps() with\n"

@@ -328,6 +328,13 @@ final class Event
     /** Its deadline_ms passed; it did not arrive. */
     public function isExpired(): bool {}
 
+    /**
+     * Whether no later push to its token can arrive: the device is gone (410), or the token is bad.
+     * Remove the token, unless the device registered again after $timestamp. If many tokens turn
+     * out bad at once, check the environment and the topic first.
+     */
+    public function hasInvalidToken(): bool {}
+
     /** "accepted", "rejected: BadDeviceToken (HTTP 400)", or "unknown: ", "cancelled: " and
      * "expired: " with why. */
     public function __toString(): string {}

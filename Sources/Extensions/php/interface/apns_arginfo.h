@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 2b6f1122bbe4038ab951100a66c12de863422d3a */
+ * Stub hash: ff57d4c7eacd2c3291b8ffbf53a11414c82c59b1 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
@@ -159,6 +159,8 @@ ZEND_END_ARG_INFO()
 #define arginfo_class_Apns_Event_isCancelled arginfo_class_Apns_Exception_isRetryable
 
 #define arginfo_class_Apns_Event_isExpired arginfo_class_Apns_Exception_isRetryable
+
+#define arginfo_class_Apns_Event_hasInvalidToken arginfo_class_Apns_Exception_isRetryable
 
 #define arginfo_class_Apns_Event___toString arginfo_class_Apns_Token_toBase64
 
@@ -374,6 +376,7 @@ ZEND_METHOD(Apns_Event, isRejected);
 ZEND_METHOD(Apns_Event, isUnknown);
 ZEND_METHOD(Apns_Event, isCancelled);
 ZEND_METHOD(Apns_Event, isExpired);
+ZEND_METHOD(Apns_Event, hasInvalidToken);
 ZEND_METHOD(Apns_Event, __toString);
 ZEND_METHOD(Apns_Events, __construct);
 ZEND_METHOD(Apns_Events, getIterator);
@@ -560,6 +563,7 @@ static const zend_function_entry class_Apns_Event_methods[] = {
 	ZEND_ME(Apns_Event, isUnknown, arginfo_class_Apns_Event_isUnknown, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Event, isCancelled, arginfo_class_Apns_Event_isCancelled, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Event, isExpired, arginfo_class_Apns_Event_isExpired, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Event, hasInvalidToken, arginfo_class_Apns_Event_hasInvalidToken, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Event, __toString, arginfo_class_Apns_Event___toString, ZEND_ACC_PUBLIC)
 	ZEND_FE_END
 };

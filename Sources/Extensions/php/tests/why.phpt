@@ -35,6 +35,8 @@ foreach (Apns\Reason::cases() as $reason) {
     if ($event && $made->why . $made->reasonText !== $event->why . $event->reasonText) echo "$made->why was made\n";
     echo $event ? preg_replace('/since [-\d]+ [:\d]+ UTC$/', 'since then', $event->why) . "\n" : "$text: no event\n";
 }
+$invalid = array_filter(Apns\Reason::cases(), fn ($reason) => (new Apns\Event(Apns\EventKind::Rejected, 'ff', $reason))->hasInvalidToken());
+echo 'invalid tokens: ', implode(' ', array_column($invalid, 'value')), "\n";
 $session = new Apns\Session($simulator->identity(), $simulator->where(), delivery: 'at_most_once');
 $simulator->control('PUT', '/faults', ['cut_after' => 1, 'cut' => 'fin']);
 $session->send(Simulator::token(1), '{"aps":{}}');
@@ -92,4 +94,5 @@ rejected: CannotCreateChannelConfig (HTTP 400): the app has all the channels it 
 rejected: FeatureNotEnabled (HTTP 400): broadcasts are not enabled for this app
 rejected: MissingPushType (HTTP 400): there is no apns-push-type
 rejected: TopicMismatch (HTTP 400): the bundle id is another app's, or has other capitals than the app's
+invalid tokens: BadDeviceToken DeviceTokenNotForTopic Unregistered ExpiredToken
 unknown unknown: no answer came: the gateway ended the connection without naming one

@@ -38,6 +38,12 @@ def _why(event: Event) -> str:
     return text
 
 
+def _has_invalid_token(event: Event) -> bool:
+    from ._core import has_invalid_token  # which imports this module
+
+    return has_invalid_token(event.kind, event.reject, event.reason, event.http_status)
+
+
 is_accepted = property(lambda event: event.kind is EventKind.ACCEPTED, doc="Whether it was accepted.")
 is_rejected = property(lambda event: event.kind is EventKind.REJECTED, doc="Whether it was rejected.")
 is_unknown = property(
@@ -48,6 +54,12 @@ is_cancelled = property(
 )
 is_expired = property(
     lambda event: event.kind is EventKind.EXPIRED, doc="Whether its deadline passed; it did not arrive."
+)
+has_invalid_token = property(
+    _has_invalid_token,
+    doc="Whether no later push to its token can arrive: the device is gone (410), or the token is bad. "
+    "Remove the token, unless the device registered again after timestamp. If many tokens turn out bad "
+    "at once, check the environment and the topic first.",
 )
 why = property(_why, doc="How it ended and why, in one line of plain words, for a log or a person.")
 

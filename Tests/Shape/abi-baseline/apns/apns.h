@@ -636,6 +636,8 @@ apns_status_t apns_session_push(apns_session_t *session, const apns_notification
                                 int32_t timeout_ms, apns_event_t *event_out,
                                 apns_error_t *error_out);
 size_t apns_event_describe(const apns_event_t *event, char *text_out, size_t capacity);
+const char *apns_event_kind_text(apns_event_kind_t kind);
+int apns_event_has_invalid_token(const apns_event_t *event);
 typedef struct apns_gone_device {
   size_t size;
   int64_t timestamp;
