@@ -297,3 +297,39 @@ TEST(what_has_no_topic_needs_its_certificate) {
   service_free(service);
   EVP_PKEY_free(key);
 }
+
+/* Apple's services refuse every request without a certificate or provider token. Another host, such
+ * as a proxy on the same machine that adds them, may need neither. */
+TEST(apples_service_needs_an_identity) {
+  static const struct {
+    const char *host, *server_name;
+  } peers[] = {{NULL, NULL}, {"api.push.apple.com", NULL}, {"127.0.0.1", "API.push.apple.com."}};
+  apns_credentials_options_t nobody = APNS_CREDENTIALS_OPTIONS_INIT;
+  apns_credentials_t *credentials = credentials_of(&nobody), *own = credentials_number(0);
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  apns_channels_options_t managing = APNS_CHANNELS_OPTIONS_INIT;
+  apns_session_t *session = NULL;
+  apns_channels_t *channels = NULL;
+  options.topic = managing.topic = "com.example.app";
+  for (size_t index = 0; index < sizeof peers / sizeof *peers; index++) {
+    options.peer.host = managing.peer.host = peers[index].host;
+    options.peer.server_name = managing.peer.server_name = peers[index].server_name;
+    assert_caused(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+                  APNS_CAUSE_CERTIFICATE_MISSING);
+    assert_contains(error.message, "neither a certificate nor a signing key");
+    assert_caused(APNS_ERR_ARGUMENT, apns_channels_new(&managing, credentials, &channels, &error),
+                  APNS_CAUSE_CERTIFICATE_MISSING);
+    assert_ok(apns_session_new(&options, own, &session, &error));
+    assert_caused(APNS_ERR_ARGUMENT, apns_session_use_credentials(session, credentials, &error),
+                  APNS_CAUSE_CERTIFICATE_MISSING);
+    apns_session_free(session);
+  }
+  options.peer.host = managing.peer.host = "push.example.com";
+  options.peer.server_name = managing.peer.server_name = NULL;
+  assert_ok(apns_session_new(&options, credentials, &session, &error));
+  assert_ok(apns_channels_new(&managing, credentials, &channels, &error));
+  apns_session_free(session);
+  apns_channels_free(channels);
+  apns_credentials_free(credentials);
+  apns_credentials_free(own);
+}

@@ -32,8 +32,12 @@ TEST(an_error_may_be_null) {
   assert_int_equal(apns_credentials_new(NULL, NULL, NULL), APNS_ERR_ARGUMENT);
   assert_int_equal(apns_credentials_new(NULL, &credentials, NULL), APNS_OK);
   assert_int_equal(apns_session_new(NULL, NULL, &session, NULL), APNS_ERR_ARGUMENT);
+  /* Apple's service, which is the default, needs an identity. */
+  assert_int_equal(apns_session_new(NULL, credentials, &session, NULL), APNS_ERR_ARGUMENT);
+  apns_session_options_t how = APNS_SESSION_OPTIONS_INIT;
+  how.peer.host = "127.0.0.1";
   /* The default is HTTP/2. */
-  assert_int_equal(apns_session_new(NULL, credentials, &session, NULL),
+  assert_int_equal(apns_session_new(&how, credentials, &session, NULL),
                    apns_features() & APNS_FEATURE_HTTP2 ? APNS_OK : APNS_ERR_ARGUMENT);
   assert_int_equal(apns_session_send(session, NULL, 0, NULL, NULL), APNS_ERR_ARGUMENT);
   assert_int_equal(apns_session_stats(session, NULL, NULL), APNS_ERR_ARGUMENT);

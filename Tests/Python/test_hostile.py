@@ -423,7 +423,7 @@ def test_an_import_is_freed():
     """Any reference to an import keeps it, even one to an object of its types."""
     again = import_again()
     module, payload = weakref.ref(again._core), again.Payload(alert="x")
-    session = again.Session(again.Credentials(dangerously_accept_any_peer=True))
+    session = again.Session(again.Credentials(dangerously_accept_any_peer=True), host="127.0.0.1")
     del again
     gc.collect()
     assert payload.write() == b'{"aps":{"alert":"x"}}' and session.stats().taken == 0

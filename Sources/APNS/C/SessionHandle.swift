@@ -148,6 +148,7 @@ struct SessionHandle {
     #if APNS_HTTP2
       case .http2(let session):
         if session.pointee.isClosing { throw Self.closed }
+        if session.pointee.network.needsIdentity { try requireIdentity(credentials) }
         let tokens = shareToken(credentials)
         try session.pointee.requireTopics(for: tokens)
         guard session.pointee.network.use(trust) else { return }

@@ -102,9 +102,12 @@ struct Endpoint: ~Copyable {
   }
 
   /// True for Apple's hosts over the binary interface: nothing answers there any more.
-  private var isSwitchedOff: Bool {
-    !speaksHTTP2 && (Self.isApples(host) || Self.isApples(serverName))
-  }
+  private var isSwitchedOff: Bool { !speaksHTTP2 && isApples }
+
+  /// Apple's services over HTTP/2 refuse every request without a certificate or provider token.
+  var needsIdentity: Bool { speaksHTTP2 && isApples }
+
+  private var isApples: Bool { Self.isApples(host) || Self.isApples(serverName) }
 
   /// The name is push.apple.com or a subdomain, with or without the dot of the root.
   private static func isApples(_ name: UnsafePointer<CChar>) -> Bool {

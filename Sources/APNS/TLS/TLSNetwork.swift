@@ -249,6 +249,8 @@ struct TLSNetwork: Network, ~Copyable {
   @inline(never)
   func append(to message: inout Message) { endpoint.append(to: &message) }
 
+  var needsIdentity: Bool { endpoint.needsIdentity }
+
   @inline(never)
   func appendAdvice(to message: inout Message) { endpoint.appendAdvice(to: &message) }
 }

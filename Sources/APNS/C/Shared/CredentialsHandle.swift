@@ -82,6 +82,17 @@ struct CredentialsHandle: ~Copyable {
   }
 
   #if APNS_HTTP2
+    func requireIdentity() throws(Failure) {
+      switch description {
+      case .some: return
+      case .none: if hasToken { return }
+      }
+      throw Failure(APNS_ERR_ARGUMENT, cause: APNS_CAUSE_CERTIFICATE_MISSING) {
+        $0.append("the credentials have neither a certificate nor a signing key, so APNs would ")
+        $0.append("refuse every request: set token_key_file, key_id and team_id")
+      }
+    }
+
     var topics: ProviderTopics {
       switch description {
       case .some(let said):
@@ -119,6 +130,14 @@ struct CredentialsHandle: ~Copyable {
     try UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.requireCertificate()
   }
 #endif
+
+/// Throws if nothing in the credentials says who the provider is.
+func requireIdentity(_ credentials: OpaquePointer?) throws(Failure) {
+  #if APNS_HTTP2
+    guard let credentials else { return }
+    try UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.requireIdentity()
+  #endif
+}
 
 /// Adds a user of what the credentials hold, so that the credentials may be freed first.
 func share(_ credentials: OpaquePointer?) throws(Failure) -> TrustContext {

@@ -9,6 +9,7 @@ func network(
   let endpoint = try Endpoint(
     peer, at: host, orPort: orPort, keepAlive: KeepAlive(milliseconds: tuning.keepalive_ms),
     speaksHTTP2: checked.speaksHTTP2)
+  if endpoint.needsIdentity { try requireIdentity(credentials) }
   return try TLSNetwork(
     connections: checked.places, to: endpoint, trusting: share(credentials),
     neverWaits: checked.neverWaits)

@@ -235,7 +235,8 @@ enum Cause: string
     case FileMalformed = 'file_malformed';
     /**
      * The file holds no certificate. ArgumentException: the binary interface needs a certificate,
-     * and the credentials have only a key for provider tokens.
+     * and the credentials have only a key for provider tokens; or Apple's service needs either,
+     * and they have neither.
      */
     case CertificateMissing = 'certificate_missing';
     /** The file holds no private key. Set key_file, or export the certificate with its key. */

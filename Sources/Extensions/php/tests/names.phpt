@@ -7,7 +7,7 @@ apns
 require __DIR__ . '/simulator.inc';
 
 $who = new Apns\Credentials(dangerously_accept_any_peer: true);
-$session = new Apns\Session($who);
+$session = new Apns\Session($who, host: '127.0.0.1');
 foreach ([
     'session' => fn ($name) => new Apns\Session($who, [$name => 1]),
     'named' => fn ($name) => new Apns\Session($who, ...[$name => 1]),

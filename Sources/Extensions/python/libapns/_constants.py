@@ -264,7 +264,8 @@ class Cause(CauseNumber):
     """The file's content is broken or too large."""
     CERTIFICATE_MISSING = 42
     """The file holds no certificate. ARGUMENT: the binary interface needs a certificate, and the
-    credentials have only a key for provider tokens."""
+    credentials have only a key for provider tokens; or Apple's service needs either, and they have
+    neither."""
     KEY_MISSING = 43
     """The file holds no private key. Set key_file, or export the certificate with its key."""
     KEY_MISMATCH = 44
