@@ -5,8 +5,9 @@ struct IdleBytes {
   /// When the count was last lowered for time that passed.
   private var forgottenAt: Nanoseconds = 0
 
-  /// This much may come at once: dozens of tickets, or several thousand key updates.
-  private static var maximum: Int { 128 << 10 }
+  /// This much may come at once: two dozen tickets, or 1,500 key updates, which take a session about
+  /// 0.1 s of CPU.
+  private static var maximum: Int { 48 << 10 }
   /// A handshake may take this much: OpenSSL accepts a certificate chain of 100 KB.
   private static var maxOfHandshake: Int { 512 << 10 }
   /// The count falls by this much each second.
