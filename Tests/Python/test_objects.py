@@ -364,6 +364,8 @@ def test_invalid_payloads():
 
 def test_check():
     assert libapns.check_payload('{"aps":{"alert":"x"}}') == []
+    assert libapns.check_payload({"aps": {"alert": "x"}}) == libapns.check_payload(libapns.Payload(alert="x")) == []
+    assert "'alret'" in libapns.check_payload({"aps": {"alret": "x"}})[0].message
     findings = libapns.check_payload(b'{"aps":{\n"alret":"x","badge":"1"}}')
     assert [finding.severity for finding in findings] == [libapns.Severity.WARNING, libapns.Severity.ERROR]
     assert (findings[0].line, findings[0].column) == (2, 1) and "alert" in findings[0].message

@@ -344,8 +344,6 @@ PyObject *device_make(const module_state_t *state, int64_t timestamp, const void
                       size_t length);
 
 extern PyMethodDef payload_functions[];
-bool is_payload(const module_state_t *state, PyObject *object);
-PyObject *payload_bytes(PyObject *payload);
 /* JSON as bytes of what a program gives as a payload; NULL with an exception. */
 PyObject *payload_argument(const module_state_t *state, PyObject *given);
 

@@ -1,16 +1,6 @@
 #include "core.h"
 #include "words.h"
 
-static PyObject *payload_argument(const module_state_t *state, PyObject *given) {
-  if (PyUnicode_Check(given)) return PyUnicode_AsUTF8String(given);
-  if (PyDict_Check(given)) return json_bytes(given);
-  /* A copy, and not apns_session_send_payload(): another thread may change the Payload while
-     the session has released the interpreter lock, and a lock in the Payload would cost each
-     set() as much as the copy costs, a fiftieth of a send(). */
-  if (is_payload(state, given)) return payload_bytes(given);
-  return bytes_argument(given, "payload", "bytes, str, dict or Payload");
-}
-
 /* A number, or a word such as "alert". */
 static bool push_type_argument(PyObject *given, uint8_t *type_out) {
   long long number = 0;

@@ -238,7 +238,7 @@ static void payload_dealloc(PyObject *object) {
   object_free(object);
 }
 
-bool is_payload(const module_state_t *state, PyObject *object) {
+static bool is_payload(const module_state_t *state, PyObject *object) {
   return Py_TYPE(object) == state->payload;
 }
 
@@ -376,7 +376,19 @@ static PyObject *write_payload(payload_t *self, size_t *cut_out) {
   return fail(self, &error);
 }
 
-PyObject *payload_bytes(PyObject *payload) { return write_payload((payload_t *)payload, NULL); }
+static PyObject *payload_bytes(PyObject *payload) {
+  return write_payload((payload_t *)payload, NULL);
+}
+
+PyObject *payload_argument(const module_state_t *state, PyObject *given) {
+  if (PyUnicode_Check(given)) return PyUnicode_AsUTF8String(given);
+  if (PyDict_Check(given)) return json_bytes(given);
+  /* A copy, and not apns_session_send_payload(): another thread may change the Payload while
+     the session has released the interpreter lock, and a lock in the Payload would cost each
+     set() as much as the copy costs, a fiftieth of a send(). */
+  if (is_payload(state, given)) return payload_bytes(given);
+  return bytes_argument(given, "payload", "bytes, str, dict or Payload");
+}
 
 static PyObject *payload_write(PyObject *object, PyObject *none) {
   (void)none;
@@ -450,8 +462,7 @@ static PyObject *check_payload(PyObject *module, PyObject *args, PyObject *keywo
       !integer_argument(limit, "limit", 0, INT32_MAX, &most)) {
     return NULL;
   }
-  bytes = PyUnicode_Check(given) ? PyUnicode_AsUTF8String(given)
-                                 : bytes_argument(given, "payload", "bytes or str");
+  bytes = payload_argument(state_of_module(module), given);
   if (bytes && PyBytes_AsStringAndSize(bytes, &json, &length) == 0) {
     findings = list_findings(state_of_module(module), json, (size_t)length, (size_t)most);
   }
@@ -462,8 +473,8 @@ static PyObject *check_payload(PyObject *module, PyObject *args, PyObject *keywo
 PyMethodDef payload_functions[] = {
     {"check_payload", (PyCFunction)(void (*)(void))check_payload, METH_VARARGS | METH_KEYWORDS,
      "check_payload(payload, *, limit=None)\n--\n\n"
-     "Checks a payload that the caller made, bytes or str: a JSON object with an object\n"
-     "`aps`, Apple's keys of the right type, at most `limit` bytes (None: 4,096).\n\n"
+     "Checks a payload, bytes, str, dict or Payload: a JSON object with an object `aps`,\n"
+     "Apple's keys of the right type, at most `limit` bytes (None: 4,096).\n\n"
      "Returns a list of Finding, errors and warnings in order; an empty list if all is well.\n"
      "Warnings are about what a device ignores: an unknown key, with the most similar known\n"
      "one; an alert that is an array; a duplicate key; a Live Activity without a key that\n"
